@@ -1,0 +1,1 @@
+"""The provably best Bayesian network for a table of categorical data."""

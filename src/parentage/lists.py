@@ -1,0 +1,190 @@
+"""Candidate lists: what scoring hands to learning.
+
+For every variable the parent sets that may be in an optimal network, with their scores. Three
+flat arrays hold them (CSR, twice): ``offsets`` cuts the sets by child, ``starts`` cuts
+``parents`` by set. Sets of a child stand by falling score; ties by size, then by index.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from html import escape
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from parentage.errors import ListsError, did_you_mean
+
+
+class Candidate(NamedTuple):
+    """One parent set of a child and its local score."""
+
+    score: float
+    parents: tuple[str, ...]
+
+
+@dataclass(frozen=True, eq=False)
+class CandidateLists:
+    """Candidate parent sets of every variable, with local scores (higher is better).
+
+    Parameters
+    ----------
+    names
+        Variable names.
+    offsets
+        ``int64[n + 1]``: the sets of child ``v`` are ``offsets[v] … offsets[v + 1] − 1``.
+    starts
+        ``int64[m + 1]``: the parents of set ``i`` are ``parents[starts[i]:starts[i + 1]]``.
+    parents
+        ``int32``: variable indices, rising within a set.
+    scores
+        ``float64[m]``.
+    meta
+        Where the lists come from (score, log base, rules, rows …): provenance, may be empty.
+
+    Examples
+    --------
+    >>> lists = CandidateLists.from_families(
+    ...     {"a": [(-2.0, ["b"]), (-3.0, [])], "b": [(-1.5, [])]})
+    >>> lists
+    CandidateLists: 2 variables, 3 parent sets, at most 1 parent
+    >>> lists["a"][0]
+    Candidate(score=-2.0, parents=('b',))
+    """
+
+    names: tuple[str, ...]
+    offsets: npt.NDArray[np.int64]
+    starts: npt.NDArray[np.int64]
+    parents: npt.NDArray[np.int32]
+    scores: npt.NDArray[np.float64]
+    meta: Mapping[str, Any] = field(default_factory=dict)
+
+    @classmethod
+    def from_arrays(
+        cls,
+        names: Sequence[str],
+        children: npt.NDArray[np.integer[Any]],
+        starts: npt.NDArray[np.integer[Any]],
+        parents: npt.NDArray[np.integer[Any]],
+        scores: npt.NDArray[np.floating[Any]],
+        meta: Mapping[str, Any] | None = None,
+    ) -> CandidateLists:
+        """Sort families given in any order (child, CSR parents rising within a set, score)."""
+        n_sets = len(scores)
+        sizes = np.diff(starts)
+        width = int(sizes.max(initial=0))
+        padded = np.full((n_sets, width), -1, np.int64)
+        inside = np.arange(width) < sizes[:, None]
+        padded[inside] = parents
+        keys = [padded[:, c] for c in range(width - 1, -1, -1)] + [sizes, -scores, children]
+        order = np.lexsort(keys)
+        offsets = np.zeros(len(names) + 1, np.int64)
+        offsets[1:] = np.cumsum(np.bincount(children, minlength=len(names)))
+        new_starts = np.zeros(n_sets + 1, np.int64)
+        new_starts[1:] = np.cumsum(sizes[order])
+        return cls(
+            tuple(names),
+            offsets,
+            new_starts,
+            padded[order][inside[order]].astype(np.int32),
+            np.asarray(scores, np.float64)[order],
+            dict(meta or {}),
+        )
+
+    @classmethod
+    def from_families(
+        cls,
+        families: Mapping[str, Iterable[tuple[float, Iterable[str]]]],
+        meta: Mapping[str, Any] | None = None,
+    ) -> CandidateLists:
+        """Make lists from ``{child: [(score, parents), …]}``; names must be keys."""
+        names = tuple(families)
+        index = {name: i for i, name in enumerate(names)}
+        children, starts, parents, scores = [], [0], [], []
+        for child, sets in families.items():
+            for score, names_of_set in sets:
+                members = sorted(_position(index, name, child) for name in names_of_set)
+                children.append(index[child])
+                parents.extend(members)
+                starts.append(len(parents))
+                scores.append(float(score))
+        return cls.from_arrays(
+            names,
+            np.array(children, np.int64),
+            np.array(starts, np.int64),
+            np.array(parents, np.int64),
+            np.array(scores, np.float64),
+            meta,
+        )
+
+    @property
+    def n_variables(self) -> int:
+        """Number of variables."""
+        return len(self.names)
+
+    @property
+    def n_sets(self) -> int:
+        """Number of candidate parent sets, all children together."""
+        return len(self.scores)
+
+    @property
+    def max_in_degree(self) -> int:
+        """Size of the largest parent set."""
+        return int(np.diff(self.starts).max(initial=0))
+
+    def parents_of(self, i: int) -> npt.NDArray[np.int32]:
+        """Parent indices of set ``i``."""
+        return self.parents[self.starts[i] : self.starts[i + 1]]
+
+    def candidates(self, child: int) -> Iterator[tuple[float, tuple[int, ...]]]:
+        """Yield ``(score, parent indices)`` of one child, best first."""
+        for i in range(int(self.offsets[child]), int(self.offsets[child + 1])):
+            yield float(self.scores[i]), tuple(int(p) for p in self.parents_of(i))
+
+    def __getitem__(self, child: str) -> list[Candidate]:
+        if child not in self.names:
+            raise ListsError(f"no variable {child!r}; {did_you_mean(child, self.names)}")
+        return [
+            Candidate(score, tuple(self.names[p] for p in members))
+            for score, members in self.candidates(self.names.index(child))
+        ]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.names)
+
+    def __len__(self) -> int:
+        return self.n_variables
+
+    def to_dict(self) -> dict[str, list[Candidate]]:
+        """Return ``{child: [Candidate, …]}``, best first."""
+        return {name: self[name] for name in self.names}
+
+    def __repr__(self) -> str:
+        degree = self.max_in_degree
+        return (
+            f"CandidateLists: {self.n_variables} variables, {self.n_sets} parent sets, "
+            f"at most {degree} parent{'' if degree == 1 else 's'}"
+        )
+
+    def _repr_html_(self) -> str:
+        rows = []
+        for v, name in enumerate(self.names):
+            best = next(self.candidates(v), None)
+            count = int(self.offsets[v + 1] - self.offsets[v])
+            label = "–" if best is None else ", ".join(self.names[p] for p in best[1]) or "∅"  # noqa: RUF001
+            score = "" if best is None else f"{best[0]:.4f}"
+            rows.append(
+                f"<tr><td>{escape(name)}</td><td>{count}</td>"
+                f"<td>{escape(label)}</td><td>{score}</td></tr>"
+            )
+        head = "<tr><th>child</th><th>sets</th><th>best parents</th><th>score</th></tr>"
+        return f"<p>{escape(repr(self))}</p><table>{head}{''.join(rows)}</table>"
+
+
+def _position(index: Mapping[str, int], name: str, child: str) -> int:
+    if name not in index:
+        raise ListsError(f"{child!r} has the parent {name!r}, which is no variable; "
+                         f"{did_you_mean(name, index)}")
+    return index[name]
