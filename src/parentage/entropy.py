@@ -1,0 +1,219 @@
+"""G by set, in exact integers: the stage between the table and the rules.
+
+G(S) = Σ n_c ln n_c over the joint states c of the variables in S; every entropy, likelihood and
+rule of this package is a difference of two of them: N·H(A|B) = G(B) − G(A ∪ B). One G per *set*
+serves every child in it.
+
+**Fixed point.** f(c) = c ln c is rounded once to an integer multiple of 2^−bits and added up in
+int64, so that equal partitions have equal G and no result depends on the order of additions, the
+threads or the machine. One function of c, one tolerance: :class:`FixedPoint`.
+
+**Encoding.** :func:`encode` puts the variables in the order in which counting is fastest
+(fewest states first, then falling entropy), the rows in lexicographic order, and packs the states
+into bits for :mod:`parentage.kernels.counting`. Constant columns are left out: the rules need at
+least two states, and a constant has no parents and is nobody's.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+import numpy.typing as npt
+
+from parentage.errors import ResourceError
+from parentage.scores import weight
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from parentage.scores import ScoreName
+    from parentage.table import Table
+
+Int64s = npt.NDArray[np.int64]
+
+MOST_BITS = 48
+FEWEST_BITS = 16
+
+
+@dataclass(frozen=True, eq=False)
+class FixedPoint:
+    """Numbers as integer multiples of 2^−bits, and how far rounding can carry.
+
+    Every f(c) is off by at most half a unit (plus what the logarithm itself is off), a set has at
+    most N/2 joint states with two rows or more, and a rule compares at most six G and two
+    penalties of at most ``cap`` parameters, each of which may be half a unit off: that sum is
+    ``tolerance``. Scores closer than that are equal; a rule that is not beyond its threshold by
+    more than that does not fire.
+    """
+
+    bits: int
+    f: Int64s
+    """``f[c]`` = c ln c for c = 0 … N."""
+    unit: int
+    """Penalty of one free parameter."""
+    cap: int
+    """No family with this many free parameters can be kept: more need not be told apart."""
+    tolerance: int
+
+    @classmethod
+    def fit(cls, n_rows: int, w: float, most_states: int, gap: float = 0.0) -> FixedPoint:
+        """Choose the finest grid on which sums stay below 2^61.
+
+        With ``cap`` = (N ln N + gap)/w + r parameters, a family is worse than the empty set by
+        more than the gap whatever its likelihood.
+        """
+        everything = n_rows * math.log(max(n_rows, 2))
+        cap = math.ceil((everything + gap) / w) + most_states
+        largest = 2 * everything + gap + w * cap
+        bits = min(MOST_BITS, 60 - math.ceil(math.log2(largest)))
+        if bits < FEWEST_BITS:
+            raise ResourceError(
+                f"{n_rows} rows with up to {most_states} states need penalties too large for "
+                f"64-bit arithmetic; merge states, drop the column, or use fewer rows"
+            )
+        c = np.arange(n_rows + 1, dtype=np.longdouble)
+        c[0] = 1
+        f = np.rint(c * np.log(c) * np.longdouble(2.0**bits)).astype(np.int64)
+        logarithm = 8 * everything * 2.0**bits * float(np.finfo(np.longdouble).eps)
+        tolerance = math.ceil(1.5 * n_rows + cap + logarithm)
+        return cls(bits, f, round(w * 2.0**bits), cap, tolerance)
+
+    def to_fixed(self, x: float) -> int:
+        """Round a number to the grid."""
+        return round(x * 2.0**self.bits)
+
+    def to_float(self, x: int | Int64s) -> npt.NDArray[np.float64]:
+        """Return fixed-point values as floats."""
+        return np.asarray(x, np.float64) / 2.0**self.bits
+
+
+@dataclass(frozen=True, eq=False)
+class Encoded:
+    """A table ready for counting; variables and rows in the order that suits the kernels.
+
+    ``order[i]`` is the table's index of variable ``i`` here.
+    """
+
+    order: Int64s
+    arity: Int64s
+    codes: npt.NDArray[np.uint16]
+    offset: Int64s
+    row_bits: npt.NDArray[np.uint64]
+    first_rows: npt.NDArray[np.uint32]
+    """The rows to count, group after group; groups of one row are left out."""
+    first_starts: npt.NDArray[np.uint32]
+    """Where the groups start: one group normally, several if the search is within a context."""
+    grid: FixedPoint
+    single: Int64s
+    """G of every single variable (within the context)."""
+    empty: int
+    """G of the empty set (of the context)."""
+
+    @property
+    def n_variables(self) -> int:
+        """Number of variables that are not constant."""
+        return len(self.order)
+
+
+def encode(
+    table: Table, score: ScoreName, gap: float = 0.0, context: Sequence[int] = ()
+) -> Encoded:
+    """Encode the non-constant columns of a table.
+
+    With a ``context`` every G(S) becomes G(S ∪ context) and every penalty is multiplied by the
+    context's number of joint states: the scores of the parent sets that contain the context.
+    The context's own columns are left out.
+    """
+    kept = [
+        v
+        for v, name in enumerate(table.names)
+        if name not in set(table.constant) and v not in set(context)
+    ]
+    times = math.prod(int(table.cardinalities[v]) for v in context)
+    w = weight(score, table.n_rows) * times
+    widest = int(table.cardinalities[kept].max(initial=2))
+    grid = FixedPoint.fit(table.n_rows, w, widest, gap)
+    labels = _context_labels(table, context)
+    single = np.array([_G(_join(labels, table.codes[v]), grid.f) for v in kept], np.int64)
+    by_speed = np.lexsort((single, table.cardinalities[kept]))
+    order = np.array(kept, np.int64)[by_speed]
+    codes = table.codes[order]
+    rows = np.lexsort(codes[::-1])
+    codes = np.ascontiguousarray(codes[:, rows])
+    arity = np.ascontiguousarray(table.cardinalities[order])
+    first_rows, first_starts = _groups(labels[rows])
+    return Encoded(
+        order,
+        arity,
+        codes,
+        np.concatenate([[0], np.cumsum(arity)]),
+        _pack_states(codes, arity),
+        first_rows,
+        first_starts,
+        grid,
+        single[by_speed],
+        _G(labels, grid.f),
+    )
+
+
+def residuals(encoded: Encoded, table: Table, context: Sequence[int] = ()) -> Int64s:
+    """Return h of every variable, N·H(V | all others), exactly: what nothing can explain.
+
+    G(all \\ V) − G(all), from the joint labels of the variables before V and of those after.
+    It takes n + 1 sets counted.
+    """
+    n = encoded.n_variables
+    columns = [table.codes[v] for v in encoded.order]
+    before = [_context_labels(table, context)]
+    for column in columns:
+        before.append(_join(before[-1], column))
+    everything = _G(before[n], encoded.grid.f)
+    after = np.zeros(table.n_rows, np.int64)
+    h = np.empty(n, np.int64)
+    for v in range(n - 1, -1, -1):
+        h[v] = _G(_join(before[v], after), encoded.grid.f) - everything
+        after = _join(after, columns[v])
+    return h
+
+
+def _context_labels(table: Table, context: Sequence[int]) -> Int64s:
+    labels = np.zeros(table.n_rows, np.int64)
+    for v in context:
+        labels = _join(labels, table.codes[v])
+    return labels
+
+
+def _join(labels: Int64s, column: npt.NDArray[np.integer]) -> Int64s:
+    """Label the pairs (label, state) that occur, from 0 on."""
+    wide = int(column.max(initial=0)) + 1
+    return np.unique(labels * wide + column, return_inverse=True)[1].astype(np.int64)
+
+
+def _G(labels: Int64s, f: Int64s) -> int:
+    return int(f[np.bincount(labels)].sum())
+
+
+def _groups(labels: Int64s) -> tuple[npt.NDArray[np.uint32], npt.NDArray[np.uint32]]:
+    """Rows by label, labels with a single row left out, and where each label's rows start."""
+    sizes = np.bincount(labels)
+    order = np.argsort(labels, kind="stable")
+    several = sizes[labels[order]] >= 2
+    starts = np.concatenate([[0], np.cumsum(sizes[sizes >= 2])])
+    return order[several].astype(np.uint32), starts.astype(np.uint32)
+
+
+def _pack_states(
+    codes: npt.NDArray[np.uint16], arity: Int64s
+) -> npt.NDArray[np.uint64]:
+    """One bit per (variable, state): ``row_bits[row, word]``."""
+    n_rows = codes.shape[1]
+    offset = np.concatenate([[0], np.cumsum(arity)])
+    words = np.zeros((n_rows, -(-int(offset[-1]) // 64)), np.uint64)
+    rows = np.arange(n_rows)
+    for v, column in enumerate(codes):
+        bit = offset[v] + column.astype(np.int64)
+        words[rows, bit >> 6] |= np.uint64(1) << (bit & 63).astype(np.uint64)
+    return words

@@ -1,0 +1,9 @@
+"""The one place that says how kernels are compiled.
+
+``nogil`` because threads run over chunks; ``cache`` because compiling costs seconds;
+no ``fastmath``, because safe pruning rests on the arithmetic being what it says.
+"""
+
+from __future__ import annotations
+
+JIT = dict(nogil=True, cache=True, boundscheck=False, error_model="numpy")

@@ -1,0 +1,50 @@
+"""Bits in 64-bit words: the two operations that counting rests on."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numba import njit, types
+from numba.extending import intrinsic
+
+from parentage.kernels._options import JIT
+
+U = np.uint64
+
+
+@intrinsic  # type: ignore[misc, unused-ignore]  # numba's decorators carry no types
+def popcount(typing: Any, x: Any) -> Any:
+    """Return the number of set bits of a ``uint64``: one machine instruction."""
+
+    def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        return builder.ctpop(args[0])
+
+    return types.uint64(types.uint64), generate
+
+
+@njit(**JIT)
+def swap_quadrants(a, distance, mask):
+    """Exchange the off-diagonal halves of every ``2·distance`` square block of a bit matrix."""
+    shift = U(distance)
+    for block in range(0, 64, 2 * distance):
+        for k in range(block, block + distance):
+            high = a[k]
+            low = a[k + distance]
+            t = ((high >> shift) ^ low) & mask
+            a[k] = high ^ (t << shift)
+            a[k + distance] = low ^ t
+
+
+@njit(**JIT)
+def transpose(a):
+    """Transpose a 64 × 64 bit matrix in place: bit ``j`` of word ``i`` moves to bit ``i`` of ``j``.
+
+    Six rounds of exchanging quadrants, sub-quadrants and so on down to single bits.
+    """
+    swap_quadrants(a, 32, U(0x00000000FFFFFFFF))
+    swap_quadrants(a, 16, U(0x0000FFFF0000FFFF))
+    swap_quadrants(a, 8, U(0x00FF00FF00FF00FF))
+    swap_quadrants(a, 4, U(0x0F0F0F0F0F0F0F0F))
+    swap_quadrants(a, 2, U(0x3333333333333333))
+    swap_quadrants(a, 1, U(0x5555555555555555))

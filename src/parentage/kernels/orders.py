@@ -1,0 +1,342 @@
+"""Kernels of the order search: fitting, insertion moves, windows, perturbation.
+
+An order of the variables decides the best network that respects it: every variable takes its
+cheapest candidate set among its predecessors. Arrays shared by all functions here:
+
+``offsets[n + 1]``  cuts the sets by child, each child's by rising cost;
+``masks[m, W]``     the sets as bits; the last set of a child is empty, so one always fits;
+``cost[m]``         what a set costs;
+``reach[n, W]``     union of the sets of a child: its possible parents;
+``order[n]``        the variables, first to last;
+``fit[n]``          the set each variable has under the order.
+
+``work[0]`` counts the sets looked at: the clock of a search that must not depend on the machine.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+from numba import njit
+
+from parentage.kernels._options import JIT
+
+Ints = npt.NDArray[np.int64]
+Words = npt.NDArray[np.uint64]
+Floats = npt.NDArray[np.float64]
+
+LEAST_GAIN = 1e-9
+"""Gains below this are rounding, not improvement."""
+
+
+@njit(**JIT)
+def bit(v: int) -> np.uint64:
+    """Return the bit of variable ``v`` within its word."""
+    return np.uint64(1) << np.uint64(v & 63)
+
+
+@njit(**JIT)
+def holds(mask: Words, v: int) -> bool:
+    """Whether variable ``v`` is in a set."""
+    return (mask[v >> 6] & bit(v)) != np.uint64(0)
+
+
+@njit(**JIT)
+def first_fit(masks: Words, low: int, high: int, before: Words, work: Ints) -> int:
+    """Return the first set of ``low … high − 1`` inside ``before[W]``, or ``high``."""
+    i = low
+    while i < high:
+        outside = np.uint64(0)
+        for w in range(before.shape[0]):
+            outside |= masks[i, w] & ~before[w]
+        if outside == np.uint64(0):
+            break
+        i += 1
+    work[0] += i - low + 1
+    return i
+
+
+@njit(**JIT)
+def predecessors(order: Ints, position: int, before: Words) -> None:
+    """Fill ``before[W]`` with the variables in front of a position."""
+    before[:] = np.uint64(0)
+    for j in range(position):
+        before[order[j] >> 6] |= bit(order[j])
+
+
+@njit(**JIT)
+def refit(
+    order: Ints, fit: Ints, low: int, high: int, offsets: Ints, masks: Words, work: Ints
+) -> None:
+    """Fit the variables at positions ``low … high − 1`` anew."""
+    before = np.empty(masks.shape[1], np.uint64)
+    predecessors(order, low, before)
+    for j in range(low, high):
+        v = order[j]
+        fit[v] = first_fit(masks, offsets[v], offsets[v + 1] - 1, before, work)
+        before[v >> 6] |= bit(v)
+
+
+@njit(**JIT)
+def total_cost(fit: Ints, cost: Floats) -> float:
+    """Sum the costs of the fitted sets."""
+    total = 0.0
+    for v in range(fit.shape[0]):
+        total += cost[fit[v]]
+    return total
+
+
+@njit(**JIT)
+def shift(order: Ints, source: int, target: int) -> None:
+    """Move the variable at one position to another; those between close up."""
+    v = order[source]
+    if target < source:
+        for j in range(source, target, -1):
+            order[j] = order[j - 1]
+    else:
+        for j in range(source, target):
+            order[j] = order[j + 1]
+    order[target] = v
+
+
+@njit(**JIT)
+def best_insertion(
+    x: int,
+    here: int,
+    order: Ints,
+    fit: Ints,
+    offsets: Ints,
+    masks: Words,
+    cost: Floats,
+    reach: Words,
+    work: Ints,
+) -> tuple[int, float]:
+    """Find where variable ``x`` (at position ``here``) should stand; return position and gain.
+
+    Walks ``x`` to the front and to the back by adjacent exchanges; each exchange changes the
+    fit of two variables only.
+    """
+    n = order.shape[0]
+    before = np.empty(masks.shape[1], np.uint64)
+    predecessors(order, here, before)
+    front = before.copy()
+    best_gain, best_at = LEAST_GAIN, here
+
+    gain, own = 0.0, fit[x]
+    for j in range(here - 1, -1, -1):
+        y = order[j]
+        before[y >> 6] &= ~bit(y)
+        if holds(masks[own], y):
+            other = first_fit(masks, own + 1, offsets[x + 1] - 1, before, work)
+            gain -= cost[other] - cost[own]
+            own = other
+        if holds(reach[y], x):
+            before[x >> 6] |= bit(x)
+            gain += cost[fit[y]] - cost[first_fit(masks, offsets[y], fit[y], before, work)]
+            before[x >> 6] &= ~bit(x)
+        if gain > best_gain:
+            best_gain, best_at = gain, j
+
+    before[:] = front
+    gain, own = 0.0, fit[x]
+    for j in range(here + 1, n):
+        y = order[j]
+        if holds(masks[fit[y]], x):
+            other = first_fit(masks, fit[y] + 1, offsets[y + 1] - 1, before, work)
+            gain -= cost[other] - cost[fit[y]]
+        before[y >> 6] |= bit(y)
+        if holds(reach[x], y):
+            other = first_fit(masks, offsets[x], own, before, work)
+            gain += cost[own] - cost[other]
+            own = other
+        if gain > best_gain:
+            best_gain, best_at = gain, j
+    work[0] += n
+    return best_at, best_gain
+
+
+@njit(**JIT)
+def climb(
+    order: Ints,
+    fit: Ints,
+    turns: Ints,
+    offsets: Ints,
+    masks: Words,
+    cost: Floats,
+    reach: Words,
+    work: Ints,
+) -> None:
+    """Insert variables, in the order of ``turns[n]`` again and again, until none gains."""
+    n = order.shape[0]
+    position = np.empty(n, np.int64)
+    for j in range(n):
+        position[order[j]] = j
+    idle, turn = 0, 0
+    while idle < n:
+        x = turns[turn]
+        turn = turn + 1 if turn + 1 < n else 0
+        idle += 1
+        here = position[x]
+        there, gain = best_insertion(x, here, order, fit, offsets, masks, cost, reach, work)
+        if there != here:
+            shift(order, here, there)
+            low, high = min(here, there), max(here, there) + 1
+            refit(order, fit, low, high, offsets, masks, work)
+            for j in range(low, high):
+                position[order[j]] = j
+            idle = 0
+
+
+@njit(**JIT)
+def reorder_window(
+    order: Ints,
+    fit: Ints,
+    start: int,
+    width: int,
+    offsets: Ints,
+    masks: Words,
+    cost: Floats,
+    work: Ints,
+) -> float:
+    """Put ``width`` neighbours into their best order (dynamic programming); return the gain.
+
+    ``best[2^width]`` holds the least cost of a subset of the window standing first in it.
+    """
+    n_words = masks.shape[1]
+    size = 1 << width
+    before = np.empty((size, n_words), np.uint64)
+    predecessors(order, start, before[0])
+    best = np.full(size, np.inf)
+    last = np.zeros(size, np.int64)
+    best[0] = 0.0
+    present = 0.0
+    for t in range(width):
+        present += cost[fit[order[start + t]]]
+    floor = np.empty(width, np.int64)
+    ceiling = np.empty(width, np.int64)
+    whole = before[0].copy()
+    for t in range(width):
+        whole[order[start + t] >> 6] |= bit(order[start + t])
+    for t in range(width):
+        v = order[start + t]
+        whole[v >> 6] &= ~bit(v)
+        floor[t] = first_fit(masks, offsets[v], offsets[v + 1] - 1, whole, work)
+        ceiling[t] = first_fit(masks, floor[t], offsets[v + 1] - 1, before[0], work)
+        whole[v >> 6] |= bit(v)
+    for subset in range(size):
+        if subset:
+            t = 0
+            while not (subset >> t) & 1:
+                t += 1
+            v = order[start + t]
+            before[subset] = before[subset & (subset - 1)]
+            before[subset, v >> 6] |= bit(v)
+        for t in range(width):
+            if (subset >> t) & 1:
+                continue
+            i = first_fit(masks, floor[t], ceiling[t], before[subset], work)
+            trial = best[subset] + cost[i]
+            if trial < best[subset | (1 << t)]:
+                best[subset | (1 << t)] = trial
+                last[subset | (1 << t)] = t
+    gain = present - best[size - 1]
+    if gain <= LEAST_GAIN:
+        return 0.0
+    members = order[start : start + width].copy()
+    subset = size - 1
+    for j in range(start + width - 1, start - 1, -1):
+        t = last[subset]
+        order[j] = members[t]
+        subset ^= 1 << t
+    refit(order, fit, start, start + width, offsets, masks, work)
+    return gain
+
+
+@njit(**JIT)
+def polish(
+    order: Ints,
+    fit: Ints,
+    width: int,
+    offsets: Ints,
+    masks: Words,
+    cost: Floats,
+    work: Ints,
+) -> float:
+    """Slide a window over the order, reordering it exactly; return the whole gain."""
+    n = order.shape[0]
+    width = min(width, n)
+    gain = 0.0
+    for start in range(n - width + 1):
+        gain += reorder_window(order, fit, start, width, offsets, masks, cost, work)
+    return gain
+
+
+@njit(**JIT)
+def draw(state: Words, below: int) -> int:
+    """Draw a whole number below a limit (splitmix64; the state is the caller's)."""
+    state[0] += np.uint64(0x9E3779B97F4A7C15)
+    z = state[0]
+    z = (z ^ (z >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    z = (z ^ (z >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    z ^= z >> np.uint64(31)
+    return np.int64((z >> np.uint64(11)) % np.uint64(below))
+
+
+@njit(**JIT)
+def shuffle(values: Ints, state: Words) -> None:
+    """Permute an array at random (Fisher–Yates)."""
+    for j in range(values.shape[0] - 1, 0, -1):
+        k = draw(state, j + 1)
+        values[j], values[k] = values[k], values[j]
+
+
+@njit(**JIT)
+def perturb(order: Ints, moves: int, span: int, state: Words) -> None:
+    """Move random variables by at most ``span`` positions."""
+    n = order.shape[0]
+    for _ in range(moves):
+        source = draw(state, n)
+        low, high = max(0, source - span), min(n - 1, source + span)
+        shift(order, source, low + draw(state, high - low + 1))
+
+
+@njit(**JIT)
+def search(
+    base: Ints,
+    best: Ints,
+    costs: Floats,
+    state: Words,
+    budget: int,
+    offsets: Ints,
+    masks: Words,
+    cost: Floats,
+    reach: Words,
+    strength: int,
+    slack: float,
+    width: int,
+) -> int:
+    n = base.shape[0]
+    work = np.zeros(1, np.int64)
+    order = base.copy()
+    turns = np.arange(n)
+    fit = np.empty(n, np.int64)
+    steps = 0
+    while work[0] < budget:
+        steps += 1
+        order[:] = base
+        perturb(order, 1 + draw(state, strength), n, state)
+        refit(order, fit, 0, n, offsets, masks, work)
+        shuffle(turns, state)
+        climb(order, fit, turns, offsets, masks, cost, reach, work)
+        now = total_cost(fit, cost)
+        if now < costs[1] + slack and width > 1:
+            while polish(order, fit, width, offsets, masks, cost, work) > 0.0:
+                climb(order, fit, turns, offsets, masks, cost, reach, work)
+            now = total_cost(fit, cost)
+        if now < costs[0] + slack * draw(state, 1 << 20) / (1 << 20):
+            base[:] = order
+            costs[0] = now
+        if now < costs[1] - LEAST_GAIN:
+            best[:] = order
+            costs[1] = now
+    return steps

@@ -1,0 +1,366 @@
+"""The rules: when a parent set and all its supersets can be thrown away unseen.
+
+Numbering and notation follow de Campos, Scanagatta, Corani and Zaffalon (2018), "Entropy-based
+Pruning for Learning Bayesian Networks using BIC"; ``docs/theory.md`` has the proofs. For a child
+X, a parent set Π, one of its members Y and Π* = Π \\ Y:
+
+* N·H(A|B) = G(B) − G(A ∪ B) are entropies in units of the score,
+* pen(X, Π) = w (r_X − 1) q_Π is the penalty, (r_Y − 1)·pen(X, Π*) what Y adds to it,
+* Bin(Π) is the best score of Π and its subsets, δ(Π) = Bin(Π) − s(Π),
+* h_V = N·H(V | everything else),
+* γ, the gap, is how far below its best subset a set may score and still be kept.
+
+Every rule is a function that returns its two :class:`Sides`; :func:`fires` is the one place that
+compares them. The functions take numbers or arrays. :mod:`parentage.kernels.families` has the same
+inequalities in fixed point, tested against these.
+"""
+
+from __future__ import annotations
+
+import math
+from bisect import insort
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from parentage.errors import InputError, did_you_mean
+
+Number = Any
+"""A float, or an array of floats of one shape."""
+
+
+class Sides(NamedTuple):
+    """The two sides of a rule's inequality ``left ≤ right``."""
+
+    left: Number
+    right: Number
+
+
+def fires(sides: Sides, tolerance: float = 0.0) -> Any:
+    """Whether left ≤ right beyond doubt: a tie within the tolerance never prunes."""
+    return sides.left <= sides.right - tolerance
+
+
+# ---------------------------------------------------------------------------------------------
+# The lemmas
+
+
+def lemma1(score: Number, best_subset: Number, tolerance: float = 0.0) -> Any:
+    """Lemma 1 (dominance): Π is kept only if it beats every proper subset strictly.
+
+    If Π' ⊂ Π and s(Π') ≥ s(Π), then Π is in no optimal network that could not use Π' instead.
+    Returns whether Π is kept.
+    """
+    return score > best_subset + tolerance
+
+
+def lemma2(likelihood: Number, likelihood_more: Number, penalty: Number, penalty_more: Number) -> Any:
+    """Lemma 2: more parents never lower the likelihood and always raise the penalty.
+
+    For Π' ⊂ Π: LL(X|Π') ≤ LL(X|Π), H(X|Π') ≥ H(X|Π) and pen(X,Π') < pen(X,Π). Returns whether
+    the numbers obey it; they do unless a count is wrong.
+    """
+    return (likelihood <= likelihood_more) & (penalty < penalty_more)
+
+
+def lemma3(bin_star: Number, penalty: Number, gap: Number = 0.0) -> Sides:
+    """Lemma 3 (de Campos & Ji 2011): if Bin(Π \\ Y) ≥ −pen(X, Π), drop Π and all supersets.
+
+    No likelihood exceeds 0, so nothing above Π can beat the best subset. With the best subset on
+    the left it is stronger than Alg1, which looks only at the set just left. It works where some
+    subset explains the child well.
+    """
+    return Sides(-bin_star + gap, penalty)
+
+
+def lemma4(n_h_x: Number, n_h_y: Number) -> Any:
+    """Lemma 4: adding Y to Π' raises LL(X|Π') by at most N·min{H(X|Π'), H(Y|Π')}.
+
+    Returns that bound.
+    """
+    return np.minimum(n_h_x, n_h_y)
+
+
+# ---------------------------------------------------------------------------------------------
+# The paper's theorems and the four tests of its experiments
+
+
+def theorem1(n_h_x_star: Number, n_h_y_star: Number, added: Number, gap: Number = 0.0) -> Sides:
+    """Theorem 1: N·min{H(X|Π*), H(Y|Π*)} ≤ (r_Y − 1)·pen(X, Π*) ⇒ drop Π* ∪ Y and all supersets."""
+    return Sides(lemma4(n_h_x_star, n_h_y_star) + gap, added)
+
+
+def theorem2(n_h_x: Number, n_h_y: Number, added: Number, gap: Number = 0.0) -> Sides:
+    """Theorem 2: Theorem 1 with the entropies given any Π' ⊆ Π* instead of Π* itself.
+
+    Conditioning on less gives larger entropies, so any Π' at hand will do: Π' = ∅ costs nothing
+    (rule ``thm2``), and :func:`theorem2_cache` uses the best Π' in Y's own list. It works where
+    Π* explains little.
+    """
+    return Sides(lemma4(n_h_x, n_h_y) + gap, added)
+
+
+def theorem2_cache(n_h_y_listed: Number, added: Number, gap: Number = 0.0) -> Sides:
+    """Theorem 2 with the Π' ⊆ Π* in Y's own candidate list that leaves Y the least entropy.
+
+    The paper's "inspect the cache of Y": no count is needed that Y's list does not hold already.
+    """
+    return Sides(n_h_y_listed + gap, added)
+
+
+def alg1(n_h_x_star: Number, added: Number, gap: Number = 0.0) -> Sides:
+    """Alg1, Theorem 1 on the child's side: N·H(X|Π*) ≤ (r_Y − 1)·pen(X, Π*)."""
+    return Sides(n_h_x_star + gap, added)
+
+
+def alg2(n_h_y_star: Number, added: Number, gap: Number = 0.0) -> Sides:
+    """Alg2, Theorem 1 on the parent's side: N·H(Y|Π*) ≤ (r_Y − 1)·pen(X, Π*)."""
+    return Sides(n_h_y_star + gap, added)
+
+
+def alg3(n_h_x: Number, added: Number, gap: Number = 0.0) -> Sides:
+    """Alg3, Theorem 2 with Π' = ∅ on the child's side: N·H(X) ≤ (r_Y − 1)·pen(X, Π*)."""
+    return Sides(n_h_x + gap, added)
+
+
+def alg4(n_h_y: Number, added: Number, gap: Number = 0.0) -> Sides:
+    """Alg4, Theorem 2 with Π' = ∅ on the parent's side: N·H(Y) ≤ (r_Y − 1)·pen(X, Π*)."""
+    return Sides(n_h_y + gap, added)
+
+
+def theorem1_plus(
+    n_h_x_star: Number,
+    n_h_y_star: Number,
+    h_x: Number,
+    h_y: Number,
+    added: Number,
+    delta: Number,
+    gap: Number = 0.0,
+) -> Sides:
+    """Theorem 1⁺: min{N·H(X|Π*) − h_X, N·H(Y|Π*) − h_Y} ≤ (r_Y − 1)·pen(X, Π*) + δ(Π*).
+
+    Then Π* ∪ Y and all supersets can be dropped.
+
+    *Proof.* Call the left side g. For any Π'' ⊇ Π* without Y, N·I(X;Y|Π'') ≤ g: I is both
+    H(X|Π'') − H(X|Π'' ∪ Y) and H(Y|Π'') − H(Y|Π'' ∪ X); conditioning on less bounds the first
+    term from above, conditioning on everything the second from below. (i) s(Π* ∪ Y) ≤ s(Π*) + g −
+    (r_Y − 1)·pen(X, Π*) ≤ s(Π*) + δ(Π*) = Bin(Π*). (ii) For a strict superset Π' put Π'' = Π' \\ Y,
+    so q_Π'' ≥ 2·q_Π*. Likelihoods never fall when parents are added, so δ(Π*) ≤
+    w (r_X − 1)(q_Π* − 1) < pen(X, Π*), hence g < r_Y·pen(X, Π*) ≤ (r_Y − 1)·pen(X, Π''), and Π'
+    loses to Π''. ∎  It needs r_Y ≥ 2: constant columns are set aside first.
+    """
+    return Sides(lemma4(n_h_x_star - h_x, n_h_y_star - h_y) + gap, added + delta)
+
+
+# ---------------------------------------------------------------------------------------------
+# Caps: the largest number of parents, before any search
+
+
+def theorem3_term(
+    n_rows: int, h_x: float, h_y: float, r_x: int, r_y: int, log_n: float | None = None
+) -> int:
+    """Return what Theorem 3 allows if every parent were like Y: ⌈1 + log2(min{H(X),H(Y)} /
+    ((r_X−1)(r_Y−1))) + log2 N − log2 log N⌉⁺, entropies per row in the base of ``log_n``.
+    """
+    log_n = math.log(n_rows) if log_n is None else log_n
+    ratio = min(h_x, h_y) / ((r_x - 1) * (r_y - 1))
+    if ratio <= 0:
+        return 0
+    z = 1 + math.log2(ratio) + math.log2(n_rows) - math.log2(log_n)
+    return max(0, math.ceil(z + 1e-9))
+
+
+def theorem3(
+    n_rows: int, entropies: Sequence[float], arity: Sequence[int], log_n: float | None = None
+) -> list[int]:
+    """Theorem 3: X has at most max_Y :func:`theorem3_term` parents. BIC only.
+
+    ``entropies`` are H per row in the base of ``log_n`` (natural by default). One cap per child.
+    """
+    n = len(arity)
+    kinds = {(entropies[v], arity[v]) for v in range(n)}
+    twice = {k for k in kinds if sum((entropies[v], arity[v]) == k for v in range(n)) > 1}
+    caps = []
+    for x in range(n):
+        own = (entropies[x], arity[x])
+        others = kinds if own in twice else kinds - {own}
+        caps.append(
+            max(
+                (theorem3_term(n_rows, own[0], h, own[1], r, log_n) for h, r in others),
+                default=0,
+            )
+        )
+    return caps
+
+
+def corollary1(n_rows: int, base: float = 2.0) -> int:
+    """Corollary 1: at most ⌈1 + log2 N − log2 log_b N⌉ parents. BIC only.
+
+    >>> corollary1(1000)
+    8
+    """
+    if n_rows < 2:
+        return 0
+    log_n = math.log(n_rows) / math.log(base)
+    return max(0, math.ceil(1 + math.log2(n_rows) - math.log2(log_n) + 1e-9))
+
+
+def corollary1_prime(n_rows: int) -> int:
+    """Corollary 1′: at most ⌈log2(1 + 2N / log2 N)⌉ − 1 parents. BIC only.
+
+    From Theorem 3″ with r_X = r_Y = 2 and H(X) = 1 bit: every other case is smaller.
+
+    >>> corollary1_prime(1000)
+    7
+    """
+    if n_rows < 2:
+        return 0
+    return max(0, math.ceil(math.log2(1 + 2 * n_rows / math.log2(n_rows)) + 1e-9) - 1)
+
+
+def theorem3_second(
+    n_h: Sequence[float], h: Sequence[float], arity: Sequence[int], w: float, gap: float = 0.0
+) -> list[int]:
+    """Theorem 3″: in a surviving Π every Y satisfies q_Π < min(1 + (N·H(X) − h_X + γ)/(w(r_X−1)),
+    (N·H(Y) − h_Y + γ)/(w(r_X−1)(1 − 1/r_Y))).
+
+    Both follow from Theorem 1⁺ with the entropies given nothing. Returns the largest |Π| for which
+    a choice of parents can satisfy it, per child: among the Y whose bound is at least t, the m of
+    fewest states must have a product below t. ``n_h`` and ``h`` are N·H(V) and h_V.
+    """
+    spare = [max(0.0, (a - b + gap) / w) * (1 + 1e-9) for a, b in zip(n_h, h, strict=True)]
+    by_parent = sorted(
+        ((spare[y] / (1 - 1 / arity[y]), arity[y], y) for y in range(len(arity))), reverse=True
+    )
+    smallest = sorted(arity)
+    caps = []
+    for x in range(len(arity)):
+        free = arity[x] - 1
+        limit = 1 + spare[x] / free
+        chosen: list[int] = []
+        size = 0
+        for bound, r, y in by_parent:
+            t = min(limit, bound / free)
+            if math.prod(smallest[: size + 1]) >= t:
+                break
+            if y == x:
+                continue
+            insort(chosen, r)
+            while size < len(chosen) and math.prod(chosen[: size + 1]) < t:
+                size += 1
+        caps.append(size)
+    return caps
+
+
+# ---------------------------------------------------------------------------------------------
+# Choosing rules
+
+
+ORDER = (
+    "cor1", "cor1p", "thm3", "thm3pp",
+    "alg3", "alg4", "thm2", "alg1", "alg2", "thm1", "thm2-cache", "lemma3", "thm1p",
+)  # fmt: skip
+"""All rules, cheapest first: a family is credited to the first that removes it."""
+
+CAPS = ORDER[:4]
+BIC_ONLY = frozenset({"cor1", "cor1p", "thm3"})
+NEED_RESIDUALS = frozenset({"thm3pp", "thm1p"})
+DEFAULT = ("cor1p", "thm3pp", "thm1p")
+
+CLOSED: tuple[frozenset[str], ...] = (
+    frozenset({"thm1p"}),
+    frozenset({"thm1"}),
+    frozenset({"thm2"}),
+    frozenset({"alg1", "alg2"}),
+    frozenset({"lemma3", "alg2"}),
+    frozenset({"alg3", "alg4"}),
+)
+"""Rules on both sides of Theorem 1 or 2, for which the closure theorem holds."""
+
+
+@dataclass(frozen=True)
+class RuleSet:
+    """A choice of rules, in :data:`ORDER`."""
+
+    names: tuple[str, ...]
+
+    @property
+    def closed(self) -> bool:
+        """Whether the closure theorem holds, so that sets without a live family can be left out."""
+        return any(needed <= set(self.names) for needed in CLOSED)
+
+    @property
+    def mask(self) -> int:
+        """Bit r for rule number r of :data:`ORDER` that works on families."""
+        return sum(1 << ORDER.index(name) for name in self.names if name not in CAPS)
+
+    @property
+    def needs_residuals(self) -> bool:
+        """Whether h has to be counted."""
+        return bool(NEED_RESIDUALS & set(self.names))
+
+    def __str__(self) -> str:
+        return ",".join(self.names) or "none"
+
+
+def choose_rules(wanted: str | Iterable[str] | None, score: str, gap: float | None = None) -> RuleSet:
+    """Turn what the user typed into a rule set that is safe for this score and gap.
+
+    ``None`` is the default, the strongest safe rules; ``"all"`` every rule that applies,
+    ``"none"`` none. A rule asked for by name that does not apply is refused.
+
+    >>> str(choose_rules("alg2, alg1", "bic")), choose_rules("alg1", "bic").closed
+    ('alg1,alg2', False)
+    """
+    if isinstance(wanted, str):
+        wanted = [part.strip().lower() for part in wanted.split(",") if part.strip()]
+    applicable = [name for name in ORDER if why_not(name, score, gap) is None]
+    if wanted is None:
+        return RuleSet(tuple(name for name in DEFAULT if name in applicable))
+    chosen: set[str] = set()
+    for name in wanted:
+        if name == "all":
+            chosen.update(applicable)
+        elif name == "default":
+            chosen.update(set(DEFAULT) & set(applicable))
+        elif name in ORDER:
+            reason = why_not(name, score, gap)
+            if reason is not None:
+                raise InputError(f"rule {name!r} {reason}; use thm3pp instead")
+            chosen.add(name)
+        elif name != "none":
+            known = [*ORDER, "none", "all", "default"]
+            raise InputError(f"unknown rule {name!r}; {did_you_mean(name, known)}")
+    return RuleSet(tuple(name for name in ORDER if name in chosen))
+
+
+def why_not(name: str, score: str, gap: float | None) -> str | None:
+    """Return why a rule must not be used here, or None if it may."""
+    if name in BIC_ONLY and score != "bic":
+        return f"is proved for BIC only and is false for {score.upper()}"
+    if name in BIC_ONLY and gap is not None:
+        return "does not hold with a gap"
+    return None
+
+
+def caps_by_rule(
+    rules: RuleSet,
+    n_rows: int,
+    n_h: Sequence[float],
+    h: Sequence[float],
+    arity: Sequence[int],
+    w: float,
+    gap: float = 0.0,
+) -> dict[str, npt.NDArray[np.int64]]:
+    """Return, for each chosen cap rule, the largest number of parents per child."""
+    n = len(arity)
+    compute: dict[str, Callable[[], Sequence[int]]] = {
+        "cor1": lambda: [corollary1(n_rows)] * n,
+        "cor1p": lambda: [corollary1_prime(n_rows)] * n,
+        "thm3": lambda: theorem3(n_rows, [g / n_rows for g in n_h], arity),
+        "thm3pp": lambda: theorem3_second(n_h, h, arity, w, gap),
+    }
+    return {name: np.array(compute[name](), np.int64) for name in CAPS if name in rules.names}
