@@ -1,0 +1,81 @@
+"""Random tables for property tests, the nasty ones included."""
+
+from __future__ import annotations
+
+import numpy as np
+from hypothesis import strategies as st
+
+from naive import Naive
+from parentage.table import Table
+
+Columns = list[list[int]]
+
+
+def random_columns(rng: np.random.Generator, n: int, rows: int, most_states: int = 5) -> Columns:
+    """Columns of every kind: independent, skewed, constant, copied, xor, parity, functional."""
+    columns: Columns = []
+    for v in range(n):
+        kind = rng.choice(["fair", "skewed", "copy", "xor", "parity", "function", "noisy", "constant"],
+                          p=[0.25, 0.15, 0.08, 0.13, 0.1, 0.12, 0.14, 0.03])  # fmt: skip
+        r = int(rng.integers(2, most_states + 1))
+        column = rng.integers(0, r, rows)
+        if kind == "skewed":
+            column = np.where(rng.random(rows) < 0.15, column, 0)
+        elif kind == "constant":
+            column = np.zeros(rows, np.int64)
+        elif columns and kind != "fair":
+            earlier = np.array(columns)
+            pick = rng.permutation(v)[: int(rng.integers(1, min(v, 4) + 1))]
+            if kind == "copy":
+                column = earlier[pick[0]]
+            elif kind == "xor":
+                column = earlier[pick[:2]].sum(0) % 2
+            elif kind == "parity":
+                column = earlier[pick].sum(0) % 2
+            else:
+                column = (earlier[pick] * (1 + np.arange(len(pick)))[:, None]).sum(0) % r
+                if kind == "noisy":
+                    column = np.where(rng.random(rows) < 0.2, rng.integers(0, r, rows), column)
+        columns.append([int(c) for c in column])
+    return columns
+
+
+def make_table(columns: Columns, unused: list[int] | None = None) -> Table:
+    """A table of integer codes; ``unused[v]`` states more are declared than occur."""
+    states, codes = [], []
+    for v, column in enumerate(columns):
+        seen, dense = np.unique(column, return_inverse=True)
+        extra = unused[v] if unused else 0
+        states.append(tuple(f"s{i}" for i in range(len(seen) + extra)))
+        codes.append(dense)
+    names = tuple(f"v{i}" for i in range(len(columns)))
+    return Table(names, tuple(states), np.array(codes, np.uint16))
+
+
+def naive_of(table: Table, score: str = "bic") -> tuple[Naive, list[int]]:
+    """The slow version of a table's non-constant columns, and their indices."""
+    keep = [v for v, name in enumerate(table.names) if name not in table.constant]
+    columns = tuple(tuple(int(c) for c in table.codes[v]) for v in keep)
+    return Naive(columns, tuple(int(table.cardinalities[v]) for v in keep), score), keep
+
+
+def random_table(seed: int, most_variables: int = 6, most_rows: int = 60) -> Table:
+    """A table drawn from a seed: 2 … n variables, at least two of them not constant, 2 … N rows."""
+    rng = np.random.default_rng(seed)
+    while True:
+        n = int(rng.integers(2, most_variables + 1))
+        rows = int(rng.choice([2, 3, 4, 5, 8, 16, 21, 32, most_rows]))
+        columns = random_columns(rng, n, min(rows, most_rows))
+        if rng.random() < 0.2:  # repeated rows
+            again = rng.integers(0, rows, rows)
+            columns = [[column[i] for i in again] for column in columns]
+        unused = [int(u) for u in rng.choice([0, 0, 0, 1, 2], n)]
+        table = make_table(columns, unused)
+        if table.n_variables - len(table.constant) >= 2:
+            return table
+
+
+def tables(most_variables: int = 6, most_rows: int = 60) -> st.SearchStrategy[Table]:
+    """Hypothesis strategy: tables by seed (seeds shrink; the kinds above make the coverage)."""
+    seeds = st.integers(0, 2**32 - 1)
+    return seeds.map(lambda seed: random_table(seed, most_variables, most_rows))

@@ -1,0 +1,276 @@
+"""The search against brute force: identical lists for every rule set, limit, gap and thread count."""
+
+from __future__ import annotations
+
+import itertools
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from naive import TIE, Naive
+from parentage.candidates import count_families, score
+from parentage.errors import InputError, TableError
+from parentage.lists import CandidateLists
+from parentage.rules import CLOSED, ORDER
+from parentage.table import Table
+from strategies import make_table, naive_of, random_columns, random_table, tables
+
+Families = dict[tuple[str, tuple[str, ...]], float]
+RULE_SETS = [
+    None, "none", "all", "alg1", "alg2", "alg3", "alg4", "thm1", "thm2", "thm2-cache", "lemma3",
+    "thm1p", "thm3", "cor1", "thm3pp", "cor1p", "alg1,alg2", "alg3,alg4", "alg1,alg4",
+    "lemma3,alg2", "lemma3,thm2", "thm1,thm3", "thm1p,thm2-cache",
+]  # fmt: skip
+BIC_ONLY = {"thm3", "cor1", "cor1p", "thm1,thm3"}
+
+
+def families(lists: CandidateLists) -> Families:
+    return {(c, p.parents): p.score for c in lists for p in lists[c]}
+
+
+def truth(
+    table: Table, name: str = "bic", most: int | None = None, gap: float | None = None
+) -> Families:
+    naive, keep = naive_of(table, name)
+    found: Families = {
+        (table.names[keep[x]], tuple(table.names[keep[p]] for p in parents)): value
+        for (x, parents), value in naive.lists(most, gap).items()
+    }
+    found.update({(name, ()): 0.0 for name in table.constant})
+    return found
+
+
+def assert_same(found: Families, expected: Families) -> None:
+    assert found.keys() == expected.keys()
+    for key, value in expected.items():
+        assert math.isclose(found[key], value, rel_tol=1e-11, abs_tol=1e-9)
+
+
+@settings(max_examples=150, deadline=None)
+@given(tables(), st.sampled_from(RULE_SETS), st.sampled_from([None, 0, 1, 2, 3]))
+def test_lists_equal_brute_force(table: Table, rules: str | None, k: int | None) -> None:
+    assert_same(families(score(table, rules=rules, max_parents=k, threads=1)), truth(table, most=k))
+
+
+@settings(max_examples=60, deadline=None)
+@given(tables(), st.sampled_from([r for r in RULE_SETS if r not in BIC_ONLY]))
+def test_aic_lists_equal_brute_force(table: Table, rules: str | None) -> None:
+    assert_same(families(score(table, score="aic", rules=rules, threads=1)), truth(table, "aic"))
+
+
+@settings(max_examples=60, deadline=None)
+@given(
+    tables(5),
+    st.sampled_from([r for r in RULE_SETS if r not in BIC_ONLY]),
+    st.sampled_from(["bic", "aic"]),
+    st.sampled_from([0.0, 0.3, 2.0, 50.0]),
+)
+def test_lists_with_a_gap_equal_brute_force(
+    table: Table, rules: str | None, name: str, gap: float
+) -> None:
+    found = families(score(table, score=name, rules=rules, gap=gap, threads=1))
+    assert_same(found, truth(table, name, gap=gap))
+
+
+@settings(max_examples=25, deadline=None)
+@given(tables(7))
+def test_threads_and_column_order_do_not_matter(table: Table) -> None:
+    one = score(table, threads=1)
+    two = score(table, threads=2)
+    assert one.scores.tobytes() == two.scores.tobytes()
+    assert one.parents.tobytes() == two.parents.tobytes()
+    assert {k: v for k, v in one.meta.items() if k != "seconds"} == {
+        k: v for k, v in two.meta.items() if k != "seconds"
+    }
+    turned = score(table.select(reversed(table.names)), threads=1)
+    again = {(c, tuple(sorted(p))): s for (c, p), s in families(turned).items()}
+    assert again == {(c, tuple(sorted(p))): s for (c, p), s in families(one).items()}
+
+
+@settings(max_examples=30, deadline=None)
+@given(tables(5), st.sampled_from(ORDER[4:]), st.sampled_from([1, 2, 4]))
+def test_tally_is_what_the_rule_removes(table: Table, rule: str, k: int) -> None:
+    """With every set counted, a rule's tally is the number of families it removes."""
+    naive, _ = naive_of(table)
+    lists = score(table, rules=rule, max_parents=k, threads=1)
+    if any(needed == {rule} for needed in CLOSED):
+        assert lists.meta["pruned"][rule] <= len(naive.removed(rule, k))
+    else:
+        assert lists.meta["pruned"][rule] == len(naive.removed(rule, k))
+        whole = lists.meta["families_scored"] + sum(lists.meta["pruned"].values())
+        assert whole == lists.meta["families"]
+
+
+@settings(max_examples=40, deadline=None)
+@given(tables(6))
+def test_closure_theorem(table: Table) -> None:
+    """If a closed rule set removes every family inside Π, it removes (X, Π) for every X."""
+    naive, _ = naive_of(table)
+    for rules in CLOSED:
+        removed = set[tuple[int, tuple[int, ...]]]()
+        for rule in rules:
+            removed |= naive.removed(rule)
+        for size in range(1, naive.n):
+            for members in itertools.combinations(range(naive.n), size):
+                inside = [(a, tuple(b for b in members if b != a)) for a in members]
+                if all(family in removed for family in inside):
+                    outside = [x for x in range(naive.n) if x not in members]
+                    assert all((x, members) in removed for x in outside), (rules, members)
+
+
+@settings(max_examples=60, deadline=None)
+@given(tables(5), st.sampled_from(["bic", "aic"]))
+def test_no_rule_discards_what_lemma1_keeps(table: Table, name: str) -> None:
+    naive, _ = naive_of(table, name)
+    kept = naive.lists().keys()
+    for rule in ORDER[4:]:
+        assert not naive.removed(rule) & kept, rule
+
+
+def wrong_rules() -> dict[str, object]:
+    """Rules that look right and are not; the same harness must catch each of them."""
+
+    def information(naive: Naive, x: int, parents: tuple[int, ...], y: int) -> bool:
+        star = tuple(p for p in parents if p != y)
+        gain = naive.NH([x], star) - naive.NH([x], parents)
+        return gain <= (naive.arity[y] - 1) * naive.pen(x, star) - TIE
+
+    def inflated(naive: Naive, x: int, parents: tuple[int, ...], y: int) -> bool:
+        star = tuple(p for p in parents if p != y)
+        return naive.NH([y], star) <= 1.5 * (naive.arity[y] - 1) * naive.pen(x, star)
+
+    def skip(naive: Naive, x: int, parents: tuple[int, ...], y: int) -> bool:
+        members = (*parents, x)
+        ceiling = min(naive.G(set(members) - {i}) for i in members)
+        best = max(naive.best_subset(x, tuple(p for p in parents if p != z)) for z in parents)
+        return ceiling - naive.G(parents) - naive.pen(x, parents) <= best - TIE
+
+    return {"information": information, "inflated": inflated, "skip": skip}
+
+
+@pytest.mark.parametrize("name", ["information", "inflated", "skip"])
+def test_wrong_rules_are_caught(name: str) -> None:
+    rule = wrong_rules()[name]
+
+    def caught(naive: Naive) -> bool:
+        removed = set[tuple[int, tuple[int, ...]]]()
+        for x in range(naive.n):
+            for parents in naive.parent_sets(x):
+                fewer = (tuple(p for p in parents if p != y) for y in parents)
+                if any((x, f) in removed for f in fewer) or any(
+                    rule(naive, x, parents, y) for y in parents  # type: ignore[operator]
+                ):
+                    removed.add((x, parents))
+        return bool(removed & naive.lists().keys())
+
+    if name == "skip":  # X = (Y, Z xor W): {Y, Z} can be skipped, {Y, Z, W} is best
+        rows = [(y, z, w) for y in (0, 1) for z in (0, 1) for w in (0, 1)] * 8
+        y, z, w = (tuple(c) for c in zip(*rows, strict=True))
+        x = tuple(2 * a + (b ^ c) for a, b, c in rows)
+        assert caught(Naive((x, y, z, w), (4, 2, 2, 2)))
+    else:
+        assert any(caught(naive_of(random_table(seed, 5))[0]) for seed in range(400))
+
+
+def test_corollary1_prime_is_false_for_aic() -> None:
+    """N = 64, X the parity of five fair bits: five parents are best, the corollary says four."""
+    rows = list(itertools.product((0, 1), repeat=5)) * 2
+    columns = [[row[v] for row in rows] for v in range(5)] + [[sum(row) % 2 for row in rows]]
+    table = make_table(columns)
+    best = score(table, score="aic", threads=1)["v5"][0]
+    assert len(best.parents) == 5
+    with pytest.raises(InputError, match="BIC only"):
+        score(table, score="aic", rules="cor1p")
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("block", range(20))
+def test_twenty_thousand_tables(block: int) -> None:
+    rng = np.random.default_rng(block)
+    for seed in range(1000 * block, 1000 * (block + 1)):
+        table = random_table(seed, 7 if seed % 10 == 0 else 5)
+        name = "aic" if seed % 3 == 0 else "bic"
+        rules = RULE_SETS[int(rng.integers(len(RULE_SETS)))]
+        if name == "aic" and rules in BIC_ONLY:
+            rules = None
+        k = [None, None, 1, 2, 3][seed % 5]
+        found = families(score(table, score=name, rules=rules, max_parents=k, threads=1))
+        assert_same(found, truth(table, name, most=k))
+        if seed % 4 == 0:
+            gap = float(rng.choice([0.0, 0.1, 1.0, 10.0]))
+            found = families(score(table, score=name, gap=gap, max_parents=k, threads=1))
+            assert_same(found, truth(table, name, most=k, gap=gap))
+
+
+def test_no_limit_means_no_limit() -> None:
+    """The parity of six bits needs all six parents."""
+    rows = list(itertools.product((0, 1), repeat=6)) * 8
+    columns = [[row[v] for row in rows] for v in range(6)] + [[sum(row) % 2 for row in rows]]
+    lists = score(make_table(columns), threads=1)
+    assert len(lists["v6"][0].parents) == 6
+    assert lists.meta["max_parents"] is None
+
+
+def test_counts_of_a_full_search() -> None:
+    table = make_table(random_columns(np.random.default_rng(5), 8, 200))
+    n = table.n_variables - len(table.constant)
+    lists = score(table, rules="none", max_parents=3, threads=1)
+    assert lists.meta["sets_counted"] == sum(math.comb(n, s) for s in range(1, 5))
+    assert lists.meta["families_scored"] == lists.meta["families"] == count_families(n, [3] * n)
+
+
+def test_limit_by_name() -> None:
+    table = random_table(11, 6)
+    naive, keep = naive_of(table)
+    limits = {table.names[keep[0]]: 0, table.names[keep[1]]: 1}
+    most = [limits.get(table.names[v], naive.n - 1) for v in keep]
+    found = families(score(table, max_parents=limits, threads=1))
+    expected = {
+        (table.names[keep[x]], tuple(table.names[keep[p]] for p in parents)): value
+        for (x, parents), value in naive.lists(most).items()
+    }
+    expected.update({(name, ()): 0.0 for name in table.constant})
+    assert_same(found, expected)
+
+
+def test_a_level_that_does_not_fit_ends_the_search_honestly() -> None:
+    table = make_table(random_columns(np.random.default_rng(3), 9, 400))
+    whole = score(table, rules="none", threads=1)
+    cut = score(table, rules="none", memory=6_000, threads=1)
+    complete = cut.meta["complete_to"]
+    assert complete is not None and 1 <= complete < whole.max_in_degree + 3
+    limited = score(table, rules="none", max_parents=complete, threads=1)
+    assert families(cut) == families(limited)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"max_parents": -1}, "at least 0"),
+        ({"max_parents": {"nobody": 2}}, "no column"),
+        ({"score": "bix"}, "did you mean 'bic'"),
+        ({"rules": "alg5"}, "did you mean"),
+        ({"log_base": 1}, "above 1"),
+        ({"gap": -1.0}, "at least 0"),
+    ],
+)
+def test_bad_options_are_refused(options: dict[str, object], message: str) -> None:
+    with pytest.raises(InputError, match=message):
+        score(random_table(1), **options)  # type: ignore[arg-type]
+
+
+def test_useless_tables_are_refused() -> None:
+    with pytest.raises(TableError, match="1 data row"):
+        score(Table.from_columns({"a": "0", "b": "1"}))
+    with pytest.raises(TableError, match="at least 2"):
+        score(Table.from_columns({"a": "0101", "b": "0000"}))
+
+
+def test_log_base_changes_the_unit_only() -> None:
+    table = random_table(4)
+    nats, bits = score(table, threads=1), score(table, log_base=2, threads=1)
+    assert np.allclose(nats.scores / math.log(2), bits.scores, rtol=1e-14)
+    assert (nats.parents == bits.parents).all()
