@@ -8,19 +8,25 @@ per variable. It is immutable and knows nothing of files; :mod:`parentage.format
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable, Mapping, Sequence
+import re
 from dataclasses import dataclass, field
 from functools import cached_property
+from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
 
 from parentage.errors import TableError, did_you_mean
 
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
 Codes = npt.NDArray[np.uint16]
 """State codes, one row per variable: ``codes[variable, row]``."""
 
 MAX_STATES = 65_535
+
+_NUMBER = re.compile(r"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?")
 
 
 @dataclass(frozen=True, eq=False)
@@ -72,15 +78,29 @@ class Table:
 
     @classmethod
     def from_columns(cls, columns: Mapping[str, Sequence[object]]) -> Table:
-        """Make a table from labels; the states of a column are its distinct labels, sorted."""
-        names = tuple(str(name) for name in columns)
-        states, codes = [], []
-        for values in columns.values():
-            labels, column = np.unique(np.asarray([str(v) for v in values]), return_inverse=True)
-            states.append(tuple(str(label) for label in labels))
-            codes.append(column)
-        shape = (len(names), len(codes[0]) if codes else 0)
-        return cls(names, tuple(states), np.array(codes).reshape(shape).astype(np.uint16))
+        """Make a table from labels; the states of a column are its distinct labels, sorted.
+
+        >>> Table.from_columns({"a": [10, 9, 10], "b": ["x", "y", "y"]}).states
+        (('9', '10'), ('x', 'y'))
+        """
+        states: list[tuple[str, ...]] = []
+        codes: list[npt.NDArray[np.int64]] = []
+        for name, values in columns.items():
+            labels = [str(value) for value in values]
+            if codes and len(labels) != len(codes[0]):
+                raise TableError(
+                    f"column {str(name)!r} has {len(labels)} rows, the first has {len(codes[0])}"
+                )
+            distinct = sorted_states(set(labels))
+            code = {label: i for i, label in enumerate(distinct)}
+            states.append(tuple(distinct))
+            codes.append(np.array([code[label] for label in labels], np.int64))
+        shape = (len(codes), len(codes[0]) if codes else 0)
+        return cls(
+            tuple(str(name) for name in columns),
+            tuple(states),
+            np.array(codes).reshape(shape).astype(np.uint16),
+        )
 
     @property
     def n_variables(self) -> int:
@@ -139,7 +159,9 @@ class Table:
             seen, column_codes = np.unique(column, return_inverse=True)
             states.append(tuple(labels[code] for code in seen))
             codes.append(column_codes.astype(np.uint16))
-        return Table(self.names, tuple(states), np.array(codes).reshape(self.codes.shape), self.cuts)
+        return Table(
+            self.names, tuple(states), np.array(codes).reshape(self.codes.shape), self.cuts
+        )
 
     @cached_property
     def digest(self) -> str:
@@ -150,8 +172,8 @@ class Table:
         return sha.hexdigest()
 
     def __repr__(self) -> str:
-        r = self.cardinalities
-        spread = f"{r.min()}" if r.size and r.min() == r.max() else f"{r.min()}–{r.max()}"  # noqa: RUF001
+        low, high = self.cardinalities.min(initial=MAX_STATES), self.cardinalities.max(initial=0)
+        spread = f"{high}" if low >= high else f"{low}–{high}"
         return f"Table: {self.n_rows} rows, {self.n_variables} variables, {spread} states each"
 
     def _repr_html_(self) -> str:
@@ -164,3 +186,30 @@ class Table:
         )
         head = "<tr><th>variable</th><th>states</th><th>labels</th></tr>"
         return f"<p>{escape(repr(self))}</p><table>{head}{rows}</table>"
+
+
+def as_numbers(labels: Sequence[str]) -> npt.NDArray[np.float64] | None:
+    """Read labels as finite decimal numbers; None when one of them is not.
+
+    >>> as_numbers(["1", "2.5", "-3e2"])
+    array([   1. ,    2.5, -300. ])
+    >>> as_numbers(["1", "low"]) is None
+    True
+    """
+    if not all(map(_NUMBER.fullmatch, labels)):
+        return None
+    numbers = np.fromiter(map(float, labels), np.float64, len(labels))
+    return numbers if bool(np.isfinite(numbers).all()) else None
+
+
+def sorted_states(labels: Iterable[str]) -> list[str]:
+    """Put undeclared states in order: numbers by value, other labels by code point.
+
+    >>> sorted_states(["10", "9"]), sorted_states(["10", "9", "x"])
+    (['9', '10'], ['10', '9', 'x'])
+    """
+    found = list(labels)
+    numbers = as_numbers(found)
+    if numbers is None:
+        return sorted(found)
+    return [label for _, label in sorted(zip(numbers.tolist(), found, strict=True))]

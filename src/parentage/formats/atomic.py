@@ -1,0 +1,68 @@
+"""Files appear whole or not at all: written under another name, then renamed.
+
+The last step of every ``write_`` function. The temporary file stands in the folder of the target
+(a rename across file systems is a copy) and is removed on any error, Ctrl-C included.
+"""
+
+from __future__ import annotations
+
+import os
+import secrets
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from parentage.errors import InputError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+
+@contextmanager
+def replacing(path: str | os.PathLike[str]) -> Iterator[Path]:
+    """Give a path to write to; when the block ends well, the file takes its real name.
+
+    A target that is no regular file (a pipe, ``/dev/null``) is written to directly.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     with replacing(Path(folder) / "lists.jkl") as draft:
+    ...         _ = draft.write_text("37")
+    ...     [entry.name for entry in Path(folder).iterdir()]
+    ['lists.jkl']
+    """
+    target = Path(os.fspath(path))
+    _check_target(target)
+    if target.exists() and not target.is_file():
+        yield target
+        return
+    target = target.resolve()  # a link stays a link, its file is replaced
+    draft = target.with_name(f".parentage-{secrets.token_hex(8)}.part")
+    try:
+        try:
+            yield draft
+            draft.replace(target)
+        except OSError as error:
+            raise InputError(_cannot_write(target, error)) from error
+    except BaseException:
+        draft.unlink(missing_ok=True)
+        raise
+
+
+def write_text(path: str | os.PathLike[str], text: str) -> None:
+    """Write a UTF-8 text file whole or not at all."""
+    with replacing(path) as draft:
+        draft.write_text(text, encoding="utf-8", newline="\n")
+
+
+def _check_target(target: Path) -> None:
+    if target.is_dir():
+        raise InputError(f"{str(target)!r} is a directory; give a file name")
+    if not target.parent.is_dir():
+        raise InputError(f"cannot write {str(target)!r}: there is no folder {str(target.parent)!r}")
+
+
+def _cannot_write(target: Path, error: OSError) -> str:
+    return f"cannot write {str(target)!r}: {error.strerror or error}"

@@ -1,0 +1,191 @@
+"""Read CSV, TSV and other separated text into raw columns. The widest door to the path.
+
+Cells stay verbatim, apart from blanks around them; blank lines do not count. The separator is
+found from the first records. :mod:`parentage.formats.records` does the splitting; text with
+unusual quotes goes through Python's slower, lenient parser, with the same result.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+from itertools import islice
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from parentage.errors import TableError
+from parentage.formats.header import refuse_headerless
+from parentage.formats.raw import RawTable, text_column
+from parentage.formats.records import (
+    ColumnBuilder,
+    OddQuotesError,
+    blocks,
+    line_at,
+    split,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+
+SEPARATORS = "\t,;|"
+"""What may stand between cells; a blank too, when none of these does."""
+
+_HEAD = 1_000_000
+
+
+def read(text: str, *, header: bool = True, separator: str | None = None) -> RawTable:
+    r"""Read separated text; without a header the columns are named 0, 1, ….
+
+    Parameters
+    ----------
+    text
+        The whole text, with ``\n`` line ends.
+    header
+        The first record holds the names.
+    separator
+        One character; found from the first records when not given.
+    """
+    separator = separator or sniff_separator(text)
+    try:
+        return _read_plain(text, separator, header)
+    except OddQuotesError:
+        return read_lenient(text, separator, header)
+
+
+def sniff_separator(text: str) -> str:
+    r"""Find the separator: the one that gives most cells, equally many in the first records.
+
+    >>> sniff_separator("a;b\n1,5;2\n")
+    ';'
+    """
+    best, most = ",", 1
+    for separator in SEPARATORS + " ":
+        if separator == " " and most > 1:
+            break
+        widths = {len(cells) for cells in islice(_records(text, separator), 10)}
+        if len(widths) == 1 and max(widths) > most:
+            best, most = separator, max(widths)
+    if most == 1:  # no separator fits all of them: let the first record decide
+        first = text.lstrip("\n").partition("\n")[0]
+        best = max(",\t;|", key=first.count)
+    return best
+
+
+def has_columns(text: str) -> bool:
+    """Tell whether the first records agree on two or more cells between the usual separators."""
+    for separator in SEPARATORS:
+        widths = {len(cells) for cells in islice(_records(text, separator), 10)}
+        if len(widths) == 1 and widths != {1}:
+            return True
+    return False
+
+
+def read_lenient(text: str, separator: str, header: bool) -> RawTable:
+    """Read with Python's csv module: any quotes, slower."""
+    reader = _csv_reader(text, separator)
+    rows, lines, before = list[list[str]](), list[int](), 0
+    try:
+        for cells in reader:
+            if len(cells) > 1 or any(cell.strip() for cell in cells):
+                if rows and len(cells) != len(rows[0]):
+                    raise _ragged(before + 1, len(cells), len(rows[0]), separator)
+                rows.append(cells)
+                lines.append(before + 1)
+            before = reader.line_num
+    except csv.Error as error:
+        raise TableError(f"line {before + 1}: {error}") from None
+    first = _first_record(rows[0] if rows else [], separator)
+    builders = [ColumnBuilder() for _ in first]
+    for builder, cells_of_column in zip(builders, zip(*rows[header:], strict=True), strict=False):
+        position: dict[str, int] = {}
+        codes = [position.setdefault(cell, len(position)) for cell in cells_of_column]
+        builder.add(np.array(codes, np.int32), position)
+    return _assemble(first, builders, header, lines[header:].__getitem__)
+
+
+def _read_plain(text: str, separator: str, header: bool) -> RawTable:
+    data = text.encode()
+    if not data.endswith(b"\n"):
+        data += b"\n"
+    first, builders, rows = list[str](), list[ColumnBuilder](), 0
+    begins: list[tuple[int, int]] = []  # first row and first byte of every block
+    byte = 0
+    for block in blocks(data, separator):
+        records, begin, byte = block, byte, block.stop
+        if not first and len(block.ends):
+            line = data[block.starts[0] : block.ends[0]].decode()
+            first = _first_record(next(_records(line, separator), [line]), separator)
+            builders = [ColumnBuilder() for _ in first]
+            if header:
+                records = block.without_first()
+        if not len(records.ends):
+            continue
+        ragged = np.flatnonzero(records.cells != len(first))
+        if len(ragged):
+            line_number = line_at(data, int(records.starts[ragged[0]]))
+            raise _ragged(line_number, int(records.cells[ragged[0]]), len(first), separator)
+        for builder, (codes, cells) in zip(
+            builders, split(data, records, separator, len(first)), strict=True
+        ):
+            builder.add(codes, cells)
+        begins.append((rows, begin))
+        rows += len(records.ends)
+
+    def line_of(row: int) -> int:
+        first_row, start = next(b for b in reversed(begins) if b[0] <= row)
+        block = next(blocks(data, separator, start))
+        skipped = header and first_row == 0
+        return line_at(data, int(block.starts[row - first_row + skipped]))
+
+    return _assemble(_first_record(first, separator), builders, header, line_of)
+
+
+def _assemble(
+    first: Sequence[str],
+    builders: Sequence[ColumnBuilder],
+    header: bool,
+    line_of: Callable[[int], int],
+) -> RawTable:
+    names = first if header else [str(i) for i in range(len(first))]
+    columns = tuple(
+        text_column(name, builder.codes(), list(builder.position))
+        for name, builder in zip(names, builders, strict=True)
+    )
+    rows = len(columns[0].codes)
+    if header and rows:
+        refuse_headerless(first, columns)
+    return RawTable(columns, rows, lambda row: f"line {line_of(row)}")
+
+
+def _records(text: str, separator: str) -> Iterator[list[str]]:
+    """Yield the first records that are not blank; a quoted cell may span lines."""
+    try:
+        for cells in _csv_reader(text[:_HEAD], separator):
+            if len(cells) > 1 or any(cell.strip() for cell in cells):
+                yield cells
+    except csv.Error:
+        return
+
+
+def _csv_reader(text: str, separator: str) -> Any:
+    skip_blanks = separator != " "  # blanks around a cell do not count, also before a quote
+    return csv.reader(io.StringIO(text), delimiter=separator, skipinitialspace=skip_blanks)
+
+
+def _first_record(cells: list[str], separator: str) -> list[str]:
+    if not cells:
+        raise TableError("the file is empty: it has neither a header nor rows")
+    if len(cells) == 1:
+        raise TableError(
+            f"the first line ({cells[0].strip()[:60]!r}) has one column, at least 2 are needed; "
+            f"cells are separated by comma, tab, semicolon, | or blank (here: {separator!r})"
+        )
+    return cells
+
+
+def _ragged(line: int, found: int, expected: int, separator: str) -> TableError:
+    return TableError(
+        f"line {line} has {found} cells, the first line has {expected} (separator {separator!r}); "
+        "mend the line, or quote a cell that holds the separator"
+    )
