@@ -85,7 +85,7 @@ def score(
     chosen = choose_rules(rules, name, gap)
     check_table(table)
     gap_nats = None if gap is None else _check_gap(gap) * unit
-    encoded = encode(table, name, gap_nats or 0.0)
+    encoded = encode(table, name, gap_nats or 0.0, live_only=chosen.closed)
     h = residuals(encoded, table) if chosen.needs_residuals else np.zeros_like(encoded.single)
     model = build_model(encoded, chosen, h, gap_nats)
     limits = build_limits(table, encoded, chosen, h, max_parents, gap_nats)

@@ -8,9 +8,11 @@ serves every child in it.
 int64, so that equal partitions have equal G and no result depends on the order of additions, the
 threads or the machine. One function of c, one tolerance: :class:`FixedPoint`.
 
-**Encoding.** :func:`encode` puts the variables in the order in which counting is fastest
-(fewest states first, then falling entropy), the rows in lexicographic order, and packs the states
-into bits for :mod:`parentage.kernels.counting`. Constant columns are left out: the rules need at
+**Encoding.** :func:`encode` puts the variables in the order in which counting is fastest, the rows
+in lexicographic order, and packs the states into bits for :mod:`parentage.kernels.counting`. The
+order: fewest states first, then falling entropy, when only live sets are counted (large sets of
+variables with few states live longest, and so share stems); the other way round when all sets
+are (stems of many states leave small groups of rows). Constant columns are left out: the rules need at
 least two states, and a constant has no parents and is nobody's.
 """
 
@@ -119,9 +121,14 @@ class Encoded:
 
 
 def encode(
-    table: Table, score: ScoreName, gap: float = 0.0, context: Sequence[int] = ()
+    table: Table,
+    score: ScoreName,
+    gap: float = 0.0,
+    context: Sequence[int] = (),
+    *,
+    live_only: bool = True,
 ) -> Encoded:
-    """Encode the non-constant columns of a table.
+    """Encode the non-constant columns of a table, for a search over live sets or over all.
 
     With a ``context`` every G(S) becomes G(S ∪ context) and every penalty is multiplied by the
     context's number of joint states: the scores of the parent sets that contain the context.
@@ -139,6 +146,8 @@ def encode(
     labels = _context_labels(table, context)
     single = np.array([_G(_join(labels, table.codes[v]), grid.f) for v in kept], np.int64)
     by_speed = np.lexsort((single, table.cardinalities[kept]))
+    if not live_only:
+        by_speed = by_speed[::-1]
     order = np.array(kept, np.int64)[by_speed]
     codes = table.codes[order]
     rows = np.lexsort(codes[::-1])

@@ -16,6 +16,13 @@ their neighbours, so the work is nested the same way:
    sweep over adjacent columns, which the compiler turns into vector instructions. The last
    state of q costs nothing: its counts are what remains of the cell's totals.
 
+**Small groups** would waste whole words, so they are counted by what their rows agree on. By
+Newton's formula f(c) = Σ_t C(c, t)·weight[t], where weight[t] is the t-th forward difference of f
+at 0; so Σ f over the states of a group is the sum of weight[|T|] over all subsets T of its rows
+that agree on the variables in question. Every such T of a small group becomes one bit, whatever
+group it is from: ``agree[word, variable]`` tells on which variables T agrees, and a pair (q, y)
+below *one* costs one AND and popcount per 64 subsets and y.
+
 Arrays shared by the functions below
 
 * ``codes[variable, row]`` and ``row_bits[row, word]``: the table, as codes and as one bit per
@@ -25,6 +32,9 @@ Arrays shared by the functions below
   of variable ``x``; group g owns the words ``word_start[g] … word_start[g+1] − 1``.
 * ``cell_word``, ``cell_mask``, ``cell_start``: the cells of stem + one; ``cell_word`` is
   already multiplied by ``stride``.
+* ``agree[word * breadth + position[x]]``: bit per subset T, all T of one size in whole words,
+  size t in the words ``agree_start[t] … agree_start[t+1] − 1``; ``agree_word``, ``agree_mask``,
+  ``one_start``: the words that are left below *one*, with their masks.
 * ``f[c]``: c·ln c in fixed point (:mod:`parentage.entropy`).
 
 Indices into the big arrays are unsigned: signed ones block vectorisation.
@@ -36,148 +46,26 @@ import numpy as np
 from numba import njit
 
 from parentage.kernels._options import JIT
-from parentage.kernels.bits import U, popcount, transpose
+from parentage.kernels.agreement import (
+    agree_on_variables,
+    count_subsets,
+    intersect_subsets,
+    newton_weights,
+    sum_over_agreements,
+    words_below_one,
+)
+from parentage.kernels.bits import U, popcount
+from parentage.kernels.packing import (
+    choose_columns,
+    count_words,
+    pack,
+    partition_by_stem,
+    shared_prefix,
+)
 
 LANES = 8  # columns are swept in whole blocks of this many
 GAP = 16  # unwanted columns worth sweeping over rather than starting a new sweep
-
-
-@njit(**JIT)
-def refine(column, arity, rows, starts, n_groups, out_rows, out_starts, tally, place):
-    """Split every group by the states of one variable; groups of one row are dropped.
-
-    ``out_rows`` needs room for ``arity`` rows more than ``rows``: single rows are written there.
-    Returns the number of new groups.
-    """
-    end = 0
-    n_out = 0
-    out_starts[0] = 0
-    waste = len(out_rows) - arity
-    for g in range(n_groups):
-        first = starts[g]
-        last = starts[g + 1]
-        if last - first == 2:
-            if column[rows[first]] == column[rows[first + 1]]:
-                out_rows[end] = rows[first]
-                out_rows[end + 1] = rows[first + 1]
-                end += 2
-                n_out += 1
-                out_starts[n_out] = end
-            continue
-        for v in range(arity):
-            tally[v] = 0
-        for i in range(first, last):
-            tally[column[rows[i]]] += 1
-        new_end = end
-        for v in range(arity):
-            if tally[v] >= 2:
-                place[v] = new_end
-                new_end += tally[v]
-                n_out += 1
-                out_starts[n_out] = new_end
-            else:
-                place[v] = waste + v
-        if new_end == end:
-            continue
-        for i in range(first, last):
-            row = rows[i]
-            v = column[row]
-            out_rows[place[v]] = row
-            place[v] += 1
-        end = new_end
-    return n_out
-
-
-@njit(**JIT)
-def shared_prefix(members, i, width):
-    """Return the first set behind ``i`` that differs from set ``i`` in its first ``width`` members."""
-    end = i + 1
-    while end < len(members):
-        for t in range(width):
-            if members[end, t] != members[i, t]:
-                return end
-        end += 1
-    return end
-
-
-@njit(**JIT)
-def partition_by_stem(stem, path, depth, arity, codes, rows, starts, n_groups, tally, place):
-    """Partition the rows by the stem, keeping what it shares with the ``path`` taken before.
-
-    ``rows[d]``, ``starts[d]``, ``n_groups[d]`` hold the partition by the first ``d`` members.
-    """
-    d = 0
-    while d < depth and path[d] == stem[d]:
-        d += 1
-    while d < len(stem):
-        x = np.int64(stem[d])
-        n_groups[d + 1] = refine(
-            codes[x], arity[x], rows[d], starts[d], n_groups[d],
-            rows[d + 1], starts[d + 1], tally, place,
-        )  # fmt: skip
-        path[d] = x
-        d += 1
-    return d
-
-
-@njit(**JIT)
-def choose_columns(members, first, last, skip, arity, offset, wanted, column, blocks, pick):
-    """Lay out the bit columns of all variables behind the stem in ``members[first:last]``.
-
-    Sets ``column[x]``. Packed columns ``pick[k, 0] … pick[k, 1] − 1`` come from word
-    ``blocks[k]`` of a row, and packed column c from its bit ``pick[c, 2]``.
-    Returns (number of blocks, number of columns).
-    """
-    for i in range(first, last):
-        for t in range(skip, members.shape[1]):
-            wanted[members[i, t]] = True
-    n_columns = 0
-    n_blocks = 0
-    for x in range(len(wanted)):
-        if wanted[x]:
-            wanted[x] = False
-            column[x] = n_columns
-            for bit in range(offset[x], offset[x] + arity[x]):
-                if n_blocks == 0 or blocks[n_blocks - 1] != bit >> 6:
-                    blocks[n_blocks] = bit >> 6
-                    pick[n_blocks, 0] = n_columns
-                    n_blocks += 1
-                pick[n_columns, 2] = bit & 63
-                n_columns += 1
-                pick[n_blocks - 1, 1] = n_columns
-    return n_blocks, n_columns
-
-
-@njit(**JIT)
-def count_words(starts, n_groups):
-    """Return how many 64-row words the groups fill, each padded to whole words."""
-    words = 0
-    for g in range(n_groups):
-        words += (np.int64(starts[g + 1]) - np.int64(starts[g]) + 63) >> 6
-    return words
-
-
-@njit(**JIT)
-def pack(rows, starts, n_groups, blocks, n_blocks, pick, row_bits, bits, stride, word_start, square):
-    """Fill the bit matrix of a stem: rows in group order, transposed 64 at a time."""
-    word = 0
-    for g in range(n_groups):
-        word_start[g] = word
-        last = starts[g + 1]
-        for first in range(starts[g], last, 64):
-            height = min(64, last - first)
-            base = word * stride
-            for k in range(n_blocks):
-                block = blocks[k]
-                for i in range(height):
-                    square[i] = row_bits[rows[first + i], block]
-                for i in range(height, 64):
-                    square[i] = U(0)
-                transpose(square)
-                for c in range(pick[k, 0], pick[k, 1]):
-                    bits[base + c] = square[pick[c, 2]]
-            word += 1
-    word_start[n_groups] = word
+SMALL = 6  # groups of at most this many rows are counted by the subsets of rows that agree
 
 
 @njit(**JIT)
@@ -347,14 +235,16 @@ def count_sets(members, first_rows, first_starts, arity, offset, codes, row_bits
     n_sets, s = members.shape
     n = len(arity)
     n_rows = len(first_rows)
-    depth_of_stem = max(s - 3, 0)
+    stem = max(s - 3, 0)
     width = offset[n] + 2 * LANES
     widest = np.int64(0)
     for x in range(n):
         widest = max(widest, arity[x])
-    rows = np.empty((depth_of_stem + 1, n_rows + widest), np.uint32)
-    starts = np.empty((depth_of_stem + 1, max(n_rows // 2, len(first_starts)) + 2), np.uint32)
-    n_groups = np.empty(depth_of_stem + 1, np.int64)
+    most_groups = max(n_rows // 2, len(first_starts)) + 2
+    # the stem's partition, one level per member
+    rows = np.empty((stem + 1, n_rows + widest), np.uint32)
+    starts = np.empty((stem + 1, most_groups), np.uint32)
+    n_groups = np.empty(stem + 1, np.int64)
     for i in range(n_rows):  # element by element: slice assignment costs seconds of compilation
         rows[0, i] = first_rows[i]
     for g in range(len(first_starts)):
@@ -364,51 +254,106 @@ def count_sets(members, first_rows, first_starts, arity, offset, codes, row_bits
     depth = 0
     tally = np.empty(widest, np.int64)
     place = np.empty(widest, np.int64)
+    # the columns behind the stem
     square = np.empty(64, np.uint64)
     wanted = np.zeros(n, np.bool_)
+    behind = np.empty(n, np.int64)
     column = np.empty(n, np.int64)
+    position = np.empty(n, np.int64)
     blocks = np.empty(width, np.int64)
     pick = np.empty((width, 3), np.int64)
-    room = n_rows + n_rows // 64 + 8
+    # large groups: bit matrix, cells, counts
     bits = np.empty(1, np.uint64)
-    word_start = np.empty(len(starts[0]) + 1, np.int64)
-    cell_word = np.empty(room, np.int64)
-    cell_mask = np.empty(room, np.uint64)
-    cell_start = np.empty(max(n_rows // 2, len(first_starts)) + 2, np.int64)
+    word_start = np.empty(most_groups + 1, np.int64)
+    cell_word = np.empty(n_rows + n_rows // 64 + 8, np.int64)
+    cell_mask = np.empty(n_rows + n_rows // 64 + 8, np.uint64)
+    cell_start = np.empty(most_groups, np.int64)
     total = np.empty(1, np.uint64)
     sums = np.empty(width, np.int64)
     counts = np.empty(width, np.uint64)
     left = np.empty(width, np.uint64)
+    # small groups: agreeing subsets of rows
+    small = min(SMALL, n_rows)
+    weight = np.empty(small + 1, np.int64)
+    newton_weights(f, small, weight)
+    n_subsets = np.empty(small + 2, np.int64)
+    agree_start = np.empty(small + 2, np.int64)
+    one_start = np.empty(small + 2, np.int64)
+    common = np.empty((1, row_bits.shape[1]), np.uint64)
+    every = np.zeros(1, np.uint32)
+    ends = np.empty(2, np.uint32)
+    ends[0] = 0
+    agree = np.empty(1, np.uint64)
+    agree_word = np.empty(1, np.int64)
+    agree_mask = np.empty(1, np.uint64)
     i = 0
     while i < n_sets:
-        stem_end = shared_prefix(members, i, depth_of_stem)
+        stem_end = shared_prefix(members, i, stem)
         depth = partition_by_stem(
-            members[i, :depth_of_stem], path, depth, arity, codes, rows, starts, n_groups, tally, place
+            members[i, :stem], path, depth, arity, codes, rows, starts, n_groups, tally, place
         )
-        n_blocks, n_columns = choose_columns(
-            members, i, stem_end, depth_of_stem, arity, offset, wanted, column, blocks, pick
+        n_blocks, n_columns, breadth = choose_columns(
+            members, i, stem_end, stem, arity, offset, wanted, behind, column, position, blocks, pick
         )
         stride = (n_columns + LANES - 1) & ~(LANES - 1)
-        groups = n_groups[depth_of_stem]
-        room = count_words(starts[depth_of_stem], groups) * stride + 64
+        groups = n_groups[stem]
+        # small groups first: their bit matrix is only a step towards ``agree``
+        count_subsets(starts[stem], groups, small, n_subsets)
+        words = np.int64(0)
+        most = np.int64(0)
+        for t in range(2, small + 1):
+            agree_start[t] = words
+            words += (n_subsets[t] + 63) >> 6
+            most = max(most, n_subsets[t])
+        agree_start[small + 1] = words
+        if len(common) < most:
+            common = np.empty((2 * most, row_bits.shape[1]), np.uint64)
+            every = np.empty(2 * most, np.uint32)
+            for k in range(2 * most):
+                every[k] = k
+        if len(agree) < words * breadth + LANES:
+            agree = np.empty(2 * (words * breadth + LANES), np.uint64)
+        if len(agree_word) < words:
+            agree_word = np.empty(2 * words, np.int64)
+            agree_mask = np.empty(2 * words, np.uint64)
+        room = max(count_words(starts[stem], groups, small), (most + 63) >> 6) * stride + 64
         if len(bits) < room:
             bits = np.empty(2 * room, np.uint64)
-        pack(
-            rows[depth_of_stem], starts[depth_of_stem], groups, blocks, n_blocks, pick, row_bits,
+        for t in range(2, small + 1):
+            if n_subsets[t] > 0:
+                intersect_subsets(
+                    rows[stem], starts[stem], groups, small, t, blocks, n_blocks, row_bits, common
+                )
+                ends[1] = n_subsets[t]
+                pack(
+                    every, ends, 1, 0, blocks, n_blocks, pick, common,
+                    bits, stride, word_start, square,
+                )  # fmt: skip
+                agree_on_variables(
+                    agree_start[t], agree_start[t + 1], bits, stride,
+                    behind[:breadth], column, arity, agree, breadth,
+                )  # fmt: skip
+        large = pack(
+            rows[stem], starts[stem], groups, small, blocks, n_blocks, pick, row_bits,
             bits, stride, word_start, square,
         )  # fmt: skip
         while i < stem_end:
             one_end = min(shared_prefix(members, i, s - 2), stem_end)
             if s == 2:
+                at = np.int64(-1)
                 n_cells = cells_of_groups(
-                    groups, word_start, stride, cell_word, cell_mask, cell_start
+                    large, word_start, stride, cell_word, cell_mask, cell_start
                 )
             else:
                 one = members[i, s - 3]
+                at = position[one]
                 n_cells = cells_of_one(
-                    column[one], arity[one], groups, bits, word_start, stride,
+                    column[one], arity[one], large, bits, word_start, stride,
                     cell_word, cell_mask, cell_start,
                 )  # fmt: skip
+            words_below_one(
+                at, small + 1, agree, breadth, agree_start, agree_word, agree_mask, one_start
+            )
             if len(total) < n_cells * stride + 64:
                 total = np.empty(2 * (n_cells * stride + 64), np.uint64)
             cell_totals(
@@ -422,10 +367,18 @@ def count_sets(members, first_rows, first_starts, arity, offset, codes, row_bits
                     column[q], arity[q], c0, c1, n_cells, bits, stride,
                     cell_word, cell_mask, cell_start, total, f, sums, counts, left,
                 )  # fmt: skip
-                while i < sweep_end:
-                    y = members[i, s - 1]
+                for k in range(i, sweep_end):
+                    y = members[k, s - 1]
                     g = np.int64(0)
                     for c in range(column[y], column[y] + arity[y]):
                         g += sums[c]
-                    G[i] = g
-                    i += 1
+                    G[k] = g
+                if one_start[small + 1] > 0:
+                    sum_over_agreements(
+                        position[q], position[members[i, s - 1]],
+                        position[members[sweep_end - 1, s - 1]] + 1, small + 1,
+                        agree, agree_word, agree_mask, one_start, weight, sums, counts,
+                    )  # fmt: skip
+                    for k in range(i, sweep_end):
+                        G[k] += sums[position[members[k, s - 1]]]
+                i = sweep_end

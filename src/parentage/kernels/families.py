@@ -210,7 +210,7 @@ def judge_families(variables, subset, q, level, G_below, model, out):
                     v = level.best[subset[b], a if a < b else a - 1]
                     if v >= DEAD:
                         top = min(top, v)
-        else:
+        elif model.rules != 0:
             first = np.int64(THM1P + 1)
             for b in range(m):
                 if b != a:
