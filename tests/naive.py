@@ -44,7 +44,9 @@ class Naive:
         out = {}
         for size in range(self.n + 1):
             for members in itertools.combinations(range(self.n), size):
-                counts = Counter(tuple(self.columns[v][i] for v in members) for i in range(self.rows))
+                counts = Counter(
+                    tuple(self.columns[v][i] for v in members) for i in range(self.rows)
+                )
                 out[members] = math.fsum(c * math.log(c) for c in counts.values())
         return out
 
@@ -149,9 +151,7 @@ class Naive:
         out: set[tuple[int, Set]] = set()
         for x in range(self.n):
             for parents in self.parent_sets(x, most):
-                inherited = any(
-                    (x, tuple(p for p in parents if p != y)) in out for y in parents
-                )
+                inherited = any((x, tuple(p for p in parents if p != y)) in out for y in parents)
                 if inherited or any(self.rule_fires(rule, x, parents, y) for y in parents):
                     out.add((x, parents))
         return out

@@ -9,14 +9,18 @@ from naive import Naive
 from parentage.table import Table
 
 Columns = list[list[int]]
+KINDS = {
+    "fair": 0.25, "skewed": 0.15, "copy": 0.08, "xor": 0.13, "parity": 0.1,
+    "function": 0.12, "noisy": 0.14, "constant": 0.03,
+}  # fmt: skip
+"""How often each kind of column is drawn."""
 
 
 def random_columns(rng: np.random.Generator, n: int, rows: int, most_states: int = 5) -> Columns:
     """Columns of every kind: independent, skewed, constant, copied, xor, parity, functional."""
     columns: Columns = []
     for v in range(n):
-        kind = rng.choice(["fair", "skewed", "copy", "xor", "parity", "function", "noisy", "constant"],
-                          p=[0.25, 0.15, 0.08, 0.13, 0.1, 0.12, 0.14, 0.03])  # fmt: skip
+        kind = rng.choice(list(KINDS), p=list(KINDS.values()))
         r = int(rng.integers(2, most_states + 1))
         column = rng.integers(0, r, rows)
         if kind == "skewed":

@@ -1,9 +1,11 @@
-"""The search against brute force: identical lists for every rule set, limit, gap and thread count."""
+"""The search against brute force: identical lists for every rule set, limit, gap and threads."""
 
 from __future__ import annotations
 
 import itertools
 import math
+from collections.abc import Callable
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pytest
@@ -13,10 +15,12 @@ from hypothesis import strategies as st
 from naive import TIE, Naive
 from parentage.candidates import count_families, score
 from parentage.errors import InputError, TableError
-from parentage.lists import CandidateLists
 from parentage.rules import CLOSED, ORDER
 from parentage.table import Table
 from strategies import make_table, naive_of, random_columns, random_table, tables
+
+if TYPE_CHECKING:
+    from parentage.lists import CandidateLists
 
 Families = dict[tuple[str, tuple[str, ...]], float]
 RULE_SETS = [
@@ -130,7 +134,10 @@ def test_no_rule_discards_what_lemma1_keeps(table: Table, name: str) -> None:
         assert not naive.removed(rule) & kept, rule
 
 
-def wrong_rules() -> dict[str, object]:
+Rule = Callable[[Naive, int, tuple[int, ...], int], bool]
+
+
+def wrong_rules() -> dict[str, Rule]:
     """Rules that look right and are not; the same harness must catch each of them."""
 
     def information(naive: Naive, x: int, parents: tuple[int, ...], y: int) -> bool:
@@ -161,7 +168,7 @@ def test_wrong_rules_are_caught(name: str) -> None:
             for parents in naive.parent_sets(x):
                 fewer = (tuple(p for p in parents if p != y) for y in parents)
                 if any((x, f) in removed for f in fewer) or any(
-                    rule(naive, x, parents, y) for y in parents  # type: ignore[operator]
+                    rule(naive, x, parents, y) for y in parents
                 ):
                     removed.add((x, parents))
         return bool(removed & naive.lists().keys())

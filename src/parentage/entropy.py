@@ -12,8 +12,8 @@ threads or the machine. One function of c, one tolerance: :class:`FixedPoint`.
 in lexicographic order, and packs the states into bits for :mod:`parentage.kernels.counting`. The
 order: fewest states first, then falling entropy, when only live sets are counted (large sets of
 variables with few states live longest, and so share stems); the other way round when all sets
-are (stems of many states leave small groups of rows). Constant columns are left out: the rules need at
-least two states, and a constant has no parents and is nobody's.
+are (stems of many states leave small groups of rows). Constant columns are left out: the rules
+need at least two states, and a constant has no parents and is nobody's.
 """
 
 from __future__ import annotations
@@ -169,7 +169,7 @@ def encode(
 
 
 def residuals(encoded: Encoded, table: Table, context: Sequence[int] = ()) -> Int64s:
-    """Return h of every variable, N·H(V | all others), exactly: what nothing can explain.
+    r"""Return h of every variable, N·H(V | all others), exactly: what nothing can explain.
 
     G(all \\ V) − G(all), from the joint labels of the variables before V and of those after.
     It takes n + 1 sets counted.
@@ -214,9 +214,7 @@ def _groups(labels: Int64s) -> tuple[npt.NDArray[np.uint32], npt.NDArray[np.uint
     return order[several].astype(np.uint32), starts.astype(np.uint32)
 
 
-def _pack_states(
-    codes: npt.NDArray[np.uint16], arity: Int64s
-) -> npt.NDArray[np.uint64]:
+def _pack_states(codes: npt.NDArray[np.uint16], arity: Int64s) -> npt.NDArray[np.uint64]:
     """One bit per (variable, state): ``row_bits[row, word]``."""
     n_rows = codes.shape[1]
     offset = np.concatenate([[0], np.cumsum(arity)])

@@ -7,15 +7,17 @@ flat arrays hold them (CSR, twice): ``offsets`` cuts the sets by child, ``starts
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from html import escape
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 from parentage.errors import ListsError, did_you_mean
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 
 class Candidate(NamedTuple):
@@ -173,7 +175,7 @@ class CandidateLists:
         for v, name in enumerate(self.names):
             best = next(self.candidates(v), None)
             count = int(self.offsets[v + 1] - self.offsets[v])
-            label = "–" if best is None else ", ".join(self.names[p] for p in best[1]) or "∅"  # noqa: RUF001
+            label = "–" if best is None else ", ".join(self.names[p] for p in best[1]) or "∅"
             score = "" if best is None else f"{best[0]:.4f}"
             rows.append(
                 f"<tr><td>{escape(name)}</td><td>{count}</td>"
@@ -185,6 +187,7 @@ class CandidateLists:
 
 def _position(index: Mapping[str, int], name: str, child: str) -> int:
     if name not in index:
-        raise ListsError(f"{child!r} has the parent {name!r}, which is no variable; "
-                         f"{did_you_mean(name, index)}")
+        raise ListsError(
+            f"{child!r} has the parent {name!r}, which is no variable; {did_you_mean(name, index)}"
+        )
     return index[name]

@@ -1,4 +1,4 @@
-"""The rules: when a parent set and all its supersets can be thrown away unseen.
+r"""The rules: when a parent set and all its supersets can be thrown away unseen.
 
 Numbering and notation follow de Campos, Scanagatta, Corani and Zaffalon (2018), "Entropy-based
 Pruning for Learning Bayesian Networks using BIC"; ``docs/theory.md`` has the proofs. For a child
@@ -19,14 +19,16 @@ from __future__ import annotations
 
 import math
 from bisect import insort
-from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 from parentage.errors import InputError, did_you_mean
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Sequence
 
 Number = Any
 """A float, or an array of floats of one shape."""
@@ -57,7 +59,9 @@ def lemma1(score: Number, best_subset: Number, tolerance: float = 0.0) -> Any:
     return score > best_subset + tolerance
 
 
-def lemma2(likelihood: Number, likelihood_more: Number, penalty: Number, penalty_more: Number) -> Any:
+def lemma2(
+    likelihood: Number, likelihood_more: Number, penalty: Number, penalty_more: Number
+) -> Any:
     """Lemma 2: more parents never lower the likelihood and always raise the penalty.
 
     For Π' ⊂ Π: LL(X|Π') ≤ LL(X|Π), H(X|Π') ≥ H(X|Π) and pen(X,Π') < pen(X,Π). Returns whether
@@ -67,7 +71,7 @@ def lemma2(likelihood: Number, likelihood_more: Number, penalty: Number, penalty
 
 
 def lemma3(bin_star: Number, penalty: Number, gap: Number = 0.0) -> Sides:
-    """Lemma 3 (de Campos & Ji 2011): if Bin(Π \\ Y) ≥ −pen(X, Π), drop Π and all supersets.
+    r"""Lemma 3 (de Campos & Ji 2011): if Bin(Π \\ Y) ≥ −pen(X, Π), drop Π and all supersets.
 
     No likelihood exceeds 0, so nothing above Π can beat the best subset. With the best subset on
     the left it is stronger than Alg1, which looks only at the set just left. It works where some
@@ -140,7 +144,7 @@ def theorem1_plus(
     delta: Number,
     gap: Number = 0.0,
 ) -> Sides:
-    """Theorem 1⁺: min{N·H(X|Π*) − h_X, N·H(Y|Π*) − h_Y} ≤ (r_Y − 1)·pen(X, Π*) + δ(Π*).
+    r"""Theorem 1⁺: min{N·H(X|Π*) − h_X, N·H(Y|Π*) − h_Y} ≤ (r_Y − 1)·pen(X, Π*) + δ(Π*).
 
     Then Π* ∪ Y and all supersets can be dropped.
 
@@ -162,8 +166,10 @@ def theorem1_plus(
 def theorem3_term(
     n_rows: int, h_x: float, h_y: float, r_x: int, r_y: int, log_n: float | None = None
 ) -> int:
-    """Return what Theorem 3 allows if every parent were like Y: ⌈1 + log2(min{H(X),H(Y)} /
-    ((r_X−1)(r_Y−1))) + log2 N − log2 log N⌉⁺, entropies per row in the base of ``log_n``.
+    """Return what Theorem 3 allows if every parent were like Y.
+
+    ⌈1 + log2(min{H(X), H(Y)} / ((r_X−1)(r_Y−1))) + log2 N − log2 log N⌉⁺, the entropies per row,
+    in the base of ``log_n``.
     """
     log_n = math.log(n_rows) if log_n is None else log_n
     ratio = min(h_x, h_y) / ((r_x - 1) * (r_y - 1))
@@ -224,9 +230,10 @@ def corollary1_prime(n_rows: int) -> int:
 def theorem3_second(
     n_h: Sequence[float], h: Sequence[float], arity: Sequence[int], w: float, gap: float = 0.0
 ) -> list[int]:
-    """Theorem 3″: in a surviving Π every Y satisfies q_Π < min(1 + (N·H(X) − h_X + γ)/(w(r_X−1)),
-    (N·H(Y) − h_Y + γ)/(w(r_X−1)(1 − 1/r_Y))).
+    """Theorem 3″: a surviving Π has few enough joint states for each of its members.
 
+    Every Y in it satisfies q_Π < min(1 + (N·H(X) − h_X + γ)/(w(r_X−1)),
+    (N·H(Y) − h_Y + γ)/(w(r_X−1)(1 − 1/r_Y))).
     Both follow from Theorem 1⁺ with the entropies given nothing. Returns the largest |Π| for which
     a choice of parents can satisfy it, per child: among the Y whose bound is at least t, the m of
     fewest states must have a product below t. ``n_h`` and ``h`` are N·H(V) and h_V.
@@ -306,7 +313,9 @@ class RuleSet:
         return ",".join(self.names) or "none"
 
 
-def choose_rules(wanted: str | Iterable[str] | None, score: str, gap: float | None = None) -> RuleSet:
+def choose_rules(
+    wanted: str | Iterable[str] | None, score: str, gap: float | None = None
+) -> RuleSet:
     """Turn what the user typed into a rule set that is safe for this score and gap.
 
     ``None`` is the default, the strongest safe rules; ``"all"`` every rule that applies,

@@ -1,4 +1,4 @@
-"""Local scores: log-likelihood minus penalty, for one family at a time.
+r"""Local scores: log-likelihood minus penalty, for one family at a time.
 
 For a child X and a parent set Π, with N rows, r states of X and q joint states of Π,
 
@@ -65,7 +65,9 @@ def unit_of(log_base: float | str | None) -> float:
     return math.log(base)
 
 
-def joint_labels(table: Table, variables: Iterable[int]) -> np.ndarray[tuple[int], np.dtype[np.int64]]:
+def joint_labels(
+    table: Table, variables: Iterable[int]
+) -> np.ndarray[tuple[int], np.dtype[np.int64]]:
     """Number the joint states of some variables that occur: one label per row, below N."""
     labels = np.zeros(table.n_rows, np.int64)
     for v in variables:

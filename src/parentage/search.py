@@ -11,10 +11,9 @@ from __future__ import annotations
 
 import time
 from collections import deque
-from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -22,6 +21,8 @@ import numpy.typing as npt
 from parentage.rules import CAPS, ORDER
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
     from parentage.entropy import Encoded, Int64s
     from parentage.kernels.families import Level, Model
 
@@ -268,10 +269,10 @@ class _Step:
                 progress(Progress(in_degree, done, total, outcome.sets_counted, seconds))
         if not parts:
             return None
-        if not parts[0][4].size:  # no thm2-cache: the placeholder stays as it is
-            least = parts[0][4]
-            return Level(*_concatenate(parts, 4), least)  # type: ignore[arg-type]  # dtypes differ by field
-        return Level(*_concatenate(parts, 5))  # type: ignore[arg-type]  # dtypes differ by field
+        fields: list[Any] = _concatenate(parts, 5 if self.level.least.size else 4)
+        if len(fields) == 4:  # no thm2-cache: the placeholder stays as it is
+            fields.append(self.level.least)
+        return Level(*fields)
 
 
 def _concatenate(
@@ -289,9 +290,7 @@ def _collect(new: Level, kept: Int64s) -> Kept | None:
     members = new.members[i].astype(np.int64)
     parent = np.ones(members.shape, np.bool_)
     parent[np.arange(len(i)), a] = False
-    return Kept(
-        members[~parent], members[parent].reshape(len(i), members.shape[1] - 1), kept[i, a]
-    )
+    return Kept(members[~parent], members[parent].reshape(len(i), members.shape[1] - 1), kept[i, a])
 
 
 def in_order(

@@ -6,4 +6,6 @@ no ``fastmath``, because safe pruning rests on the arithmetic being what it says
 
 from __future__ import annotations
 
-JIT = dict(nogil=True, cache=True, boundscheck=False, error_model="numpy")
+from typing import Any
+
+JIT: dict[str, Any] = {"nogil": True, "cache": True, "boundscheck": False, "error_model": "numpy"}

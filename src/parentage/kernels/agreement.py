@@ -38,7 +38,7 @@ def choose(m, t):
 
 @njit(**JIT)
 def count_subsets(starts, n_groups, small, n_subsets):
-    """Set ``n_subsets[t]`` to how many t-subsets of rows the groups of at most ``small`` rows have."""
+    """Set ``n_subsets[t]`` to the number of t-subsets of rows within groups of ≤ ``small`` rows."""
     for t in range(len(n_subsets)):
         n_subsets[t] = 0
     for g in range(n_groups):
@@ -84,7 +84,7 @@ def agree_on_variables(first, last, bits, stride, members, column, arity, agree,
 
 @njit(**JIT)
 def words_below_one(one, sizes, agree, breadth, agree_start, agree_word, agree_mask, one_start):
-    """List the words with subsets that agree on variable position ``one`` (−1: on nothing asked)."""
+    """List the words with subsets that agree on the variable at ``one`` (−1: on any)."""
     end = 0
     for t in range(2, sizes):
         one_start[t] = end

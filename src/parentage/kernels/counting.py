@@ -293,7 +293,18 @@ def count_sets(members, first_rows, first_starts, arity, offset, codes, row_bits
             members[i, :stem], path, depth, arity, codes, rows, starts, n_groups, tally, place
         )
         n_blocks, n_columns, breadth = choose_columns(
-            members, i, stem_end, stem, arity, offset, wanted, behind, column, position, blocks, pick
+            members,
+            i,
+            stem_end,
+            stem,
+            arity,
+            offset,
+            wanted,
+            behind,
+            column,
+            position,
+            blocks,
+            pick,
         )
         stride = (n_columns + LANES - 1) & ~(LANES - 1)
         groups = n_groups[stem]

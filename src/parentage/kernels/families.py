@@ -4,7 +4,7 @@ A *level* holds the sets of one size ``s`` that the search still needs, in lexic
 which makes it a prefix trie: sets that differ only in their last member (*siblings*) are
 neighbours, and every set one larger is the join of two siblings. All its one-smaller subsets are
 in the level, or it is not needed (closure theorem, ``docs/theory.md``). A family is a set and the
-position of the child in it: family ``(i, a)`` has child ``members[i, a]`` and as parents the others.
+position of the child in it: family ``(i, a)`` has child ``members[i, a]``, the rest as parents.
 
 ``best[i, a]`` is Bin, the best score of the family's parent set and all its subsets, or
 ``DEAD + rule`` once a rule has ruled out the parent set and all its supersets. Scores are never
@@ -118,7 +118,7 @@ def has_forbidden(a, variables, forbidden):
 
 @njit(**JIT)
 def first_rule(a, b, variables, subset, q, level, G_below, model):
-    """Return the first rule that rules out the family with child a because of parent Y = b, or −1.
+    r"""Return the first rule that rules out the family with child a because of parent Y = b, or −1.
 
     Π is the set without the child, Π* = Π \\ Y. ``subset[t]`` is the set without member t, so
     G(Π) = G[subset[a]], G(X ∪ Π*) = G[subset[b]], and G(Π*) is one level further down.
@@ -198,6 +198,9 @@ def judge_families(variables, subset, q, level, G_below, model, out):
     dead subset, else the first rule that fires. Returns whether any child is alive.
     """
     m = len(variables)
+    earliest = 0  # the first rule that is on: none can come before it
+    while model.rules >> earliest & 1 == 0 and earliest <= THM1P:
+        earliest += 1
     alive = False
     for a in range(m):
         top = -np.int64(DEAD)
@@ -217,6 +220,8 @@ def judge_families(variables, subset, q, level, G_below, model, out):
                     rule = first_rule(a, b, variables, subset, q, level, G_below, model)
                     if rule >= 0:
                         first = min(first, np.int64(rule))
+                        if first == earliest:
+                            break
             if first <= THM1P:
                 top = DEAD + first
         out[a] = top
@@ -288,9 +293,7 @@ def extend(first, last, sibling_end, children, tails, level, G_below, model, cap
                 rule = capped[variables[a]]
                 if rule == -1 and out_best[end, a] >= DEAD:
                     rule = out_best[end, a] - DEAD
-                if rule >= 0 and not (
-                    constrained and has_forbidden(a, variables, model.forbidden)
-                ):
+                if rule >= 0 and not (constrained and has_forbidden(a, variables, model.forbidden)):
                     tally[rule] += 1
             if model.closed and not alive:
                 continue

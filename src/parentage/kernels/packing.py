@@ -60,7 +60,7 @@ def refine(column, arity, rows, starts, n_groups, out_rows, out_starts, tally, p
 
 @njit(**JIT)
 def shared_prefix(members, i, width):
-    """Return the first set behind ``i`` that differs from set ``i`` in its first ``width`` members."""
+    """Return the first set behind ``i`` whose first ``width`` members are others."""
     end = i + 1
     while end < len(members):
         for t in range(width):
@@ -91,10 +91,13 @@ def partition_by_stem(stem, path, depth, arity, codes, rows, starts, n_groups, t
 
 
 @njit(**JIT)
-def choose_columns(members, first, last, skip, arity, offset, wanted, behind, column, position, blocks, pick):
+def choose_columns(
+    members, first, last, skip, arity, offset, wanted, behind, column, position, blocks, pick
+):
     """Lay out the bit columns of all variables behind the stem in ``members[first:last]``.
 
-    Lists those variables in ``behind`` and sets ``column[x]`` and ``position[x]``. Packed columns ``pick[k, 0] … pick[k, 1] − 1`` come from word
+    Lists those variables in ``behind`` and sets ``column[x]`` and ``position[x]``. Packed
+    columns ``pick[k, 0] … pick[k, 1] − 1`` come from word
     ``blocks[k]`` of a row, and packed column c from its bit ``pick[c, 2]``.
     Returns the number of blocks, of columns and of variables.
     """
@@ -134,7 +137,10 @@ def count_words(starts, n_groups, small):
 
 
 @njit(**JIT)
-def pack(rows, starts, n_groups, small, blocks, n_blocks, pick, row_bits, bits, stride, word_start, square):  # fmt: skip
+def pack(
+    rows, starts, n_groups, small, blocks, n_blocks, pick, row_bits,
+    bits, stride, word_start, square,
+):  # fmt: skip
     """Transpose the rows of every group of more than ``small`` rows into bit columns.
 
     Returns the number of those groups; ``word_start`` has where each begins.
