@@ -14,12 +14,15 @@ from hypothesis import strategies as st
 
 from naive import TIE, Naive
 from parentage.candidates import count_families, score
+from parentage.constraints import Constraints
 from parentage.errors import InputError, TableError
 from parentage.rules import CLOSED, ORDER
 from parentage.table import Table
 from strategies import make_table, naive_of, random_columns, random_table, tables
 
 if TYPE_CHECKING:
+    from random import Random
+
     from parentage.lists import CandidateLists
 
 Families = dict[tuple[str, tuple[str, ...]], float]
@@ -212,6 +215,55 @@ def test_twenty_thousand_tables(block: int) -> None:
             assert_same(found, truth(table, name, most=k, gap=gap))
 
 
+@settings(max_examples=120, deadline=None)
+@given(
+    tables(5),
+    st.randoms(use_true_random=False),
+    st.sampled_from([None, "none", "alg1,alg2", "thm1", "all", "lemma3,alg2"]),
+    st.sampled_from([None, 0.0, 1.5]),
+    st.sampled_from(["bic", "aic"]),
+)
+def test_lists_with_constraints_equal_brute_force(
+    table: Table, random: Random, rules: str | None, gap: float | None, name: str
+) -> None:
+    """Required, forbidden and limits together, against filtering before dominance."""
+    naive, keep = naive_of(table, name)
+    n = naive.n
+    order = random.sample(range(n), n)
+    arcs = [(p, c) for c in range(n) for p in range(n) if order[p] < order[c]]
+    required = {arc for arc in arcs if random.random() < 0.25}
+    forbidden = {
+        (p, c)
+        for p in range(n)
+        for c in range(n)
+        if p != c and (p, c) not in required and random.random() < 0.2
+    }
+    label = [table.names[v] for v in keep]
+    most = [max(sum(c == x for _, c in required), random.randrange(n)) for x in range(n)]
+    found = families(
+        score(
+            table,
+            score=name,
+            rules=rules,
+            gap=gap,
+            constraints=Constraints(
+                frozenset((label[p], label[c]) for p, c in required),
+                frozenset((label[p], label[c]) for p, c in forbidden),
+                dict(zip(label, most, strict=True)),
+            ),
+            threads=1,
+        )
+    )
+    need = [frozenset(p for p, c in required if c == x) for x in range(n)]
+    bar = [frozenset(p for p, c in forbidden if c == x) for x in range(n)]
+    expected: Families = {
+        (label[x], tuple(label[p] for p in parents)): value
+        for (x, parents), value in naive.lists(most, gap, need, bar).items()
+    }
+    expected.update({(constant, ()): 0.0 for constant in table.constant})
+    assert_same(found, expected)
+
+
 def test_no_limit_means_no_limit() -> None:
     """The parity of six bits needs all six parents."""
     rows = list(itertools.product((0, 1), repeat=6)) * 8
@@ -226,7 +278,7 @@ def test_counts_of_a_full_search() -> None:
     n = table.n_variables - len(table.constant)
     lists = score(table, rules="none", max_parents=3, threads=1)
     assert lists.meta["sets_counted"] == sum(math.comb(n, s) for s in range(1, 5))
-    assert lists.meta["families_scored"] == lists.meta["families"] == count_families(n, [3] * n)
+    assert lists.meta["families_scored"] == lists.meta["families"] == n * count_families(n - 1, 3)
 
 
 def test_limit_by_name() -> None:

@@ -11,20 +11,24 @@ import math
 import os
 import time
 from collections.abc import Callable, Iterable, Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
+import numpy.typing as npt
 
+from parentage.constraints import Constraints
 from parentage.entropy import Encoded, encode, residuals
-from parentage.errors import InputError, TableError, did_you_mean
+from parentage.errors import ConstraintError, InputError, TableError
 from parentage.lists import CandidateLists
-from parentage.rules import ORDER, RuleSet, caps_by_rule, choose_rules
+from parentage.rules import BIC_ONLY, ORDER, RuleSet, caps_by_rule, choose_rules
 from parentage.scores import check_score, unit_of
-from parentage.search import Limits, Outcome, Progress, search
+from parentage.search import Limits, Outcome, search
 
 if TYPE_CHECKING:
     from parentage.entropy import Int64s
     from parentage.kernels.families import Model
+    from parentage.scores import ScoreName
+    from parentage.search import Kept, Progress
     from parentage.table import Table
 
 
@@ -36,6 +40,7 @@ def score(
     log_base: float | str | None = None,
     rules: str | Iterable[str] | None = None,
     gap: float | None = None,
+    constraints: Constraints | None = None,
     threads: int | None = None,
     memory: int | None = None,
     progress: Callable[[Progress], None] | None = None,
@@ -58,6 +63,8 @@ def score(
     gap
         Keep also the sets that score at most this much below their best subset, in the unit of
         ``log_base``, so that every network within that distance of the optimum survives.
+    constraints
+        Required and forbidden arcs, tiers, limits by name: they act before dominance.
     threads
         Number of threads, by default one per core. The result does not depend on it.
     memory
@@ -84,22 +91,23 @@ def score(
     unit = unit_of(log_base)
     chosen = choose_rules(rules, name, gap)
     check_table(table)
-    gap_nats = None if gap is None else _check_gap(gap) * unit
-    encoded = encode(table, name, gap_nats or 0.0, live_only=chosen.closed)
-    h = residuals(encoded, table) if chosen.needs_residuals else np.zeros_like(encoded.single)
-    model = build_model(encoded, chosen, h, gap_nats)
-    limits = build_limits(table, encoded, chosen, h, max_parents, gap_nats)
-    outcome = search(
-        encoded,
-        model,
-        limits,
-        threads=threads or os.cpu_count() or 1,
-        memory=memory,
-        progress=progress,
+    wanted = Constraints() if constraints is None else constraints
+    check_constraints(wanted, table)
+    most = max_parents_by_variable(table, max_parents, wanted)
+    searches = [
+        _Search(
+            table, name, chosen, None if gap is None else _check_gap(gap) * unit, most, wanted, c
+        )
+        for c in [None, *sorted(wanted.required_parents)]
+    ]
+    lists = _assemble(
+        table,
+        [s.run(threads or os.cpu_count() or 1, memory, progress) for s in searches],
+        unit,
     )
-    if chosen.needs_residuals:
-        outcome.sets_counted += encoded.n_variables + 1
-    lists = _assemble(table, encoded, outcome, unit)
+    outcomes = [s.outcome for s in searches]
+    tally = sum(o.tally for o in outcomes)
+    complete = [o.complete_to for o in outcomes if o.complete_to is not None]
     meta = {
         "variables": list(table.names),
         "rows": table.n_rows,
@@ -108,18 +116,79 @@ def score(
         "rules": list(chosen.names),
         "gap": gap,
         "max_parents": _reported_limit(max_parents, table.n_variables),
-        "complete_to": outcome.complete_to,
-        "families": count_families(encoded.n_variables, limits.most),
-        "sets_counted": outcome.sets_counted,
-        "families_scored": outcome.families_scored,
-        "pruned": {rule: int(outcome.tally[ORDER.index(rule)]) for rule in chosen.names},
+        "complete_to": min(complete, default=None),
+        "families": sum(s.n_families() for s in searches),
+        "sets_counted": sum(o.sets_counted for o in outcomes),
+        "families_scored": sum(o.families_scored for o in outcomes),
+        "pruned": {rule: int(tally[ORDER.index(rule)]) for rule in chosen.names},
         "kept": lists.n_sets,
-        "live_sets": outcome.live,
+        "live_sets": outcomes[0].live,
         "seconds": time.perf_counter() - began,
         "data": table.digest,
     }
     lists.meta.update(meta)  # type: ignore[attr-defined]  # made by us just now: a plain dict
     return lists
+
+
+class _Search:
+    """One search: of all children without required parents, or of one child with some.
+
+    The parent sets of a child that contain its required parents are found within the *context* of
+    those: every count is taken with them, every penalty multiplied by their number of joint
+    states, and the rules and the closure theorem hold as they stand (``docs/theory.md``).
+    """
+
+    def __init__(
+        self,
+        table: Table,
+        score: ScoreName,
+        rules: RuleSet,
+        gap: float | None,
+        most: Int64s,
+        constraints: Constraints,
+        child: str | None,
+    ) -> None:
+        required = constraints.required_parents
+        self.context = [table.index(p) for p in sorted(required.get(child or "", ()))]
+        if self.context:
+            rules = RuleSet(tuple(rule for rule in rules.names if rule not in BIC_ONLY))
+        self.rules = rules
+        self.encoded = encode(table, score, gap or 0.0, self.context, live_only=rules.closed)
+        order = self.encoded.order
+        if rules.needs_residuals:
+            self.h = residuals(self.encoded, table, self.context)
+        else:
+            self.h = np.zeros_like(self.encoded.single)
+        self.forbidden = _forbidden(table, constraints)[np.ix_(order, order)]
+        if child is None:
+            elsewhere = [table.index(name) for name in required]
+            limit = np.where(np.isin(order, elsewhere), -1, most[order])
+        else:
+            x = table.index(child)
+            limit = np.where(order == x, most[x] - len(self.context), -1)
+        caps = _caps(table, self.encoded, rules, self.h, gap)
+        self.limits = Limits(np.minimum(limit, self.encoded.n_variables - 1), caps)
+        self.gap = gap
+        self.outcome = Outcome()
+
+    def run(
+        self, threads: int, memory: int | None, progress: Callable[[Progress], None] | None
+    ) -> Found:
+        """Search; return the kept families in the table's indices."""
+        model = build_model(self.encoded, self.rules, self.h, self.gap, self.forbidden)
+        self.outcome = search(
+            self.encoded, model, self.limits, threads=threads, memory=memory, progress=progress
+        )
+        if self.rules.needs_residuals:
+            self.outcome.sets_counted += self.encoded.n_variables + 1
+        return _in_table_order(self.encoded, self.outcome.kept, self.context)
+
+    def n_families(self) -> int:
+        """The size of the space: parent sets within all limits, empty ones included."""
+        free = self.encoded.n_variables - 1 - self.forbidden.sum(axis=1)
+        return sum(
+            count_families(int(f), int(k)) for f, k in zip(free, self.limits.most, strict=True)
+        )
 
 
 def check_table(table: Table) -> None:
@@ -140,18 +209,38 @@ def _check_gap(gap: float) -> float:
     return gap
 
 
-def build_model(encoded: Encoded, rules: RuleSet, h: Int64s, gap: float | None) -> Model:
+def check_constraints(constraints: Constraints, table: Table) -> None:
+    """Refuse contradictory constraints and required arcs of constant columns."""
+    constraints.check(table.names)
+    for parent, child in sorted(constraints.required):
+        for end in (parent, child):
+            if end in table.constant:
+                raise ConstraintError(
+                    f"the required arc {parent} -> {child} has the constant column {end!r}; "
+                    f"leave that arc out"
+                )
+
+
+def build_model(
+    encoded: Encoded,
+    rules: RuleSet,
+    h: Int64s,
+    gap: float | None,
+    forbidden: npt.NDArray[np.bool_] | None = None,
+) -> Model:
     """Put together what the kernels need; the gap is in nats, None drops ties."""
     from parentage.kernels.families import Model
 
     grid = encoded.grid
     fixed_gap = 0 if gap is None else grid.to_fixed(gap)
     margin = grid.tolerance if gap is None else -fixed_gap - grid.tolerance - 1
+    if forbidden is None or not forbidden.any():
+        forbidden = np.zeros((0, 0), np.bool_)
     return Model(
         encoded.arity,
         encoded.empty - encoded.single,
         h,
-        np.zeros((0, 0), np.bool_),
+        np.ascontiguousarray(forbidden),
         grid.unit,
         grid.cap,
         grid.tolerance,
@@ -162,19 +251,12 @@ def build_model(encoded: Encoded, rules: RuleSet, h: Int64s, gap: float | None) 
     )
 
 
-def build_limits(
-    table: Table,
-    encoded: Encoded,
-    rules: RuleSet,
-    h: Int64s,
-    max_parents: int | Mapping[str, int] | None,
-    gap: float | None,
-) -> Limits:
-    """Combine what the user allows and what the cap rules prove, per encoded variable."""
-    n = encoded.n_variables
-    wanted = max_parents_by_variable(table, max_parents)
+def _caps(
+    table: Table, encoded: Encoded, rules: RuleSet, h: Int64s, gap: float | None
+) -> dict[str, Int64s]:
+    """What the cap rules prove, per encoded variable."""
     grid = encoded.grid
-    caps = caps_by_rule(
+    return caps_by_rule(
         rules,
         table.n_rows,
         [float(x) for x in grid.to_float(encoded.empty - encoded.single)],
@@ -183,24 +265,42 @@ def build_limits(
         grid.unit / 2.0**grid.bits,
         gap or 0.0,
     )
-    return Limits(np.minimum(wanted[encoded.order], n - 1), caps)
 
 
-def max_parents_by_variable(table: Table, max_parents: int | Mapping[str, int] | None) -> Int64s:
-    """Return the wanted limit per column; no limit is n − 1."""
+def _forbidden(table: Table, constraints: Constraints) -> npt.NDArray[np.bool_]:
+    """``[child, parent]``: arcs that are forbidden or against the tiers."""
+    n = table.n_variables
+    barred = np.zeros((n, n), np.bool_)
+    for parent, child in constraints.forbidden:
+        barred[table.index(child), table.index(parent)] = True
+    tier = constraints.tier_of
+    for parent in tier:
+        for child in tier:
+            if tier[parent] > tier[child]:
+                barred[table.index(child), table.index(parent)] = True
+    return barred
+
+
+def max_parents_by_variable(
+    table: Table, max_parents: int | Mapping[str, int] | None, constraints: Constraints
+) -> Int64s:
+    """Return the limit per column; no limit is n − 1."""
     most = np.full(table.n_variables, table.n_variables - 1, np.int64)
-    if max_parents is None:
-        return most
-    limits = max_parents if isinstance(max_parents, Mapping) else {None: max_parents}
-    for name, limit in limits.items():
+    if isinstance(max_parents, Mapping):
+        by_name = dict(max_parents)
+    else:
+        by_name = {} if max_parents is None else dict.fromkeys(table.names, max_parents)
+    for name, limit in [*by_name.items(), *constraints.max_parents.items()]:
         if isinstance(limit, bool) or not isinstance(limit, int | np.integer) or limit < 0:
             raise InputError(f"max_parents must be a whole number of at least 0, not {limit!r}")
-        if name is not None and name not in table.names:
-            raise InputError(
-                f"max_parents names {name!r}, which is no column; {did_you_mean(name, table.names)}"
+        v = table.index(name)
+        most[v] = min(most[v], limit)
+    for child, parents in constraints.required_parents.items():
+        if len(parents) > most[table.index(child)]:
+            raise ConstraintError(
+                f"{child!r} may have at most {most[table.index(child)]} parents but "
+                f"{len(parents)} are required: {', '.join(sorted(parents))}"
             )
-        where = slice(None) if name is None else table.index(name)
-        most[where] = np.minimum(most[where], limit)
     return most
 
 
@@ -212,33 +312,45 @@ def _reported_limit(
     return None if max_parents is None or max_parents >= n - 1 else int(max_parents)
 
 
-def count_families(n: int, most: Iterable[int]) -> int:
-    """Return the size of the whole space: parent sets within the limits, empty ones included."""
-    return sum(math.comb(n - 1, size) for k in most for size in range(int(k) + 1))
+def count_families(free: int, most: int) -> int:
+    """Return the number of parent sets of at most ``most`` among ``free`` variables."""
+    return sum(math.comb(free, size) for size in range(min(most, free) + 1))
 
 
-def _assemble(table: Table, encoded: Encoded, outcome: Outcome, unit: float) -> CandidateLists:
-    """Put kept families into lists, in the table's order; a constant has the empty set alone."""
-    constants = [table.index(name) for name in table.constant]
-    children = [np.array(constants, np.int64)]
-    sizes = [np.zeros(len(constants), np.int64)]
-    parents: list[Int64s] = []
-    scores = [np.zeros(len(constants))]
-    for kept in outcome.kept:
-        children.append(encoded.order[kept.children])
-        sizes.append(np.full(len(kept.children), kept.parents.shape[1], np.int64))
-        parents.append(np.sort(encoded.order[kept.parents], axis=1).ravel())
-        scores.append(encoded.grid.to_float(kept.scores) / unit)
-    starts = np.concatenate([[0], np.cumsum(np.concatenate(sizes))])
+class Found(NamedTuple):
+    """Kept families in the table's indices: children, sizes, parents (rising), scores in nats."""
+
+    children: Int64s
+    sizes: Int64s
+    parents: Int64s
+    scores: npt.NDArray[np.float64]
+
+
+def _in_table_order(encoded: Encoded, kept: list[Kept], context: list[int]) -> Found:
+    """Translate kept families back, with the context's variables as parents."""
+    pieces = [Found(*(np.empty(0, np.int64) for _ in range(3)), np.empty(0))]
+    for part in kept:
+        count, size = part.parents.shape
+        extra = np.tile(np.array(context, np.int64), (count, 1))
+        parents = np.sort(np.hstack([encoded.order[part.parents], extra]), axis=1)
+        pieces.append(
+            Found(
+                encoded.order[part.children],
+                np.full(count, size + len(context), np.int64),
+                parents.ravel(),
+                encoded.grid.to_float(part.scores),
+            )
+        )
+    return Found(*(np.concatenate(columns) for columns in zip(*pieces, strict=True)))
+
+
+def _assemble(table: Table, found: list[Found], unit: float) -> CandidateLists:
+    """Put kept families into lists; a constant has the empty set alone, with score 0."""
+    constants = np.array([table.index(name) for name in table.constant], np.int64)
+    empty = np.empty(0, np.int64)
+    found = [Found(constants, np.zeros_like(constants), empty, np.zeros(len(constants))), *found]
+    whole = Found(*(np.concatenate(columns) for columns in zip(*found, strict=True)))
+    starts = np.concatenate([[0], np.cumsum(whole.sizes)])
     return CandidateLists.from_arrays(
-        table.names,
-        np.concatenate(children),
-        starts,
-        np.concatenate(parents) if parents else np.empty(0, np.int64),
-        np.concatenate(scores),
+        table.names, whole.children, starts, whole.parents, whole.scores / unit
     )
-
-
-def account(lists: CandidateLists) -> dict[str, Any]:
-    """Return what scoring reported about itself; empty for lists read from a file."""
-    return dict(lists.meta)
