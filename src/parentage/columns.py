@@ -96,8 +96,8 @@ def build_table(
             f"{did_you_mean(missing, get_args(Missing))}"
         )
     rule = None if discretize is None else Discretizer.parse(discretize)
-    columns = [_with_numbers(column) for column in _kept(raw.columns, drop)]
     _check_rows(raw.n_rows)
+    columns = [_with_numbers(column) for column in _kept(raw.columns, drop)]
     if missing == "error":
         _refuse_missing(columns, raw)
     elif missing == "drop":
@@ -308,7 +308,7 @@ def _check_variation(table: Table) -> None:
             f"{len(constant)} constant column{'s' if len(constant) > 1 else ''}: "
             f"{_shown(constant)}{reason}; a constant gets the empty parent set and is no parent",
             DataWarning,
-            stacklevel=3,
+            stacklevel=4,
         )
 
 
@@ -323,7 +323,7 @@ def _warn_about_labels(table: Table, columns: Sequence[_Column]) -> None:
             f"all {table.n_rows} values are distinct in {_shown(distinct)}: an identifier tells "
             f"nothing about other rows; leave it out: {_drop_hint(distinct[0])}",
             DataWarning,
-            stacklevel=3,
+            stacklevel=4,
         )
     for name, labels, column in zip(table.names, table.states, columns, strict=True):
         suspects = [] if column.raw.declared else list(filter(_is_not_available, labels))
@@ -332,7 +332,7 @@ def _warn_about_labels(table: Table, columns: Sequence[_Column]) -> None:
                 f"column {name!r} has the state {suspects[0]!r}; if it means missing, blank those "
                 "cells",
                 DataWarning,
-                stacklevel=3,
+                stacklevel=4,
             )
 
 

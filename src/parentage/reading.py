@@ -92,17 +92,28 @@ def table_from_frame(
 def as_table(
     source: object,
     *,
+    format: str | None = None,  # noqa: A002  # the option is called --format
+    header: bool = True,
     drop: Iterable[str] = (),
     missing: str = "error",
     discretize: str | None = None,
+    encoding: str = "utf-8",
 ) -> Table:
     """Return a table made from whatever holds one: a `Table`, a data frame or a path.
 
-    Options as in `read_table`; a `Table` has no missing or continuous cells any more, so only
-    ``drop`` applies to it.
+    Options as in `read_table`; ``format``, ``header`` and ``encoding`` only concern files. A
+    `Table` has no missing or continuous cells any more, so only ``drop`` applies to it.
     """
     if isinstance(source, Table):
-        return source.drop(drop) if drop else source
+        return source.drop([drop] if isinstance(drop, str) else drop) if drop else source
     if isinstance(source, str | bytes | os.PathLike | Source):
-        return read_table(source, drop=drop, missing=missing, discretize=discretize)
+        return read_table(
+            source,
+            format=format,
+            header=header,
+            drop=drop,
+            missing=missing,
+            discretize=discretize,
+            encoding=encoding,
+        )
     return table_from_frame(source, drop=drop, missing=missing, discretize=discretize)

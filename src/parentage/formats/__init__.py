@@ -25,6 +25,7 @@ Kind = Literal["table", "lists"]
 TABLE_FORMATS = ("csv", "tsv", "arff", "dat", "parquet")
 LISTS_FORMATS = ("jkl", "pss", "parquet")
 
+_HEAD = 1_000_000
 _ALIASES = {"scores": "jkl", "jaa": "jkl", "txt": "csv"}
 
 __all__ = [
@@ -73,15 +74,7 @@ def detect(
     >>> detect(b"1\nsmoker 1\n-12.5 0\n")
     Detected(kind='lists', format='jkl')
     """
-    opened = open_source(source)
-    if format is not None:
-        return _named(opened, format)
-    if opened.is_parquet:
-        return _parquet(opened)
-    text = opened.text(encoding)
-    if not text.strip():
-        raise InputError(f"{opened.name} is empty")
-    return _by_text(text, opened.suffix)
+    return _detect(open_source(source), format, encoding)[0]
 
 
 def read_columns(
@@ -95,7 +88,7 @@ def read_columns(
     from parentage.formats import arff, dat, delimited, parquet
 
     opened = open_source(source)
-    found = detect(opened, format, encoding)
+    found, text = _detect(opened, format, encoding)
     if found.kind == "lists":
         raise TableError(
             f"{opened.name} holds candidate lists ({found.format}), not a table; "
@@ -103,7 +96,6 @@ def read_columns(
         )
     if found.format == "parquet":
         return parquet.read_table(opened.data)
-    text = opened.text(encoding)
     if found.format == "arff":
         return arff.read(text)
     if found.format == "dat":
@@ -136,7 +128,7 @@ def read_lists(
     from parentage.formats import jkl, parquet, pss
 
     opened = open_source(source)
-    found = detect(opened, format, encoding)
+    found, text = _detect(opened, format, encoding)
     if found.kind == "table":
         raise ListsError(
             f"{opened.name} holds a table ({found.format}), not candidate lists; score it first "
@@ -144,7 +136,6 @@ def read_lists(
         )
     if found.format == "parquet":
         return parquet.read_lists(opened.data)
-    text = opened.text(encoding)
     return pss.read(text) if found.format == "pss" else jkl.read(text)
 
 
@@ -173,6 +164,20 @@ def write_lists(
             ".jkl, .pss or .parquet, or type --format jkl, pss or parquet"
         )
     {"jkl": jkl.write, "pss": pss.write, "parquet": parquet.write_lists}[name](lists, path)
+
+
+def _detect(source: Source, written: str | None, encoding: str) -> tuple[Detected, str]:
+    """Return what the source is, and its text unless it is a Parquet file."""
+    named = None if written is None else _named(source, written)
+    if named is not None and named.format == "parquet":
+        return named, ""
+    if source.is_parquet and named is None:
+        return _parquet(source), ""
+    text = source.text(encoding)
+    head = text[:_HEAD]
+    if not head.strip() and not text.strip():
+        raise InputError(f"{source.name} is empty")
+    return named or _by_text(head, source.suffix), text
 
 
 def _plain_name(written: str) -> str:

@@ -34,8 +34,7 @@ def replacing(path: str | os.PathLike[str]) -> Iterator[Path]:
     ['lists.jkl']
     """
     target = Path(os.fspath(path))
-    _check_target(target)
-    if target.exists() and not target.is_file():
+    if _is_special(target):
         yield target
         return
     target = target.resolve()  # a link stays a link, its file is replaced
@@ -57,11 +56,18 @@ def write_text(path: str | os.PathLike[str], text: str) -> None:
         draft.write_text(text, encoding="utf-8", newline="\n")
 
 
-def _check_target(target: Path) -> None:
-    if target.is_dir():
-        raise InputError(f"{str(target)!r} is a directory; give a file name")
-    if not target.parent.is_dir():
-        raise InputError(f"cannot write {str(target)!r}: there is no folder {str(target.parent)!r}")
+def _is_special(target: Path) -> bool:
+    """Tell whether the target exists and is no regular file; refuse what cannot be one."""
+    try:
+        if target.is_dir():
+            raise InputError(f"{str(target)!r} is a directory; give a file name")
+        if not target.parent.is_dir():
+            raise InputError(
+                f"cannot write {str(target)!r}: there is no folder {str(target.parent)!r}"
+            )
+        return target.exists() and not target.is_file()
+    except OSError as error:
+        raise InputError(_cannot_write(target, error)) from None
 
 
 def _cannot_write(target: Path, error: OSError) -> str:

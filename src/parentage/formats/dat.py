@@ -57,8 +57,8 @@ def read(text: str) -> RawTable:
     first = rows[0][0]
     if len(rows[0][1]) != len(names):
         raise TableError(f"line {first} has {len(rows[0][1])} codes for {len(names)} columns")
-    body = (" ".join(line.split()) for line in text.split("\n")[first - 1 :])
-    raw = read_delimited("\n" * (first - 1) + "\n".join(body), header=False, separator=" ")
+    body = text.split("\n", first - 1)[-1]
+    raw = read_delimited("\n" * (first - 1) + body, header=False, separator=" ")
     columns = (
         _declare(name, int(card), column, raw.place)
         for name, card, column in zip(names, cards, raw.columns, strict=True)

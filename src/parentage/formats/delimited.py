@@ -47,6 +47,8 @@ def read(text: str, *, header: bool = True, separator: str | None = None) -> Raw
         One character; found from the first records when not given.
     """
     separator = separator or sniff_separator(text)
+    if separator == " ":
+        text = _squeeze(text)
     try:
         return _read_plain(text, separator, header)
     except OddQuotesError:
@@ -63,7 +65,8 @@ def sniff_separator(text: str) -> str:
     for separator in SEPARATORS + " ":
         if separator == " " and most > 1:
             break
-        widths = {len(cells) for cells in islice(_records(text, separator), 10)}
+        head = _squeeze(text[:_HEAD]) if separator == " " else text
+        widths = {len(cells) for cells in islice(_records(head, separator), 10)}
         if len(widths) == 1 and max(widths) > most:
             best, most = separator, max(widths)
     if most == 1:  # no separator fits all of them: let the first record decide
@@ -105,11 +108,16 @@ def read_lenient(text: str, separator: str, header: bool) -> RawTable:
 
 
 def _read_plain(text: str, separator: str, header: bool) -> RawTable:
-    data = text.encode()
+    try:
+        data = text.encode()
+    except UnicodeEncodeError:
+        raise TableError("the text holds half characters; check --encoding") from None
     if not data.endswith(b"\n"):
         data += b"\n"
     first, builders, rows = list[str](), list[ColumnBuilder](), 0
-    begins: list[tuple[int, int]] = []  # first row and first byte of every block
+    begins: list[
+        tuple[int, int]
+    ] = []  # of every block: its first byte, the row of its first record
     byte = 0
     for block in blocks(data, separator):
         records, begin, byte = block, byte, block.stop
@@ -129,14 +137,13 @@ def _read_plain(text: str, separator: str, header: bool) -> RawTable:
             builders, split(data, records, separator, len(first)), strict=True
         ):
             builder.add(codes, cells)
-        begins.append((rows, begin))
+        begins.append((begin, rows - (records is not block)))
         rows += len(records.ends)
 
     def line_of(row: int) -> int:
-        first_row, start = next(b for b in reversed(begins) if b[0] <= row)
+        start, first_row = next(begin for begin in reversed(begins) if begin[1] <= row)
         block = next(blocks(data, separator, start))
-        skipped = header and first_row == 0
-        return line_at(data, int(block.starts[row - first_row + skipped]))
+        return line_at(data, int(block.starts[row - first_row]))
 
     return _assemble(_first_record(first, separator), builders, header, line_of)
 
@@ -147,7 +154,7 @@ def _assemble(
     header: bool,
     line_of: Callable[[int], int],
 ) -> RawTable:
-    names = first if header else [str(i) for i in range(len(first))]
+    names = [name.strip() for name in first] if header else [str(i) for i in range(len(first))]
     columns = tuple(
         text_column(name, builder.codes(), list(builder.position))
         for name, builder in zip(names, builders, strict=True)
@@ -169,8 +176,15 @@ def _records(text: str, separator: str) -> Iterator[list[str]]:
 
 
 def _csv_reader(text: str, separator: str) -> Any:
-    skip_blanks = separator != " "  # blanks around a cell do not count, also before a quote
-    return csv.reader(io.StringIO(text), delimiter=separator, skipinitialspace=skip_blanks)
+    # Blanks around a cell do not count, so they may stand before its quote.
+    return csv.reader(io.StringIO(text), delimiter=separator, skipinitialspace=True)
+
+
+def _squeeze(text: str) -> str:
+    """Leave one blank between cells and none around them; text with quotes stays as it is."""
+    if '"' in text:
+        return text
+    return "\n".join(" ".join(line.split()) for line in text.split("\n"))
 
 
 def _first_record(cells: list[str], separator: str) -> list[str]:

@@ -19,19 +19,6 @@ if TYPE_CHECKING:
     import polars as pl
 
 
-def is_frame(source: object) -> bool:
-    """Tell whether narwhals knows the object as a data frame, lazy ones included."""
-    import narwhals as nw
-
-    try:
-        nw.from_native(source)  # type: ignore[call-overload]  # any object may be asked about
-    except TypeError:
-        return False
-    except ValueError:  # a frame with repeated column names
-        return True
-    return True
-
-
 def read(frame: object) -> RawTable:
     """Read a frame; its index, if it has one, is left out."""
     import narwhals as nw
@@ -50,7 +37,7 @@ def read(frame: object) -> RawTable:
         columns = _polars_columns(known.to_polars())
     else:
         columns = _pandas_columns(known.to_native())
-    return RawTable(tuple(columns), len(known), lambda row: f"row {row}")
+    return RawTable(tuple(columns), len(known), lambda row: f"row {row} (from 0)")
 
 
 def _polars_columns(frame: pl.DataFrame) -> list[RawColumn]:

@@ -34,7 +34,7 @@ def decode_name(written: str) -> str:
     >>> decode_name("blood%20pressure"), decode_name("%")
     ('blood pressure', '')
     """
-    return "" if written == "%" else unquote(written, errors="surrogatepass")
+    return "" if written == "%" else unquote(written, errors="replace")
 
 
 def looks_like_score(token: str) -> bool:

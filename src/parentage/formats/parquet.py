@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import io
 import itertools
-import json
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
@@ -18,7 +17,7 @@ from parentage.errors import InputError, ListsError
 from parentage.formats import frame as frames
 from parentage.formats.atomic import replacing
 from parentage.formats.families import FamilyCollector
-from parentage.formats.jkl import dump_meta
+from parentage.formats.jkl import dump_meta, load_meta
 
 if TYPE_CHECKING:
     import os
@@ -58,13 +57,14 @@ def read_lists(data: bytes) -> CandidateLists:
             f"the Parquet file has the columns {', '.join(frame.columns)}; candidate lists have "
             "child, parents (a list) and score"
         )
-    written = _guarded(pl.read_parquet_metadata, data).get(_KEY, "{}")
-    try:
-        facts = json.loads(written)
-        names, meta = facts.get("names", []), facts.get("meta", {})
-    except (ValueError, AttributeError):
-        raise ListsError("the metadata of the Parquet file are damaged; write it again") from None
-    return _collect(frame, [str(name) for name in names], dict(meta))
+    typed = [
+        pl.col("child").cast(pl.String),
+        pl.col("parents").cast(pl.List(pl.String)),
+        pl.col("score").cast(pl.Float64),
+    ]
+    plain = _guarded(lambda _: frame.select(typed), data)
+    names, meta = _facts(_guarded(pl.read_parquet_metadata, data).get(_KEY, "{}"))
+    return _collect(plain, names, meta)
 
 
 def write_lists(lists: CandidateLists, path: str | os.PathLike[str]) -> None:
@@ -85,24 +85,31 @@ def write_lists(lists: CandidateLists, path: str | os.PathLike[str]) -> None:
         },
         schema={"child": pl.String, "parents": pl.List(pl.String), "score": pl.Float64},
     )
-    facts = {"names": json.dumps(lists.names), "meta": dump_meta(lists.meta)}
-    written = f'{{"names":{facts["names"]},"meta":{facts["meta"]}}}'
+    written = dump_meta({"names": list(lists.names), "meta": dict(lists.meta)})
     with replacing(path) as draft:
         frame.write_parquet(draft, metadata={_KEY: written})
+
+
+def _facts(written: str) -> tuple[list[str], dict[str, Any]]:
+    """Read names and provenance from the file's metadata."""
+    facts = load_meta(written)
+    names, meta = facts.get("names", []), facts.get("meta", {})
+    if not isinstance(names, list) or not isinstance(meta, dict):
+        raise ListsError("the metadata of the Parquet file are damaged; write it again")
+    return [str(name) for name in names], meta
 
 
 def _collect(frame: pl.DataFrame, names: list[str], meta: dict[str, Any]) -> CandidateLists:
     families = FamilyCollector("row")
     for name in names:
         families.add_child(name, 0)
-    rows = zip(frame["child"], frame["parents"], frame["score"], strict=True)
-    for row, (child, parents, score) in enumerate(rows):
-        if child is None or parents is None or score is None:
+    for row, (child, parents, score) in enumerate(frame.rows()):
+        if child is None or parents is None or score is None or None in parents:
             raise ListsError(f"row {row}: child, parents and score must all be there")
         index = families.children.get(child)
         if index is None:
-            index = families.add_child(str(child), row)
-        families.add(index, families.score(str(score), row), [str(p) for p in parents], row)
+            index = families.add_child(child, row)
+        families.add(index, families.score(repr(score), row), parents, row)
     if not families.children:
         raise ListsError("the Parquet file has no rows, so no variables")
     return families.lists(meta=meta)

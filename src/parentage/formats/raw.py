@@ -29,7 +29,7 @@ class RawColumn:
     Parameters
     ----------
     name
-        Its name, blanks around it removed.
+        Its name.
     codes
         ``int32[rows]``: position in ``values``, −1 where the cell is missing.
     values
@@ -89,7 +89,7 @@ def text_column(name: str, codes: CellCodes, cells: Sequence[str | None]) -> Raw
         label = "" if cell is None else cell.strip()
         if not is_missing(label):
             new_code[i] = position.setdefault(label, len(position))
-    return RawColumn(name.strip(), new_code[codes], list(position))
+    return RawColumn(name, new_code[codes], list(position))
 
 
 def number_label(number: float | np.integer[Any] | np.floating[Any]) -> str:

@@ -88,14 +88,12 @@ def blocks(data: bytes, separator: str, start: int = 0) -> Iterator[Block]:
     length = _BLOCK
     while start < len(everything):
         stretch = everything[start : start + length]
-        quoted = bool((stretch == _QUOTE).any())
-        outside = _outside_quotes(stretch) if quoted else np.ones(len(stretch), np.bool_)
-        ends = np.flatnonzero((stretch == _NEWLINE) & outside)
+        inside = _inside_quotes(stretch)
+        ends = _positions(stretch, _NEWLINE, inside)
         if len(ends):
             size = int(ends[-1]) + 1
-            if quoted:
-                _check_quotes(stretch[:size], outside[:size], ord(separator))
-            yield _block(stretch[:size], outside[:size], ends, ord(separator), start, quoted)
+            _check_quotes(stretch[:size], inside, ord(separator))
+            yield _block(stretch[:size], inside, ends, ord(separator), start)
             start, length = start + size, _BLOCK
         elif start + length < len(everything):
             length *= 2
@@ -131,24 +129,34 @@ def line_at(data: bytes, position: int) -> int:
     return data.count(b"\n", 0, position) + 1
 
 
-def _outside_quotes(stretch: Bytes) -> Mask:
-    return np.logical_not(np.logical_xor.accumulate(stretch == _QUOTE))
+def _inside_quotes(stretch: Bytes) -> Mask | None:
+    """Mark the bytes from an opening quote to before the closing one; None without quotes."""
+    quotes = stretch == _QUOTE
+    return np.logical_xor.accumulate(quotes) if quotes.any() else None
 
 
-def _check_quotes(stretch: Bytes, outside: Mask, separator: int) -> None:
-    border = np.zeros(256, np.bool_)
-    border[[_QUOTE, _NEWLINE, separator]] = True
-    at = np.flatnonzero(stretch == _QUOTE)
-    closing = outside[at]
-    opens, closes = at[~closing], at[closing]
-    if not border[stretch[opens[opens > 0] - 1]].all() or not border[stretch[closes + 1]].all():
+def _positions(stretch: Bytes, byte: int, inside: Mask | None) -> Positions:
+    found = stretch == byte
+    return np.flatnonzero(found if inside is None else found & ~inside[: len(stretch)])
+
+
+def _check_quotes(stretch: Bytes, inside: Mask | None, separator: int) -> None:
+    """Refuse a quote that opens inside a cell or closes before its end."""
+    if inside is None:
+        return
+    inner = np.ones(256, np.bool_)
+    inner[[_QUOTE, _NEWLINE, separator]] = False
+    text = inner[stretch]
+    opens = (stretch == _QUOTE) & inside[: len(stretch)]
+    closes = (stretch == _QUOTE) & ~inside[: len(stretch)]
+    if (opens[1:] & text[:-1]).any() or (closes[:-1] & text[1:]).any():
         raise OddQuotesError
 
 
 def _block(
-    stretch: Bytes, outside: Mask, ends: Positions, separator: int, start: int, quoted: bool
+    stretch: Bytes, inside: Mask | None, ends: Positions, separator: int, start: int
 ) -> Block:
-    separators = np.flatnonzero((stretch == separator) & outside)
+    separators = _positions(stretch, separator, inside)
     cells = np.diff(np.searchsorted(separators, ends), prepend=0) + 1
     starts = np.concatenate([[0], ends[:-1] + 1])
     filled = starts < ends
@@ -156,7 +164,9 @@ def _block(
         line = stretch[starts[record] : ends[record]].tobytes().decode()
         filled[record] = bool(line.replace('"', "").strip())
     stop = start + len(stretch)
-    return Block(stop, starts[filled] + start, ends[filled] + start, cells[filled], quoted)
+    return Block(
+        stop, starts[filled] + start, ends[filled] + start, cells[filled], inside is not None
+    )
 
 
 def _content(data: bytes, block: Block) -> bytes:

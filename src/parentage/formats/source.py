@@ -20,7 +20,7 @@ SourceLike = str | os.PathLike[str] | bytes
 _PACKED = {
     b"\x1f\x8b": "gzip",
     b"PK\x03\x04": "zip (a spreadsheet?)",
-    b"BZh": "bzip2",
+    b"BZh9": "bzip2",
     b"\xfd7zXZ": "xz",
     b"\x28\xb5\x2f\xfd": "zstd",
 }

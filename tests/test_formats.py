@@ -1,0 +1,467 @@
+"""Candidate lists in files, the detection of formats, and files that appear whole or not at all."""
+
+from __future__ import annotations
+
+import io
+import json
+import math
+import os
+import time
+import warnings
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from parentage.errors import DataWarning, InputError, ListsError, ParentageError
+from parentage.formats import Detected, atomic, detect, jkl, parquet, pss, read_lists, write_lists
+from parentage.formats.names import decode_name, encode_name, is_whole, looks_like_score
+from parentage.lists import CandidateLists
+
+AWKWARD = ["", " ", "a b", "100%", "%20", "#no", "7", "-1.5", "0", "nan", "é ü", "VAR", "\u2028"]
+names = st.one_of(st.sampled_from(AWKWARD), st.text(max_size=6))
+scores = st.floats(allow_nan=False, allow_infinity=False)
+
+
+@st.composite
+def candidate_lists(draw: st.DrawFn) -> CandidateLists:
+    chosen = draw(st.lists(names, min_size=1, max_size=5, unique=True))
+    families: dict[str, list[tuple[float, frozenset[str]]]] = {}
+    for child in chosen:
+        others = [name for name in chosen if name != child]
+        possible = st.frozensets(st.sampled_from(others)) if others else st.just(frozenset[str]())
+        sets = draw(st.lists(possible, max_size=5, unique=True))
+        families[child] = [(draw(scores), parents) for parents in sets]
+    meta = draw(st.dictionaries(st.text(max_size=4), st.one_of(st.text(), st.integers(), scores)))
+    return CandidateLists.from_families(families, meta)
+
+
+def same(one: CandidateLists, other: CandidateLists) -> bool:
+    return (
+        one.names == other.names
+        and one.meta == other.meta
+        and [list(map(repr, one.candidates(v))) for v in range(len(one))]
+        == [list(map(repr, other.candidates(v))) for v in range(len(other))]
+    )
+
+
+# --- round trips -------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("suffix", ["jkl", "scores", "jaa", "pss", "parquet"])
+@given(lists=candidate_lists())
+@settings(max_examples=60)
+def test_writing_and_reading_lose_nothing(
+    suffix: str, lists: CandidateLists, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    path = tmp_path_factory.mktemp("lists") / f"lists.{suffix}"
+    write_lists(lists, path)
+    assert same(read_lists(path), lists)
+    elsewhere = path.with_suffix(".unknown")
+    path.rename(elsewhere)
+    assert same(read_lists(elsewhere), lists)
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("module", [jkl, pss])
+@given(lists=candidate_lists())
+@settings(max_examples=3000)
+def test_text_round_trips_lose_nothing(module: Any, lists: CandidateLists) -> None:
+    assert same(module.read(module.dumps(lists)), lists)
+
+
+@given(names)
+def test_encoded_names_are_one_word_that_is_no_score_and_no_comment(name: str) -> None:
+    written = encode_name(name)
+    assert decode_name(written) == name
+    assert written.split() == [written]
+    assert not written.startswith("#")
+    assert is_whole(written) or not looks_like_score(written)
+
+
+def test_numpy_and_other_values_in_the_provenance_are_written() -> None:
+    lists = CandidateLists.from_families(
+        {"a": [(-1.0, [])]}, {"rows": np.int64(7), "caps": np.array([1, 2]), "path": Path("x")}
+    )
+    assert jkl.read(jkl.dumps(lists)).meta == {"rows": 7, "caps": [1, 2], "path": "x"}
+
+
+def test_percent_signs_of_other_programs_stay() -> None:
+    text = "2\na%20b 1\n-1 0\nc 1\n-2 1 a%20b\n"
+    assert jkl.read(text).names == ("a%20b", "c")
+    assert jkl.read("# a remark\n" + jkl.dumps(jkl.read(text))).names == ("a%20b", "c")
+    assert pss.read("VAR a%20b\n-1\nVAR c\n-2 a%20b\n").names == ("a%20b", "c")
+
+
+@pytest.mark.parametrize("value", [math.nan, math.inf, -math.inf])
+@pytest.mark.parametrize("suffix", ["jkl", "pss", "parquet"])
+def test_scores_that_cannot_be_read_back_are_not_written(
+    value: float, suffix: str, tmp_path: Path
+) -> None:
+    lists = CandidateLists.from_families({"a": [(value, [])]})
+    with pytest.raises(ListsError, match="not finite"):
+        write_lists(lists, tmp_path / f"lists.{suffix}")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_unknown_extensions_are_refused_with_the_known_ones(tmp_path: Path) -> None:
+    lists = CandidateLists.from_families({"a": [(-1.0, [])]})
+    with pytest.raises(ListsError, match=r"\.jkl, \.pss or \.parquet"):
+        write_lists(lists, tmp_path / "lists.xyz")
+    write_lists(lists, tmp_path / "lists.xyz", format="pss")
+    assert detect(tmp_path / "lists.xyz") == Detected("lists", "pss")
+
+
+# --- .jkl --------------------------------------------------------------------------------------
+
+GOOD = "# remark\n3\n\n2 1\n-1.5 0\n0 2\n-2.5 2 1 2\n# inside\n-3 0\n1 1\n-4.25 1 0\n"
+
+
+def test_ids_in_any_order_with_comments_and_without_empty_sets() -> None:
+    lists = jkl.read(GOOD)
+    assert lists.names == ("0", "1", "2")
+    assert lists["0"] == [(-2.5, ("1", "2")), (-3.0, ())]
+    assert lists["1"] == [(-4.25, ("0",))]
+    assert lists["2"] == [(-1.5, ())]
+
+
+def test_names_keep_the_order_of_the_blocks() -> None:
+    assert jkl.read("2\nb 1\n-1 1 a\na 1\n-2 0\n").names == ("b", "a")
+    assert jkl.read("2\n2 1\n-1 1 1\n1 1\n-2 0\n").names == ("2", "1")
+
+
+def test_trailing_whole_numbers_are_skipped_with_one_warning() -> None:
+    with pytest.warns(DataWarning, match=r"2 lines .* line 12: '1 4'") as caught:
+        lists = jkl.read(GOOD + "1 4\n\n7 0 3\n")
+    assert len(caught) == 1
+    assert same(lists, jkl.read(GOOD))
+
+
+REFUSED = {
+    "empty": ("# only a remark\n", "is empty"),
+    "no size": ("a b\n", "line 1: 'a b' is no number of variables"),
+    "no variables": ("0\n", "line 1: '0' is no number of variables"),
+    "too many variables": (GOOD.replace("3", "4", 1), "line 2 announces 4 variables, but only 3"),
+    "too few variables": (
+        GOOD.replace("3\n", "2\n", 1),
+        r"line 11: '-4.25 1 0' stands after the last block.*\(2, line 2\)",
+    ),
+    "too many sets announced": (GOOD.replace("0 2", "0 3"), "line 10: '1 1' is no parent set"),
+    "too many sets at the end": (GOOD.replace("1 1\n", "1 2\n"), "announces 2 parent sets, but 1"),
+    "too few sets announced": (GOOD.replace("0 2", "0 1"), "line 9: '-3 0' does not start a block"),
+    "too few at the end": (GOOD.replace("1 1\n", "1 0\n"), "line 11: '-4.25 1 0' stands after"),
+    "too few parents": (GOOD.replace("2 1 2", "2 1"), "line 7: '-2.5 2 1' is no parent set"),
+    "too many parents": (GOOD.replace("2 1 2", "1 1 2"), "line 7: '-2.5 1 1 2' is no parent set"),
+    "unknown parent": (
+        GOOD.replace("2 1 2", "2 1 9"),
+        "line 7: '0' has the parent '9'.*no variable",
+    ),
+    "own parent": (GOOD.replace("2 1 2", "2 0 2"), "line 7: '0' is its own parent"),
+    "parent twice": (GOOD.replace("2 1 2", "2 1 1"), "line 7: a parent of '0' is named twice"),
+    "child twice": (
+        GOOD.replace("1 1\n", "0 1\n"),
+        "line 10: the variable '0' has a block already",
+    ),
+    "repeated set": (
+        GOOD.replace("0 2", "0 3").replace("-3 0", "-3 0\n-2 2 2 1"),
+        r"line 10: the parent set \{2, 1\} of '0' stands already in line 7",
+    ),
+    "repeated empty set": (GOOD.replace("2 1\n-1.5 0", "2 2\n-1.5 0\n-1 0"), "stands already"),
+    "nan": (GOOD.replace("-4.25", "nan"), "line 11: the score is nan"),
+    "infinite": (GOOD.replace("-4.25", "-inf"), "line 11: the score is -inf"),
+    "no score": (GOOD.replace("-4.25", "x"), "line 11: the score 'x' is no number"),
+    "trailing text": (GOOD + "hello\n", "line 12: 'hello' stands after the last block"),
+    "trailing set": (GOOD + "-1 0\n", "line 12: '-1 0' stands after the last block"),
+    "huge counts": ("9" * 5000 + "\n0 1\n", "is no number of variables"),
+}
+
+
+@pytest.mark.parametrize("case", REFUSED)
+def test_contradictions_are_refused_with_their_line(case: str) -> None:
+    text, message = REFUSED[case]
+    with pytest.raises(ListsError, match=message):
+        jkl.read(text)
+
+
+def test_every_instance_reads(shared: Path) -> None:
+    paths = sorted((shared / "data/instances").iterdir())
+    assert len(paths) >= 47
+    for path in paths:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", DataWarning)
+            assert detect(path) == Detected("lists", "jkl")
+            lists = read_lists(path)
+        lines = [
+            line.split() for line in path.read_text().splitlines() if line[:1] not in ("#", "")
+        ]
+        n_variables, at, sets = int(lines[0][0]), 1, 0
+        for _ in range(n_variables):
+            sets += int(lines[at][1])
+            at += int(lines[at][1]) + 1
+        assert (lists.n_variables, lists.n_sets) == (n_variables, sets), path.name
+
+
+def test_an_instance_is_read_to_the_digit(shared: Path) -> None:
+    lists = read_lists(shared / "data/instances/slim_survey-5000.jkl")
+    lines = (shared / "data/instances/slim_survey-5000.jkl").read_text().split("\n")
+    lines = [line for line in lines if line and not line.startswith("#")]
+    at = 1
+    for _ in range(lists.n_variables):
+        child, count = lines[at].split()
+        expected = {
+            (float(fields[0]), tuple(sorted(fields[2:], key=int)))
+            for fields in (line.split() for line in lines[at + 1 : at + 1 + int(count)])
+        }
+        assert {(score, parents) for score, parents in lists[child]} == expected
+        at += 1 + int(count)
+
+
+def test_large_instances_read_and_write_fast(shared: Path, tmp_path: Path) -> None:
+    started = time.process_time()
+    lists = read_lists(shared / "data/instances/mobs_steel_BIC.txt")
+    write_lists(lists, tmp_path / "steel.jkl")
+    assert time.process_time() - started < 5  # about 1 s
+    for suffix in ("parquet", "pss"):
+        write_lists(lists, tmp_path / f"steel.{suffix}")
+        again = read_lists(tmp_path / f"steel.{suffix}")
+        assert np.array_equal(again.scores, lists.scores)
+        assert np.array_equal(again.parents, lists.parents)
+
+
+# --- .pss and Parquet --------------------------------------------------------------------------
+
+
+def test_pss_of_other_programs() -> None:
+    text = (
+        "META pss_version = 0.1\nMETA score_type=bic\n\nVAR a\nMETA arity=2\nMETA values=no yes \n"
+        "-1.500000 \n-0.5 b \n\n# remark\nvar b\n-2 \n"
+    )
+    lists = pss.read(text)
+    assert lists["a"] == [(-0.5, ("b",)), (-1.5, ())]
+    assert lists.meta == {
+        "pss_version": "0.1",
+        "score_type": "bic",
+        "states": {"a": ["no", "yes"]},
+    }
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("META x=1\n", "no VAR line"),
+        ("META x\nVAR a\n", "line 1: 'META x' should be META key=value"),
+        ("META x=1\n-1\n", "line 2: '-1' stands before the first VAR"),
+        ("VAR a b\n", "line 1: VAR needs one name"),
+        ("VAR a\n-1\nVAR a\n", "line 3: the variable 'a' has a block already"),
+        ("VAR a\n-1 b\n", "line 2: 'a' has the parent 'b', which is no variable"),
+        ("VAR a\nnan\n", "line 2: the score is nan"),
+        ("VAR a\n-1\n-1\n", "line 3: the parent set .* stands already in line 2"),
+        ("VAR a\nhello\n", "line 2: the score 'hello' is no number"),
+    ],
+)
+def test_pss_contradictions_are_refused_with_their_line(text: str, message: str) -> None:
+    with pytest.raises(ListsError, match=message):
+        pss.read(text)
+
+
+def _parquet(columns: dict[str, Any], metadata: dict[str, str] | None = None) -> bytes:
+    stored = io.BytesIO()
+    pl.DataFrame(columns).write_parquet(stored, metadata=metadata)
+    return stored.getvalue()
+
+
+def test_parquet_lists_of_others_and_damaged_ones() -> None:
+    data = _parquet({"score": [-1.0, -2.0], "child": ["b", "a"], "parents": [["a"], []]})
+    lists = parquet.read_lists(data)
+    assert lists.names == ("b", "a")
+    assert lists["b"] == [(-1.0, ("a",))]
+    rows: dict[str, Any] = {"child": ["a", "a"], "parents": [["b"], ["b"]], "score": [-1.0, -2.0]}
+    with pytest.raises(ListsError, match="row 0: 'a' has the parent 'b'"):
+        parquet.read_lists(_parquet(rows))
+    with pytest.raises(ListsError, match="row 1: the parent set"):
+        parquet.read_lists(_parquet(rows, {"parentage": json.dumps({"names": ["a", "b"]})}))
+    with pytest.raises(ListsError, match="damaged"):
+        parquet.read_lists(_parquet(rows, {"parentage": '{"names": 3}'}))
+    with pytest.raises(ListsError, match="must all be there"):
+        parquet.read_lists(_parquet({**rows, "score": [None, 1.0]}))
+    with pytest.raises(ListsError, match="no rows"):
+        parquet.read_lists(_parquet({**pl.DataFrame(rows).clear().to_dict()}))
+    with pytest.raises(ListsError, match="has the columns a, b"):
+        parquet.read_lists(_parquet({"a": [1], "b": [2]}))
+
+
+# --- detection ---------------------------------------------------------------------------------
+
+CONTENT = {
+    "csv": b"a,b\n0,1\n1,0\n",
+    "tsv": b"a\tb\n0\t1\n1\t0\n",
+    "arff": b"% c\n@relation r\n@attribute a {0,1}\n@attribute b {0,1}\n@data\n0,1\n1,0\n",
+    "dat": b"a b\n2 2\n0 1\n1 0\n",
+    "parquet": _parquet({"a": [0, 1], "b": [1, 0]}),
+    "jkl": b"# c\n2\na 1\n-1 0\nb 1\n-1 0\n",
+    "pss": b"META x = 1\nVAR a\n-1\nVAR b\n-2\n",
+    "lists.parquet": _parquet({"child": ["a", "b"], "parents": [["b"], []], "score": [-1.0, -2.0]}),
+}
+FOUND = {
+    "csv": Detected("table", "csv"),
+    "tsv": Detected("table", "csv"),
+    "arff": Detected("table", "arff"),
+    "dat": Detected("table", "dat"),
+    "parquet": Detected("table", "parquet"),
+    "jkl": Detected("lists", "jkl"),
+    "pss": Detected("lists", "pss"),
+    "lists.parquet": Detected("lists", "parquet"),
+}
+
+
+@pytest.mark.parametrize("kind", CONTENT)
+@pytest.mark.parametrize("suffix", ["", ".csv", ".jkl", ".pss", ".dat", ".arff", ".parquet"])
+def test_content_decides_not_the_extension(kind: str, suffix: str, tmp_path: Path) -> None:
+    path = tmp_path / f"file{suffix}"
+    path.write_bytes(CONTENT[kind])
+    assert detect(path) == FOUND[kind]
+
+
+def test_the_extension_decides_only_what_the_content_leaves_open(tmp_path: Path) -> None:
+    for suffix, expected in ((".jkl", "jkl"), (".pss", "pss"), (".txt", "csv")):
+        path = tmp_path / f"damaged{suffix}"
+        path.write_text("damaged\nfile\n")
+        assert detect(path).format == expected
+
+
+def test_format_overrides_the_content() -> None:
+    assert detect(CONTENT["csv"], "jkl") == Detected("lists", "jkl")
+    assert detect(CONTENT["jkl"], ".CSV") == Detected("table", "csv")
+    assert detect(CONTENT["jkl"], "scores") == Detected("lists", "jkl")
+    with pytest.raises(InputError, match="no format 'xls'; known: csv, tsv"):
+        detect(CONTENT["csv"], "xls")
+    with pytest.raises(InputError, match="is empty"):
+        detect(b"", "parquet")
+    with pytest.raises(InputError, match="is empty"):
+        detect(b"\n")
+
+
+def test_a_table_is_no_list() -> None:
+    with pytest.raises(ListsError, match=r"holds a table \(csv\).*parentage score"):
+        read_lists(CONTENT["csv"])
+
+
+# --- fuzzing -----------------------------------------------------------------------------------
+
+
+def _lists_or_message(data: bytes, kind: str | None = None) -> None:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", DataWarning)
+        try:
+            lists = read_lists(data, kind)
+        except ParentageError as error:
+            assert str(error)
+        else:
+            assert isinstance(lists, CandidateLists)
+            assert np.isfinite(lists.scores).all()
+
+
+@given(st.binary(max_size=200), st.sampled_from([None, "jkl", "pss", "parquet"]))
+def test_any_bytes_give_lists_or_a_message(data: bytes, kind: str | None) -> None:
+    _lists_or_message(data, kind)
+
+
+tokens = st.sampled_from(
+    ["0", "1", "2", "3", "a", "b", "-1.5", "-2", "nan", "inf", "#", "VAR", "META", "x=1", "%", ","]
+)
+
+
+@given(st.lists(st.lists(tokens, max_size=4), max_size=12), st.sampled_from(["jkl", "pss", None]))
+def test_any_lines_give_lists_or_a_message(lines: list[list[str]], kind: str | None) -> None:
+    _lists_or_message("\n".join(" ".join(line) for line in lines).encode(), kind)
+
+
+@given(candidate_lists(), st.integers(0, 10_000), st.sampled_from([b"", b" ", b"\n", b"9", b"-"]))
+def test_damaged_files_give_lists_or_a_message(
+    lists: CandidateLists, position: int, patch: bytes
+) -> None:
+    for module in (jkl, pss):
+        data = module.dumps(lists).encode()
+        at = position % len(data)
+        _lists_or_message(data[:at] + patch + data[at + 1 :], module.__name__.rpartition(".")[2])
+
+
+@given(st.integers(0, 3000), st.integers(0, 255))
+def test_damaged_parquet_gives_lists_or_a_message(position: int, byte: int) -> None:
+    data = bytearray(CONTENT["lists.parquet"])
+    data[position % len(data)] = byte
+    _lists_or_message(bytes(data))
+    _lists_or_message(bytes(data[: position % len(data)]), "parquet")
+
+
+# --- files that appear whole or not at all -----------------------------------------------------
+
+
+def test_a_file_appears_only_when_it_is_complete(tmp_path: Path) -> None:
+    target = tmp_path / "lists.jkl"
+    with atomic.replacing(target) as draft:
+        draft.write_text("new")
+        assert not target.exists()
+        assert draft.parent == target.parent
+    assert target.read_text() == "new"
+    assert [entry.name for entry in tmp_path.iterdir()] == ["lists.jkl"]
+
+
+@pytest.mark.parametrize("interruption", [KeyboardInterrupt, RuntimeError, SystemExit])
+def test_nothing_is_left_behind(interruption: type[BaseException], tmp_path: Path) -> None:
+    target = tmp_path / "lists.jkl"
+    target.write_text("old")
+    with pytest.raises(interruption), atomic.replacing(target) as draft:
+        draft.write_text("half")
+        raise interruption
+    assert [entry.name for entry in tmp_path.iterdir()] == ["lists.jkl"]
+    assert target.read_text() == "old"
+
+
+def test_ctrl_c_while_lists_are_written_leaves_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    lists = CandidateLists.from_families({"a": [(-1.0, [])]})
+    written: list[Path] = []
+
+    def interrupted(self: Path, *_args: Any, **_options: Any) -> int:
+        self.write_bytes(b"half a file")
+        written.append(self)
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(Path, "write_text", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        write_lists(lists, tmp_path / "lists.jkl")
+    assert len(written) == 1
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_new_files_have_the_usual_permissions_and_links_stay(tmp_path: Path) -> None:
+    plain, atomically = tmp_path / "plain", tmp_path / "atomic"
+    plain.write_text("x")
+    atomic.write_text(atomically, "x")
+    assert plain.stat().st_mode == atomically.stat().st_mode
+    link = tmp_path / "link"
+    link.symlink_to(plain)
+    atomic.write_text(link, "through the link")
+    assert link.is_symlink()
+    assert plain.read_text() == "through the link"
+
+
+def test_places_that_cannot_be_written_are_refused(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="is a directory"):
+        atomic.write_text(tmp_path, "x")
+    with pytest.raises(InputError, match="there is no folder"):
+        atomic.write_text(tmp_path / "nowhere" / "file", "x")
+    with pytest.raises(InputError, match="cannot write"):
+        atomic.write_text(tmp_path / ("x" * 300), "x")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_what_is_no_regular_file_is_written_to_directly() -> None:
+    atomic.write_text(os.devnull, "x")
+    assert not Path(os.devnull).is_file()
