@@ -19,7 +19,9 @@ import numpy.typing as npt
 from parentage.constraints import Constraints
 from parentage.entropy import Encoded, encode, residuals
 from parentage.errors import ConstraintError, InputError, TableError
+from parentage.forecast import SHARE_OF_MEMORY, Forecast, forecast, refuse_what_cannot_fit
 from parentage.lists import CandidateLists
+from parentage.memory import available_memory
 from parentage.rules import BIC_ONLY, ORDER, RuleSet, caps_by_rule, choose_rules
 from parentage.scores import check_score, unit_of
 from parentage.search import Limits, Outcome, search
@@ -94,19 +96,19 @@ def score(
     wanted = Constraints() if constraints is None else constraints
     check_constraints(wanted, table)
     most = max_parents_by_variable(table, max_parents, wanted)
+    gap_nats = None if gap is None else _check_gap(gap) * unit
     searches = [
-        _Search(
-            table, name, chosen, None if gap is None else _check_gap(gap) * unit, most, wanted, c
-        )
-        for c in [None, *sorted(wanted.required_parents)]
+        Search(table, name, chosen, gap_nats, most, wanted, child)
+        for child in [None, *sorted(wanted.required_parents)]
     ]
-    lists = _assemble(
-        table,
-        [s.run(threads or os.cpu_count() or 1, memory, progress) for s in searches],
-        unit,
-    )
+    workers = threads or os.cpu_count() or 1
+    for each in searches:
+        each.refuse_what_cannot_fit(workers)
+    if memory is None:
+        memory = int(SHARE_OF_MEMORY * available_memory())
+    lists = _assemble(table, [s.run(workers, memory, progress) for s in searches], unit)
     outcomes = [s.outcome for s in searches]
-    tally = sum(o.tally for o in outcomes)
+    tally = np.sum([o.tally for o in outcomes], axis=0)
     complete = [o.complete_to for o in outcomes if o.complete_to is not None]
     meta = {
         "variables": list(table.names),
@@ -130,7 +132,7 @@ def score(
     return lists
 
 
-class _Search:
+class Search:
     """One search: of all children without required parents, or of one child with some.
 
     The parent sets of a child that contain its required parents are found within the *context* of
@@ -146,7 +148,7 @@ class _Search:
         gap: float | None,
         most: Int64s,
         constraints: Constraints,
-        child: str | None,
+        child: str | None = None,
     ) -> None:
         required = constraints.required_parents
         self.context = [table.index(p) for p in sorted(required.get(child or "", ()))]
@@ -176,19 +178,44 @@ class _Search:
     ) -> Found:
         """Search; return the kept families in the table's indices."""
         model = build_model(self.encoded, self.rules, self.h, self.gap, self.forbidden)
-        self.outcome = search(
-            self.encoded, model, self.limits, threads=threads, memory=memory, progress=progress
+        self.outcome = Outcome()
+        search(
+            self.encoded,
+            model,
+            self.limits,
+            self.outcome,
+            threads=threads,
+            memory=memory,
+            progress=progress,
         )
         if self.rules.needs_residuals:
             self.outcome.sets_counted += self.encoded.n_variables + 1
         return _in_table_order(self.encoded, self.outcome.kept, self.context)
 
+    def forecast(self, threads: int = 1) -> Forecast:
+        """What is known of the search before it runs."""
+        w = self.encoded.grid.unit / 2.0**self.encoded.grid.bits
+        return forecast(
+            self.encoded,
+            self.limits,
+            closed=self.rules.closed,
+            w=w,
+            gap=self.gap or 0.0,
+            threads=threads,
+        )
+
+    def refuse_what_cannot_fit(self, threads: int) -> None:
+        """Refuse a search over all sets that is too large; one over live sets stops in time."""
+        known = self.forecast(threads)
+        if not self.rules.closed:
+            what = f"counting every set ({self.rules} leaves none out)"
+            refuse_what_cannot_fit(known, what)
+
     def n_families(self) -> int:
         """The size of the space: parent sets within all limits, empty ones included."""
         free = self.encoded.n_variables - 1 - self.forbidden.sum(axis=1)
-        return sum(
-            count_families(int(f), int(k)) for f, k in zip(free, self.limits.most, strict=True)
-        )
+        most = self.limits.most
+        return sum(count_families(int(f), int(k)) for f, k in zip(free, most, strict=True))
 
 
 def check_table(table: Table) -> None:
@@ -328,7 +355,8 @@ class Found(NamedTuple):
 
 def _in_table_order(encoded: Encoded, kept: list[Kept], context: list[int]) -> Found:
     """Translate kept families back, with the context's variables as parents."""
-    pieces = [Found(*(np.empty(0, np.int64) for _ in range(3)), np.empty(0))]
+    none = np.empty(0, np.int64)
+    pieces = [Found(none, none, none, np.empty(0))]
     for part in kept:
         count, size = part.parents.shape
         extra = np.tile(np.array(context, np.int64), (count, 1))
@@ -341,15 +369,24 @@ def _in_table_order(encoded: Encoded, kept: list[Kept], context: list[int]) -> F
                 encoded.grid.to_float(part.scores),
             )
         )
-    return Found(*(np.concatenate(columns) for columns in zip(*pieces, strict=True)))
+    return _join(pieces)
+
+
+def _join(pieces: list[Found]) -> Found:
+    return Found(
+        np.concatenate([piece.children for piece in pieces]),
+        np.concatenate([piece.sizes for piece in pieces]),
+        np.concatenate([piece.parents for piece in pieces]),
+        np.concatenate([piece.scores for piece in pieces]),
+    )
 
 
 def _assemble(table: Table, found: list[Found], unit: float) -> CandidateLists:
     """Put kept families into lists; a constant has the empty set alone, with score 0."""
     constants = np.array([table.index(name) for name in table.constant], np.int64)
     empty = np.empty(0, np.int64)
-    found = [Found(constants, np.zeros_like(constants), empty, np.zeros(len(constants))), *found]
-    whole = Found(*(np.concatenate(columns) for columns in zip(*found, strict=True)))
+    constant = Found(constants, np.zeros_like(constants), empty, np.zeros(len(constants)))
+    whole = _join([constant, *found])
     starts = np.concatenate([[0], np.cumsum(whole.sizes)])
     return CandidateLists.from_arrays(
         table.names, whole.children, starts, whole.parents, whole.scores / unit

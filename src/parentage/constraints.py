@@ -89,6 +89,23 @@ class Constraints:
             broken.append(f"at most {limit} parent{'' if limit == 1 else 's'} of {child!r}")
         return broken
 
+    def merge(self, other: Constraints) -> Constraints:
+        """Return both together; of two limits for a variable the smaller, of two tiers the other's.
+
+        >>> a, b = Constraints(max_parents={"x": 2}), Constraints(max_parents={"x": 1, "y": 3})
+        >>> a.merge(b).max_parents
+        {'x': 1, 'y': 3}
+        """
+        limits = dict(self.max_parents)
+        for child, limit in other.max_parents.items():
+            limits[child] = min(limit, limits.get(child, limit))
+        return Constraints(
+            self.required | other.required,
+            self.forbidden | other.forbidden,
+            limits,
+            other.tiers or self.tiers,
+        )
+
     def check(self, names: Sequence[str]) -> None:
         """Refuse unknown variables and contradictions, naming the culprits.
 

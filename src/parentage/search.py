@@ -106,14 +106,17 @@ def search(
     encoded: Encoded,
     model: Model,
     limits: Limits,
+    outcome: Outcome,
     *,
     threads: int = 1,
     memory: int | None = None,
     progress: Callable[[Progress], None] | None = None,
-) -> Outcome:
-    """Find every kept family. ``memory`` is what levels may take, in bytes."""
+) -> None:
+    """Find every kept family and write it into ``outcome``, which is true at any moment.
+
+    ``memory`` is what levels may take, in bytes.
+    """
     began = time.perf_counter()
-    outcome = Outcome()
     level, below = _first_levels(encoded, model)
     _keep_empty_sets(level, limits, outcome)
     deepest = min(limits.deepest, encoded.n_variables - 1)
@@ -128,7 +131,6 @@ def search(
             break
         level, below = new, level.G
         outcome.live.append(len(level.G))
-    return outcome
 
 
 def _first_levels(encoded: Encoded, model: Model) -> tuple[Level, Int64s]:

@@ -1,0 +1,108 @@
+"""The command line: thin commands over the functions of the package.
+
+``parentage --help`` imports click and nothing else; a command's module is imported when it runs.
+Results go to stdout, progress and warnings to stderr. Exit codes: 0 done; 1 stopped without what
+was asked; 2 bad input or usage, stdout empty; 130 interrupted.
+"""
+
+from __future__ import annotations
+
+import importlib
+import os
+import sys
+import warnings
+from typing import Any, ClassVar
+
+import click
+
+from parentage import __version__
+
+EPILOG = """\b
+Try:
+  parentage learn survey.csv            the optimal network
+  parentage score survey.csv -o s.jkl   candidate parent sets for any optimiser
+  parentage COMMAND --help              what a command can do
+"""
+
+
+class LazyGroup(click.Group):
+    """A group that knows its commands by name and imports one when it is called."""
+
+    home: ClassVar[dict[str, tuple[str, str]]] = {
+        "info": ("parentage.cli.info", "Variables, states, entropy, parent caps, forecast."),
+        "score": ("parentage.cli.score", "Candidate parent sets of every variable."),
+        "explain": ("parentage.cli.explain", "Why one parent set is a candidate or not."),
+        "learn": ("parentage.cli.learn", "The network with the highest score, and the proof."),
+        "reproduce": ("parentage.cli.reproduce", "The tables and figures of the 2018 paper."),
+    }
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        """Return the commands in the order of the path."""
+        return list(self.home)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        """Import a command; None for an unknown one."""
+        if cmd_name not in self.home:
+            return None
+        command = getattr(importlib.import_module(self.home[cmd_name][0]), cmd_name)
+        assert isinstance(command, click.Command)  # noqa: S101  # our own table above
+        return command
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """Refuse an unknown command with the nearest known one."""
+        if args and args[0] not in self.home and not args[0].startswith("-"):
+            from parentage.errors import did_you_mean
+
+            ctx.fail(f"no command {args[0]!r}; {did_you_mean(args[0], self.home)}")
+        return super().resolve_command(ctx, args)
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """List the commands without importing them."""
+        with formatter.section("Commands"):
+            formatter.write_dl([(name, text) for name, (_, text) in self.home.items()])
+
+
+@click.group(cls=LazyGroup, epilog=EPILOG, context_settings={"help_option_names": ["-h", "--help"]})
+@click.version_option(__version__, prog_name="parentage")
+def cli() -> None:
+    """Find the provably best Bayesian network for a table of categorical data."""
+
+
+def main(args: list[str] | None = None) -> None:
+    """Run the command line and exit with its code."""
+    warnings.showwarning = _show_warning
+    try:
+        cli.main(args, prog_name="parentage", standalone_mode=False)
+    except click.exceptions.Exit as stop:
+        sys.exit(stop.exit_code)
+    except click.ClickException as error:
+        error.show(sys.stderr)
+        sys.exit(2)
+    except (click.Abort, KeyboardInterrupt):
+        click.echo("parentage: interrupted", err=True)
+        sys.exit(130)
+    except BrokenPipeError:
+        # the reader (head, less) has gone: nothing more to say, also not at interpreter exit
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        sys.exit(0)
+    except ValueError as error:
+        _show_refusal(error)
+        sys.exit(2)
+    except MemoryError:
+        click.echo("parentage: error: out of memory; limit the parents, e.g. -k 3", err=True)
+        sys.exit(2)
+
+
+def _show_refusal(error: ValueError) -> None:
+    """Show an error raised on purpose as one message; anything else is a bug and stays loud."""
+    from parentage.errors import ParentageError
+
+    if not isinstance(error, ParentageError):
+        raise error
+    click.echo(f"parentage: error: {error}", err=True)
+
+
+def _show_warning(message: Warning | str, category: type[Warning], *_: Any, **__: Any) -> None:
+    click.echo(f"parentage: warning: {message}", err=True)

@@ -34,6 +34,7 @@ __all__ = [
     "Detected",
     "Source",
     "SourceLike",
+    "check_lists_target",
     "detect",
     "open_source",
     "read_columns",
@@ -157,13 +158,27 @@ def write_lists(
     """
     from parentage.formats import jkl, parquet, pss
 
+    name = check_lists_target(path, format)
+    {"jkl": jkl.write, "pss": pss.write, "parquet": parquet.write_lists}[name](lists, path)
+
+
+def check_lists_target(
+    path: str | os.PathLike[str],
+    format: str | None = None,  # noqa: A002  # the option is called --format
+) -> str:
+    """Return the format in which lists would be written; refuse a name that says none.
+
+    Asked before a long search, so that its result is not lost for want of a file name.
+    """
     name = _plain_name(format or Path(path).suffix)
     if name not in LISTS_FORMATS:
         raise ListsError(
             f"no format of candidate lists {name!r} (in {os.fspath(path)!r}); end the file name in "
-            ".jkl, .pss or .parquet, or type --format jkl, pss or parquet"
+            ".jkl, .pss or .parquet"
         )
-    {"jkl": jkl.write, "pss": pss.write, "parquet": parquet.write_lists}[name](lists, path)
+    if not Path(path).resolve().parent.is_dir():
+        raise ListsError(f"cannot write {os.fspath(path)!r}: there is no such folder")
+    return name
 
 
 def _detect(source: Source, written: str | None, encoding: str) -> tuple[Detected, str]:

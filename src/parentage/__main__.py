@@ -1,0 +1,5 @@
+"""``python -m parentage``."""
+
+from parentage.cli import main
+
+main()

@@ -1,0 +1,51 @@
+"""``parentage explain``: why one parent set is a candidate or not."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from parentage.cli.options import load_table, run_options, score_options, table_options
+from parentage.cli.output import print_json, say_if_compiling, table_text
+
+if TYPE_CHECKING:
+    from parentage.explanation import Explanation
+
+
+@click.command()
+@click.argument("data")
+@click.argument("child")
+@click.argument("parents", nargs=-1)
+@click.option("--all", "every", is_flag=True, help="Show the rules that do not fire, too.")
+@table_options
+@score_options
+@run_options
+def explain(data: str, child: str, parents: tuple[str, ...], every: bool, **options: Any) -> None:
+    """Explain one family: its score, what dominates it, and which rules remove it.
+
+    DATA is a table as in `parentage score`, CHILD a column, PARENT… the parents in question, e.g.
+    parentage explain glass.arff RI Na Mg Al class --discretize median
+    """
+    from parentage.explanation import explain as explain_family
+
+    table = load_table(data, options)
+    say_if_compiling()
+    found = explain_family(
+        table, child, parents, score=options["score_name"], log_base=options["log_base"]
+    )
+    if options["as_json"]:
+        print_json(found.to_dict())
+        return
+    click.echo(str(found))
+    if every and found.rules:
+        click.echo("\n" + rules_text(found))
+
+
+def rules_text(found: Explanation) -> str:
+    """Lay out every rule with both sides; caps read left > right, the others left ≤ right."""
+    rows = [
+        (c.rule, c.Y, f"{c.left:.4f}", f"{c.right:.4f}", "fires" if c.fires else "")
+        for c in found.rules
+    ]
+    return table_text(("rule", "Y", "left", "right", ""), rows, left=2)

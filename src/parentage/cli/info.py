@@ -1,0 +1,94 @@
+"""``parentage info``: a first look at a table."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from parentage.cli.options import (
+    load_table,
+    parse_max_parents,
+    run_options,
+    score_options,
+    table_options,
+)
+from parentage.cli.output import print_json, say_if_compiling, table_text
+
+if TYPE_CHECKING:
+    from parentage.overview import Overview
+    from parentage.table import Table
+
+
+@click.command()
+@click.argument("data")
+@table_options
+@score_options
+@click.option("-k", "--max-parents", multiple=True, metavar="K|NAME=K",
+              help="Forecast a search with this limit.")  # fmt: skip
+@click.option("--rules", metavar="LIST", help="Forecast a search with these rules.")
+@run_options
+def info(data: str, **options: Any) -> None:
+    """Show variables, states, entropy, parent caps and a forecast of the search.
+
+    DATA is a CSV, TSV, Parquet, ARFF or .dat file, or - for standard input. The caps are the most
+    parents a variable can have in any optimal network, proved before searching.
+    """
+    from parentage.overview import overview
+
+    table = load_table(data, options)
+    common, by_name = parse_max_parents(options["max_parents"])
+    say_if_compiling()
+    found = overview(
+        table,
+        max_parents=by_name or common,
+        score=options["score_name"],
+        rules=options["rules"],
+        log_base=options["log_base"],
+    )
+    if options["as_json"]:
+        print_json(found.to_dict())
+    else:
+        click.echo(as_text(found, table))
+
+
+def as_text(found: Overview, table: Table) -> str:
+    """Lay out the overview for a terminal."""
+    rows = []
+    for variable in found.variables:
+        caps = (variable.theorem3, variable.theorem3pp)
+        labels = ", ".join(variable.states)
+        rows.append(
+            (
+                variable.name,
+                labels if len(labels) <= 40 else labels[:39] + "…",
+                str(len(variable.states)),
+                f"{variable.entropy:.4f}",
+                *("-" if cap is None else str(cap) for cap in caps),
+            )
+        )
+    head = ("variable", "labels", "states", "entropy", "Thm 3", "Thm 3″")
+    lines = [f"{table.n_rows:,} rows, {table.n_variables} variables", ""]
+    lines += [table_text(head, rows, left=2), ""]
+    if found.constant:
+        lines.append(f"Constant: {', '.join(found.constant)}")
+    if found.corollary1 is not None:
+        lines.append(
+            f"No variable can have more than {found.corollary1p} parents "
+            f"(Corollary 1′; Corollary 1 says {found.corollary1})."
+        )
+    lines.append(_forecast_text(found.forecast))
+    return "\n".join(lines)
+
+
+def _forecast_text(forecast: dict[str, Any]) -> str:
+    sets, memory = f"{forecast['sets']:,}", f"{forecast['memory'] / 1e6:,.0f} MB"
+    seconds = forecast["seconds"]
+    took = f"{seconds:.1f} s" if seconds < 100 else f"{seconds / 60:,.0f} min"
+    how = {
+        "searched": f"Scoring counts {sets} sets",
+        "counted": f"Scoring counts {sets} sets",
+        "extrapolated": f"Scoring counts very roughly {sets} sets",
+        "at most": f"Scoring counts at most {sets} sets",
+    }[forecast["basis"]]
+    return f"{how}: about {took} on one core, {memory}."
