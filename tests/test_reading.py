@@ -623,14 +623,14 @@ def test_any_arff_like_text_gives_a_table_or_a_message(lines: list[str]) -> None
     _table_or_message("\n".join(lines).encode(), format="arff")
 
 
-@given(st.integers(0, 400), st.integers(0, 255))
-def test_damaged_parquet_gives_a_table_or_a_message(position: int, byte: int) -> None:
+def test_truncated_parquet_gives_a_message() -> None:
     stored = io.BytesIO()
     pl.DataFrame({"a": ["x", "y"], "b": [0, 1]}).write_parquet(stored)
-    data = bytearray(stored.getvalue())
-    data[position % len(data)] = byte
-    _table_or_message(bytes(data))
-    _table_or_message(bytes(data[: position % len(data)]))
+    data = stored.getvalue()
+    assert read_table(data).n_rows == 2
+    for length in range(4, len(data), 7):
+        with pytest.raises(InputError, match="the Parquet file cannot be read"):
+            read_table(data[:length])
 
 
 def _table_or_message(data: bytes, **options: Any) -> None:

@@ -3,6 +3,9 @@
 Both ends of the path. Lists are a flat table, one row a parent set: ``child`` (text), ``parents``
 (list of text), ``score`` (double). The order of the variables and the provenance stand in the
 file's metadata under ``parentage``; without it the order of first sight counts.
+
+Polars does the reading. What it refuses becomes a message; a file damaged inside a page can make
+it ask for more memory than there is, which ends the process and cannot be caught here.
 """
 
 from __future__ import annotations
