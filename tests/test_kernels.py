@@ -1,0 +1,140 @@
+"""Kernels against their plain versions."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from parentage.entropy import encode, residuals
+from parentage.kernels import families
+from parentage.kernels.agreement import newton_weights
+from parentage.kernels.bits import transpose
+from parentage.kernels.counting import SMALL, count_sets
+from parentage.rules import ORDER
+from parentage.scores import entropy_sum
+from strategies import make_table, naive_of, random_columns, tables
+
+if TYPE_CHECKING:
+    from parentage.table import Table
+
+
+def bits_of(words: np.ndarray) -> np.ndarray:
+    return np.unpackbits(words.view(np.uint8).reshape(64, 8), axis=1, bitorder="little")
+
+
+@given(st.integers(0, 2**32 - 1))
+def test_transpose(seed: int) -> None:
+    words = np.random.default_rng(seed).integers(0, 2**63, 64).astype(np.uint64)
+    turned = words.copy()
+    transpose(turned)
+    assert (bits_of(turned) == bits_of(words).T).all()
+
+
+def test_rule_numbers_are_in_step() -> None:
+    named = {name: getattr(families, name.upper().replace("-", "_")) for name in ORDER[4:]}
+    assert named == {name: ORDER.index(name) for name in ORDER[4:]}
+
+
+def test_newton_weights_rebuild_f() -> None:
+    f = np.array([round(c * math.log(c) * 2**40) if c else 0 for c in range(SMALL + 1)])
+    weight = np.empty(SMALL + 1, np.int64)
+    newton_weights(f, SMALL, weight)
+    for c in range(SMALL + 1):
+        assert sum(math.comb(c, t) * int(weight[t]) for t in range(c + 1)) == f[c]
+
+
+def all_G(table: Table, size: int, live_only: bool) -> dict[tuple[int, ...], int]:
+    """G of every set of one size by the kernel, in the table's indices."""
+    e = encode(table, "bic", live_only=live_only)
+    sets = list(itertools.combinations(range(e.n_variables), size))
+    G = np.empty(len(sets), np.int64)
+    count_sets(
+        np.array(sets, np.uint16), e.first_rows, e.first_starts, e.arity, e.offset, e.codes,
+        e.row_bits, e.grid.f, G,
+    )  # fmt: skip
+    return {
+        tuple(sorted(int(e.order[v]) for v in members)): int(g)
+        for members, g in zip(sets, G, strict=True)
+    }
+
+
+@settings(max_examples=60, deadline=None)
+@given(tables(6, 60), st.booleans())
+def test_counting_equals_counting_by_hand(table: Table, live_only: bool) -> None:
+    """The same integers as adding f over a Counter: exact, not close."""
+    e = encode(table, "bic")
+    for size in range(2, e.n_variables + 1):
+        for members, g in all_G(table, size, live_only).items():
+            rows = zip(*(table.codes[v].tolist() for v in members), strict=True)
+            counts: dict[tuple[int, ...], int] = {}
+            for row in rows:
+                counts[row] = counts.get(row, 0) + 1
+            assert g == sum(int(e.grid.f[c]) for c in counts.values())
+
+
+@pytest.mark.parametrize(("rows", "states"), [(700, 4), (5000, 3), (300, 90), (130, 300)])
+def test_counting_large_groups_and_many_states(rows: int, states: int) -> None:
+    rng = np.random.default_rng(rows)
+    columns = random_columns(rng, 4, rows, 4)
+    columns += [[int(c) for c in rng.integers(0, states, rows)] for _ in range(2)]
+    table = make_table(columns)
+    e = encode(table, "bic")
+    for size in (2, 3, 4, 5):
+        for members, g in all_G(table, size, live_only=True).items():
+            assert float(e.grid.to_float(g)) == pytest.approx(
+                entropy_sum(table, members), rel=1e-12
+            )
+
+
+@settings(max_examples=60, deadline=None)
+@given(tables(6))
+def test_residuals(table: Table) -> None:
+    e = encode(table, "bic")
+    naive, keep = naive_of(table)
+    expected = {keep[v]: naive.h(v) for v in range(naive.n)}
+    for v, h in zip(e.order, e.grid.to_float(residuals(e, table)), strict=True):
+        assert float(h) == pytest.approx(expected[int(v)], abs=1e-9)
+
+
+@settings(max_examples=40, deadline=None)
+@given(tables(6), st.data())
+def test_counting_in_a_context(table: Table, data: st.DataObject) -> None:
+    """With a context every G(S) is G(S ∪ context)."""
+    free = [v for v, name in enumerate(table.names) if name not in table.constant]
+    context = data.draw(
+        st.lists(st.sampled_from(free), min_size=1, max_size=len(free) - 1, unique=True)
+    )
+    e = encode(table, "bic", context=context)
+    single = e.grid.to_float(e.single)
+    for v, g in zip(e.order, single, strict=True):
+        assert float(g) == pytest.approx(entropy_sum(table, [*context, int(v)]), abs=1e-9)
+    sets = list(itertools.combinations(range(e.n_variables), 2))
+    if sets:
+        G = np.empty(len(sets), np.int64)
+        count_sets(
+            np.array(sets, np.uint16), e.first_rows, e.first_starts, e.arity, e.offset, e.codes,
+            e.row_bits, e.grid.f, G,
+        )  # fmt: skip
+        for members, g in zip(sets, e.grid.to_float(G), strict=True):
+            whole = [*context, *(int(e.order[v]) for v in members)]
+            assert float(g) == pytest.approx(entropy_sum(table, whole), abs=1e-9)
+
+
+@settings(max_examples=40, deadline=None)
+@given(tables(6))
+def test_the_fast_path_of_theorem1_plus_is_the_general_one(table: Table) -> None:
+    """``thm1p`` alone takes a kernel of its own; with an idle rule beside it, the general one."""
+    from parentage.candidates import score
+
+    fast = score(table, rules="thm1p", threads=1)
+    # lemma3 is implied by thm1p, so the sets counted are the same; only the credit differs
+    general = score(table, rules="lemma3,thm1p", threads=1)
+    assert fast.meta["sets_counted"] == general.meta["sets_counted"]
+    assert fast.meta["families_scored"] == general.meta["families_scored"]
+    assert sum(fast.meta["pruned"].values()) == sum(general.meta["pruned"].values())
