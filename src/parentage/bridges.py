@@ -20,6 +20,7 @@ from parentage.parameters import Parameters, from_rows
 if TYPE_CHECKING:
     from types import ModuleType
 
+_NOT_IN_MODEL_STRING = re.compile(r"[\[\]|:\n\r\0\ud800-\udfff]")
 _FAMILY = re.compile(r"\s*\[([^\[\]|]*)(?:\|([^\[\]|]*))?\]\s*")
 
 
@@ -134,10 +135,10 @@ def to_model_string(network: Network) -> str:
     '[a][b][c|a:b]'
     """
     for name in network.names:
-        if not name or re.search(r"[\[\]|:\n\r]", name) or name != name.strip():
+        if not name or _NOT_IN_MODEL_STRING.search(name) or name != name.strip():
             raise InputError(
                 f"the name {name!r} cannot stand in a model string, which has no quoting for "
-                "brackets, |, : and blanks at the ends; rename it or write .json or .dot"
+                "brackets, |, :, line ends and blanks at the ends; rename it or write .json or .dot"
             )
     families = []
     for name in network.order:

@@ -1,8 +1,8 @@
 """The grammar of BIF: text in, a network with parameters out. Used by :mod:`parentage.formats.bif`.
 
-What other programs write is read too: quoted names, names of several words, labels without commas
-between them, properties, comments, ``default`` rows, and ``table`` blocks with parents, whose
-values run over the child's states first (as pgmpy and bnlearn have it).
+What other programs write is read too: quoted names, names of several words, states or parents
+without commas between them, properties, comments, ``default`` rows, and ``table`` blocks with
+parents, whose values run over the child's states first (as pgmpy and bnlearn have it).
 """
 
 from __future__ import annotations
@@ -101,12 +101,10 @@ class _Parser:
         return self.decode(" ".join(words))
 
     def phrases(self, what: str, end: str) -> list[str]:
-        """Take names up to a mark, split at commas or, when there are none, at blanks."""
+        """Take names up to a mark, split at commas."""
         parts = [self.words()]
         while self.skip(","):
             parts.append(self.words())
-        if len(parts) == 1 and len(parts[0]) > 1:
-            parts = [[word] for word in parts[0]]
         if not all(parts):
             raise self.error(f"{what} expected, {self.tokens[self.at].text!r} found")
         self.expect(end)
@@ -169,7 +167,7 @@ class _Parser:
             raise self.error(f"variable {name!r} has no 'type discrete' line", line)
 
     def read_states(self, name: str) -> list[str]:
-        words = self.words()
+        line, words = self.tokens[self.at].line, self.words()
         if words != ["type", "discrete"]:
             raise self.error(f"variable {name!r} is of {' '.join(words)!r}; only discrete is read")
         self.expect("[")
@@ -178,9 +176,14 @@ class _Parser:
         self.skip("=")
         self.expect("{")
         states = self.phrases("a state", "}")
+        if len(states) == 1 and count != "1":
+            states = states[0].split()  # no commas: every word is a state
         self.skip(";")
         if not count.isdecimal() or int(count) != len(states):
-            raise self.error(f"variable {name!r} declares {count} states and lists {len(states)}")
+            what = f"variable {name!r} declares {count} states and lists {len(states)}"
+            raise self.error(what, line)
+        if len(set(states)) != len(states):
+            raise self.error(f"variable {name!r} has a state twice", line)
         return states
 
     def read_probability(self) -> None:
@@ -213,12 +216,13 @@ class _Parser:
         elif keyword.text == "property":
             self.skip_property()
         else:
-            raise self.error(
-                f"a row of probabilities expected, {keyword.text!r} found", keyword.line
-            )
+            found = keyword.text or "the end of the file"
+            raise self.error(f"a row of probabilities expected, {found!r} found", keyword.line)
 
     def parameters(self) -> Parameters:
         for child, block in self.blocks.items():
+            if len(block.parents) == 1 and block.parents[0] not in self.states:
+                block.parents = block.parents[0].split()  # no commas: every word is a parent
             for name in (child, *block.parents):
                 if name not in self.states:
                     hint = did_you_mean(name, self.states)

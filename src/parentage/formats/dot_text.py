@@ -11,12 +11,12 @@ from parentage.formats.escaping import MARK, unescape
 from parentage.network import Network
 
 _TOKEN = re.compile(
-    r"""(?P<blank>\s+|//[^\n]*|/\*.*?\*/|^\#[^\n]*)
+    r"""(?P<blank>\s+|//[^\n]*|/\*.*?\*/|\#[^\n]*)
       | "(?P<quoted>(?:[^"\\]|\\.)*)"
       | (?P<mark>->|--|[{}\[\];,=:+])
       | (?P<word>-?(?:\.[0-9]+|[0-9]+(?:\.[0-9]*)?)|[^\W\d]\w*)
       | (?P<html><)""",
-    re.DOTALL | re.MULTILINE | re.VERBOSE,
+    re.DOTALL | re.VERBOSE,
 )
 _KEYWORDS = ("strict", "graph", "digraph", "node", "edge", "subgraph")
 _END = ""

@@ -1,0 +1,497 @@
+from __future__ import annotations
+
+import json
+import subprocess
+from typing import TYPE_CHECKING
+from xml.etree import ElementTree
+
+import numpy as np
+import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
+
+from network_cases import ASIA, ODD_NAMES, names, parameters, random_network, random_parameters
+from parentage.errors import InputError, ResourceError
+from parentage.formats.bif import bif_text, label_word, variable_words, write_bif
+from parentage.formats.bif_text import parse_bif
+from parentage.formats.dot import dot_text
+from parentage.formats.dot_text import parse_dot
+from parentage.formats.escaping import MARK, escape, unescape
+from parentage.formats.network_json import (
+    NetworkRecord,
+    network_json_text,
+    parse_network_json,
+    provenance_of,
+    read_network_json,
+)
+from parentage.formats.networks import EXTENSIONS, read_network, read_parameters, write_network
+from parentage.formats.xmlbif import parse_xmlbif, xmlbif_text
+from parentage.network import CycleError, Network
+from parentage.optimise.solution import Solution
+from parentage.table import Table
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from parentage.parameters import Parameters
+
+SURROGATE = "lone \ud800 surrogate"
+
+
+def odd_parameters() -> Parameters:
+    """One network with every odd name, half of them variables, all of them labels."""
+    rng = np.random.default_rng(0)
+    own = (*ODD_NAMES, SURROGATE)
+    network = Network(own, random_network(1, len(own), most=2).parents)
+    states = [list(rng.permutation(np.array(own, object)))[: 2 + v % 3] for v in range(len(own))]
+    return random_parameters(network, states, rng)
+
+
+ODD = odd_parameters()
+
+
+def assert_same(one: Parameters, other: Parameters) -> None:
+    assert one.network.names == other.network.names
+    assert one.network == other.network
+    assert one.states == other.states
+    for mine, theirs in zip(one.tables, other.tables, strict=True):
+        assert mine.tolist() == theirs.tolist()
+
+
+@given(st.text(alphabet=" _xX05fé\U0001f600", max_size=12), st.sets(st.integers(0, 11)))
+def test_escaping_is_undone(text: str, unsafe: set[int]) -> None:
+    written = escape(text, [i for i in unsafe if i < len(text)])
+    assert unescape(written) == text
+    assert written
+
+
+def test_escapes_that_are_no_character_are_refused() -> None:
+    with pytest.raises(InputError, match="no character"):
+        unescape("_x110000_")
+
+
+@given(parameters())
+@example(ODD)
+def test_bif_round_trip(given_parameters: Parameters) -> None:
+    text = bif_text(given_parameters)
+    text.encode()
+    assert_same(parse_bif(text, "test.bif"), given_parameters)
+
+
+@given(parameters())
+@example(ODD)
+def test_xmlbif_round_trip(given_parameters: Parameters) -> None:
+    text = xmlbif_text(given_parameters)
+    text.encode()
+    assert_same(parse_xmlbif(text, "test.xml"), given_parameters)
+
+
+@given(parameters())
+@example(ODD)
+def test_dot_round_trip(given_parameters: Parameters) -> None:
+    network = given_parameters.network
+    gains = {arc: float(i) for i, arc in enumerate(network.arcs)}
+    for text in (dot_text(network), dot_text(network, gains)):
+        text.encode()
+        found = parse_dot(text, "test.dot")
+        assert (found.names, found) == (network.names, network)
+
+
+@given(parameters())
+@example(ODD)
+def test_json_round_trip(given_parameters: Parameters) -> None:
+    record = NetworkRecord(given_parameters.network, given_parameters, {"score": -1.5})
+    found = parse_network_json(network_json_text(record), "test.json")
+    assert found.parameters is not None
+    assert_same(found.parameters, given_parameters)
+    assert found.result == {"score": -1.5}
+
+
+@pytest.mark.parametrize("extension", [e for e in EXTENSIONS if e not in (".svg", ".txt")])
+def test_files_keep_odd_names(tmp_path: Path, extension: str) -> None:
+    path = tmp_path / f"odd{extension}"
+    write_network(ODD, path)
+    found = read_network(path)
+    assert (found.names, found) == (ODD.network.names, ODD.network)
+    if extension not in (".dot", ".gv"):
+        assert_same(read_parameters(path), ODD)
+
+
+@given(st.lists(names, min_size=1, max_size=6, unique=True))
+@example(list(ODD_NAMES))
+def test_bif_words_are_plain_and_differ_without_case(given_names: list[str]) -> None:
+    words = variable_words(given_names)
+    assert len({word.lower() for word in words}) == len(words)
+    assert [unescape(word) for word in words] == given_names
+    for word in [*words, *(label_word(name) for name in given_names)]:
+        assert word.isascii()
+        assert all(c.isalnum() or c in "_.-" for c in word)
+
+
+def test_plain_names_are_written_plainly() -> None:
+    plain = Network.from_arcs(["chest_xray", "Age.group", "is-male"], [("is-male", "chest_xray")])
+    table = Table.from_columns({"chest_xray": "0110", "Age.group": "0101", "is-male": "0011"})
+    text = bif_text(plain.fit(table))
+    assert MARK not in text
+    assert "probability ( chest_xray | is-male ) {\n  (0) 0.5, 0.5;" in text
+    assert MARK not in xmlbif_text(plain.fit(table))
+    assert MARK not in dot_text(plain)
+
+
+def test_names_of_other_programs_are_not_unescaped() -> None:
+    text = bif_text(Network(("a",), ((),)).fit(Table.from_columns({"a": "01"})))
+    foreign = text.replace("variable a ", "variable a_x20_b ").replace("( a )", "( a_x20_b )")
+    assert parse_bif(foreign, "f.bif").network.names == ("a_x20_b",)
+
+
+def test_bif_of_other_programs() -> None:
+    text = """
+    // a comment with a { brace
+    network "dog problem" { property "by JavaBayes" ; property x = 1; }
+    variable "light on" { /* two
+      lines */ type discrete[2] { "true" "false" }; property position = (1, 2) ; }
+    variable family out { type discrete [ 2 ] = { at home, not at home }; }
+    variable dog { type discrete [ 2 ] { yes, no }; }
+    probability ( "light on" | family out ) {
+      (at home) 0.1, 0.9;
+      (not at home) 0.6 0.4;
+    }
+    probability ( family out ) { table 0.15 0.85; }
+    probability ( dog | family out, "light on" ) {
+      default 0.5, 0.5;
+      (not at home, false) 0.25, 0.75;
+    }
+    """
+    found = parse_bif(text, "dog.bif")
+    assert found.network.names == ("light on", "family out", "dog")
+    assert found.network.parents_of("dog") == ("light on", "family out")
+    assert found.states[1] == ("at home", "not at home")
+    assert found.probability("light on", "true", {"family out": "not at home"}) == 0.6
+    given_states = {"family out": "not at home", "light on": "false"}
+    assert found.probability("dog", "yes", given_states) == 0.25
+    assert found.probability("dog", "yes", {**given_states, "light on": "true"}) == 0.5
+
+
+def test_bif_table_with_parents_runs_over_the_child_first() -> None:
+    text = """network x { } variable a { type discrete [ 2 ] { p, q }; }
+    variable b { type discrete [ 3 ] { r, s, t }; } probability ( b ) { table 0.2, 0.3, 0.5; }
+    probability ( a | b ) { table 0.1, 0.2, 0.3, 0.9, 0.8, 0.7; }"""
+    found = parse_bif(text, "t.bif")
+    assert found.probability("a", "p", {"b": "s"}) == 0.2
+    assert found.probability("a", "q", {"b": "t"}) == 0.7
+
+
+BIF = """network x {
+}
+variable a {
+  type discrete [ 2 ] { p, q };
+}
+variable b {
+  type discrete [ 2 ] { r, s };
+}
+probability ( a ) {
+  table 0.5, 0.5;
+}
+probability ( b | a ) {
+  (p) 0.1, 0.9;
+  (q) 0.4, 0.6;
+}
+"""
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "message"),
+    [
+        ("network", "netwrok", "line 1: 'network', 'variable' or 'probability' expected"),
+        ("[ 2 ] { p", "[ 3 ] { p", "line 4: variable 'a' declares 3 states and lists 2"),
+        ("discrete", "continuous", "line 4: variable 'a' is of 'type continuous'"),
+        ("variable b", "variable a", "line 6: variable 'a' is declared twice"),
+        ("{ p, q }", "{ p, }", "line 4: a state expected"),
+        ("{ p, q }", "{ p, p }", "line 4: variable 'a' has a state twice"),
+        ("b | a", "b | c", "line 12: no variable 'c'"),
+        ("b | a", "b | b", "circle: 'b' → 'b'"),
+        ("( a )", "( b )", "line 12: 'b' has two probability blocks"),
+        ("(q)", "(x)", "'a' has no state 'x'; known: p, q"),
+        ("(q)", "(p)", "line 14: the row \\(p\\) stands twice"),
+        ("  (q) 0.4, 0.6;\n", "", "'b' has no probabilities for some parent states"),
+        ("(q) 0.4", "(q, q) 0.4", "a row of 'b' needs 1 parent states"),
+        ("0.4, 0.6", "0.4", "'b' needs 2 probabilities, 1 found"),
+        ("0.4, 0.6", "0.4, 0.7", "row 1 of the probability table of 'b' sums to 1.1"),
+        ("0.4", "much", "line 14: a probability expected, 'much' found"),
+        ("  (q) 0.4, 0.6;\n}\n", "", "the end of the file"),
+        ("0.9;", "0.9", "line 14: a probability expected, '\\(' found"),
+        ("{ p", '{ "p', "line 4: a quote or comment that does not end"),
+        ("  type discrete [ 2 ] { r, s };\n", "", "variable 'b' has no 'type discrete' line"),
+    ],
+)
+def test_broken_bif_is_refused(old: str, new: str, message: str) -> None:
+    with pytest.raises(InputError, match=message):
+        parse_bif(BIF.replace(old, new, 1), "broken.bif")
+
+
+def test_bif_with_a_variable_without_probabilities_is_refused() -> None:
+    with pytest.raises(InputError, match="'a' has no probability block"):
+        parse_bif(BIF.replace("probability ( a ) {\n  table 0.5, 0.5;\n}\n", ""), "broken.bif")
+
+
+def test_bif_that_cannot_fit_is_refused() -> None:
+    many = "".join(
+        f"variable v{i} {{ type discrete [ 9 ] {{ {', '.join('abcdefghi')} }}; }}\n"
+        f"probability ( v{i} ) {{ default {', '.join(['0.5', '0.5', *['0'] * 7])}; }}\n"
+        for i in range(12)
+    )
+    parents = ", ".join(f"v{i}" for i in range(12))
+    many += f"variable x {{ type discrete [ 1 ] {{ a }}; }} probability ( x | {parents} ) {{ }}"
+    with pytest.raises(ResourceError, match="282,429,536,481 cells"):
+        parse_bif(many, "wide.bif")
+
+
+def test_xmlbif_of_other_programs() -> None:
+    text = """<?xml version="1.0" encoding="US-ASCII"?>
+    <!DOCTYPE BIF [ <!ELEMENT BIF ( NETWORK )*> <!ATTLIST BIF VERSION CDATA #REQUIRED> ]>
+    <BIF VERSION="0.3" xmlns="http://www.cs.ubc.ca/labs/lci/fopi/ve/XMLBIFv0_3"><NETWORK>
+    <NAME>x</NAME><PROPERTY>short</PROPERTY>
+    <VARIABLE TYPE="nature"><NAME>c</NAME><OUTCOME>0</OUTCOME><OUTCOME>1</OUTCOME></VARIABLE>
+    <VARIABLE TYPE="nature"><NAME>b</NAME><OUTCOME>0</OUTCOME><OUTCOME>1</OUTCOME></VARIABLE>
+    <VARIABLE TYPE="nature"><NAME>a</NAME><OUTCOME>0</OUTCOME><OUTCOME>1</OUTCOME></VARIABLE>
+    <DEFINITION><FOR>a</FOR><TABLE>0.5 0.5</TABLE></DEFINITION>
+    <DEFINITION><FOR>b</FOR><TABLE>0.5<!-- half -->
+      0.5</TABLE></DEFINITION>
+    <DEFINITION><FOR>c</FOR><GIVEN>a</GIVEN><GIVEN>b</GIVEN>
+      <TABLE>.1 .9 .2 .8 .3 .7 .4 .6</TABLE></DEFINITION></NETWORK></BIF>"""
+    found = parse_xmlbif(text.replace('encoding="US-ASCII"', ""), "x.xml")
+    assert found.network.parents_of("c") == ("b", "a")
+    assert found.probability("c", "0", {"a": "0", "b": "1"}) == 0.2
+    assert found.probability("c", "0", {"a": "1", "b": "0"}) == 0.3
+
+
+XMLBIF = xmlbif_text(parse_bif(BIF, "x.bif"))
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "message"),
+    [
+        ("<NETWORK>", "<NETWORK", "no XML"),
+        ("NETWORK>", "NET>", "no NETWORK element"),
+        ("<FOR>b</FOR>", "<FOR>c</FOR>", "no variable 'c'"),
+        ("<FOR>b</FOR>", "", "a DEFINITION needs one FOR, 0 found"),
+        ("<GIVEN>a</GIVEN>", "<GIVEN>z</GIVEN>", "no variable 'z'"),
+        ("0.1 0.9 ", "0.1 ", "the TABLE of 'b' needs 4 numbers, 3 found"),
+        ("0.1 0.9 ", "0.1 x ", "the TABLE of 'b': could not convert"),
+        ("<OUTCOME>p</OUTCOME>", "", "the TABLE of 'a' needs 1 numbers, 2 found"),
+        ("<NAME>b</NAME>", "<NAME>a</NAME>", "'a' is declared twice"),
+        ("<BIF", '<!DOCTYPE x [<!ENTITY a "b">]><BIF', "declares XML entities"),
+    ],
+)
+def test_broken_xmlbif_is_refused(old: str, new: str, message: str) -> None:
+    assert old in XMLBIF
+    with pytest.raises(InputError, match=message):
+        parse_xmlbif(XMLBIF.replace(old, new), "broken.xml")
+
+
+def test_dot_of_other_programs() -> None:
+    text = r"""
+    # preprocessor line
+    strict digraph "G 1" { graph [rankdir=LR]; node [shape=circle, label="->"] /* c */
+      rankdir=LR; "x\"y" [label=<<b>bold</b>>]; a -> b -> c [penwidth=2]; a -> {d e:port:n} ;
+      subgraph cluster_1 { label = "part"; f; g -> h } b -> subgraph { i; j; }
+      "two " + "parts" -> a; 3.5 -> a // end
+      a -> b
+    }"""
+    found = parse_dot(text, "g.dot")
+    assert found.names == (
+        'x"y',
+        "a",
+        "b",
+        "c",
+        "d",
+        "e",
+        "f",
+        "g",
+        "h",
+        "i",
+        "j",
+        "two parts",
+        "3.5",
+    )
+    assert set(found.arcs) == {
+        ("a", "b"), ("b", "c"), ("a", "d"), ("a", "e"), ("g", "h"), ("b", "i"), ("b", "j"),
+        ("two parts", "a"), ("3.5", "a"),
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("graph { a -- b }", "undirected graph"),
+        ("digraph { a -- b }", "undirected edge"),
+        ("digraph { a -> b", "a node expected, 'the end of the file' found"),
+        ("digraph { a -> }", "line 1: a node expected, '}' found"),
+        ("digraph {\n a [x=1 }", "line 2: ']' expected"),
+        ("digraph { a ? b }", "'\\?' is no dot"),
+        ("digraph { <a }", "'<' without its '>'"),
+        ("a -> b", "'digraph' expected"),
+        ("", "'digraph' expected"),
+        ("digraph { a -> b -> a }", "circle: 'a' → 'b' → 'a'"),
+    ],
+)
+def test_broken_dot_is_refused(text: str, message: str) -> None:
+    with pytest.raises(InputError, match=message):
+        parse_dot(text, "broken.dot")
+
+
+def test_graphviz_reads_our_dot(tmp_path: Path) -> None:
+    graphviz = pytest.importorskip("shutil").which("dot")
+    if graphviz is None:
+        pytest.skip("Graphviz is not installed")
+    path = tmp_path / "odd.dot"
+    write_network(ODD.network, path)
+    done = subprocess.run([graphviz, "-Tplain", path], capture_output=True, check=True)
+    assert done.stdout.count(b"\nnode ") == ODD.network.n_variables
+
+
+def solution(gap: float = 0.0) -> Solution:
+    return Solution(
+        ASIA.names, ASIA.parents, -20.5, -20.5 + gap, not gap, "subsets", "unknown", (), 0.25
+    )
+
+
+def test_json_holds_result_and_provenance(tmp_path: Path) -> None:
+    table = ASIA.fit(Table.from_columns(dict.fromkeys(ASIA.names, "0101"))).sample(20, seed=1)
+    provenance = provenance_of(
+        table,
+        command=["parentage", "learn", "asia.csv"],
+        settings={"max_parents": None, "rules": ("alg1", "alg2")},
+        timings={"score": 0.1, "learn": np.float64(0.2)},
+        source="asia.csv",
+    )
+    path = tmp_path / "asia.json"
+    write_network(solution(0.5), path, table=table, provenance=provenance)
+    content = json.loads(path.read_text())
+    assert content["parents"]["dysp"] == ["bronc", "either"]
+    assert (content["score"], content["bound"], content["gap"]) == (-20.5, -20.0, 0.5)
+    assert (content["optimal"], content["engine"], content["seconds"]) == (False, "subsets", 0.25)
+    assert content["provenance"]["data"] == {"sha256": table.digest, "rows": 20, "variables": 8}
+    assert content["provenance"]["command"] == ["parentage", "learn", "asia.csv"]
+    assert content["provenance"]["settings"]["rules"] == ["alg1", "alg2"]
+    assert content["provenance"]["seconds"] == {"score": 0.1, "learn": 0.2}
+    assert {"parentage", "numpy", "python"} <= set(content["provenance"]["versions"])
+    record = read_network_json(path)
+    assert record.network == ASIA
+    assert record.result["optimal"] is False
+    assert record.provenance == content["provenance"]
+    assert record.parameters is not None
+
+
+def test_json_has_no_number_for_infinity(tmp_path: Path) -> None:
+    write_network(solution(float("inf")), tmp_path / "a.json")
+    content = json.loads((tmp_path / "a.json").read_text(), parse_constant=pytest.fail)
+    assert content["bound"] is None
+    assert "probabilities" not in content
+    assert "provenance" not in content
+    with pytest.raises(InputError, match=r"a\.json has no parameters"):
+        read_parameters(tmp_path / "a.json")
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"format": "other"}, "is no network of ours"),
+        ({"version": 2}, "format version 2, this program reads 1"),
+        ({"variables": "ab"}, "variables must be a list of names"),
+        ({"parents": {"a": []}}, "parents must have one entry for every variable"),
+        ({"parents": {"a": ["b"], "b": ["a"]}}, "circle"),
+        ({"parents": {"a": ["c"], "b": []}}, "'c' that is no variable"),
+        ({"probabilities": {"a": [[1.0]], "b": [[1.0]]}}, "states must have one entry"),
+        (
+            {"states": {"a": ["x"], "b": ["x"]}, "probabilities": {"a": [[1.0]], "b": [["?"]]}},
+            "could not convert",
+        ),
+    ],
+)
+def test_broken_json_is_refused(change: dict[str, object], message: str) -> None:
+    record = NetworkRecord(Network(("a", "b"), ((), ())))
+    content = {**json.loads(network_json_text(record)), **change}
+    with pytest.raises(InputError, match=message):
+        parse_network_json(json.dumps(content), "broken.json")
+
+
+def test_text_that_is_no_json_is_refused() -> None:
+    for text in ("", "{", "[1]", "nonsense"):
+        with pytest.raises(InputError, match=r"x\.json is no"):
+            parse_network_json(text, "x.json")
+
+
+@pytest.mark.parametrize("extension", [".bif", ".xml", ".xmlbif", ".bifxml"])
+def test_formats_with_parameters_ask_for_the_data(tmp_path: Path, extension: str) -> None:
+    path = tmp_path / f"net{extension}"
+    with pytest.raises(InputError, match="--data TABLE"):
+        write_network(solution(), path)
+    assert not list(tmp_path.iterdir())
+    table = Table.from_columns(dict.fromkeys(ASIA.names, "0101"))
+    write_network(solution(), path, table=table)
+    assert_same(read_parameters(path), ASIA.fit(table))
+    smooth = ASIA.fit(table, pseudo_count=1.0)
+    write_network(ASIA, path, table=table, parameters=smooth)
+    assert_same(read_parameters(path), smooth)
+
+
+def test_parameters_of_another_network_are_refused(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="another network"):
+        write_network(ASIA, tmp_path / "a.bif", parameters=ODD)
+
+
+def test_model_string_files(tmp_path: Path) -> None:
+    path = tmp_path / "asia.txt"
+    write_network(ASIA, path)
+    assert path.read_text().startswith("[asia][smoke][tub|asia]")
+    assert read_network(path) == ASIA
+    for name in ("a|b", "a:b", "[a", "", " a", "a\nb", SURROGATE, "\0"):
+        with pytest.raises(InputError, match="cannot stand in a model string"):
+            write_network(Network((name,), ((),)), path)
+    assert read_network(path) == ASIA
+    path.write_text("[a|b][b|a]")
+    with pytest.raises(CycleError, match=r"asia\.txt: .*circle"):
+        read_network(path)
+
+
+def test_pictures_are_written_and_not_read(tmp_path: Path) -> None:
+    path = tmp_path / "asia.svg"
+    table = ASIA.fit(Table.from_columns(dict.fromkeys(ASIA.names, "0101"))).sample(50, seed=1)
+    write_network(ASIA, path, table=table)
+    ElementTree.fromstring(path.read_text())  # noqa: S314  # our own file
+    assert "gains" in path.read_text()
+    with pytest.raises(InputError, match="is a picture"):
+        read_network(path)
+
+
+def test_format_goes_before_the_extension(tmp_path: Path) -> None:
+    path = tmp_path / "network.out"
+    with pytest.raises(InputError, match=r"no extension of a network file; end it in \.bif, \.xml"):
+        write_network(ASIA, path)
+    with pytest.raises(InputError, match="no network format 'biff'; did you mean 'bif'"):
+        write_network(ASIA, path, format="biff")
+    write_network(ASIA, path, format="dot")
+    assert read_network(path, format="dot") == ASIA
+    assert read_network(path.read_bytes(), format="dot") == ASIA
+
+
+def test_a_failed_write_leaves_the_old_file(tmp_path: Path) -> None:
+    path = tmp_path / "net.bif"
+    write_bif(ODD, str(path))
+    before = path.read_bytes()
+    with pytest.raises(InputError):
+        write_network(ASIA, path)
+    assert path.read_bytes() == before
+
+
+@given(st.text(max_size=40) | st.sampled_from([BIF, XMLBIF, dot_text(ASIA)]), st.data())
+def test_readers_refuse_or_read_never_crash(text: str, data: st.DataObject) -> None:
+    if len(text) > 40:  # cut and repeat a valid file somewhere
+        start, end = sorted(data.draw(st.tuples(*[st.integers(0, len(text))] * 2)))
+        text = text[:start] + data.draw(st.text(max_size=3)) + text[end:]
+    for parse in (parse_bif, parse_xmlbif, parse_dot, parse_network_json):
+        try:
+            parse(text, "x")
+        except InputError as error:
+            assert str(error)
