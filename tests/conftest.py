@@ -6,6 +6,11 @@ import os
 from pathlib import Path
 
 import pytest
+from hypothesis import settings
+
+# A kernel compiles on its first call, so no deadline; what lands must not depend on luck.
+settings.register_profile("parentage", deadline=None, derandomize=bool(os.environ.get("CI")))
+settings.load_profile("parentage")
 
 
 @pytest.fixture(scope="session")

@@ -1,0 +1,220 @@
+"""The command line as others script against it: JSON, exit codes, messages, files."""
+
+from __future__ import annotations
+
+import json
+import os
+import random
+import signal
+import subprocess
+import sys
+import time
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from parentage.candidates import score
+from parentage.formats import read_lists
+from parentage.reading import read_table
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+SMALL = "a,b,c\n" + "x,0,u\nx,0,v\ny,1,u\ny,1,v\ny,0,u\n" * 6
+
+
+def run(*args: str, stdin: str | None = None) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "-m", "parentage", *args], capture_output=True, text=True, input=stdin
+    )
+
+
+def ok(*args: str, stdin: str | None = None) -> str:
+    done = run(*args, stdin=stdin)
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+def refused(*args: str, stdin: str | None = None) -> str:
+    """Bad input: exit code 2, nothing on stdout, no traceback; returns the message."""
+    done = run(*args, stdin=stdin)
+    assert done.returncode == 2, (done.returncode, done.stdout, done.stderr)
+    assert done.stdout == ""
+    assert "Traceback" not in done.stderr
+    return done.stderr
+
+
+@pytest.fixture
+def data(tmp_path: Path) -> str:
+    path = tmp_path / "small.csv"
+    path.write_text(SMALL)
+    return str(path)
+
+
+def test_score_json(data: str) -> None:
+    found: dict[str, Any] = json.loads(ok("score", data, "--json"))
+    assert found["variables"] == ["a", "b", "c"]
+    assert (found["rows"], found["score"], found["max_parents"]) == (30, "bic", None)
+    assert found["families"] == 3 * 2**2
+    assert found["kept"] == sum(len(sets) for sets in found["lists"].values())
+    expected = score(read_table(data))
+    assert found["sets_counted"] == expected.meta["sets_counted"]
+    assert found["pruned"] == expected.meta["pruned"]
+    assert {"families_scored", "seconds"} <= found.keys()
+
+
+def test_score_writes_a_file_and_json(data: str, tmp_path: Path) -> None:
+    for name in ("out.jkl", "out.pss", "out.parquet"):
+        target = tmp_path / name
+        found = json.loads(ok("score", data, "--json", "-o", str(target)))
+        assert "lists" not in found
+        assert read_lists(target).n_sets == found["kept"]
+    assert sorted(p.name for p in tmp_path.iterdir()) == [
+        "out.jkl", "out.parquet", "out.pss", "small.csv",
+    ]  # fmt: skip
+
+
+def test_score_with_only_a_file_prints_nothing(data: str, tmp_path: Path) -> None:
+    assert ok("score", data, "-o", str(tmp_path / "x.jkl")) == ""
+
+
+def test_score_text_and_stdin(data: str) -> None:
+    assert "candidate parent sets" in ok("score", data)
+    assert json.loads(ok("score", "-", "--json", stdin=SMALL))["rows"] == 30
+
+
+def test_score_limits_and_rules(data: str) -> None:
+    one = json.loads(ok("score", data, "-k", "1", "--rules", "none", "--json"))
+    assert one["families"] == one["families_scored"] == 3 * 3
+    assert one["pruned"] == {}
+    assert json.loads(ok("score", data, "-k", "9", "--json"))["max_parents"] is None
+    by_name = json.loads(ok("score", data, "-k", "a=0", "--json"))
+    assert [parents for _, parents in by_name["lists"]["a"]] == [[]]
+
+
+def test_score_constraints(data: str, tmp_path: Path) -> None:
+    found = json.loads(ok("score", data, "--require", "c,a", "--forbid", "b,a", "--json"))
+    assert [parents for _, parents in found["lists"]["a"]] == [["c"]]
+    tiers = json.loads(ok("score", data, "--tiers", "a<b,c", "--json"))
+    assert [parents for _, parents in tiers["lists"]["a"]] == [[]]
+    path = tmp_path / "known.toml"
+    path.write_text('required = [["c", "a"]]\nforbidden = [["b", "a"]]\n')
+    assert (
+        json.loads(ok("score", data, "--constraints", str(path), "--json"))["lists"]
+        == found["lists"]
+    )
+
+
+def test_info_json(data: str) -> None:
+    found = json.loads(ok("info", data, "--json"))
+    assert found["rows"] == 30
+    first = found["variables"][0]
+    assert (first["name"], first["states"]) == ("a", ["x", "y"])
+    assert first["entropy"] == pytest.approx(0.6730116670092565)
+    assert set(first["max_parents"]) == {"theorem3", "theorem3pp"}
+    assert {"constant", "corollary1", "corollary1p", "forecast"} <= found.keys()
+    assert found["forecast"]["sets"] == score(read_table(data)).meta["sets_counted"]
+    assert "rows" in ok("info", data)
+
+
+def test_explain_json_and_text(data: str) -> None:
+    found = json.loads(ok("explain", data, "a", "b", "c", "--json"))
+    assert found["child"] == "a"
+    assert found["parents"] == ["b", "c"]
+    assert {"score", "kept", "dominated_by", "rules"} <= found.keys()
+    assert set(found["rules"][0]) == {"rule", "Y", "left", "right", "fires"}
+    text = ok("explain", data, "a", "b", "c", "--all")
+    assert "Not kept" in text
+    assert "thm1p" in text
+
+
+def test_version_and_help() -> None:
+    assert "parentage" in ok("--version")
+    assert "score" in ok("--help")
+    for command in ("info", "score", "explain"):
+        assert "--json" in ok(command, "--help")
+
+
+def write(tmp_path: Path, content: str | bytes, name: str = "t.csv") -> str:
+    path = tmp_path / name
+    path.write_bytes(content if isinstance(content, bytes) else content.encode())
+    return str(path)
+
+
+@pytest.mark.parametrize(
+    ("content", "said"),
+    [
+        ("", "empty"),
+        ("a,b\n", "no data"),
+        ("a,b\n0,1\n1\n0,1\n", "line 3"),
+        ("a,a\n0,1\n1,0\n", "'a'"),
+        ("a,b\n0,\n1,1\n0,1\n", "--missing"),
+        ("a,b\n0,?\n1,1\n0,1\n", "--missing"),
+        ("a,b\nx,1.5\ny,2.5\nx,3.5\n", "--discretize"),
+        ("a,b\nx,y\n", "row"),
+        ("a,b\nx,y\nz,y\n", "At least 2"),
+        (b"a,b\nx,\xff\ny,z\n", "--encoding"),
+        (b"\x00\x01\x02\x03" * 50, "t.csv"),
+    ],
+)
+def test_bad_tables_are_refused(tmp_path: Path, content: str | bytes, said: str) -> None:
+    path = write(tmp_path, content)
+    target = tmp_path / "out.jkl"
+    message = refused("score", path, "-o", str(target))
+    assert said in message
+    assert not target.exists()
+
+
+def test_bad_arguments_are_refused(data: str, tmp_path: Path) -> None:
+    assert "no file" in refused("score", str(tmp_path / "absent.csv"))
+    assert "directory" in refused("score", str(tmp_path))
+    assert "did you mean 'alg1'" in refused("score", data, "--rules", "alg1x")
+    assert "did you mean 'score'" in refused("scoer", data)
+    assert "'aa'" in refused("explain", data, "aa", "b")
+    assert "'zz'" in refused("score", data, "--drop", "zz")
+    assert "-k" in refused("score", data, "-k", "many")
+    assert ".jkl" in refused("score", data, "-o", str(tmp_path / "lists.xyz"))
+    assert "no such folder" in refused("score", data, "-o", str(tmp_path / "no" / "l.jkl"))
+    assert "median" in refused("score", data, "--discretize", "mean")
+    assert "error" in refused("score", data, "--missing", "guess")
+    assert "required and forbidden" in refused("score", data, "--require", "a,b", "--forbid", "a,b")
+    assert "cycle" in refused("score", data, "--require", "a,b", "--require", "b,a")
+    assert "zz" in refused("score", data, "--forbid", "a,zz")
+    assert "above 1" in refused("score", data, "--log-base", "1")
+    assert "Missing argument" in refused("score")
+    assert "unknown score" in refused("score", data, "--score", "bdeu")
+
+
+def test_what_cannot_fit_is_refused_before_it_starts(tmp_path: Path) -> None:
+    header = ",".join(f"v{i}" for i in range(60))
+    rows = "\n".join(",".join(str((i >> (v % 5)) & 1) for v in range(60)) for i in range(40))
+    path = write(tmp_path, header + "\n" + rows + "\n")
+    message = refused("score", path, "--rules", "none")
+    assert "GB" in message
+    assert "-k 3" in message
+
+
+def test_a_closed_pipe_is_no_error(data: str) -> None:
+    command = f'"{sys.executable}" -m parentage score "{data}" --json | head -c 5'
+    done = subprocess.run(command, shell=True, capture_output=True, text=True)  # noqa: S602  # a pipe is what is tested
+    assert "Traceback" not in done.stderr
+    assert done.stdout == '{"var'
+
+
+def test_interrupt_leaves_no_file(tmp_path: Path) -> None:
+    rng = random.Random(1)
+    header = ",".join(f"v{i}" for i in range(60))
+    rows = "\n".join(",".join(str(rng.randrange(2)) for _ in range(60)) for _ in range(2000))
+    path = write(tmp_path, header + "\n" + rows + "\n")
+    target = tmp_path / "out.jkl"
+    child = subprocess.Popen(
+        [sys.executable, "-m", "parentage", "score", path, "-o", str(target), "--rules", "none",
+         "-k", "5"],
+        stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+    )  # fmt: skip
+    time.sleep(4)
+    os.kill(child.pid, signal.SIGINT)
+    _, err = child.communicate(timeout=60)
+    assert child.returncode == 130, err
+    assert b"Traceback" not in err
+    assert [p.name for p in tmp_path.iterdir()] == ["t.csv"]
