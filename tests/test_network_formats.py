@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 import subprocess
 from typing import TYPE_CHECKING
 from xml.etree import ElementTree
@@ -341,7 +342,7 @@ def test_broken_dot_is_refused(text: str, message: str) -> None:
 
 
 def test_graphviz_reads_our_dot(tmp_path: Path) -> None:
-    graphviz = pytest.importorskip("shutil").which("dot")
+    graphviz = shutil.which("dot")
     if graphviz is None:
         pytest.skip("Graphviz is not installed")
     path = tmp_path / "odd.dot"

@@ -1,0 +1,268 @@
+from __future__ import annotations
+
+import re
+import time
+from itertools import combinations, pairwise, permutations, product
+from xml.etree import ElementTree
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from network_cases import ASIA, ODD_NAMES, all_dags, random_network, random_parents
+from parentage.bridges import from_model_string
+from parentage.network import Network
+from parentage.view.crossings import layered_graph, ordered_layers, total_crossings
+from parentage.view.labels import LONGEST_LINE, label_lines, printable, text_width
+from parentage.view.layering import components, shortest_levels, split_wide_layers
+from parentage.view.layout import Layout, layout
+from parentage.view.strokes import NARROW, PLAIN, WIDE, stroke_widths
+from parentage.view.svg import network_svg
+
+SVG = "{http://www.w3.org/2000/svg}"
+Box = tuple[float, float, float, float]
+
+ALARM = from_model_string(
+    "[HIST|LVF][CVP|LVV][PCWP|LVV][HYP][LVV|HYP:LVF][LVF][STKV|HYP:LVF][ERLO][HRBP|ERLO:HR]"
+    "[HREK|ERCA:HR][ERCA][HRSA|ERCA:HR][ANES][APL][TPR|APL][ECO2|ACO2:VLNG][KINK][MINV|INT:VLNG]"
+    "[FIO2][PVS|FIO2:VALV][SAO2|PVS:SHNT][PAP|PMB][PMB][SHNT|INT:PMB][INT][PRSS|INT:KINK:VTUB]"
+    "[DISC][MVS][VMCH|MVS][VTUB|DISC:VMCH][VLNG|INT:KINK:VTUB][VALV|INT:VLNG][ACO2|VALV]"
+    "[CCHL|ACO2:ANES:SAO2:TPR][HR|CCHL][CO|HR:STKV][BP|CO:TPR]"
+)
+
+
+def arcs_of(parents: tuple[tuple[int, ...], ...]) -> list[tuple[int, int]]:
+    return [(p, v) for v, members in enumerate(parents) for p in members]
+
+
+def length(level: list[int] | tuple[int, ...], arcs: list[tuple[int, int]]) -> int:
+    return sum(level[head] - level[tail] for tail, head in arcs)
+
+
+def is_layering(level: list[int] | tuple[int, ...], arcs: list[tuple[int, int]]) -> bool:
+    return all(level[tail] < level[head] for tail, head in arcs)
+
+
+def check_levels(parents: tuple[tuple[int, ...], ...]) -> None:
+    arcs, n = arcs_of(parents), len(parents)
+    found = shortest_levels(n, arcs)
+    assert is_layering(found, arcs)
+    assert min(found) == 0
+    every = product(range(n), repeat=n)
+    assert length(found, arcs) == min(length(lv, arcs) for lv in every if is_layering(lv, arcs))
+
+
+def test_levels_are_shortest_by_brute_force() -> None:
+    connected = [p for p in all_dags(4) if len(components(4, arcs_of(p))) == 1]
+    assert len(connected) == 446
+    for parents in connected[::3]:
+        check_levels(parents)
+
+
+@pytest.mark.long
+def test_levels_are_shortest_for_six_variables() -> None:
+    rng = np.random.default_rng(1)
+    done = 0
+    while done < 300:
+        parents = random_parents(rng, 6)
+        if len(components(6, arcs_of(parents))) == 1:
+            check_levels(parents)
+            done += 1
+
+
+@given(st.integers(0, 2**32 - 1), st.integers(2, 40))
+def test_splitting_keeps_a_layering_and_the_limit(seed: int, n: int) -> None:
+    arcs = arcs_of(random_network(seed, n).parents)
+    rng = np.random.default_rng(seed)
+    for part in components(n, arcs):
+        place = {v: i for i, v in enumerate(part)}
+        own = [(place[a], place[b]) for a, b in arcs if a in place]
+        widths = [float(w) for w in rng.integers(50, 200, len(part))]
+        level = split_wide_layers(shortest_levels(len(part), own), widths, own, 500.0)
+        assert is_layering(level, own)
+        assert set(level) == set(range(max(level) + 1))
+        for layer in range(max(level) + 1):
+            row = [w for w, own_layer in zip(widths, level, strict=True) if own_layer == layer]
+            assert sum(row) <= 500.0 + max(row)
+
+
+def naive_crossings(parts: list[list[int]], below: list[list[int]]) -> int:
+    total = 0
+    for upper, lower in pairwise(parts):
+        ends = [(upper.index(v), lower.index(w)) for v in upper for w in below[v]]
+        total += sum((a - c) * (b - d) < 0 for (a, b), (c, d) in combinations(ends, 2))
+    return total
+
+
+def test_few_crossings_by_brute_force() -> None:
+    rng = np.random.default_rng(3)
+    ours = least = 0
+    for _ in range(40):
+        level = [0, 0, 0, 1, 1, 1, 1, 2, 2, 2]
+        pairs = [(a, b) for a, b in combinations(range(10), 2) if level[b] == level[a] + 1]
+        arcs = [pairs[i] for i in rng.permutation(len(pairs))[:11]]
+        graph = layered_graph(level, arcs)
+        layers = ordered_layers(graph)
+        assert sorted(map(sorted, layers)) == [[0, 1, 2], [3, 4, 5, 6], [7, 8, 9]]
+        count = total_crossings(graph, layers)
+        assert count == naive_crossings(layers, graph.below)
+        ours += count
+        choices = product(*(permutations(sorted(layer)) for layer in layers))
+        least += min(naive_crossings([list(row) for row in rows], graph.below) for rows in choices)
+    assert ours <= 1.02 * least
+
+
+def boxes_and_paths(svg: str) -> tuple[list[Box], list[tuple[str, list[tuple[float, float]]]]]:
+    """Every box as (left, top, right, bottom), and every arc as points along its path."""
+    root = ElementTree.fromstring(svg)  # noqa: S314  # our own picture
+    boxes, paths = [], []
+    for group in root.iter(f"{SVG}g"):
+        if group.get("class") == "box":
+            rect = group.find(f"{SVG}rect")
+            assert rect is not None
+            x, y, w, h = (float(rect.get(key, "nan")) for key in ("x", "y", "width", "height"))
+            boxes.append((x, y, x + w, y + h))
+        elif group.get("class") == "arc":
+            path, title = group.find(f"{SVG}path"), group.find(f"{SVG}title")
+            assert path is not None
+            assert title is not None
+            paths.append((str(title.text), points_of(path.get("d", ""))))
+    return boxes, paths
+
+
+def points_of(d: str) -> list[tuple[float, float]]:
+    points: list[tuple[float, float]] = []
+    for command, numbers in re.findall(r"([MVC])([^MVC]*)", d):
+        values = [float(word) for word in numbers.split()]
+        if command == "M":
+            points.append((values[0], values[1]))
+        elif command == "V":
+            x, y = points[-1]
+            points += [(x, y + t * (values[0] - y)) for t in np.linspace(0, 1, 30)]
+        else:
+            corners = np.array([*points[-1], *values]).reshape(4, 2)
+            for t in np.linspace(0, 1, 60):
+                b = np.array([(1 - t) ** 3, 3 * t * (1 - t) ** 2, 3 * t**2 * (1 - t), t**3])
+                points.append((float(b @ corners[:, 0]), float(b @ corners[:, 1])))
+    return points
+
+
+def check_picture(network: Network, gains: dict[tuple[str, str], float] | None = None) -> None:
+    svg = network_svg(network, gains)
+    boxes, paths = boxes_and_paths(svg)
+    assert len(boxes) == network.n_variables
+    assert len(paths) == network.n_arcs
+    root = ElementTree.fromstring(svg)  # noqa: S314  # our own picture
+    width, height = float(root.get("width", "nan")), float(root.get("height", "nan"))
+    for box in boxes:
+        assert -20 <= box[0] < box[2] <= width
+        assert 0 <= box[1] < box[3] <= height
+    for (l1, t1, r1, b1), (l2, t2, r2, b2) in combinations(boxes, 2):
+        assert r1 + 10 <= l2 or r2 + 10 <= l1 or b1 + 10 <= t2 or b2 + 10 <= t1
+    for _, points in paths:
+        for left, top, right, bottom in boxes:
+            inside = [p for p in points if left < p[0] < right and top + 0.1 < p[1] < bottom - 0.1]
+            assert not inside
+        assert all(a[1] <= b[1] + 1e-6 for a, b in pairwise(points))
+
+
+def test_no_arc_touches_a_box_of_others_in_known_networks() -> None:
+    check_picture(ASIA)
+    check_picture(ALARM, {arc: float(i**2) for i, arc in enumerate(ALARM.arcs)})
+
+
+@settings(max_examples=40, deadline=None)
+@given(st.integers(0, 2**32 - 1), st.integers(1, 40), st.integers(0, 4))
+def test_no_arc_touches_a_box_of_others(seed: int, n: int, most: int) -> None:
+    network = random_network(seed, n, most)
+    rng = np.random.default_rng(seed)
+    names = tuple(f"{i} " + "long_name " * int(rng.integers(0, 7)) for i in range(n))
+    check_picture(Network(names, network.parents))
+
+
+def test_the_picture_of_alarm_has_few_crossings() -> None:
+    sizes = [(80.0, 32.0)] * ALARM.n_variables
+    arcs = arcs_of(ALARM.parents)
+    level = split_wide_layers(shortest_levels(37, arcs), [106.0] * 37, arcs, 1300.0)
+    graph = layered_graph(level, arcs)
+    assert total_crossings(graph, ordered_layers(graph)) <= 7
+    drawn = layout(sizes, ALARM.parents)
+    assert drawn.width < 1000
+    assert drawn.height < 1000
+
+
+def test_pictures_are_repeatable_and_fast() -> None:
+    began = time.perf_counter()
+    assert network_svg(ALARM) == network_svg(ALARM)
+    large = random_network(8, 200, 2)
+    assert network_svg(large).count('class="box"') == 200
+    assert time.perf_counter() - began < 20
+
+
+def test_many_children_do_not_make_one_endless_row() -> None:
+    star = Network.from_arcs(
+        ["class", *(f"feature {i}" for i in range(40))],
+        [("class", f"feature {i}") for i in range(40)],
+    )
+    check_picture(star)
+    drawn = layout([(90.0, 32.0)] * 41, star.parents)
+    assert drawn.width < 1700
+    upside_down = Network.from_arcs(star.names, [(b, a) for a, b in star.arcs])
+    check_picture(upside_down)
+
+
+def test_nothing_and_hardly_anything_can_be_drawn() -> None:
+    empty = layout([], [])
+    assert empty == Layout(0.0, 0.0, (), {})
+    check_picture(Network((), ()))
+    check_picture(Network(("alone",), ((),)))
+    check_picture(Network(tuple("abcdefgh"), ((),) * 8))
+    check_picture(Network.from_arcs("abcdef", [("a", "b"), ("c", "d")]))
+
+
+def test_odd_names_make_valid_pictures() -> None:
+    own = (*ODD_NAMES, "lone \ud800 surrogate", "x" * 300, "</title><script>alert(1)</script>")
+    network = Network(own, random_network(1, len(own), most=2).parents)
+    svg = network_svg(network, dict.fromkeys(network.arcs, 1.0))
+    svg.encode()
+    root = ElementTree.fromstring(svg)  # noqa: S314  # our own picture
+    assert not list(root.iter(f"{SVG}script"))
+    titles = [element.text for element in root.iter(f"{SVG}title")]
+    for name in own:
+        assert printable(name) in titles
+
+
+def test_the_picture_has_light_and_dark_and_asks_nobody() -> None:
+    svg = network_svg(ASIA)
+    assert "prefers-color-scheme:dark" in svg
+    assert "<script" not in svg
+    assert re.findall(r"https?://[^\"]*", svg) == ["http://www.w3.org/2000/svg"]
+    assert "max-width:100%" in svg
+
+
+def test_widths_grow_with_gains() -> None:
+    arcs = [("a", "b"), ("a", "c"), ("b", "c")]
+    gains = {("a", "b"): 100.0, ("a", "c"): 1.0, ("b", "c"): 25.0}
+    widths = stroke_widths(arcs, gains)
+    assert widths["a", "b"] == WIDE > widths["b", "c"] > widths["a", "c"] > NARROW
+    assert stroke_widths(arcs)["a", "b"] == PLAIN
+    assert stroke_widths(arcs, {("a", "b"): -3.0}) == dict.fromkeys(arcs, WIDE) | {("a", "b"): WIDE}
+    negative = stroke_widths(arcs, {**gains, ("a", "c"): -1.0})
+    assert negative["a", "c"] == NARROW
+    missing = stroke_widths(arcs, {("a", "b"): 4.0, ("a", "c"): float("inf")})
+    assert missing["a", "c"] == missing["b", "c"] == WIDE
+    svg = network_svg(Network.from_arcs("abc", arcs), gains)
+    assert 'stroke-width="6.00"' in svg
+    assert "a → b, gains 100" in svg
+    assert "at most 100" in svg
+
+
+@given(st.text(max_size=80))
+def test_labels_fit_and_can_be_drawn(name: str) -> None:
+    lines = label_lines(name)
+    assert 1 <= len(lines) <= 3
+    for line in lines:
+        assert line
+        assert text_width(line) <= LONGEST_LINE
+        assert all(c.isprintable() or c in "\u200d" for c in line)
