@@ -1,0 +1,156 @@
+from __future__ import annotations
+
+import pickle
+from typing import Any
+
+import numpy as np
+import pytest
+
+from network_cases import all_dags, random_network, random_parameters
+from parentage.candidates import score
+from parentage.constraints import Constraints
+from parentage.errors import InputError, TableError, UnprovenWarning
+from parentage.learner import ParentageLearner, learn
+from parentage.network import Network, arc_gains
+from parentage.table import Table
+
+COLUMNS = {"rain": list("0011" * 9), "wet": list("0011" * 8 + "0111"), "coin": list("01" * 18)}
+
+
+def sampled(seed: int, n: int, rows: int) -> Table:
+    network = random_network(seed, n)
+    states = [["x", "y", "z"][: 2 + v % 2] for v in range(n)]
+    return random_parameters(network, states, np.random.default_rng(seed)).sample(rows, seed=seed)
+
+
+def frames() -> list[Any]:
+    pandas = pytest.importorskip("pandas")
+    polars = pytest.importorskip("polars")
+    pyarrow = pytest.importorskip("pyarrow")
+    return [pandas.DataFrame(COLUMNS), polars.DataFrame(COLUMNS), pyarrow.table(COLUMNS)]
+
+
+def test_all_kinds_of_frames_give_the_same() -> None:
+    expected = ParentageLearner().fit(Table.from_columns(COLUMNS))
+    assert set(expected.network_.arcs) in ({("rain", "wet")}, {("wet", "rain")})
+    for frame in frames():
+        learner = ParentageLearner().fit(frame)
+        assert learner.network_ == expected.network_
+        assert learner.score_ == expected.score_ == learner.bound_
+        assert learner.gap_ == 0
+        assert learner.optimal_ is True
+        assert learner.candidates_.names == learner.table_.names == ("rain", "wet", "coin")
+        assert learner.solution_.network == learner.network_
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_the_network_is_the_best_of_all(seed: int) -> None:
+    table = sampled(seed, 4, 60)
+    if len(table.constant) > 2:
+        pytest.skip("hardly any variable varies")
+    for name, base in (("bic", None), ("aic", 2)):
+        learner = ParentageLearner(score=name, log_base=base, threads=1).fit(table)
+        best = max(Network(table.names, p).score(table, name, base) for p in all_dags(4))
+        assert learner.score_ == pytest.approx(best, rel=1e-9)
+        assert learner.network_.score(table, name, base) == pytest.approx(best, rel=1e-9)
+        assert all(gain > 0 for gain in arc_gains(learner.network_, table, name, base).values())
+        assert arc_gains(learner.network_, learner.candidates_).keys() == set(learner.network_.arcs)
+
+
+def test_a_constant_column_with_declared_states_counts_nothing() -> None:
+    table = sampled(3, 3, 60)
+    constant = Table(
+        (*table.names, "still"),
+        (*table.states, ("on", "off")),
+        np.vstack([table.codes, np.zeros((1, 60), np.uint16)]),
+    )
+    learner = ParentageLearner().fit(constant)
+    assert learner.network_.parents_of("still") == learner.network_.children_of("still") == ()
+    assert learner.network_.score(constant) == pytest.approx(learner.score_, rel=1e-9)
+
+
+def test_parameters_reach_the_engines() -> None:
+    table = sampled(1, 6, 2000)
+    free = ParentageLearner().fit(table)
+    assert free.network_.max_in_degree > 1
+    assert ParentageLearner(max_parents=1).fit(table).network_.max_in_degree == 1
+    parent, child = free.network_.arcs[0]
+    forbidden = Constraints(forbidden=frozenset({(parent, child)}))
+    assert (parent, child) not in ParentageLearner(constraints=forbidden).fit(table).network_.arcs
+    required = Constraints(required=frozenset({(child, parent)}))
+    held = ParentageLearner(constraints=required).fit(table)
+    assert (child, parent) in held.network_.arcs
+    assert held.score_ <= free.score_ + 1e-9
+    for engine in ("subsets", "branch-and-cut"):
+        assert ParentageLearner(engine=engine).fit(table).score_ == pytest.approx(free.score_)
+    with pytest.raises(InputError, match="no engine 'fast'"):
+        ParentageLearner(engine="fast").fit(table)
+
+
+def test_reading_options_reach_the_reader() -> None:
+    polars = pytest.importorskip("polars")
+    frame = polars.DataFrame({**COLUMNS, "rain": [None, *COLUMNS["rain"][1:]]})
+    with pytest.raises(TableError, match="missing"):
+        ParentageLearner().fit(frame)
+    assert ParentageLearner(missing="drop").fit(frame).table_.n_rows == 35
+    numbers = polars.DataFrame({**COLUMNS, "size": [i / 7 for i in range(36)]})
+    cut = ParentageLearner(discretize="median").fit(numbers).table_
+    assert cut.cardinalities.tolist() == [2, 2, 2, 2]
+
+
+def test_no_proof_is_a_warning_that_quotes_the_gap() -> None:
+    table = sampled(8, 12, 300)
+    learner = ParentageLearner(engine="orders", time_limit=2, seed=3)
+    with pytest.warns(UnprovenWarning, match=r"up to [0-9.e+-]+ more; raise time_limit \(now 2\)"):
+        learner.fit(table)
+    assert learner.optimal_ is False
+    assert learner.bound_ >= learner.score_
+    assert learner.gap_ == learner.bound_ - learner.score_
+    assert learner.network_.score(table) == pytest.approx(learner.score_, rel=1e-9)
+
+
+def test_learn_takes_lists_as_well() -> None:
+    table = sampled(5, 5, 200)
+    solution, lists = learn(table)
+    again, same = learn(score(table))
+    assert again.score == solution.score
+    assert same.n_sets == lists.n_sets
+
+
+def test_the_same_seed_gives_the_same_network() -> None:
+    table = sampled(9, 8, 200)
+    assert (
+        ParentageLearner(seed=4).fit(table).network_ == ParentageLearner(seed=4).fit(table).network_
+    )
+
+
+def test_sklearn_can_clone() -> None:
+    sklearn_base = pytest.importorskip("sklearn.base")
+    tiers = Constraints(tiers=(("rain",), ("wet",)))
+    learner = ParentageLearner(max_parents=2, constraints=tiers, time_limit=60.0)
+    copy = sklearn_base.clone(learner)
+    assert copy is not learner
+    assert copy.get_params() == learner.get_params()
+    fitted = learner.fit(Table.from_columns(COLUMNS))
+    assert fitted is learner
+    assert not hasattr(sklearn_base.clone(learner), "solution_")
+    assert learner.network_.arcs == (("rain", "wet"),)
+
+
+def test_params_can_be_set() -> None:
+    learner = ParentageLearner().set_params(max_parents=3, score="aic")
+    assert (learner.max_parents, learner.score) == (3, "aic")
+    assert repr(learner) == "ParentageLearner(max_parents=3, score='aic')"
+    assert repr(ParentageLearner()) == "ParentageLearner()"
+    assert learner.get_params(deep=False) == learner.get_params()
+    with pytest.raises(InputError, match="no parameter 'max_parent'; did you mean 'max_parents'"):
+        learner.set_params(max_parent=3)
+    with pytest.raises(AttributeError):
+        _ = learner.network_
+
+
+def test_fitted_learners_can_be_pickled() -> None:
+    learner = ParentageLearner().fit(Table.from_columns(COLUMNS))
+    copy = pickle.loads(pickle.dumps(learner))  # noqa: S301  # made in this line
+    assert copy.network_ == learner.network_
+    assert copy.score_ == learner.score_
