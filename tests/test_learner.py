@@ -1,18 +1,24 @@
 from __future__ import annotations
 
 import pickle
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
 
 from network_cases import all_dags, random_network, random_parameters
+from parentage.bridges import from_pyagrum
 from parentage.candidates import score
 from parentage.constraints import Constraints
 from parentage.errors import InputError, TableError, UnprovenWarning
+from parentage.formats.networks import write_network
 from parentage.learner import ParentageLearner, learn
 from parentage.network import Network, arc_gains
+from parentage.reading import read_table
 from parentage.table import Table
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 COLUMNS = {"rain": list("0011" * 9), "wet": list("0011" * 8 + "0111"), "coin": list("01" * 18)}
 
@@ -109,12 +115,30 @@ def test_no_proof_is_a_warning_that_quotes_the_gap() -> None:
     assert learner.network_.score(table) == pytest.approx(learner.score_, rel=1e-9)
 
 
-def test_learn_takes_lists_as_well() -> None:
-    table = sampled(5, 5, 200)
-    solution, lists = learn(table)
-    again, same = learn(score(table))
-    assert again.score == solution.score
-    assert same.n_sets == lists.n_sets
+def test_learn_takes_tables_frames_files_and_lists(tmp_path: Path) -> None:
+    expected = learn(Table.from_columns(COLUMNS))
+    rows = zip(*COLUMNS.values(), strict=True)
+    path = tmp_path / "rain.csv"
+    path.write_text("\n".join([",".join(COLUMNS), *(",".join(row) for row in rows)]) + "\n")
+    for source in (*frames(), path, score(Table.from_columns(COLUMNS))):
+        assert learn(source).network == expected.network
+        assert learn(source).score == expected.score
+
+
+def test_the_known_optimum_of_alarm(shared: Path, tmp_path: Path) -> None:
+    gum = pytest.importorskip("pyagrum")
+    table = read_table(shared / "data" / "tables" / "alarm1000.csv", header=False)
+    learner = ParentageLearner().fit(table)
+    assert learner.optimal_
+    assert learner.score_ == pytest.approx(-11783.0463, abs=0.01)  # as its producers print it
+    assert learner.network_.score(table) == pytest.approx(learner.score_, abs=1e-6)
+    write_network(learner.network_, tmp_path / "alarm.bifxml", table=table)
+    theirs = from_pyagrum(gum.loadBN(str(tmp_path / "alarm.bifxml")))
+    assert theirs.network == learner.network_
+    ours = learner.network_.fit(table)
+    assert theirs.log_likelihood(table) == pytest.approx(ours.log_likelihood(table), rel=1e-9)
+    write_network(learner.solution_, tmp_path / "alarm.svg", table=table)
+    assert (tmp_path / "alarm.svg").read_text().count(", gains ") == learner.network_.n_arcs
 
 
 def test_the_same_seed_gives_the_same_network() -> None:

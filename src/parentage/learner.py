@@ -14,19 +14,19 @@ import warnings
 from typing import TYPE_CHECKING, Any
 
 from parentage.errors import InputError, UnprovenWarning, did_you_mean
-from parentage.table import Table
+from parentage.lists import CandidateLists
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
 
     from parentage.constraints import Constraints
-    from parentage.lists import CandidateLists
     from parentage.network import Network
     from parentage.optimise import Progress, Solution
+    from parentage.table import Table
 
 
 def learn(
-    source: Table | CandidateLists,
+    source: object,
     *,
     max_parents: int | Mapping[str, int] | None = None,
     score: str = "bic",
@@ -39,14 +39,15 @@ def learn(
     threads: int | None = None,
     seed: int = 0,
     progress: Callable[[Progress], None] | None = None,
-) -> tuple[Solution, CandidateLists]:
-    """Find the network with the highest score and prove it; return it with the lists used.
+) -> Solution:
+    """Find the network with the highest score, and prove it.
 
     Parameters
     ----------
     source
-        A table, which is scored first (``max_parents``, ``score``, ``log_base`` and ``rules`` say
-        how, see :func:`parentage.candidates.score`), or candidate lists.
+        Candidate lists, or a table, a data frame or a path, which are scored first:
+        ``max_parents``, ``score``, ``log_base`` and ``rules`` say how
+        (:func:`parentage.candidates.score`).
     constraints
         Required and forbidden arcs, in-degrees, tiers.
     engine, gap_limit, seed, progress
@@ -58,19 +59,23 @@ def learn(
 
     Examples
     --------
-    >>> table = Table.from_columns({"rain": "0011" * 9, "wet": "0011" * 8 + "0111"})
-    >>> solution, lists = learn(table)
+    >>> from parentage.table import Table
+    >>> rain = Table.from_columns({"rain": "0011" * 9, "wet": "0011" * 8 + "0111"})
+    >>> solution = learn(rain)
     >>> solution.optimal, solution.network.n_arcs
     (True, 1)
     """
     from parentage.candidates import score as score_table
     from parentage.optimise import learn_lists
+    from parentage.reading import as_table
 
     began = time.monotonic()
     threads = threads if threads is not None else os.cpu_count() or 1
-    if isinstance(source, Table):
+    if isinstance(source, CandidateLists):
+        lists = source
+    else:
         lists = score_table(
-            source,
+            as_table(source),
             max_parents=max_parents,
             score=score,
             log_base=log_base,
@@ -78,10 +83,8 @@ def learn(
             constraints=constraints,
             threads=threads,
         )
-    else:
-        lists = source
     left = None if time_limit is None else max(0.0, time_limit - (time.monotonic() - began))
-    solution = learn_lists(
+    return learn_lists(
         lists,
         engine=engine,
         time_limit=left,
@@ -91,7 +94,6 @@ def learn(
         constraints=constraints,
         progress=progress,
     )
-    return solution, lists
 
 
 class ParentageLearner:
@@ -196,13 +198,30 @@ class ParentageLearner:
         UnprovenWarning
             When the time ran out before the proof; the message has the gap.
         """
+        from parentage.candidates import score
         from parentage.reading import as_table
 
-        table = as_table(X, missing=self.missing, discretize=self.discretize)
-        options = self.get_params()
-        del options["missing"], options["discretize"]
-        self.solution_, self.candidates_ = learn(table, **options)
-        self.table_ = table
+        began = time.monotonic()
+        self.table_ = as_table(X, missing=self.missing, discretize=self.discretize)
+        self.candidates_ = score(
+            self.table_,
+            max_parents=self.max_parents,
+            score=self.score,
+            log_base=self.log_base,
+            rules=self.rules,
+            constraints=self.constraints,
+            threads=self.threads,
+        )
+        spent = time.monotonic() - began
+        self.solution_ = learn(
+            self.candidates_,
+            constraints=self.constraints,
+            engine=self.engine,
+            time_limit=None if self.time_limit is None else max(0.0, self.time_limit - spent),
+            gap_limit=self.gap_limit,
+            threads=self.threads,
+            seed=self.seed,
+        )
         if not self.optimal_:
             warnings.warn(
                 f"the network is not proven to be the best: another could score up to "
