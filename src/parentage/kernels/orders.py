@@ -38,7 +38,7 @@ def bit(v: int) -> np.uint64:
 @njit(**JIT)
 def holds(mask: Words, v: int) -> bool:
     """Whether variable ``v`` is in a set."""
-    return (mask[v >> 6] & bit(v)) != np.uint64(0)
+    return bool(mask[v >> 6] & bit(v))
 
 
 @njit(**JIT)
@@ -177,7 +177,7 @@ def climb(
         turn = turn + 1 if turn + 1 < n else 0
         idle += 1
         here = position[x]
-        there, gain = best_insertion(x, here, order, fit, offsets, masks, cost, reach, work)
+        there, _ = best_insertion(x, here, order, fit, offsets, masks, cost, reach, work)
         if there != here:
             shift(order, here, there)
             low, high = min(here, there), max(here, there) + 1
@@ -239,7 +239,7 @@ def reorder_window(
             if trial < best[subset | (1 << t)]:
                 best[subset | (1 << t)] = trial
                 last[subset | (1 << t)] = t
-    gain = present - best[size - 1]
+    gain = float(present - best[size - 1])
     if gain <= LEAST_GAIN:
         return 0.0
     members = order[start : start + width].copy()
@@ -279,7 +279,7 @@ def draw(state: Words, below: int) -> int:
     z = (z ^ (z >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
     z = (z ^ (z >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
     z ^= z >> np.uint64(31)
-    return np.int64((z >> np.uint64(11)) % np.uint64(below))
+    return int((z >> np.uint64(11)) % np.uint64(below))
 
 
 @njit(**JIT)
@@ -301,42 +301,94 @@ def perturb(order: Ints, moves: int, span: int, state: Words) -> None:
 
 
 @njit(**JIT)
-def search(
-    base: Ints,
-    best: Ints,
-    costs: Floats,
-    state: Words,
-    budget: int,
+def feasible_order(offsets: Ints, masks: Words, order: Ints) -> int:
+    """Fill ``order[n]`` so that each variable has a set among its predecessors.
+
+    Returns how many variables can be placed; the others, at the end, block each other: all
+    their sets hold one of them. Here a child need not have an empty set.
+    """
+    n = order.shape[0]
+    work = np.zeros(1, np.int64)
+    before = np.zeros(masks.shape[1], np.uint64)
+    waiting = np.ones(n, np.bool_)
+    placed, found = 0, True
+    while found:
+        found = False
+        for v in range(n):
+            if waiting[v] and (
+                first_fit(masks, offsets[v], offsets[v + 1], before, work) < offsets[v + 1]
+            ):
+                order[placed] = v
+                placed += 1
+                waiting[v] = False
+                before[v >> 6] |= bit(v)
+                found = True
+    rest = placed
+    for v in range(n):
+        if waiting[v]:
+            order[rest] = v
+            rest += 1
+    return placed
+
+
+@njit(**JIT)
+def improve(
+    order: Ints,
+    fit: Ints,
+    width: int,
     offsets: Ints,
     masks: Words,
     cost: Floats,
     reach: Words,
+    state: Words,
+    work: Ints,
+) -> float:
+    """Climb and polish in turn until neither gains; return the cost."""
+    turns = np.arange(order.shape[0])
+    while True:
+        shuffle(turns, state)
+        climb(order, fit, turns, offsets, masks, cost, reach, work)
+        if width < 2 or polish(order, fit, width, offsets, masks, cost, work) <= 0.0:
+            return float(total_cost(fit, cost))
+
+
+@njit(**JIT)
+def search(
+    base: Ints,
+    best: Ints,
+    costs: Floats,
+    budget: int,
     strength: int,
     slack: float,
     width: int,
+    offsets: Ints,
+    masks: Words,
+    cost: Floats,
+    reach: Words,
+    state: Words,
 ) -> int:
+    """Perturb, climb, accept: an iterated local search that ends when ``budget`` is worked off.
+
+    ``base[n]`` is where it stands, ``best[n]`` the best order seen, ``costs[2]`` what they cost;
+    all three go on from call to call. A new place is accepted when it is worse by less than a
+    random share of ``slack``; windows of ``width`` are tried on every new best order. Returns
+    the number of steps.
+    """
     n = base.shape[0]
     work = np.zeros(1, np.int64)
-    order = base.copy()
-    turns = np.arange(n)
-    fit = np.empty(n, np.int64)
+    order, fit = base.copy(), np.empty(n, np.int64)
     steps = 0
     while work[0] < budget:
         steps += 1
         order[:] = base
         perturb(order, 1 + draw(state, strength), n, state)
         refit(order, fit, 0, n, offsets, masks, work)
-        shuffle(turns, state)
-        climb(order, fit, turns, offsets, masks, cost, reach, work)
-        now = total_cost(fit, cost)
-        if now < costs[1] + slack and width > 1:
-            while polish(order, fit, width, offsets, masks, cost, work) > 0.0:
-                climb(order, fit, turns, offsets, masks, cost, reach, work)
-            now = total_cost(fit, cost)
-        if now < costs[0] + slack * draw(state, 1 << 20) / (1 << 20):
-            base[:] = order
-            costs[0] = now
+        now = improve(order, fit, 0, offsets, masks, cost, reach, state, work)
         if now < costs[1] - LEAST_GAIN:
+            now = improve(order, fit, width, offsets, masks, cost, reach, state, work)
             best[:] = order
             costs[1] = now
+        if now <= costs[0] + slack * draw(state, 1 << 20) / (1 << 20):
+            base[:] = order
+            costs[0] = now
     return steps

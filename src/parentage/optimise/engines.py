@@ -1,0 +1,164 @@
+"""Which engine solves which part, and how their results become one solution.
+
+Every part gets a first network at once, so there is an incumbent from the start. Then, smallest
+part first, ``auto`` takes dynamic programming where its time is foreseeable and short, and
+otherwise order search, root LP and branch-and-cut, each handing on what it learned.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from parentage.optimise.branch_and_cut import BranchAndCut
+from parentage.optimise.cuts import project
+from parentage.optimise.orders import (
+    OrderSpace,
+    climb_from,
+    first_incumbent,
+    incumbent_order,
+    search_orders,
+)
+from parentage.optimise.root_lp import solve_root
+from parentage.optimise.run import interruptible
+from parentage.optimise.solution import checked_solution
+from parentage.optimise.subsets import check_memory, fits, solve_subsets
+
+if TYPE_CHECKING:
+    from parentage.optimise.cuts import Cut
+    from parentage.optimise.run import Part, Run
+    from parentage.optimise.solution import Solution
+
+TINY = 8
+"""Parts of at most this many variables are enumerated whatever engine is asked for."""
+
+AT_ONCE = 20
+"""Parts of at most this many variables go to dynamic programming without more ado."""
+
+LATER = 25
+"""Parts of at most this many variables go there when the root LP leaves a gap."""
+
+WARM_PATIENCE = 8
+"""Rounds without a gain after which an order search before the root LP ends."""
+
+PATIENCE = 40
+"""Rounds without a gain after which an order search without a time limit ends."""
+
+
+@dataclass(frozen=True)
+class Tactics:
+    """What branch-and-cut may use; switched off one by one in the benchmark's ablation."""
+
+    warm_start: bool = True
+    root_lp: bool = True
+    set_packing: bool = True
+
+
+DEFAULT = Tactics()
+
+
+def solve(run: Run, engine: str, tactics: Tactics = DEFAULT) -> Solution:
+    """Solve all parts of a run with one engine, or what suits them."""
+    if engine == "subsets":
+        for part in run.parts:
+            check_memory(part.problem, run.threads)
+    for part in run.parts:
+        first_incumbent(part)
+    with interruptible(run):
+        solve_parts(run, engine, tactics)
+    return conclude(run)
+
+
+def solve_parts(run: Run, engine: str, tactics: Tactics) -> None:
+    """Work on the parts until all are proven or the run stops."""
+    tiny = [part for part in run.parts if part.problem.n <= TINY]
+    rest = [part for part in run.parts if part.problem.n > TINY]
+    for part in tiny:
+        if not part.fewest_arcs and not run.stopped():
+            solve_subsets(part)
+    if engine == "orders":
+        search_orders(rest, patience=None if run.seconds_left < math.inf else PATIENCE)
+        return
+    for part in rest:
+        if run.stopped():
+            return
+        if engine == "subsets" or (engine == "auto" and part.problem.n <= AT_ONCE):
+            solve_subsets(part)
+        elif not part.proven:
+            cut_and_branch(part, tactics, subsets=engine == "auto")
+
+
+def cut_and_branch(part: Part, tactics: Tactics, *, subsets: bool) -> None:
+    """Search, cut, remove what cannot improve, split, and finish what is left of each piece.
+
+    With ``subsets`` small pieces go to dynamic programming instead of branch-and-cut.
+    """
+    if tactics.warm_start:
+        search_orders([part], patience=WARM_PATIENCE)
+    found: list[Cut] = []
+    problem = part.problem
+    if tactics.root_lp and not part.proven and not part.stopped():
+        lp = solve_root(part, set_packing=tactics.set_packing)
+        found, problem = lp.cuts, problem.only(~lp.removed)
+    if part.proven or part.stopped():
+        return
+    place = {int(v): i for i, v in enumerate(part.problem.variables)}
+    order = part.problem.variables[incumbent_order(part)]
+    for piece in part.split(problem.parts()):
+        inside = {int(v): i for i, v in enumerate(piece.problem.variables)}
+        own = np.array([inside[int(v)] for v in order if int(v) in inside], np.int64)
+        climb_from(piece, OrderSpace.of(piece.problem), own)
+        finish(piece, project(found, {place[v]: i for v, i in inside.items()}), tactics, subsets)
+    part.engine = " + ".join(sorted({p.engine for p in part.parts if p.problem.n > 1}))
+
+
+def finish(piece: Part, found: list[Cut], tactics: Tactics, subsets: bool) -> None:
+    """Solve one piece to the end."""
+    if piece.proven or piece.stopped():
+        return
+    if subsets and piece.problem.n <= LATER and fits(piece.problem, piece.run.threads):
+        solve_subsets(piece)
+        piece.fewest_arcs = False
+    else:
+        search = BranchAndCut(piece, found, set_packing=tactics.set_packing)
+        search.solve(warm=tactics.warm_start)
+
+
+def conclude(run: Run) -> Solution:
+    """Check and wrap what is known at the end of a run."""
+    run.stopped()
+    proven = run.proven()
+    return checked_solution(
+        run.lists,
+        run.chosen().tolist(),
+        bound=run.bound(),
+        optimal=proven,
+        engine=" + ".join(sorted({part.engine for part in run.parts if part.problem.n > 1})),
+        ties="fewest arcs" if all(part.fewest_arcs for part in run.parts) else "unknown",
+        trace=run.trace,
+        seconds=run.seconds,
+        stats=collect_stats(run),
+    )
+
+
+def collect_stats(run: Run) -> dict[str, Any]:
+    """Gather what the engines counted."""
+    counted: Counter[str] = Counter()
+    for part in run.parts:
+        counted.update(part.stats)
+        for piece in part.parts:
+            counted.update(piece.stats)
+    roots = [p.best_cost - p.root_bound for p in run.parts if p.root_bound is not None]
+    return {
+        "stopped": None if run.proven() else run.stop_reason,
+        "tolerance": run.tolerance,
+        "parts": [part.problem.n for part in run.parts if part.problem.n > 1],
+        "sets": run.lists.n_sets,
+        "sets_after_pruning": sum(part.problem.m for part in run.parts),
+        "root_gap": math.fsum(roots) if roots else None,
+        **counted,
+    }

@@ -1,0 +1,220 @@
+"""Engine 2, orders: an anytime search over orders of the variables of a part.
+
+An order fixes the best network that respects it, so the search moves through orders only:
+insertions to a local optimum, exact reordering of short windows, perturbation, restarts
+(Scanagatta et al. 2017 and Lee and van Beek 2017 search in the same space). It proves nothing by
+itself, except when it meets the bound that is there from the start.
+
+Four streams of random numbers search side by side and meet after every round. A round ends when
+a fixed number of sets has been looked at, not when a clock says so: the same seed and the same
+number of rounds give the same network, whatever the number of threads and the machine. A time
+limit decides only how many rounds there are.
+"""
+
+from __future__ import annotations
+
+from concurrent.futures import Executor, ThreadPoolExecutor
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from parentage.optimise.solution import topological_order
+
+if TYPE_CHECKING:
+    from parentage.optimise.problem import Floats, Ints, Problem, Words
+    from parentage.optimise.run import Part
+
+PHASE = "orders"
+BUDGET = 4_000_000
+"""Sets looked at per stream and round: some hundredths of a second."""
+
+SLACKS = (0.0, 1e-5, 1e-4, 1e-3)
+"""How much worse, relative to its cost, each stream lets itself become."""
+
+STRENGTH = 8
+WINDOW = 6
+STALE = 12
+"""Rounds without a gain after which a stream starts elsewhere."""
+
+
+@dataclass(frozen=True, eq=False)
+class OrderSpace:
+    """A problem in which every order is possible: children without an empty set get one.
+
+    Its price, the ``penalty``, is above that of any network, so the search leaves it behind.
+    ``real[m]`` gives the set of the problem, −1 for such an empty set.
+    """
+
+    offsets: Ints
+    masks: Words
+    cost: Floats
+    reach: Words
+    real: Ints
+
+    @classmethod
+    def of(cls, problem: Problem) -> OrderSpace:
+        """Add empty sets where they lack."""
+        last = problem.offsets[1:] - 1
+        lacking = problem.masks[last].any(axis=1)
+        at = problem.offsets[1:][lacking]
+        most = np.maximum.reduceat(problem.cost, problem.offsets[:-1]).sum()
+        offsets = problem.offsets.copy()
+        offsets[1:] += np.cumsum(lacking)
+        return cls(
+            offsets,
+            np.insert(problem.masks, at, np.uint64(0), axis=0),
+            np.insert(problem.cost, at, 1.0 + most),
+            np.bitwise_or.reduceat(problem.masks, problem.offsets[:-1], axis=0),
+            np.insert(np.arange(problem.m), at, -1),
+        )
+
+    def choice(self, order: Ints) -> Ints | None:
+        """Return the sets an order leads to; None if some variable has none."""
+        from parentage.kernels.orders import refit
+
+        fit = np.empty(len(order), np.int64)
+        refit(order, fit, 0, len(order), self.offsets, self.masks, np.zeros(1, np.int64))
+        found = self.real[fit]
+        return None if (found < 0).any() else found
+
+
+@dataclass(eq=False)
+class Stream:
+    """One of the searches: where it stands, the best it saw, its random numbers."""
+
+    base: Ints
+    slack: float
+    state: Words
+    best: Ints = field(init=False)
+    costs: Floats = field(init=False)
+    stale: int = 0
+
+    def __post_init__(self) -> None:
+        self.best = self.base.copy()
+        self.costs = np.full(2, np.inf)
+
+    def advance(self, space: OrderSpace, budget: int) -> None:
+        """Search for one round."""
+        from parentage.kernels.orders import search
+
+        before = self.costs[1]
+        slack = self.slack * self.costs[0] if np.isfinite(self.costs[0]) else 0.0
+        search(
+            self.base,
+            self.best,
+            self.costs,
+            np.int64(budget),
+            np.int64(min(STRENGTH, len(self.base))),
+            slack,
+            np.int64(min(WINDOW, len(self.base))),
+            space.offsets,
+            space.masks,
+            space.cost,
+            space.reach,
+            self.state,
+        )
+        self.stale = 0 if self.costs[1] < before else self.stale + 1
+
+    def restart(self, order: Ints) -> None:
+        """Go on from another order, forgetting the best seen."""
+        self.base[:] = order
+        self.costs[:] = np.inf
+        self.stale = 0
+
+
+def first_incumbent(part: Part) -> None:
+    """Give a part its first network: any feasible order, climbed to a local optimum."""
+    from parentage.kernels.orders import feasible_order
+
+    problem = part.problem
+    order = np.empty(problem.n, np.int64)
+    if feasible_order(problem.offsets, problem.masks, order) < problem.n:
+        raise AssertionError("a part without an acyclic choice reached the search")
+    climb_from(part, OrderSpace.of(problem), order)
+
+
+def climb_from(part: Part, space: OrderSpace, order: Ints) -> bool:
+    """Climb from an order to a local optimum and offer it; whether it was an improvement."""
+    from parentage.kernels.orders import improve, refit
+
+    n, work = len(order), np.zeros(1, np.int64)
+    fit, state = np.empty(n, np.int64), np.array([part.run.seed], np.uint64)
+    refit(order, fit, 0, n, space.offsets, space.masks, work)
+    arrays = (space.offsets, space.masks, space.cost, space.reach, state, work)
+    improve(order, fit, np.int64(0), *arrays)
+    choice = space.real[fit]
+    return bool((choice >= 0).all()) and part.offer(choice, PHASE)
+
+
+class OrderSearch:
+    """The search of one part; :meth:`round` goes on from where it is."""
+
+    def __init__(self, part: Part) -> None:
+        self.part = part
+        self.idle = 0
+        self._space = OrderSpace.of(part.problem)
+        self._streams = _streams(part)
+
+    def round(self, pool: Executor) -> None:
+        """Let every stream search for one budget, then compare."""
+        list(pool.map(lambda stream: stream.advance(self._space, BUDGET), self._streams))
+        leader = min(self._streams, key=lambda stream: float(stream.costs[1]))
+        choice = self._space.choice(leader.best)
+        gained = choice is not None and self.part.offer(choice, PHASE)
+        self.idle = 0 if gained else self.idle + 1
+        self.part.stats["rounds"] = self.part.stats.get("rounds", 0) + 1
+        _renew(self._streams, leader)
+        self.part.tick(PHASE)
+
+
+def search_orders(parts: list[Part], *, patience: int | None = None) -> None:
+    """Search all parts in turn until stopped or proven, or ``patience`` rounds gained nothing."""
+    searches = [OrderSearch(part) for part in parts]
+    with ThreadPoolExecutor(parts[0].run.threads if parts else 1) as pool:
+        while searches:
+            for search in searches:
+                if search.part.stopped():
+                    return
+                search.round(pool)
+            searches = [s for s in searches if not (s.part.proven or s.idle == patience)]
+
+
+def incumbent_order(part: Part) -> Ints:
+    """Return an order of the part's variables that the incumbent respects."""
+    starts, parents = part.problem.members()
+    chosen = [parents[starts[i] : starts[i + 1]].tolist() for i in part.choice]
+    order = topological_order(chosen)
+    if order is None:
+        raise AssertionError("the incumbent is cyclic")
+    return np.array(order, np.int64)
+
+
+def _streams(part: Part) -> list[Stream]:
+    """Start the streams: the first from the incumbent, the others at random."""
+    streams = []
+    for k, slack in enumerate(SLACKS):
+        seed = np.random.SeedSequence([part.run.seed, int(part.problem.variables[0]), k])
+        rng = np.random.default_rng(seed)
+        order = incumbent_order(part) if k == 0 else rng.permutation(part.problem.n)
+        streams.append(Stream(order, slack, rng.integers(1 << 63, size=1, dtype=np.uint64)))
+    return streams
+
+
+def _renew(streams: list[Stream], leader: Stream) -> None:
+    """Let streams that stopped gaining start again: at the leader's order, or at random."""
+    from parentage.kernels.orders import shuffle
+
+    for stream in streams:
+        if stream.stale < STALE:
+            continue
+        if stream is leader:
+            stream.base[:] = stream.best
+            stream.costs[0] = stream.costs[1]
+            stream.stale = 0
+        elif stream.costs[1] > leader.costs[1]:
+            stream.restart(leader.best)
+        else:
+            order = stream.base.copy()
+            shuffle(order, stream.state)
+            stream.restart(order)

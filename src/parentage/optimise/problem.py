@@ -1,0 +1,181 @@
+"""The problem the engines solve: candidate lists, filtered, pruned and put into bit masks.
+
+Choose one set per variable so that no cycle arises and the total cost is least, where the
+
+    cost of a set = best score of its child − its score + δ · number of its parents.
+
+Costs are never negative, so zero is a bound at once, and they are small, so that solvers lose
+no digits. δ is the size of rounding errors in a sum of scores: totals that differ by less count
+as equal and go to the network with fewer arcs. A set is dropped when another set of the child,
+contained in it, costs no more (the subset fits wherever the superset does).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+
+if TYPE_CHECKING:
+    from parentage.lists import CandidateLists
+
+Ints = npt.NDArray[np.int64]
+Words = npt.NDArray[np.uint64]
+Floats = npt.NDArray[np.float64]
+Flags = npt.NDArray[np.bool_]
+
+
+@dataclass(frozen=True, eq=False)
+class Problem:
+    """Candidate sets of ``n`` variables, ``m`` altogether, by child and rising cost.
+
+    Parameters
+    ----------
+    variables
+        ``int64[n]``: the variables, as indices into the lists.
+    offsets
+        ``int64[n + 1]``: the sets of variable ``v`` are ``offsets[v] … offsets[v + 1] − 1``.
+    masks
+        ``uint64[m, W]``: the sets as bits, numbered as in ``variables``.
+    cost
+        ``float64[m]``.
+    sets
+        ``int64[m]``: the sets, as indices into the lists.
+    """
+
+    variables: Ints
+    offsets: Ints
+    masks: Words
+    cost: Floats
+    sets: Ints
+
+    @property
+    def n(self) -> int:
+        """Number of variables."""
+        return len(self.variables)
+
+    @property
+    def m(self) -> int:
+        """Number of sets."""
+        return len(self.cost)
+
+    @property
+    def child(self) -> Ints:
+        """``int64[m]``: the child of every set."""
+        return np.repeat(np.arange(self.n), np.diff(self.offsets))
+
+    def members(self) -> tuple[Ints, Ints]:
+        """Return the sets as CSR: ``starts[m + 1]`` and the parents of all sets in a row."""
+        flags = unpack(self.masks, self.n)
+        return cuts(flags.sum(axis=1)), np.nonzero(flags)[1].astype(np.int64)
+
+    def spans(self) -> list[tuple[int, int]]:
+        """First set, and the one after the last, of every variable."""
+        return list(pairwise(self.offsets.tolist()))
+
+    def cheapest(self) -> float:
+        """Sum of the cheapest set of every variable: what no choice can undercut."""
+        return float(np.minimum.reduceat(self.cost, self.offsets[:-1]).sum()) if self.n else 0.0
+
+    def only(self, keep: Flags) -> Problem:
+        """Return the problem with these sets only."""
+        counts = np.bincount(self.child[keep], minlength=self.n)
+        return Problem(
+            self.variables, cuts(counts), self.masks[keep], self.cost[keep], self.sets[keep]
+        )
+
+    def pruned(self) -> Problem:
+        """Return the problem without dominated sets."""
+        from parentage.kernels.dominance import undominated
+
+        return self.only(undominated(self.offsets, self.masks))
+
+    def part(self, inside: Ints) -> Problem:
+        """Return the problem of some variables when all others stand before them.
+
+        Parents outside cost nothing in acyclicity, so sets are compared by what they hold
+        inside; those that become dominated go.
+        """
+        spans = self.spans()
+        rows = np.concatenate([np.arange(*spans[v]) for v in inside])
+        return Problem(
+            self.variables[inside],
+            cuts(np.diff(self.offsets)[inside]),
+            pack(unpack(self.masks[rows], self.n)[:, inside]),
+            self.cost[rows],
+            self.sets[rows],
+        ).pruned()
+
+    def parts(self) -> list[Problem]:
+        """Split into strongly connected parts, smallest first; a part of one is trivial.
+
+        An arc between two parts is on no cycle, so each part is solved apart. Comparing sets by
+        their members inside can break a part up again; that is repeated until it does not.
+        """
+        from parentage.kernels.dominance import strong_components
+
+        reach = np.bitwise_or.reduceat(self.masks, self.offsets[:-1], axis=0)
+        above = unpack(reach, self.n)
+        label = strong_components(cuts(above.sum(axis=1)), np.nonzero(above)[1].astype(np.int64))
+        n_parts = int(label.max(initial=-1)) + 1
+        if n_parts == 1:
+            return [self]
+        found: list[Problem] = []
+        for part in range(n_parts):
+            found.extend(self.part(np.flatnonzero(label == part)).parts())
+        return sorted(found, key=lambda problem: problem.n)
+
+
+def cuts(sizes: npt.NDArray[np.integer[Any]]) -> Ints:
+    """Turn the sizes of blocks into where they start, and where the last one ends."""
+    return np.concatenate([np.zeros(1, np.int64), np.cumsum(sizes, dtype=np.int64)])
+
+
+def n_words(n: int) -> int:
+    """Number of 64-bit words for ``n`` variables, at least one."""
+    return max(1, -(-n // 64))
+
+
+def pack(flags: Flags) -> Words:
+    """Turn rows of flags ``bool[m, n]`` into masks ``uint64[m, W]``."""
+    m, n = flags.shape
+    wide = np.zeros((m, 64 * n_words(n)), np.bool_)
+    wide[:, :n] = flags
+    return np.packbits(wide, axis=1, bitorder="little").view("<u8").astype(np.uint64)
+
+
+def unpack(masks: Words, n: int) -> Flags:
+    """Turn masks ``uint64[m, W]`` into rows of flags ``bool[m, n]``."""
+    octets = np.ascontiguousarray(masks.astype("<u8")).view(np.uint8)
+    return np.unpackbits(octets, axis=1, bitorder="little")[:, :n].astype(np.bool_)
+
+
+def rounding(lists: CandidateLists) -> float:
+    """Return δ: sums of scores that differ by less than this are equal but for rounding."""
+    size = np.abs(lists.scores)
+    largest = np.maximum.reduceat(size, lists.offsets[:-1]) if lists.n_sets else size
+    return float(2.0**-48 * max(1.0, largest.sum()))
+
+
+def make_problem(lists: CandidateLists, allowed: Flags) -> Problem:
+    """Build the problem of all variables from the allowed sets; every child must have one."""
+    n = lists.n_variables
+    child = np.repeat(np.arange(n), np.diff(lists.offsets))
+    sizes = np.diff(lists.starts)
+    best = np.full(n, -np.inf)
+    np.maximum.at(best, child[allowed], lists.scores[allowed])
+    cost = best[child] - lists.scores + rounding(lists) * sizes
+    flags = np.zeros((lists.n_sets, n), np.bool_)
+    flags[np.repeat(np.arange(lists.n_sets), sizes), lists.parents] = True
+    order = np.lexsort((np.arange(lists.n_sets), sizes, cost, child))
+    order = order[allowed[order]]
+    return Problem(
+        np.arange(n),
+        cuts(np.bincount(child[order], minlength=n)),
+        pack(flags[order]),
+        cost[order],
+        order.astype(np.int64),
+    ).pruned()

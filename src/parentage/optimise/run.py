@@ -1,0 +1,249 @@
+"""One run of the optimiser: clock, limits, incumbents and bounds, whatever engine is at work.
+
+Engines write into a :class:`Part` as they go: incumbents with :meth:`Part.offer`, bounds with
+:meth:`Part.raise_bound`. Nothing else has to be saved when time runs out or the user interrupts,
+because everything that is known is already here. Engines ask :meth:`Part.stopped` often.
+
+The parts of a run are the strongly connected parts of the problem; their costs and their bounds
+add up. A part may be replaced by smaller ones when sets that cannot be in a better network have
+been removed: what is left out costs more than the incumbent, so the least of the incumbent's
+cost and the sum of the new bounds is a bound for the part.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import math
+import signal
+import threading
+import time
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from parentage.optimise.problem import rounding
+from parentage.optimise.solution import Progress, TracePoint
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from parentage.lists import CandidateLists
+    from parentage.optimise.problem import Ints, Problem
+
+HEARTBEAT = 0.2
+"""Seconds between two calls of the progress callback when nothing changes."""
+
+TOLERANCE = 1e-6
+"""A proof shows that no network is better by more than this (the arithmetic of LP solvers)."""
+
+
+class Run:
+    """Limits, clock and totals of one call of the optimiser.
+
+    Parameters
+    ----------
+    lists
+        The candidate lists; scores of incumbents are summed from them.
+    problem
+        All variables, filtered and pruned.
+    """
+
+    def __init__(
+        self,
+        lists: CandidateLists,
+        problem: Problem,
+        *,
+        time_limit: float | None = None,
+        gap_limit: float = 0.0,
+        threads: int = 1,
+        seed: int = 0,
+        cancel: threading.Event | None = None,
+        progress: Callable[[Progress], None] | None = None,
+    ) -> None:
+        self.lists = lists
+        self.threads = threads
+        self.seed = seed
+        self.cancel = cancel or threading.Event()
+        self.stop_reason: str | None = None
+        self.trace: list[TracePoint] = []
+        self.rounding = rounding(lists)
+        self._progress = progress
+        self._began = time.monotonic()
+        self._last_call = -math.inf
+        self._time_limit = time_limit
+        self._gap_limit = gap_limit
+        scores, sizes = lists.scores[problem.sets], np.diff(lists.starts)[problem.sets]
+        self.best_per_child = math.fsum(float(scores[a:b].max()) for a, b in problem.spans())
+        most_arcs = sum(int(sizes[a:b].max()) for a, b in problem.spans())
+        self.slack = self.rounding * (most_arcs + 1)
+        self.tolerance = max(TOLERANCE, self.slack)
+        self.parts = [Part(self, part) for part in problem.parts()]
+
+    @property
+    def seconds(self) -> float:
+        """Wall time since the start."""
+        return time.monotonic() - self._began
+
+    @property
+    def seconds_left(self) -> float:
+        """Wall time until the limit, infinite without one."""
+        return math.inf if self._time_limit is None else self._time_limit - self.seconds
+
+    def stopped(self) -> bool:
+        """Whether to stop now; the reason, once there is one, stays."""
+        if self.stop_reason is None:
+            if self.cancel.is_set():
+                self.stop_reason = "interrupt"
+            elif self.seconds_left <= 0:
+                self.stop_reason = "time"
+        return self.stop_reason is not None
+
+    def chosen(self) -> Ints:
+        """Return the incumbent: the set of every variable, as an index into the lists."""
+        chosen = np.full(self.lists.n_variables, -1, np.int64)
+        for part in self.parts:
+            part.write(chosen)
+        return chosen
+
+    def score(self) -> float:
+        """Score of the incumbent, summed from the lists."""
+        return math.fsum(float(self.lists.scores[i]) for i in self.chosen())
+
+    def bound(self) -> float:
+        """Upper bound on the score of any network."""
+        if self.proven():
+            return self.score()
+        upper = self.best_per_child - math.fsum(part.bound for part in self.parts) + self.slack
+        return max(upper, self.score())
+
+    def proven(self) -> bool:
+        """Whether every part is proven."""
+        return all(part.proven for part in self.parts)
+
+    def note(self, phase: str, *, changed: bool) -> None:
+        """Record a change and tell the caller; without a change only now and then."""
+        now = self.seconds
+        if not changed and now - self._last_call < HEARTBEAT:
+            return
+        if any(part.cost == math.inf for part in self.parts):
+            return
+        score, bound = self.score(), self.bound()
+        if changed:
+            self.trace.append((now, score, bound))
+        if self._gap_limit > 0 and bound - score <= self._gap_limit and self.stop_reason is None:
+            self.stop_reason = "gap"
+        if self._progress is not None:
+            self._last_call = now
+            self._progress(Progress(now, score, bound, phase))
+
+
+class Part:
+    """What is known about one strongly connected part of the problem."""
+
+    def __init__(self, run: Run, problem: Problem) -> None:
+        self.run = run
+        self.problem = problem
+        self.cost = math.inf
+        self.choice: Ints = np.full(problem.n, -1, np.int64)
+        self.parts: list[Part] = []
+        self.engine = "orders"
+        self.fewest_arcs = False
+        self.stats: dict[str, Any] = {}
+        self.root_bound: float | None = None
+        self._bound = problem.cheapest()
+
+    def offer(self, choice: Ints, phase: str, engine: str = "orders") -> bool:
+        """Take one set per variable (indices into the problem) if it beats the incumbent."""
+        cost = math.fsum(self.problem.cost[choice])
+        if cost >= self.cost:
+            return False
+        self.cost, self.choice, self.engine = cost, choice.copy(), engine
+        if self.cost - self._bound < self.run.rounding / 2:
+            self.prove(engine, phase, fewest_arcs=True)
+        else:
+            self.run.note(phase, changed=True)
+        return True
+
+    def raise_bound(self, bound: float, phase: str) -> None:
+        """Say that no network costs less than ``bound``, unless it is the incumbent."""
+        if bound > self._bound:
+            self._bound = bound
+            self.run.note(phase, changed=True)
+
+    def prove(self, engine: str, phase: str, *, fewest_arcs: bool = False) -> None:
+        """Say that the incumbent is best, and which engine showed it."""
+        self._bound = self.cost
+        self.engine, self.fewest_arcs = engine, fewest_arcs
+        self.run.note(phase, changed=True)
+
+    def split(self, problems: list[Problem]) -> list[Part]:
+        """Go on with smaller problems, made by leaving out sets that cannot improve."""
+        self.parts = [Part(self.run, problem) for problem in problems]
+        return self.parts
+
+    @property
+    def bound(self) -> float:
+        """Lower bound on the cost of any network."""
+        lower = math.fsum(part.bound for part in self.parts) if self.parts else 0.0
+        return min(self.best_cost, max(self._bound, lower))
+
+    @property
+    def best_cost(self) -> float:
+        """Cost of the incumbent, smaller parts included."""
+        return min(
+            self.cost, math.fsum(p.best_cost for p in self.parts) if self.parts else math.inf
+        )
+
+    @property
+    def proven(self) -> bool:
+        """Whether the incumbent is best."""
+        return self.best_cost < math.inf and self.best_cost - self.bound <= self.run.tolerance
+
+    @property
+    def seconds_left(self) -> float:
+        """Wall time until the limit of the run."""
+        return self.run.seconds_left
+
+    def tick(self, phase: str) -> None:
+        """Show that work goes on."""
+        self.run.note(phase, changed=False)
+
+    def stopped(self) -> bool:
+        """Whether to stop now."""
+        return self.run.stopped()
+
+    def write(self, chosen: Ints) -> None:
+        """Enter the incumbent's sets into ``chosen``."""
+        if self.parts and math.fsum(p.best_cost for p in self.parts) <= self.cost:
+            for part in self.parts:
+                part.write(chosen)
+        else:
+            chosen[self.problem.variables] = self.problem.sets[self.choice]
+
+
+@contextlib.contextmanager
+def interruptible(run: Run) -> Iterator[None]:
+    """Let Ctrl-C end the search, not the program: the first one cancels, a second one raises.
+
+    Works in the main thread when nobody else handles the signal; a ``KeyboardInterrupt`` that
+    arrives in another way cancels, too.
+    """
+    ours = (
+        threading.current_thread() is threading.main_thread()
+        and signal.getsignal(signal.SIGINT) is signal.default_int_handler
+    )
+
+    def cancel(_signal: int, _frame: object) -> None:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
+        run.cancel.set()
+
+    if ours:
+        signal.signal(signal.SIGINT, cancel)
+    try:
+        yield
+    except KeyboardInterrupt:
+        run.cancel.set()
+        run.stopped()
+    finally:
+        if ours:
+            signal.signal(signal.SIGINT, signal.default_int_handler)

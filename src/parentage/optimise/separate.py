@@ -1,0 +1,237 @@
+"""Separation: the cuts a fractional solution violates.
+
+Four separators, from quick to sure:
+
+- :func:`packings`: all set-packing cuts of two to four members, by adding up the support;
+- :func:`clusters`: cluster and k-cluster cuts, grown greedily from arcs of the support;
+- :func:`exact_cluster`: the most violated cluster cut by a small integer programme, for when
+  the others find nothing;
+- :func:`cycles`: for a whole-numbered solution, a cycle of each strongly connected component.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from parentage.optimise.cuts import Cut
+from parentage.optimise.problem import cuts
+
+if TYPE_CHECKING:
+    from parentage.optimise.problem import Floats, Ints, Problem
+
+ZERO = 1e-7
+"""Values below this are not in the support."""
+
+STARTS = 600
+"""Arcs from which clusters are grown, heaviest first."""
+
+
+@dataclass(frozen=True, eq=False)
+class Support:
+    """The sets with positive value: child, value, parents in CSR form (see the kernels)."""
+
+    n: int
+    child: Ints
+    value: Floats
+    starts: Ints
+    parents: Ints
+
+    @classmethod
+    def of(cls, problem: Problem, members: tuple[Ints, Ints], x: Floats) -> Support:
+        """Take what is positive in ``x[m]``; ``members`` are those of the problem."""
+        all_starts, all_parents = members
+        used = np.flatnonzero(x > ZERO)
+        sizes = all_starts[used + 1] - all_starts[used]
+        starts = cuts(sizes)
+        at = np.repeat(all_starts[used] - starts[:-1], sizes) + np.arange(starts[-1])
+        child = np.searchsorted(problem.offsets, used, side="right") - 1
+        return cls(problem.n, child, x[used], starts, all_parents[at])
+
+    @cached_property
+    def own_at(self) -> Ints:
+        """Where the sets of each variable start."""
+        return cuts(np.bincount(self.child, minlength=self.n))
+
+    @cached_property
+    def users(self) -> tuple[Ints, Ints]:
+        """For every variable the sets it is a parent in, as CSR."""
+        owner = np.repeat(np.arange(len(self.child)), np.diff(self.starts))
+        by_parent = np.argsort(self.parents, kind="stable")
+        return cuts(np.bincount(self.parents, minlength=self.n)), owner[by_parent]
+
+    @cached_property
+    def arcs(self) -> tuple[Ints, Ints, Floats]:
+        """Arcs (parents, children) that lie on a cycle, and their values, heaviest first."""
+        from parentage.kernels.dominance import strong_components
+
+        head = np.repeat(self.child, np.diff(self.starts))
+        key, slot = np.unique(self.parents * self.n + head, return_inverse=True)
+        weight = np.bincount(slot, np.repeat(self.value, np.diff(self.starts)), len(key))
+        tails, heads = key // self.n, key % self.n
+        label = strong_components(cuts(np.bincount(tails, minlength=self.n)), heads)
+        inner = label[tails] == label[heads]
+        tails, heads, weight = tails[inner], heads[inner], weight[inner]
+        order = np.argsort(-weight, kind="stable")
+        return tails[order], heads[order], weight[order]
+
+
+def packings(
+    support: Support, *, largest: int = 4, least: float = 1e-3, most: int = 80
+) -> list[Cut]:
+    """Return violated set-packing cuts of up to ``largest`` members, most violated first."""
+    from parentage.kernels.separate import count_groups, list_groups
+
+    arrays = (support.child, support.value, support.starts, support.parents)
+    count = count_groups(support.child, support.starts, largest)
+    groups, weights = np.empty((count, 4), np.int64), np.empty(count)
+    list_groups(*arrays, largest, groups, weights)
+    code = groups + 1
+    key = ((code[:, 0] << 16 | code[:, 1]) << 16 | code[:, 2]) << 15 | code[:, 3]
+    _, first, slot = np.unique(key, return_index=True, return_inverse=True)
+    totals = np.bincount(slot, weights, len(first))
+    violated = np.flatnonzero(totals > 1.0 + least)
+    violated = violated[np.argsort(-totals[violated], kind="stable")][:most]
+    found = []
+    for row in groups[first[violated]]:
+        members = tuple(sorted(int(v) for v in row if v >= 0))
+        found.append(Cut(members, len(members) - 1))
+    return found
+
+
+def clusters(support: Support, k: int = 1, *, least: float = 1e-3, most: int = 60) -> list[Cut]:
+    """Return violated (k-)cluster cuts found by greedy growth, most violated first."""
+    from parentage.kernels.separate import grow_clusters
+
+    tails, heads, _ = support.arcs
+    users_at, users = support.users
+    found, values = grow_clusters(
+        support.n,
+        k,
+        tails[:STARTS],
+        heads[:STARTS],
+        least,
+        support.child,
+        support.value,
+        support.starts,
+        support.parents,
+        users_at,
+        users,
+        support.own_at,
+    )
+    order = np.argsort(values, kind="stable")[:most]
+    return [Cut(tuple(int(v) for v in np.flatnonzero(found[i])), k) for i in order]
+
+
+def cycles(problem: Problem, members: tuple[Ints, Ints], chosen: Ints) -> list[Cut]:
+    """Return a cluster cut for a shortest cycle through each component of chosen sets."""
+    from parentage.kernels.dominance import strong_components
+
+    starts, parents = members
+    child = np.searchsorted(problem.offsets, chosen, side="right") - 1
+    above: list[list[int]] = [[] for _ in range(problem.n)]
+    for v, i in zip(child, chosen, strict=True):
+        above[v] = [int(p) for p in parents[starts[i] : starts[i + 1]]]
+    flat = np.array([p for members_of in above for p in members_of], np.int64)
+    label = strong_components(cuts(np.array([len(a) for a in above], np.int64)), flat)
+    sizes = np.bincount(label)
+    first = [int(np.argmax(label == part)) for part in np.flatnonzero(sizes > 1)]
+    return [Cut(tuple(sorted(_cycle(above, v))), 1) for v in first]
+
+
+def _cycle(above: list[list[int]], start: int) -> list[int]:
+    """Return a shortest cycle through ``start``, by breadth-first search towards parents."""
+    below = {start: start}
+    queue = [start]
+    for v in queue:
+        for p in above[v]:
+            if p == start:
+                path = [v]
+                while path[-1] != start:
+                    path.append(below[path[-1]])
+                return path
+            if p not in below:
+                below[p] = v
+                queue.append(p)
+    raise AssertionError("a strongly connected component without a cycle")
+
+
+def exact_cluster(support: Support, seconds: float, *, least: float = 1e-3) -> Cut | None:
+    """Return the most violated cluster cut, None if there is none (or time ran out).
+
+    An integer programme: y[v] = 1 for members; z = 1 for a set of the support that holds a
+    member and belongs to one; maximise the value of those sets minus the number of members.
+    Above −1 the cluster's cut is violated.
+    """
+    import highspy
+
+    tails, heads, _ = support.arcs
+    nodes = np.unique(np.concatenate([tails, heads]))
+    if len(nodes) == 0:
+        return None
+    position = np.full(support.n, -1, np.int64)
+    position[nodes] = np.arange(len(nodes))
+    cost, rows, columns = [-1.0] * len(nodes), [0], np.zeros(0, np.int32)
+    entries: list[int] = []
+    signs: list[float] = []
+    for s, v in enumerate(support.child):
+        inside = position[support.parents[support.starts[s] : support.starts[s + 1]]]
+        inside = inside[inside >= 0]
+        if position[v] < 0 or len(inside) == 0:
+            continue
+        z = len(cost)
+        cost.append(float(support.value[s]))
+        entries += [z, int(position[v]), z, *(int(p) for p in inside)]
+        signs += [1.0, -1.0, 1.0, *([-1.0] * len(inside))]
+        rows += [rows[-1] + 2, rows[-1] + 3 + len(inside)]
+    columns = np.array(entries, np.int32)
+    solver = highspy.Highs()
+    solver.silent()
+    solver.setOptionValue("time_limit", float(seconds))
+    solver.setOptionValue("threads", 1)
+    n_columns, n_rows = len(cost), len(rows) - 1
+    solver.addVars(n_columns, np.zeros(n_columns), np.ones(n_columns))
+    every = np.arange(n_columns, dtype=np.int32)
+    solver.changeColsCost(n_columns, every, np.array(cost))
+    solver.changeColsIntegrality(
+        len(nodes), every[: len(nodes)], np.full(len(nodes), highspy.HighsVarType.kInteger)
+    )
+    solver.addRows(
+        n_rows,
+        np.full(n_rows, -highspy.kHighsInf),
+        np.zeros(n_rows),
+        len(columns),
+        np.array(rows[:-1], np.int32),
+        columns,
+        np.array(signs),
+    )
+    solver.addRow(2.0, highspy.kHighsInf, len(nodes), every[: len(nodes)], np.ones(len(nodes)))
+    solver.changeObjectiveSense(highspy.ObjSense.kMaximize)
+    solver.run()
+    info = solver.getInfo()
+    if info.primal_solution_status != 2 or info.objective_function_value <= -1.0 + least:
+        return None
+    values = np.array(solver.getSolution().col_value[: len(nodes)])
+    return Cut(tuple(int(v) for v in nodes[values > 0.5]), 1)
+
+
+def fractional_order(support: Support) -> Ints:
+    """Turn a fractional solution into an order: next comes who waits least for the others."""
+    n, sizes = support.n, np.diff(support.starts)
+    waits = np.zeros((n, n))
+    np.add.at(
+        waits,
+        (np.repeat(support.child, sizes), support.parents),
+        np.repeat(support.value, sizes),
+    )
+    missing = waits.sum(axis=1)
+    order = np.empty(n, np.int64)
+    for j in range(n):
+        v = int(np.argmin(missing))
+        order[j] = v
+        missing -= waits[:, v]
+        missing[v] = np.inf
+    return order

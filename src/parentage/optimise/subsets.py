@@ -1,0 +1,136 @@
+"""Engine 1, subsets: dynamic programming over all subsets of the variables of a part.
+
+The sure way for small parts: time and memory grow as 2^n whatever the scores are (Silander and
+Myllymäki, UAI 2006; the recurrence is in :mod:`parentage.kernels.subsets`). Costs become whole
+numbers first, so that sums are exact and ties really are ties.
+"""
+
+from __future__ import annotations
+
+import math
+from concurrent.futures import ThreadPoolExecutor
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from parentage.optimise.memory import available_memory, require_memory
+
+if TYPE_CHECKING:
+    from parentage.optimise.problem import Floats, Ints, Problem
+    from parentage.optimise.run import Part
+
+PHASE = "subsets"
+EXACT_BITS = 52
+"""Whole numbers of this many bits add without rounding in float64."""
+
+SLICE = 1 << 22
+"""Subsets a thread works on before it looks at the clock."""
+
+
+def solve_subsets(part: Part) -> None:
+    """Solve a part to proof, or leave it as it was when the run is stopped."""
+    problem = part.problem
+    check_memory(problem, part.run.threads)
+    price, quantum = whole_prices(problem, part.cost)
+    best = subset_table(problem, price, part)
+    if best is None:
+        return
+    part.stats["subsets"] = part.stats.get("subsets", 0) + len(best)
+    part.offer(read_choice(problem, price, best), PHASE, PHASE)
+    part.prove(PHASE, PHASE, fewest_arcs=problem.n * quantum <= part.run.rounding)
+
+
+def needed_memory(n: int, threads: int = 1) -> int:
+    """Bytes the table and the scratch rows take for ``n`` variables."""
+    return 8 * (1 << n) + threads * 8 * n * (1 << 14)
+
+
+def check_memory(problem: Problem, threads: int) -> None:
+    """Refuse a part whose table does not fit into memory."""
+    require_memory(
+        needed_memory(problem.n, threads),
+        f"dynamic programming over the subsets of {problem.n} variables",
+        "use --engine branch-and-cut, or auto",
+    )
+
+
+def fits(problem: Problem, threads: int) -> bool:
+    """Whether the table takes at most a quarter of the memory that is free."""
+    return 4 * needed_memory(problem.n, threads) <= available_memory()
+
+
+def whole_prices(problem: Problem, known: float) -> tuple[Floats, float]:
+    """Return costs as whole numbers in float64, and what one unit is worth.
+
+    Sums are exact up to ``known``, the cost of a network in hand; dearer ones need not be.
+    """
+    most = float(np.maximum.reduceat(problem.cost, problem.offsets[:-1]).sum())
+    most = min(most, known + 1.0)
+    quantum = 2.0 ** (math.frexp(max(most, 1.0))[1] - EXACT_BITS)
+    return np.rint(problem.cost / quantum), quantum
+
+
+def low_bits(problem: Problem) -> int:
+    """Choose how many bits a block has: few make sets be looked at often, many leave the cache."""
+    n, m = problem.n, problem.m
+
+    def work(bits: int) -> float:
+        return float(2.0 ** (n - bits) * m + 2.0**n * (n * bits / 16 + bits))
+
+    return min(range(1, min(n, 14) + 1), key=work)
+
+
+def subset_table(problem: Problem, price: Floats, part: Part | None = None) -> Floats | None:
+    """Return ``best[2^n]``, the least price of a network on every subset; None when stopped."""
+    from parentage.kernels.subsets import solve_blocks
+
+    n, bits = problem.n, low_bits(problem)
+    threads = part.run.threads if part else 1
+    best = np.empty(1 << n)
+    masks = np.ascontiguousarray(problem.masks[:, 0])
+    highs = np.arange(1 << (n - bits), dtype=np.int64)
+    layers = sum((highs >> b) & 1 for b in range(n - bits)) + np.zeros_like(highs)
+    rows = [np.empty((n, 1 << bits)) for _ in range(threads)]
+
+    def solve(blocks: Ints, scratch: Floats) -> None:
+        solve_blocks(blocks, bits, problem.offsets, masks, price, best, scratch)
+
+    with ThreadPoolExecutor(threads) as pool:
+        for layer in range(n - bits + 1):
+            waiting = highs[layers == layer]
+            step = max(1, SLICE >> bits)
+            for start in range(0, len(waiting), step * threads):
+                if part and part.stopped():
+                    return None
+                shares = np.array_split(waiting[start : start + step * threads], threads)
+                list(pool.map(solve, shares, rows))
+                if part:
+                    part.tick(PHASE)
+    return best
+
+
+def read_choice(problem: Problem, price: Floats, best: Floats) -> Ints:
+    """Walk the table back from all variables to none; return the set of every variable."""
+    choice = np.zeros(problem.n, np.int64)
+    inside = (1 << problem.n) - 1
+    while inside:
+        sink, chosen = _cheapest_sink(problem, price, best, inside)
+        choice[sink] = chosen
+        inside ^= 1 << sink
+    return choice
+
+
+def _cheapest_sink(problem: Problem, price: Floats, best: Floats, inside: int) -> tuple[int, int]:
+    """Find the variable to take from a subset, and its set."""
+    for v in range(problem.n):
+        if not inside >> v & 1:
+            continue
+        rest = inside ^ (1 << v)
+        low, high = problem.offsets[v], problem.offsets[v + 1]
+        fits = (problem.masks[low:high, 0] & ~np.uint64(rest)) == 0
+        if not fits.any():
+            continue
+        chosen = int(low) + int(np.argmin(np.where(fits, price[low:high], np.inf)))
+        if best[rest] + price[chosen] == best[inside]:
+            return v, chosen
+    raise AssertionError("the table of subsets contradicts itself")
