@@ -112,9 +112,17 @@ def _row_limit(sizes: Sequence[Size]) -> float:
 
 
 def _page_width(parts: Sequence[Layout]) -> float:
-    """Width of a page about as high as wide that holds all parts."""
+    """Width of the page, about half as wide again as high, that holds all parts best."""
     area = sum((part.width + PART_GAP) * (part.height + PART_GAP) for part in parts)
-    return max([700.0, math.sqrt(area), *(part.width for part in parts)])
+    widest = max([700.0, *(part.width for part in parts)])
+
+    def extent(limit: float) -> float:
+        corners = zip(_shelves(parts, limit, PART_GAP), parts, strict=True)
+        return max(
+            (max((x + part.width) / 1.5, y + part.height) for (x, y), part in corners), default=0.0
+        )
+
+    return min((max(widest, factor * math.sqrt(area)) for factor in (1.0, 1.5, 2.0)), key=extent)
 
 
 def _shelves(parts: Sequence[Layout], limit: float, gap: float) -> list[Point]:
