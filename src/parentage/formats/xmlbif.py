@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 _UNSAFE = re.compile(
     r"^\s|\s$|(?<=\s)\s"  # trimmed or merged by readers
-    r"|[^ -~\xa0-\ud7ff\ue000-\ufdcf\ufdf0-\ufefe\uff00-\ufffd\U00010000-\U0010ffff]"  # not in XML, or a newline
+    r"|[^ -~\xa0-\ud7ff\ue000-\ufdcf\ufdf0-\ufefe\uff00-\ufffd\U00010000-\U0010ffff]"  # not XML
 )
 
 

@@ -71,7 +71,7 @@ def _balanced(text: str, count: int) -> list[str]:
             lines.append("")
         lines[-1] += word
         done += text_width(word)
-    return [line.strip() for line in lines]
+    return [line.strip() for line in lines if line.strip()]
 
 
 def _shortened(line: str) -> str:
