@@ -174,6 +174,8 @@ class _Step:
         capped: Int64s,
         store: bool,
     ) -> None:
+        from parentage.kernels.families import live_members
+
         self.encoded = encoded
         self.model = model
         self.level = level
@@ -185,6 +187,8 @@ class _Step:
         self.children = np.searchsorted(prefix, np.arange(len(below) + 1)).astype(np.int64)
         self.sibling_end = self.children[prefix + 1]
         self.tails = np.ascontiguousarray(level.members[:, -1])
+        self.live = np.empty(len(prefix), np.uint64)
+        live_members(level.best, self.live)
         self.pairs = np.concatenate([[0], np.cumsum(self.sibling_end - np.arange(len(prefix)) - 1)])
 
     def ranges(self) -> Iterator[tuple[int, int]]:
@@ -214,7 +218,7 @@ class _Step:
         least = np.empty((pairs + 1, size) if with_least else (1, 0), np.int64)
         tally = np.zeros(len(ORDER), np.int64)
         end = extend(
-            np.int64(first), np.int64(last), self.sibling_end, self.children, self.tails,
+            np.int64(first), np.int64(last), self.sibling_end, self.children, self.tails, self.live,
             self.level, self.below, self.model, self.capped,
             members, subsets, best, least, tally,
         )  # fmt: skip

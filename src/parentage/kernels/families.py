@@ -108,6 +108,37 @@ def find_subsets(z, tails, at, stop, subset, count):
 
 
 @njit(**JIT)
+def live_members(best, live):
+    """Set bit a of ``live[set]`` if the family with child a is alive.
+
+    A set of 64 members never gets this far: its families have 2^63 joint states, or there are
+    2^64 sets to count.
+    """
+    n_sets, s = best.shape
+    for i in range(n_sets):
+        mask = np.uint64(0)
+        for a in range(s):
+            if best[i, a] < DEAD:
+                mask |= np.uint64(1) << np.uint64(a)
+        live[i] = mask
+
+
+@njit(**JIT)
+def not_inherited(subset, live, m):
+    """Return the children (bit a) whose families are alive in every one-smaller subset.
+
+    ``live[subset[b]]`` speaks of the members without the b-th: a gap is put in at b.
+    """
+    alive = (np.uint64(1) << np.uint64(m)) - np.uint64(1)
+    for b in range(m):
+        bit = np.uint64(1) << np.uint64(b)
+        before = bit - np.uint64(1)
+        mask = live[subset[b]]
+        alive &= (mask & before) | ((mask & ~before) << np.uint64(1)) | bit
+    return alive
+
+
+@njit(**JIT)
 def has_forbidden(a, variables, forbidden):
     """Whether a parent in family a of the set may not be a parent of its child."""
     for b in range(len(variables)):
@@ -117,120 +148,141 @@ def has_forbidden(a, variables, forbidden):
 
 
 @njit(**JIT)
-def first_rule(a, b, variables, subset, q, level, G_below, model):
-    r"""Return the first rule that rules out the family with child a because of parent Y = b, or −1.
+def first_rule(
+    rules, slack, unit, more, penalty, n_h_x, n_h_y, h_x, h_y, G_pi, G_x_star, G_star, least_y, best
+):
+    r"""Return the first rule that rules out a family (X, Π) because of Y ∈ Π, or −1.
 
-    Π is the set without the child, Π* = Π \\ Y. ``subset[t]`` is the set without member t, so
-    G(Π) = G[subset[a]], G(X ∪ Π*) = G[subset[b]], and G(Π*) is one level further down.
+    With Π* = Π \ Y: ``more`` parameters are added by Y, ``penalty`` is that of Π, ``best`` is
+    Bin(Π*), ``least_y`` the least N·H(Y | Π′) in Y's list; ``slack`` is tolerance plus gap.
     """
-    x = variables[a]
-    y = variables[b]
-    pi = subset[a]
-    x_star = subset[b]
-    child = a if a < b else a - 1  # where X stands in X ∪ Π*
-    rules = model.rules
-    slack = model.tolerance + model.gap
-    # (r_Y − 1) pen(X, Π*), where q_Π* = q[a] / r_Y
-    more = min((model.arity[x] - 1) * (q[a] - q[a] // model.arity[y]), model.cap)
-    right = model.unit * more - slack
-    if rules & (1 << ALG3) and model.single[x] <= right:
+    right = unit * more - slack
+    if rules & (1 << ALG3) and n_h_x <= right:
         return ALG3
-    if rules & (1 << ALG4) and model.single[y] <= right:
+    if rules & (1 << ALG4) and n_h_y <= right:
         return ALG4
-    if rules & (1 << THM2) and min(model.single[x], model.single[y]) <= right:
+    if rules & (1 << THM2) and min(n_h_x, n_h_y) <= right:
         return THM2
-    if rules & (1 << ALG1 | 1 << ALG2 | 1 << THM1):
-        G_star = G_below[level.subsets[x_star, child]]
-        if rules & (1 << ALG1) and G_star - level.G[x_star] <= right:
-            return ALG1
-        if rules & (1 << ALG2) and G_star - level.G[pi] <= right:
-            return ALG2
-        if rules & (1 << THM1) and G_star - max(level.G[x_star], level.G[pi]) <= right:
-            return THM1
-    if rules & (1 << THM2_CACHE) and level.least[pi, b if b < a else b - 1] <= right:
+    if rules & (1 << ALG1) and G_star - G_x_star <= right:
+        return ALG1
+    if rules & (1 << ALG2) and G_star - G_pi <= right:
+        return ALG2
+    if rules & (1 << THM1) and G_star - max(G_x_star, G_pi) <= right:
+        return THM1
+    if rules & (1 << THM2_CACHE) and least_y <= right:
         return THM2_CACHE
-    bin_star = level.best[x_star, child] - slack
-    penalty = model.unit * min((model.arity[x] - 1) * q[a], model.cap)
-    if rules & (1 << LEMMA3) and bin_star >= -penalty:
+    if rules & (1 << LEMMA3) and best - slack >= -penalty:
         return LEMMA3
     if rules & (1 << THM1P) and (
-        bin_star >= -penalty - model.residual[x]
-        or bin_star >= level.G[x_star] - model.residual[y] - level.G[pi] - penalty
+        best - slack >= -penalty - h_x or best - slack >= G_x_star - h_y - G_pi - penalty
     ):
         return THM1P
     return -1
 
 
 @njit(**JIT)
-def thm1p_families(variables, subset, q, ceiling, level, model, out):
-    """Decide Theorem 1⁺ alone for every child of one set: the everyday rules, as tight as possible.
+def inherited_rule(a, subset, live, best):
+    """Return DEAD + rule of the first one-smaller subset in which child a is dead."""
+    for b in range(len(subset)):
+        if b != a:
+            child = a if a < b else a - 1
+            if live[subset[b]] >> np.uint64(child) & np.uint64(1) == np.uint64(0):
+                return best[subset[b], child]
+    return np.int64(DEAD)
 
-    Same result as :func:`judge_families` with only that rule on, which a test asserts.
+
+@njit(**JIT)
+def thm1p_families(
+    alive, variables, subset, q, G, best, arity, residual, unit, cap, slack, ceiling, out
+):
+    """Decide Theorem 1⁺ alone for the children in ``alive``: the everyday rule, kept tight.
+
+    Same result as :func:`judge_families` with only that rule on, which a test asserts. Returns
+    the children that stay alive.
     """
     m = len(variables)
-    slack = model.tolerance + model.gap
     for b in range(m):
-        ceiling[b] = level.G[subset[b]] - model.residual[variables[b]] + slack
-    alive = False
+        ceiling[b] = G[subset[b]] - residual[variables[b]] + slack
+    still = alive
     for a in range(m):
+        bit = np.uint64(1) << np.uint64(a)
+        if alive & bit == np.uint64(0):
+            out[a] = DEAD + THM1P
+            continue
         x = variables[a]
-        penalty = model.unit * min((model.arity[x] - 1) * q[a], model.cap)
-        x_side = slack - penalty - model.residual[x]
-        y_side = -penalty - level.G[subset[a]]
+        penalty = unit * min((arity[x] - 1) * q[a], cap)
+        x_side = slack - penalty - residual[x]
+        y_side = -penalty - G[subset[a]]
         top = -np.int64(DEAD)
         for b in range(m - 1, -1, -1):  # the last two are the pair being joined: in cache
             if b != a:
-                v = level.best[subset[b], a if a < b else a - 1]
+                v = best[subset[b], a if a < b else a - 1]
                 if v >= x_side or v >= ceiling[b] + y_side:
                     top = np.int64(DEAD + THM1P)
+                    still ^= bit
                     break
                 top = max(top, v)
         out[a] = top
-        alive |= top < DEAD
-    return alive
+    return still
 
 
 @njit(**JIT)
-def judge_families(variables, subset, q, level, G_below, model, out):
+def judge_families(
+    alive, variables, subset, q, G, best, subsets, least, live, G_below, single, arity, residual,
+    rules, unit, cap, slack, out,
+):  # fmt: skip
     """Decide every chosen rule for every child of one set.
 
-    ``out[a]`` becomes the best score of a proper subset, or DEAD + rule: the rule of the first
-    dead subset, else the first rule that fires. Returns whether any child is alive.
+    ``out[a]`` becomes the best score of a proper subset, or DEAD + rule: the inherited one, else
+    the first in the order that fires. Returns the children that stay alive.
     """
     m = len(variables)
+    needs_G_star = rules & (1 << ALG1 | 1 << ALG2 | 1 << THM1) != 0
+    with_least = rules & (1 << THM2_CACHE) != 0
     earliest = 0  # the first rule that is on: none can come before it
-    while model.rules >> earliest & 1 == 0 and earliest <= THM1P:
+    while rules >> earliest & 1 == 0 and earliest <= THM1P:
         earliest += 1
-    alive = False
+    still = alive
     for a in range(m):
+        bit = np.uint64(1) << np.uint64(a)
+        if alive & bit == np.uint64(0):
+            out[a] = inherited_rule(a, subset, live, best)
+            continue
+        x = variables[a]
+        pi = subset[a]
+        penalty = unit * min((arity[x] - 1) * q[a], cap)
         top = -np.int64(DEAD)
-        for b in range(m):
-            if b != a:
-                top = max(top, level.best[subset[b], a if a < b else a - 1])
-        if top >= DEAD:  # inherited; of several rules the earliest in the order counts
-            for b in range(m):
-                if b != a:
-                    v = level.best[subset[b], a if a < b else a - 1]
-                    if v >= DEAD:
-                        top = min(top, v)
-        elif model.rules != 0:
-            first = np.int64(THM1P + 1)
-            for b in range(m):
-                if b != a:
-                    rule = first_rule(a, b, variables, subset, q, level, G_below, model)
-                    if rule >= 0:
-                        first = min(first, np.int64(rule))
-                        if first == earliest:
-                            break
-            if first <= THM1P:
-                top = DEAD + first
+        first = np.int64(THM1P + 1)
+        for b in range(m - 1, -1, -1):
+            if b == a:
+                continue
+            y = variables[b]
+            x_star = subset[b]
+            child = a if a < b else a - 1  # where X stands in X ∪ Π*
+            v = best[x_star, child]
+            top = max(top, v)
+            if rules == 0:
+                continue
+            G_star = G_below[subsets[x_star, child]] if needs_G_star else np.int64(0)
+            least_y = least[pi, b if b < a else b - 1] if with_least else np.int64(0)
+            more = min((arity[x] - 1) * (q[a] - q[a] // arity[y]), cap)
+            rule = first_rule(
+                rules, slack, unit, more, penalty, single[x], single[y], residual[x], residual[y],
+                G[pi], G[x_star], G_star, least_y, v,
+            )  # fmt: skip
+            if rule >= 0:
+                first = min(first, np.int64(rule))
+                if first == earliest:
+                    break
+        if first <= THM1P:
+            top = DEAD + first
+            still ^= bit
         out[a] = top
-        alive |= top < DEAD
-    return alive
+    return still
 
 
 @njit(**JIT)
-def extend(first, last, sibling_end, children, tails, level, G_below, model, capped,
+def extend(first, last, sibling_end, children, tails, live, level, G_below, model, capped,
            out_members, out_subsets, out_best, out_least, tally):  # fmt: skip
     """Join each of the sets ``first … last − 1`` with its later siblings.
 
@@ -243,6 +295,8 @@ def extend(first, last, sibling_end, children, tails, level, G_below, model, cap
         ``children[p] … children[p + 1] − 1``.
     tails
         ``uint16[set]``: last members.
+    live
+        ``uint64[set]``: which families are alive (:func:`live_members`).
     G_below
         ``int64[set below]``.
     capped
@@ -259,7 +313,11 @@ def extend(first, last, sibling_end, children, tails, level, G_below, model, cap
         Number of sets written: those with all subsets in the level and, in a closed search,
         at least one live family.
     """
-    s = level.members.shape[1]
+    # unpacked once: a field of a tuple taken in the loop costs a reference count each time
+    members, subsets, G, best = level.members, level.subsets, level.G, level.best
+    arity, residual = model.arity, model.residual
+    unit, cap, slack = model.unit, model.cap, model.tolerance + model.gap
+    s = members.shape[1]
     at = np.empty(s + 1, np.int64)
     stop = np.empty(s + 1, np.int64)
     subset = np.empty(s + 1, np.int64)
@@ -269,14 +327,15 @@ def extend(first, last, sibling_end, children, tails, level, G_below, model, cap
     only_thm1p = model.rules == 1 << THM1P
     with_least = model.rules & (1 << THM2_CACHE) != 0
     constrained = len(model.forbidden) > 0
+    bulk = model.closed and not constrained and capped.max() < 0  # nothing but the rule to credit
     end = 0
     for i in range(first, last):
         for t in range(s - 1):
-            p = level.subsets[i, t]
+            p = subsets[i, t]
             at[t] = children[p]
             stop[t] = children[p + 1]
         for t in range(s):
-            variables[t] = level.members[i, t]
+            variables[t] = members[i, t]
         subset[s] = i
         for j in range(i + 1, sibling_end[i]):
             z = tails[j]
@@ -284,18 +343,29 @@ def extend(first, last, sibling_end, children, tails, level, G_below, model, cap
                 continue
             subset[s - 1] = j
             variables[s] = z
-            products_without(variables, model.arity, model.cap, q)
+            alive = not_inherited(subset, live, s + 1)
+            if alive == np.uint64(0) and only_thm1p and bulk:
+                tally[THM1P] += s + 1
+                continue
+            products_without(variables, arity, cap, q)
+            out = out_best[end]
             if only_thm1p:
-                alive = thm1p_families(variables, subset, q, ceiling, level, model, out_best[end])
+                alive = thm1p_families(
+                    alive, variables, subset, q, G, best, arity, residual, unit, cap, slack,
+                    ceiling, out,
+                )  # fmt: skip
             else:
-                alive = judge_families(variables, subset, q, level, G_below, model, out_best[end])
+                alive = judge_families(
+                    alive, variables, subset, q, G, best, subsets, level.least, live, G_below,
+                    model.single, arity, residual, model.rules, unit, cap, slack, out,
+                )  # fmt: skip
             for a in range(s + 1):
                 rule = capped[variables[a]]
-                if rule == -1 and out_best[end, a] >= DEAD:
-                    rule = out_best[end, a] - DEAD
+                if rule == -1 and out[a] >= DEAD:
+                    rule = out[a] - DEAD
                 if rule >= 0 and not (constrained and has_forbidden(a, variables, model.forbidden)):
                     tally[rule] += 1
-            if model.closed and not alive:
+            if model.closed and alive == np.uint64(0):
                 continue
             for t in range(s + 1):
                 out_members[end, t] = variables[t]
