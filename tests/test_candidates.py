@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -12,7 +11,6 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from naive import TIE, Naive
 from parentage.candidates import count_families, score
 from parentage.constraints import Constraints
 from parentage.errors import InputError, TableError
@@ -135,65 +133,6 @@ def test_no_rule_discards_what_lemma1_keeps(table: Table, name: str) -> None:
     kept = naive.lists().keys()
     for rule in ORDER[4:]:
         assert not naive.removed(rule) & kept, rule
-
-
-Rule = Callable[[Naive, int, tuple[int, ...], int], bool]
-
-
-def wrong_rules() -> dict[str, Rule]:
-    """Rules that look right and are not; the same harness must catch each of them."""
-
-    def information(naive: Naive, x: int, parents: tuple[int, ...], y: int) -> bool:
-        star = tuple(p for p in parents if p != y)
-        gain = naive.NH([x], star) - naive.NH([x], parents)
-        return gain <= (naive.arity[y] - 1) * naive.pen(x, star) - TIE
-
-    def inflated(naive: Naive, x: int, parents: tuple[int, ...], y: int) -> bool:
-        star = tuple(p for p in parents if p != y)
-        return naive.NH([y], star) <= 1.5 * (naive.arity[y] - 1) * naive.pen(x, star)
-
-    def skip(naive: Naive, x: int, parents: tuple[int, ...], y: int) -> bool:
-        members = (*parents, x)
-        ceiling = min(naive.G(set(members) - {i}) for i in members)
-        best = max(naive.best_subset(x, tuple(p for p in parents if p != z)) for z in parents)
-        return ceiling - naive.G(parents) - naive.pen(x, parents) <= best - TIE
-
-    return {"information": information, "inflated": inflated, "skip": skip}
-
-
-@pytest.mark.parametrize("name", ["information", "inflated", "skip"])
-def test_wrong_rules_are_caught(name: str) -> None:
-    rule = wrong_rules()[name]
-
-    def caught(naive: Naive) -> bool:
-        removed = set[tuple[int, tuple[int, ...]]]()
-        for x in range(naive.n):
-            for parents in naive.parent_sets(x):
-                fewer = (tuple(p for p in parents if p != y) for y in parents)
-                if any((x, f) in removed for f in fewer) or any(
-                    rule(naive, x, parents, y) for y in parents
-                ):
-                    removed.add((x, parents))
-        return bool(removed & naive.lists().keys())
-
-    if name == "skip":  # X = (Y, Z xor W): {Y, Z} can be skipped, {Y, Z, W} is best
-        rows = [(y, z, w) for y in (0, 1) for z in (0, 1) for w in (0, 1)] * 8
-        y, z, w = (tuple(c) for c in zip(*rows, strict=True))
-        x = tuple(2 * a + (b ^ c) for a, b, c in rows)
-        assert caught(Naive((x, y, z, w), (4, 2, 2, 2)))
-    else:
-        assert any(caught(naive_of(random_table(seed, 5))[0]) for seed in range(400))
-
-
-def test_corollary1_prime_is_false_for_aic() -> None:
-    """N = 64, X the parity of five fair bits: five parents are best, the corollary says four."""
-    rows = list(itertools.product((0, 1), repeat=5)) * 2
-    columns = [[row[v] for row in rows] for v in range(5)] + [[sum(row) % 2 for row in rows]]
-    table = make_table(columns)
-    best = score(table, score="aic", threads=1)["v5"][0]
-    assert len(best.parents) == 5
-    with pytest.raises(InputError, match="BIC only"):
-        score(table, score="aic", rules="cor1p")
 
 
 @pytest.mark.long

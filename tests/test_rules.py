@@ -110,17 +110,6 @@ def test_theorem3_second_by_enumeration() -> None:
         assert r.theorem3_second(n_h, h, arity, w) == slow
 
 
-def test_corollary1_prime_is_not_the_false_bound() -> None:
-    """ "At most log2(2N / log2 N) parents" fails for N = 3; the corollary must not."""
-    from parentage.candidates import score
-    from strategies import make_table
-
-    # two equal columns on 3 rows: one parent is best
-    lists = score(make_table([[0, 1, 1], [0, 1, 1]]), threads=1)
-    found = max(len(c.parents) for c in lists["v0"])
-    assert found <= r.corollary1_prime(3)
-
-
 def test_choosing_rules() -> None:
     assert r.choose_rules(None, "bic").names == r.DEFAULT
     assert r.choose_rules(None, "aic").names == ("thm3pp", "thm1p")

@@ -1,0 +1,403 @@
+"""The theory page run as tests: false friends with their counter-examples, closure, contexts.
+
+A *false friend* is a rule that looks right and is not. One harness, :func:`lost`, applies a rule
+the way the search does (what removes a set removes all its supersets) and returns the families
+that Lemma 1 keeps and the rule removes. True rules lose nothing; each false friend loses what
+``docs/theory.md`` says.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, NamedTuple
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from naive import TIE, Naive, Set
+from parentage import rules as r
+from parentage.candidates import score
+from parentage.constraints import Constraints
+from parentage.errors import InputError
+from strategies import make_table, naive_of, random_table, tables
+
+if TYPE_CHECKING:
+    from parentage.table import Table
+
+Rule = Callable[[Naive, int, Set, int], bool]
+Family = tuple[int, Set]
+
+BY_FAMILY = r.ORDER[len(r.CAPS) :]
+"""The rules that are decided per family; the others are caps."""
+
+
+def without(parents: Set, y: int) -> Set:
+    return tuple(p for p in parents if p != y)
+
+
+def removed_by(naive: Naive, rule: Rule, children: range | list[int] | None = None) -> set[Family]:
+    """All families that a rule removes, directly or because it removes a subset."""
+    removed = set[Family]()
+    for x in range(naive.n) if children is None else children:
+        for parents in naive.parent_sets(x):
+            inherited = any((x, without(parents, y)) in removed for y in parents)
+            if inherited or any(rule(naive, x, parents, y) for y in parents):
+                removed.add((x, parents))
+    return removed
+
+
+def lost(
+    naive: Naive, rule: Rule, required: list[frozenset[int]] | None = None
+) -> dict[Family, float]:
+    """Families that Lemma 1 keeps and the rule removes, with their scores."""
+    removed = removed_by(naive, rule)
+    kept = naive.lists(required=required)
+    return {family: value for family, value in kept.items() if family in removed}
+
+
+def true_rule(name: str) -> Rule:
+    return lambda naive, x, parents, y: naive.rule_fires(name, x, parents, y)
+
+
+# ---------------------------------------------------------------------------------------------
+# False friends
+
+
+def information(naive: Naive, x: int, parents: Set, y: int) -> bool:
+    """What Y tells about X given Π* is worth less than what it costs."""
+    star = without(parents, y)
+    gain = naive.NH([x], star) - naive.NH([x], parents)
+    return gain <= (naive.arity[y] - 1) * naive.pen(x, star) - TIE
+
+
+def skip(naive: Naive, x: int, parents: Set, y: int) -> bool:
+    """An upper bound on the score from the one-smaller sets is no better than a subset."""
+    members = (*parents, x)
+    ceiling = min(naive.G(set(members) - {i}) for i in members)
+    best = max(naive.best_subset(x, without(parents, z)) for z in parents)
+    return ceiling - naive.G(parents) - naive.pen(x, parents) <= best - TIE
+
+
+def inflated(factor: float) -> Rule:
+    """Alg2 with the penalty multiplied."""
+
+    def rule(naive: Naive, x: int, parents: Set, y: int) -> bool:
+        star = without(parents, y)
+        return naive.NH([y], star) <= factor * (naive.arity[y] - 1) * naive.pen(x, star)
+
+    return rule
+
+
+def not_kept(naive: Naive, x: int, parents: Set, y: int) -> bool:
+    """Only kept sets are extended: a set that loses to a subset takes its supersets along."""
+    return (x, parents) not in naive.lists()
+
+
+class FalseFriend(NamedTuple):
+    """A wrong rule, a table, and a kept family that the rule would lose."""
+
+    rule: Rule
+    table: Naive
+    family: Family
+
+
+def xor_table() -> Naive:
+    """X = Y xor Z, 16 rows."""
+    rows = list(itertools.product((0, 1), repeat=2)) * 4
+    y, z = zip(*rows, strict=True)
+    return Naive((tuple(a ^ b for a, b in rows), y, z), (2, 2, 2))
+
+
+def pair_table() -> Naive:
+    """X = (Y, Z xor W) with four states, 64 rows."""
+    rows = list(itertools.product((0, 1), repeat=3)) * 8
+    y, z, w = zip(*rows, strict=True)
+    return Naive((tuple(2 * a + (b ^ c) for a, b, c in rows), y, z, w), (4, 2, 2, 2))
+
+
+def copy_table(rows: int) -> Naive:
+    """X = Y with three states, two of them seen once."""
+    column = (*[0] * (rows - 2), 1, 2)
+    return Naive((column, column), (3, 3))
+
+
+FALSE_FRIENDS = {
+    "information": FalseFriend(information, xor_table(), (0, (1, 2))),
+    "not kept": FalseFriend(not_kept, xor_table(), (0, (1, 2))),
+    "skip": FalseFriend(skip, pair_table(), (0, (1, 2, 3))),
+    "inflated 1.5": FalseFriend(inflated(1.5), copy_table(21), (0, (1,))),
+    "inflated 1.2": FalseFriend(inflated(1.2), copy_table(1000), (0, (1,))),
+}
+
+
+@pytest.mark.parametrize("name", FALSE_FRIENDS)
+def test_false_friends_lose_what_the_page_says(name: str) -> None:
+    friend = FALSE_FRIENDS[name]
+    assert friend.family in lost(friend.table, friend.rule)
+
+
+@pytest.mark.parametrize("name", FALSE_FRIENDS)
+def test_true_rules_lose_nothing_there(name: str) -> None:
+    table = FALSE_FRIENDS[name].table
+    for rule in BY_FAMILY:
+        assert not lost(table, true_rule(rule)), rule
+
+
+def test_false_friends_are_also_caught_by_random_tables() -> None:
+    """Without a table made for them: the property tests would notice such a rule."""
+    for rule in (information, not_kept, inflated(1.5)):
+        assert any(lost(naive_of(random_table(seed, 5))[0], rule) for seed in range(400))
+
+
+def test_the_skip_is_true_where_it_stands() -> None:
+    """Not scoring a skipped set loses nothing; dropping its supersets does."""
+    for naive in [pair_table(), *(naive_of(random_table(seed, 5))[0] for seed in range(60))]:
+        for x, parents in naive.lists():
+            assert not parents or not skip(naive, x, parents, parents[0])
+
+
+def test_a_rule_on_a_required_parent_loses_the_only_sets_there_are() -> None:
+    """X copies Z; Y, 1 in one of 64 rows, is required: Alg2 on Y would drop {Y} and {Y, Z}."""
+    z = tuple(i % 4 for i in range(64))
+    y = (1, *[0] * 63)
+    naive = Naive((z, y, z), (4, 2, 4))
+    required = [frozenset({1}), frozenset[int](), frozenset[int]()]
+    found = lost(naive, true_rule("alg2"), required)
+    assert {(0, (1,)), (0, (1, 2))} <= found.keys()
+
+    def only_on_others(naive: Naive, x: int, parents: Set, y: int) -> bool:
+        if not required[x] <= set(parents) or y in required[x]:
+            return False
+        return naive.rule_fires("alg2", x, parents, y)
+
+    assert not lost(naive, only_on_others, required)
+
+
+# ---------------------------------------------------------------------------------------------
+# False caps
+
+
+def parity(bits: int, times: int) -> Table:
+    """All rows of some bits, so many times each, and their parity as the last column."""
+    rows = list(itertools.product((0, 1), repeat=bits)) * times
+    columns = [[row[v] for row in rows] for v in range(bits)]
+    return make_table([*columns, [sum(row) % 2 for row in rows]])
+
+
+def test_corollary1_prime_is_false_for_aic() -> None:
+    """N = 64, X the parity of five fair bits: five parents are best, the corollary says four."""
+    table = parity(5, 2)
+    assert table.n_rows == 64 and r.corollary1_prime(64) == 4
+    best = score(table, score="aic", threads=1)["v5"][0]
+    assert len(best.parents) == 5
+    with pytest.raises(InputError, match="BIC only"):
+        score(table, score="aic", rules="cor1p")
+    assert "cor1p" in r.choose_rules("all", "bic").names
+    assert len(score(table, threads=1)["v5"][0].parents) <= 4  # BIC obeys it
+
+
+def test_the_logarithm_needs_its_one() -> None:
+    """N = 3, X = Y or Z: two parents are best, "at most log2(2N / log2 N)" says one."""
+    naive = Naive(((0, 1, 1), (0, 0, 1), (0, 1, 0)), (2, 2, 2))
+    kept = {parents: value for (x, parents), value in naive.lists().items() if x == 0}
+    assert max(kept, key=lambda parents: kept[parents]) == (1, 2)
+    assert math.floor(math.log2(2 * 3 / math.log2(3))) == 1
+    assert r.corollary1_prime(3) == 2
+
+
+def test_the_corollaries_are_false_with_a_gap_or_required_parents() -> None:
+    """Both keep sets that no optimal network needs, of any size."""
+    table = make_table([[0, 1, 0, 1], [0, 0, 1, 1], [0, 1, 1, 0], [0, 1, 1, 1], [1, 0, 0, 0]])
+    assert r.corollary1_prime(4) == 2
+    near = score(table, gap=100.0, threads=1)
+    assert near.max_in_degree == 4
+    arcs = frozenset((f"v{p}", "v4") for p in range(3))
+    forced = score(table, constraints=Constraints(required=arcs), threads=1)
+    assert min(len(c.parents) for c in forced["v4"]) == 3
+    for rule in r.BIC_ONLY:
+        with pytest.raises(InputError, match="gap"):
+            score(table, rules=rule, gap=0.0)
+
+
+def best_total(naive: Naive, caps: list[int]) -> float:
+    """The best network with at most so many parents each, by trying all orders."""
+    return max(
+        math.fsum(
+            max(
+                naive.s(x, parents)
+                for size in range(caps[x] + 1)
+                for parents in itertools.combinations(sorted(order[:i]), size)
+            )
+            for i, x in enumerate(order)
+        )
+        for order in itertools.permutations(range(naive.n))
+    )
+
+
+def test_the_printed_theorem3_mixes_bases_and_loses_the_optimum() -> None:
+    """N = 21, X = Y1 xor Y2 xor Y3: H in nats beside log2 N allows two parents, three are best."""
+    times = {(0, 0, 0): 14, (0, 0, 1): 2, (0, 1, 0): 2, (1, 0, 0): 1, (1, 0, 1): 1, (1, 1, 0): 1}
+    rows = [row for row, count in times.items() for _ in range(count)]
+    y1, y2, y3 = zip(*rows, strict=True)
+    naive = Naive((tuple(sum(row) % 2 for row in rows), y1, y2, y3), (2, 2, 2, 2))
+    assert naive.rows == 21
+    nats = [naive.NH([v]) / 21 for v in range(4)]
+    printed = r.theorem3(21, nats, naive.arity, log_n=math.log2(21))
+    stated = r.theorem3(21, nats, naive.arity)
+    assert (printed[0], stated[0]) == (2, 3)
+    assert stated == r.theorem3(21, [h / math.log(2) for h in nats], naive.arity, math.log2(21))
+    assert (0, (1, 2, 3)) in naive.lists()
+    assert round(best_total(naive, [3, 3, 3, 3]), 4) == -42.5822
+    assert round(best_total(naive, printed), 4) == -43.4527
+
+
+# ---------------------------------------------------------------------------------------------
+# Closure
+
+
+def unclosed(naive: Naive, removed: set[Family]) -> list[Family]:
+    """Families that are not removed although every family inside their parent set is."""
+    found = []
+    for size in range(1, naive.n):
+        for members in itertools.combinations(range(naive.n), size):
+            if all((a, without(members, a)) in removed for a in members):
+                outside = [x for x in range(naive.n) if x not in members]
+                found += [(x, members) for x in outside if (x, members) not in removed]
+    return found
+
+
+PARENT_SIDE = ("alg2", "alg4", "thm2-cache")
+
+
+@settings(max_examples=40, deadline=None)
+@given(tables(5))
+def test_rules_on_the_parent_side_are_closed_alone(table: Table) -> None:
+    naive, _ = naive_of(table)
+    for rule in PARENT_SIDE:
+        assert not unclosed(naive, naive.removed(rule)), rule
+
+
+def test_rules_on_the_child_side_are_not_closed_alone() -> None:
+    """A and B copy each other and are rare, X is fair: inside {A, B} all is dead, (X, AB) lives."""
+    rare, fair = (*[0] * 82, 1, 2), tuple(i % 2 for i in range(84))
+    naive = Naive((rare, rare, fair), (4, 4, 2))
+    for rule in ("alg1", "alg3", "lemma3"):
+        assert (2, (0, 1)) in unclosed(naive, naive.removed(rule)), rule
+
+
+@settings(max_examples=40, deadline=None)
+@given(tables(5), st.sets(st.sampled_from(BY_FAMILY), min_size=1))
+def test_sets_without_a_live_family_are_never_needed(table: Table, rules: set[str]) -> None:
+    """Whatever rules are on, closed or not: Theorem 1⁺ removes what lies above a dead set."""
+    naive, _ = naive_of(table)
+    removed = set[Family]().union(*(naive.removed(rule) for rule in rules))
+    strongest = naive.removed("thm1p")
+    assert removed <= strongest
+    assert not set(unclosed(naive, removed)) - strongest
+
+
+@settings(max_examples=60, deadline=None)
+@given(tables(5), st.sampled_from(["bic", "aic"]))
+def test_the_slack_is_below_a_penalty(table: Table, name: str) -> None:
+    """δ(Π) ≤ w (r_X − 1)(q_Π − 1): what the superset half of Theorem 1⁺ rests on."""
+    naive, _ = naive_of(table, name)
+    for x in range(naive.n):
+        for parents in naive.parent_sets(x):
+            delta = naive.best_subset(x, parents) - naive.s(x, parents)
+            assert -TIE <= delta <= naive.pen(x, parents) - naive.pen(x, ()) + TIE
+
+
+# ---------------------------------------------------------------------------------------------
+# Required parents: the same theory within a context
+
+
+@dataclass(frozen=True, eq=False)
+class InContext(Naive):
+    """The table as its rules see it when a child must have the parents ``context``."""
+
+    context: frozenset[int] = frozenset()
+
+    @property
+    def w(self) -> float:
+        return super().w * math.prod(self.arity[v] for v in self.context)
+
+    def G(self, members: Iterable[int]) -> float:
+        return super().G({*members, *self.context})
+
+    def others(self, x: int) -> list[int]:
+        return [v for v in super().others(x) if v not in self.context]
+
+    def list_of(self, y: int) -> list[Set]:
+        kept = []
+        for parents in self.parent_sets(y):
+            below = [self.s(y, sub) for sub in self.allowed_subsets(y, parents)]
+            if self.s(y, parents) > max(below, default=-math.inf) + TIE:
+                kept.append(parents)
+        return kept
+
+    def free(self) -> list[int]:
+        return [v for v in range(self.n) if v not in self.context]
+
+
+@settings(max_examples=60, deadline=None)
+@given(tables(5, 32), st.integers(0, 10**6), st.sampled_from(["bic", "aic"]))
+def test_every_rule_holds_within_a_context(table: Table, number: int, name: str) -> None:
+    plain, _ = naive_of(table, name)
+    context = frozenset({number % plain.n, number // 7 % plain.n} if plain.n > 3 else {0})
+    naive = InContext(plain.columns, plain.arity, name, context)
+    free = naive.free()
+    required = [context if x in free else frozenset[int]() for x in range(plain.n)]
+    kept = {
+        (x, tuple(p for p in parents if p not in context)): value
+        for (x, parents), value in plain.lists(required=required).items()
+        if x in free
+    }
+    for (x, parents), value in kept.items():
+        assert math.isclose(naive.s(x, parents), value, abs_tol=1e-9)
+    removed = {rule: removed_by(naive, true_rule(rule), free) for rule in BY_FAMILY}
+    for rule in BY_FAMILY:
+        assert not removed[rule] & kept.keys(), rule
+    for size in range(1, len(free)):
+        for members in itertools.combinations(free, size):
+            if all((a, without(members, a)) in removed["thm1p"] for a in members):
+                assert all((x, members) in removed["thm1p"] for x in free if x not in members)
+    caps = r.theorem3_second(
+        [naive.NH([v]) for v in free],
+        [naive.NH([v], [u for u in free if u != v]) for v in free],
+        [naive.arity[v] for v in free],
+        naive.w,
+    )
+    for x, parents in kept:
+        assert len(parents) <= caps[free.index(x)]
+
+
+# ---------------------------------------------------------------------------------------------
+# Bounds that are true and were left out
+
+
+@settings(max_examples=40, deadline=None)
+@given(tables(5))
+def test_bounds_on_G_that_are_not_used(table: Table) -> None:
+    """Intervals, blocks and functional dependence, as the page states them."""
+    naive, _ = naive_of(table)
+    states = {
+        members: len({tuple(naive.columns[v][i] for v in members) for i in range(naive.rows)})
+        for members in naive.G_of
+    }
+    for members in naive.G_of:
+        if len(members) < 2:
+            continue
+        S = set(members)
+        for a, b in itertools.permutations(members, 2):
+            low = naive.G(S - {a}) + naive.G(S - {b}) - naive.G(S - {a, b})
+            assert low - TIE <= naive.G(S) <= naive.G(S - {a}) + TIE
+            if states[tuple(sorted(S - {a}))] == states[tuple(sorted(S - {a, b}))]:
+                assert math.isclose(naive.G(S), naive.G(S - {b}), abs_tol=1e-9)
+        everything = set(range(naive.n))
+        for i in members:
+            block = naive.G(everything - {i}) - naive.G(everything)
+            assert naive.G(S) <= naive.G(S - {i}) - block + TIE
