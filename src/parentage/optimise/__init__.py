@@ -3,7 +3,8 @@
 Choose one candidate set per variable so that no cycle arises and the scores add up to the most.
 Three engines (:mod:`.subsets`, :mod:`.orders`, :mod:`.branch_and_cut`) solve what
 :mod:`.prepare` and :mod:`.problem` make of the lists; :mod:`.engines` chooses between them;
-:mod:`.run` keeps incumbents and bounds; :mod:`.solution` is what comes out.
+:mod:`.run` keeps incumbents and bounds; :mod:`.solution` is what comes out; :mod:`.near` finds
+all networks close to the best.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from parentage.errors import InputError, did_you_mean
+from parentage.optimise.near import NearOptimal, within
 from parentage.optimise.solution import Progress, Solution
 
 if TYPE_CHECKING:
@@ -20,7 +22,7 @@ if TYPE_CHECKING:
     from parentage.constraints import Constraints
     from parentage.lists import CandidateLists
 
-__all__ = ["ENGINES", "Progress", "Solution", "learn_lists"]
+__all__ = ["ENGINES", "NearOptimal", "Progress", "Solution", "learn_lists", "within"]
 
 ENGINES = ("auto", "branch-and-cut", "orders", "subsets")
 

@@ -195,7 +195,7 @@ class BranchAndCut:
         return bool(self.model.trySol(self._as_solution(self.part.choice)))
 
     def _as_solution(self, choice: Ints) -> Any:
-        solution = self.model.createSol()
+        solution = self.model.createOrigSol()
         for i in choice:
             self.model.setSolVal(solution, self.x[i], 1.0)
         return solution

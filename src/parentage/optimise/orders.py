@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from parentage.optimise.solution import topological_order
+from parentage.network import topological_order
 
 if TYPE_CHECKING:
     from parentage.optimise.problem import Floats, Ints, Problem, Words
@@ -28,6 +28,9 @@ if TYPE_CHECKING:
 PHASE = "orders"
 BUDGET = 4_000_000
 """Sets looked at per stream and round: some hundredths of a second."""
+
+SMALL_BUDGET = 500
+"""In small parts a round ends earlier: after this many times variables times sets."""
 
 SLACKS = (0.0, 1e-5, 1e-4, 1e-3)
 """How much worse, relative to its cost, each stream lets itself become."""
@@ -158,7 +161,7 @@ class OrderSearch:
 
     def round(self, pool: Executor) -> None:
         """Let every stream search for one budget, then compare."""
-        list(pool.map(lambda stream: stream.advance(self._space, BUDGET), self._streams))
+        list(pool.map(self._advance, self._streams))
         leader = min(self._streams, key=lambda stream: float(stream.costs[1]))
         choice = self._space.choice(leader.best)
         gained = choice is not None and self.part.offer(choice, PHASE)
@@ -167,10 +170,14 @@ class OrderSearch:
         _renew(self._streams, leader)
         self.part.tick(PHASE)
 
+    def _advance(self, stream: Stream) -> None:
+        problem = self.part.problem
+        stream.advance(self._space, min(BUDGET, SMALL_BUDGET * problem.n * problem.m))
+
 
 def search_orders(parts: list[Part], *, patience: int | None = None) -> None:
     """Search all parts in turn until stopped or proven, or ``patience`` rounds gained nothing."""
-    searches = [OrderSearch(part) for part in parts]
+    searches = [OrderSearch(part) for part in parts if not part.proven]
     with ThreadPoolExecutor(parts[0].run.threads if parts else 1) as pool:
         while searches:
             for search in searches:
@@ -184,10 +191,8 @@ def incumbent_order(part: Part) -> Ints:
     """Return an order of the part's variables that the incumbent respects."""
     starts, parents = part.problem.members()
     chosen = [parents[starts[i] : starts[i + 1]].tolist() for i in part.choice]
-    order = topological_order(chosen)
-    if order is None:
-        raise AssertionError("the incumbent is cyclic")
-    return np.array(order, np.int64)
+    names = [str(v) for v in part.problem.variables]
+    return np.array(topological_order(names, chosen), np.int64)
 
 
 def _streams(part: Part) -> list[Stream]:

@@ -34,16 +34,12 @@ def prepare(lists: CandidateLists, constraints: Constraints | None = None) -> Pr
         Constraints that contradict each other or the lists.
     """
     check_lists(lists)
-    allowed = np.ones(lists.n_sets, np.bool_)
-    if constraints:
-        constraints.check(lists.names)
-        allowed = allowed_sets(lists, constraints)
-    problem = make_problem(lists, allowed)
+    problem = allowed_problem(lists, constraints).pruned()
     blocked = blocked_group(problem)
     if not blocked:
         return problem
     names = _enumerate([lists.names[v] for v in blocked])
-    if constraints and not blocked_group(make_problem(lists, np.ones_like(allowed))):
+    if constraints and not blocked_group(allowed_problem(lists, None)):
         raise ConstraintError(
             f"with these constraints no acyclic choice is left: every allowed set of {names} "
             f"holds another of them{_arcs_among(constraints, [lists.names[v] for v in blocked])}; "
@@ -53,6 +49,15 @@ def prepare(lists: CandidateLists, constraints: Constraints | None = None) -> Pr
         f"no acyclic choice: every candidate set of {names} holds another of them; "
         "add an empty set to one of these lists"
     )
+
+
+def allowed_problem(lists: CandidateLists, constraints: Constraints | None) -> Problem:
+    """Return the problem of all variables with every set the constraints allow."""
+    allowed = np.ones(lists.n_sets, np.bool_)
+    if constraints:
+        constraints.check(lists.names)
+        allowed = allowed_sets(lists, constraints)
+    return make_problem(lists, allowed)
 
 
 def check_lists(lists: CandidateLists) -> None:

@@ -178,4 +178,4 @@ def make_problem(lists: CandidateLists, allowed: Flags) -> Problem:
         pack(flags[order]),
         cost[order],
         order.astype(np.int64),
-    ).pruned()
+    )

@@ -110,28 +110,6 @@ class Solution:
         )
 
 
-def topological_order(parents: Sequence[Sequence[int]]) -> list[int] | None:
-    """Return the variables with parents before children, or None if there is a cycle.
-
-    >>> topological_order([[1], [], [0, 1]])
-    [1, 0, 2]
-    >>> topological_order([[1], [0]]) is None
-    True
-    """
-    missing = [len(members) for members in parents]
-    children: list[list[int]] = [[] for _ in parents]
-    for child, members in enumerate(parents):
-        for parent in members:
-            children[parent].append(child)
-    order = [v for v, count in enumerate(missing) if count == 0]
-    for v in order:
-        for child in children[v]:
-            missing[child] -= 1
-            if missing[child] == 0:
-                order.append(child)
-    return order if len(order) == len(parents) else None
-
-
 def checked_solution(
     lists: CandidateLists,
     chosen: Sequence[int],
@@ -149,14 +127,17 @@ def checked_solution(
     Raises
     ------
     AssertionError
-        A set of another variable or a cycle: an error in this package, never in the input.
+        A set of another variable: an error in this package, never in the input.
+    CycleError
+        A cycle: the same.
     """
+    from parentage.network import topological_order
+
     parents = tuple(tuple(int(p) for p in lists.parents_of(i)) for i in chosen)
     for v, i in enumerate(chosen):
         if not lists.offsets[v] <= i < lists.offsets[v + 1]:
             raise AssertionError(f"set {i} is not one of {lists.names[v]!r}")
-    if topological_order(parents) is None:
-        raise AssertionError("a search returned a cyclic network")
+    topological_order(lists.names, parents)
     score = math.fsum(float(lists.scores[i]) for i in chosen)
     bound = score if optimal else max(bound, score)
     return Solution(

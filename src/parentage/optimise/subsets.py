@@ -13,9 +13,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from parentage.optimise.memory import available_memory, require_memory
+from parentage.memory import available_memory, require_memory
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from parentage.optimise.problem import Floats, Ints, Problem
     from parentage.optimise.run import Part
 
@@ -32,7 +34,12 @@ def solve_subsets(part: Part) -> None:
     problem = part.problem
     check_memory(problem, part.run.threads)
     price, quantum = whole_prices(problem, part.cost)
-    best = subset_table(problem, price, part)
+
+    def pause() -> bool:
+        part.tick(PHASE)
+        return part.stopped()
+
+    best = subset_table(problem, price, part.run.threads, pause)
     if best is None:
         return
     part.stats["subsets"] = part.stats.get("subsets", 0) + len(best)
@@ -80,12 +87,16 @@ def low_bits(problem: Problem) -> int:
     return min(range(1, min(n, 14) + 1), key=work)
 
 
-def subset_table(problem: Problem, price: Floats, part: Part | None = None) -> Floats | None:
-    """Return ``best[2^n]``, the least price of a network on every subset; None when stopped."""
+def subset_table(
+    problem: Problem, price: Floats, threads: int = 1, pause: Callable[[], bool] | None = None
+) -> Floats | None:
+    """Return ``best[2^n]``, the least price of a network on every subset.
+
+    ``pause`` is called now and then; when it returns True, the answer is None.
+    """
     from parentage.kernels.subsets import solve_blocks
 
     n, bits = problem.n, low_bits(problem)
-    threads = part.run.threads if part else 1
     best = np.empty(1 << n)
     masks = np.ascontiguousarray(problem.masks[:, 0])
     highs = np.arange(1 << (n - bits), dtype=np.int64)
@@ -100,12 +111,10 @@ def subset_table(problem: Problem, price: Floats, part: Part | None = None) -> F
             waiting = highs[layers == layer]
             step = max(1, SLICE >> bits)
             for start in range(0, len(waiting), step * threads):
-                if part and part.stopped():
+                if pause is not None and pause():
                     return None
                 shares = np.array_split(waiting[start : start + step * threads], threads)
                 list(pool.map(solve, shares, rows))
-                if part:
-                    part.tick(PHASE)
     return best
 
 

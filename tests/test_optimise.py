@@ -1,0 +1,176 @@
+"""All engines agree with brute force, on lists of every kind and on other people's."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pytest
+
+from naive_network import (
+    all_networks,
+    best_network,
+    constrained,
+    is_acyclic,
+    random_constraints,
+    random_lists,
+)
+from parentage.errors import ConstraintError, ListsError, ParentageError
+from parentage.formats import read_lists
+from parentage.lists import CandidateLists
+from parentage.optimise import Solution, learn_lists
+from parentage.optimise.engines import Tactics, cut_and_branch, solve
+from parentage.optimise.orders import first_incumbent
+from parentage.optimise.prepare import prepare
+from parentage.optimise.run import Run
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from parentage.constraints import Constraints
+
+OPTIMA = {
+    "zoo_BIC": -773.486072,
+    "ebnsl_wine.BIC.3": -1258.445909,
+    "slim_child-5000.jkl": -62059.5035,
+    "slim_insurance-5000.jkl": -68053.1412,
+    "alarm1000_BIC": -11783.0463,
+    "water1000_BIC": -13290.1069,
+    "gob_asia_10000.3.jkl": -22466.396546,
+}
+SLOWER_OPTIMA = {
+    "alarm_10000_BIC": -108877.1466,
+    "slim_alarm-5000.jkl": -53781.3386,
+    "mobs_soybean_BIC.txt": -3122.0630,
+    "hailfinder500_BDe": -27182.2840,
+    "slim_hailfinder-5000.jkl": -252358.1055,
+    "slim_hepar2-5000.jkl": -164432.7558,
+    "slim_pathfinder-5000.jkl": -149209.6744,
+}
+
+
+def check(solution: Solution, lists: CandidateLists) -> None:
+    """What must hold of every solution."""
+    assert is_acyclic(solution.parents)
+    listed = [dict((w, s) for s, w in lists.candidates(v)) for v in range(lists.n_variables)]
+    total = math.fsum(listed[v][w] for v, w in enumerate(solution.parents))
+    assert solution.score == total
+    assert solution.bound >= solution.score
+    assert solution.gap == solution.bound - solution.score
+    assert not solution.optimal or solution.gap == 0.0
+    incumbents = [point[1] for point in solution.trace]
+    bounds = [point[2] for point in solution.trace]
+    assert incumbents == sorted(incumbents)
+    assert bounds == sorted(bounds, reverse=True)
+    assert solution.trace[-1] == (solution.seconds, solution.score, solution.bound)
+
+
+def by_cuts(lists: CandidateLists, constraints: Constraints | None, tactics: Tactics) -> Solution:
+    """Solve by cuts and branching even what is small enough for dynamic programming."""
+    run = Run(lists, prepare(lists, constraints))
+    for part in run.parts:
+        first_incumbent(part)
+        if not part.proven:
+            cut_and_branch(part, tactics, subsets=False)
+    return solve(run, "orders")
+
+
+def agree(seed: int) -> None:
+    """One random instance, solved in every way."""
+    rng = np.random.default_rng(seed)
+    lists = random_lists(rng, int(rng.integers(4, 10)))
+    constraints = random_constraints(rng, lists) if rng.random() < 0.4 else None
+    try:
+        truth = best_network(constrained(lists, constraints) if constraints else lists)
+    except KeyError:
+        truth = None
+    if truth is None:
+        with pytest.raises(ConstraintError if constraints else ListsError):
+            learn_lists(lists, constraints=constraints)
+        return
+    best, fewest = truth
+    for engine in ("auto", "subsets", "orders", "branch-and-cut"):
+        solution = learn_lists(lists, engine=engine, constraints=constraints, seed=seed)
+        check(solution, lists)
+        assert solution.score == pytest.approx(best, abs=1e-6) or engine == "orders"
+        assert solution.score <= best + 1e-6 <= solution.bound + 2e-6
+        assert solution.optimal or engine == "orders"
+        if solution.ties == "fewest arcs":
+            assert solution.n_arcs == fewest
+        assert engine not in ("auto", "subsets") or solution.ties == "fewest arcs"
+    for tactics in (
+        Tactics(),
+        Tactics(warm_start=False),
+        Tactics(root_lp=False),
+        Tactics(set_packing=False),
+        Tactics(warm_start=False, root_lp=False, set_packing=False),
+    ):
+        solution = by_cuts(lists, constraints, tactics)
+        check(solution, lists)
+        assert solution.optimal
+        assert solution.score == pytest.approx(best, abs=1e-6)
+
+
+@pytest.mark.parametrize("seed", range(30))
+def test_engines_agree_with_brute_force(seed: int) -> None:
+    agree(seed)
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("block", range(40))
+def test_engines_agree_with_brute_force_thousands_of_times(block: int) -> None:
+    for seed in range(1000 + 50 * block, 1050 + 50 * block):
+        agree(seed)
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_the_slow_truth_is_the_best_of_all_networks(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    lists = random_lists(rng, 4)
+    truth = best_network(lists)
+    networks = list(all_networks(lists))
+    if not networks:
+        assert truth is None
+        return
+    best = max(score for score, _ in networks)
+    fewest = min(sum(map(len, w)) for score, w in networks if score > best - 1e-7)
+    assert truth == (pytest.approx(best), fewest)
+
+
+@pytest.mark.parametrize("name", OPTIMA)
+def test_published_optima(shared: Path, name: str) -> None:
+    prove(shared, name, OPTIMA[name])
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("name", SLOWER_OPTIMA)
+def test_published_optima_that_take_longer(shared: Path, name: str) -> None:
+    prove(shared, name, SLOWER_OPTIMA[name])
+
+
+@pytest.mark.filterwarnings("ignore::parentage.errors.DataWarning")
+def prove(shared: Path, name: str, optimum: float) -> None:
+    lists = instance(shared, name)
+    solution = learn_lists(lists, threads=2)
+    check(solution, lists)
+    assert solution.optimal
+    assert solution.score == pytest.approx(optimum, abs=1e-4)
+
+
+def instance(shared: Path, name: str) -> CandidateLists:
+    import warnings
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        return read_lists(shared / "data" / "instances" / name)
+
+
+@pytest.mark.parametrize("name", ["slim_child-5000.jkl", "alarm1000_BIC"])
+def test_order_search_alone_finds_the_optimum(shared: Path, name: str) -> None:
+    lists = instance(shared, name)
+    solution = learn_lists(lists, engine="orders", time_limit=2.0, seed=1)
+    check(solution, lists)
+    assert solution.score == pytest.approx(OPTIMA[name], abs=1e-4)
+    assert solution.engine == "orders"
+    assert not solution.optimal
