@@ -68,8 +68,8 @@ def random_table(seed: int, most_variables: int = 6, most_rows: int = 60) -> Tab
     rng = np.random.default_rng(seed)
     while True:
         n = int(rng.integers(2, most_variables + 1))
-        rows = int(rng.choice([2, 3, 4, 5, 8, 16, 21, 32, most_rows]))
-        columns = random_columns(rng, n, min(rows, most_rows))
+        rows = min(int(rng.choice([2, 3, 4, 5, 8, 16, 21, 32, most_rows])), most_rows)
+        columns = random_columns(rng, n, rows)
         if rng.random() < 0.2:  # repeated rows
             again = rng.integers(0, rows, rows)
             columns = [[column[i] for i in again] for column in columns]

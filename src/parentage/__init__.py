@@ -23,7 +23,13 @@ if TYPE_CHECKING:
     from parentage.explanation import explain as explain
     from parentage.formats import read_lists as read_lists
     from parentage.formats import write_lists as write_lists
+    from parentage.formats.networks import read_network as read_network
+    from parentage.formats.networks import write_network as write_network
+    from parentage.learner import ParentageLearner as ParentageLearner
+    from parentage.learner import learn as learn
     from parentage.lists import CandidateLists as CandidateLists
+    from parentage.network import Network as Network
+    from parentage.optimise import Solution as Solution
     from parentage.reading import read_table as read_table
     from parentage.reading import table_from_frame as table_from_frame
     from parentage.scores import local_score as local_score
@@ -33,30 +39,42 @@ _HOME = {
     "CandidateLists": "parentage.lists",
     "Constraints": "parentage.constraints",
     "Explanation": "parentage.explanation",
+    "Network": "parentage.network",
+    "ParentageLearner": "parentage.learner",
+    "Solution": "parentage.optimise",
     "Table": "parentage.table",
     "datasets": "parentage.datasets",
     "explain": "parentage.explanation",
+    "learn": "parentage.learner",
     "local_score": "parentage.scores",
     "read_lists": "parentage.formats",
+    "read_network": "parentage.formats.networks",
     "read_table": "parentage.reading",
     "score": "parentage.candidates",
     "table_from_frame": "parentage.reading",
     "write_lists": "parentage.formats",
+    "write_network": "parentage.formats.networks",
 }
 
 __all__ = [  # one sorted list; the names are loaded when first used
     "CandidateLists",
     "Constraints",
     "Explanation",
+    "Network",
+    "ParentageLearner",
+    "Solution",
     "Table",
     "datasets",
     "explain",
+    "learn",
     "local_score",
     "read_lists",
+    "read_network",
     "read_table",
     "score",
     "table_from_frame",
     "write_lists",
+    "write_network",
 ]
 
 __version__ = "0.1.0"

@@ -46,6 +46,7 @@ def score(
     threads: int | None = None,
     memory: int | None = None,
     progress: Callable[[Progress], None] | None = None,
+    stop: Callable[[], bool] | None = None,
 ) -> CandidateLists:
     """List, for every variable, the parent sets that can be in an optimal network.
 
@@ -75,6 +76,8 @@ def score(
         which the lists are complete.
     progress
         Called with a :class:`parentage.search.Progress` after every chunk of work.
+    stop
+        Asked after every chunk; the search ends when it says True, as with too little memory.
 
     Returns
     -------
@@ -106,7 +109,7 @@ def score(
         each.refuse_what_cannot_fit(workers)
     if memory is None:
         memory = int(SHARE_OF_MEMORY * available_memory())
-    lists = _assemble(table, [s.run(workers, memory, progress) for s in searches], unit)
+    lists = _assemble(table, [s.run(workers, memory, progress, stop) for s in searches], unit)
     outcomes = [s.outcome for s in searches]
     tally = np.sum([o.tally for o in outcomes], axis=0)
     complete = [o.complete_to for o in outcomes if o.complete_to is not None]
@@ -174,7 +177,11 @@ class Search:
         self.outcome = Outcome()
 
     def run(
-        self, threads: int, memory: int | None, progress: Callable[[Progress], None] | None
+        self,
+        threads: int,
+        memory: int | None,
+        progress: Callable[[Progress], None] | None = None,
+        stop: Callable[[], bool] | None = None,
     ) -> Found:
         """Search; return the kept families in the table's indices."""
         model = build_model(self.encoded, self.rules, self.h, self.gap, self.forbidden)
@@ -187,6 +194,7 @@ class Search:
             threads=threads,
             memory=memory,
             progress=progress,
+            stop=stop,
         )
         if self.rules.needs_residuals:
             self.outcome.sets_counted += self.encoded.n_variables + 1

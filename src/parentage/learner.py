@@ -11,6 +11,7 @@ import inspect
 import os
 import time
 import warnings
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from parentage.errors import InputError, UnprovenWarning, did_you_mean
@@ -53,7 +54,9 @@ def learn(
     engine, gap_limit, seed, progress
         See :func:`parentage.optimise.learn_lists`.
     time_limit
-        Seconds for scoring and learning together; what scoring takes is taken off.
+        Seconds for scoring and learning together. When scoring alone would take more than half
+        of it, it ends there, with lists that are complete up to some number of parents;
+        ``solution.stats["complete_to"]`` then has it, and the proof is for that limit.
     threads
         Number of threads, by default one per core.
 
@@ -82,9 +85,10 @@ def learn(
             rules=rules,
             constraints=constraints,
             threads=threads,
+            stop=stop_after(time_limit),
         )
     left = None if time_limit is None else max(0.0, time_limit - (time.monotonic() - began))
-    return learn_lists(
+    solution = learn_lists(
         lists,
         engine=engine,
         time_limit=left,
@@ -94,6 +98,15 @@ def learn(
         constraints=constraints,
         progress=progress,
     )
+    return replace(solution, stats={**solution.stats, "complete_to": lists.meta.get("complete_to")})
+
+
+def stop_after(time_limit: float | None) -> Callable[[], bool] | None:
+    """Return a function that tells when scoring has used its half of a time limit."""
+    if time_limit is None:
+        return None
+    end = time.monotonic() + time_limit / 2
+    return lambda: time.monotonic() > end
 
 
 class ParentageLearner:
@@ -211,6 +224,7 @@ class ParentageLearner:
             rules=self.rules,
             constraints=self.constraints,
             threads=self.threads,
+            stop=stop_after(self.time_limit),
         )
         spent = time.monotonic() - began
         self.solution_ = learn(

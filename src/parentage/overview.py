@@ -18,7 +18,7 @@ from parentage.scores import check_score, unit_of, weight
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from parentage.search import Progress
+    from parentage.forecast import Forecast
     from parentage.table import Table
 
 PROBE_SECONDS = 2.0
@@ -139,23 +139,12 @@ def _caps(table: Table, score: Any) -> dict[str, tuple[float, int, int]]:
     return found
 
 
-class _EnoughError(Exception):
-    """Raised by the probe's callback when its time is up."""
-
-
-def _probe(search: Search, seconds: float) -> Any:
+def _probe(search: Search, seconds: float) -> Forecast:
     """Run the search for a while; say what it found or where it was going."""
-    from parentage.kernels import counting, families  # noqa: F401  # compiled before the clock
+    from parentage.kernels import counting, families  # noqa: F401  # loaded before the clock runs
 
     end = time.perf_counter() + seconds
-
-    def watch(at: Progress) -> None:
-        if time.perf_counter() > end:
-            raise _EnoughError
-
     known = search.forecast()
-    try:
-        search.run(1, 2**31, watch)
-    except _EnoughError:
-        return refine(known, search.encoded, search.outcome, finished=False)
-    return refine(known, search.encoded, search.outcome, search.outcome.complete_to is None)
+    search.run(1, 2**31, stop=lambda: time.perf_counter() > end)
+    finished = search.outcome.complete_to is None
+    return refine(known, search.encoded, search.outcome, finished=finished)

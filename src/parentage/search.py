@@ -111,10 +111,12 @@ def search(
     threads: int = 1,
     memory: int | None = None,
     progress: Callable[[Progress], None] | None = None,
+    stop: Callable[[], bool] | None = None,
 ) -> None:
-    """Find every kept family and write it into ``outcome``, which is true at any moment.
+    """Find every kept family and write it into ``outcome``.
 
-    ``memory`` is what levels may take, in bytes.
+    ``memory`` is what levels may take, in bytes; ``stop`` is asked after every chunk. A search
+    that ends early sets ``outcome.complete_to`` and keeps only families of complete levels.
     """
     began = time.perf_counter()
     level, below = _first_levels(encoded, model)
@@ -124,7 +126,13 @@ def search(
     while in_degree < deepest and len(level.G) > 1:
         in_degree += 1
         step = _Step(encoded, model, level, below, limits.capped(in_degree), in_degree < deepest)
-        new = step.run(outcome, threads, memory, progress, began)
+        complete = len(outcome.kept)
+        try:
+            new = step.run(outcome, threads, memory, progress, stop, began)
+        except _StoppedError:
+            del outcome.kept[complete:]
+            outcome.complete_to = in_degree - 1
+            return
         if new is None:
             if step.overflowed:
                 outcome.complete_to = in_degree
@@ -160,6 +168,10 @@ def _keep_empty_sets(level: Level, limits: Limits, outcome: Outcome) -> None:
     outcome.sets_counted += len(level.G)
     outcome.families_scored += len(children)
     outcome.live.append(len(level.G))
+
+
+class _StoppedError(Exception):
+    """The search was asked to stop."""
 
 
 class _Step:
@@ -247,6 +259,7 @@ class _Step:
         threads: int,
         memory: int | None,
         progress: Callable[[Progress], None] | None,
+        stop: Callable[[], bool] | None,
         began: float,
     ) -> Level | None:
         """Do all chunks, in order; return the new level, or None if there is none to store."""
@@ -256,6 +269,8 @@ class _Step:
         done = used = 0
         held = sum(array.nbytes for array in self.level)
         for chunk in in_order(self.work, self.ranges(), threads):
+            if stop is not None and stop():
+                raise _StoppedError
             done += chunk.pairs
             outcome.sets_counted += chunk.sets
             outcome.families_scored += chunk.scored

@@ -13,6 +13,7 @@ import click
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
+    from parentage.optimise.solution import Progress as Moment
     from parentage.search import Progress
 
 
@@ -78,6 +79,25 @@ def search_progress() -> Iterator[Callable[[Progress], None] | None]:
                 completed=at.done,
                 sets=at.sets_counted,
                 rate=at.sets_counted / max(at.seconds, 1e-9),
+            )
+
+        yield report
+
+
+@contextmanager
+def solver_progress() -> Iterator[Callable[[Moment], None] | None]:
+    """Show incumbent, bound and gap on one line of stderr while a solver runs."""
+    if not sys.stderr.isatty():
+        yield None
+        return
+    from rich.console import Console
+
+    with Console(stderr=True).status("learning") as status:
+
+        def report(at: Moment) -> None:
+            status.update(
+                f"{at.phase}: best {at.incumbent:.4f}, bound {at.bound:.4f}, "
+                f"gap {at.bound - at.incumbent:.4g}, {at.seconds:.0f} s"
             )
 
         yield report

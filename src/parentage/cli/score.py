@@ -18,6 +18,8 @@ from parentage.cli.options import (
 from parentage.cli.output import print_json, search_progress, table_text
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from parentage.lists import CandidateLists
     from parentage.table import Table
 
@@ -61,7 +63,9 @@ def score(data: str, output: str | None, **options: Any) -> None:
         click.echo(as_text(lists))
 
 
-def score_table(table: Table, options: dict[str, Any]) -> CandidateLists:
+def score_table(
+    table: Table, options: dict[str, Any], stop: Callable[[], bool] | None = None
+) -> CandidateLists:
     """Score with the options of the command line, showing progress on a terminal."""
     from parentage.candidates import score as score_families
 
@@ -78,12 +82,14 @@ def score_table(table: Table, options: dict[str, Any]) -> CandidateLists:
             constraints=constraints,
             threads=options["threads"],
             progress=progress,
+            stop=stop,
         )
     complete = lists.meta["complete_to"]
     if complete is not None:
         click.echo(
-            f"parentage: warning: the next level does not fit in memory; the lists are complete "
-            f"up to {complete} parents, larger sets were not searched (limit them: -k {complete})",
+            f"parentage: warning: scoring stopped for want of memory or time; the lists are "
+            f"complete up to {complete} parents, larger sets were not searched (-k {complete} "
+            f"asks for just that)",
             err=True,
         )
     return lists

@@ -13,7 +13,7 @@
 from __future__ import annotations
 
 import os
-from pathlib import PurePath
+from pathlib import Path, PurePath
 from typing import TYPE_CHECKING, Any, Protocol
 
 from parentage.bridges import from_model_string, to_model_string
@@ -54,6 +54,10 @@ EXTENSIONS = {
     ".txt": "model-string",
 }
 FORMATS = tuple(dict.fromkeys(EXTENSIONS.values()))
+_NO_PARAMETERS = (
+    "{} needs parameters, and a structure learned from lists alone has none; "
+    "give the data too: --data TABLE (in Python: table=…), or write .json or .dot"
+)
 
 
 class Structure(Protocol):
@@ -112,6 +116,18 @@ def write_network(
         gains = arc_gains(network, table)
     record = NetworkRecord(network, parameters, _result_of(structure), provenance or {})
     write_text(name, _text(kind, record, gains))
+
+
+def check_network_target(path: str | os.PathLike[str], *, needs_table: bool | None) -> None:
+    """Refuse a file name before the work whose result it would lose.
+
+    ``needs_table`` says whether there is no table to take parameters from; None: not known yet.
+    """
+    kind = _format_of(os.fspath(path), None)
+    if not Path(path).resolve().parent.is_dir():
+        raise InputError(f"cannot write {os.fspath(path)!r}: there is no such folder")
+    if needs_table and kind in ("bif", "xmlbif"):
+        raise InputError(_NO_PARAMETERS.format(kind.upper()))
 
 
 def read_network(
@@ -178,10 +194,7 @@ def _text(kind: str, record: NetworkRecord, gains: Mapping[Arc, float] | None) -
     if kind == "model-string":
         return to_model_string(record.network) + "\n"
     if record.parameters is None:
-        raise InputError(
-            f"{kind.upper()} needs parameters, and a structure learned from lists alone has none; "
-            "give the data too: --data TABLE (in Python: table=…), or write .json or .dot"
-        )
+        raise InputError(_NO_PARAMETERS.format(kind.upper()))
     return bif_text(record.parameters) if kind == "bif" else xmlbif_text(record.parameters)
 
 
