@@ -1,0 +1,175 @@
+"""``parentage learn`` as others script against it."""
+
+from __future__ import annotations
+
+import json
+import os
+import random
+import signal
+import subprocess
+import sys
+import time
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from parentage.formats.networks import read_network
+from parentage.network import Network
+from parentage.reading import read_table
+from test_cli import SMALL, ok, refused, run, write
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+@pytest.fixture
+def data(tmp_path: Path) -> str:
+    return write(tmp_path, SMALL, "small.csv")
+
+
+@pytest.fixture
+def slow(tmp_path: Path) -> str:
+    """Candidate lists that no engine proves within seconds: 40 variables, tangled."""
+    rng = random.Random(3)
+    lines = ["40"]
+    for v in range(40):
+        others = [u for u in range(40) if u != v]
+        sets = {frozenset[int](): -100.0}
+        for _ in range(250):
+            size = rng.choice([1, 2, 3, 4])
+            sets[frozenset(rng.sample(others, size))] = -100 + rng.random() * 10 * size
+        lines.append(f"{v} {len(sets)}")
+        for members, value in sets.items():
+            lines.append(" ".join([repr(value), str(len(members)), *map(str, members)]))
+    return write(tmp_path, "\n".join(lines) + "\n", "slow.jkl")
+
+
+def test_learn_json(data: str) -> None:
+    found: dict[str, Any] = json.loads(ok("learn", data, "--json"))
+    assert found["optimal"] is True
+    assert found["gap"] == 0
+    assert found["bound"] == found["score"]
+    assert found["max_parents"] is None
+    assert set(found["parents"]) == {"a", "b", "c"}
+    network = Network.from_parents(found["parents"])
+    assert network.score(read_table(data)) == pytest.approx(found["score"], abs=1e-9)
+    assert {"engine", "seconds"} <= found.keys()
+
+
+def test_learn_text(data: str) -> None:
+    text = ok("learn", data)
+    assert "proven optimal" in text
+    assert "over next best" in text
+
+
+def test_learn_takes_lists_by_content(data: str, tmp_path: Path) -> None:
+    lists = tmp_path / "lists.jkl"
+    ok("score", data, "-o", str(lists))
+    disguised = tmp_path / "lists.csv"
+    disguised.write_bytes(lists.read_bytes())
+    expected = json.loads(ok("learn", data, "--json"))
+    for path in (lists, disguised):
+        found = json.loads(ok("learn", str(path), "--json"))
+        assert found["parents"] == expected["parents"]
+        assert found["score"] == pytest.approx(expected["score"], abs=1e-9)
+
+
+@pytest.mark.parametrize("engine", ["subsets", "orders", "branch-and-cut", "auto"])
+def test_engines_agree(data: str, engine: str) -> None:
+    found = json.loads(ok("learn", data, "--json", "--engine", engine))
+    assert found["score"] == pytest.approx(json.loads(ok("learn", data, "--json"))["score"])
+
+
+@pytest.mark.parametrize("suffix", ["json", "bif", "xmlbif", "dot", "txt"])
+def test_learn_writes_networks(data: str, tmp_path: Path, suffix: str) -> None:
+    target = tmp_path / f"net.{suffix}"
+    found = json.loads(ok("learn", data, "--json", "-o", str(target)))
+    assert read_network(target).to_dict() == {
+        child: sorted(parents, key=list(found["parents"]).index)
+        for child, parents in found["parents"].items()
+    }
+
+
+def test_learn_draws_and_records(data: str, tmp_path: Path) -> None:
+    assert ok("learn", data, "-o", str(tmp_path / "net.svg")) == ""
+    assert "<svg" in (tmp_path / "net.svg").read_text()
+    ok("learn", data, "-o", str(tmp_path / "net.json"))
+    record = json.loads((tmp_path / "net.json").read_text())
+    assert record["provenance"]["data"]["sha256"] == read_table(data).digest
+    assert "learn" in record["provenance"]["command"]
+
+
+def test_lists_need_data_for_parameters(data: str, tmp_path: Path) -> None:
+    lists = str(tmp_path / "lists.jkl")
+    ok("score", data, "-o", lists)
+    target = tmp_path / "net.bif"
+    assert "--data" in refused("learn", lists, "-o", str(target))
+    assert not target.exists()
+    ok("learn", lists, "-o", str(target), "--data", data)
+    assert target.exists()
+
+
+def test_constraints(data: str) -> None:
+    found = json.loads(ok("learn", data, "--json", "--require", "c,a", "--forbid", "a,b"))
+    assert "c" in found["parents"]["a"]
+    assert "a" not in found["parents"]["b"]
+    assert "cycle" in refused("learn", data, "--require", "a,b", "--require", "b,a")
+
+
+def test_within(data: str) -> None:
+    found = json.loads(ok("learn", data, "--within", "3", "--json"))
+    sizes = [len(members) for members in found["classes"]]
+    assert sum(sizes) == found["networks"] >= 1
+    best = max(n["score"] for members in found["classes"] for n in members)
+    assert best == pytest.approx(json.loads(ok("learn", data, "--json"))["score"])
+    assert "networks in" in ok("learn", data, "--within", "3")
+
+
+def test_time_limit_gives_an_honest_result(slow: str) -> None:
+    done = run("learn", slow, "--json", "--time-limit", "2", "--require-optimal")
+    found = json.loads(done.stdout)
+    assert found["bound"] >= found["score"]
+    assert Network.from_parents(found["parents"]).n_variables == 40
+    assert done.returncode == (0 if found["optimal"] else 1)
+    if not found["optimal"]:
+        assert "not proven" in done.stderr
+
+
+def test_interrupt_keeps_the_incumbent(slow: str, tmp_path: Path) -> None:
+    target = tmp_path / "net.json"
+    child = subprocess.Popen(
+        [sys.executable, "-m", "parentage", "learn", slow, "-o", str(target), "--json"],
+        stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+    )  # fmt: skip
+    time.sleep(6)
+    os.kill(child.pid, signal.SIGINT)
+    out, err = child.communicate(timeout=90)
+    assert child.returncode == 130, err
+    assert b"Traceback" not in err
+    found = json.loads(out)
+    assert found["bound"] >= found["score"]
+    assert read_network(target).n_variables == 40
+
+
+@pytest.mark.parametrize(
+    ("content", "said"),
+    [
+        ("2\na 1\n-1 1 b\nb 1\n-1 1 a\n", "no acyclic choice"),
+        ("2\na 1\n-1 1 z\nb 1\n-1 0\n", "'z'"),
+        ("2\na 2\n-1 0\nb 1\n-1 0\n", "line"),
+        ("2\na 1\nnan 0\nb 1\n-1 0\n", "line 3"),
+        ("2\na 1\n-1 0\nb 1\n-1 0\nhello world\n", "hello"),
+        ("2\na 2\n-1 0\n-2 0\nb 1\n-1 0\n", "line 4"),
+    ],
+)
+def test_bad_lists_are_refused(tmp_path: Path, content: str, said: str) -> None:
+    message = refused("learn", write(tmp_path, content, "bad.jkl"))
+    assert said in message
+
+
+def test_bad_options_are_refused(data: str, tmp_path: Path) -> None:
+    lists = str(tmp_path / "lists.jkl")
+    ok("score", data, "-o", lists)
+    assert "scored already" in refused("learn", lists, "--gap", "1")
+    assert "did you mean 'orders'" in refused("learn", data, "--engine", "order")
+    assert ".bif" in refused("learn", data, "-o", str(tmp_path / "net.png"))
