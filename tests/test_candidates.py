@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
+from random import Random
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -19,8 +20,6 @@ from parentage.table import Table
 from strategies import make_table, naive_of, random_columns, random_table, tables
 
 if TYPE_CHECKING:
-    from random import Random
-
     from parentage.lists import CandidateLists
 
 Families = dict[tuple[str, tuple[str, ...]], float]
