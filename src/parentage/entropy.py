@@ -198,7 +198,12 @@ def _context_labels(table: Table, context: Sequence[int]) -> Int64s:
 def _join(labels: Int64s, column: npt.NDArray[np.integer]) -> Int64s:
     """Label the pairs (label, state) that occur, from 0 on."""
     wide = int(column.max(initial=0)) + 1
-    return np.unique(labels * wide + column, return_inverse=True)[1].astype(np.int64)
+    pairs = labels * wide + column
+    most = (int(labels.max(initial=0)) + 1) * wide
+    if most > 4 * len(labels):
+        return np.unique(pairs, return_inverse=True)[1].astype(np.int64)
+    number = np.cumsum(np.bincount(pairs, minlength=most) > 0) - 1  # no sorting
+    return number[pairs]
 
 
 def _G(labels: Int64s, f: Int64s) -> int:
