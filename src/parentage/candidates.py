@@ -115,6 +115,7 @@ def score(
     complete = [o.complete_to for o in outcomes if o.complete_to is not None]
     meta = {
         "variables": list(table.names),
+        "constant": list(table.constant),
         "rows": table.n_rows,
         "score": name,
         "log_base": "e" if unit == 1.0 else float(log_base or math.e),

@@ -303,7 +303,8 @@ def proof_text(solution: Solution, work: Work) -> str:
     scope = "" if limit is None else f" among networks with at most {limit} parents a variable"
     if not work.scored:
         scope = " among the networks these lists allow"
-    head = f"Score {solution.score:.4f}, {solution.n_arcs} arcs"
+    arcs = f"{solution.n_arcs} arc{'' if solution.n_arcs == 1 else 's'}"
+    head = f"Score {solution.score:.4f}, {arcs}"
     if solution.optimal:
         ties = "; no other with that score has fewer arcs" if solution.ties == "fewest arcs" else ""
         proof = f"proven optimal{scope}{ties}"

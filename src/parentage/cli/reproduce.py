@@ -59,12 +59,12 @@ def reproduce(
             data, threads=threads or os.cpu_count() or 1, progress=progress
         )
     files = [] if output is None else write_folder(output, result)
+    if files:
+        click.echo(f"parentage: wrote {len(files)} files to {output}", err=True)
     if as_json:
         print_json(as_object(result, files))
     else:
-        click.echo(as_text(result))
-    if files and not as_json:
-        click.echo(f"\nWritten to {output}: {', '.join(path.name for path in files)}")
+        click.echo(as_text(result) if output is None else as_summary(result))
 
 
 @contextmanager
@@ -117,16 +117,22 @@ def _is_finite(value: object) -> bool:
     return not isinstance(value, float) or abs(value) < float("inf")
 
 
+def as_summary(result: Reproduction) -> str:
+    """Return how much of the paper came out."""
+    from parentage.paper import prose
+    from parentage.paper.published import CITATION
+
+    head = _wrapped(f"{CITATION}, reproduced.")
+    return "\n\n".join([head, _wrapped(prose.verdict(result)), _compared(result)])
+
+
 def as_text(result: Reproduction) -> str:
     """Return the readable result."""
     from parentage.paper import prose
     from parentage.paper.errata import errata
-    from parentage.paper.published import CITATION
 
     blocks = [
-        _wrapped(f"{CITATION}, reproduced."),
-        _wrapped(prose.verdict(result)),
-        _compared(result),
+        as_summary(result),
         _by_table(result),
         _mismatches(result.mismatches),
         _means(result),

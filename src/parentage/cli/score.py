@@ -113,7 +113,7 @@ def account_text(lists: CandidateLists) -> str:
     meta = lists.meta
     limit = meta["max_parents"]
     lines = [
-        f"{meta['kept']:,} candidate parent sets of {meta['families']:,} "
+        f"{meta['kept']:,} candidate parent sets of {meta['families'] + len(meta['constant']):,} "
         + ("(no limit on parents)" if limit is None else f"(limit on parents: {limit})"),
         f"{meta['sets_counted']:,} sets counted, {meta['families_scored']:,} families scored, "
         f"{meta['seconds']:.2f} s",
