@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from parentage.datasets import tic_tac_toe
-from parentage.errors import DataWarning, InputError
+from parentage.errors import DataWarning, InputError, TableError
 from parentage.paper.published import DATASETS
 from parentage.reading import read_table
 
@@ -72,12 +72,16 @@ def how_to_add(missing: tuple[str, ...]) -> str:
 
 def load(source: Source) -> Table:
     """Read or make a table the way the paper does."""
-    if source.path is None:
-        table = tic_tac_toe()
-    else:
-        with warnings.catch_warnings():  # identifiers and constants are expected, and dropped below
-            warnings.simplefilter("ignore", DataWarning)
-            table = read_table(source.path, format="arff", discretize="median", missing="mode")
+    table = tic_tac_toe() if source.path is None else _read(source.path)
     identifier = IDENTIFIERS.get(source.name)
     unwanted = {*table.constant, *(name for name in table.names if name == identifier)}
     return table.drop(unwanted)
+
+
+def _read(path: Path) -> Table:
+    with warnings.catch_warnings():  # identifiers and constants are expected, and dropped
+        warnings.simplefilter("ignore", DataWarning)
+        try:
+            return read_table(path, format="arff", discretize="median", missing="mode")
+        except InputError as error:
+            raise TableError(f"{path.name}: {error}") from error

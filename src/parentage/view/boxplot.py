@@ -209,18 +209,14 @@ def write_boxplot_png(
     boxes = [(f"{g.label}, {b.label}", b) for g in groups for b in g.boxes if b.finite]
     figure = Figure(figsize=(6.4, 0.9 + 0.5 * len(boxes)), dpi=150, layout="constrained")
     axes: Any = figure.subplots()
-    for position, (_, box) in enumerate(boxes):
-        summary = {
-            "whislo": box.low, "q1": box.q1, "med": box.median, "q3": box.q3, "whishi": box.high,
-            "mean": box.mean,
-        }  # fmt: skip
-        axes.bxp(
-            [summary], positions=[position], widths=0.6, vert=False, showmeans=True,
-            showfliers=False, patch_artist=True,
-            boxprops={"facecolor": "#9cc0e6" if box.accent else "#c3c9cf"},
-            medianprops={"color": "black", "linewidth": 2},
-            meanprops={"marker": "D", "markerfacecolor": "black", "markeredgecolor": "white"},
-        )  # fmt: skip
+    for y, (_, box) in enumerate(boxes):
+        fill = "#9cc0e6" if box.accent else "#c3c9cf"
+        axes.hlines(y, box.low, box.high, color="black", linewidth=1, zorder=1)
+        axes.vlines([box.low, box.high], y - 0.15, y + 0.15, color="black", linewidth=1)
+        axes.barh(y, box.q3 - box.q1, 0.6, box.q1, color=fill, edgecolor="black", zorder=2)
+        axes.vlines(box.median, y - 0.3, y + 0.3, color="black", linewidth=2, zorder=3)
+        axes.plot(box.mean, y, "D", color="black", markeredgecolor="white", zorder=4)
+    axes.use_sticky_edges = False
     axes.set_yticks(range(len(boxes)), [label for label, _ in boxes])
     axes.set_xlabel(axis)
     axes.set_title(title, fontsize=10)
