@@ -268,10 +268,12 @@ def reproduce(
     sources = find_sources(folder)
     tables = [load(source) for source in sources]
     conventions = Conventions.around(printed)
-    work = sorted(zip(sources, tables, strict=True), key=lambda pair: -pair[1].n_variables)
+    work = list(zip(sources, tables, strict=True))
     runs: dict[str, TableRun] = {}
     with ThreadPoolExecutor(max(1, threads)) as pool:
         tasks = [pool.submit(run_table, source, table, conventions) for source, table in work]
+        if progress is not None:
+            progress("", 0, len(tasks))
         try:
             for task in as_completed(tasks):
                 run = task.result()
