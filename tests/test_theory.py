@@ -401,3 +401,24 @@ def test_bounds_on_G_that_are_not_used(table: Table) -> None:
         for i in members:
             block = naive.G(everything - {i}) - naive.G(everything)
             assert naive.G(S) <= naive.G(S - {i}) - block + TIE
+
+
+@settings(max_examples=40, deadline=None)
+@given(tables(4))
+def test_minimum_per_joint_state_lies_between(table: Table) -> None:
+    """N·I(X;Y|Π*) ≤ Σ_c n_c min{H_c(X), H_c(Y)} ≤ N·min{H(X|Π*), H(Y|Π*)}."""
+    naive, _ = naive_of(table)
+    for x in range(naive.n):
+        for parents in naive.parent_sets(x):
+            for y in parents:
+                star = without(parents, y)
+                groups: dict[Set, list[int]] = {}
+                for i in range(naive.rows):
+                    groups.setdefault(tuple(naive.columns[v][i] for v in star), []).append(i)
+                total = 0.0
+                for inside in groups.values():
+                    pair = [tuple(naive.columns[v][i] for i in inside) for v in (x, y)]
+                    part = Naive((pair[0], pair[1]), (2, 2))
+                    total += min(part.NH([0]), part.NH([1]))
+                gain = naive.NH([x], star) - naive.NH([x], parents)
+                assert gain - TIE <= total <= min(naive.NH([x], star), naive.NH([y], star)) + TIE

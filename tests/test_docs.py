@@ -1,0 +1,138 @@
+"""The documentation says what is so: examples run, links lead somewhere, nothing is left out."""
+
+from __future__ import annotations
+
+import doctest
+import re
+from typing import TYPE_CHECKING
+
+import click
+import pytest
+
+import parentage
+from living_docs import PAGES, ROOT, refreshed, without_times
+from parentage import rules as r
+from parentage.cli import cli
+from parentage.cli.score import REPORTED
+from parentage.explanation import explain
+from parentage.overview import overview
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+FLAGS = doctest.NORMALIZE_WHITESPACE | doctest.ELLIPSIS
+WITH_EXAMPLES = ["README.md", "docs/api.md", "docs/constraints.md"]
+
+
+def read(name: str) -> str:
+    return (ROOT / name).read_text(encoding="utf-8")
+
+
+def page_id(page: Path) -> str:
+    return str(page.relative_to(ROOT))
+
+
+@pytest.mark.parametrize("name", WITH_EXAMPLES)
+def test_python_examples_run(name: str) -> None:
+    path = str(ROOT / name)
+    failed, attempted = doctest.testfile(path, False, optionflags=FLAGS, encoding="utf-8")
+    assert attempted > 3
+    assert failed == 0
+
+
+def test_every_page_with_examples_is_run() -> None:
+    found = {page_id(page) for page in PAGES if ">>>" in page.read_text(encoding="utf-8")}
+    assert found == set(WITH_EXAMPLES)
+
+
+def slug(heading: str) -> str:
+    """How a heading is called in links: lower case, blanks to hyphens, no punctuation."""
+    plain = re.sub(r"[`*\\]", "", heading.strip().lower())
+    return re.sub(r"[^\w\- ]", "", plain).replace(" ", "-")
+
+
+@pytest.mark.parametrize("page", PAGES, ids=page_id)
+def test_links_lead_somewhere(page: Path) -> None:
+    text = re.sub(r"```.*?```", "", page.read_text(encoding="utf-8"), flags=re.S)
+    for target in re.findall(r"\]\(([^)\s]+)\)", text):
+        if re.match(r"[a-z]+:", target):
+            continue
+        file, _, anchor = target.partition("#")
+        linked = page.parent / file if file else page
+        assert linked.exists(), target
+        if anchor:
+            headings = re.findall(r"^#+ (.+)$", linked.read_text(encoding="utf-8"), re.M)
+            assert anchor in map(slug, headings), target
+
+
+@pytest.mark.parametrize("page", PAGES, ids=page_id)
+def test_made_parts_are_fresh(page: Path) -> None:
+    """Made again by ``python tests/living_docs.py``."""
+    text = page.read_text(encoding="utf-8")
+    assert without_times(refreshed(text)) == without_times(text)
+
+
+def test_made_parts_are_found() -> None:
+    """The check above must not pass because it sees nothing."""
+    whole = "".join(page.read_text(encoding="utf-8") for page in PAGES)
+    assert whole.count("$ parentage ") >= 7
+    assert whole.count("<!-- from ") >= 4
+    stale = read("docs/rules.md").replace("350,266", "350,267").replace("13.8155", "13.8156")
+    assert without_times(refreshed(stale)) == without_times(read("docs/rules.md")) != stale
+
+
+def rules_table() -> dict[str, list[str]]:
+    """The rows of the theorem-to-function table by rule."""
+    part = read("docs/rules.md").split("## Theorem to function")[1].split("\n## ")[0]
+    rows = [re.split(r"(?<!\\)\|", line)[1:-1] for line in part.splitlines() if line[:3] == "| `"]
+    cells = [[cell.strip() for cell in row] for row in rows if len(row) == 5]
+    return {row[0].strip("`"): row[1:] for row in cells if row[0] != "`--rules`"}
+
+
+def test_every_rule_is_in_the_table() -> None:
+    table = rules_table()
+    assert tuple(table) == r.ORDER
+    for rule, (function, _, scores, closed) in table.items():
+        assert callable(getattr(r, function.strip("`"))), rule
+        assert scores == ("BIC" if rule in r.BIC_ONLY else "BIC, AIC"), rule
+        assert closed == ("yes" if r.RuleSet((rule,)).closed else "no"), rule
+
+
+def commands() -> dict[str, click.Command]:
+    context = click.Context(cli)
+    found = {name: cli.get_command(context, name) for name in cli.list_commands(context)}
+    return {name: command for name, command in found.items() if command is not None}
+
+
+@pytest.mark.parametrize("name", ["info", "score", "explain", "learn", "reproduce"])
+def test_every_option_is_in_the_cli_page(name: str) -> None:
+    page = read("docs/cli.md")
+    for parameter in commands()[name].params:
+        if isinstance(parameter, click.Option):
+            for option in parameter.opts:
+                assert re.search(rf"`{re.escape(option)}[` ]", page), (name, option)
+
+
+def test_every_json_key_is_in_the_cli_page() -> None:
+    page = read("docs/cli.md")
+    table = parentage.datasets.chest_clinic(200)
+    keys = {*REPORTED, "lists", *explain(table, "dysp", ["bronc"]).to_dict()}
+    keys |= {*(first := overview(table).to_dict()), *first["forecast"], *first["variables"][0]}
+    for key in keys:
+        assert re.search(rf"\b{key}\b", page), key
+
+
+def test_every_public_name_is_in_the_api_page() -> None:
+    page = read("docs/api.md")
+    for name in parentage.__all__:
+        assert f"`{name}`" in page, name
+
+
+def test_readme_has_two_commands_for_setting_up() -> None:
+    text = read("README.md").split("## Five minutes")[1]
+    block = re.search(r"```text\n(.*?)```", text, re.S)
+    assert block is not None
+    typed = [line.split("  ")[0] for line in block[1].splitlines()]
+    assert typed == ["make demo", "make test"]
+    targets = re.findall(r"^(\w+):", read("Makefile"), re.M)
+    assert {"demo", "test"} <= set(targets)
