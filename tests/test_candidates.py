@@ -12,9 +12,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from parentage.candidates import count_families, score
+from parentage.candidates import score
 from parentage.constraints import Constraints
 from parentage.errors import InputError, TableError
+from parentage.plan import count_families
 from parentage.rules import CLOSED, ORDER
 from parentage.table import Table
 from strategies import make_table, naive_of, random_columns, random_table, tables

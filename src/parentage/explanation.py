@@ -12,9 +12,10 @@ from html import escape
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from parentage import rules as r
-from parentage.candidates import check_table, score
+from parentage.candidates import score
 from parentage.entropy import encode, residuals
 from parentage.errors import InputError
+from parentage.plan import check_table
 from parentage.scores import (
     check_score,
     entropy_sum,

@@ -10,9 +10,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from parentage import rules as r
-from parentage.candidates import Search, check_table, max_parents_by_variable
 from parentage.constraints import Constraints
 from parentage.forecast import refine
+from parentage.plan import SearchPlan, check_table, max_parents_by_variable
 from parentage.scores import check_score, unit_of, weight
 
 if TYPE_CHECKING:
@@ -95,7 +95,7 @@ def overview(
     chosen = r.choose_rules(rules, name, gap)
     nats = None if gap is None else gap * unit_of(log_base)
     most = max_parents_by_variable(table, max_parents, Constraints())
-    search = Search(table, name, chosen, nats, most, Constraints())
+    search = SearchPlan(table, name, chosen, nats, most, Constraints())
     caps = _caps(table, name)
     known = search.forecast()
     if known.memory < 2**40 and chosen.closed:
@@ -139,7 +139,7 @@ def _caps(table: Table, score: Any) -> dict[str, tuple[float, int, int]]:
     return found
 
 
-def _probe(search: Search, seconds: float) -> Forecast:
+def _probe(search: SearchPlan, seconds: float) -> Forecast:
     """Run the search for a while; say what it found or where it was going."""
     from parentage.kernels import counting, families  # noqa: F401  # loaded before the clock runs
 
