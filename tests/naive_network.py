@@ -6,13 +6,13 @@ import math
 from itertools import product
 from typing import TYPE_CHECKING
 
-import numpy as np
-
 from parentage.constraints import Constraints
 from parentage.lists import CandidateLists
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+
+    import numpy as np
 
 Parents = tuple[tuple[int, ...], ...]
 

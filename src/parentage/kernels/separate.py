@@ -20,158 +20,130 @@ Ints = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float64]
 Flags = npt.NDArray[np.bool_]
 
-LARGEST = 40
+TENURE = 4
+"""Steps for which a variable that changed sides stays where it is."""
+
+PATIENCE = 12
+"""Steps without a better cluster after which a walk ends."""
+
+LARGEST = 60
 """Clusters do not grow beyond this many variables."""
 
-REACH = 0.6
-"""How far above its best value growth may climb before it gives up."""
+
+@njit(**JIT)
+def contribute(
+    s: int, sign: float, k: int, common: Ints, gain: Floats, regain: Floats,
+    value: Floats, starts: Ints, parents: Ints,
+) -> None:  # fmt: skip
+    """Count (or, with sign −1, discount) a member's set at its number of common parents."""
+    if common[s] == k - 1:
+        for p in range(starts[s], starts[s + 1]):
+            gain[parents[p]] += sign * value[s]
+    elif common[s] == k:
+        for p in range(starts[s], starts[s + 1]):
+            regain[parents[p]] += sign * value[s]
 
 
 @njit(**JIT)
-def left_over(
-    inside: Flags, k: int, child: Ints, value: Floats, starts: Ints, parents: Ints
-) -> float:
-    """Return f(C) for the cluster ``inside[n]``."""
-    total = 0.0
-    for s in range(child.shape[0]):
-        if inside[child[s]]:
-            common = 0
-            for p in range(starts[s], starts[s + 1]):
-                common += inside[parents[p]]
-            if common < k:
-                total += value[s]
-    return total
+def flip(
+    u: int, k: int, inside: Flags, common: Ints, loss: Floats, gain: Floats, regain: Floats,
+    child: Ints, value: Floats, starts: Ints, parents: Ints,
+    users_at: Ints, users: Ints, own_at: Ints,
+) -> None:  # fmt: skip
+    """Let variable ``u`` change sides and bring the sums up to date.
 
-
-@njit(**JIT)
-def join(
-    u: int,
-    k: int,
-    inside: Flags,
-    common: Ints,
-    gain: Floats,
-    loss: Floats,
-    child: Ints,
-    value: Floats,
-    starts: Ints,
-    parents: Ints,
-    users_at: Ints,
-    users: Ints,
-) -> None:
-    """Take variable ``u`` into the cluster and bring the sums up to date.
-
-    ``common[K]`` counts parents inside; ``loss[v]`` is what ``v`` would add to f as a member,
-    ``gain[v]`` what the others' sets that hold ``v`` would take away from it.
+    ``common[K]`` counts parents inside the cluster. ``loss[v]``: value of the sets of ``v`` that
+    count towards f if ``v`` is a member; ``gain[v]``: of the members' sets that stop counting
+    when ``v`` enters; ``regain[v]``: of those that count again when ``v`` leaves.
     """
-    inside[u] = True
+    step = -1 if inside[u] else 1
+    if inside[u]:
+        for s in range(own_at[u], own_at[u + 1]):
+            contribute(s, -1.0, k, common, gain, regain, value, starts, parents)
     for at in range(users_at[u], users_at[u + 1]):
         s = users[at]
-        common[s] += 1
-        if common[s] == k:
+        if inside[child[s]]:
+            contribute(s, -1.0, k, common, gain, regain, value, starts, parents)
+        if step == 1 and common[s] == k - 1:
             loss[child[s]] -= value[s]
-        if not inside[child[s]] or child[s] == u:
-            continue
-        if common[s] == k:
-            for p in range(starts[s], starts[s + 1]):
-                gain[parents[p]] -= value[s]
-        elif common[s] == k - 1:
-            for p in range(starts[s], starts[s + 1]):
-                gain[parents[p]] += value[s]
+        common[s] += step
+        if step == -1 and common[s] == k - 1:
+            loss[child[s]] += value[s]
+        if inside[child[s]]:
+            contribute(s, 1.0, k, common, gain, regain, value, starts, parents)
+    inside[u] = not inside[u]
+    if inside[u]:
+        for s in range(own_at[u], own_at[u + 1]):
+            contribute(s, 1.0, k, common, gain, regain, value, starts, parents)
 
 
 @njit(**JIT)
-def grow_clusters(
-    n: int,
-    k: int,
-    tails: Ints,
-    heads: Ints,
-    least: float,
-    child: Ints,
-    value: Floats,
-    starts: Ints,
-    parents: Ints,
-    users_at: Ints,
-    users: Ints,
-    own_at: Ints,
-) -> tuple[Flags, Floats]:
-    """Grow a cluster from every given pair, greedily; return those violated by ``least``.
+def walk_clusters(
+    n: int, k: int, tails: Ints, heads: Ints, least: float,
+    child: Ints, value: Floats, starts: Ints, parents: Ints,
+    users_at: Ints, users: Ints, own_at: Ints,
+) -> tuple[Flags, Floats]:  # fmt: skip
+    """Walk from every given pair to a cluster with small f (tabu search); return the violated.
 
-    The sets of variable ``v`` are ``own_at[v] … own_at[v + 1] − 1``. Returns clusters
-    ``bool[c, n]`` and their f, duplicates left out.
+    Each step lets the variable change sides that leaves f least; one that just changed has to
+    wait, and ``tails`` stays. The sets of variable ``v`` are ``own_at[v] … own_at[v + 1] − 1``.
+    Returns clusters ``bool[c, n]`` with f below k by ``least`` and their f, each cluster once.
     """
-    n_sets = child.shape[0]
     found = np.zeros((tails.shape[0], n), np.bool_)
     values = np.empty(tails.shape[0])
     count = 0
     inside, best = np.zeros(n, np.bool_), np.zeros(n, np.bool_)
-    common = np.empty(n_sets, np.int64)
-    gain, loss, whole = np.empty(n), np.empty(n), np.zeros(n)
-    for s in range(n_sets):
+    common = np.empty(child.shape[0], np.int64)
+    loss, gain, regain = np.empty(n), np.empty(n), np.empty(n)
+    whole = np.zeros(n)
+    for s in range(child.shape[0]):
         whole[child[s]] += value[s]
+    waits = np.empty(n, np.int64)
     for start in range(tails.shape[0]):
         inside[:] = False
         common[:] = 0
-        gain[:] = 0.0
         loss[:] = whole
-        f, best_f, size = 0.0, np.inf, 0
+        gain[:] = 0.0
+        regain[:] = 0.0
+        waits[:] = 0
+        f, best_f, size, idle, step = 0.0, np.inf, 0, 0, 0
         new = tails[start]
         while new >= 0:
-            f += loss[new] - gain[new]
-            for s in range(own_at[new], own_at[new + 1]):
-                if common[s] == k - 1:
-                    for p in range(starts[s], starts[s + 1]):
-                        gain[parents[p]] += value[s]
-            join(new, k, inside, common, gain, loss, child, value, starts, parents, users_at, users)
-            size += 1
+            f += regain[new] - loss[new] if inside[new] else loss[new] - gain[new]
+            size += -1 if inside[new] else 1
+            flip(
+                new, k, inside, common, loss, gain, regain,
+                child, value, starts, parents, users_at, users, own_at,
+            )  # fmt: skip
+            step += 1
+            waits[new] = step + TENURE
+            idle += 1
             if size > k and f < best_f - 1e-9:
                 best_f = f
                 best[:] = inside
-            if size == 1:
+                idle = 0
+            if size == 1 and step == 1:
                 new = heads[start]
                 continue
             new = -1
-            least_f = np.inf
+            if idle > PATIENCE:
+                break
+            least_change = np.inf
             for v in range(n):
-                if not inside[v] and gain[v] > 1e-9 and f + loss[v] - gain[v] < least_f:
-                    least_f = f + loss[v] - gain[v]
-                    new = v
-            if size >= LARGEST or (size > k and least_f > best_f + REACH):
-                new = -1
-        if best_f < k - least:
-            best_f = shrink(best, best_f, k, child, value, starts, parents)
-            if not _listed(best, found, count):
-                found[count] = best
-                values[count] = best_f
-                count += 1
-    return found[:count], values[:count]
-
-
-@njit(**JIT)
-def shrink(
-    inside: Flags,
-    f: float,
-    k: int,
-    child: Ints,
-    value: Floats,
-    starts: Ints,
-    parents: Ints,
-) -> float:
-    """Take variables out of a cluster while that lowers f; return f."""
-    size = inside.sum()
-    improved = True
-    while improved and size > k + 1:
-        improved = False
-        for u in range(inside.shape[0]):
-            if inside[u] and size > k + 1:
-                inside[u] = False
-                trial = left_over(inside, k, child, value, starts, parents)
-                if trial < f - 1e-6:
-                    f = trial
-                    size -= 1
-                    improved = True
+                if waits[v] > step or v == tails[start]:
+                    continue
+                if inside[v]:
+                    change = regain[v] - loss[v] if size > k + 1 else np.inf
                 else:
-                    inside[u] = True
-    return f
+                    change = loss[v] - gain[v] if gain[v] > 1e-9 and size < LARGEST else np.inf
+                if change < least_change:
+                    least_change = change
+                    new = v
+        if best_f < k - least and not _listed(best, found, count):
+            found[count] = best
+            values[count] = best_f
+            count += 1
+    return found[:count], values[:count]
 
 
 @njit(**JIT)

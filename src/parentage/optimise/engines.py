@@ -26,7 +26,7 @@ from parentage.optimise.orders import (
 from parentage.optimise.root_lp import solve_root
 from parentage.optimise.run import interruptible
 from parentage.optimise.solution import checked_solution
-from parentage.optimise.subsets import check_memory, fits, solve_subsets
+from parentage.optimise.subsets import check_memory, fits, forecast_seconds, solve_subsets
 
 if TYPE_CHECKING:
     from parentage.optimise.cuts import Cut
@@ -36,16 +36,16 @@ if TYPE_CHECKING:
 TINY = 8
 """Parts of at most this many variables are enumerated whatever engine is asked for."""
 
-AT_ONCE = 20
+AT_ONCE = 22
 """Parts of at most this many variables go to dynamic programming without more ado."""
 
-LATER = 25
+LATER = 26
 """Parts of at most this many variables go there when the root LP leaves a gap."""
 
 WARM_PATIENCE = 8
 """Rounds without a gain after which an order search before the root LP ends."""
 
-PATIENCE = 40
+PATIENCE = 20
 """Rounds without a gain after which an order search without a time limit ends."""
 
 
@@ -66,9 +66,9 @@ def solve(run: Run, engine: str, tactics: Tactics = DEFAULT) -> Solution:
     if engine == "subsets":
         for part in run.parts:
             check_memory(part.problem, run.threads)
-    for part in run.parts:
-        first_incumbent(part)
     with interruptible(run):
+        for part in run.parts:
+            first_incumbent(part)
         solve_parts(run, engine, tactics)
     return conclude(run)
 
@@ -102,7 +102,8 @@ def cut_and_branch(part: Part, tactics: Tactics, *, subsets: bool) -> None:
     found: list[Cut] = []
     problem = part.problem
     if tactics.root_lp and not part.proven and not part.stopped():
-        lp = solve_root(part, set_packing=tactics.set_packing)
+        other_way = forecast_seconds(part.problem.n) if subsets and quick(part) else math.inf
+        lp = solve_root(part, set_packing=tactics.set_packing, seconds=other_way)
         found, problem = lp.cuts, problem.only(~lp.removed)
     if part.proven or part.stopped():
         return
@@ -116,11 +117,16 @@ def cut_and_branch(part: Part, tactics: Tactics, *, subsets: bool) -> None:
     part.engine = " + ".join(sorted({p.engine for p in part.parts if p.problem.n > 1}))
 
 
+def quick(part: Part) -> bool:
+    """Whether dynamic programming is a matter of seconds."""
+    return part.problem.n <= LATER and fits(part.problem, part.run.threads)
+
+
 def finish(piece: Part, found: list[Cut], tactics: Tactics, subsets: bool) -> None:
     """Solve one piece to the end."""
     if piece.proven or piece.stopped():
         return
-    if subsets and piece.problem.n <= LATER and fits(piece.problem, piece.run.threads):
+    if subsets and quick(piece):
         solve_subsets(piece)
         piece.fewest_arcs = False
     else:
@@ -130,7 +136,8 @@ def finish(piece: Part, found: list[Cut], tactics: Tactics, subsets: bool) -> No
 
 def conclude(run: Run) -> Solution:
     """Check and wrap what is known at the end of a run."""
-    run.stopped()
+    if run.stopped() and any(part.cost == math.inf for part in run.parts):
+        raise KeyboardInterrupt
     proven = run.proven()
     return checked_solution(
         run.lists,

@@ -14,6 +14,7 @@ which that is above the incumbent are removed.
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -43,7 +44,12 @@ STALL_ROUNDS = 12
 STALL_SHARE = 0.01
 """The loop ends when so many rounds close less than this share of the gap."""
 
-EXACT_SECONDS = 10.0
+EXACT_SECONDS = 4.0
+EXACT_TRIES = 6
+"""How long, and how often, clusters are separated exactly."""
+
+SLICE = 2.0
+"""Seconds after which the LP solver lets us look whether to stop."""
 
 
 class RootLP:
@@ -58,8 +64,7 @@ class RootLP:
         self.rows: list[Row] = []
         self.removed: Flags = np.zeros(problem.m, np.bool_)
         self.x: Floats = np.zeros(problem.m)
-        self._infinity = highspy.kHighsInf
-        self._optimal = highspy.HighsModelStatus.kOptimal
+        self._highspy = highspy
         self._solver = highspy.Highs()
         self._solver.silent()
         self._solver.setOptionValue("threads", 1)
@@ -69,12 +74,17 @@ class RootLP:
         self._solver.changeColsCost(m, np.arange(m, dtype=np.int32), problem.cost)
         self._add_rows([Row(np.arange(a, b), 1.0, 1.0) for a, b in problem.spans()])
 
-    def solve(self, seconds: float) -> bool:
-        """Solve the programme as it is; False when the solver gave up."""
-        if np.isfinite(seconds):
-            self._solver.setOptionValue("time_limit", self._solver.getRunTime() + max(seconds, 0.0))
-        self._solver.run()
-        if self._solver.getModelStatus() != self._optimal:
+    def solve(self, part: Part) -> bool:
+        """Solve the programme as it is, slice by slice; False when stopped or in trouble."""
+        statuses = self._highspy.HighsModelStatus
+        while not part.stopped():
+            used = self._solver.getRunTime()
+            self._solver.setOptionValue("time_limit", used + min(SLICE, part.seconds_left))
+            self._solver.run()
+            part.tick(PHASE)
+            if self._solver.getModelStatus() != statuses.kTimeLimit:
+                break
+        if self._solver.getModelStatus() != statuses.kOptimal:
             return False
         self.x = np.array(self._solver.getSolution().col_value)
         return True
@@ -138,8 +148,8 @@ class RootLP:
         upper = np.array([row.upper for row in rows])
         self._solver.addRows(
             len(rows),
-            np.where(np.isfinite(lower), lower, -self._infinity),
-            np.where(np.isfinite(upper), upper, self._infinity),
+            np.where(np.isfinite(lower), lower, -self._highspy.kHighsInf),
+            np.where(np.isfinite(upper), upper, self._highspy.kHighsInf),
             int(starts[-1]),
             starts[:-1].astype(np.int32),
             np.concatenate([row.columns for row in rows]).astype(np.int32),
@@ -147,12 +157,17 @@ class RootLP:
         )
 
 
-def solve_root(part: Part, *, set_packing: bool = True) -> RootLP:
-    """Cut until nothing is violated, the part is proven, progress stalls or the run stops."""
+def solve_root(part: Part, *, set_packing: bool = True, seconds: float = math.inf) -> RootLP:
+    """Cut until nothing is violated, the part is proven, progress stalls or the run stops.
+
+    After ``seconds`` it ends, too: when another engine would have been ready by then.
+    """
     lp = RootLP(part.problem)
     space = OrderSpace.of(part.problem)
     gaps: list[float] = []
-    while not part.stopped() and lp.solve(part.seconds_left):
+    exact_left = EXACT_TRIES
+    end = part.run.seconds + seconds
+    while part.run.seconds < end and lp.solve(part):
         tighten(part, lp)
         part.stats["lp_rounds"] = part.stats.get("lp_rounds", 0) + 1
         if part.proven:
@@ -164,7 +179,8 @@ def solve_root(part: Part, *, set_packing: bool = True) -> RootLP:
         if len(gaps) > STALL_ROUNDS and gaps[-1] > (1 - STALL_SHARE) * gaps[-1 - STALL_ROUNDS]:
             break
         found = separate(support, set_packing=set_packing)
-        if not found:
+        if not found and exact_left:
+            exact_left -= 1
             cut = exact_cluster(support, min(EXACT_SECONDS, max(0.1, part.seconds_left)))
             found = [] if cut is None else [cut]
         if not found:

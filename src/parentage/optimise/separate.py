@@ -3,7 +3,7 @@
 Four separators, from quick to sure:
 
 - :func:`packings`: all set-packing cuts of two to four members, by adding up the support;
-- :func:`clusters`: cluster and k-cluster cuts, grown greedily from arcs of the support;
+- :func:`clusters`: cluster and k-cluster cuts, found by walks that start at arcs of the support;
 - :func:`exact_cluster`: the most violated cluster cut by a small integer programme, for when
   the others find nothing;
 - :func:`cycles`: for a whole-numbered solution, a cycle of each strongly connected component.
@@ -103,12 +103,12 @@ def packings(
 
 
 def clusters(support: Support, k: int = 1, *, least: float = 1e-3, most: int = 60) -> list[Cut]:
-    """Return violated (k-)cluster cuts found by greedy growth, most violated first."""
-    from parentage.kernels.separate import grow_clusters
+    """Return violated (k-)cluster cuts found by short walks, most violated first."""
+    from parentage.kernels.separate import walk_clusters
 
     tails, heads, _ = support.arcs
     users_at, users = support.users
-    found, values = grow_clusters(
+    found, values = walk_clusters(
         support.n,
         k,
         tails[:STARTS],
@@ -160,7 +160,7 @@ def _cycle(above: list[list[int]], start: int) -> list[int]:
 
 
 def exact_cluster(support: Support, seconds: float, *, least: float = 1e-3) -> Cut | None:
-    """Return the most violated cluster cut, None if there is none (or time ran out).
+    """Return a violated cluster cut if there is one; None, too, when time ran out.
 
     An integer programme: y[v] = 1 for members; z = 1 for a set of the support that holds a
     member and belongs to one; maximise the value of those sets minus the number of members.
@@ -192,6 +192,7 @@ def exact_cluster(support: Support, seconds: float, *, least: float = 1e-3) -> C
     solver.silent()
     solver.setOptionValue("time_limit", float(seconds))
     solver.setOptionValue("threads", 1)
+    solver.setOptionValue("objective_target", -1.0 + 10 * least)
     n_columns, n_rows = len(cost), len(rows) - 1
     solver.addVars(n_columns, np.zeros(n_columns), np.ones(n_columns))
     every = np.arange(n_columns, dtype=np.int32)

@@ -1,0 +1,165 @@
+"""Lists and constraints that cannot work are refused, with the culprits named."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from parentage.constraints import Constraints
+from parentage.errors import ConstraintError, ListsError
+from parentage.lists import CandidateLists
+from parentage.optimise import learn_lists
+
+NAMES = ("age", "bmi", "cost", "diet")
+
+
+def lists_of(**families: list[tuple[float, list[str]]]) -> CandidateLists:
+    return CandidateLists.from_families(families)
+
+
+def full_lists() -> CandidateLists:
+    """All sets of at most two parents; more parents score more."""
+    families = {}
+    for child in NAMES:
+        others = [name for name in NAMES if name != child]
+        sets: list[list[str]] = [[], *([a] for a in others)]
+        sets += [[a, b] for i, a in enumerate(others) for b in others[i + 1 :]]
+        families[child] = [(float(len(w)) - 10, w) for w in sets]
+    return CandidateLists.from_families(families)
+
+
+def test_one_variable_and_no_variable() -> None:
+    alone = learn_lists(lists_of(a=[(-1.0, [])]))
+    assert (alone.score, alone.optimal, alone.ties) == (-1.0, True, "fewest arcs")
+    nothing = learn_lists(lists_of())
+    assert (nothing.score, nothing.optimal, nothing.parents) == (0.0, True, ())
+
+
+def test_no_acyclic_choice_names_the_smallest_group() -> None:
+    lists = lists_of(
+        a=[(-1.0, ["b"]), (-2.0, ["c"])],
+        b=[(-1.0, ["c"])],
+        c=[(-1.0, ["b"]), (-3.0, ["b", "d"])],
+        d=[(-1.0, [])],
+        e=[(-1.0, ["a"])],
+    )
+    with pytest.raises(ListsError, match="every candidate set of b, c holds another of them"):
+        learn_lists(lists)
+
+
+def test_a_variable_without_sets() -> None:
+    with pytest.raises(ListsError, match="'b' has no candidate set"):
+        learn_lists(lists_of(a=[(-1.0, [])], b=[]))
+
+
+@pytest.mark.parametrize("score", [float("nan"), float("inf"), float("-inf")])
+def test_scores_that_are_no_numbers(score: float) -> None:
+    with pytest.raises(ListsError, match="'b' has a set with the score"):
+        learn_lists(lists_of(a=[(-1.0, [])], b=[(-1.0, []), (score, ["a"])]))
+
+
+def test_impossible_parents() -> None:
+    with pytest.raises(ListsError, match="'a' has a set that holds itself"):
+        learn_lists(lists_of(a=[(-1.0, ["a"])]))
+    broken = CandidateLists(
+        ("a",), np.array([0, 1]), np.array([0, 1]), np.array([7], np.int32), np.array([-1.0])
+    )
+    with pytest.raises(ListsError, match="parent 7 is no variable"):
+        learn_lists(broken)
+
+
+@pytest.mark.parametrize(
+    ("constraints", "message"),
+    [
+        (Constraints(required=frozenset({("agee", "bmi")})), "did you mean 'age'"),
+        (Constraints(forbidden=frozenset({("age", "age")})), "joins a variable to itself"),
+        (Constraints(max_parents={"bmx": 1}), "did you mean 'bmi'"),
+        (Constraints(max_parents={"bmi": -1}), "in-degree limit of 'bmi' is -1"),
+        (Constraints(tiers=(("age",), ("bmi", "age"))), "'age' is in two tiers"),
+        (
+            Constraints(
+                required=frozenset({("age", "bmi")}), forbidden=frozenset({("age", "bmi")})
+            ),
+            "age -> bmi is required and forbidden",
+        ),
+        (
+            Constraints(required=frozenset({("age", "bmi"), ("bmi", "cost"), ("cost", "age")})),
+            "form a cycle: (age -> bmi -> cost -> age|bmi -> cost -> age -> bmi|cost -> age)",
+        ),
+        (
+            Constraints(required=frozenset({("cost", "age")}), tiers=(("age",), ("cost",))),
+            "cost -> age goes from tier 2 to the earlier tier 1",
+        ),
+        (
+            Constraints(
+                required=frozenset({("age", "cost"), ("bmi", "cost")}), max_parents={"cost": 1}
+            ),
+            "'cost' may have at most 1 parents but 2 are required: age, bmi",
+        ),
+    ],
+)
+def test_contradictions_are_named(constraints: Constraints, message: str) -> None:
+    with pytest.raises(ConstraintError, match=message):
+        learn_lists(full_lists(), constraints=constraints)
+
+
+def test_constraints_that_leave_a_child_nothing() -> None:
+    lists = lists_of(a=[(-1.0, [])], b=[(-1.0, []), (-0.5, ["c"])], c=[(-1.0, [])])
+    with pytest.raises(ConstraintError, match=r"no candidate set of 'b' .* required arc a -> b"):
+        learn_lists(lists, constraints=Constraints(required=frozenset({("a", "b")})))
+
+
+def test_constraints_that_leave_no_acyclic_choice() -> None:
+    lists = lists_of(a=[(-1.0, []), (-2.0, ["c", "b"])], b=[(-1.0, ["a"])], c=[(-1.0, [])])
+    with pytest.raises(ConstraintError, match=r"every allowed set of a, b .*required"):
+        learn_lists(lists, constraints=Constraints(required=frozenset({("b", "a")})))
+    lists = lists_of(a=[(-1.0, ["c"]), (-2.0, ["b"])], b=[(-1.0, ["a"])], c=[(-1.0, [])])
+    with pytest.raises(ConstraintError, match=r"set of a, b holds another of them; relax"):
+        learn_lists(lists, constraints=Constraints(forbidden=frozenset({("c", "a")})))
+
+
+def test_constraints_are_respected() -> None:
+    lists = full_lists()
+    free = learn_lists(lists)
+    assert free.n_arcs == 5
+    rules = Constraints(
+        required=frozenset({("diet", "age")}),
+        forbidden=frozenset({("diet", "bmi")}),
+        max_parents={"cost": 1},
+        tiers=(("age", "diet"), ("cost",)),
+    )
+    bound = learn_lists(lists, constraints=rules).to_dict()
+    assert "diet" in bound["age"]
+    assert "diet" not in bound["bmi"]
+    assert len(bound["cost"]) <= 1
+    assert not {"cost"} & ({*bound["age"]} | {*bound["diet"]})
+    for child, parents in bound.items():
+        assert rules.allowed(child, parents)
+
+
+def test_a_cycle_of_required_arcs_beside_other_arcs() -> None:
+    rules = Constraints(
+        required=frozenset({("age", "bmi"), ("bmi", "cost"), ("age", "cost"), ("diet", "cost")})
+    )
+    rules.check(NAMES)
+    with pytest.raises(
+        ConstraintError, match=r"form a cycle: (bmi -> cost -> bmi|cost -> bmi -> cost)"
+    ):
+        Constraints(required=rules.required | {("cost", "bmi")}).check(NAMES)
+
+
+def test_violations_are_told_in_words() -> None:
+    rules = Constraints(
+        required=frozenset({("age", "bmi")}),
+        forbidden=frozenset({("cost", "bmi")}),
+        max_parents={"bmi": 1},
+        tiers=(("bmi",), ("diet",)),
+    )
+    assert rules.violated("bmi", ["cost", "diet"]) == [
+        "required arc age -> bmi",
+        "forbidden arc cost -> bmi",
+        "tiers: 'diet' comes after 'bmi'",
+        "at most 1 parent of 'bmi'",
+    ]
+    assert bool(rules)
+    assert not Constraints()
