@@ -204,14 +204,15 @@ class BranchAndCut:
         """Return the sets of an acyclic solution, one per variable."""
         return np.flatnonzero(self.values(solution) > 0.5).astype(np.int64)
 
-    def solve(self, warm: bool = True) -> None:
-        """Let SCIP work until it has the proof or the run stops."""
+    def solve(self, *, warm: bool = True, seconds: float = math.inf) -> None:
+        """Let SCIP work until it has the proof, the run stops or ``seconds`` are over."""
         part, model = self.part, self.model
         install(self)
         if warm:
             model.addSol(self._as_solution(part.choice))
-        if math.isfinite(part.seconds_left):
-            model.setParam("limits/time", max(0.01, part.seconds_left))
+        seconds = min(seconds, part.seconds_left)
+        if math.isfinite(seconds):
+            model.setParam("limits/time", max(0.01, seconds))
         model.optimize()
         if self.failure is not None:
             raise self.failure

@@ -39,8 +39,8 @@ TINY = 8
 AT_ONCE = 22
 """Parts of at most this many variables go to dynamic programming without more ado."""
 
-LATER = 26
-"""Parts of at most this many variables go there when the root LP leaves a gap."""
+LATER = 28
+"""Parts of at most this many variables go there when cuts do not get through in that time."""
 
 WARM_PATIENCE = 8
 """Rounds without a gain after which an order search before the root LP ends."""
@@ -102,8 +102,8 @@ def cut_and_branch(part: Part, tactics: Tactics, *, subsets: bool) -> None:
     found: list[Cut] = []
     problem = part.problem
     if tactics.root_lp and not part.proven and not part.stopped():
-        other_way = forecast_seconds(part.problem.n) if subsets and quick(part) else math.inf
-        lp = solve_root(part, set_packing=tactics.set_packing, seconds=other_way)
+        patience = other_way(part) if subsets else math.inf
+        lp = solve_root(part, set_packing=tactics.set_packing, seconds=patience)
         found, problem = lp.cuts, problem.only(~lp.removed)
     if part.proven or part.stopped():
         return
@@ -117,21 +117,27 @@ def cut_and_branch(part: Part, tactics: Tactics, *, subsets: bool) -> None:
     part.engine = " + ".join(sorted({p.engine for p in part.parts if p.problem.n > 1}))
 
 
-def quick(part: Part) -> bool:
-    """Whether dynamic programming is a matter of seconds."""
-    return part.problem.n <= LATER and fits(part.problem, part.run.threads)
+def other_way(part: Part) -> float:
+    """Seconds dynamic programming would need; infinite where it is out of the question."""
+    if part.problem.n > LATER or not fits(part.problem, part.run.threads):
+        return math.inf
+    return forecast_seconds(part.problem.n, part.run.threads)
 
 
 def finish(piece: Part, found: list[Cut], tactics: Tactics, subsets: bool) -> None:
-    """Solve one piece to the end."""
+    """Solve one piece to the end.
+
+    Where dynamic programming is possible, branch-and-cut gets as long as that would take.
+    """
     if piece.proven or piece.stopped():
         return
-    if subsets and quick(piece):
+    patience = other_way(piece) if subsets else math.inf
+    if piece.problem.n > AT_ONCE or not subsets:
+        search = BranchAndCut(piece, found, set_packing=tactics.set_packing)
+        search.solve(warm=tactics.warm_start, seconds=patience)
+    if patience < math.inf and not piece.proven and not piece.stopped():
         solve_subsets(piece)
         piece.fewest_arcs = False
-    else:
-        search = BranchAndCut(piece, found, set_packing=tactics.set_packing)
-        search.solve(warm=tactics.warm_start)
 
 
 def conclude(run: Run) -> Solution:
