@@ -114,6 +114,8 @@ def test_info_json(data: str) -> None:
     assert set(first["max_parents"]) == {"theorem3", "theorem3pp"}
     assert {"constant", "corollary1", "corollary1p", "forecast"} <= found.keys()
     assert found["forecast"]["sets"] == score(read_table(data)).meta["sets_counted"]
+    limited = json.loads(ok("info", data, "--json", "-k", "1", "-k", "a=0"))["forecast"]
+    assert limited["sets"] <= limited["sets_at_most"]
     assert "rows" in ok("info", data)
 
 

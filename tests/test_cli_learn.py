@@ -122,7 +122,7 @@ def test_within(data: str) -> None:
     assert sum(sizes) == found["networks"] >= 1
     best = max(n["score"] for members in found["classes"] for n in members)
     assert best == pytest.approx(json.loads(ok("learn", data, "--json"))["score"])
-    assert "networks in" in ok("learn", data, "--within", "3")
+    assert "NearOptimal" in ok("learn", data, "--within", "3")
 
 
 def test_time_limit_gives_an_honest_result(slow: str) -> None:
@@ -133,6 +133,14 @@ def test_time_limit_gives_an_honest_result(slow: str) -> None:
     assert done.returncode == (0 if found["optimal"] else 1)
     if not found["optimal"]:
         assert "not proven" in done.stderr
+
+
+def test_time_limit_covers_scoring(data: str) -> None:
+    done = run("learn", data, "--time-limit", "0", "--require-optimal", "--json")
+    found = json.loads(done.stdout)
+    assert found["max_parents"] is not None
+    assert done.returncode == 1
+    assert "cut short" in done.stderr
 
 
 def test_interrupt_keeps_the_incumbent(slow: str, tmp_path: Path) -> None:
@@ -171,5 +179,9 @@ def test_bad_options_are_refused(data: str, tmp_path: Path) -> None:
     lists = str(tmp_path / "lists.jkl")
     ok("score", data, "-o", lists)
     assert "scored already" in refused("learn", lists, "--gap", "1")
+    assert "scored already" in refused("learn", lists, "--score", "aic")
+    limited = json.loads(ok("learn", lists, "-k", "0", "--json"))
+    assert all(parents == [] for parents in limited["parents"].values())
+    assert "one group" in refused("learn", data, "--tiers", "a")
     assert "did you mean 'orders'" in refused("learn", data, "--engine", "order")
     assert ".bif" in refused("learn", data, "-o", str(tmp_path / "net.png"))

@@ -7,7 +7,7 @@ proves it. Functions first; classes are results.
 >>> import parentage
 >>> table = parentage.datasets.chest_clinic(500, seed=1)
 >>> parentage.score(table)["lung"][0].parents
-('either', 'tub')
+('tub', 'either')
 """
 
 from __future__ import annotations

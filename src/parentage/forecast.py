@@ -62,7 +62,7 @@ def fixed_memory(encoded: Encoded, threads: int) -> int:
     n_rows = encoded.codes.shape[1]
     columns = int(encoded.offset[-1])
     tables = 4 * encoded.codes.nbytes + encoded.row_bits.nbytes + encoded.grid.f.nbytes
-    return tables + threads * n_rows * (48 + columns // 4)
+    return int(tables + threads * n_rows * (48 + columns // 4))
 
 
 def level_memory(sizes: Sequence[int]) -> int:
@@ -116,13 +116,9 @@ def forecast(
 ) -> Forecast:
     """Say what is known without searching."""
     n = encoded.n_variables
-    deepest = min(limits.deepest, n - 1)
-    sizes = all_sets(n, deepest)
-    if closed:
-        bound = live_sets_at_most(encoded, deepest, w, gap)
-        sizes = [min(a, b) for a, b in zip(sizes, bound, strict=True)]
-    stored = sizes[:-1] if len(sizes) == deepest + 1 and deepest < n - 1 else sizes
-    sets = sum(sizes)
+    sizes = sizes_at_most(encoded, limits, closed=closed, w=w, gap=gap)
+    stored = sizes[:-1] if len(sizes) < n else sizes
+    sets = sum(sizes) + (n + 1 if closed else 0)  # those behind h included
     return Forecast(
         sets,
         "at most" if closed else "counted",
@@ -132,12 +128,29 @@ def forecast(
     )
 
 
-def refine(known: Forecast, encoded: Encoded, outcome: Outcome, finished: bool) -> Forecast:
-    """Sharpen a forecast by what a search found before it ended or was stopped."""
-    sizes = outcome.live if finished else extrapolate(outcome.live, encoded.n_variables)
-    sets = min(sum(sizes), known.sets_at_most)
+def sizes_at_most(
+    encoded: Encoded, limits: Limits, *, closed: bool, w: float, gap: float = 0.0
+) -> list[int]:
+    """Return a proved upper bound on the sets of each size, from single variables on."""
+    deepest = min(limits.deepest, encoded.n_variables - 1)
+    sizes = all_sets(encoded.n_variables, deepest)
+    if not closed:
+        return sizes
+    bound = live_sets_at_most(encoded, deepest, w, gap)
+    return [min(a, b) for a, b in zip(sizes, bound, strict=True)]
+
+
+def refine(
+    known: Forecast, encoded: Encoded, outcome: Outcome, bound: Sequence[int], finished: bool
+) -> Forecast:
+    """Sharpen a forecast by what a search found before it ended or was stopped.
+
+    ``bound`` is what :func:`sizes_at_most` proves for each size.
+    """
+    sizes = outcome.live if finished else extrapolate(outcome.live, encoded.n_variables, bound)
+    sets = outcome.sets_counted if finished else min(sum(sizes), known.sets_at_most)
     return Forecast(
-        outcome.sets_counted if finished else sets,
+        sets,
         "searched" if finished else "extrapolated",
         known.sets_at_most,
         seconds_for(sets, encoded.codes.shape[1]),
@@ -145,19 +158,27 @@ def refine(known: Forecast, encoded: Encoded, outcome: Outcome, finished: bool) 
     )
 
 
-def extrapolate(sizes: Sequence[int], n: int) -> list[int]:
-    """Extend levels that have only begun: the logarithms of their sizes lie on a parabola.
+def extrapolate(sizes: Sequence[int], n: int, bound: Sequence[int]) -> list[int]:
+    """Extend the levels of a search that was stopped.
 
-    >>> extrapolate([37, 666, 7770, 54648], 37)[:5]
-    [37, 666, 7770, 54648, 231...]
+    The share of all sets of a size that are live falls faster and faster: the drop of its
+    logarithm grows from size to size, and is taken to grow half as much again each time.
+
+    >>> extrapolate([37, 666, 7770, 66045, 420481, 1307397], 37, [10**8] * 9)[:6]
+    [37, 666, 7770, 66045, 420481, 1307397]
     """
     levels = list(sizes)
-    while len(levels) < n and levels[-1] > 1:
-        if len(levels) < 3:
-            levels.append(math.comb(n, len(levels) + 1))
-            continue
-        a, b, c = (math.log(x) for x in levels[-3:])
-        levels.append(int(math.exp(min(3 * c - 3 * b + a, 60.0))))
+    shares = [math.log(x / math.comb(n, s)) for s, x in enumerate(levels, 1)]
+    drop = shares[-1] - shares[-2] if len(shares) > 1 else 0.0
+    before = shares[-2] - shares[-3] if len(shares) > 2 else 0.0
+    more = min(drop - before, -0.2)
+    share = shares[-1]
+    while len(levels) < len(bound) and levels[-1] > 1:
+        more *= 1.5
+        drop += more
+        share += drop
+        size = int(math.comb(n, len(levels) + 1) * math.exp(max(share, -700.0)))
+        levels.append(min(size, bound[len(levels)]))
     return levels
 
 

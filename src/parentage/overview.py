@@ -5,14 +5,20 @@ What ``parentage info`` shows.
 
 from __future__ import annotations
 
+import os
 import time
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from parentage import rules as r
 from parentage.constraints import Constraints
-from parentage.forecast import refine
-from parentage.plan import SearchPlan, check_table, max_parents_by_variable
+from parentage.forecast import refine, sizes_at_most
+from parentage.plan import (
+    SearchPlan,
+    check_constraints,
+    check_table,
+    max_parents_by_variable,
+)
 from parentage.scores import check_score, unit_of, weight
 
 if TYPE_CHECKING:
@@ -21,7 +27,7 @@ if TYPE_CHECKING:
     from parentage.forecast import Forecast
     from parentage.table import Table
 
-PROBE_SECONDS = 2.0
+PROBE_SECONDS = 4.0
 
 
 @dataclass(frozen=True)
@@ -79,6 +85,7 @@ def overview(
     rules: str | None = None,
     gap: float | None = None,
     log_base: float | str | None = None,
+    constraints: Constraints | None = None,
     probe_seconds: float = PROBE_SECONDS,
 ) -> Overview:
     """Describe a table; the search is tried for ``probe_seconds`` to forecast the rest.
@@ -88,14 +95,16 @@ def overview(
     >>> from parentage.table import Table
     >>> t = Table.from_columns({"a": "0011" * 9, "b": "0011" * 9, "c": "0101" * 9})
     >>> [v.theorem3pp for v in overview(t).variables]
-    [2, 2, 1]
+    [1, 1, 0]
     """
     check_table(table)
     name = check_score(score)
     chosen = r.choose_rules(rules, name, gap)
     nats = None if gap is None else gap * unit_of(log_base)
-    most = max_parents_by_variable(table, max_parents, Constraints())
-    search = SearchPlan(table, name, chosen, nats, most, Constraints())
+    wanted = Constraints() if constraints is None else constraints
+    check_constraints(wanted, table)
+    most = max_parents_by_variable(table, max_parents, wanted)
+    search = SearchPlan(table, name, chosen, nats, most, wanted)
     caps = _caps(table, name)
     known = search.forecast()
     if known.memory < 2**40 and chosen.closed:
@@ -139,12 +148,15 @@ def _caps(table: Table, score: Any) -> dict[str, tuple[float, int, int]]:
     return found
 
 
-def _probe(search: SearchPlan, seconds: float) -> Forecast:
+def _probe(plan: SearchPlan, seconds: float) -> Forecast:
     """Run the search for a while; say what it found or where it was going."""
     from parentage.kernels import counting, families  # noqa: F401  # loaded before the clock runs
 
     end = time.perf_counter() + seconds
-    known = search.forecast()
-    search.run(1, 2**31, stop=lambda: time.perf_counter() > end)
-    finished = search.outcome.complete_to is None
-    return refine(known, search.encoded, search.outcome, finished=finished)
+    known = plan.forecast()
+    plan.run(os.cpu_count() or 1, 2**31, stop=lambda: time.perf_counter() > end)
+    bound = sizes_at_most(
+        plan.encoded, plan.limits, closed=plan.rules.closed, w=plan.w, gap=plan.gap or 0.0
+    )
+    finished = plan.outcome.complete_to is None
+    return refine(known, plan.encoded, plan.outcome, bound, finished=finished)

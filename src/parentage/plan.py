@@ -95,14 +95,18 @@ class SearchPlan:
             self.outcome.complete_to += len(self.context)
         return self.outcome
 
+    @property
+    def w(self) -> float:
+        """Penalty of one free parameter, in nats (within the context)."""
+        return self.encoded.grid.unit / 2.0**self.encoded.grid.bits
+
     def forecast(self, threads: int = 1) -> Forecast:
         """What is known of the search before it runs."""
-        w = self.encoded.grid.unit / 2.0**self.encoded.grid.bits
         return forecast(
             self.encoded,
             self.limits,
             closed=self.rules.closed,
-            w=w,
+            w=self.w,
             gap=self.gap or 0.0,
             threads=threads,
         )

@@ -43,9 +43,14 @@ def explain(data: str, child: str, parents: tuple[str, ...], every: bool, **opti
 
 
 def rules_text(found: Explanation) -> str:
-    """Lay out every rule with both sides; caps read left > right, the others left ≤ right."""
-    rows = [
-        (c.rule, c.Y, f"{c.left:.4f}", f"{c.right:.4f}", "fires" if c.fires else "")
-        for c in found.rules
-    ]
+    """Lay out every rule with both sides; caps, once each, read left > right."""
+    from parentage.rules import CAPS
+
+    rows = []
+    for c in found.rules:
+        fires = "fires" if c.fires else ""
+        if c.rule not in CAPS:
+            rows.append((c.rule, c.Y, f"{c.left:.4f}", f"{c.right:.4f}", fires))
+        elif found.parents[0] == c.Y:
+            rows.append((c.rule, "", f"{c.left:.0f}", f"{c.right:.0f}", fires))
     return table_text(("rule", "Y", "left", "right", ""), rows, left=2)

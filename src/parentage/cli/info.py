@@ -8,9 +8,11 @@ import click
 
 from parentage.cli.options import (
     load_table,
+    parse_constraints,
     parse_max_parents,
     run_options,
     score_options,
+    search_options,
     table_options,
 )
 from parentage.cli.output import print_json, say_if_compiling, table_text
@@ -24,9 +26,7 @@ if TYPE_CHECKING:
 @click.argument("data")
 @table_options
 @score_options
-@click.option("-k", "--max-parents", multiple=True, metavar="K|NAME=K",
-              help="Forecast a search with this limit.")  # fmt: skip
-@click.option("--rules", metavar="LIST", help="Forecast a search with these rules.")
+@search_options
 @run_options
 def info(data: str, **options: Any) -> None:
     """Show variables, states, entropy, parent caps and a forecast of the search.
@@ -37,14 +37,16 @@ def info(data: str, **options: Any) -> None:
     from parentage.overview import overview
 
     table = load_table(data, options)
-    common, by_name = parse_max_parents(options["max_parents"])
+    common, _ = parse_max_parents(options["max_parents"])
     say_if_compiling()
     found = overview(
         table,
-        max_parents=by_name or common,
+        max_parents=common,
         score=options["score_name"],
         rules=options["rules"],
+        gap=options["gap"],
         log_base=options["log_base"],
+        constraints=parse_constraints(table.names, options),
     )
     if options["as_json"]:
         print_json(found.to_dict())

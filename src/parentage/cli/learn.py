@@ -15,6 +15,7 @@ import click
 from parentage.cli.options import (
     load_table,
     parse_constraints,
+    parse_max_parents,
     run_options,
     score_options,
     search_options,
@@ -113,11 +114,10 @@ def learn(data: str, output: str | None, **options: Any) -> None:
     if cancel.is_set():
         sys.exit(130)
     if options["require_optimal"] and not (solution.optimal and complete_to is None):
-        click.echo(
-            f"parentage: not proven optimal: another network could score up to "
-            f"{solution.gap:.6g} more",
-            err=True,
-        )
+        reason = f"another network could score up to {solution.gap:.6g} more"
+        if solution.optimal:
+            reason = f"scoring was cut short, sets of more than {complete_to} were not searched"
+        click.echo(f"parentage: not proven optimal: {reason}", err=True)
         sys.exit(1)
 
 
@@ -150,6 +150,7 @@ def interrupts() -> Iterator[threading.Event]:
 
 def gather(data: str, options: dict[str, Any], cancel: threading.Event) -> Work:
     """Read lists, or read a table and score it."""
+    from parentage.constraints import Constraints
     from parentage.errors import InputError
     from parentage.formats import detect, open_source, read_lists
     from parentage.learner import stop_after
@@ -158,7 +159,7 @@ def gather(data: str, options: dict[str, Any], cancel: threading.Event) -> Work:
     if detect(source, options["format_"], options["encoding"]).kind == "lists":
         lists = read_lists(source, options["format_"], encoding=options["encoding"])
         _refuse_scoring_options(options)
-        table = None
+        table: Table | None = None
         if options["data_for_parameters"]:
             table = load_table(options["data_for_parameters"], {**options, "format_": None})
             missing = [name for name in lists.names if name not in table.names]
@@ -168,7 +169,12 @@ def gather(data: str, options: dict[str, Any], cancel: threading.Event) -> Work:
                     f"which is a variable of the lists"
                 )
             table = table.select(lists.names)
-        return Work(data, lists, table, False, parse_constraints(lists.names, options))
+        constraints = parse_constraints(lists.names, options)
+        common, _ = parse_max_parents(options["max_parents"])
+        if common is not None:  # the lists are there already: the limit picks among them
+            every = Constraints(max_parents=dict.fromkeys(lists.names, common))
+            constraints = constraints.merge(every)
+        return Work(data, lists, table, False, constraints)
     table = load_table(source, options)
     if options["within"] is not None and options["gap"] is None:
         options = {**options, "gap": _gap_of(options["within"], options["log_base"])}
@@ -183,9 +189,10 @@ def _refuse_scoring_options(options: dict[str, Any]) -> None:
     """Lists are scored already: options that would change their scores are refused."""
     from parentage.errors import InputError
 
-    for option in ("rules", "gap", "log_base"):
-        if options[option] is not None:
-            flag = "--" + option.replace("_", "-")
+    typed = click.core.ParameterSource.COMMANDLINE
+    for option in ("rules", "gap", "log_base", "score_name"):
+        if click.get_current_context().get_parameter_source(option) == typed:
+            flag = "--" + option.removesuffix("_name").replace("_", "-")
             raise InputError(f"{flag} is for scoring, and these are lists, scored already")
 
 
@@ -292,7 +299,7 @@ def family_row(solution: Solution, lists: CandidateLists, v: int) -> tuple[str, 
     ranked = list(lists.candidates(v))
     at = next(i for i, (_, members) in enumerate(ranked) if members == chosen)
     score = ranked[at][0]
-    ahead = "" if at + 1 == len(ranked) else f"{score - ranked[at + 1][0]:.2f}"
+    ahead = "–" if at + 1 == len(ranked) else f"{score - ranked[at + 1][0]:.2f}"
     parents = ", ".join(lists.names[p] for p in chosen) or "∅"
     return lists.names[v], parents, f"{score:.4f}", ahead + ("*" if at else " ")
 
@@ -349,7 +356,7 @@ def near_text(near: NearOptimal) -> str:
     for number, members in enumerate(near.classes, 1):
         best = min(members)
         arcs = ", ".join(f"{p}→{c}" for p, c in near.networks[best].arcs)
-        lines.append(
-            f"class {number}: {len(members)} networks, score {near.scores[best]:.4f}; one: {arcs}"
-        )
+        count = f"{len(members)} network{'' if len(members) == 1 else 's'}"
+        score = f"{near.scores[best]:.4f}"
+        lines.append(f"class {number}: {count}, score {score}; one: {arcs or 'no arcs'}")
     return "\n".join(lines)

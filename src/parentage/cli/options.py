@@ -166,4 +166,9 @@ def parse_tiers(text: str | None) -> tuple[tuple[str, ...], ...]:
     """
     if not text:
         return ()
-    return tuple(tuple(name.strip() for name in tier.split(",")) for tier in text.split("<"))
+    tiers = tuple(tuple(name.strip() for name in tier.split(",")) for tier in text.split("<"))
+    if len(tiers) < 2:
+        from parentage.errors import InputError
+
+        raise InputError(f"--tiers {text!r} has one group; separate groups by <, e.g. a,b<c")
+    return tiers

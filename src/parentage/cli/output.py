@@ -48,7 +48,9 @@ def say_if_compiling() -> None:
 
     cache = Path(parentage.kernels.__file__).parent / "__pycache__"
     if sys.stderr.isatty() and not any(cache.glob("counting.count_sets*.nbi")):
-        click.echo("parentage: compiling the kernels, once; this takes about 15 s", err=True)
+        click.echo(
+            "parentage: compiling the kernels, once; this takes up to half a minute", err=True
+        )
 
 
 @contextmanager

@@ -39,14 +39,11 @@ def reproduce(
     threads: int | None,
     seed: int,  # every command takes it; nothing here is random
 ) -> None:
-    r"""Count the 18 tables of the 2018 paper again, as printed and as stated.
+    """Count the 18 tables of the 2018 paper again, as printed and as stated.
 
     "As printed" is what the authors' program counted, "as stated" what the theorems say; both
-    are set beside the published numbers.
-
-    \b
-    parentage reproduce                           tic-tac-toe alone
-    parentage reproduce --data uci -o results     everything, into a folder
+    are set beside the published numbers. Without --data it does tic-tac-toe alone;
+    `parentage reproduce --data uci -o results` does everything, into a folder.
     """
     from parentage.errors import InputError
     from parentage.paper import reproduction

@@ -111,10 +111,10 @@ def as_text(lists: CandidateLists) -> str:
 def account_text(lists: CandidateLists) -> str:
     """Say what was kept, counted and skipped."""
     meta = lists.meta
-    limit = meta["max_parents"]
+    limit = meta["max_parents"] if meta["complete_to"] is None else meta["complete_to"]
     lines = [
         f"{meta['kept']:,} candidate parent sets of {meta['families'] + len(meta['constant']):,} "
-        + ("(no limit on parents)" if limit is None else f"(limit on parents: {limit})"),
+        + ("(no limit on parents)" if limit is None else f"({_limit_text(limit)})"),
         f"{meta['sets_counted']:,} sets counted, {meta['families_scored']:,} families scored, "
         f"{meta['seconds']:.2f} s",
     ]
@@ -122,3 +122,9 @@ def account_text(lists: CandidateLists) -> str:
     if pruned:
         lines.append("families ruled out when met: " + ", ".join(pruned))
     return "\n".join(lines)
+
+
+def _limit_text(limit: int | dict[str, int | None]) -> str:
+    if isinstance(limit, int):
+        return f"at most {limit} parent{'' if limit == 1 else 's'}"
+    return "with limits on parents by name"

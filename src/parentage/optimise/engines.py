@@ -150,7 +150,8 @@ def conclude(run: Run) -> Solution:
         run.chosen().tolist(),
         bound=run.bound(),
         optimal=proven,
-        engine=" + ".join(sorted({part.engine for part in run.parts if part.problem.n > 1})),
+        engine=" + ".join(sorted({part.engine for part in run.parts if part.problem.n > 1}))
+        or "no cycle possible",
         ties="fewest arcs" if all(part.fewest_arcs for part in run.parts) else "unknown",
         trace=run.trace,
         seconds=run.seconds,

@@ -79,7 +79,8 @@ class NearOptimal:
 
     def __repr__(self) -> str:
         return (
-            f"NearOptimal: {len(self)} networks in {len(self.classes)} classes, "
+            f"NearOptimal: {len(self)} network{'s' if len(self) > 1 else ''} in "
+            f"{len(self.classes)} class{'es' if len(self.classes) > 1 else ''}, "
             f"score {self.score:.6f} and at most {self.gap:.6g} below"
         )
 
@@ -98,7 +99,7 @@ def within(
     ----------
     lists
         Candidate lists that hold every set such a network can have. Lists pruned for the
-        optimum alone do not; ``lists.meta["within"]`` says up to which gap they are complete,
+        optimum alone do not; ``lists.meta["gap"]`` says up to which gap they are complete,
         and a warning is given if that is less than what is asked for.
     factor
         Networks at most this many times less probable than the best: a gap of ln ``factor``
@@ -122,7 +123,7 @@ def within(
     >>> from parentage.lists import CandidateLists
     >>> lists = CandidateLists.from_families(
     ...     {"a": [(-2.0, []), (-1.5, ["b"])], "b": [(-2.0, []), (-1.5, ["a"])]},
-    ...     meta={"within": 1.0})
+    ...     meta={"gap": 1.0})
     >>> near = within(lists, gap=0.7)
     >>> near.scores, near.classes
     ((-3.5, -3.5, -4.0), ((0, 1), (2,)))
@@ -183,8 +184,8 @@ def _distance(lists: CandidateLists, factor: float | None, gap: float | None) ->
 
 
 def _warn_if_incomplete(lists: CandidateLists, gap: float) -> None:
-    complete = float(lists.meta.get("within", 0.0))
-    if gap > complete:
+    complete = float(lists.meta.get("gap") or 0.0)
+    if gap > complete * (1 + 1e-12):
         warnings.warn(
             DataWarning(
                 f"networks may be missing: these lists are known to be complete up to "
