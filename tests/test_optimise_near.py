@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 def complete(lists: CandidateLists) -> CandidateLists:
     """The same lists, said to hold every set that can matter."""
     arrays = lists.offsets, lists.starts, lists.parents, lists.scores
-    return CandidateLists(lists.names, *arrays, {"within": math.inf})
+    return CandidateLists(lists.names, *arrays, {"gap": math.inf})
 
 
 def agree(seed: int) -> None:
@@ -95,7 +95,7 @@ def test_the_factor_is_in_the_base_of_the_scores() -> None:
     lists = complete(random_lists(np.random.default_rng(0), 4))
     bits = CandidateLists(
         lists.names, lists.offsets, lists.starts, lists.parents, lists.scores / math.log(2),
-        {"within": math.inf, "log_base": 2},
+        {"gap": math.inf, "log_base": 2},
     )  # fmt: skip
     assert within(bits, factor=1000).parents == within(lists, factor=1000).parents
 

@@ -17,11 +17,10 @@ from parentage.optimise.cuts import Cut, Row, cut_row
 from parentage.optimise.orders import OrderSpace, climb_from
 from parentage.optimise.separate import (
     Support,
-    clusters,
     cycles,
     exact_cluster,
     fractional_order,
-    packings,
+    quick_cuts,
 )
 
 if TYPE_CHECKING:
@@ -33,6 +32,9 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 PHASE = "branch-and-cut"
+MOST, FEW = 40, 5
+"""Cuts of one kind added in a round; with few of them, k-cluster cuts are looked for, too."""
+
 EXACT_SECONDS = 2.0
 
 SETTINGS = {
@@ -40,6 +42,7 @@ SETTINGS = {
     "separating/gomory/maxroundsroot": -1,  # fractional solutions are mostly half-integral:
     "separating/zerohalf/freq": 1,  # these two close most of what the clusters leave
     "separating/zerohalf/maxroundsroot": -1,
+    "numerics/dualfeastol": 1e-9,  # bounds may err by this times the number of variables
 }
 """What we ask of SCIP. Its heuristics are off: the order search does their work better."""
 
@@ -142,13 +145,9 @@ class BranchAndCut:
         if self.watch():
             return 0, False
         support = Support.of(self.problem, self.members, self.values())
-        found = clusters(support, most=40)
-        found += packings(support, largest=4 if self.set_packing else 2, most=40)
-        if self.set_packing and len(found) < 5:
-            found += clusters(support, 2, most=15)
-        if not found:
-            found = self._exact(support)
-        return len(found), sum(self.add_cut(cut) for cut in dict.fromkeys(found)) > 0
+        found = quick_cuts(support, set_packing=self.set_packing, most=MOST, few=FEW)
+        found = found or self._exact(support)
+        return len(found), sum(self.add_cut(cut) for cut in found) > 0
 
     def _exact(self, support: Support) -> list[Cut]:
         """Separate exactly, the more seldom the oftener it found nothing."""

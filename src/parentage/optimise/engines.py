@@ -23,6 +23,7 @@ from parentage.optimise.orders import (
     incumbent_order,
     search_orders,
 )
+from parentage.optimise.root_lp import PHASE as ROOT
 from parentage.optimise.root_lp import solve_root
 from parentage.optimise.run import interruptible
 from parentage.optimise.solution import checked_solution
@@ -109,12 +110,15 @@ def cut_and_branch(part: Part, tactics: Tactics, *, subsets: bool) -> None:
         return
     place = {int(v): i for i, v in enumerate(part.problem.variables)}
     order = part.problem.variables[incumbent_order(part)]
-    for piece in part.split(problem.parts()):
-        inside = {int(v): i for i, v in enumerate(piece.problem.variables)}
-        own = np.array([inside[int(v)] for v in order if int(v) in inside], np.int64)
+    pieces = part.split(problem.parts())
+    inside = [{int(v): i for i, v in enumerate(piece.problem.variables)} for piece in pieces]
+    for piece, at in zip(pieces, inside, strict=True):
+        own = np.array([at[int(v)] for v in order if int(v) in at], np.int64)
         climb_from(piece, OrderSpace.of(piece.problem), own)
-        finish(piece, project(found, {place[v]: i for v, i in inside.items()}), tactics, subsets)
-    part.engine = " + ".join(sorted({p.engine for p in part.parts if p.problem.n > 1}))
+    for piece, at in zip(pieces, inside, strict=True):
+        finish(piece, project(found, {place[v]: i for v, i in at.items()}), tactics, subsets)
+    engines = {piece.engine for piece in pieces if piece.problem.n > 1}
+    part.engine = " + ".join(sorted(engines)) or ROOT
 
 
 def other_way(part: Part) -> float:

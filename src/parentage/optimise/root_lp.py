@@ -24,10 +24,9 @@ from parentage.optimise.orders import OrderSpace, climb_from
 from parentage.optimise.problem import cuts as cut_offsets
 from parentage.optimise.separate import (
     Support,
-    clusters,
     exact_cluster,
     fractional_order,
-    packings,
+    quick_cuts,
 )
 
 if TYPE_CHECKING:
@@ -37,8 +36,8 @@ if TYPE_CHECKING:
     from parentage.optimise.run import Part
 
 PHASE = "root LP"
-FEW = 8
-"""With fewer cuts than this in a round, k-cluster cuts are looked for, too."""
+MOST, FEW = 70, 8
+"""Cuts of one kind added in a round; with few of them, k-cluster cuts are looked for, too."""
 
 STALL_ROUNDS = 12
 STALL_SHARE = 0.01
@@ -178,7 +177,7 @@ def solve_root(part: Part, *, set_packing: bool = True, seconds: float = math.in
         gaps.append(part.cost - part.bound)
         if len(gaps) > STALL_ROUNDS and gaps[-1] > (1 - STALL_SHARE) * gaps[-1 - STALL_ROUNDS]:
             break
-        found = separate(support, set_packing=set_packing)
+        found = quick_cuts(support, set_packing=set_packing, most=MOST, few=FEW)
         if not found and exact_left:
             exact_left -= 1
             cut = exact_cluster(support, min(EXACT_SECONDS, max(0.1, part.seconds_left)))
@@ -202,12 +201,3 @@ def tighten(part: Part, lp: RootLP) -> None:
     hopeless = bound + rise > part.cost - part.run.tolerance
     hopeless[part.choice] = False
     lp.remove(hopeless)
-
-
-def separate(support: Support, *, set_packing: bool) -> list[Cut]:
-    """Look for violated cuts with the quick separators."""
-    found = packings(support, largest=4 if set_packing else 2)
-    found += clusters(support)
-    if set_packing and len(found) < FEW:
-        found += clusters(support, 2)
-    return list(dict.fromkeys(found))

@@ -165,7 +165,15 @@ class Part:
         return True
 
     def raise_bound(self, bound: float, phase: str) -> None:
-        """Say that no network costs less than ``bound``, unless it is the incumbent."""
+        """Say that no network costs less than ``bound``, unless it is the incumbent.
+
+        Raises
+        ------
+        AssertionError
+            The incumbent does: an error in this package or in a solver.
+        """
+        if bound > self.cost + self.run.tolerance * max(1.0, self.cost):
+            raise AssertionError(f"a bound of {bound} against a network that costs {self.cost}")
         if bound > self._bound:
             self._bound = bound
             self.run.note(phase, changed=True)

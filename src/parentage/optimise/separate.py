@@ -16,6 +16,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
+import numpy.typing as npt
 
 from parentage.optimise.cuts import Cut
 from parentage.optimise.problem import cuts
@@ -25,6 +26,9 @@ if TYPE_CHECKING:
 
 ZERO = 1e-7
 """Values below this are not in the support."""
+
+FEASIBLE = 2
+"""HiGHS's word for a feasible solution."""
 
 STARTS = 600
 """Arcs from which clusters are grown, heaviest first."""
@@ -127,7 +131,7 @@ def clusters(support: Support, k: int = 1, *, least: float = 1e-3, most: int = 6
 
 
 def cycles(problem: Problem, members: tuple[Ints, Ints], chosen: Ints) -> list[Cut]:
-    """Return a cluster cut for a shortest cycle through each component of chosen sets."""
+    """Return a cluster cut for a shortest cycle of each component of the chosen sets."""
     from parentage.kernels.dominance import strong_components
 
     starts, parents = members
@@ -137,9 +141,12 @@ def cycles(problem: Problem, members: tuple[Ints, Ints], chosen: Ints) -> list[C
         above[v] = [int(p) for p in parents[starts[i] : starts[i + 1]]]
     flat = np.array([p for members_of in above for p in members_of], np.int64)
     label = strong_components(cuts(np.array([len(a) for a in above], np.int64)), flat)
-    sizes = np.bincount(label)
-    first = [int(np.argmax(label == part)) for part in np.flatnonzero(sizes > 1)]
-    return [Cut(tuple(sorted(_cycle(above, v))), 1) for v in first]
+    found = []
+    for part in np.flatnonzero(np.bincount(label) > 1):
+        inside = np.flatnonzero(label == part).tolist()
+        shortest = min([_cycle(above, v) for v in inside], key=len)
+        found.append(Cut(tuple(sorted(shortest)), 1))
+    return found
 
 
 def _cycle(above: list[list[int]], start: int) -> list[int]:
@@ -159,12 +166,24 @@ def _cycle(above: list[list[int]], start: int) -> list[int]:
     raise AssertionError("a strongly connected component without a cycle")
 
 
+def quick_cuts(support: Support, *, set_packing: bool, most: int, few: int) -> list[Cut]:
+    """Return what the quick separators find; k-cluster cuts only when that is ``few``.
+
+    Set packing is a special case of k-cluster cuts, so without it there are none of those.
+    """
+    found = clusters(support, most=most)
+    found += packings(support, largest=4 if set_packing else 2, most=most)
+    if set_packing and len(found) < few:
+        found += clusters(support, 2, most=most)
+    return list(dict.fromkeys(found))
+
+
 def exact_cluster(support: Support, seconds: float, *, least: float = 1e-3) -> Cut | None:
     """Return a violated cluster cut if there is one; None, too, when time ran out.
 
-    An integer programme: y[v] = 1 for members; z = 1 for a set of the support that holds a
-    member and belongs to one; maximise the value of those sets minus the number of members.
-    Above −1 the cluster's cut is violated.
+    An integer programme: y[v] = 1 for members; z = 1 for a set of the support that belongs to a
+    member and holds another; maximise the value of those sets minus the number of members.
+    Above −1 the cluster's cut is violated, and the first such cluster will do.
     """
     import highspy
 
@@ -172,11 +191,38 @@ def exact_cluster(support: Support, seconds: float, *, least: float = 1e-3) -> C
     nodes = np.unique(np.concatenate([tails, heads]))
     if len(nodes) == 0:
         return None
+    cost, starts, columns, signs = _cluster_programme(support, nodes)
+    solver = highspy.Highs()
+    solver.silent()
+    solver.setOptionValue("time_limit", float(seconds))
+    solver.setOptionValue("threads", 1)
+    solver.setOptionValue("objective_target", -1.0 + 10 * least)
+    solver.changeObjectiveSense(highspy.ObjSense.kMaximize)
+    every, members = np.arange(len(cost), dtype=np.int32), len(nodes)
+    solver.addVars(len(cost), np.zeros(len(cost)), np.ones(len(cost)))
+    solver.changeColsCost(len(cost), every, cost)
+    whole = np.full(members, highspy.HighsVarType.kInteger)
+    solver.changeColsIntegrality(members, every[:members], whole)
+    rows = len(starts) - 1
+    below = np.full(rows, -highspy.kHighsInf)
+    solver.addRows(rows, below, np.zeros(rows), len(columns), starts[:-1], columns, signs)
+    solver.addRow(2.0, highspy.kHighsInf, members, every[:members], np.ones(members))
+    solver.run()
+    info = solver.getInfo()
+    if info.primal_solution_status != FEASIBLE or info.objective_function_value <= -1.0 + least:
+        return None
+    values = np.array(solver.getSolution().col_value[:members])
+    return Cut(tuple(int(v) for v in nodes[values > 0.5]), 1)
+
+
+def _cluster_programme(
+    support: Support, nodes: Ints
+) -> tuple[Floats, npt.NDArray[np.int32], npt.NDArray[np.int32], Floats]:
+    """Return costs, and rows z <= y[child], z <= sum of y[parents] as CSR, all ``<= 0``."""
     position = np.full(support.n, -1, np.int64)
     position[nodes] = np.arange(len(nodes))
-    cost, rows, columns = [-1.0] * len(nodes), [0], np.zeros(0, np.int32)
-    entries: list[int] = []
-    signs: list[float] = []
+    cost = [-1.0] * len(nodes)
+    starts, columns, signs = [0], list[int](), list[float]()
     for s, v in enumerate(support.child):
         inside = position[support.parents[support.starts[s] : support.starts[s + 1]]]
         inside = inside[inside >= 0]
@@ -184,39 +230,11 @@ def exact_cluster(support: Support, seconds: float, *, least: float = 1e-3) -> C
             continue
         z = len(cost)
         cost.append(float(support.value[s]))
-        entries += [z, int(position[v]), z, *(int(p) for p in inside)]
+        columns += [z, int(position[v]), z, *inside.tolist()]
         signs += [1.0, -1.0, 1.0, *([-1.0] * len(inside))]
-        rows += [rows[-1] + 2, rows[-1] + 3 + len(inside)]
-    columns = np.array(entries, np.int32)
-    solver = highspy.Highs()
-    solver.silent()
-    solver.setOptionValue("time_limit", float(seconds))
-    solver.setOptionValue("threads", 1)
-    solver.setOptionValue("objective_target", -1.0 + 10 * least)
-    n_columns, n_rows = len(cost), len(rows) - 1
-    solver.addVars(n_columns, np.zeros(n_columns), np.ones(n_columns))
-    every = np.arange(n_columns, dtype=np.int32)
-    solver.changeColsCost(n_columns, every, np.array(cost))
-    solver.changeColsIntegrality(
-        len(nodes), every[: len(nodes)], np.full(len(nodes), highspy.HighsVarType.kInteger)
-    )
-    solver.addRows(
-        n_rows,
-        np.full(n_rows, -highspy.kHighsInf),
-        np.zeros(n_rows),
-        len(columns),
-        np.array(rows[:-1], np.int32),
-        columns,
-        np.array(signs),
-    )
-    solver.addRow(2.0, highspy.kHighsInf, len(nodes), every[: len(nodes)], np.ones(len(nodes)))
-    solver.changeObjectiveSense(highspy.ObjSense.kMaximize)
-    solver.run()
-    info = solver.getInfo()
-    if info.primal_solution_status != 2 or info.objective_function_value <= -1.0 + least:
-        return None
-    values = np.array(solver.getSolution().col_value[: len(nodes)])
-    return Cut(tuple(int(v) for v in nodes[values > 0.5]), 1)
+        starts += [starts[-1] + 2, starts[-1] + 3 + len(inside)]
+    as_int32 = np.array(starts, np.int32), np.array(columns, np.int32)
+    return np.array(cost), *as_int32, np.array(signs)
 
 
 def fractional_order(support: Support) -> Ints:

@@ -61,10 +61,12 @@ class Solution:
     seconds
         Wall time of the search.
     stats
-        Further facts: ``stopped`` (why a search ended early: ``"time"``, ``"gap"``,
-        ``"interrupt"``, or None), ``tolerance``, ``parts`` (sizes of the strongly connected
-        parts), ``sets`` (given and after pruning), and per engine ``nodes``, ``cuts``,
-        ``root_bound`` …
+        Further facts: ``stopped`` (why a search ended before its proof: ``"time"``, ``"gap"``,
+        ``"interrupt"``; None when it ended by itself), ``tolerance`` (of the proof; where
+        branch-and-cut made it, SCIP's arithmetic stands behind it), ``parts`` (sizes of the
+        strongly connected parts), ``sets`` and ``sets_after_pruning``, and from the engines
+        that worked ``subsets``, ``rounds`` (of the order search), ``lp_rounds``, ``root_cuts``,
+        ``root_gap`` (what the root LP left open), ``nodes``, ``cuts``.
     """
 
     names: tuple[str, ...]
@@ -148,7 +150,7 @@ def checked_solution(
         optimal,
         engine,
         ties,
-        (*trace, (seconds, score, bound)),
+        (*((t, min(s, score), max(b, bound)) for t, s, b in trace), (seconds, score, bound)),
         seconds,
         dict(stats),
     )

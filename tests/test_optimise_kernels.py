@@ -1,0 +1,164 @@
+"""Kernels of the optimiser against slow, obvious versions."""
+
+from __future__ import annotations
+
+from itertools import permutations
+from typing import TYPE_CHECKING
+
+import numpy as np
+from hypothesis import given
+from hypothesis import strategies as st
+
+from naive_network import best_network, random_lists
+from parentage.kernels.dominance import strong_components, undominated
+from parentage.kernels.orders import draw, feasible_order, improve, refit, reorder_window, shuffle
+from parentage.optimise.orders import OrderSpace
+from parentage.optimise.problem import Problem, cuts, make_problem, pack, unpack
+from parentage.optimise.subsets import low_bits, read_choice, subset_table, whole_prices
+
+if TYPE_CHECKING:
+    import numpy.typing as npt
+
+    from parentage.lists import CandidateLists
+
+SEEDS = st.integers(0, 10**6)
+
+
+def problem_of(lists: CandidateLists) -> Problem:
+    return make_problem(lists, np.ones(lists.n_sets, np.bool_))
+
+
+def cost_of_order(space: OrderSpace, order: list[int]) -> float:
+    """Each variable takes its cheapest set among its predecessors."""
+    flags = unpack(space.masks, len(order))
+    total = 0.0
+    for j, v in enumerate(order):
+        after = order[j:]
+        fitting = [
+            space.cost[i]
+            for i in range(space.offsets[v], space.offsets[v + 1])
+            if not flags[i, after].any()
+        ]
+        total += min(fitting)
+    return total
+
+
+@given(SEEDS)
+def test_undominated(seed: int) -> None:
+    problem = problem_of(random_lists(np.random.default_rng(seed), 6))
+    keep = undominated(problem.offsets, problem.masks)
+    flags = unpack(problem.masks, 6)
+    for low, high in problem.spans():
+        for i in range(low, high):
+            dominated = any((flags[j] <= flags[i]).all() for j in range(low, i))
+            assert keep[i] == (not dominated)
+
+
+@given(SEEDS, st.integers(1, 9), st.floats(0, 0.5))
+def test_strong_components(seed: int, n: int, density: float) -> None:
+    arcs = np.random.default_rng(seed).random((n, n)) < density
+    label = strong_components(cuts(arcs.sum(axis=1)), np.nonzero(arcs)[1].astype(np.int64))
+    reach = np.linalg.matrix_power(np.eye(n) + arcs, n) > 0
+    assert ((label[:, None] == label[None, :]) == (reach & reach.T)).all()
+    heads_first = [(label[v] >= label[u]) for u, v in zip(*np.nonzero(arcs.T), strict=True)]
+    assert all(heads_first)
+
+
+@given(SEEDS, st.integers(1, 200))
+def test_masks_there_and_back(seed: int, n: int) -> None:
+    flags = np.random.default_rng(seed).random((5, n)) < 0.3
+    assert (unpack(pack(flags), n) == flags).all()
+
+
+@given(SEEDS)
+def test_subset_table_and_the_way_back(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    lists = random_lists(rng, int(rng.integers(2, 9)))
+    problem = problem_of(lists).pruned()
+    price, quantum = whole_prices(problem, np.inf)
+    best = subset_table(problem, price)
+    truth = best_network(lists)
+    assert best is not None
+    if truth is None:
+        assert best[-1] == np.inf
+        return
+    top = sum(max(score for score, _ in lists.candidates(v)) for v in range(problem.n))
+    assert abs(top - best[-1] * quantum - truth[0]) < 1e-6
+    choice = read_choice(problem, price, best)
+    assert price[choice].sum() == best[-1]
+    assert (problem.child[choice] == np.arange(problem.n)).all()
+
+
+def test_blocks_are_never_larger_than_the_table() -> None:
+    for n in (1, 2, 5, 12):
+        problem = problem_of(random_lists(np.random.default_rng(n), max(n, 2)))
+        assert 1 <= low_bits(problem) <= problem.n
+
+
+@given(SEEDS)
+def test_climbing_ends_where_no_insertion_helps(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    n = int(rng.integers(2, 7))
+    space = OrderSpace.of(problem_of(random_lists(rng, n)).pruned())
+    order = rng.permutation(n).astype(np.int64)
+    before = cost_of_order(space, order.tolist())
+    work, fit = np.zeros(1, np.int64), np.empty(n, np.int64)
+    refit(order, fit, 0, n, space.offsets, space.masks, work)
+    assert abs(space.cost[fit].sum() - before) < 1e-9
+    arrays = space.offsets, space.masks, space.cost, space.reach, np.array([seed], np.uint64), work
+    after = improve(order, fit, np.int64(0), *arrays)
+    assert sorted(order.tolist()) == list(range(n))
+    assert abs(after - cost_of_order(space, order.tolist())) < 1e-9
+    assert after <= before + 1e-9
+    for source in range(n):
+        for target in range(n):
+            moved = order.tolist()
+            moved.insert(target, moved.pop(source))
+            assert cost_of_order(space, moved) >= after - 1e-6
+
+
+@given(SEEDS)
+def test_a_window_is_put_into_its_best_order(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    n = int(rng.integers(4, 8))
+    space = OrderSpace.of(problem_of(random_lists(rng, n)).pruned())
+    order = rng.permutation(n).astype(np.int64)
+    given_order = order.tolist()
+    start, width = int(rng.integers(0, n - 3)), 4
+    window = given_order[start : start + width]
+    best = min(
+        cost_of_order(space, [*given_order[:start], *w, *given_order[start + width :]])
+        for w in permutations(window)
+    )
+    work, fit = np.zeros(1, np.int64), np.empty(n, np.int64)
+    refit(order, fit, 0, n, space.offsets, space.masks, work)
+    gain = reorder_window(order, fit, start, width, space.offsets, space.masks, space.cost, work)
+    found = cost_of_order(space, order.tolist())
+    assert abs(found - best) < 1e-6
+    assert abs(cost_of_order(space, given_order) - gain - found) < 1e-6
+    assert abs(space.cost[fit].sum() - found) < 1e-9
+
+
+@given(SEEDS)
+def test_feasible_order_places_all_it_can(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    n = int(rng.integers(2, 8))
+    lists = random_lists(rng, n)
+    problem = problem_of(lists).pruned()
+    order = np.empty(n, np.int64)
+    placed = feasible_order(problem.offsets, problem.masks, order)
+    assert sorted(order.tolist()) == list(range(n))
+    assert (placed == n) == (best_network(lists) is not None)
+
+
+def test_random_numbers_are_even_and_their_own() -> None:
+    state = np.array([7], np.uint64)
+    drawn = np.array([draw(state, 5) for _ in range(5000)])
+    counts: npt.NDArray[np.int64] = np.bincount(drawn, minlength=5)
+    assert counts.min() > 900
+    assert counts.max() < 1100
+    first, second = np.arange(30), np.arange(30)
+    shuffle(first, np.array([3], np.uint64))
+    shuffle(second, np.array([3], np.uint64))
+    assert first.tolist() == second.tolist() != list(range(30))
+    assert sorted(first.tolist()) == list(range(30))
