@@ -26,6 +26,7 @@ import numpy as np
 import numpy.typing as npt
 
 from parentage.errors import ResourceError
+from parentage.memory import require_memory
 from parentage.scores import weight
 
 if TYPE_CHECKING:
@@ -38,6 +39,7 @@ Int64s = npt.NDArray[np.int64]
 
 MOST_BITS = 48
 FEWEST_BITS = 16
+MOST_PARAMETERS = 2**28  # so that the kernels' products of two capped numbers stay below 2^63
 
 
 @dataclass(frozen=True, eq=False)
@@ -71,11 +73,8 @@ class FixedPoint:
         cap = math.ceil((everything + gap) / w) + most_states
         largest = 2 * everything + gap + w * cap
         bits = min(MOST_BITS, 60 - math.ceil(math.log2(largest)))
-        if bits < FEWEST_BITS:
-            raise ResourceError(
-                f"{n_rows} rows with up to {most_states} states need penalties too large for "
-                f"64-bit arithmetic; merge states, drop the column, or use fewer rows"
-            )
+        if bits < FEWEST_BITS or cap > MOST_PARAMETERS:
+            raise ResourceError(_too_large(n_rows, w, most_states, gap, everything))
         c = np.arange(n_rows + 1, dtype=np.longdouble)
         c[0] = 1
         f = np.rint(c * np.log(c) * np.longdouble(2.0**bits)).astype(np.int64)
@@ -90,6 +89,18 @@ class FixedPoint:
     def to_float(self, x: int | Int64s) -> npt.NDArray[np.float64]:
         """Return fixed-point values as floats."""
         return np.asarray(x, np.float64) / 2.0**self.bits
+
+
+def _too_large(n_rows: int, w: float, most_states: int, gap: float, everything: float) -> str:
+    """Say what makes the numbers too large: the gap, the penalties, or the rows."""
+    if gap > max(everything, w * most_states):
+        return f"a gap of {gap:.3g} nats is too large for 64-bit arithmetic; use a smaller one"
+    if w * most_states > everything:
+        return (
+            f"a penalty of {w:.3g} nats a parameter and up to {most_states} states are too large "
+            "for 64-bit arithmetic; merge states, drop the column, or require fewer parents"
+        )
+    return f"{n_rows} rows are too many for 64-bit arithmetic; use fewer rows"
 
 
 @dataclass(frozen=True, eq=False)
@@ -149,6 +160,7 @@ def encode(
     if not live_only:
         by_speed = by_speed[::-1]
     order = np.array(kept, np.int64)[by_speed]
+    _require_room(table, order)
     codes = table.codes[order]
     rows = np.lexsort(codes[::-1])
     codes = np.ascontiguousarray(codes[:, rows])
@@ -217,6 +229,18 @@ def _groups(labels: Int64s) -> tuple[npt.NDArray[np.uint32], npt.NDArray[np.uint
     several = sizes[labels[order]] >= 2
     starts = np.concatenate([[0], np.cumsum(sizes[sizes >= 2])])
     return order[several].astype(np.uint32), starts.astype(np.uint32)
+
+
+def _require_room(table: Table, order: Int64s) -> None:
+    """Refuse a table whose states, a bit each in every row, do not fit in memory."""
+    states = table.cardinalities[order]
+    widest = int(order[states.argmax()])
+    require_memory(
+        table.n_rows * -(-int(states.sum()) // 64) * 8,
+        f"a table of {table.n_rows} rows and {int(states.sum())} states in all",
+        f"leave out the columns with most states: --drop {table.names[widest]!r} "
+        f"({int(states.max())} states)",
+    )
 
 
 def _pack_states(codes: npt.NDArray[np.uint16], arity: Int64s) -> npt.NDArray[np.uint64]:

@@ -143,8 +143,11 @@ def pack(
 ):  # fmt: skip
     """Transpose the rows of every group of more than ``small`` rows into bit columns.
 
-    Returns the number of those groups; ``word_start`` has where each begins.
+    The columns between the last one and ``stride`` are cleared: sweeps run over them, and what
+    they count is looked up in f. Returns the number of those groups; ``word_start`` has where
+    each begins.
     """
+    n_columns = pick[n_blocks - 1, 1]
     word = 0
     n_large = 0
     for g in range(n_groups):
@@ -165,6 +168,8 @@ def pack(
                 transpose(square)
                 for c in range(pick[k, 0], pick[k, 1]):
                     bits[base + c] = square[pick[c, 2]]
+            for c in range(n_columns, stride):
+                bits[base + c] = U(0)
             word += 1
     word_start[n_large] = word
     return n_large

@@ -1,0 +1,78 @@
+"""Fixed point and encoding: what fits in 64 bits and in memory, and what is refused."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+
+from parentage import memory
+from parentage.candidates import score
+from parentage.entropy import MOST_PARAMETERS, FixedPoint, encode
+from parentage.errors import ResourceError
+from parentage.kernels.packing import pack
+from strategies import make_table, naive_of, random_columns
+
+
+@pytest.mark.parametrize(
+    ("rows", "w", "states", "gap", "message"),
+    [
+        (30, math.log(30) / 2, 3, 1e13, r"a gap of 1e\+13 nats"),
+        (30, math.log(30) / 2, 65_000, 1e10, r"a gap of 1e\+10 nats"),
+        (30, 1e12, 65_000, 0.0, "require fewer parents"),
+        (10**8, 1.0, 2, 0.0, "100000000 rows are too many"),
+    ],
+)
+def test_what_does_not_fit_in_64_bits_is_refused(
+    rows: int, w: float, states: int, gap: float, message: str
+) -> None:
+    with pytest.raises(ResourceError, match=message):
+        FixedPoint.fit(rows, w, states, gap)
+
+
+@pytest.mark.parametrize("name", ["bic", "aic"])
+def test_ten_million_rows_fit(name: str) -> None:
+    w = math.log(10**7) / 2 if name == "bic" else 1.0
+    grid = FixedPoint.fit(10**7, w, 1000)
+    assert grid.cap <= MOST_PARAMETERS
+    assert (grid.f >= 0).all() and (np.diff(grid.f[1:]) > 0).all()
+    assert (4 * grid.cap) ** 2 < 2**63
+
+
+def test_the_largest_gap_with_the_most_states_gives_one_answer() -> None:
+    """Products of five times 65,000 states are capped, not wrapped around."""
+    rng = np.random.default_rng(0)
+    table = make_table([[int(c) for c in rng.integers(0, 3, 30)] for _ in range(5)], [65_000] * 5)
+    naive, _ = naive_of(table)
+    for gap in (1e6, 2e8):
+        expected = len(naive.lists(gap=gap))
+        assert score(table, gap=gap, rules="none", threads=1).n_sets == expected
+        assert score(table, gap=gap, threads=1).n_sets == expected
+
+
+def test_padding_columns_are_cleared() -> None:
+    """Sweeps run over whole blocks of columns; garbage there would be looked up beyond f."""
+    rows = np.arange(70, dtype=np.uint32)
+    row_bits = np.ones((70, 1), np.uint64)
+    pick = np.zeros((8, 3), np.int64)
+    pick[0] = (0, 3, 0)
+    pick[1, 2], pick[2, 2] = 1, 2
+    bits = np.full(64, ~np.uint64(0))
+    word_start = np.empty(4, np.int64)
+    large = pack(
+        rows, np.array([0, 70], np.uint32), 1, 6, np.zeros(1, np.int64), 1, pick, row_bits,
+        bits, 8, word_start, np.empty(64, np.uint64),
+    )  # fmt: skip
+    assert large == 1 and word_start[:2].tolist() == [0, 2]
+    matrix = bits[:16].reshape(2, 8)
+    assert matrix[:, 0].tolist() == [2**64 - 1, 2**6 - 1]
+    assert not matrix[:, 1:].any()
+
+
+def test_states_that_do_not_fit_in_memory_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    table = make_table(random_columns(np.random.default_rng(1), 4, 500, 3))
+    encode(table, "bic")
+    monkeypatch.setattr(memory, "available_memory", lambda: 1000)
+    with pytest.raises(ResourceError, match=r"500 rows and .* states in all needs .* --drop 'v"):
+        encode(table, "bic")
