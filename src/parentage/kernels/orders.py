@@ -15,6 +15,8 @@ cheapest candidate set among its predecessors. Arrays shared by all functions he
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import numpy.typing as npt
 from numba import njit
@@ -39,6 +41,13 @@ def bit(v: int) -> np.uint64:
 def holds(mask: Words, v: int) -> bool:
     """Whether variable ``v`` is in a set."""
     return bool(mask[v >> 6] & bit(v))
+
+
+@njit(**JIT)
+def overwrite(target: npt.NDArray[Any], source: npt.NDArray[Any]) -> None:
+    """Copy element by element: ``target[:] = source`` compiles for seconds, to raise errors."""
+    for j in range(target.shape[0]):
+        target[j] = source[j]
 
 
 @njit(**JIT)
@@ -137,7 +146,7 @@ def best_insertion(
         if gain > best_gain:
             best_gain, best_at = gain, j
 
-    before[:] = front
+    overwrite(before, front)
     gain, own = 0.0, fit[x]
     for j in range(here + 1, n):
         y = order[j]
@@ -229,7 +238,7 @@ def reorder_window(
             while not (subset >> t) & 1:
                 t += 1
             v = order[start + t]
-            before[subset] = before[subset & (subset - 1)]
+            overwrite(before[subset], before[subset & (subset - 1)])
             before[subset, v >> 6] |= bit(v)
         for t in range(width):
             if (subset >> t) & 1:
@@ -380,15 +389,15 @@ def search(
     steps = 0
     while work[0] < budget:
         steps += 1
-        order[:] = base
+        overwrite(order, base)
         perturb(order, 1 + draw(state, strength), n, state)
         refit(order, fit, 0, n, offsets, masks, work)
         now = improve(order, fit, 0, offsets, masks, cost, reach, state, work)
         if now < costs[1] - LEAST_GAIN:
             now = improve(order, fit, width, offsets, masks, cost, reach, state, work)
-            best[:] = order
+            overwrite(best, order)
             costs[1] = now
         if now <= costs[0] + slack * draw(state, 1 << 20) / (1 << 20):
-            base[:] = order
+            overwrite(base, order)
             costs[0] = now
     return steps

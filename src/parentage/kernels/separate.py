@@ -15,6 +15,7 @@ import numpy.typing as npt
 from numba import njit
 
 from parentage.kernels._options import JIT
+from parentage.kernels.orders import overwrite
 
 Ints = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float64]
@@ -102,7 +103,7 @@ def walk_clusters(
     for start in range(tails.shape[0]):
         inside[:] = False
         common[:] = 0
-        loss[:] = whole
+        overwrite(loss, whole)
         gain[:] = 0.0
         regain[:] = 0.0
         waits[:] = 0
@@ -120,7 +121,7 @@ def walk_clusters(
             idle += 1
             if size > k and f < best_f - 1e-9:
                 best_f = f
-                best[:] = inside
+                overwrite(best, inside)
                 idle = 0
             if size == 1 and step == 1:
                 new = heads[start]
@@ -140,7 +141,7 @@ def walk_clusters(
                     least_change = change
                     new = v
         if best_f < k - least and not _listed(best, found, count):
-            found[count] = best
+            overwrite(found[count], best)
             values[count] = best_f
             count += 1
     return found[:count], values[:count]
