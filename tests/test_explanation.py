@@ -80,6 +80,10 @@ def test_explanations_agree_with_brute_force(table: Table, data: st.DataObject, 
     for c in found.rules:
         if c.rule not in CAPS and c.rule != "thm2-cache":
             assert c.fires == naive.rule_fires(c.rule, x, parents, label.index(c.Y)), c
+        if c.rule == "thm2-cache":
+            y, star = label.index(c.Y), {p for p in parents if label[p] != c.Y}
+            listed = [p for v, p in naive.lists() if v == y and set(p) <= star]
+            assert c.left == pytest.approx(min(naive.NH([y], p) for p in listed), abs=1e-9)
     if found.kept:
         assert not found.fired()
     expected = {rule for rule in ORDER if name == "bic" or rule not in ("cor1", "cor1p", "thm3")}
@@ -94,6 +98,8 @@ def test_constant_columns_can_be_explained() -> None:
     assert not explain(table, "v2", ["v0"]).kept
     assert explain(table, "v2", []).kept
     assert explain(table, "v0", ["v1", "v2"]).dominated_by == ("v1",)
+    declared = make_table([[0, 0, 1, 1] * 5, [0, 0, 1, 1] * 5, [0] * 20], [0, 0, 2])
+    assert explain(declared, "v2", []).score == score(declared)["v2"][0].score == 0
 
 
 def test_large_families_can_be_explained() -> None:

@@ -1,7 +1,7 @@
 """Why a parent set is a candidate or not: one family, every rule, both sides of each inequality.
 
-The dominating subset comes from the search itself, run on the family's own columns, so that any
-family of any table can be explained, not only small ones. The numbers are those of
+The dominating subset comes from the search itself, run once on the family's own columns, so that
+any family of any table can be explained, not only small ones. The numbers are those of
 :mod:`parentage.rules`, per parent Y of the set.
 """
 
@@ -15,6 +15,7 @@ from parentage import rules as r
 from parentage.candidates import score
 from parentage.entropy import encode, residuals
 from parentage.errors import InputError
+from parentage.lists import Candidate
 from parentage.plan import check_table
 from parentage.scores import (
     check_score,
@@ -136,6 +137,8 @@ def explain(
     members = _check_family(table, child, parents)
     family = _Family(table, check_score(score), child, members, unit_of(log_base))
     own = local_score(table, child, members, score=score, log_base=log_base)
+    if not members and child in table.constant:
+        own = 0.0  # as in the lists, whatever states are declared
     best, value = family.best_proper_subset()
     kept = best is None or family.is_kept()
     return Explanation(
@@ -170,24 +173,25 @@ class _Family:
         self.table, self.score, self.child, self.parents = table, score, child, parents
         self.unit = unit
         self.w = weight(score, table.n_rows)
-        self.own_list = _list_of(table, score, child, parents)
+        self.lists = _lists_of(table, score, [child, *parents])
         self.encoded = encode(table, score)
         self.tolerance = float(self.encoded.grid.to_float(self.encoded.grid.tolerance))
         self.h = residuals(self.encoded, table)
 
     def is_kept(self) -> bool:
-        return any(set(members) == set(self.parents) for _, members in self.own_list)
+        return any(set(members) == set(self.parents) for _, members in self.lists[self.child])
 
     def best_proper_subset(self) -> tuple[tuple[str, ...] | None, float | None]:
         """The best-scoring proper subset and its score in nats."""
-        for value, members in self.own_list:  # best first
+        for value, members in self.lists[self.child]:  # best first
             if set(members) < set(self.parents):
                 return members, value
         return None, None
 
     def bin(self, members: Sequence[str]) -> float:
         """Best score of these parents and their subsets, in nats."""
-        return max(value for value, listed in self.own_list if set(listed) <= set(members))
+        own = self.lists[self.child]
+        return max(value for value, listed in own if set(listed) <= set(members))
 
     def entropy(self, name: str, given: Sequence[str] = ()) -> float:
         """N·H(name | given)."""
@@ -201,14 +205,18 @@ class _Family:
         where = [i for i, column in enumerate(self.encoded.order) if column == v]
         return float(self.encoded.grid.to_float(self.h[where[0]])) if where else 0.0
 
-    def penalty(self, parents: Sequence[str]) -> float:
+    def penalty(self, parents: Sequence[str], child: str | None = None) -> float:
+        """Penalty of these parents of the child, or of another one."""
         t = self.table
-        return self.w * free_parameters(t, t.index(self.child), [t.index(p) for p in parents])
+        x = t.index(self.child if child is None else child)
+        return self.w * free_parameters(t, x, [t.index(p) for p in parents])
 
     def listed(self, y: str, star: Sequence[str]) -> float:
-        """Least N·H(y | Π′) over the Π′ ⊆ star in y's own list."""
-        own = _list_of(self.table, self.score, y, star)
-        return min(self.entropy(y, members) for _, members in own)
+        """Least N·H(y | Π′) over the Π′ ⊆ star in y's own list: score without penalty."""
+        if y in self.table.constant:
+            return 0.0
+        inside = [c for c in self.lists[y] if set(c.parents) <= set(star)]
+        return min(-c.score - self.penalty(c.parents, y) for c in inside)
 
     def checks(self) -> list[RuleCheck]:
         """Every rule that is proved for this score, for every parent."""
@@ -264,15 +272,21 @@ class _Family:
         return {name: int(cap[where[0]]) for name, cap in caps.items()}
 
 
-def _list_of(
-    table: Table, score_name: ScoreName, child: str, parents: Sequence[str]
-) -> list[tuple[float, tuple[str, ...]]]:
-    """The child's candidate list when only these may be parents: scores in nats, best first."""
-    live = [p for p in parents if p not in table.constant]
-    if child in table.constant or not live:
-        return [(local_score(table, child, (), score=score_name), ())]
-    lists = score(table.select([child, *live]), score=score_name, threads=1)
-    return [(c.score, c.parents) for c in lists[child]]
+def _lists_of(
+    table: Table, score_name: ScoreName, names: Sequence[str]
+) -> dict[str, list[Candidate]]:
+    """The candidate lists when there are only these columns: scores in nats, best first.
+
+    Whether a set beats its subsets does not depend on other columns: these are the sets of the
+    table's own lists that lie within ``names``. A constant has the empty set alone.
+    """
+    live = [name for name in names if name not in table.constant]
+    found = {name: [Candidate(0.0, ())] for name in names}
+    if len(live) > 1:
+        found |= score(table.select(live), score=score_name, threads=1).to_dict()
+    elif live:
+        found[live[0]] = [Candidate(local_score(table, live[0], score=score_name), ())]
+    return found
 
 
 def _braces(names: Sequence[str]) -> str:
