@@ -13,6 +13,7 @@ import random
 import tempfile
 import time
 import warnings
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -23,6 +24,8 @@ from parentage.candidates import score
 from parentage.reading import read_table
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from parentage.table import Table
 
 UCI = {"discretize": "median", "missing": "mode"}
@@ -55,7 +58,7 @@ def warm_up() -> None:
 def bench_flags() -> dict[str, Any]:
     """(a) flags, k = 5: no rules against bincount, Alg1+Alg2 against no rules."""
     bincount = measure.baseline("bincount")
-    table = uci("flags", ("name",)).drop([])
+    table = uci("flags", ("name",))
     free = [name for name in table.names if name not in table.constant]
     table = table.select(free)
     none, lists = measure.cpu(lambda: score(table, max_parents=5, rules="none", threads=1), 5)
@@ -124,11 +127,11 @@ def bench_alarm() -> dict[str, Any]:
     found: dict[str, Any] = {}
     for rows, children in ((1000, None), (10_000, 2)):
         table = alarm(rows)
-        limited, lists = measure.cpu(lambda t=table: score(t, max_parents=3, threads=1), 5)
-        unlimited, whole = measure.cpu(lambda t=table: score(t, threads=1), 5 if rows < 5000 else 2)
+        limited, lists = measure.cpu(partial(score, table, max_parents=3, threads=1), 5)
+        unlimited, whole = measure.cpu(partial(score, table, threads=1), 5 if rows < 5000 else 2)
         paper = None
         if rows == 1000:
-            paper, _ = measure.cpu(lambda t=table: score(t, rules="alg1,alg2", threads=1), 3)
+            paper, _ = measure.cpu(partial(score, table, rules="alg1,alg2", threads=1), 3)
         theirs = pyagrum_seconds(table, 3, children)
         found[str(rows)] = {
             "families": lists.meta["families"],
@@ -234,7 +237,7 @@ def bench_start() -> dict[str, float]:
     }
 
 
-COUNTS = {
+COUNTS: dict[str, tuple[Callable[[], Table], bool, int, int]] = {
     "alarm_10000, first 1000 rows": (lambda: alarm(1000), True, 146_000, 828),
     "alarm_10000, first 5000 rows": (lambda: alarm(5000), True, 1_115_000, 2171),
     "alarm_10000, all rows": (lambda: alarm(10_000), False, 2_445_000, 3474),
