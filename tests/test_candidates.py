@@ -269,6 +269,14 @@ def test_useless_tables_are_refused() -> None:
         score(Table.from_columns({"a": "0", "b": "1"}))
     with pytest.raises(TableError, match="at least 2"):
         score(Table.from_columns({"a": "0101", "b": "0000"}))
+    many = 65_536
+    wide = Table(
+        tuple(f"v{i}" for i in range(many)),
+        (("0", "1"),) * many,
+        np.tile(np.array([0, 1], np.uint16), (many, 1)),
+    )
+    with pytest.raises(TableError, match="65536 columns that vary"):
+        score(wide, max_parents=0)
 
 
 def test_log_base_changes_the_unit_only() -> None:

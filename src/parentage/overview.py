@@ -16,6 +16,7 @@ from parentage.forecast import refine, sizes_at_most
 from parentage.plan import (
     SearchPlan,
     check_constraints,
+    check_gap,
     check_table,
     max_parents_by_variable,
 )
@@ -100,7 +101,7 @@ def overview(
     check_table(table)
     name = check_score(score)
     chosen = r.choose_rules(rules, name, gap)
-    nats = None if gap is None else gap * unit_of(log_base)
+    nats = None if gap is None else check_gap(gap) * unit_of(log_base)
     wanted = Constraints() if constraints is None else constraints
     check_constraints(wanted, table)
     most = max_parents_by_variable(table, max_parents, wanted)

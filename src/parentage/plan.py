@@ -28,6 +28,9 @@ if TYPE_CHECKING:
     from parentage.table import Table
 
 
+MOST_VARIABLES = 65_535  # members of sets are 16-bit numbers
+
+
 class SearchPlan:
     """One search: of all children without required parents, or of one child with some.
 
@@ -130,6 +133,10 @@ def check_table(table: Table) -> None:
     if table.n_rows < 2:
         raise TableError(f"the table has {table.n_rows} data row(s); at least 2 are needed")
     usable = table.n_variables - len(table.constant)
+    if usable > MOST_VARIABLES:
+        raise TableError(
+            f"the table has {usable} columns that vary, more than {MOST_VARIABLES}; drop some"
+        )
     if usable < 2:
         raise TableError(
             f"only {usable} of {table.n_variables} columns has more than one observed state; "
@@ -198,7 +205,7 @@ def _caps(
         [float(x) for x in grid.to_float(h)],
         [int(r) for r in encoded.arity],
         grid.unit / 2.0**grid.bits,
-        gap or 0.0,
+        (gap or 0.0) + float(grid.to_float(grid.tolerance)),  # what is kept may be that far below
     )
 
 
