@@ -248,6 +248,16 @@ def test_a_level_that_does_not_fit_ends_the_search_honestly() -> None:
     assert families(cut) == families(limited)
 
 
+def test_lists_that_do_not_fit_end_the_search_honestly() -> None:
+    """A wide gap keeps nearly every family: it is the lists that fill the memory."""
+    table = make_table(random_columns(np.random.default_rng(3), 9, 40, 2))
+    cut = score(table, gap=1e4, memory=60_000, threads=1)
+    complete = cut.meta["complete_to"]
+    assert complete == 2
+    assert families(cut) == families(score(table, gap=1e4, max_parents=complete, threads=1))
+    assert cut.n_sets < score(table, gap=1e4, threads=1).n_sets
+
+
 @pytest.mark.parametrize(
     ("options", "message"),
     [

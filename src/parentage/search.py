@@ -29,6 +29,8 @@ if TYPE_CHECKING:
 MOST_PAIRS = 65_536
 FEWEST_PAIRS = 256
 BARRED = -2  # a constraint, not a rule, bars these families
+JOINING = 1.6  # what putting a level together takes, in sizes of that level
+LISTING = 8  # what making lists of kept families takes, in sizes of what is kept
 
 
 class Progress(NamedTuple):
@@ -62,6 +64,10 @@ class Outcome:
     """Sets of each size, from single variables on."""
     complete_to: int | None = None
     """In-degree up to which the lists are complete; None when nothing was cut short."""
+
+    def listing(self) -> int:
+        """Return what making lists of the kept families will take, in bytes."""
+        return LISTING * sum(array.nbytes for part in self.kept for array in part)
 
 
 @dataclass(frozen=True, eq=False)
@@ -115,8 +121,9 @@ def search(
 ) -> None:
     """Find every kept family and write it into ``outcome``.
 
-    ``memory`` is what levels may take, in bytes; ``stop`` is asked after every chunk. A search
-    that ends early sets ``outcome.complete_to`` and keeps only families of complete levels.
+    ``memory`` is what levels and kept families may take, in bytes; ``stop`` is asked after every
+    chunk. A search that ends early sets ``outcome.complete_to`` and keeps only families of
+    complete levels.
     """
     began = time.perf_counter()
     level, below = _first_levels(encoded, model)
@@ -171,7 +178,7 @@ def _keep_empty_sets(level: Level, limits: Limits, outcome: Outcome) -> None:
 
 
 class _StoppedError(Exception):
-    """The search was asked to stop."""
+    """The search was asked to stop, or what it keeps does not fit."""
 
 
 class _Step:
@@ -267,7 +274,7 @@ class _Step:
 
         parts: list[list[npt.NDArray[np.generic]]] = []
         done = used = 0
-        held = sum(array.nbytes for array in self.level)
+        held = sum(array.nbytes for array in self.level) + outcome.listing()
         for chunk in in_order(self.work, self.ranges(), threads):
             if stop is not None and stop():
                 raise _StoppedError
@@ -277,12 +284,15 @@ class _Step:
             outcome.tally += chunk.tally
             if chunk.kept is not None:
                 outcome.kept.append(chunk.kept)
+                held += LISTING * sum(array.nbytes for array in chunk.kept)
+                if memory is not None and held > memory:
+                    raise _StoppedError
             if self.store and chunk.parts is not None:
                 parts.append(list(chunk.parts))
                 used += sum(array.nbytes for array in chunk.parts)
-                if memory is not None and held + used > memory:
-                    self.store, self.overflowed = False, True
-                    parts.clear()
+            if self.store and memory is not None and held + JOINING * used > memory:
+                self.store, self.overflowed = False, True
+                parts.clear()
             if progress is not None:
                 in_degree = self.level.members.shape[1]
                 seconds = time.perf_counter() - began
