@@ -92,12 +92,12 @@ def test_score_files_of_others_agree(shared: Path, name: str) -> None:
         table = read_table(shared / "data" / "tables" / table_name, header=False)
         theirs = read_lists(shared / "data" / "instances" / name)
     assert theirs.n_variables == table.n_variables
-    rounding = 2e-7 * table.n_rows * math.log(table.n_rows)  # some added up in 32 bits
+    rounding = 4e-7 * table.n_rows * math.log(table.n_rows)  # some added up in 32 bits
     checked = 0
     for v in range(theirs.n_variables):
         for value, parents in itertools.islice(theirs.candidates(v), 25):
             ours = local_score(table, table.names[v], [table.names[p] for p in parents])
-            assert value == pytest.approx(ours, rel=1e-5, abs=rounding), (v, parents)
+            assert value == pytest.approx(ours, rel=2e-5, abs=rounding), (v, parents)
             checked += 1
     assert checked > theirs.n_variables
 

@@ -51,7 +51,9 @@ _Line = tuple[int, list[str]]
 
 
 def looks_like_jkl(text: str) -> bool:
-    """Tell whether the first lines are a number of variables and the head of a block."""
+    """Tell whether it says so, or begins with a number of variables and the head of a block."""
+    if _MARKER in _leading_comments(text):
+        return True
     lines = _significant(text[:100_000])
     first, second = next(lines, (0, [])), next(lines, (0, []))
     return (
