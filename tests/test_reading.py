@@ -568,10 +568,11 @@ def test_unnamed_columns_can_be_dropped() -> None:
     assert read_table(b",b,c\n0,1,x\n1,0,y\n", drop=[""]).names == ("b", "c")
 
 
-def test_identifiers_are_warned_about() -> None:
-    text = "id,a,b\n" + "".join(f"p{i},{i % 2},{i % 3}\n" for i in range(30))
-    with pytest.warns(DataWarning, match=r"all 30 values are distinct in id.*--drop id"):
-        assert len(read_table(text.encode()).states[0]) == 30
+@pytest.mark.parametrize(("rows", "prefix"), [(30, "p"), (6, "p"), (20, "")])
+def test_identifiers_are_warned_about(rows: int, prefix: str) -> None:
+    text = "id,a,b\n" + "".join(f"{prefix}{i},{i % 2},{i % 3}\n" for i in range(rows))
+    with pytest.warns(DataWarning, match=rf"all {rows} values are distinct in id.*--drop id"):
+        assert len(read_table(text.encode()).states[0]) == rows
 
 
 def test_too_many_states_are_refused() -> None:

@@ -40,7 +40,7 @@ MAX_NUMERIC_STATES = 20
 """A column of more distinct numbers than this is continuous."""
 
 _NOT_AVAILABLE = ("na", "n/a", "nan", "null")
-_MANY_ROWS = 20
+_FEW_ROWS = 5  # of so few, all values may well differ
 
 
 @dataclass(frozen=True)
@@ -316,7 +316,7 @@ def _warn_about_labels(table: Table, columns: Sequence[_Column]) -> None:
     distinct = [
         name
         for name, codes in zip(table.names, table.codes, strict=True)
-        if table.n_rows > _MANY_ROWS and len(np.unique(codes)) == table.n_rows
+        if table.n_rows > _FEW_ROWS and len(np.unique(codes)) == table.n_rows
     ]
     if distinct:
         warnings.warn(
