@@ -178,3 +178,13 @@ def test_fitted_learners_can_be_pickled() -> None:
     copy = pickle.loads(pickle.dumps(learner))  # noqa: S301  # made in this line
     assert copy.network_ == learner.network_
     assert copy.score_ == learner.score_
+
+
+def test_a_solution_shows_itself() -> None:
+    """In a terminal one line with the proof, in a notebook the picture as well."""
+    table = Table.from_columns({"rain": "0011" * 9, "wet": "0011" * 8 + "0111"})
+    solution = learn(table)
+    assert "optimal" in repr(solution)
+    html = solution._repr_html_()
+    assert "<svg" in html
+    assert "optimal" in html

@@ -111,6 +111,11 @@ class Solution:
             f"score {self.score:.6f}, {proof} ({self.engine}, {self.seconds:.2f} s)"
         )
 
+    def _repr_html_(self) -> str:
+        from html import escape
+
+        return f"<p>{escape(repr(self))}</p>{self.network._repr_html_()}"
+
 
 def checked_solution(
     lists: CandidateLists,
