@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from naive_network import best_network, random_lists
@@ -82,6 +82,7 @@ def left_side(problem: Problem, cut: Cut, x: npt.NDArray[np.float64]) -> float:
     )
 
 
+@settings(max_examples=30)
 @given(SEEDS)
 def test_every_cut_holds_for_every_network(seed: int) -> None:
     rng = np.random.default_rng(seed)
@@ -127,6 +128,7 @@ def test_packings_miss_nothing(seed: int) -> None:
     assert {cut.members for cut in packings(support_of(problem, x), most=10**6)} >= expected
 
 
+@settings(max_examples=30)
 @given(SEEDS)
 def test_exact_separation_finds_a_cluster_iff_there_is_one(seed: int) -> None:
     rng = np.random.default_rng(seed)
@@ -144,6 +146,7 @@ def test_exact_separation_finds_a_cluster_iff_there_is_one(seed: int) -> None:
         assert sides[cut.members] < 1 - 1e-4
 
 
+@settings(max_examples=30)
 @given(SEEDS)
 def test_walks_find_a_cluster_when_one_is_badly_violated(seed: int) -> None:
     rng = np.random.default_rng(seed)
@@ -173,6 +176,7 @@ def test_cycles_of_a_whole_numbered_solution_are_cut_off(seed: int) -> None:
         assert (flags[inside][:, inside].sum(axis=1) == 1).all()
 
 
+@settings(max_examples=30)
 @given(SEEDS)
 def test_the_lagrangian_stays_below_every_network(seed: int) -> None:
     rng = np.random.default_rng(seed)
@@ -190,6 +194,7 @@ def test_the_lagrangian_stays_below_every_network(seed: int) -> None:
         assert (bound + rise[choice] <= cost + 1e-9).all()
 
 
+@settings(max_examples=30)
 @given(SEEDS)
 def test_the_bound_of_the_root_is_below_the_optimum(seed: int) -> None:
     from parentage.optimise.orders import first_incumbent
