@@ -83,5 +83,5 @@ def did_you_mean(wrong: str, known: Iterable[str]) -> str:
     ]
     if close:
         return f"did you mean {close[0]!r}?"
-    shown = ", ".join(names[:10]) + (", …" if len(names) > 10 else "")
+    shown = ", ".join(names[:20]) + (", …" if len(names) > 20 else "")
     return f"known: {shown}"

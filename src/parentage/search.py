@@ -256,9 +256,12 @@ class _Step:
             new.members, e.first_rows, e.first_starts, e.arity, e.offset, e.codes, e.row_bits,
             e.grid.f, new.G,
         )  # fmt: skip
-        kept = np.empty((end, size), np.int64)
-        scored = int(score_families(new, self.level, self.model, self.capped, kept))
-        return _Chunk(pairs, tuple(new), _collect(new, kept), end, scored, tally)
+        where = np.empty(end * size, np.int32)
+        child = np.empty(end * size, np.uint8)
+        score = np.empty(end * size, np.int64)
+        scored, kept = score_families(new, self.level, self.model, self.capped, where, child, score)
+        found = _collect(new, where[:kept], child[:kept], score[:kept])
+        return _Chunk(pairs, tuple(new), found, end, int(scored), tally)
 
     def run(
         self,
@@ -313,15 +316,16 @@ def _concatenate(
     return [np.concatenate([part.pop(0) for part in parts]) for _ in range(fields)]
 
 
-def _collect(new: Level, kept: Int64s) -> Kept | None:
-    """Pick the kept families out of a scored chunk."""
-    i, a = np.nonzero(kept <= 0)
-    if len(i) == 0:
+def _collect(
+    new: Level, sets: npt.NDArray[np.int32], child: npt.NDArray[np.uint8], scores: Int64s
+) -> Kept | None:
+    """Turn kept families of a chunk into children and parents."""
+    if len(sets) == 0:
         return None
-    members = new.members[i].astype(np.int64)
-    parent = np.ones(members.shape, np.bool_)
-    parent[np.arange(len(i)), a] = False
-    return Kept(members[~parent], members[parent].reshape(len(i), members.shape[1] - 1), kept[i, a])
+    members = new.members[sets].astype(np.int64)
+    parent = np.arange(members.shape[1]) != child[:, None]
+    parents = members[parent].reshape(len(sets), members.shape[1] - 1)
+    return Kept(members[~parent], parents, scores.copy())
 
 
 def in_order(

@@ -23,6 +23,7 @@ import numpy.typing as npt
 from numba import njit
 
 from parentage.kernels._options import JIT
+from parentage.kernels.bits import popcount
 
 DEAD = 2**62
 # Positions in parentage.rules.ORDER; a test keeps the two in step.
@@ -91,23 +92,6 @@ def products_without(variables, arity, cap, q):
 
 
 @njit(**JIT)
-def find_subsets(z, tails, at, stop, subset, count):
-    """Move on in the sibling lists ``at[t] … stop[t] − 1`` to the sets that end in ``z``.
-
-    False if one of them has none. ``z`` must not fall between calls with the same lists.
-    """
-    for t in range(count):
-        i = at[t]
-        while i < stop[t] and tails[i] < z:
-            i += 1
-        at[t] = i
-        if i == stop[t] or tails[i] != z:
-            return False
-        subset[t] = i
-    return True
-
-
-@njit(**JIT)
 def live_members(best, live):
     """Set bit a of ``live[set]`` if the family with child a is alive.
 
@@ -124,18 +108,36 @@ def live_members(best, live):
 
 
 @njit(**JIT)
-def not_inherited(subset, live, m):
-    """Return the children (bit a) whose families are alive in every one-smaller subset.
+def in_larger_set(mask, b):
+    """Put a gap, set to 1, into a mask of members: bit b is the member the smaller set lacks."""
+    bit = np.uint64(1) << np.uint64(b)
+    before = bit - np.uint64(1)
+    return (mask & before) | ((mask & ~before) << np.uint64(1)) | bit
 
-    ``live[subset[b]]`` speaks of the members without the b-th: a gap is put in at b.
+
+@njit(**JIT)
+def find_subsets(z, tails, at, stop, live, subset, count, alive, closed):
+    """Find the one-smaller subsets of a join and the children that none of them has ruled out.
+
+    Moves on in the sibling lists ``at[t] … stop[t] − 1`` to the sets that end in ``z``, which must
+    not fall between calls with the same lists. ``alive`` has bit a if child a is alive in the two
+    sets that are joined. Returns (whether the set is worth a look, alive in all subsets): it is
+    not if a subset is missing or, in a closed search, if no child is left.
     """
-    alive = (np.uint64(1) << np.uint64(m)) - np.uint64(1)
-    for b in range(m):
-        bit = np.uint64(1) << np.uint64(b)
-        before = bit - np.uint64(1)
-        mask = live[subset[b]]
-        alive &= (mask & before) | ((mask & ~before) << np.uint64(1)) | bit
-    return alive
+    if closed and alive == np.uint64(0):
+        return False, alive
+    for t in range(count):
+        i = at[t]
+        while i < stop[t] and tails[i] < z:
+            i += 1
+        at[t] = i
+        if i == stop[t] or tails[i] != z:
+            return False, alive
+        subset[t] = i
+        alive &= in_larger_set(live[i], t)
+        if closed and alive == np.uint64(0):
+            return False, alive
+    return True, alive
 
 
 @njit(**JIT)
@@ -311,11 +313,13 @@ def extend(first, last, sibling_end, children, tails, live, level, G_below, mode
     -------
     int
         Number of sets written: those with all subsets in the level and, in a closed search,
-        at least one live family.
+        at least one live family. There, a set all of whose families are dead in a subset is
+        passed over, and its families are not in the tally.
     """
     # unpacked once: a field of a tuple taken in the loop costs a reference count each time
     members, subsets, G, best = level.members, level.subsets, level.G, level.best
-    arity, residual = model.arity, model.residual
+    least, arity, residual, single = level.least, model.arity, model.residual, model.single
+    forbidden, closed = model.forbidden, model.closed
     unit, cap, slack = model.unit, model.cap, model.tolerance + model.gap
     s = members.shape[1]
     at = np.empty(s + 1, np.int64)
@@ -323,11 +327,13 @@ def extend(first, last, sibling_end, children, tails, live, level, G_below, mode
     subset = np.empty(s + 1, np.int64)
     variables = np.empty(s + 1, np.int64)
     q = np.empty(s + 1, np.int64)
+    own = np.empty(s, np.int64)
     ceiling = np.empty(s + 1, np.int64)
+    out = np.empty(s + 1, np.int64)
+    any_capped = capped.max() >= 0 or capped.min() < -1
     only_thm1p = model.rules == 1 << THM1P
     with_least = model.rules & (1 << THM2_CACHE) != 0
-    constrained = len(model.forbidden) > 0
-    bulk = model.closed and not constrained and capped.max() < 0  # nothing but the rule to credit
+    constrained = len(forbidden) > 0
     end = 0
     for i in range(first, last):
         for t in range(s - 1):
@@ -337,18 +343,21 @@ def extend(first, last, sibling_end, children, tails, live, level, G_below, mode
         for t in range(s):
             variables[t] = members[i, t]
         subset[s] = i
+        products_without(variables[:s], arity, cap, own)
+        q[s] = min(own[0] * arity[variables[0]], 4 * cap)
+        alive_i = in_larger_set(live[i], s)
         for j in range(i + 1, sibling_end[i]):
             z = tails[j]
-            if not find_subsets(z, tails, at, stop, subset, s - 1):
+            worth, alive = find_subsets(
+                z, tails, at, stop, live, subset, s - 1, alive_i & in_larger_set(live[j], s - 1),
+                closed,
+            )  # fmt: skip
+            if not worth:
                 continue
             subset[s - 1] = j
             variables[s] = z
-            alive = not_inherited(subset, live, s + 1)
-            if alive == np.uint64(0) and only_thm1p and bulk:
-                tally[THM1P] += s + 1
-                continue
-            products_without(variables, arity, cap, q)
-            out = out_best[end]
+            for a in range(s):
+                q[a] = min(own[a] * arity[z], 4 * cap)
             if only_thm1p:
                 alive = thm1p_families(
                     alive, variables, subset, q, G, best, arity, residual, unit, cap, slack,
@@ -356,34 +365,38 @@ def extend(first, last, sibling_end, children, tails, live, level, G_below, mode
                 )  # fmt: skip
             else:
                 alive = judge_families(
-                    alive, variables, subset, q, G, best, subsets, level.least, live, G_below,
-                    model.single, arity, residual, model.rules, unit, cap, slack, out,
+                    alive, variables, subset, q, G, best, subsets, least, live, G_below,
+                    single, arity, residual, model.rules, unit, cap, slack, out,
                 )  # fmt: skip
-            for a in range(s + 1):
-                rule = capped[variables[a]]
-                if rule == -1 and out[a] >= DEAD:
-                    rule = out[a] - DEAD
-                if rule >= 0 and not (constrained and has_forbidden(a, variables, model.forbidden)):
-                    tally[rule] += 1
-            if model.closed and alive == np.uint64(0):
+            if any_capped or constrained or not only_thm1p:
+                for a in range(s + 1):
+                    rule = capped[variables[a]]
+                    if rule == -1 and out[a] >= DEAD:
+                        rule = out[a] - DEAD
+                    if rule >= 0 and not (constrained and has_forbidden(a, variables, forbidden)):
+                        tally[rule] += 1
+            else:  # nothing but Theorem 1⁺ to credit
+                tally[THM1P] += np.int64(s + 1) - np.int64(popcount(alive))
+            if closed and alive == np.uint64(0):
                 continue
             for t in range(s + 1):
                 out_members[end, t] = variables[t]
                 out_subsets[end, t] = subset[t]
+                out_best[end, t] = out[t]
             if with_least:
                 for a in range(s + 1):
-                    low = model.single[variables[a]]
+                    low = single[variables[a]]
                     for b in range(s + 1):
                         if b != a:
-                            low = min(low, level.least[subset[b], a if a < b else a - 1])
+                            low = min(low, least[subset[b], a if a < b else a - 1])
                     out_least[end, a] = low
             end += 1
     return end
 
 
 @njit(**JIT)
-def score_families(new, level, model, capped, kept):
-    """Score the live families of a new level, raise ``best`` and mark what Lemma 1 keeps.
+def score_families(new, level, model, capped, kept_set, kept_child, kept_score):
+    """Score the live families of a new level, raise ``best`` and note what Lemma 1 keeps.
 
     Parameters
     ----------
@@ -391,36 +404,44 @@ def score_families(new, level, model, capped, kept):
         The new level, counted, and the one below it.
     capped
         ``int64[variable]``: children with −1 may have parent sets of this size.
-    kept
-        ``int64[set, child]``: the score where it exceeds every proper subset's, 1 elsewhere
-        (no score is positive).
+    kept_set, kept_child, kept_score
+        ``int32``, ``uint8`` and ``int64``, room for every family: the families whose score exceeds
+        every proper subset's, as set and position of the child, and that score.
 
     Returns
     -------
-    int
-        Number of families scored.
+    tuple
+        Number of families scored, and kept.
     """
-    n_sets, s = new.members.shape
+    members, subsets, G, best, least = new.members, new.subsets, new.G, new.best, new.least
+    G_below, arity, forbidden = level.G, model.arity, model.forbidden
+    unit, cap, margin = model.unit, model.cap, model.margin
+    n_sets, s = members.shape
     with_least = model.rules & (1 << THM2_CACHE) != 0
-    constrained = len(model.forbidden) > 0
+    constrained = len(forbidden) > 0
+    variables = np.empty(s, np.int64)
     q = np.empty(s, np.int64)
     scored = 0
+    kept = 0
     for i in range(n_sets):
-        variables = new.members[i]
-        products_without(variables, model.arity, model.cap, q)
+        for a in range(s):
+            variables[a] = members[i, a]
+        products_without(variables, arity, cap, q)
         for a in range(s):
             x = variables[a]
-            kept[i, a] = 1
-            if new.best[i, a] >= DEAD or capped[x] != -1:
+            if best[i, a] >= DEAD or capped[x] != -1:
                 continue
-            if constrained and has_forbidden(a, variables, model.forbidden):
+            if constrained and has_forbidden(a, variables, forbidden):
                 continue
-            likelihood = new.G[i] - level.G[new.subsets[i, a]]
-            score = likelihood - model.unit * min((model.arity[x] - 1) * q[a], model.cap)
+            likelihood = G[i] - G_below[subsets[i, a]]
+            score = likelihood - unit * min((arity[x] - 1) * q[a], cap)
             scored += 1
-            if score > new.best[i, a] + model.margin:
-                kept[i, a] = score
+            if score > best[i, a] + margin:
+                kept_set[kept] = i
+                kept_child[kept] = a
+                kept_score[kept] = score
+                kept += 1
                 if with_least:
-                    new.least[i, a] = min(new.least[i, a], -likelihood)
-            new.best[i, a] = max(new.best[i, a], score)
-    return scored
+                    least[i, a] = min(least[i, a], -likelihood)
+            best[i, a] = max(best[i, a], score)
+    return scored, kept
