@@ -149,8 +149,9 @@ def bench_alarm() -> dict[str, Any]:
 
 
 RANDOM_NETWORK = """
-import json, resource, time
+import json, time
 import numpy as np
+from measure import peak_memory_mb
 from parentage.table import Table
 from parentage.candidates import score
 
@@ -177,7 +178,7 @@ lists = score(table, max_parents={k}, threads={threads})
 seconds = time.process_time() - began
 meta = lists.meta
 print(json.dumps(dict(seconds=seconds, families=meta["families"], sets=meta["sets_counted"],
-    kept=meta["kept"], memory_mb=resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024,
+    kept=meta["kept"], memory_mb=peak_memory_mb(),
     wall=meta["seconds"])))
 """
 
@@ -268,13 +269,13 @@ def bench_counts() -> dict[str, Any]:
 
 
 MEMORY = """
-import json, resource
+import json
+from measure import peak_memory_mb
 from parentage.reading import read_table
 from parentage.candidates import score
 table = read_table({path!r})
 lists = score(table, threads={threads})
-peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
-print(json.dumps(dict(memory_mb=peak, wall=lists.meta["seconds"])))
+print(json.dumps(dict(memory_mb=peak_memory_mb(), wall=lists.meta["seconds"])))
 """
 
 

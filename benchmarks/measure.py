@@ -49,13 +49,25 @@ def cpu(work: Callable[[], Any], repeat: int = 3) -> tuple[float, Any]:
 
 
 def peak_memory_mb() -> float:
-    """Peak resident memory of this process so far."""
+    """Peak resident memory of this process so far.
+
+    ``ru_maxrss`` is inherited from the parent across fork and exec; the kernel's own record of
+    the address space is not.
+    """
+    status = Path("/proc/self/status")
+    if status.exists():
+        for line in status.read_text().splitlines():
+            if line.startswith("VmHWM:"):
+                return int(line.split()[1]) / 1024
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
 
 
 def in_fresh_process(code: str) -> dict[str, Any]:
     """Run code that prints one JSON object as its last line in a new interpreter."""
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    here = {**os.environ, "PYTHONPATH": str(Path(__file__).parent)}
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True, env=here
+    )
     found: dict[str, Any] = json.loads(done.stdout.strip().splitlines()[-1])
     return found
 

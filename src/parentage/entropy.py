@@ -30,7 +30,7 @@ from parentage.memory import require_memory
 from parentage.scores import weight
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
     from parentage.scores import ScoreName
     from parentage.table import Table
@@ -145,17 +145,14 @@ def encode(
     context's number of joint states: the scores of the parent sets that contain the context.
     The context's own columns are left out.
     """
-    kept = [
-        v
-        for v, name in enumerate(table.names)
-        if name not in set(table.constant) and v not in set(context)
-    ]
+    left_out = {*(table.index(name) for name in table.constant), *context}
+    kept = [v for v in range(table.n_variables) if v not in left_out]
     times = math.prod(int(table.cardinalities[v]) for v in context)
     w = weight(score, table.n_rows) * times
     widest = int(table.cardinalities[kept].max(initial=2))
     grid = FixedPoint.fit(table.n_rows, w, widest, gap)
-    labels = _context_labels(table, context)
-    single = np.array([_G(_join(labels, table.codes[v]), grid.f) for v in kept], np.int64)
+    labels = Labels.of(table).join(table, context)
+    single = np.array([labels.join(table, [v]).G(grid.f) for v in kept], np.int64)
     by_speed = np.lexsort((single, table.cardinalities[kept]))
     if not live_only:
         by_speed = by_speed[::-1]
@@ -165,7 +162,7 @@ def encode(
     rows = np.lexsort(codes[::-1])
     codes = np.ascontiguousarray(codes[:, rows])
     arity = np.ascontiguousarray(table.cardinalities[order])
-    first_rows, first_starts = _groups(labels[rows])
+    first_rows, first_starts = _groups(labels.of_row[rows])
     return Encoded(
         order,
         arity,
@@ -176,50 +173,64 @@ def encode(
         first_starts,
         grid,
         single[by_speed],
-        _G(labels, grid.f),
+        labels.G(grid.f),
     )
 
 
 def residuals(encoded: Encoded, table: Table, context: Sequence[int] = ()) -> Int64s:
     r"""Return h of every variable, N·H(V | all others), exactly: what nothing can explain.
 
-    G(all \\ V) − G(all), from the joint labels of the variables before V and of those after.
-    It takes n + 1 sets counted.
+    G(all \\ V) − G(all). It takes n + 1 sets counted.
     """
-    n = encoded.n_variables
-    columns = [table.codes[v] for v in encoded.order]
-    before = [_context_labels(table, context)]
-    for column in columns:
-        before.append(_join(before[-1], column))
-    everything = _G(before[n], encoded.grid.f)
-    after = np.zeros(table.n_rows, np.int64)
-    h = np.empty(n, np.int64)
-    for v in range(n - 1, -1, -1):
-        h[v] = _G(_join(before[v], after), encoded.grid.f) - everything
-        after = _join(after, columns[v])
-    return h
+    everything = Labels.of(table).join(table, [*context, *encoded.order]).G(encoded.grid.f)
+    start = Labels.of(table).join(table, context)
+    without = dict(_leave_one_out(start, table, [int(v) for v in encoded.order], encoded.grid.f))
+    return np.array([without[int(v)] - everything for v in encoded.order], np.int64)
 
 
-def _context_labels(table: Table, context: Sequence[int]) -> Int64s:
-    labels = np.zeros(table.n_rows, np.int64)
-    for v in context:
-        labels = _join(labels, table.codes[v])
-    return labels
+def _leave_one_out(
+    labels: Labels, table: Table, variables: list[int], f: Int64s
+) -> Iterator[tuple[int, int]]:
+    """Yield (V, G of all the variables but V): halve, join the one half, recur into the other.
+
+    n log n joins, and no more than log n partitions in memory at a time.
+    """
+    if len(variables) == 1:
+        yield variables[0], labels.G(f)
+        return
+    half = len(variables) // 2
+    left, right = variables[:half], variables[half:]
+    yield from _leave_one_out(labels.join(table, right), table, left, f)
+    yield from _leave_one_out(labels.join(table, left), table, right, f)
 
 
-def _join(labels: Int64s, column: npt.NDArray[np.integer]) -> Int64s:
-    """Label the pairs (label, state) that occur, from 0 on."""
-    wide = int(column.max(initial=0)) + 1
-    pairs = labels * wide + column
-    most = (int(labels.max(initial=0)) + 1) * wide
-    if most > 4 * len(labels):
-        return np.unique(pairs, return_inverse=True)[1].astype(np.int64)
-    number = np.cumsum(np.bincount(pairs, minlength=most) > 0) - 1  # no sorting
-    return number[pairs]
+@dataclass(frozen=True, eq=False)
+class Labels:
+    """The partition of the rows by some variables: a number below ``count`` for every row."""
 
+    of_row: Int64s
+    count: int
 
-def _G(labels: Int64s, f: Int64s) -> int:
-    return int(f[np.bincount(labels)].sum())
+    @classmethod
+    def of(cls, table: Table) -> Labels:
+        """All rows in one class: the partition by no variable."""
+        return cls(np.zeros(table.n_rows, np.int64), 1)
+
+    def join(self, table: Table, variables: Iterable[int]) -> Labels:
+        """Refine by more variables."""
+        from parentage.kernels.labels import join_labels
+
+        labels, count = self.of_row, self.count
+        for v in variables:
+            out = np.empty(len(labels), np.int64)
+            states = np.int64(table.cardinalities[v])
+            count = int(join_labels(labels, np.int64(count), table.codes[v], states, out))
+            labels = out
+        return Labels(labels, count)
+
+    def G(self, f: Int64s) -> int:
+        """Σ f(rows of a class) over the classes."""
+        return int(f[np.bincount(self.of_row, minlength=self.count)].sum())
 
 
 def _groups(labels: Int64s) -> tuple[npt.NDArray[np.uint32], npt.NDArray[np.uint32]]:

@@ -203,7 +203,8 @@ class _Step:
         self.store = store
         self.overflowed = False
         prefix = level.subsets[:, -1]
-        self.children = np.searchsorted(prefix, np.arange(len(below) + 1)).astype(np.int64)
+        self.children = np.zeros(len(below) + 1, np.int64)
+        np.cumsum(np.bincount(prefix, minlength=len(below)), out=self.children[1:])
         self.sibling_end = self.children[prefix + 1]
         self.tails = np.ascontiguousarray(level.members[:, -1])
         self.live = np.empty(len(prefix), np.uint64)
