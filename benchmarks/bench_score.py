@@ -351,8 +351,10 @@ def as_markdown(c: dict[str, Any]) -> str:
             "# Scoring",
             "One core, kernels compiled, reading excluded, CPU time, best of several; "
             "made by `make bench`.",
+            "## Speed",
             measure.markdown(["job", "against", "faster by"], speed),
-            "Sets counted with no limit on parents, everything included:",
+            "## Sets counted",
+            "With no limit on parents, everything included:",
             measure.markdown(
                 ["table", "Alg1+Alg2", "default rules", "families scored", "kept", "most parents"],
                 counts,
@@ -363,7 +365,8 @@ def as_markdown(c: dict[str, Any]) -> str:
             f"alarm, 10,000 rows, no limit: {memory['memory_mb']:.0f} MB at the peak.",
             f"First run ever (compiling): {start['cold']:.1f} s of CPU; later starts "
             f"{start['warm']:.2f} s; `parentage --help` {start['help']:.2f} s.",
-            "Cost against N and n (tables sampled from random networks, default rules):",
+            "## Cost against N and n",
+            "Tables sampled from random networks, default rules:",
             measure.markdown(
                 ["n", "N", "k", "sets counted", "CPU s", "sets per s", "peak MB"], scaling
             ),
