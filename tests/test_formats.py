@@ -353,7 +353,7 @@ def test_a_table_is_no_list() -> None:
 # --- fuzzing -----------------------------------------------------------------------------------
 
 
-def _lists_or_message(data: bytes, kind: str | None = None) -> None:
+def assert_lists_or_message(data: bytes, kind: str | None = None) -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", DataWarning)
         try:
@@ -367,7 +367,7 @@ def _lists_or_message(data: bytes, kind: str | None = None) -> None:
 
 @given(st.binary(max_size=200), st.sampled_from([None, "jkl", "pss", "parquet"]))
 def test_any_bytes_give_lists_or_a_message(data: bytes, kind: str | None) -> None:
-    _lists_or_message(data, kind)
+    assert_lists_or_message(data, kind)
 
 
 tokens = st.sampled_from(
@@ -377,7 +377,7 @@ tokens = st.sampled_from(
 
 @given(st.lists(st.lists(tokens, max_size=4), max_size=12), st.sampled_from(["jkl", "pss", None]))
 def test_any_lines_give_lists_or_a_message(lines: list[list[str]], kind: str | None) -> None:
-    _lists_or_message("\n".join(" ".join(line) for line in lines).encode(), kind)
+    assert_lists_or_message("\n".join(" ".join(line) for line in lines).encode(), kind)
 
 
 @given(candidate_lists(), st.integers(0, 10_000), st.sampled_from([b"", b" ", b"\n", b"9", b"-"]))
@@ -387,7 +387,9 @@ def test_damaged_files_give_lists_or_a_message(
     for module in (jkl, pss):
         data = module.dumps(lists).encode()
         at = position % len(data)
-        _lists_or_message(data[:at] + patch + data[at + 1 :], module.__name__.rpartition(".")[2])
+        assert_lists_or_message(
+            data[:at] + patch + data[at + 1 :], module.__name__.rpartition(".")[2]
+        )
 
 
 def test_truncated_parquet_gives_a_message() -> None:

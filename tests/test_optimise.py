@@ -77,7 +77,7 @@ def by_cuts(lists: CandidateLists, constraints: Constraints | None, tactics: Tac
     return solve(run, "orders")
 
 
-def agree(seed: int) -> None:
+def assert_agreement(seed: int) -> None:
     """One random instance, solved in every way."""
     rng = np.random.default_rng(seed)
     lists = random_lists(rng, int(rng.integers(4, 10)))
@@ -113,14 +113,14 @@ def agree(seed: int) -> None:
 
 @pytest.mark.parametrize("seed", range(25))
 def test_engines_agree_with_brute_force(seed: int) -> None:
-    agree(seed)
+    assert_agreement(seed)
 
 
 @pytest.mark.long
 @pytest.mark.parametrize("block", range(40))
 def test_engines_agree_with_brute_force_thousands_of_times(block: int) -> None:
     for seed in range(1000 + 50 * block, 1050 + 50 * block):
-        agree(seed)
+        assert_agreement(seed)
 
 
 @pytest.mark.parametrize("seed", range(20))
@@ -141,16 +141,16 @@ def test_the_slow_truth_is_the_best_of_all_networks(seed: int) -> None:
 
 @pytest.mark.parametrize("name", OPTIMA)
 def test_published_optima(shared: Path, name: str) -> None:
-    prove(shared, name, OPTIMA[name])
+    assert_proven(shared, name, OPTIMA[name])
 
 
 @pytest.mark.long
 @pytest.mark.parametrize("name", SLOWER_OPTIMA)
 def test_published_optima_that_take_longer(shared: Path, name: str) -> None:
-    prove(shared, name, SLOWER_OPTIMA[name])
+    assert_proven(shared, name, SLOWER_OPTIMA[name])
 
 
-def prove(shared: Path, name: str, optimum: float) -> None:
+def assert_proven(shared: Path, name: str, optimum: float) -> None:
     lists = instance(shared, name)
     solution = learn_lists(lists, threads=2)
     check(solution, lists)

@@ -25,7 +25,7 @@ def complete(lists: CandidateLists) -> CandidateLists:
     return CandidateLists(lists.names, *arrays, {"gap": math.inf})
 
 
-def agree(seed: int) -> None:
+def assert_agreement(seed: int) -> None:
     rng = np.random.default_rng(seed)
     lists = complete(random_lists(rng, int(rng.integers(3, 6))))
     constraints = random_constraints(rng, lists) if rng.random() < 0.3 else None
@@ -54,14 +54,14 @@ def check_classes(near: NearOptimal) -> None:
 
 @pytest.mark.parametrize("seed", range(30))
 def test_agrees_with_enumeration(seed: int) -> None:
-    agree(seed)
+    assert_agreement(seed)
 
 
 @pytest.mark.long
 @pytest.mark.parametrize("block", range(20))
 def test_agrees_with_enumeration_often(block: int) -> None:
     for seed in range(100 + 50 * block, 150 + 50 * block):
-        agree(seed)
+        assert_agreement(seed)
 
 
 def test_wine_has_308_networks_in_7_classes_within_a_factor_of_3(shared: Path) -> None:

@@ -583,7 +583,7 @@ def test_too_many_states_are_refused() -> None:
 
 @given(st.binary(max_size=200))
 def test_any_bytes_give_a_table_or_a_message(data: bytes) -> None:
-    _table_or_message(data)
+    assert_table_or_message(data)
 
 
 @given(st.text(st.sampled_from("ab01?,;\n\t \"'%{}@.#-"), max_size=120))
@@ -595,7 +595,7 @@ def test_any_text_gives_a_table_or_a_message(text: str) -> None:
         {"format": "dat"},
         {"format": "tsv"},
     ):
-        _table_or_message(text.encode(), **options)
+        assert_table_or_message(text.encode(), **options)
 
 
 @given(
@@ -621,7 +621,7 @@ def test_any_text_gives_a_table_or_a_message(text: str) -> None:
     )
 )
 def test_any_arff_like_text_gives_a_table_or_a_message(lines: list[str]) -> None:
-    _table_or_message("\n".join(lines).encode(), format="arff")
+    assert_table_or_message("\n".join(lines).encode(), format="arff")
 
 
 def test_truncated_parquet_gives_a_message() -> None:
@@ -634,7 +634,7 @@ def test_truncated_parquet_gives_a_message() -> None:
             read_table(data[:length])
 
 
-def _table_or_message(data: bytes, **options: Any) -> None:
+def assert_table_or_message(data: bytes, **options: Any) -> None:
     try:
         table = quietly(data, missing="mode", discretize="median", **options)
     except ParentageError as error:
