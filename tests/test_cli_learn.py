@@ -109,6 +109,21 @@ def test_lists_need_data_for_parameters(data: str, tmp_path: Path) -> None:
     assert target.exists()
 
 
+def test_writing_says_what_is_proved(data: str, slow: str, tmp_path: Path) -> None:
+    """A picture cannot tell a proven network from another; stderr does."""
+    target = str(tmp_path / "net.svg")
+    assert "proven optimal" in run("learn", data, "-o", target).stderr
+    cut = run("learn", slow, "-o", target, "--time-limit", "1")
+    assert "not proven optimal" in cut.stderr
+
+
+def test_the_scope_of_the_proof_is_named(data: str, tmp_path: Path) -> None:
+    assert "that the constraints allow" in ok("learn", data, "-k", "a=1", "--forbid", "a,b")
+    assert "at most 1 parent a variable" in ok("learn", data, "-k", "1")
+    found = json.loads(ok("learn", data, "--forbid", "a,b", "--json"))
+    assert found["constraints"] == {"forbidden": [["a", "b"]]}
+
+
 def test_constraints(data: str) -> None:
     found = json.loads(ok("learn", data, "--json", "--require", "c,a", "--forbid", "a,b"))
     assert "c" in found["parents"]["a"]
@@ -122,7 +137,7 @@ def test_within(data: str) -> None:
     assert sum(sizes) == found["networks"] >= 1
     best = max(n["score"] for members in found["classes"] for n in members)
     assert best == pytest.approx(json.loads(ok("learn", data, "--json"))["score"])
-    assert "NearOptimal" in ok("learn", data, "--within", "3")
+    assert "equivalence class" in ok("learn", data, "--within", "3")
 
 
 def test_time_limit_gives_an_honest_result(slow: str) -> None:
@@ -180,6 +195,7 @@ def test_bad_options_are_refused(data: str, tmp_path: Path) -> None:
     ok("score", data, "-o", lists)
     assert "scored already" in refused("learn", lists, "--gap", "1")
     assert "scored already" in refused("learn", lists, "--score", "aic")
+    assert "scored already" in refused("learn", lists, "--drop", "a")
     limited = json.loads(ok("learn", lists, "-k", "0", "--json"))
     assert all(parents == [] for parents in limited["parents"].values())
     assert "one group" in refused("learn", data, "--tiers", "a")

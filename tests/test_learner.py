@@ -188,3 +188,23 @@ def test_a_solution_shows_itself() -> None:
     html = solution._repr_html_()
     assert "<svg" in html
     assert "optimal" in html
+
+
+def test_every_function_takes_frames_paths_and_lists(tmp_path: Path) -> None:
+    import polars as pl
+
+    from parentage.explanation import explain
+    from parentage.formats import write_lists
+
+    frame = pl.DataFrame({"rain": list("0011" * 9), "wet": list("0011" * 8 + "0111")})
+    path = tmp_path / "rain.csv"
+    path.write_text("rain,wet\n" + "\n".join(",".join(row) for row in frame.iter_rows()) + "\n")
+    lists = score(frame)
+    assert score(path)["wet"] == lists["wet"]
+    assert explain(frame, "wet", ["rain"]).kept
+    write_lists(lists, tmp_path / "rain.jkl")
+    best = learn(frame).score
+    assert learn(tmp_path / "rain.jkl").score == pytest.approx(best)
+    assert learn(path, missing="drop").score == pytest.approx(best)
+    with pytest.raises(InputError, match="list of names"):
+        explain(frame, "wet", "rain")

@@ -698,3 +698,9 @@ def test_importing_the_readers_loads_no_data_frame_library() -> None:
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "[]"
+
+
+def test_decimal_commas_are_noticed() -> None:
+    rows = "\n".join(f"{'xy'[i % 2]};{10 + i % 3},{i % 4}" for i in range(40))
+    with pytest.warns(DataWarning, match="decimal commas"):
+        read_table(f"a;b\n{rows}\n".encode())

@@ -26,6 +26,7 @@ from parentage.plan import (
     check_table,
     max_parents_by_variable,
 )
+from parentage.reading import as_table
 from parentage.rules import ORDER, choose_rules
 from parentage.scores import check_score, unit_of
 
@@ -38,7 +39,7 @@ if TYPE_CHECKING:
 
 
 def score(
-    table: Table,
+    table: object,
     *,
     max_parents: int | Mapping[str, int] | None = None,
     score: str = "bic",
@@ -56,7 +57,7 @@ def score(
     Parameters
     ----------
     table
-        The data.
+        The data: a table, or a data frame or path, which are read as :func:`read_table` does.
     max_parents
         Largest number of parents, for all variables or by name; None for no limit at all.
     score
@@ -95,6 +96,7 @@ def score(
     ('rain',)
     """
     began = time.perf_counter()
+    table = as_table(table)
     name = check_score(score)
     unit = unit_of(log_base)
     chosen = choose_rules(rules, name, gap)

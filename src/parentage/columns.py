@@ -18,6 +18,7 @@ A column with one observed state is constant: a warning. So is one whose values 
 
 from __future__ import annotations
 
+import re
 import shlex
 import warnings
 from dataclasses import dataclass, replace
@@ -40,6 +41,7 @@ MAX_NUMERIC_STATES = 20
 """A column of more distinct numbers than this is continuous."""
 
 _NOT_AVAILABLE = ("na", "n/a", "nan", "null")
+_DECIMAL_COMMA = re.compile(r"[-+]?\d+(,\d+)?")
 _FEW_ROWS = 5  # of so few, all values may well differ
 
 
@@ -334,6 +336,19 @@ def _warn_about_labels(table: Table, columns: Sequence[_Column]) -> None:
                 DataWarning,
                 stacklevel=4,
             )
+        if not column.raw.declared and _has_decimal_commas(labels):
+            warnings.warn(
+                f"column {name!r} looks like numbers with decimal commas ({labels[0]}); they are "
+                "taken as labels; write them with points to have them cut (--discretize)",
+                DataWarning,
+                stacklevel=4,
+            )
+
+
+def _has_decimal_commas(labels: Sequence[str]) -> bool:
+    """Whether every label, of several, is a number, some with a comma before the fraction."""
+    numbers = len(labels) > 2 and all(_DECIMAL_COMMA.fullmatch(label) for label in labels)
+    return numbers and any("," in label for label in labels)
 
 
 def _shown(names: Sequence[str]) -> str:

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from parentage.errors import ConstraintError, did_you_mean
 
@@ -88,6 +88,16 @@ class Constraints:
         if limit is not None and len(parents) > limit:
             broken.append(f"at most {limit} parent{'' if limit == 1 else 's'} of {child!r}")
         return broken
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return what is constrained, as plain lists; nothing where nothing is."""
+        parts: dict[str, Any] = {
+            "required": [list(arc) for arc in sorted(self.required)],
+            "forbidden": [list(arc) for arc in sorted(self.forbidden)],
+            "max_parents": dict(self.max_parents),
+            "tiers": [list(tier) for tier in self.tiers],
+        }
+        return {part: content for part, content in parts.items() if content}
 
     def merge(self, other: Constraints) -> Constraints:
         """Return both together; of two limits for a variable the smaller, of two tiers the other's.

@@ -17,6 +17,7 @@ from parentage.entropy import encode, residuals
 from parentage.errors import InputError
 from parentage.lists import Candidate
 from parentage.plan import check_table
+from parentage.reading import as_table
 from parentage.scores import (
     check_score,
     entropy_sum,
@@ -115,7 +116,7 @@ class Explanation:
 
 
 def explain(
-    table: Table,
+    table: object,
     child: str,
     parents: Sequence[str],
     *,
@@ -133,6 +134,7 @@ def explain(
     >>> explain(t, "a", ["b", "c"]).dominated_by
     ('b',)
     """
+    table = as_table(table)
     check_table(table)
     members = _check_family(table, child, parents)
     family = _Family(table, check_score(score), child, members, unit_of(log_base))
@@ -153,8 +155,12 @@ def explain(
 
 
 def _check_family(table: Table, child: str, parents: Sequence[str]) -> tuple[str, ...]:
+    if isinstance(parents, str):
+        raise InputError(f"parents must be a list of names, not {parents!r}; write [{parents!r}]")
     table.index(child)
     for parent in parents:
+        if parent not in table.names and all(p in table.names for p in parent.split(",")):
+            raise InputError(f"{parent!r} is no column; separate parents by blanks, not by commas")
         table.index(parent)
     if child in parents:
         raise InputError(f"{child!r} cannot be its own parent; leave it out of the parents")

@@ -141,11 +141,17 @@ def sizes_at_most(
 
 
 def refine(
-    known: Forecast, encoded: Encoded, outcome: Outcome, bound: Sequence[int], finished: bool
+    known: Forecast,
+    encoded: Encoded,
+    outcome: Outcome,
+    bound: Sequence[int],
+    *,
+    finished: bool,
+    spent: float,
 ) -> Forecast:
     """Sharpen a forecast by what a search found before it ended or was stopped.
 
-    ``bound`` is what :func:`sizes_at_most` proves for each size.
+    ``bound`` is what :func:`sizes_at_most` proves for each size, ``spent`` the CPU seconds.
     """
     sizes = outcome.live if finished else extrapolate(outcome.live, encoded.n_variables, bound)
     sets = outcome.sets_counted if finished else min(sum(sizes), known.sets_at_most)
@@ -153,7 +159,7 @@ def refine(
         sets,
         "searched" if finished else "extrapolated",
         known.sets_at_most,
-        seconds_for(sets, encoded.codes.shape[1]),
+        spent * sets / max(outcome.sets_counted, 1),
         min(known.memory, fixed_memory(encoded, 1) + level_memory(sizes)),
     )
 

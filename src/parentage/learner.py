@@ -34,6 +34,9 @@ def learn(
     log_base: float | str | None = None,
     rules: str | Iterable[str] | None = None,
     constraints: Constraints | None = None,
+    drop: Iterable[str] = (),
+    missing: str = "error",
+    discretize: str | None = None,
     engine: str = "auto",
     time_limit: float | None = None,
     gap_limit: float = 0.0,
@@ -46,11 +49,14 @@ def learn(
     Parameters
     ----------
     source
-        Candidate lists, or a table, a data frame or a path, which are scored first:
+        Candidate lists or a file of them, or a table, a data frame or a path to one, which are
+        scored first:
         ``max_parents``, ``score``, ``log_base`` and ``rules`` say how
         (:func:`parentage.candidates.score`).
     constraints
         Required and forbidden arcs, in-degrees, tiers.
+    drop, missing, discretize
+        How a frame or file is read, see :func:`parentage.reading.read_table`.
     engine, gap_limit, seed, progress
         See :func:`parentage.optimise.learn_lists`.
     time_limit
@@ -69,16 +75,21 @@ def learn(
     (True, 1)
     """
     from parentage.candidates import score as score_table
+    from parentage.formats import detect, open_source, read_lists
     from parentage.optimise import learn_lists
     from parentage.reading import as_table
 
     began = time.monotonic()
     threads = threads if threads is not None else os.cpu_count() or 1
+    if isinstance(source, str | bytes | os.PathLike):
+        source = open_source(source)
+        if detect(source).kind == "lists":
+            source = read_lists(source)
     if isinstance(source, CandidateLists):
         lists = source
     else:
         lists = score_table(
-            as_table(source),
+            as_table(source, drop=drop, missing=missing, discretize=discretize),
             max_parents=max_parents,
             score=score,
             log_base=log_base,

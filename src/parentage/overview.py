@@ -154,10 +154,12 @@ def _probe(plan: SearchPlan, seconds: float) -> Forecast:
     from parentage.kernels import counting, families  # noqa: F401  # loaded before the clock runs
 
     end = time.perf_counter() + seconds
+    began = time.process_time()
     known = plan.forecast()
     plan.run(os.cpu_count() or 1, 2**31, stop=lambda: time.perf_counter() > end)
     bound = sizes_at_most(
         plan.encoded, plan.limits, closed=plan.rules.closed, w=plan.w, gap=plan.gap or 0.0
     )
     finished = plan.outcome.complete_to is None
-    return refine(known, plan.encoded, plan.outcome, bound, finished=finished)
+    spent = time.process_time() - began
+    return refine(known, plan.encoded, plan.outcome, bound, finished=finished, spent=spent)

@@ -105,6 +105,8 @@ def local_score(
     >>> local_score(t, "a", ["b"]) > local_score(t, "a") > local_score(t, "a", ["c"])
     True
     """
+    if isinstance(parents, str):
+        raise InputError(f"parents must be a list of names, not {parents!r}; write [{parents!r}]")
     x = table.index(child)
     members = [table.index(parent) for parent in parents]
     likelihood = entropy_sum(table, [x, *members]) - entropy_sum(table, members)

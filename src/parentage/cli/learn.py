@@ -22,7 +22,7 @@ from parentage.cli.options import (
     table_options,
 )
 from parentage.cli.output import print_json, solver_progress, table_text
-from parentage.cli.score import account_text, score_table
+from parentage.cli.score import account_text, score_table, warn_incomplete
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -105,7 +105,7 @@ def learn(data: str, output: str | None, **options: Any) -> None:
             gains=gains_of(solution, work.lists),
             provenance=provenance(work, solution, options),
         )
-        click.echo(f"parentage: wrote {solution.n_arcs} arcs to {output}", err=True)
+        click.echo(f"parentage: wrote {output}. {proof_text(solution, work)}", err=True)
     complete_to = work.lists.meta.get("complete_to")
     if options["as_json"]:
         print_json(as_json(solution, work, options, time.monotonic() - began))
@@ -182,6 +182,9 @@ def gather(data: str, options: dict[str, Any], cancel: threading.Event) -> Work:
     lists = score_table(
         table, options, stop=lambda: cancel.is_set() or (in_time is not None and in_time())
     )
+    if lists.meta["complete_to"] is not None:
+        why = "interrupted" if cancel.is_set() else "stopped for want of memory or time"
+        warn_incomplete(lists, why)
     return Work(data, lists, table, True, parse_constraints(table.names, options))
 
 
@@ -190,10 +193,13 @@ def _refuse_scoring_options(options: dict[str, Any]) -> None:
     from parentage.errors import InputError
 
     typed = click.core.ParameterSource.COMMANDLINE
-    for option in ("rules", "gap", "log_base", "score_name"):
+    reading = ("drop", "missing", "discretize", "no_header")
+    for option in ("rules", "gap", "log_base", "score_name", *reading):
+        if option in reading and options["data_for_parameters"]:
+            continue  # they are for that table
         if click.get_current_context().get_parameter_source(option) == typed:
             flag = "--" + option.removesuffix("_name").replace("_", "-")
-            raise InputError(f"{flag} is for scoring, and these are lists, scored already")
+            raise InputError(f"{flag} is for tables, and these are lists, scored already")
 
 
 def _gap_of(factor: float, log_base: str | None) -> float:
@@ -252,6 +258,7 @@ def as_json(
         "gap": solution.gap,
         "optimal": solution.optimal,
         "max_parents": reported_limit(work),
+        "constraints": work.constraints.to_dict(),
         "parents": solution.to_dict(),
         "engine": solution.engine,
         "seconds": seconds,
@@ -287,6 +294,8 @@ def as_text(solution: Solution, work: Work) -> str:
     lines = [table_text(head, rows, left=2), ""]
     if any(row[3].endswith("*") for row in rows):
         lines.append("* a better set exists for this child alone; it would close a cycle")
+    if any(row[3].startswith("0.00") for row in rows):
+        lines.append("0.00 another set is as good, or nearly: see --within")
     lines.append(proof_text(solution, work))
     if work.scored:
         lines.append(account_text(work.lists))
@@ -306,10 +315,7 @@ def family_row(solution: Solution, lists: CandidateLists, v: int) -> tuple[str, 
 
 def proof_text(solution: Solution, work: Work) -> str:
     """Say what was proved, in a sentence."""
-    limit = reported_limit(work)
-    scope = "" if limit is None else f" among networks with at most {limit} parents a variable"
-    if not work.scored:
-        scope = " among the networks these lists allow"
+    scope = scope_text(work)
     arcs = f"{solution.n_arcs} arc{'' if solution.n_arcs == 1 else 's'}"
     head = f"Score {solution.score:.4f}, {arcs}"
     if solution.optimal:
@@ -323,6 +329,19 @@ def proof_text(solution: Solution, work: Work) -> str:
     return f"{head}: {proof} ({solution.engine}, {solution.seconds:.2f} s)."
 
 
+def scope_text(work: Work) -> str:
+    """Among which networks the result is the best; nothing for all there are."""
+    bounds = []
+    limit = reported_limit(work)
+    if isinstance(limit, int):
+        bounds.append(f"have at most {limit} parent{'' if limit == 1 else 's'} a variable")
+    if not work.scored:
+        bounds.append("these lists allow")
+    if work.constraints:
+        bounds.append("the constraints allow")
+    return f" among the networks that {' and '.join(bounds)}" if bounds else ""
+
+
 def show_near(work: Work, options: dict[str, Any], output: str | None) -> None:
     """Print all networks within the factor, by equivalence class."""
     from parentage.errors import InputError
@@ -334,7 +353,7 @@ def show_near(work: Work, options: dict[str, Any], output: str | None) -> None:
     if options["as_json"]:
         print_json(near_json(near, options["within"]))
     else:
-        click.echo(near_text(near))
+        click.echo(near_text(near, options["within"], _unit_of(work.lists)))
 
 
 def near_json(near: NearOptimal, factor: float) -> dict[str, Any]:
@@ -350,13 +369,25 @@ def near_json(near: NearOptimal, factor: float) -> dict[str, Any]:
     }
 
 
-def near_text(near: NearOptimal) -> str:
-    """Lay out the classes: size, best score, and the arcs of one member."""
-    lines = [repr(near), ""]
+def _unit_of(lists: CandidateLists) -> float:
+    from parentage.scores import unit_of
+
+    return unit_of(lists.meta.get("log_base"))
+
+
+def near_text(near: NearOptimal, factor: float, unit: float) -> str:
+    """Lay out the classes: size, best score, how much less probable, one member's arcs."""
+    lines = [
+        f"{len(near)} network{'' if len(near) == 1 else 's'} in {len(near.classes)} equivalence "
+        f"class{'' if len(near.classes) == 1 else 'es'}: at most {factor:g} times less probable "
+        f"than the best, which scores {near.score:.4f}. One of each class (all: --json):",
+        "",
+    ]
     for number, members in enumerate(near.classes, 1):
         best = min(members)
         arcs = ", ".join(f"{p}→{c}" for p, c in near.networks[best].arcs)
         count = f"{len(members)} network{'' if len(members) == 1 else 's'}"
-        score = f"{near.scores[best]:.4f}"
-        lines.append(f"class {number}: {count}, score {score}; one: {arcs or 'no arcs'}")
+        times = math.exp((near.score - near.scores[best]) * unit)
+        score = f"score {near.scores[best]:.4f}, {times:.3g} times less probable"
+        lines.append(f"class {number}: {count}, {score}: {arcs or 'no arcs'}")
     return "\n".join(lines)

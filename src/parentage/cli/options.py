@@ -39,8 +39,8 @@ _SEARCH = (
                  help="Largest number of parents, for all or for one variable (repeatable). "
                  "No limit by default."),
     click.option("--rules", metavar="LIST",
-                 help="Pruning rules by name, comma separated; none, all. The lists never depend "
-                 "on them, the time does."),
+                 help="Pruning rules by name, comma separated; none, all, default. The lists never "
+                 "depend on them, the time does."),
     click.option("--gap", type=float, metavar="G",
                  help="Keep every set within G of its best subset, so that every network within G "
                  "of the optimum survives."),

@@ -18,7 +18,7 @@ from parentage.cli.options import (
 from parentage.cli.output import print_json, search_progress, table_text
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping
 
     from parentage.lists import CandidateLists
     from parentage.table import Table
@@ -49,6 +49,8 @@ def score(data: str, output: str | None, **options: Any) -> None:
         check_lists_target(output)
     table = load_table(data, options)
     lists = score_table(table, options)
+    if lists.meta["complete_to"] is not None:
+        warn_incomplete(lists, "stopped for want of memory")
     if output is not None:
         write_lists(lists, output)
         click.echo(f"parentage: wrote {lists.n_sets:,} parent sets to {output}", err=True)
@@ -72,7 +74,7 @@ def score_table(
     common, _ = parse_max_parents(options["max_parents"])
     constraints = parse_constraints(table.names, options)
     with search_progress() as progress:
-        lists = score_families(
+        return score_families(
             table,
             max_parents=common,
             score=options["score_name"],
@@ -84,15 +86,16 @@ def score_table(
             progress=progress,
             stop=stop,
         )
+
+
+def warn_incomplete(lists: CandidateLists, why: str) -> None:
+    """Say on stderr that a search ended early, and what its lists are good for."""
     complete = lists.meta["complete_to"]
-    if complete is not None:
-        click.echo(
-            f"parentage: warning: scoring stopped for want of memory or time; the lists are "
-            f"complete up to {complete} parents, larger sets were not searched (-k {complete} "
-            f"asks for just that)",
-            err=True,
-        )
-    return lists
+    click.echo(
+        f"parentage: warning: scoring was {why}; the lists are complete up to {complete} "
+        f"parent{'' if complete == 1 else 's'}, larger sets were not searched",
+        err=True,
+    )
 
 
 def as_text(lists: CandidateLists) -> str:
@@ -113,7 +116,7 @@ def account_text(lists: CandidateLists) -> str:
     meta = lists.meta
     limit = meta["max_parents"] if meta["complete_to"] is None else meta["complete_to"]
     lines = [
-        f"{meta['kept']:,} candidate parent sets of {meta['families'] + len(meta['constant']):,} "
+        f"{meta['kept']:,} candidate parent sets{_whole_text(meta)} "
         + ("(no limit on parents)" if limit is None else f"({_limit_text(limit)})"),
         f"{meta['sets_counted']:,} sets counted, {meta['families_scored']:,} families scored, "
         f"{meta['seconds']:.2f} s",
@@ -128,3 +131,10 @@ def _limit_text(limit: int | dict[str, int | None]) -> str:
     if isinstance(limit, int):
         return f"at most {limit} parent{'' if limit == 1 else 's'}"
     return "with limits on parents by name"
+
+
+def _whole_text(meta: Mapping[str, Any]) -> str:
+    """The size of the space, where all of it was searched."""
+    if meta["complete_to"] is not None:
+        return ""
+    return f" of {meta['families'] + len(meta['constant']):,}"

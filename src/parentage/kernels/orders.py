@@ -27,6 +27,9 @@ Ints = npt.NDArray[np.int64]
 Words = npt.NDArray[np.uint64]
 Floats = npt.NDArray[np.float64]
 
+LONGEST_BLOCK = 40
+"""Blocks of variables that change places are at most this long."""
+
 LEAST_GAIN = 1e-9
 """Gains below this are rounding, not improvement."""
 
@@ -300,13 +303,28 @@ def shuffle(values: Ints, state: Words) -> None:
 
 
 @njit(**JIT)
-def perturb(order: Ints, moves: int, span: int, state: Words) -> None:
-    """Move random variables by at most ``span`` positions."""
+def perturb(order: Ints, moves: int, state: Words) -> None:
+    """Disturb an order: move random variables, or now and then exchange neighbouring blocks."""
     n = order.shape[0]
+    if draw(state, 3) == 0:
+        exchange_blocks(order, state)
+        return
     for _ in range(moves):
-        source = draw(state, n)
-        low, high = max(0, source - span), min(n - 1, source + span)
-        shift(order, source, low + draw(state, high - low + 1))
+        shift(order, draw(state, n), draw(state, n))
+
+
+@njit(**JIT)
+def exchange_blocks(order: Ints, state: Words) -> None:
+    """Exchange two neighbouring blocks of random lengths."""
+    n = order.shape[0]
+    start = draw(state, n)
+    middle = min(n, start + 1 + draw(state, LONGEST_BLOCK))
+    end = min(n, middle + 1 + draw(state, LONGEST_BLOCK))
+    block = order[start:middle].copy()
+    for j in range(middle, end):
+        order[start + j - middle] = order[j]
+    for j in range(block.shape[0]):
+        order[end - block.shape[0] + j] = block[j]
 
 
 @njit(**JIT)
@@ -390,7 +408,7 @@ def search(
     while work[0] < budget:
         steps += 1
         overwrite(order, base)
-        perturb(order, 1 + draw(state, strength), n, state)
+        perturb(order, 1 + draw(state, strength), state)
         refit(order, fit, 0, n, offsets, masks, work)
         now = improve(order, fit, 0, offsets, masks, cost, reach, state, work)
         if now < costs[1] - LEAST_GAIN:
