@@ -11,7 +11,16 @@ from hypothesis import strategies as st
 
 from naive_network import best_network, random_lists
 from parentage.kernels.dominance import strong_components, undominated
-from parentage.kernels.orders import draw, feasible_order, improve, refit, reorder_window, shuffle
+from parentage.kernels.orders import (
+    draw,
+    exchange_blocks,
+    feasible_order,
+    improve,
+    perturb,
+    refit,
+    reorder_window,
+    shuffle,
+)
 from parentage.optimise.orders import OrderSpace
 from parentage.optimise.problem import Problem, cuts, make_problem, pack, unpack
 from parentage.optimise.subsets import low_bits, read_choice, subset_table, whole_prices
@@ -149,6 +158,15 @@ def test_feasible_order_places_all_it_can(seed: int) -> None:
     placed = feasible_order(problem.offsets, problem.masks, order)
     assert sorted(order.tolist()) == list(range(n))
     assert (placed == n) == (best_network(lists) is not None)
+
+
+@given(SEEDS, st.integers(1, 60))
+def test_a_disturbed_order_is_an_order(seed: int, n: int) -> None:
+    state, order = np.array([seed], np.uint64), np.arange(n)
+    for _ in range(20):
+        perturb(order, 3, state)
+        exchange_blocks(order, state)
+        assert sorted(order.tolist()) == list(range(n))
 
 
 def test_random_numbers_are_even_and_their_own() -> None:

@@ -27,8 +27,8 @@ Ints = npt.NDArray[np.int64]
 Words = npt.NDArray[np.uint64]
 Floats = npt.NDArray[np.float64]
 
-LONGEST_BLOCK = 40
-"""Blocks of variables that change places are at most this long."""
+LONGEST_BLOCK = 24
+"""Blocks that change places are at most this long."""
 
 LEAST_GAIN = 1e-9
 """Gains below this are rounding, not improvement."""

@@ -1,9 +1,9 @@
 """Engine 2, orders: an anytime search over orders of the variables of a part.
 
 An order fixes the best network that respects it, so the search moves through orders only:
-insertions to a local optimum, exact reordering of short windows, perturbation, restarts
-(Scanagatta et al. 2017 and Lee and van Beek 2017 search in the same space). It proves nothing by
-itself, except when it meets the bound that is there from the start.
+insertions to a local optimum, exact reordering of short windows, disturbance (random insertions,
+exchanged blocks), restarts (Scanagatta et al. 2017 and Lee and van Beek 2017 search in the same
+space). It proves nothing by itself, except when it meets the bound that is there from the start.
 
 Four streams of random numbers search side by side and meet after every round. A round ends when
 a fixed number of sets has been looked at, not when a clock says so: the same seed and the same
