@@ -48,6 +48,11 @@ SLOWER_OPTIMA = {
     "slim_hailfinder-5000.jkl": -252358.1055,
     "slim_hepar2-5000.jkl": -164432.7558,
     "slim_pathfinder-5000.jkl": -149209.6744,
+    "slim_pigs-5000.jkl": -1675331.8964,
+    "aur_insurance_10000.jaa": -132968.5769,  # branch-and-cut and subsets, and the next ones
+    "aur_insurance_1000.jaa": -13887.3501,
+    "slim_mildew-5000.jkl": -262638.0713,
+    "water1000_BDe": -13182.7340,
 }
 
 
