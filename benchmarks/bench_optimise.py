@@ -20,18 +20,18 @@ import warnings
 from typing import TYPE_CHECKING, Any
 
 import measure
-from parentage.formats import read_lists
 from parentage.optimise import learn_lists
 from parentage.optimise.engines import Tactics, solve
 from parentage.optimise.prepare import prepare
 from parentage.optimise.run import Run
+from parentage.scoring.formats import read_lists
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from parentage.lists import CandidateLists
-    from parentage.network import Network
-    from parentage.table import Table
+    from parentage.data.table import Table
+    from parentage.network.network import Network
+    from parentage.scoring.lists import CandidateLists
 
 KNOWN = {
     "zoo_BIC": -773.486072,
@@ -168,7 +168,7 @@ def hill_climbing(table: Table) -> Network:
     import pandas as pd
     import pyagrum as gum
 
-    from parentage.network import Network
+    from parentage.network.network import Network
 
     labels = {
         name: [table.states[v][code] for code in table.codes[v]]
@@ -188,7 +188,7 @@ def hill_climbing(table: Table) -> Network:
 
 def from_table(name: str, limit: float) -> Record:
     """Score without a limit on parents, prove, and let a local search run on the same table."""
-    from parentage.candidates import score
+    from parentage.scoring.candidates import score
 
     table = table_of(name)
     cpu, began = time.process_time(), time.monotonic()

@@ -20,13 +20,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 import measure
-from parentage.candidates import score
-from parentage.reading import read_table
+from parentage.data.reading import read_table
+from parentage.scoring.candidates import score
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from parentage.table import Table
+    from parentage.data.table import Table
 
 UCI = {"discretize": "median", "missing": "mode"}
 
@@ -152,8 +152,8 @@ RANDOM_NETWORK = """
 import json, time
 import numpy as np
 from measure import peak_memory_mb
-from parentage.table import Table
-from parentage.candidates import score
+from parentage.data.table import Table
+from parentage.scoring.candidates import score
 
 def sample(n, rows, seed):
     rng = np.random.default_rng(seed)
@@ -215,8 +215,8 @@ COLD = """
 import json, os, tempfile, time
 os.environ["NUMBA_CACHE_DIR"] = tempfile.mkdtemp()
 began = time.process_time()
-from parentage.datasets import tic_tac_toe
-from parentage.candidates import score
+from parentage.data.datasets import tic_tac_toe
+from parentage.scoring.candidates import score
 score(tic_tac_toe(), threads=1)
 print(json.dumps(dict(seconds=time.process_time() - began)))
 """
@@ -271,8 +271,8 @@ def bench_counts() -> dict[str, Any]:
 MEMORY = """
 import json
 from measure import peak_memory_mb
-from parentage.reading import read_table
-from parentage.candidates import score
+from parentage.data.reading import read_table
+from parentage.scoring.candidates import score
 table = read_table({path!r})
 lists = score(table, threads={threads})
 print(json.dumps(dict(memory_mb=peak_memory_mb(), wall=lists.meta["seconds"])))

@@ -21,16 +21,16 @@ import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from parentage import rules as r
-from parentage.candidates import score
-from parentage.datasets import chest_clinic, tic_tac_toe
-from parentage.reading import read_table
-from parentage.scores import entropy_sum, weight
+from parentage.data.datasets import chest_clinic, tic_tac_toe
+from parentage.data.reading import read_table
+from parentage.scoring import rules as r
+from parentage.scoring.candidates import score
+from parentage.scoring.scores import entropy_sum, weight
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from parentage.table import Table
+    from parentage.data.table import Table
 
 RESULTS = Path(__file__).parent / "results"
 LIMIT = 4
@@ -179,9 +179,9 @@ def markdown(results: dict[str, Any]) -> str:
         "counted, whatever the rules remove.",
         _unlimited({k: v for k, v in results["tables"].items() if k in made_tables()}, RULE_SETS),
         "## Who removes what first",
-        f"At most {LIMIT} parents, `--rules all`: families credited to the first rule, in the "
-        "order of `parentage.rules.ORDER`, that removes them. Families never met, because a "
-        "smaller set had no live family, are credited to none.",
+        f"At most {LIMIT} parents, `--rules all`: families credited to the first rule, in "
+        "the order of `parentage.scoring.rules.ORDER`, that removes them. Families never met, as "
+        "a smaller set had no live family, are credited to none.",
         _credits(results["tables"]),
         "## When which rule works",
         f"{results['quality']['table']}, every family with at least one parent, by the share of "

@@ -6,8 +6,8 @@ import math
 from itertools import product
 from typing import TYPE_CHECKING
 
-from parentage.constraints import Constraints
-from parentage.lists import CandidateLists
+from parentage.scoring.constraints import Constraints
+from parentage.scoring.lists import CandidateLists
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

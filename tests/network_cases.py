@@ -7,8 +7,8 @@ from itertools import product
 import numpy as np
 from hypothesis import strategies as st
 
-from parentage.network import Network
-from parentage.parameters import Parameters
+from parentage.network.network import Network
+from parentage.network.parameters import Parameters
 
 Parents = tuple[tuple[int, ...], ...]
 

@@ -6,7 +6,7 @@ import numpy as np
 from hypothesis import strategies as st
 
 from naive import Naive
-from parentage.table import Table
+from parentage.data.table import Table
 
 Columns = list[list[int]]
 KINDS = {

@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 
 from network_cases import ASIA, ODD_NAMES, random_network, random_parameters
-from parentage.bridges import (
+from parentage.errors import InputError, MissingExtraError
+from parentage.network.bridges import (
     from_model_string,
     from_networkx,
     from_pgmpy,
@@ -18,13 +19,12 @@ from parentage.bridges import (
     to_pgmpy,
     to_pyagrum,
 )
-from parentage.errors import InputError, MissingExtraError
-from parentage.formats.bif_text import parse_bif
-from parentage.formats.escaping import unescape
-from parentage.formats.networks import read_parameters, write_network
-from parentage.formats.xmlbif import parse_xmlbif
-from parentage.network import Network
-from parentage.parameters import Parameters
+from parentage.network.formats import read_parameters, write_network
+from parentage.network.formats.bif_text import parse_bif
+from parentage.network.formats.escaping import unescape
+from parentage.network.formats.xmlbif import parse_xmlbif
+from parentage.network.network import Network
+from parentage.network.parameters import Parameters
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -146,8 +146,8 @@ def test_pgmpy_reads_our_files() -> None:
     pytest.importorskip("pgmpy")
     from pgmpy.readwrite import BIFReader, XMLBIFReader
 
-    from parentage.formats.bif import bif_text
-    from parentage.formats.xmlbif import xmlbif_text
+    from parentage.network.formats.bif import bif_text
+    from parentage.network.formats.xmlbif import xmlbif_text
 
     for parameters in (some_parameters(), odd_parameters()):
         for reader, text in ((BIFReader, bif_text), (XMLBIFReader, xmlbif_text)):
@@ -214,7 +214,7 @@ def test_a_missing_library_names_the_command(
 
 def test_no_bridge_is_crossed_on_import() -> None:
     code = (
-        "import sys, parentage.bridges, parentage.formats.networks, parentage.view.svg\n"
+        "import sys, parentage.network.bridges, parentage.network.formats, parentage.view.svg\n"
         "print(sorted({'networkx', 'pgmpy', 'pyagrum', 'pandas', 'numba'} & set(sys.modules)))"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)

@@ -12,16 +12,16 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from parentage.candidates import score
-from parentage.constraints import Constraints
+from parentage.data.table import Table
 from parentage.errors import InputError, TableError
-from parentage.plan import count_families
-from parentage.rules import CLOSED, ORDER
-from parentage.table import Table
+from parentage.scoring.candidates import score
+from parentage.scoring.constraints import Constraints
+from parentage.scoring.plan import count_families
+from parentage.scoring.rules import CLOSED, ORDER
 from strategies import make_table, naive_of, random_columns, random_table, tables
 
 if TYPE_CHECKING:
-    from parentage.lists import CandidateLists
+    from parentage.scoring.lists import CandidateLists
 
 Families = dict[tuple[str, tuple[str, ...]], float]
 RULE_SETS = [

@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from parentage.candidates import score
-from parentage.formats import read_lists
-from parentage.reading import read_table
+from parentage.data.reading import read_table
+from parentage.scoring.candidates import score
+from parentage.scoring.formats import read_lists
 
 if TYPE_CHECKING:
     from pathlib import Path

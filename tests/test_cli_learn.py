@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from parentage.formats.networks import read_network
-from parentage.network import Network
-from parentage.reading import read_table
+from parentage.data.reading import read_table
+from parentage.network.formats import read_network
+from parentage.network.network import Network
 from test_cli import SMALL, ok, refused, run, write
 
 if TYPE_CHECKING:

@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pytest
 
-from parentage.datasets import chest_clinic, load, tic_tac_toe
+from parentage.data.datasets import chest_clinic, load, tic_tac_toe
+from parentage.data.reading import read_table
 from parentage.errors import InputError
-from parentage.reading import read_table
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from parentage.table import Table
+    from parentage.data.table import Table
 
 
 def _rows(table: Table) -> Counter[tuple[int, ...]]:

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from parentage.discretize import Discretizer, codes_of, interval_labels, median
+from parentage.data.discretize import Discretizer, codes_of, interval_labels, median
 from parentage.errors import InputError
 
 values = st.lists(st.integers(-50, 50).map(lambda i: i / 4), min_size=1, max_size=40)

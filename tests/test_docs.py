@@ -11,11 +11,11 @@ import pytest
 
 import parentage
 from living_docs import PAGES, ROOT, refreshed, without_times
-from parentage import rules as r
 from parentage.cli import cli
 from parentage.cli.score import REPORTED
-from parentage.explanation import explain
-from parentage.overview import overview
+from parentage.scoring import rules as r
+from parentage.scoring.explanation import explain
+from parentage.scoring.overview import overview
 
 if TYPE_CHECKING:
     from pathlib import Path

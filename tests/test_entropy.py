@@ -7,11 +7,11 @@ import math
 import numpy as np
 import pytest
 
-from parentage import memory
-from parentage.candidates import score
-from parentage.entropy import MOST_PARAMETERS, FixedPoint, encode
 from parentage.errors import ResourceError
 from parentage.kernels.packing import pack
+from parentage.scoring.candidates import score
+from parentage.scoring.entropy import MOST_PARAMETERS, FixedPoint, encode
+from parentage.work import memory
 from strategies import make_table, naive_of, random_columns
 
 

@@ -9,17 +9,17 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from parentage.candidates import score
+from parentage.data.reading import read_table
 from parentage.errors import InputError, TableError
-from parentage.explanation import Explanation, explain
-from parentage.reading import read_table
-from parentage.rules import CAPS, ORDER
+from parentage.scoring.candidates import score
+from parentage.scoring.explanation import Explanation, explain
+from parentage.scoring.rules import CAPS, ORDER
 from strategies import make_table, naive_of, random_table, tables
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from parentage.table import Table
+    from parentage.data.table import Table
 
 
 def check(found: Explanation, rule: str, y: str) -> tuple[float, float, bool]:

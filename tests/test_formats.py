@@ -18,9 +18,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from parentage.errors import DataWarning, InputError, ListsError, ParentageError
-from parentage.formats import Detected, atomic, detect, jkl, parquet, pss, read_lists, write_lists
-from parentage.formats.names import decode_name, encode_name, is_whole, looks_like_score
-from parentage.lists import CandidateLists
+from parentage.files import atomic
+from parentage.files.detect import Detected, detect
+from parentage.scoring.formats import jkl, parquet, pss, read_lists, write_lists
+from parentage.scoring.formats.names import decode_name, encode_name, is_whole, looks_like_score
+from parentage.scoring.lists import CandidateLists
 
 AWKWARD = ["", " ", "a b", "100%", "%20", "#no", "7", "-1.5", "0", "nan", "é ü", "VAR", "\u2028"]
 names = st.one_of(st.sampled_from(AWKWARD), st.text(max_size=6))

@@ -11,17 +11,17 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from parentage.entropy import encode, residuals
 from parentage.kernels import families
 from parentage.kernels.agreement import newton_weights
 from parentage.kernels.bits import transpose
 from parentage.kernels.counting import SMALL, count_sets
-from parentage.rules import ORDER
-from parentage.scores import entropy_sum
+from parentage.scoring.entropy import encode, residuals
+from parentage.scoring.rules import ORDER
+from parentage.scoring.scores import entropy_sum
 from strategies import make_table, naive_of, random_columns, tables
 
 if TYPE_CHECKING:
-    from parentage.table import Table
+    from parentage.data.table import Table
 
 
 def bits_of(words: np.ndarray) -> np.ndarray:
@@ -130,7 +130,7 @@ def test_counting_in_a_context(table: Table, data: st.DataObject) -> None:
 @given(tables(6))
 def test_the_fast_path_of_theorem1_plus_is_the_general_one(table: Table) -> None:
     """``thm1p`` alone takes a kernel of its own; with an idle rule beside it, the general one."""
-    from parentage.candidates import score
+    from parentage.scoring.candidates import score
 
     fast = score(table, rules="thm1p", threads=1)
     # lemma3 is implied by thm1p, so the sets counted are the same; only the credit differs

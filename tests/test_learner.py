@@ -7,15 +7,15 @@ import numpy as np
 import pytest
 
 from network_cases import all_dags, random_network, random_parameters
-from parentage.bridges import from_pyagrum
-from parentage.candidates import score
-from parentage.constraints import Constraints
+from parentage.data.reading import read_table
+from parentage.data.table import Table
 from parentage.errors import InputError, TableError, UnprovenWarning
-from parentage.formats.networks import write_network
 from parentage.learner import ParentageLearner, learn
-from parentage.network import Network, arc_gains
-from parentage.reading import read_table
-from parentage.table import Table
+from parentage.network.bridges import from_pyagrum
+from parentage.network.formats import write_network
+from parentage.network.network import Network, arc_gains
+from parentage.scoring.candidates import score
+from parentage.scoring.constraints import Constraints
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -193,8 +193,8 @@ def test_a_solution_shows_itself() -> None:
 def test_every_function_takes_frames_paths_and_lists(tmp_path: Path) -> None:
     import polars as pl
 
-    from parentage.explanation import explain
-    from parentage.formats import write_lists
+    from parentage.scoring.explanation import explain
+    from parentage.scoring.formats import write_lists
 
     frame = pl.DataFrame({"rain": list("0011" * 9), "wet": list("0011" * 8 + "0111")})
     path = tmp_path / "rain.csv"

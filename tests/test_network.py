@@ -10,11 +10,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from network_cases import ASIA, Parents, all_dags, is_acyclic, random_network
+from parentage.data.table import Table
 from parentage.errors import InputError, TableError
-from parentage.lists import CandidateLists
-from parentage.network import CycleError, Network, arc_gains, topological_order
-from parentage.scores import local_score
-from parentage.table import Table
+from parentage.network.network import CycleError, Network, arc_gains, topological_order
+from parentage.scoring.lists import CandidateLists
+from parentage.scoring.scores import local_score
 from strategies import random_table, tables
 
 Key = tuple[frozenset[frozenset[int]], frozenset[tuple[frozenset[int], int]]]

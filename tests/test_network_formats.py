@@ -12,29 +12,29 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from network_cases import ASIA, ODD_NAMES, names, parameters, random_network, random_parameters
+from parentage.data.table import Table
 from parentage.errors import InputError
-from parentage.formats.bif import bif_text, label_word, variable_words, write_bif
-from parentage.formats.bif_text import parse_bif
-from parentage.formats.dot import dot_text
-from parentage.formats.dot_text import parse_dot
-from parentage.formats.escaping import MARK, escape, unescape
-from parentage.formats.network_json import (
+from parentage.network.formats import EXTENSIONS, read_network, read_parameters, write_network
+from parentage.network.formats.bif import bif_text, label_word, variable_words, write_bif
+from parentage.network.formats.bif_text import parse_bif
+from parentage.network.formats.dot import dot_text
+from parentage.network.formats.dot_text import parse_dot
+from parentage.network.formats.escaping import MARK, escape, unescape
+from parentage.network.formats.network_json import (
     NetworkRecord,
     network_json_text,
     parse_network_json,
     provenance_of,
     read_network_json,
 )
-from parentage.formats.networks import EXTENSIONS, read_network, read_parameters, write_network
-from parentage.formats.xmlbif import parse_xmlbif, xmlbif_text
-from parentage.network import CycleError, Network
+from parentage.network.formats.xmlbif import parse_xmlbif, xmlbif_text
+from parentage.network.network import CycleError, Network
 from parentage.optimise.solution import Solution
-from parentage.table import Table
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from parentage.parameters import Parameters
+    from parentage.network.parameters import Parameters
 
 SURROGATE = "lone \ud800 surrogate"
 

@@ -10,12 +10,16 @@ from hypothesis import strategies as st
 
 from network_cases import ASIA
 from parentage.errors import InputError, ResourceError
-from parentage.formats.bif_text import parse_bif
-from parentage.formats.dot import dot_text
-from parentage.formats.dot_text import parse_dot
-from parentage.formats.network_json import NetworkRecord, network_json_text, parse_network_json
-from parentage.formats.xmlbif import parse_xmlbif, xmlbif_text
-from parentage.network import Network
+from parentage.network.formats.bif_text import parse_bif
+from parentage.network.formats.dot import dot_text
+from parentage.network.formats.dot_text import parse_dot
+from parentage.network.formats.network_json import (
+    NetworkRecord,
+    network_json_text,
+    parse_network_json,
+)
+from parentage.network.formats.xmlbif import parse_xmlbif, xmlbif_text
+from parentage.network.network import Network
 
 BIF = """network x {
 }

@@ -18,18 +18,18 @@ from naive_network import (
     random_lists,
 )
 from parentage.errors import ConstraintError, ListsError
-from parentage.formats import read_lists
 from parentage.optimise import Solution, learn_lists
 from parentage.optimise.engines import Tactics, cut_and_branch, solve
 from parentage.optimise.orders import first_incumbent
 from parentage.optimise.prepare import prepare
 from parentage.optimise.run import Run
+from parentage.scoring.formats import read_lists
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from parentage.constraints import Constraints
-    from parentage.lists import CandidateLists
+    from parentage.scoring.constraints import Constraints
+    from parentage.scoring.lists import CandidateLists
 
 OPTIMA = {
     "zoo_BIC": -773.486072,

@@ -11,7 +11,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from naive_network import best_network, random_lists
-from parentage.lists import CandidateLists
 from parentage.optimise.cuts import Cut, cut_row, popcount, project
 from parentage.optimise.prepare import blocked_group, prepare
 from parentage.optimise.problem import Problem, make_problem, unpack
@@ -25,6 +24,7 @@ from parentage.optimise.separate import (
     fractional_order,
     packings,
 )
+from parentage.scoring.lists import CandidateLists
 
 if TYPE_CHECKING:
     import numpy.typing as npt

@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from parentage.constraints import Constraints
 from parentage.errors import ConstraintError, ListsError
-from parentage.lists import CandidateLists
 from parentage.optimise import learn_lists
+from parentage.scoring.constraints import Constraints
+from parentage.scoring.lists import CandidateLists
 
 NAMES = ("age", "bmi", "cost", "diet")
 

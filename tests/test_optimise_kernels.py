@@ -28,7 +28,7 @@ from parentage.optimise.subsets import low_bits, read_choice, subset_table, whol
 if TYPE_CHECKING:
     import numpy.typing as npt
 
-    from parentage.lists import CandidateLists
+    from parentage.scoring.lists import CandidateLists
 
 SEEDS = st.integers(0, 10**6)
 

@@ -12,9 +12,9 @@ import pytest
 
 from naive_network import best_network, is_acyclic, random_lists
 from parentage.errors import InputError, ResourceError
-from parentage.lists import CandidateLists
 from parentage.optimise import Progress, Solution, learn_lists
 from parentage.optimise import subsets as subsets_module
+from parentage.scoring.lists import CandidateLists
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -156,7 +156,7 @@ def test_progress_is_monotone_and_ends_at_the_solution() -> None:
 def test_subsets_say_how_much_memory_they_need(monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(ResourceError, match=r"60 variables needs .* GB .* are free; use --engine"):
         learn_lists(hard_lists(60), engine="subsets")
-    monkeypatch.setattr("parentage.memory.available_memory", lambda: 1_000_000_000)
+    monkeypatch.setattr("parentage.work.memory.available_memory", lambda: 1_000_000_000)
     with pytest.raises(ResourceError, match=r"needs 8\.6 GB of memory, 1\.0 GB are free"):
         learn_lists(HARD, engine="subsets")
 

@@ -11,9 +11,9 @@ import pytest
 
 from naive_network import all_networks, constrained, random_constraints, random_lists
 from parentage.errors import ConstraintError, DataWarning, InputError, ListsError, ResourceError
-from parentage.formats import read_lists
-from parentage.lists import CandidateLists
 from parentage.optimise import NearOptimal, learn_lists, within
+from parentage.scoring.formats import read_lists
+from parentage.scoring.lists import CandidateLists
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -13,9 +13,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pytest
 
-from parentage.candidates import score
-from parentage.datasets import tic_tac_toe
-from parentage.entropy import encode
+from parentage.data.datasets import tic_tac_toe
+from parentage.data.table import Table
 from parentage.errors import DataWarning, InputError, TableError
 from parentage.paper import published
 from parentage.paper.bounds import parent_bounds
@@ -28,8 +27,9 @@ from parentage.paper.published import COLUMNS, DATASETS, IN_DEGREES
 from parentage.paper.reproduction import Reproduction, reproduce
 from parentage.paper.sets import count_all_sets, extend, lexicographic_rank
 from parentage.paper.sources import find_sources, load
-from parentage.rules import theorem3
-from parentage.table import Table
+from parentage.scoring.candidates import score
+from parentage.scoring.entropy import encode
+from parentage.scoring.rules import theorem3
 from strategies import naive_of, random_table
 
 if TYPE_CHECKING:

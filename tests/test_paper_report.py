@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from parentage.cli import main
-from parentage.datasets import tic_tac_toe
+from parentage.data.datasets import tic_tac_toe
 from parentage.errors import InputError, ParentageWarning
 from parentage.paper.errata import errata
 from parentage.paper.folder import write_folder

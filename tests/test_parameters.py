@@ -10,10 +10,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from network_cases import random_network, random_parameters
+from parentage.data.table import Table
 from parentage.errors import InputError, ResourceError, TableError
-from parentage.network import Network
-from parentage.parameters import Parameters, fit_parameters
-from parentage.table import Table
+from parentage.network.network import Network
+from parentage.network.parameters import Parameters, fit_parameters
 from strategies import tables
 
 RAIN = Network.from_arcs(["rain", "wet"], [("rain", "wet")])
@@ -84,7 +84,7 @@ def test_no_smoothing_is_likelier_on_the_data_it_was_fitted_to() -> None:
 
 def test_log_likelihood_agrees_with_pyagrum() -> None:
     gum = pytest.importorskip("pyagrum")
-    from parentage.bridges import to_pyagrum
+    from parentage.network.bridges import to_pyagrum
 
     rng = np.random.default_rng(5)
     network = random_network(11, 6)

@@ -66,7 +66,7 @@ def test_an_unknown_name_is_an_attribute_error() -> None:
 def test_submodules_do_not_hide_functions() -> None:
     """A function must not vanish when a module of a similar name is imported first."""
     printed = fresh(
-        "import parentage.explanation, parentage.candidates, parentage\n"
+        "import parentage.scoring.explanation, parentage.scoring.candidates, parentage\n"
         "print(callable(parentage.explain), callable(parentage.score))"
     )
     assert printed == "True True"

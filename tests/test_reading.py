@@ -19,11 +19,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from parentage.data.formats import delimited, records
+from parentage.data.formats.raw import RawTable
+from parentage.data.reading import as_table, read_table, table_from_frame
+from parentage.data.table import Table
 from parentage.errors import DataWarning, InputError, ParentageError, TableError
-from parentage.formats import delimited, records
-from parentage.formats.raw import RawTable
-from parentage.reading import as_table, read_table, table_from_frame
-from parentage.table import Table
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -693,7 +693,7 @@ def test_headerless_tables_are_recognised(shared: Path) -> None:
 
 def test_importing_the_readers_loads_no_data_frame_library() -> None:
     code = (
-        "import sys, parentage.reading, parentage.datasets, parentage.formats;"
+        "import sys, parentage.data.reading, parentage.data.datasets, parentage.scoring.formats;"
         "print([m for m in ('polars', 'narwhals', 'pandas', 'numba') if m in sys.modules])"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)

@@ -10,16 +10,16 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pytest
 
-from parentage import datasets
-from parentage.candidates import score
-from parentage.formats import read_lists
-from parentage.reading import read_table
-from parentage.scores import local_score
+from parentage.data import datasets
+from parentage.data.reading import read_table
+from parentage.scoring.candidates import score
+from parentage.scoring.formats import read_lists
+from parentage.scoring.scores import local_score
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from parentage.table import Table
+    from parentage.data.table import Table
 
 INSTANCES = {
     "alarm1000_BIC": "alarm1000.csv",

@@ -10,12 +10,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from naive import TIE
-from parentage import rules as r
 from parentage.errors import InputError
+from parentage.scoring import rules as r
 from strategies import naive_of, tables
 
 if TYPE_CHECKING:
-    from parentage.table import Table
+    from parentage.data.table import Table
 
 
 @settings(max_examples=60, deadline=None)

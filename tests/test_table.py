@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from parentage.data.table import MAX_STATES, Table, as_numbers, sorted_states
 from parentage.errors import TableError
-from parentage.table import MAX_STATES, Table, as_numbers, sorted_states
 
 
 @pytest.fixture

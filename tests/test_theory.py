@@ -19,14 +19,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from naive import TIE, Naive, Set
-from parentage import rules as r
-from parentage.candidates import score
-from parentage.constraints import Constraints
 from parentage.errors import InputError
+from parentage.scoring import rules as r
+from parentage.scoring.candidates import score
+from parentage.scoring.constraints import Constraints
 from strategies import make_table, naive_of, random_table, tables
 
 if TYPE_CHECKING:
-    from parentage.table import Table
+    from parentage.data.table import Table
 
 Rule = Callable[[Naive, int, Set, int], bool]
 Family = tuple[int, Set]

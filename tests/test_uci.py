@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from parentage.candidates import score
-from parentage.reading import read_table
+from parentage.data.reading import read_table
+from parentage.scoring.candidates import score
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from parentage.table import Table
+    from parentage.data.table import Table
 
 NAMES = [
     "autos",

@@ -11,8 +11,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from network_cases import ASIA, ODD_NAMES, all_dags, random_network, random_parents
-from parentage.bridges import from_model_string
-from parentage.network import Network
+from parentage.network.bridges import from_model_string
+from parentage.network.network import Network
 from parentage.view.crossings import layered_graph, ordered_layers, total_crossings
 from parentage.view.labels import LONGEST_LINE, label_lines, printable, text_width
 from parentage.view.layering import components, shortest_levels, split_wide_layers

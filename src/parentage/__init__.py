@@ -16,44 +16,44 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from parentage import datasets as datasets
-    from parentage.candidates import score as score
-    from parentage.constraints import Constraints as Constraints
-    from parentage.explanation import Explanation as Explanation
-    from parentage.explanation import explain as explain
-    from parentage.formats import read_lists as read_lists
-    from parentage.formats import write_lists as write_lists
-    from parentage.formats.networks import read_network as read_network
-    from parentage.formats.networks import write_network as write_network
+    from parentage.data import datasets as datasets
+    from parentage.data.reading import read_table as read_table
+    from parentage.data.reading import table_from_frame as table_from_frame
+    from parentage.data.table import Table as Table
     from parentage.learner import ParentageLearner as ParentageLearner
     from parentage.learner import learn as learn
-    from parentage.lists import CandidateLists as CandidateLists
-    from parentage.network import Network as Network
+    from parentage.network.formats import read_network as read_network
+    from parentage.network.formats import write_network as write_network
+    from parentage.network.network import Network as Network
     from parentage.optimise import Solution as Solution
-    from parentage.reading import read_table as read_table
-    from parentage.reading import table_from_frame as table_from_frame
-    from parentage.scores import local_score as local_score
-    from parentage.table import Table as Table
+    from parentage.scoring.candidates import score as score
+    from parentage.scoring.constraints import Constraints as Constraints
+    from parentage.scoring.explanation import Explanation as Explanation
+    from parentage.scoring.explanation import explain as explain
+    from parentage.scoring.formats import read_lists as read_lists
+    from parentage.scoring.formats import write_lists as write_lists
+    from parentage.scoring.lists import CandidateLists as CandidateLists
+    from parentage.scoring.scores import local_score as local_score
 
 _HOME = {
-    "CandidateLists": "parentage.lists",
-    "Constraints": "parentage.constraints",
-    "Explanation": "parentage.explanation",
-    "Network": "parentage.network",
+    "CandidateLists": "parentage.scoring.lists",
+    "Constraints": "parentage.scoring.constraints",
+    "Explanation": "parentage.scoring.explanation",
+    "Network": "parentage.network.network",
     "ParentageLearner": "parentage.learner",
     "Solution": "parentage.optimise",
-    "Table": "parentage.table",
-    "datasets": "parentage.datasets",
-    "explain": "parentage.explanation",
+    "Table": "parentage.data.table",
+    "datasets": "parentage.data.datasets",
+    "explain": "parentage.scoring.explanation",
     "learn": "parentage.learner",
-    "local_score": "parentage.scores",
-    "read_lists": "parentage.formats",
-    "read_network": "parentage.formats.networks",
-    "read_table": "parentage.reading",
-    "score": "parentage.candidates",
-    "table_from_frame": "parentage.reading",
-    "write_lists": "parentage.formats",
-    "write_network": "parentage.formats.networks",
+    "local_score": "parentage.scoring.scores",
+    "read_lists": "parentage.scoring.formats",
+    "read_network": "parentage.network.formats",
+    "read_table": "parentage.data.reading",
+    "score": "parentage.scoring.candidates",
+    "table_from_frame": "parentage.data.reading",
+    "write_lists": "parentage.scoring.formats",
+    "write_network": "parentage.network.formats",
 }
 
 __all__ = [  # one sorted list; the names are loaded when first used

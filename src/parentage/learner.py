@@ -15,15 +15,15 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from parentage.errors import InputError, UnprovenWarning, did_you_mean
-from parentage.lists import CandidateLists
+from parentage.scoring.lists import CandidateLists
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
 
-    from parentage.constraints import Constraints
-    from parentage.network import Network
+    from parentage.data.table import Table
+    from parentage.network.network import Network
     from parentage.optimise import Progress, Solution
-    from parentage.table import Table
+    from parentage.scoring.constraints import Constraints
 
 
 def learn(
@@ -52,11 +52,11 @@ def learn(
         Candidate lists or a file of them, or a table, a data frame or a path to one, which are
         scored first:
         ``max_parents``, ``score``, ``log_base`` and ``rules`` say how
-        (:func:`parentage.candidates.score`).
+        (:func:`parentage.scoring.candidates.score`).
     constraints
         Required and forbidden arcs, in-degrees, tiers.
     drop, missing, discretize
-        How a frame or file is read, see :func:`parentage.reading.read_table`.
+        How a frame or file is read, see :func:`parentage.data.reading.read_table`.
     engine, gap_limit, seed, progress
         See :func:`parentage.optimise.learn_lists`.
     time_limit
@@ -68,16 +68,18 @@ def learn(
 
     Examples
     --------
-    >>> from parentage.table import Table
+    >>> from parentage.data.table import Table
     >>> rain = Table.from_columns({"rain": "0011" * 9, "wet": "0011" * 8 + "0111"})
     >>> solution = learn(rain)
     >>> solution.optimal, solution.network.n_arcs
     (True, 1)
     """
-    from parentage.candidates import score as score_table
-    from parentage.formats import detect, open_source, read_lists
+    from parentage.data.reading import as_table
+    from parentage.files.detect import detect
+    from parentage.files.source import open_source
     from parentage.optimise import learn_lists
-    from parentage.reading import as_table
+    from parentage.scoring.candidates import score as score_table
+    from parentage.scoring.formats import read_lists
 
     began = time.monotonic()
     threads = threads if threads is not None else os.cpu_count() or 1
@@ -222,8 +224,8 @@ class ParentageLearner:
         UnprovenWarning
             When the time ran out before the proof; the message has the gap.
         """
-        from parentage.candidates import score
-        from parentage.reading import as_table
+        from parentage.data.reading import as_table
+        from parentage.scoring.candidates import score
 
         began = time.monotonic()
         self.table_ = as_table(X, missing=self.missing, discretize=self.discretize)

@@ -10,7 +10,7 @@ from parentage.cli.options import load_table, run_options, score_options, table_
 from parentage.cli.output import print_json, say_if_compiling, table_text
 
 if TYPE_CHECKING:
-    from parentage.explanation import Explanation
+    from parentage.scoring.explanation import Explanation
 
 
 @click.command()
@@ -27,7 +27,7 @@ def explain(data: str, child: str, parents: tuple[str, ...], every: bool, **opti
     DATA is a table as in `parentage score`, CHILD a column, PARENT… the parents in question, e.g.
     parentage explain glass.arff RI Na Mg Al class --discretize median
     """
-    from parentage.explanation import explain as explain_family
+    from parentage.scoring.explanation import explain as explain_family
 
     table = load_table(data, options)
     say_if_compiling()
@@ -44,7 +44,7 @@ def explain(data: str, child: str, parents: tuple[str, ...], every: bool, **opti
 
 def rules_text(found: Explanation) -> str:
     """Lay out every rule with both sides; caps, once each, read left > right."""
-    from parentage.rules import CAPS
+    from parentage.scoring.rules import CAPS
 
     rows = []
     for c in found.rules:

@@ -18,8 +18,8 @@ from parentage.cli.options import (
 from parentage.cli.output import print_json, say_if_compiling, table_text
 
 if TYPE_CHECKING:
-    from parentage.overview import Overview
-    from parentage.table import Table
+    from parentage.data.table import Table
+    from parentage.scoring.overview import Overview
 
 
 @click.command()
@@ -34,7 +34,7 @@ def info(data: str, **options: Any) -> None:
     DATA is a CSV, TSV, Parquet, ARFF or .dat file, or - for standard input. The caps are the most
     parents a variable can have in any optimal network, proved before searching.
     """
-    from parentage.overview import overview
+    from parentage.scoring.overview import overview
 
     table = load_table(data, options)
     common, _ = parse_max_parents(options["max_parents"])

@@ -27,10 +27,10 @@ from parentage.cli.score import account_text, score_table, warn_incomplete
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from parentage.lists import CandidateLists
+    from parentage.data.table import Table
     from parentage.optimise import Solution
     from parentage.optimise.near import NearOptimal
-    from parentage.table import Table
+    from parentage.scoring.lists import CandidateLists
 
 
 @click.command()
@@ -84,7 +84,7 @@ def learn(data: str, output: str | None, **options: Any) -> None:
     DATA is a table, which is scored first (options as in `parentage score`), LISTS are candidate
     lists from a file; the content decides. Ctrl-C keeps the best network found so far.
     """
-    from parentage.formats.networks import check_network_target, write_network
+    from parentage.network.formats import check_network_target, write_network
 
     if output is not None:
         check_network_target(output, needs_table=None)
@@ -150,10 +150,12 @@ def interrupts() -> Iterator[threading.Event]:
 
 def gather(data: str, options: dict[str, Any], cancel: threading.Event) -> Work:
     """Read lists, or read a table and score it."""
-    from parentage.constraints import Constraints
     from parentage.errors import InputError
-    from parentage.formats import detect, open_source, read_lists
+    from parentage.files.detect import detect
+    from parentage.files.source import open_source
     from parentage.learner import stop_after
+    from parentage.scoring.constraints import Constraints
+    from parentage.scoring.formats import read_lists
 
     source = open_source(data)
     if detect(source, options["format_"], options["encoding"]).kind == "lists":
@@ -203,7 +205,7 @@ def _refuse_scoring_options(options: dict[str, Any]) -> None:
 
 
 def _gap_of(factor: float, log_base: str | None) -> float:
-    from parentage.scores import unit_of
+    from parentage.scoring.scores import unit_of
 
     return math.log(factor) / unit_of(log_base)
 
@@ -235,7 +237,7 @@ def solve(work: Work, options: dict[str, Any], cancel: threading.Event, began: f
 
 def gains_of(solution: Solution, lists: CandidateLists) -> dict[tuple[str, str], float]:
     """What every arc gains, from the lists where they have the smaller set."""
-    from parentage.network import arc_gains
+    from parentage.network.network import arc_gains
 
     return dict(arc_gains(solution.network, lists))
 
@@ -272,7 +274,7 @@ def as_json(
 
 def provenance(work: Work, solution: Solution, options: dict[str, Any]) -> dict[str, Any]:
     """Where the network comes from, for files that can hold it."""
-    from parentage.formats.network_json import provenance_of
+    from parentage.network.formats.network_json import provenance_of
 
     settings = {key.rstrip("_"): value for key, value in options.items() if value not in (None, ())}
     timings = {"solving": solution.seconds}
@@ -370,7 +372,7 @@ def near_json(near: NearOptimal, factor: float) -> dict[str, Any]:
 
 
 def _unit_of(lists: CandidateLists) -> float:
-    from parentage.scores import unit_of
+    from parentage.scoring.scores import unit_of
 
     return unit_of(lists.meta.get("log_base"))
 

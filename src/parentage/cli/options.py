@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 
 if TYPE_CHECKING:
-    from parentage.constraints import Constraints
-    from parentage.table import Table
+    from parentage.data.table import Table
+    from parentage.scoring.constraints import Constraints
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 
@@ -88,7 +88,7 @@ def run_options(command: Command) -> Command:
 
 def load_table(data: Any, options: dict[str, Any]) -> Table:
     """Read the table that DATA and the table options describe."""
-    from parentage.reading import read_table
+    from parentage.data.reading import read_table
 
     return read_table(
         data,
@@ -130,8 +130,8 @@ def parse_max_parents(texts: Sequence[str]) -> tuple[int | None, dict[str, int]]
 
 def parse_constraints(names: Sequence[str], options: dict[str, Any]) -> Constraints:
     """Gather the constraints from the options and the file."""
-    from parentage.constraints import Constraints
-    from parentage.formats.constraints import read_constraints
+    from parentage.scoring.constraints import Constraints
+    from parentage.scoring.formats.constraints import read_constraints
 
     _, by_name = parse_max_parents(options["max_parents"])
     given = Constraints(

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
     from parentage.optimise.solution import Progress as Moment
-    from parentage.search import Progress
+    from parentage.scoring.search import Progress
 
 
 def print_json(content: Any) -> None:

@@ -20,8 +20,8 @@ from parentage.cli.output import print_json, search_progress, table_text
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    from parentage.lists import CandidateLists
-    from parentage.table import Table
+    from parentage.data.table import Table
+    from parentage.scoring.lists import CandidateLists
 
 REPORTED = (
     "variables", "rows", "score", "max_parents", "families", "sets_counted", "families_scored",
@@ -43,7 +43,7 @@ def score(data: str, output: str | None, **options: Any) -> None:
     DATA is a CSV, TSV, Parquet, ARFF or .dat file, or - for standard input. Without -k nothing
     limits the number of parents but what the rules prove.
     """
-    from parentage.formats import check_lists_target, write_lists
+    from parentage.scoring.formats import check_lists_target, write_lists
 
     if output is not None:
         check_lists_target(output)
@@ -69,7 +69,7 @@ def score_table(
     table: Table, options: dict[str, Any], stop: Callable[[], bool] | None = None
 ) -> CandidateLists:
     """Score with the options of the command line, showing progress on a terminal."""
-    from parentage.candidates import score as score_families
+    from parentage.scoring.candidates import score as score_families
 
     common, _ = parse_max_parents(options["max_parents"])
     constraints = parse_constraints(table.names, options)

@@ -35,7 +35,7 @@ Arrays shared by the functions below
 * ``agree[word * breadth + position[x]]``: bit per subset T, all T of one size in whole words,
   size t in the words ``agree_start[t] … agree_start[t+1] − 1``; ``agree_word``, ``agree_mask``,
   ``one_start``: the words that are left below *one*, with their masks.
-* ``f[c]``: c·ln c in fixed point (:mod:`parentage.entropy`).
+* ``f[c]``: c·ln c in fixed point (:mod:`parentage.scoring.entropy`).
 
 Indices into the big arrays are unsigned: signed ones block vectorisation.
 """

@@ -19,8 +19,8 @@ if TYPE_CHECKING:
     import threading
     from collections.abc import Callable
 
-    from parentage.constraints import Constraints
-    from parentage.lists import CandidateLists
+    from parentage.scoring.constraints import Constraints
+    from parentage.scoring.lists import CandidateLists
 
 __all__ = ["ENGINES", "NearOptimal", "Progress", "Solution", "learn_lists", "within"]
 
@@ -77,7 +77,7 @@ def learn_lists(
 
     Examples
     --------
-    >>> from parentage.lists import CandidateLists
+    >>> from parentage.scoring.lists import CandidateLists
     >>> lists = CandidateLists.from_families({
     ...     "rain": [(-5.0, []), (-3.0, ["wet"])],
     ...     "wet": [(-6.0, []), (-2.0, ["rain", "hose"])],

@@ -21,20 +21,20 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from parentage.equivalence import adjacent_pairs, v_structures
 from parentage.errors import DataWarning, InputError, ResourceError
-from parentage.memory import require_memory
+from parentage.network.equivalence import adjacent_pairs, v_structures
 from parentage.optimise.prepare import allowed_problem, check_lists, prepare
 from parentage.optimise.problem import rounding
 from parentage.optimise.subsets import needed_memory, subset_table
+from parentage.work.memory import require_memory
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from parentage.constraints import Constraints
-    from parentage.lists import CandidateLists
-    from parentage.network import Network
+    from parentage.network.network import Network
     from parentage.optimise.problem import Floats, Problem
+    from parentage.scoring.constraints import Constraints
+    from parentage.scoring.lists import CandidateLists
 
 LIMIT = 100_000
 """Networks that are enumerated unless a larger limit is given."""
@@ -73,7 +73,7 @@ class NearOptimal:
     @cached_property
     def networks(self) -> tuple[Network, ...]:
         """The networks themselves."""
-        from parentage.network import Network
+        from parentage.network.network import Network
 
         return tuple(Network(self.names, parents) for parents in self.parents)
 
@@ -120,7 +120,7 @@ def within(
 
     Examples
     --------
-    >>> from parentage.lists import CandidateLists
+    >>> from parentage.scoring.lists import CandidateLists
     >>> lists = CandidateLists.from_families(
     ...     {"a": [(-2.0, []), (-1.5, ["b"])], "b": [(-2.0, []), (-1.5, ["a"])]},
     ...     meta={"gap": 1.0})

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from parentage.network import topological_order
+from parentage.network.network import topological_order
 
 if TYPE_CHECKING:
     from parentage.optimise.problem import Floats, Ints, Problem, Words

@@ -15,9 +15,9 @@ from parentage.errors import ConstraintError, ListsError
 from parentage.optimise.problem import make_problem, unpack
 
 if TYPE_CHECKING:
-    from parentage.constraints import Constraints
-    from parentage.lists import CandidateLists
     from parentage.optimise.problem import Flags, Ints, Problem
+    from parentage.scoring.constraints import Constraints
+    from parentage.scoring.lists import CandidateLists
 
 SHOWN = 10
 """Names an error message lists before it says how many more there are."""

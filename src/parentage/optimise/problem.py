@@ -20,7 +20,7 @@ import numpy as np
 import numpy.typing as npt
 
 if TYPE_CHECKING:
-    from parentage.lists import CandidateLists
+    from parentage.scoring.lists import CandidateLists
 
 Ints = npt.NDArray[np.int64]
 Words = npt.NDArray[np.uint64]

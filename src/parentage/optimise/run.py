@@ -27,8 +27,8 @@ from parentage.optimise.solution import Progress, TracePoint
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from parentage.lists import CandidateLists
     from parentage.optimise.problem import Ints, Problem
+    from parentage.scoring.lists import CandidateLists
 
 HEARTBEAT = 0.2
 """Seconds between two calls of the progress callback when nothing changes."""

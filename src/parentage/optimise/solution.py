@@ -16,8 +16,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from parentage.lists import CandidateLists
-    from parentage.network import Network
+    from parentage.network.network import Network
+    from parentage.scoring.lists import CandidateLists
 
 
 TracePoint = tuple[float, float, float]
@@ -100,7 +100,7 @@ class Solution:
     @cached_property
     def network(self) -> Network:
         """The network itself."""
-        from parentage.network import Network
+        from parentage.network.network import Network
 
         return Network(self.names, self.parents)
 
@@ -138,7 +138,7 @@ def checked_solution(
     CycleError
         A cycle: the same.
     """
-    from parentage.network import topological_order
+    from parentage.network.network import topological_order
 
     parents = tuple(tuple(int(p) for p in lists.parents_of(i)) for i in chosen)
     for v, i in enumerate(chosen):

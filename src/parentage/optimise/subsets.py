@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from parentage.memory import available_memory, require_memory
+from parentage.work.memory import available_memory, require_memory
 
 if TYPE_CHECKING:
     from collections.abc import Callable

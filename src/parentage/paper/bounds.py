@@ -6,12 +6,12 @@ from collections import Counter
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from parentage.rules import corollary1, theorem3
+from parentage.scoring.rules import corollary1, theorem3
 
 if TYPE_CHECKING:
-    from parentage.entropy import Encoded
+    from parentage.data.table import Table
     from parentage.paper.conventions import Convention
-    from parentage.table import Table
+    from parentage.scoring.entropy import Encoded
 
 
 @dataclass(frozen=True)

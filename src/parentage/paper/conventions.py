@@ -1,8 +1,8 @@
 """How to count: as printed and as stated. The one place where the two differ.
 
-``STATED`` is what the theorems say, with the functions of :mod:`parentage.rules` as they are.
-``PRINTED`` is what the authors' program did, found by matching the printed numbers. It departs
-from the theorems in the fields of :class:`Convention`, and nowhere else:
+``STATED`` is what the theorems say, with the functions of :mod:`parentage.scoring.rules` as they
+are. ``PRINTED`` is what the authors' program did, found by matching the printed numbers. It
+departs from the theorems in the fields of :class:`Convention`, and nowhere else:
 
 * ``halve_whole``: the penalty of BIC has the factor q_Π*/2, which was an integer division. With
   Π* = ∅ it is 0, so that single parents are never pruned.

@@ -11,11 +11,11 @@ import itertools
 from dataclasses import dataclass
 from functools import cache
 
-from parentage.entropy import encode
+from parentage.data.table import Table
 from parentage.paper.bounds import parent_bounds
 from parentage.paper.conventions import PRINTED, STATED
-from parentage.scores import local_score
-from parentage.table import Table
+from parentage.scoring.entropy import encode
+from parentage.scoring.scores import local_score
 
 ROWS = {(0, 0, 0): 14, (0, 0, 1): 2, (0, 1, 0): 2, (1, 0, 0): 1, (1, 0, 1): 1, (1, 1, 0): 1}
 """How often each joint state of Y1, Y2, Y3 occurs."""

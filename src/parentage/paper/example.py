@@ -9,13 +9,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from parentage import rules
 from parentage.paper.conventions import STATED, Convention
 from parentage.paper.published import GLASS_EXAMPLE, Example
-from parentage.scores import entropy_sum
+from parentage.scoring import rules
+from parentage.scoring.scores import entropy_sum
 
 if TYPE_CHECKING:
-    from parentage.table import Table
+    from parentage.data.table import Table
 
 QUANTITIES = ("N·H(X|Π*)", "N·H(Y|Π*)", "(r_Y−1)·pen(X,Π*)")
 

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from parentage.errors import InputError, MissingExtraError, ParentageWarning
-from parentage.formats.atomic import replacing, write_text
+from parentage.files.atomic import replacing, write_text
 from parentage.paper.markdown import markdown_report
 from parentage.paper.page import html_page
 from parentage.paper.pictures import figure_svg, write_figure_png

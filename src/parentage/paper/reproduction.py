@@ -12,8 +12,6 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, NamedTuple
 
-from parentage.candidates import score
-from parentage.entropy import encode
 from parentage.paper import published
 from parentage.paper.bounds import ParentBounds, parent_bounds, show_spread
 from parentage.paper.conventions import PRINTED, STATED, Convention
@@ -22,12 +20,14 @@ from parentage.paper.example import QUANTITIES, GlassRun, missing_columns, run_e
 from parentage.paper.figures import Ratios, Statistics, ratios_of, statistics_of
 from parentage.paper.published import BOUNDS, COLUMNS, DATASETS, FIGURES, IN_DEGREES, STATISTICS
 from parentage.paper.sources import Source, find_sources, load
+from parentage.scoring.candidates import score
+from parentage.scoring.entropy import encode
 
 if TYPE_CHECKING:
     import os
     from collections.abc import Callable, Iterable, Iterator
 
-    from parentage.table import Table
+    from parentage.data.table import Table
 
 SPACE = "|S|"
 Value = int | float | str

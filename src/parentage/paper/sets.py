@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 if TYPE_CHECKING:
-    from parentage.entropy import Encoded, Int64s
+    from parentage.scoring.entropy import Encoded, Int64s
 
 
 @dataclass(frozen=True, eq=False)

@@ -13,15 +13,15 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from parentage.datasets import tic_tac_toe
+from parentage.data.datasets import tic_tac_toe
+from parentage.data.reading import read_table
 from parentage.errors import DataWarning, InputError, TableError
 from parentage.paper.published import DATASETS
-from parentage.reading import read_table
 
 if TYPE_CHECKING:
     import os
 
-    from parentage.table import Table
+    from parentage.data.table import Table
 
 IDENTIFIERS = {"zoo": "animal", "flags": "name"}
 """Columns that name the rows."""

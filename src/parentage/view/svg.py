@@ -17,8 +17,8 @@ from parentage.view.strokes import stroke_widths
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from parentage.equivalence import Arc
-    from parentage.network import Network
+    from parentage.network.equivalence import Arc
+    from parentage.network.network import Network
 
 MARGIN = 18.0
 CAPTION = 34.0

@@ -1,0 +1,99 @@
+"""Turn data frames of polars, pandas or pyarrow into raw columns. One of the doors to the path.
+
+Narwhals recognises the frame; polars and pyarrow columns are read through polars, all others
+through the pandas interface. A pandas Categorical and a polars Enum declare their states, used
+or not; a polars Categorical or an arrow dictionary is only a way to store labels. Null and NaN
+are missing, and so are blank and ``?`` in columns of text that declare nothing.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from parentage.data.formats.raw import CellCodes, RawColumn, RawTable, text_column
+from parentage.errors import TableError
+
+if TYPE_CHECKING:
+    import polars as pl
+
+
+def read(frame: object) -> RawTable:
+    """Read a frame; its index, if it has one, is left out."""
+    import narwhals as nw
+
+    try:
+        known = nw.from_native(frame, eager_only=True)  # type: ignore[call-overload]  # as above
+    except TypeError:
+        kind = f"{type(frame).__module__}.{type(frame).__name__}"
+        raise TableError(
+            f"{kind} is no table; pass a path, a Table or a pandas, polars or pyarrow data frame "
+            "(collect a lazy one first)"
+        ) from None
+    except ValueError as error:
+        raise TableError(f"the frame cannot be used: {error}; rename one of the columns") from None
+    if known.implementation in (nw.Implementation.POLARS, nw.Implementation.PYARROW):
+        columns = _polars_columns(known.to_polars())
+    else:
+        columns = _pandas_columns(known.to_native())
+    return RawTable(tuple(columns), len(known), lambda row: f"row {row} (from 0)")
+
+
+def _polars_columns(frame: pl.DataFrame) -> list[RawColumn]:
+    return [_polars_column(series) for series in frame]
+
+
+def _polars_column(series: pl.Series) -> RawColumn:
+    import polars as pl
+
+    name, dtype = series.name, series.dtype
+    if isinstance(dtype, pl.Enum):
+        codes = series.to_physical().cast(pl.Int32).fill_null(-1).to_numpy()
+        return RawColumn(name, codes, dtype.categories.to_list(), declared=True, numeric=False)
+    if dtype == pl.Boolean:
+        codes = series.cast(pl.Int32).fill_null(-1).to_numpy()
+        return RawColumn(name, codes, ["False", "True"], numeric=False)
+    if dtype == pl.Null:
+        return RawColumn(name, np.full(len(series), -1, np.int32), [])
+    if dtype.is_numeric():
+        plain = series.cast(pl.Float64) if dtype == pl.Decimal else series
+        filled = plain.is_not_null() & (plain.is_not_nan() if dtype.is_float() else True)
+        return _number_column(name, plain.filter(filled).to_numpy(), filled.to_numpy())
+    if dtype.is_nested() or dtype in (pl.Object, pl.Binary):
+        nothing = np.full(len(series), -1, np.int32)
+        return RawColumn(name, nothing, [], refused=f"holds {dtype}, which has no states")
+    text = series.cast(pl.String)
+    distinct = text.drop_nulls().unique()
+    codes = text.cast(pl.Enum(distinct)).to_physical().cast(pl.Int32).fill_null(-1).to_numpy()
+    return text_column(name, codes, distinct.to_list())
+
+
+def _number_column(name: str, numbers: Any, filled: Any) -> RawColumn:
+    """Make a column from the numbers that are there and the mask of their rows."""
+    values, inverse = np.unique(numbers, return_inverse=True)
+    codes: CellCodes = np.full(len(filled), -1, np.int32)
+    codes[filled] = inverse
+    return RawColumn(name, codes, values)
+
+
+def _pandas_columns(frame: Any) -> list[RawColumn]:
+    return [_pandas_column(str(name), frame.iloc[:, i]) for i, name in enumerate(frame.columns)]
+
+
+def _pandas_column(name: str, series: Any) -> RawColumn:
+    if str(series.dtype) == "category":
+        codes = series.cat.codes.to_numpy().astype(np.int32)
+        labels = [str(category) for category in series.cat.categories]
+        return RawColumn(name, codes, labels, declared=True, numeric=False)
+    try:
+        codes, distinct = series.factorize()
+    except TypeError:
+        nothing = np.full(len(series), -1, np.int32)
+        return RawColumn(name, nothing, [], refused="holds values that cannot be compared")
+    codes, values = np.asarray(codes, np.int32), np.asarray(distinct)
+    if values.dtype.kind == "b" or all(isinstance(value, bool) for value in values):
+        return RawColumn(name, codes, [str(bool(value)) for value in values], numeric=False)
+    if values.dtype.kind in "iuf":
+        return RawColumn(name, codes, values)
+    return text_column(name, codes, [str(value) for value in values])

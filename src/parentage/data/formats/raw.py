@@ -1,0 +1,103 @@
+"""What a reader of tables hands on: columns as they stand in the source, not yet states.
+
+Between file and table. A reader (:mod:`parentage.data.formats.delimited`, ``arff``, ``dat``,
+``parquet``, ``frame``) only says what is there; :mod:`parentage.data.columns` alone decides what
+missing cells, continuous columns and states become.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+CellCodes = npt.NDArray[np.int32]
+"""For every row the index of its value among the column's values; −1: the cell is missing."""
+
+Numbers = npt.NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class RawColumn:
+    """One column of a source.
+
+    Parameters
+    ----------
+    name
+        Its name.
+    codes
+        ``int32[rows]``: position in ``values``, −1 where the cell is missing.
+    values
+        The distinct values: labels, or an array when the source has numbers.
+    declared
+        The source declares ``values`` as the states, in this order, used or not.
+    numeric
+        The source declares a number (True) or something else (False); None: the values decide.
+    refused
+        Why the column cannot be used unless it is dropped; None if it can.
+    """
+
+    name: str
+    codes: CellCodes
+    values: Sequence[str] | npt.NDArray[Any]
+    declared: bool = False
+    numeric: bool | None = None
+    refused: str | None = None
+
+
+@dataclass(frozen=True)
+class RawTable:
+    """The columns of a source, and where its rows are.
+
+    Parameters
+    ----------
+    columns
+        In the order of the source; names may still be blank or repeated.
+    n_rows
+        Number of data rows.
+    place
+        Says where row ``i`` stands in the source, for messages: ``"line 7"``.
+    """
+
+    columns: tuple[RawColumn, ...]
+    n_rows: int
+    place: Callable[[int], str]
+
+
+def is_missing(cell: str) -> bool:
+    """Tell whether a cell of text, blanks around it removed, is missing: blank or ``?``."""
+    return cell in ("", "?")
+
+
+def text_column(name: str, codes: CellCodes, cells: Sequence[str | None]) -> RawColumn:
+    """Make a column of labels from distinct cells as they stand in a text.
+
+    Blanks around a cell do not count; a blank cell and ``?`` are missing.
+
+    >>> column = text_column("smoker", np.array([0, 1, 2, 1], np.int32), ["yes", " no ", "?"])
+    >>> column.values, column.codes.tolist()
+    (['yes', 'no'], [0, 1, -1, 1])
+    """
+    position: dict[str, int] = {}
+    new_code = np.full(len(cells) + 1, -1, np.int32)  # the last entry serves code −1
+    for i, cell in enumerate(cells):
+        label = "" if cell is None else cell.strip()
+        if not is_missing(label):
+            new_code[i] = position.setdefault(label, len(position))
+    return RawColumn(name, new_code[codes], list(position))
+
+
+def number_label(number: float | np.integer[Any] | np.floating[Any]) -> str:
+    """Write a number as a state label; whole numbers without a decimal point.
+
+    >>> number_label(2.0), number_label(2.5), number_label(7)
+    ('2', '2.5', '7')
+    """
+    if isinstance(number, float | np.floating) and not float(number).is_integer():
+        return repr(float(number))
+    return str(int(number))

@@ -1,0 +1,197 @@
+r"""What a file holds, by its content: a table or candidate lists, and in which format.
+
+The content decides, never the extension alone: a Parquet file by its first bytes and its columns,
+ARFF by its first declaration, .pss by META or VAR, .jkl by a number of variables and the head of a
+block, .dat by names, cardinalities and codes below them; other text is a delimited table.
+``format`` overrides all of it.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+import re
+from dataclasses import dataclass
+from itertools import islice, takewhile
+from typing import TYPE_CHECKING, Any, Literal
+
+from parentage.errors import InputError, did_you_mean
+from parentage.files.dat_shape import has_dat_shape, looks_like_dat
+from parentage.files.source import Source, SourceLike, open_source
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+Kind = Literal["table", "lists"]
+
+TABLE_FORMATS = ("csv", "tsv", "arff", "dat", "parquet")
+LISTS_FORMATS = ("jkl", "pss", "parquet")
+ARFF_DECLARATION = re.compile(r"@(relation|attribute|data)(?![\w-])", re.IGNORECASE)
+OWN_JKL = "# parentage candidate lists 1, names percent-encoded"
+"""First line of the .jkl files written here."""
+SEPARATORS = "\t,;|"
+"""What may stand between cells; a blank too, when none of these does."""
+
+_HEAD = 1_000_000
+_ALIASES = {"scores": "jkl", "jaa": "jkl", "txt": "csv"}
+_PSS_FIRST = re.compile(r"(?:META [^,;\t]*=|VAR +[^\s,;]+ *$)", re.IGNORECASE)
+
+
+@dataclass(frozen=True)
+class Detected:
+    """What a file is: a table or candidate lists, and in which format."""
+
+    kind: Kind
+    format: str
+
+
+def detect(
+    source: SourceLike | Source,
+    format: str | None = None,  # noqa: A002  # the option is called --format
+    encoding: str = "utf-8",
+) -> Detected:
+    r"""Say what a file holds.
+
+    Parameters
+    ----------
+    source
+        A path, ``"-"`` for standard input, bytes, or a source from :func:`open_source` (which
+        can be read again, as standard input cannot).
+    format
+        A format name that overrides what the content says.
+    encoding
+        Encoding of text.
+
+    Examples
+    --------
+    >>> detect(b"a,b\n0,1\n")
+    Detected(kind='table', format='csv')
+    >>> detect(b"1\nsmoker 1\n-12.5 0\n")
+    Detected(kind='lists', format='jkl')
+    """
+    return detect_with_text(open_source(source), format, encoding)[0]
+
+
+def detect_with_text(
+    source: Source, written: str | None, encoding: str = "utf-8"
+) -> tuple[Detected, str]:
+    """Return what the source is, and its text unless it is a Parquet file."""
+    named = None if written is None else _named(source, written)
+    if named is not None and named.format == "parquet":
+        return named, ""
+    if source.is_parquet and named is None:
+        return _parquet(source), ""
+    text = source.text(encoding)
+    head = text[:_HEAD]
+    if not head.strip() and not text.strip():
+        raise InputError(f"{source.name} is empty")
+    return named or _by_text(head, source.suffix), text
+
+
+def plain_name(written: str) -> str:
+    """Return a format's own name for what was typed or for an extension.
+
+    >>> plain_name(".JAA"), plain_name("csv")
+    ('jkl', 'csv')
+    """
+    name = written.lower().removeprefix(".")
+    return _ALIASES.get(name, name)
+
+
+def leading_comments(text: str) -> list[str]:
+    """Return the blank lines and ``#`` lines before anything else."""
+    lines = (line.strip() for line in text[:_HEAD].split("\n"))
+    return list(takewhile(lambda line: not line or line[0] == "#", lines))
+
+
+def first_records(text: str, separator: str) -> Iterator[list[str]]:
+    """Yield the first records that are not blank; a quoted cell may span lines."""
+    try:
+        for cells in csv_reader(text[:_HEAD], separator):
+            if len(cells) > 1 or any(cell.strip() for cell in cells):
+                yield cells
+    except csv.Error:
+        return
+
+
+def csv_reader(text: str, separator: str) -> Any:
+    """Return Python's lenient parser; blanks around a cell may stand before its quote."""
+    return csv.reader(io.StringIO(text), delimiter=separator, skipinitialspace=True)
+
+
+def _named(source: Source, written: str) -> Detected:
+    name = plain_name(written)
+    if name == "parquet":
+        return _parquet(source)
+    if name in TABLE_FORMATS:
+        return Detected("table", name)
+    if name in LISTS_FORMATS:
+        return Detected("lists", name)
+    known = dict.fromkeys([*TABLE_FORMATS, *LISTS_FORMATS])
+    raise InputError(f"no format {written!r}; {did_you_mean(name, known)}")
+
+
+def _parquet(source: Source) -> Detected:
+    from parentage.files.parquet import holds_lists
+
+    if not source.data.strip():
+        raise InputError(f"{source.name} is empty")
+    return Detected("lists" if holds_lists(source.data) else "table", "parquet")
+
+
+def _by_text(text: str, suffix: str) -> Detected:
+    if _looks_like_arff(text):
+        return Detected("table", "arff")
+    if _looks_like_pss(text):
+        return Detected("lists", "pss")
+    if looks_like_dat(text):
+        return Detected("table", "dat")
+    if _looks_like_jkl(text):
+        return Detected("lists", "jkl")
+    if suffix == ".dat" and has_dat_shape(text):
+        return Detected("table", "dat")
+    if suffix in (".jkl", ".jaa", ".scores", ".pss") and not _has_columns(text):
+        return Detected("lists", "pss" if suffix == ".pss" else "jkl")
+    return Detected("table", "csv")
+
+
+def _looks_like_arff(text: str) -> bool:
+    """Tell whether the first line that is neither blank nor a comment is a declaration."""
+    lines = (line.strip() for line in text.split("\n", 10_000)[:10_000])
+    first = next((line for line in lines if line and line[0] != "%"), "")
+    return ARFF_DECLARATION.match(first) is not None
+
+
+def _looks_like_pss(text: str) -> bool:
+    """Tell whether the first line that is neither blank nor a comment is META or VAR."""
+    return _PSS_FIRST.match(next(_significant(text), "")) is not None
+
+
+def _looks_like_jkl(text: str) -> bool:
+    """Tell whether it says so, or begins with a number of variables and the head of a block."""
+    if OWN_JKL in leading_comments(text):
+        return True
+    lines = _significant(text)
+    first, second = next(lines, "").split(), next(lines, "").split()
+    return (
+        len(first) == 1
+        and first[0].isascii()
+        and first[0].isdigit()
+        and len(second) >= 2
+        and not any(separator in token for token in second for separator in ",;")
+    )
+
+
+def _significant(text: str) -> Iterator[str]:
+    """Yield the first lines that are neither blank nor ``#`` comments."""
+    lines = (line.strip() for line in text[:100_000].split("\n"))
+    return (line for line in lines if line and line[0] != "#")
+
+
+def _has_columns(text: str) -> bool:
+    """Tell whether the first records agree on two or more cells between the usual separators."""
+    for separator in SEPARATORS:
+        widths = {len(cells) for cells in islice(first_records(text, separator), 10)}
+        if len(widths) == 1 and widths != {1}:
+            return True
+    return False

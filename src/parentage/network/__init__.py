@@ -1,0 +1,1 @@
+"""Networks: the graph, its equivalence class, its parameters, its files and its bridges."""

@@ -1,0 +1,212 @@
+"""Network files by extension: one function writes them all, one reads those with arcs in them.
+
+=======================  ===================================================================
+.bif                     BIF, with parameters
+.xml .xmlbif .bifxml     XMLBIF, with parameters
+.dot .gv                 the dot language of Graphviz
+.json                    everything that is known, with provenance
+.svg                     the picture
+.txt                     R bnlearn's model string
+=======================  ===================================================================
+"""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path, PurePath
+from typing import TYPE_CHECKING, Any, Protocol
+
+from parentage.errors import InputError, did_you_mean
+from parentage.files.atomic import write_text
+from parentage.files.source import open_source
+from parentage.network.bridges import from_model_string, to_model_string
+from parentage.network.formats.bif import bif_text
+from parentage.network.formats.bif_text import parse_bif
+from parentage.network.formats.dot import dot_text
+from parentage.network.formats.dot_text import parse_dot
+from parentage.network.formats.network_json import (
+    RESULT_KEYS,
+    NetworkRecord,
+    network_json_text,
+    parse_network_json,
+)
+from parentage.network.formats.xmlbif import parse_xmlbif, xmlbif_text
+from parentage.network.network import Network, arc_gains
+from parentage.network.parameters import Parameters
+from parentage.view.svg import network_svg
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from parentage.data.table import Table
+    from parentage.files.source import Source, SourceLike
+    from parentage.network.equivalence import Arc
+
+EXTENSIONS = {
+    ".bif": "bif",
+    ".xml": "xmlbif",
+    ".xmlbif": "xmlbif",
+    ".bifxml": "xmlbif",
+    ".dot": "dot",
+    ".gv": "dot",
+    ".json": "json",
+    ".svg": "svg",
+    ".txt": "model-string",
+}
+FORMATS = tuple(dict.fromkeys(EXTENSIONS.values()))
+_NO_PARAMETERS = (
+    "{} needs parameters, and a structure learned from lists alone has none; "
+    "give the data too: --data TABLE (in Python: table=…), or write .json or .dot"
+)
+
+
+class Structure(Protocol):
+    """Anything with names and parents: a network, or a solution of the optimiser."""
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Variable names."""
+
+    @property
+    def parents(self) -> tuple[tuple[int, ...], ...]:
+        """Parent indices of every variable."""
+
+
+def write_network(
+    structure: Structure | Parameters,
+    path: str | os.PathLike[str],
+    *,
+    table: Table | None = None,
+    parameters: Parameters | None = None,
+    provenance: Mapping[str, Any] | None = None,
+    gains: Mapping[Arc, float] | None = None,
+    format: str | None = None,  # noqa: A002 # the word users know
+) -> None:
+    """Write a network in the format of the path's extension.
+
+    Parameters
+    ----------
+    structure
+        A network, a solution (its score and bound go into JSON) or parameters.
+    path
+        Where to write; the file appears whole or not at all.
+    table
+        The data: parameters (maximum likelihood) and gains are taken from it when not given.
+    parameters
+        Conditional probability tables, for formats that hold them.
+    provenance
+        Where the network comes from, for JSON; see
+        :func:`parentage.network.formats.network_json.provenance_of`.
+    gains
+        What every arc gains, drawn as its width; see :func:`parentage.network.network.arc_gains`.
+    format
+        One of bif, xmlbif, dot, json, svg, model-string, instead of the extension.
+    """
+    name = os.fspath(path)
+    kind = _format_of(name, format)
+    if isinstance(structure, Parameters):
+        parameters = structure
+        structure = parameters.network
+    network = as_network(structure)
+    if parameters is not None and parameters.network != network:
+        raise InputError("the parameters belong to another network")
+    if parameters is None and table is not None and kind in ("bif", "xmlbif", "json"):
+        parameters = network.fit(table)
+    if gains is None and table is not None and kind in ("dot", "svg"):
+        gains = arc_gains(network, table)
+    record = NetworkRecord(network, parameters, _result_of(structure), provenance or {})
+    write_text(name, _text(kind, record, gains))
+
+
+def check_network_target(path: str | os.PathLike[str], *, needs_table: bool | None) -> None:
+    """Refuse a file name before the work whose result it would lose.
+
+    ``needs_table`` says whether there is no table to take parameters from; None: not known yet.
+    """
+    kind = _format_of(os.fspath(path), None)
+    if not Path(path).resolve().parent.is_dir():
+        raise InputError(f"cannot write {os.fspath(path)!r}: there is no such folder")
+    if needs_table and kind in ("bif", "xmlbif"):
+        raise InputError(_NO_PARAMETERS.format(kind.upper()))
+
+
+def read_network(
+    source: SourceLike,
+    format: str | None = None,  # noqa: A002 # the word users know
+) -> Network:
+    """Read the structure of a network from any of the formats but SVG."""
+    return _read(open_source(source), format).network
+
+
+def read_parameters(
+    source: SourceLike,
+    format: str | None = None,  # noqa: A002 # the word users know
+) -> Parameters:
+    """Read a network with its parameters from BIF, XMLBIF or JSON."""
+    content = open_source(source)
+    record = _read(content, format)
+    if record.parameters is None:
+        raise InputError(f"{content.name} has no parameters; BIF and XMLBIF have, JSON may")
+    return record.parameters
+
+
+def as_network(structure: Structure) -> Network:
+    """Return the network of a solution; a network is returned as it is."""
+    if isinstance(structure, Network):
+        return structure
+    return Network(structure.names, structure.parents)
+
+
+def _result_of(structure: Structure) -> dict[str, Any]:
+    """Collect what a solution says of itself; a bare network says nothing."""
+    if isinstance(structure, Network):
+        return {}
+    return {key: getattr(structure, key) for key in RESULT_KEYS if hasattr(structure, key)}
+
+
+def _read(content: Source, format_name: str | None) -> NetworkRecord:
+    kind = _format_of(content.name, format_name)
+    if kind == "svg":
+        raise InputError(f"{content.name} is a picture; read the .json, .bif or .dot instead")
+    if kind == "json":
+        return parse_network_json(content.text(), content.name)
+    if kind in ("bif", "xmlbif"):
+        parameters = (parse_bif if kind == "bif" else parse_xmlbif)(content.text(), content.name)
+        return NetworkRecord(parameters.network, parameters)
+    parse = parse_dot if kind == "dot" else _parse_model_string
+    return NetworkRecord(parse(content.text(), content.name))
+
+
+def _parse_model_string(text: str, name: str) -> Network:
+    try:
+        return from_model_string(text.strip())
+    except InputError as error:
+        raise type(error)(f"{name}: {error}") from None
+
+
+def _text(kind: str, record: NetworkRecord, gains: Mapping[Arc, float] | None) -> str:
+    if kind == "json":
+        return network_json_text(record)
+    if kind == "dot":
+        return dot_text(record.network, gains)
+    if kind == "svg":
+        return network_svg(record.network, gains)
+    if kind == "model-string":
+        return to_model_string(record.network) + "\n"
+    if record.parameters is None:
+        raise InputError(_NO_PARAMETERS.format(kind.upper()))
+    return bif_text(record.parameters) if kind == "bif" else xmlbif_text(record.parameters)
+
+
+def _format_of(name: str, format_name: str | None) -> str:
+    if format_name is not None:
+        if format_name not in FORMATS:
+            hint = did_you_mean(format_name, FORMATS)
+            raise InputError(f"no network format {format_name!r}; {hint}")
+        return format_name
+    extension = PurePath(name).suffix.lower()
+    if extension not in EXTENSIONS:
+        raise InputError(
+            f"{name!r} has no extension of a network file; end it in {', '.join(EXTENSIONS)}"
+        )
+    return EXTENSIONS[extension]

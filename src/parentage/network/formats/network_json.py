@@ -1,0 +1,198 @@
+"""Networks as JSON, with where they come from: versions, command, data hash, settings, timings.
+
+::
+
+    {"format": "parentage network", "version": 1,
+     "variables": ["smoker", "cancer"],
+     "parents": {"smoker": [], "cancer": ["smoker"]},
+     "score": -812.4, "bound": -812.4, "gap": 0.0, "optimal": true, "engine": "subsets",
+     "states": {"smoker": ["no", "yes"], …},
+     "probabilities": {"smoker": [[0.7, 0.3]], "cancer": [[0.99, 0.01], [0.9, 0.1]]},
+     "provenance": {"parentage": "0.1.0", "data": {"sha256": "…", "rows": 1000}, …}}
+
+Only the first four keys are always there. A row of probabilities belongs to one joint state of the
+parents, the last parent's state changing fastest. JSON holds every name as it is.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import platform
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from importlib.metadata import PackageNotFoundError, version
+from typing import TYPE_CHECKING, Any
+
+from parentage.errors import InputError
+from parentage.files.atomic import write_text
+from parentage.files.source import open_source
+from parentage.network.network import Network
+from parentage.network.parameters import Parameters, from_rows
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from parentage.data.table import Table
+    from parentage.files.source import SourceLike
+
+FORMAT, VERSION = "parentage network", 1
+RESULT_KEYS = ("score", "bound", "gap", "optimal", "engine", "seconds", "max_parents")
+_LIBRARIES = ("parentage", "numpy", "numba", "highspy", "pyscipopt")
+
+
+@dataclass(frozen=True)
+class NetworkRecord:
+    """What a JSON file holds: a network, maybe its parameters, its result and its origin."""
+
+    network: Network
+    parameters: Parameters | None = None
+    result: Mapping[str, Any] = field(default_factory=dict)
+    provenance: Mapping[str, Any] = field(default_factory=dict)
+
+
+def provenance_of(
+    table: Table | None = None,
+    *,
+    command: Sequence[str] | str | None = None,
+    settings: Mapping[str, Any] | None = None,
+    timings: Mapping[str, float] | None = None,
+    source: str | None = None,
+) -> dict[str, Any]:
+    """Collect where a result comes from: versions now, the rest as given.
+
+    Parameters
+    ----------
+    table
+        The data, recorded as its digest, rows and columns.
+    command
+        The command line that made the result.
+    settings
+        Options that were in force, defaults included.
+    timings
+        Seconds by stage.
+    source
+        Name of the file the data or the lists came from.
+    """
+    record: dict[str, Any] = {
+        "versions": {**_versions(), "python": platform.python_version()},
+        "platform": platform.platform(),
+        "written": datetime.now(UTC).isoformat(timespec="seconds"),
+    }
+    if table is not None:
+        record["data"] = {
+            "sha256": table.digest,
+            "rows": table.n_rows,
+            "variables": table.n_variables,
+        }
+    if source is not None:
+        record["source"] = source
+    if command is not None:
+        record["command"] = command if isinstance(command, str) else list(command)
+    if settings is not None:
+        record["settings"] = dict(settings)
+    if timings is not None:
+        record["seconds"] = dict(timings)
+    return record
+
+
+def write_network_json(record: NetworkRecord, path: str) -> None:
+    """Write a network, with all that is known of it, as JSON."""
+    write_text(path, network_json_text(record))
+
+
+def read_network_json(source: SourceLike) -> NetworkRecord:
+    """Read a network, with all that the file knows of it, from JSON."""
+    content = open_source(source)
+    return parse_network_json(content.text(), content.name)
+
+
+def network_json_text(record: NetworkRecord) -> str:
+    """Return the JSON text of a network; numbers that are not finite become null."""
+    content: dict[str, Any] = {
+        "format": FORMAT,
+        "version": VERSION,
+        "variables": list(record.network.names),
+        "parents": record.network.to_dict(),
+    }
+    content.update({key: record.result[key] for key in RESULT_KEYS if key in record.result})
+    if record.parameters is not None:
+        named = zip(record.network.names, record.parameters.states, strict=True)
+        content["states"] = {name: list(labels) for name, labels in named}
+        content["probabilities"] = record.parameters.to_dict()
+    if record.provenance:
+        content["provenance"] = dict(record.provenance)
+    return json.dumps(_finite(content), indent=1, allow_nan=False) + "\n"
+
+
+def parse_network_json(text: str, name: str) -> NetworkRecord:
+    """Parse what :func:`network_json_text` returns; errors name the file and the key."""
+    try:
+        content = json.loads(text)
+    except (json.JSONDecodeError, RecursionError) as error:
+        raise InputError(f"{name} is no JSON: {error}") from None
+    if not isinstance(content, dict) or content.get("format") != FORMAT:
+        raise InputError(f'{name} is no network of ours: "format" is not {FORMAT!r}')
+    if content.get("version") != VERSION:
+        raise InputError(
+            f"{name} has format version {content.get('version')!r}, this program reads {VERSION}; "
+            "update it: pip install -U parentage"
+        )
+    variables = _names(content.get("variables"), "variables", name)
+    parents = _mapping(content.get("parents"), "parents", name, variables)
+    network = Network.from_parents(
+        {v: _names(parents[v], f"parents of {v!r}", name) for v in variables}
+    )
+    return NetworkRecord(
+        network,
+        _parameters(content, network, name),
+        {key: content[key] for key in RESULT_KEYS if key in content},
+        content.get("provenance") or {},
+    )
+
+
+def _parameters(content: dict[str, Any], network: Network, name: str) -> Parameters | None:
+    if "probabilities" not in content:
+        return None
+    states = _mapping(content.get("states"), "states", name, network.names)
+    tables = _mapping(content["probabilities"], "probabilities", name, network.names)
+    labels = {v: _names(states[v], f"states of {v!r}", name) for v in network.names}
+    try:
+        return from_rows(network, labels, tables)
+    except (TypeError, ValueError) as error:
+        raise InputError(f"{name}: {error}") from None
+
+
+def _names(value: object, key: str, name: str) -> list[str]:
+    if not isinstance(value, list) or not all(isinstance(item, str) for item in value):
+        raise InputError(f"{name}: {key} must be a list of names")
+    return [str(item) for item in value]
+
+
+def _mapping(value: object, key: str, name: str, wanted: Sequence[str]) -> dict[str, Any]:
+    if not isinstance(value, dict) or set(value) != set(wanted):
+        raise InputError(f"{name}: {key} must have one entry for every variable")
+    return value
+
+
+def _finite(value: Any) -> Any:
+    """Replace what JSON has no number for, at any depth, and unwrap numpy's scalars."""
+    if isinstance(value, dict):
+        return {str(key): _finite(item) for key, item in value.items()}
+    if isinstance(value, list | tuple | set | frozenset):
+        return [_finite(item) for item in value]
+    if hasattr(value, "item") and not isinstance(value, str):
+        value = value.item()
+    if isinstance(value, float) and not math.isfinite(value):
+        return None
+    return value if isinstance(value, str | int | float | bool | None) else str(value)
+
+
+def _versions() -> dict[str, str]:
+    found = {}
+    for library in _LIBRARIES:
+        try:
+            found[library] = version(library)
+        except PackageNotFoundError:
+            found[library] = "not installed"
+    return found

@@ -1,0 +1,352 @@
+"""The network: an immutable directed acyclic graph over named variables, what learning returns.
+
+A :class:`Network` is names and, for every variable, its parents; it is acyclic by construction.
+It knows its arcs, a topological order, its Markov equivalence class
+(:mod:`parentage.network.equivalence`) and its difference from another network; it scores new data,
+takes parameters from data (:mod:`parentage.network.parameters`) and shows itself
+(:mod:`parentage.view`). Files are written by :func:`parentage.network.formats.write_network`,
+other libraries reached through :mod:`parentage.network.bridges`.
+"""
+
+from __future__ import annotations
+
+import heapq
+import math
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+from parentage.errors import InputError, did_you_mean
+from parentage.network.equivalence import Arc, Comparison, EquivalenceClass, compelled_arcs
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
+    from parentage.data.table import Table
+    from parentage.network.parameters import Parameters
+    from parentage.scoring.lists import CandidateLists
+
+
+class CycleError(InputError):
+    """Arcs that run in a circle; the message names one."""
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Network:
+    """A directed acyclic graph: ``parents[v]`` are the indices of the parents of variable ``v``.
+
+    Two networks are equal when they have the same variables and the same arcs, in whatever order
+    the variables stand.
+
+    Parameters
+    ----------
+    names
+        Variable names, unique.
+    parents
+        For every variable the indices of its parents; kept rising.
+
+    Raises
+    ------
+    CycleError
+        When the arcs run in a circle.
+    InputError
+        When a name occurs twice, or a parent is no variable, stands twice or is its own child.
+
+    Examples
+    --------
+    >>> net = Network.from_parents({"smoker": [], "cancer": ["smoker"], "cough": ["cancer"]})
+    >>> net
+    Network: 3 variables, 2 arcs, at most 1 parent
+    >>> net.arcs
+    (('smoker', 'cancer'), ('cancer', 'cough'))
+    """
+
+    names: tuple[str, ...]
+    parents: tuple[tuple[int, ...], ...]
+
+    def __post_init__(self) -> None:
+        names = tuple(str(name) for name in self.names)
+        parents = tuple(tuple(sorted(int(p) for p in members)) for members in self.parents)
+        _check_families(names, parents)
+        object.__setattr__(self, "names", names)
+        object.__setattr__(self, "parents", parents)
+        _ = self.order_indices  # raises CycleError
+
+    @classmethod
+    def from_parents(cls, parents: Mapping[str, Iterable[str]]) -> Network:
+        """Make a network from ``{child: parents}``; every variable is a key."""
+        return cls.from_arcs(
+            parents, ((parent, child) for child, members in parents.items() for parent in members)
+        )
+
+    @classmethod
+    def from_arcs(cls, names: Iterable[str], arcs: Iterable[Arc]) -> Network:
+        """Make a network from its variables and arcs ``(parent, child)``.
+
+        >>> Network.from_arcs("abc", [("a", "c"), ("b", "c")]).parents_of("c")
+        ('a', 'b')
+        """
+        ordered = tuple(names)
+        index = {name: v for v, name in enumerate(ordered)}
+        parents: list[list[int]] = [[] for _ in ordered]
+        for arc in arcs:
+            for end in arc:
+                if end not in index:
+                    raise InputError(
+                        f"the arc {arc[0]!r} → {arc[1]!r} has an end {end!r} that is no variable; "
+                        f"{did_you_mean(end, index)}"
+                    )
+            parents[index[arc[1]]].append(index[arc[0]])
+        return cls(ordered, tuple(tuple(members) for members in parents))
+
+    @property
+    def n_variables(self) -> int:
+        """Number of variables."""
+        return len(self.names)
+
+    @property
+    def n_arcs(self) -> int:
+        """Number of arcs."""
+        return sum(len(members) for members in self.parents)
+
+    @property
+    def max_in_degree(self) -> int:
+        """Size of the largest parent set."""
+        return max((len(members) for members in self.parents), default=0)
+
+    @cached_property
+    def arcs(self) -> tuple[Arc, ...]:
+        """All ``(parent, child)``, by child in the order of the variables."""
+        return tuple(
+            (self.names[p], self.names[v])
+            for v, members in enumerate(self.parents)
+            for p in members
+        )
+
+    @cached_property
+    def order_indices(self) -> tuple[int, ...]:
+        """Indices in topological order, smallest index first among those that are free."""
+        return topological_order(self.names, self.parents)
+
+    @property
+    def order(self) -> tuple[str, ...]:
+        """Names in topological order: parents before children."""
+        return tuple(self.names[v] for v in self.order_indices)
+
+    @cached_property
+    def _index(self) -> dict[str, int]:
+        return {name: v for v, name in enumerate(self.names)}
+
+    def index(self, name: str) -> int:
+        """Position of a variable; an unknown name is refused with the nearest known one."""
+        if name not in self._index:
+            raise InputError(f"no variable {name!r}; {did_you_mean(name, self.names)}")
+        return self._index[name]
+
+    def parents_of(self, name: str) -> tuple[str, ...]:
+        """Names of the parents of a variable."""
+        return tuple(self.names[p] for p in self.parents[self.index(name)])
+
+    def children_of(self, name: str) -> tuple[str, ...]:
+        """Names of the children of a variable."""
+        parent = self.index(name)
+        return tuple(self.names[v] for v, members in enumerate(self.parents) if parent in members)
+
+    def to_dict(self) -> dict[str, list[str]]:
+        """Return ``{child: [parents]}``."""
+        return {name: list(self.parents_of(name)) for name in self.names}
+
+    def equivalence_class(self) -> EquivalenceClass:
+        """Return the Markov equivalence class (CPDAG).
+
+        >>> chain = Network.from_arcs("abc", [("a", "b"), ("b", "c")])
+        >>> sorted(chain.equivalence_class().reversible)
+        [('a', 'b'), ('b', 'c')]
+        """
+        compelled = frozenset(
+            (self.names[p], self.names[v])
+            for p, v in compelled_arcs(self.parents, self.order_indices)
+        )
+        reversible = frozenset((min(arc), max(arc)) for arc in self.arcs if arc not in compelled)
+        return EquivalenceClass(frozenset(self.names), compelled, reversible)
+
+    def compare(self, reference: Network) -> Comparison:
+        """Compare with a reference over the same variables.
+
+        >>> learnt = Network.from_arcs("abc", [("a", "b"), ("b", "c")])
+        >>> truth = Network.from_arcs("abc", [("b", "a"), ("a", "c")])
+        >>> print(learnt.compare(truth))
+        1 added, 1 missing, 1 reversed arcs; SHD 3, of the classes 2; different classes
+        """
+        different = set(self.names) ^ set(reference.names)
+        if different:
+            raise InputError(
+                f"the networks have different variables: {min(different)!r} is in one of them only"
+            )
+        mine, theirs = set(self.arcs), set(reference.arcs)
+        own_class, their_class = self.equivalence_class(), reference.equivalence_class()
+        return Comparison(
+            added=tuple(a for a in self.arcs if a not in theirs and a[::-1] not in theirs),
+            missing=tuple(a for a in reference.arcs if a not in mine and a[::-1] not in mine),
+            reversed=tuple(a for a in self.arcs if a[::-1] in theirs),
+            same_class=own_class == their_class,
+            class_shd=own_class.distance(their_class),
+        )
+
+    def score(self, table: Table, score: str = "bic", log_base: float | str | None = None) -> float:
+        """Score of the network on a table whose columns include its variables.
+
+        A column with one observed state and no parents counts 0, as it does in candidate lists.
+        """
+        from parentage.scoring.scores import local_score
+
+        return math.fsum(
+            local_score(table, name, self.parents_of(name), score=score, log_base=log_base)
+            for name in self.names
+            if self.parents_of(name) or name not in table.constant
+        )
+
+    def fit(
+        self, table: Table, *, pseudo_count: float = 0.0, equivalent_sample_size: float = 0.0
+    ) -> Parameters:
+        """Conditional probability tables from data; see ``parameters.fit_parameters``."""
+        from parentage.network.parameters import fit_parameters
+
+        return fit_parameters(
+            self, table, pseudo_count=pseudo_count, equivalent_sample_size=equivalent_sample_size
+        )
+
+    def to_svg(self, gains: Mapping[Arc, float] | None = None) -> str:
+        """Draw the layered picture, arcs as wide as what they gain (:mod:`parentage.view`)."""
+        from parentage.view.svg import network_svg
+
+        return network_svg(self, gains)
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Network):
+            return NotImplemented
+        return self._identity == other._identity
+
+    def __hash__(self) -> int:
+        return hash(self._identity)
+
+    @cached_property
+    def _identity(self) -> tuple[frozenset[str], frozenset[Arc]]:
+        return frozenset(self.names), frozenset(self.arcs)
+
+    def __repr__(self) -> str:
+        degree = self.max_in_degree
+        return (
+            f"Network: {self.n_variables} variables, {self.n_arcs} arcs, "
+            f"at most {degree} parent{'' if degree == 1 else 's'}"
+        )
+
+    def _repr_html_(self) -> str:
+        return self.to_svg()
+
+
+def topological_order(names: Sequence[str], parents: Sequence[Sequence[int]]) -> tuple[int, ...]:
+    """Sort indices so that parents come before children; refuse a circle and name it.
+
+    >>> topological_order("abc", [[2], [], [1]])
+    (1, 2, 0)
+    >>> topological_order("ab", [[1], [0]])
+    Traceback (most recent call last):
+    parentage.network.network.CycleError: the arcs run in a circle: 'a' → 'b' → 'a'
+    """
+    waiting = [len(members) for members in parents]
+    children: list[list[int]] = [[] for _ in names]
+    for v, members in enumerate(parents):
+        for p in members:
+            children[p].append(v)
+    free = [v for v, count in enumerate(waiting) if count == 0]
+    order = []
+    while free:
+        p = heapq.heappop(free)
+        order.append(p)
+        for v in children[p]:
+            waiting[v] -= 1
+            if waiting[v] == 0:
+                heapq.heappush(free, v)
+    if len(order) < len(names):
+        circle = _circle(parents, waiting)
+        raise CycleError("the arcs run in a circle: " + " → ".join(repr(names[v]) for v in circle))
+    return tuple(order)
+
+
+def _circle(parents: Sequence[Sequence[int]], waiting: Sequence[int]) -> list[int]:
+    """Walk from parent to parent among the variables that never became free."""
+    walk = [next(v for v, count in enumerate(waiting) if count)]
+    while walk.count(walk[-1]) == 1:
+        walk.append(next(p for p in parents[walk[-1]] if waiting[p]))
+    circle = walk[walk.index(walk[-1]) :][::-1]
+    start = circle.index(min(circle))
+    return [*circle[start:-1], *circle[:start], min(circle)]
+
+
+def arc_gains(
+    network: Network,
+    source: Table | CandidateLists,
+    score: str = "bic",
+    log_base: float | str | None = None,
+) -> dict[Arc, float]:
+    """Return what every arc gains: the score lost when that parent alone leaves its child.
+
+    From a table both families are scored. From candidate lists the family without the parent is
+    replaced by the best listed subset of the parents that remain: dropped families score no more.
+    An arc into a child that has no such subset in the lists is left out.
+    """
+    from parentage.data.table import Table
+
+    if isinstance(source, Table):
+        return _gains_from_table(network, source, score, log_base)
+    return _gains_from_lists(network, source)
+
+
+def _gains_from_table(
+    network: Network, table: Table, score: str, log_base: float | str | None
+) -> dict[Arc, float]:
+    from parentage.scoring.scores import local_score
+
+    gains: dict[Arc, float] = {}
+    for child in network.names:
+        members = network.parents_of(child)
+        whole = local_score(table, child, members, score=score, log_base=log_base)
+        for parent in members:
+            rest = [name for name in members if name != parent]
+            without = local_score(table, child, rest, score=score, log_base=log_base)
+            gains[parent, child] = whole - without
+    return gains
+
+
+def _gains_from_lists(network: Network, lists: CandidateLists) -> dict[Arc, float]:
+    gains: dict[Arc, float] = {}
+    for child in network.names:
+        members = set(network.parents_of(child))
+        inside = [(score, set(some)) for score, some in lists[child] if members.issuperset(some)]
+        whole = next((score for score, some in inside if some == members), None)
+        if whole is None and members:
+            raise InputError(
+                f"the lists have no parent set {sorted(members)} for {child!r}; "
+                f"they belong to another network"
+            )
+        for parent in network.parents_of(child):
+            rest = [score for score, some in inside if parent not in some]
+            if whole is not None and rest:
+                gains[parent, child] = whole - max(rest)
+    return gains
+
+
+def _check_families(names: tuple[str, ...], parents: tuple[tuple[int, ...], ...]) -> None:
+    if len(set(names)) != len(names):
+        twice = next(name for name in names if names.count(name) > 1)
+        raise InputError(f"variable {twice!r} occurs twice; rename one of them")
+    if len(parents) != len(names):
+        raise InputError(f"{len(names)} variables but {len(parents)} parent sets")
+    for name, members in zip(names, parents, strict=True):
+        if members and not 0 <= members[0] <= members[-1] < len(names):
+            wrong = members[0] if members[0] < 0 else members[-1]
+            raise InputError(f"{name!r} has the parent number {wrong}, which is no variable")
+        if len(set(members)) != len(members):
+            twice = next(names[p] for p in members if members.count(p) > 1)
+            raise InputError(f"{name!r} has the parent {twice!r} twice")

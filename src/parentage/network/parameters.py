@@ -1,0 +1,276 @@
+r"""Conditional probability tables of a network: estimated from data, evaluated, sampled.
+
+For a variable X with r states and parents Π with q joint states, θ[j, k] is the probability of
+state k given joint state j of the parents. With n[j, k] rows in that cell,
+
+.. math:: \theta_{jk} = \frac{n_{jk} + \alpha_{jk}}{\sum_l (n_{jl} + \alpha_{jl})}
+
+α = 0 is maximum likelihood; a constant α > 0 is the posterior mean under a symmetric Dirichlet
+prior (α = 1 is Laplace's); α = s/(r·q) is the BDeu prior of equivalent sample size s (Heckerman,
+Geiger & Chickering 1995). A joint state of the parents that never occurs has, without a prior, the
+uniform distribution.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from functools import cached_property
+from types import MappingProxyType
+from typing import TYPE_CHECKING
+
+import numpy as np
+import numpy.typing as npt
+
+from parentage.data.table import MAX_STATES, Table
+from parentage.errors import InputError, ResourceError, TableError, did_you_mean
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from parentage.network.network import Network
+
+Probabilities = npt.NDArray[np.float64]
+"""Conditional probabilities ``float64[q, r]``: one row per joint state of the parents."""
+
+MAX_CELLS = 50_000_000
+SUM_TOLERANCE = 1e-3
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Parameters:
+    """A network with a conditional probability table for every variable.
+
+    Parameters
+    ----------
+    network
+        The structure.
+    states
+        State labels of every variable.
+    tables
+        For every variable ``float64[q, r]``. Row j is the joint state of the parents in their
+        order in ``network.parents``, the last parent's state changing fastest.
+
+    Examples
+    --------
+    >>> from parentage.network.network import Network
+    >>> rain = Network.from_arcs(["rain", "wet"], [("rain", "wet")])
+    >>> table = Table.from_columns({"rain": "nnny", "wet": "nnyy"})
+    >>> parameters = fit_parameters(rain, table)
+    >>> parameters
+    Parameters: 2 variables, 3 free parameters
+    >>> round(parameters.probability("wet", "y", {"rain": "n"}), 3)
+    0.333
+    """
+
+    network: Network
+    states: tuple[tuple[str, ...], ...]
+    tables: tuple[Probabilities, ...]
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "states", tuple(tuple(labels) for labels in self.states))
+        tables = tuple(
+            _checked(name, table, self._shape(v))
+            for v, (name, table) in enumerate(zip(self.network.names, self.tables, strict=True))
+        )
+        object.__setattr__(self, "tables", tables)
+
+    def _shape(self, v: int) -> tuple[int, int]:
+        name, labels = self.network.names[v], self.states[v]
+        if not labels or len(labels) > MAX_STATES or len(set(labels)) != len(labels):
+            raise InputError(f"variable {name!r} needs 1 to {MAX_STATES} states, all different")
+        return math.prod(len(self.states[p]) for p in self.network.parents[v]), len(labels)
+
+    @property
+    def n_free(self) -> int:
+        """Number of free parameters, Σ q·(r − 1)."""
+        return sum(len(table) * (table.shape[1] - 1) for table in self.tables)
+
+    @cached_property
+    def _codes(self) -> tuple[dict[str, int], ...]:
+        return tuple({label: k for k, label in enumerate(labels)} for labels in self.states)
+
+    def code(self, name: str, label: str) -> int:
+        """Position of a state of a variable; an unknown label is refused."""
+        codes = self._codes[self.network.index(name)]
+        if label not in codes:
+            raise InputError(
+                f"variable {name!r} has no state {label!r}; {did_you_mean(label, codes)}"
+            )
+        return codes[label]
+
+    def probability(
+        self, child: str, state: str, given: Mapping[str, str] = MappingProxyType({})
+    ) -> float:
+        """Return the probability of a child's state given the state of each of its parents."""
+        v, parents = self.network.index(child), self.network.parents_of(child)
+        if set(given) != set(parents):
+            raise InputError(f"{child!r} has the parents {list(parents)}; give a state for each")
+        row = 0
+        for parent in parents:
+            row *= len(self.states[self.network.index(parent)])
+            row += self.code(parent, given[parent])
+        return float(self.tables[v][row, self.code(child, state)])
+
+    def codes_of(self, table: Table) -> npt.NDArray[np.int64]:
+        """Codes of a table in these states: ``int64[variables, rows]``, columns by name.
+
+        A label that is no state here is refused: its probability is not known.
+        """
+        rows = np.empty((len(self.states), table.n_rows), np.int64)
+        for v, name in enumerate(self.network.names):
+            column = table.codes[table.index(name)]
+            labels = table.states[table.index(name)]
+            seen = np.unique(column)
+            unknown = [labels[k] for k in seen if labels[k] not in self._codes[v]]
+            if unknown:
+                raise TableError(
+                    f"column {name!r} has the state {unknown[0]!r}, which the parameters do not "
+                    f"know; {did_you_mean(unknown[0], self.states[v])}"
+                )
+            translate = np.array([self._codes[v].get(label, -1) for label in labels], np.int64)
+            rows[v] = translate[column]
+        return rows
+
+    def log_likelihoods(self, table: Table) -> npt.NDArray[np.float64]:
+        """Natural logarithm of the probability of every row; −∞ for an impossible one."""
+        codes = self.codes_of(table)
+        total = np.zeros(table.n_rows)
+        with np.errstate(divide="ignore"):
+            for v, theta in enumerate(self.tables):
+                total += np.log(theta[self._joint(v, codes), codes[v]])
+        return total
+
+    def log_likelihood(self, table: Table) -> float:
+        """Natural logarithm of the probability of the whole table."""
+        return math.fsum(self.log_likelihoods(table))
+
+    def sample(self, rows: int, seed: int | None = None) -> Table:
+        """Draw a table by ancestral sampling: every variable after its parents.
+
+        >>> from parentage.network.network import Network
+        >>> coin = Parameters(Network(("coin",), ((),)), (("head", "tail"),), ([[0.5, 0.5]],))
+        >>> coin.sample(1000, seed=1)
+        Table: 1000 rows, 1 variables, 2 states each
+        """
+        if rows < 0:
+            raise InputError(f"cannot sample {rows} rows; give 0 or more")
+        random = np.random.default_rng(seed)
+        codes = np.zeros((len(self.states), rows), np.int64)
+        for v in self.network.order_indices:
+            cumulative = np.cumsum(self.tables[v], axis=1)
+            cumulative /= cumulative[:, -1:]
+            joint = self._joint(v, codes)
+            draws = random.random(rows)
+            for j in np.unique(joint):
+                here = joint == j
+                codes[v, here] = np.searchsorted(cumulative[j], draws[here], side="right")
+        return Table(self.network.names, self.states, codes.astype(np.uint16))
+
+    def _joint(self, v: int, codes: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
+        return joint_states(codes, self.network.parents[v], [len(labels) for labels in self.states])
+
+    def __repr__(self) -> str:
+        return f"Parameters: {len(self.states)} variables, {self.n_free} free parameters"
+
+    def to_dict(self) -> dict[str, list[list[float]]]:
+        """Return ``{variable: rows of its table}``."""
+        named = zip(self.network.names, self.tables, strict=True)
+        return {name: table.tolist() for name, table in named}
+
+
+def joint_states(
+    codes: npt.NDArray[np.int64], variables: Sequence[int], cardinalities: Sequence[int]
+) -> npt.NDArray[np.int64]:
+    """Return the joint state of some variables in every row as a number, the last fastest."""
+    joint = np.zeros(codes.shape[1], np.int64)
+    for v in variables:
+        joint = joint * cardinalities[v] + codes[v]
+    return joint
+
+
+def fit_parameters(
+    network: Network,
+    table: Table,
+    *,
+    pseudo_count: float = 0.0,
+    equivalent_sample_size: float = 0.0,
+) -> Parameters:
+    """Estimate the conditional probability tables of a network from data.
+
+    Parameters
+    ----------
+    network
+        The structure; its variables are columns of the table.
+    table
+        The data; states that never occur keep a place in the tables.
+    pseudo_count
+        α of a symmetric Dirichlet prior, added to every cell: 0 is maximum likelihood.
+    equivalent_sample_size
+        s of the BDeu prior, spread evenly over the cells of each table.
+    """
+    _check_prior(pseudo_count, equivalent_sample_size)
+    data = table.select(network.names)
+    cardinalities = [len(labels) for labels in data.states]
+    codes = data.codes.astype(np.int64)
+    tables = []
+    for v, parents in enumerate(network.parents):
+        r, q = cardinalities[v], math.prod(cardinalities[p] for p in parents)
+        if q * r > MAX_CELLS:
+            raise ResourceError(
+                f"the probability table of {network.names[v]!r} with {len(parents)} parents would "
+                f"have {q * r:,} cells, more than {MAX_CELLS:,}; limit the parents (-k)"
+            )
+        cells = joint_states(codes, parents, cardinalities) * r + codes[v]
+        counts = np.bincount(cells, minlength=q * r).reshape(q, r).astype(np.float64)
+        counts += pseudo_count + equivalent_sample_size / (q * r)
+        totals = counts.sum(axis=1, keepdims=True)
+        tables.append(np.divide(counts, totals, out=np.full((q, r), 1 / r), where=totals > 0))
+    return Parameters(network, data.states, tuple(tables))
+
+
+def from_rows(
+    network: Network,
+    states: Mapping[str, Sequence[str]],
+    tables: Mapping[str, npt.ArrayLike],
+) -> Parameters:
+    """Make parameters from mappings by variable name, as files and other libraries give them."""
+    for name in network.names:
+        if name not in states or name not in tables:
+            raise InputError(f"variable {name!r} has no states or no probabilities")
+    return Parameters(
+        network,
+        tuple(tuple(states[name]) for name in network.names),
+        tuple(np.asarray(tables[name], np.float64) for name in network.names),
+    )
+
+
+def _check_prior(pseudo_count: float, equivalent_sample_size: float) -> None:
+    for option, value in (
+        ("pseudo_count", pseudo_count),
+        ("equivalent_sample_size", equivalent_sample_size),
+    ):
+        if not (math.isfinite(value) and value >= 0):
+            raise InputError(f"{option} is {value}; give a number of 0 or more")
+    if pseudo_count and equivalent_sample_size:
+        raise InputError("pseudo_count and equivalent_sample_size are two priors; give one of them")
+
+
+def _checked(name: str, table: npt.ArrayLike, shape: tuple[int, int]) -> Probabilities:
+    """Return a read-only copy; refuse what is no table of distributions of this shape."""
+    theta = np.array(table, np.float64)
+    if theta.shape != shape:
+        raise InputError(
+            f"the probability table of {name!r} has shape {theta.shape}; its states and those of "
+            f"its parents ask for {shape}"
+        )
+    if not (np.isfinite(theta).all() and (theta >= 0).all()):
+        raise InputError(f"the probability table of {name!r} has a value that is no probability")
+    wrong = np.flatnonzero(np.abs(theta.sum(axis=1) - 1) > SUM_TOLERANCE)
+    if wrong.size:
+        total = float(theta[wrong[0]].sum())
+        raise InputError(
+            f"row {wrong[0]} of the probability table of {name!r} sums to {total:g}, not 1"
+        )
+    theta.setflags(write=False)
+    return theta

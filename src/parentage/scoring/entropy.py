@@ -1,0 +1,266 @@
+"""G by set, in exact integers: the stage between the table and the rules.
+
+G(S) = Σ n_c ln n_c over the joint states c of the variables in S; every entropy, likelihood and
+rule of this package is a difference of two of them: N·H(A|B) = G(B) − G(A ∪ B). One G per *set*
+serves every child in it.
+
+**Fixed point.** f(c) = c ln c is rounded once to an integer multiple of 2^−bits and added up in
+int64, so that equal partitions have equal G and no result depends on the order of additions, the
+threads or the machine. One function of c, one tolerance: :class:`FixedPoint`.
+
+**Encoding.** :func:`encode` puts the variables in the order in which counting is fastest, the rows
+in lexicographic order, and packs the states into bits for :mod:`parentage.kernels.counting`. The
+order: fewest states first, then falling entropy, when only live sets are counted (large sets of
+variables with few states live longest, and so share stems); the other way round when all sets
+are (stems of many states leave small groups of rows). Constant columns are left out: the rules
+need at least two states, and a constant has no parents and is nobody's.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+import numpy.typing as npt
+
+from parentage.errors import ResourceError
+from parentage.scoring.scores import weight
+from parentage.work.memory import require_memory
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
+
+    from parentage.data.table import Table
+    from parentage.scoring.scores import ScoreName
+
+Int64s = npt.NDArray[np.int64]
+
+MOST_BITS = 48
+FEWEST_BITS = 16
+MOST_PARAMETERS = 2**28  # so that the kernels' products of two capped numbers stay below 2^63
+
+
+@dataclass(frozen=True, eq=False)
+class FixedPoint:
+    """Numbers as integer multiples of 2^−bits, and how far rounding can carry.
+
+    Every f(c) is off by at most half a unit (plus what the logarithm itself is off), a set has at
+    most N/2 joint states with two rows or more, and a rule compares at most six G and two
+    penalties of at most ``cap`` parameters, each of which may be half a unit off: that sum is
+    ``tolerance``. Scores closer than that are equal; a rule that is not beyond its threshold by
+    more than that does not fire.
+    """
+
+    bits: int
+    f: Int64s
+    """``f[c]`` = c ln c for c = 0 … N."""
+    unit: int
+    """Penalty of one free parameter."""
+    cap: int
+    """No family with this many free parameters can be kept: more need not be told apart."""
+    tolerance: int
+
+    @classmethod
+    def fit(cls, n_rows: int, w: float, most_states: int, gap: float = 0.0) -> FixedPoint:
+        """Choose the finest grid on which sums stay below 2^61.
+
+        With ``cap`` = (N ln N + gap)/w + r parameters, a family is worse than the empty set by
+        more than the gap whatever its likelihood.
+        """
+        everything = n_rows * math.log(max(n_rows, 2))
+        cap = math.ceil((everything + gap) / w) + most_states
+        largest = 2 * everything + gap + w * cap
+        bits = min(MOST_BITS, 60 - math.ceil(math.log2(largest)))
+        if bits < FEWEST_BITS or cap > MOST_PARAMETERS:
+            raise ResourceError(_too_large(n_rows, w, most_states, gap, everything))
+        c = np.arange(n_rows + 1, dtype=np.longdouble)
+        c[0] = 1
+        f = np.rint(c * np.log(c) * np.longdouble(2.0**bits)).astype(np.int64)
+        logarithm = 8 * everything * 2.0**bits * float(np.finfo(np.longdouble).eps)
+        tolerance = math.ceil(1.5 * n_rows + cap + logarithm)
+        return cls(bits, f, round(w * 2.0**bits), cap, tolerance)
+
+    def to_fixed(self, x: float) -> int:
+        """Round a number to the grid."""
+        return round(x * 2.0**self.bits)
+
+    def to_float(self, x: int | Int64s) -> npt.NDArray[np.float64]:
+        """Return fixed-point values as floats."""
+        return np.asarray(x, np.float64) / 2.0**self.bits
+
+
+def _too_large(n_rows: int, w: float, most_states: int, gap: float, everything: float) -> str:
+    """Say what makes the numbers too large: the gap, the penalties, or the rows."""
+    if gap > max(everything, w * most_states):
+        return f"a gap of {gap:.3g} nats is too large for 64-bit arithmetic; use a smaller one"
+    if w * most_states > everything:
+        return (
+            f"a penalty of {w:.3g} nats a parameter and up to {most_states} states are too large "
+            "for 64-bit arithmetic; merge states, drop the column, or require fewer parents"
+        )
+    return f"{n_rows} rows are too many for 64-bit arithmetic; use fewer rows"
+
+
+@dataclass(frozen=True, eq=False)
+class Encoded:
+    """A table ready for counting; variables and rows in the order that suits the kernels.
+
+    ``order[i]`` is the table's index of variable ``i`` here.
+    """
+
+    order: Int64s
+    arity: Int64s
+    codes: npt.NDArray[np.uint16]
+    offset: Int64s
+    row_bits: npt.NDArray[np.uint64]
+    first_rows: npt.NDArray[np.uint32]
+    """The rows to count, group after group; groups of one row are left out."""
+    first_starts: npt.NDArray[np.uint32]
+    """Where the groups start: one group normally, several if the search is within a context."""
+    grid: FixedPoint
+    single: Int64s
+    """G of every single variable (within the context)."""
+    empty: int
+    """G of the empty set (of the context)."""
+
+    @property
+    def n_variables(self) -> int:
+        """Number of variables that are not constant."""
+        return len(self.order)
+
+
+def encode(
+    table: Table,
+    score: ScoreName,
+    gap: float = 0.0,
+    context: Sequence[int] = (),
+    *,
+    live_only: bool = True,
+) -> Encoded:
+    """Encode the non-constant columns of a table, for a search over live sets or over all.
+
+    With a ``context`` every G(S) becomes G(S ∪ context) and every penalty is multiplied by the
+    context's number of joint states: the scores of the parent sets that contain the context.
+    The context's own columns are left out.
+    """
+    left_out = {*(table.index(name) for name in table.constant), *context}
+    kept = [v for v in range(table.n_variables) if v not in left_out]
+    times = math.prod(int(table.cardinalities[v]) for v in context)
+    w = weight(score, table.n_rows) * times
+    widest = int(table.cardinalities[kept].max(initial=2))
+    grid = FixedPoint.fit(table.n_rows, w, widest, gap)
+    labels = Labels.of(table).join(table, context)
+    single = np.array([labels.join(table, [v]).G(grid.f) for v in kept], np.int64)
+    by_speed = np.lexsort((single, table.cardinalities[kept]))
+    if not live_only:
+        by_speed = by_speed[::-1]
+    order = np.array(kept, np.int64)[by_speed]
+    _require_room(table, order)
+    codes = table.codes[order]
+    rows = np.lexsort(codes[::-1])
+    codes = np.ascontiguousarray(codes[:, rows])
+    arity = np.ascontiguousarray(table.cardinalities[order])
+    first_rows, first_starts = _groups(labels.of_row[rows])
+    return Encoded(
+        order,
+        arity,
+        codes,
+        np.concatenate([[0], np.cumsum(arity)]),
+        _pack_states(codes, arity),
+        first_rows,
+        first_starts,
+        grid,
+        single[by_speed],
+        labels.G(grid.f),
+    )
+
+
+def residuals(encoded: Encoded, table: Table, context: Sequence[int] = ()) -> Int64s:
+    r"""Return h of every variable, N·H(V | all others), exactly: what nothing can explain.
+
+    G(all \\ V) − G(all). It takes n + 1 sets counted.
+    """
+    everything = Labels.of(table).join(table, [*context, *encoded.order]).G(encoded.grid.f)
+    start = Labels.of(table).join(table, context)
+    without = dict(_leave_one_out(start, table, [int(v) for v in encoded.order], encoded.grid.f))
+    return np.array([without[int(v)] - everything for v in encoded.order], np.int64)
+
+
+def _leave_one_out(
+    labels: Labels, table: Table, variables: list[int], f: Int64s
+) -> Iterator[tuple[int, int]]:
+    """Yield (V, G of all the variables but V): halve, join the one half, recur into the other.
+
+    n log n joins, and no more than log n partitions in memory at a time.
+    """
+    if len(variables) == 1:
+        yield variables[0], labels.G(f)
+        return
+    half = len(variables) // 2
+    left, right = variables[:half], variables[half:]
+    yield from _leave_one_out(labels.join(table, right), table, left, f)
+    yield from _leave_one_out(labels.join(table, left), table, right, f)
+
+
+@dataclass(frozen=True, eq=False)
+class Labels:
+    """The partition of the rows by some variables: a number below ``count`` for every row."""
+
+    of_row: Int64s
+    count: int
+
+    @classmethod
+    def of(cls, table: Table) -> Labels:
+        """All rows in one class: the partition by no variable."""
+        return cls(np.zeros(table.n_rows, np.int64), 1)
+
+    def join(self, table: Table, variables: Iterable[int]) -> Labels:
+        """Refine by more variables."""
+        from parentage.kernels.labels import join_labels
+
+        labels, count = self.of_row, self.count
+        for v in variables:
+            out = np.empty(len(labels), np.int64)
+            states = np.int64(table.cardinalities[v])
+            count = int(join_labels(labels, np.int64(count), table.codes[v], states, out))
+            labels = out
+        return Labels(labels, count)
+
+    def G(self, f: Int64s) -> int:
+        """Σ f(rows of a class) over the classes."""
+        return int(f[np.bincount(self.of_row, minlength=self.count)].sum())
+
+
+def _groups(labels: Int64s) -> tuple[npt.NDArray[np.uint32], npt.NDArray[np.uint32]]:
+    """Rows by label, labels with a single row left out, and where each label's rows start."""
+    sizes = np.bincount(labels)
+    order = np.argsort(labels, kind="stable")
+    several = sizes[labels[order]] >= 2
+    starts = np.concatenate([[0], np.cumsum(sizes[sizes >= 2])])
+    return order[several].astype(np.uint32), starts.astype(np.uint32)
+
+
+def _require_room(table: Table, order: Int64s) -> None:
+    """Refuse a table whose states, a bit each in every row, do not fit in memory."""
+    states = table.cardinalities[order]
+    widest = int(order[states.argmax()])
+    require_memory(
+        table.n_rows * -(-int(states.sum()) // 64) * 8,
+        f"a table of {table.n_rows} rows and {int(states.sum())} states in all",
+        f"leave out the columns with most states: --drop {table.names[widest]!r} "
+        f"({int(states.max())} states)",
+    )
+
+
+def _pack_states(codes: npt.NDArray[np.uint16], arity: Int64s) -> npt.NDArray[np.uint64]:
+    """One bit per (variable, state): ``row_bits[row, word]``."""
+    n_rows = codes.shape[1]
+    offset = np.concatenate([[0], np.cumsum(arity)])
+    words = np.zeros((n_rows, -(-int(offset[-1]) // 64)), np.uint64)
+    rows = np.arange(n_rows)
+    for v, column in enumerate(codes):
+        bit = offset[v] + column.astype(np.int64)
+        words[rows, bit >> 6] |= np.uint64(1) << (bit & 63).astype(np.uint64)
+    return words

@@ -1,0 +1,203 @@
+"""What a search will cost, before it is started.
+
+Three kinds of knowledge, from sure to rough. (1) Where every set is counted (no closure), the
+number of sets is a sum of binomials: exact. (2) Where only live sets are, Theorem 3″ bounds the
+product of their arities, so the sets that can be live are counted by a small dynamic program over
+products: a proved upper bound. (3) :func:`probe` runs the real search for a moment and, if it does
+not end by itself, extends its levels: an estimate.
+
+Times are for one core and come from a rate per set that was measured once
+(``benchmarks/results``); memory is what the arrays take.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from parentage.errors import ResourceError
+from parentage.work.memory import available_memory, gigabytes
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from parentage.scoring.entropy import Encoded
+    from parentage.scoring.search import Limits, Outcome
+
+SECONDS_PER_SET = 6e-7
+SECONDS_PER_SET_AND_ROW = 1.1e-10
+SHARE_OF_MEMORY = 0.8  # of what is free; the rest is for the lists and everybody else
+LONGEST = 30 * 24 * 3600.0  # nobody waits for longer
+
+
+@dataclass(frozen=True)
+class Forecast:
+    """What a search will take."""
+
+    sets: int
+    """Sets to be counted."""
+    basis: str
+    """How ``sets`` is known: counted, searched, extrapolated, or at most."""
+    sets_at_most: int
+    """Proved upper bound."""
+    seconds: float
+    memory: int
+    """Bytes at the peak."""
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return a plain dictionary."""
+        return asdict(self)
+
+
+def bytes_per_set(size: int) -> int:
+    """Return what a stored set of ``size`` variables takes: members, subsets, best and G."""
+    return 14 * size + 8
+
+
+def fixed_memory(encoded: Encoded, threads: int) -> int:
+    """Return what encoding and the threads' workspaces take, in bytes."""
+    n_rows = encoded.codes.shape[1]
+    columns = int(encoded.offset[-1])
+    tables = 4 * encoded.codes.nbytes + encoded.row_bits.nbytes + encoded.grid.f.nbytes
+    return int(tables + threads * n_rows * (48 + columns // 4))
+
+
+def level_memory(sizes: Sequence[int]) -> int:
+    """Return the peak of two adjacent levels, the new one while it is put together."""
+    peak = 0
+    for s in range(2, len(sizes) + 1):
+        below = sizes[s - 2] * bytes_per_set(s - 1)
+        peak = max(peak, below + int(1.3 * sizes[s - 1] * bytes_per_set(s)))
+    return peak
+
+
+def all_sets(n: int, deepest: int) -> list[int]:
+    """Return the number of sets of 1 … deepest + 1 variables.
+
+    >>> all_sets(4, 2)
+    [4, 6, 4]
+    """
+    return [math.comb(n, size) for size in range(1, min(deepest + 1, n) + 1)]
+
+
+def live_sets_at_most(encoded: Encoded, deepest: int, w: float, gap: float = 0.0) -> list[int]:
+    """Return an upper bound on the live sets of each size, from the arities alone.
+
+    A live set S has a child X with q_Π < 1 + 2·(N·H(X) + γ)/(w (r_X − 1)) for the others Π
+    (Theorem 1 with nothing given), hence q_S < r_X times that. The sets with a product of arities
+    below the largest such number are counted by dynamic programming over products.
+    """
+    spare = encoded.grid.to_float(encoded.empty - encoded.single) + gap
+    r = encoded.arity.astype(np.float64)
+    most = math.ceil(float(np.max(r * (1 + 2 * spare / (w * (r - 1))))))
+    ways: dict[tuple[int, int], int] = {(0, 1): 1}
+    for arity in encoded.arity.tolist():
+        for (size, product), count in list(ways.items()):
+            if size <= deepest and product * arity < most:
+                key = (size + 1, product * arity)
+                ways[key] = ways.get(key, 0) + count
+    sizes = [0] * (deepest + 1)
+    for (size, _), count in ways.items():
+        if size:
+            sizes[size - 1] += count
+    return sizes
+
+
+def seconds_for(sets: int, n_rows: int) -> float:
+    """Return how long one core counts this many sets."""
+    return sets * (SECONDS_PER_SET + SECONDS_PER_SET_AND_ROW * n_rows)
+
+
+def forecast(
+    encoded: Encoded, limits: Limits, *, closed: bool, w: float, gap: float = 0.0, threads: int = 1
+) -> Forecast:
+    """Say what is known without searching."""
+    n = encoded.n_variables
+    sizes = sizes_at_most(encoded, limits, closed=closed, w=w, gap=gap)
+    stored = sizes[:-1] if len(sizes) < n else sizes
+    sets = sum(sizes) + (n + 1 if closed else 0)  # those behind h included
+    return Forecast(
+        sets,
+        "at most" if closed else "counted",
+        sets,
+        seconds_for(sets, encoded.codes.shape[1]),
+        fixed_memory(encoded, threads) + level_memory(stored),
+    )
+
+
+def sizes_at_most(
+    encoded: Encoded, limits: Limits, *, closed: bool, w: float, gap: float = 0.0
+) -> list[int]:
+    """Return a proved upper bound on the sets of each size, from single variables on."""
+    deepest = min(limits.deepest, encoded.n_variables - 1)
+    sizes = all_sets(encoded.n_variables, deepest)
+    if not closed:
+        return sizes
+    bound = live_sets_at_most(encoded, deepest, w, gap)
+    return [min(a, b) for a, b in zip(sizes, bound, strict=True)]
+
+
+def refine(
+    known: Forecast,
+    encoded: Encoded,
+    outcome: Outcome,
+    bound: Sequence[int],
+    *,
+    finished: bool,
+    spent: float,
+) -> Forecast:
+    """Sharpen a forecast by what a search found before it ended or was stopped.
+
+    ``bound`` is what :func:`sizes_at_most` proves for each size, ``spent`` the CPU seconds.
+    """
+    sizes = outcome.live if finished else extrapolate(outcome.live, encoded.n_variables, bound)
+    sets = outcome.sets_counted if finished else min(sum(sizes), known.sets_at_most)
+    return Forecast(
+        sets,
+        "searched" if finished else "extrapolated",
+        known.sets_at_most,
+        spent * sets / max(outcome.sets_counted, 1),
+        min(known.memory, fixed_memory(encoded, 1) + level_memory(sizes)),
+    )
+
+
+def extrapolate(sizes: Sequence[int], n: int, bound: Sequence[int]) -> list[int]:
+    """Extend the levels of a search that was stopped.
+
+    The share of all sets of a size that are live falls faster and faster: the drop of its
+    logarithm grows from size to size, and is taken to grow half as much again each time.
+
+    >>> extrapolate([37, 666, 7770, 66045, 420481, 1307397], 37, [10**8] * 9)[:6]
+    [37, 666, 7770, 66045, 420481, 1307397]
+    """
+    levels = list(sizes)
+    shares = [math.log(x / math.comb(n, s)) for s, x in enumerate(levels, 1)]
+    drop = shares[-1] - shares[-2] if len(shares) > 1 else 0.0
+    before = shares[-2] - shares[-3] if len(shares) > 2 else 0.0
+    more = min(drop - before, -0.2)
+    share = shares[-1]
+    while len(levels) < len(bound) and levels[-1] > 1:
+        more *= 1.5
+        drop += more
+        share += drop
+        size = int(math.comb(n, len(levels) + 1) * math.exp(max(share, -700.0)))
+        levels.append(min(size, bound[len(levels)]))
+    return levels
+
+
+def refuse_what_cannot_fit(known: Forecast, what: str) -> None:
+    """Refuse a search whose size is known beforehand and is too much."""
+    free = available_memory()
+    if known.memory > free:
+        raise ResourceError(
+            f"{what} needs {known.sets:.3g} sets and {gigabytes(known.memory)} of memory, "
+            f"{gigabytes(free)} are free; limit the parents (-k 3) or use the default rules"
+        )
+    if known.seconds > LONGEST:
+        raise ResourceError(
+            f"{what} needs {known.sets:.3g} sets, about {known.seconds / 86400:.3g} days; "
+            f"limit the parents (-k 3) or use the default rules"
+        )

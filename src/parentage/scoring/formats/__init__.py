@@ -1,0 +1,91 @@
+"""Candidate lists as files: .jkl, .pss and Parquet, read and written."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from parentage.errors import ListsError
+from parentage.files.detect import LISTS_FORMATS, detect_with_text, plain_name
+from parentage.files.source import Source, SourceLike, open_source
+
+if TYPE_CHECKING:
+    from parentage.scoring.lists import CandidateLists
+
+
+def read_lists(
+    source: SourceLike | Source,
+    format: str | None = None,  # noqa: A002  # the option is called --format
+    *,
+    encoding: str = "utf-8",
+) -> CandidateLists:
+    r"""Read candidate lists from .jkl (.jaa, .scores), .pss or Parquet.
+
+    Parameters
+    ----------
+    source
+        A path, ``"-"`` for standard input, bytes, or an opened source.
+    format
+        ``"jkl"``, ``"pss"`` or ``"parquet"``; the content decides when not given.
+    encoding
+        Encoding of text.
+
+    Examples
+    --------
+    >>> read_lists(b"2\na 1\n-2.5 0\nb 2\n-1.5 1 a\n-3 0\n")
+    CandidateLists: 2 variables, 3 parent sets, at most 1 parent
+    """
+    from parentage.scoring.formats import jkl, parquet, pss
+
+    opened = open_source(source)
+    found, text = detect_with_text(opened, format, encoding)
+    if found.kind == "table":
+        raise ListsError(
+            f"{opened.name} holds a table ({found.format}), not candidate lists; score it first "
+            "with `parentage score`, or type --format jkl or pss if it holds lists after all"
+        )
+    if found.format == "parquet":
+        return parquet.read_lists(opened.data)
+    return pss.read(text) if found.format == "pss" else jkl.read(text)
+
+
+def write_lists(
+    lists: CandidateLists,
+    path: str | os.PathLike[str],
+    format: str | None = None,  # noqa: A002  # the option is called --format
+) -> None:
+    """Write candidate lists; the file appears whole or not at all.
+
+    Parameters
+    ----------
+    lists
+        What to write.
+    path
+        Where to; its extension (.jkl, .jaa, .scores, .pss, .parquet) says how.
+    format
+        ``"jkl"``, ``"pss"`` or ``"parquet"``, whatever the extension.
+    """
+    from parentage.scoring.formats import jkl, parquet, pss
+
+    name = check_lists_target(path, format)
+    {"jkl": jkl.write, "pss": pss.write, "parquet": parquet.write_lists}[name](lists, path)
+
+
+def check_lists_target(
+    path: str | os.PathLike[str],
+    format: str | None = None,  # noqa: A002  # the option is called --format
+) -> str:
+    """Return the format in which lists would be written; refuse a name that says none.
+
+    Asked before a long search, so that its result is not lost for want of a file name.
+    """
+    name = plain_name(format or Path(path).suffix)
+    if name not in LISTS_FORMATS:
+        raise ListsError(
+            f"no format of candidate lists {name!r} (in {os.fspath(path)!r}); end the file name in "
+            ".jkl, .pss or .parquet"
+        )
+    if not Path(path).resolve().parent.is_dir():
+        raise ListsError(f"cannot write {os.fspath(path)!r}: there is no such folder")
+    return name

@@ -1,0 +1,73 @@
+"""Constraints from a small TOML file.
+
+::
+
+    required = [["smoke", "lung"]]            # arcs, parent first
+    forbidden = [["xray", "smoke"], ["dysp", "smoke"]]
+    tiers = [["asia", "smoke"], ["tub", "lung", "bronc"], ["xray", "dysp"]]
+
+    [max_parents]
+    dysp = 2
+
+Every part may be left out. Anything else in the file is refused.
+"""
+
+from __future__ import annotations
+
+import tomllib
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from parentage.errors import ConstraintError, InputError, did_you_mean
+from parentage.scoring.constraints import Constraints
+
+if TYPE_CHECKING:
+    import os
+
+PARTS = ("required", "forbidden", "tiers", "max_parents")
+
+
+def read_constraints(path: str | os.PathLike[str]) -> Constraints:
+    """Read constraints; whether they fit a table is checked later, with its names."""
+    try:
+        content = tomllib.loads(Path(path).read_text(encoding="utf-8"))
+    except OSError as error:
+        raise InputError(f"cannot read {str(path)!r}: {error.strerror or error}") from None
+    except (UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
+        raise InputError(f"{str(path)!r} is no TOML file: {error}") from None
+    for part in content:
+        if part not in PARTS:
+            raise ConstraintError(f"{str(path)!r}: no part {part!r}; {did_you_mean(part, PARTS)}")
+    return Constraints(
+        required=frozenset(_arcs(content, "required", path)),
+        forbidden=frozenset(_arcs(content, "forbidden", path)),
+        max_parents=_limits(content, path),
+        tiers=tuple(tuple(tier) for tier in _names(content, "tiers", path)),
+    )
+
+
+def _names(content: dict[str, Any], part: str, path: object) -> list[list[str]]:
+    groups = content.get(part, [])
+    fine = isinstance(groups, list) and all(
+        isinstance(group, list) and all(isinstance(name, str) for name in group) for group in groups
+    )
+    if not fine:
+        raise ConstraintError(f'{str(path)!r}: {part} must be lists of names, e.g. [["a", "b"]]')
+    return groups  # type: ignore[no-any-return]  # checked just above
+
+
+def _arcs(content: dict[str, Any], part: str, path: object) -> list[tuple[str, str]]:
+    arcs = _names(content, part, path)
+    for arc in arcs:
+        if len(arc) != 2:
+            raise ConstraintError(f"{str(path)!r}: {part} has {arc}; an arc is two names")
+    return [(parent, child) for parent, child in arcs]
+
+
+def _limits(content: dict[str, Any], path: object) -> dict[str, int]:
+    limits = content.get("max_parents", {})
+    if not isinstance(limits, dict) or not all(
+        isinstance(k, int) and not isinstance(k, bool) and k >= 0 for k in limits.values()
+    ):
+        raise ConstraintError(f"{str(path)!r}: max_parents must be NAME = NUMBER lines")
+    return limits

@@ -1,0 +1,209 @@
+"""Read and write candidate lists as .jkl (also .jaa, .scores): the common tongue of the field.
+
+Lists leave and enter the path here. ::
+
+    # comment                     skipped
+    2                             number of variables
+    smoker 1                      a child and how many parent sets follow
+    -12.5 0                       score, number of parents, parents
+    cancer 2
+    -7.25 1 smoker
+    -9.5 0
+
+Variables are ids 0 … n − 1 (then they are sorted by id) or names (then the blocks give the
+order); blocks come in any order, and the empty set need not be there. Some programs append
+lines of whole numbers after the last block: they are skipped with one warning.
+
+Files written here carry scores that read back to the same bits, and two ``#`` lines: a marker,
+which says that names are percent-encoded (:mod:`parentage.scoring.formats.names`), and the
+provenance.
+"""
+
+from __future__ import annotations
+
+import json
+import warnings
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from parentage.errors import DataWarning, ListsError
+from parentage.files.atomic import write_text
+from parentage.files.detect import OWN_JKL, leading_comments
+from parentage.scoring.formats.families import FamilyCollector
+from parentage.scoring.formats.names import (
+    decode_name,
+    encode_name,
+    is_count,
+    is_whole,
+    looks_like_score,
+)
+
+if TYPE_CHECKING:
+    import os
+    from collections.abc import Iterator, Mapping
+
+    from parentage.scoring.lists import CandidateLists
+
+_META = "# meta "
+
+_Line = tuple[int, list[str]]
+
+
+def read(text: str) -> CandidateLists:
+    """Read lists; everything that contradicts itself is refused with its line."""
+    comments = leading_comments(text)
+    own = OWN_JKL in comments
+    lines = _significant(text)
+    families = FamilyCollector()
+    announced, n_variables = _read_size(lines)
+    while len(families.children) < n_variables:
+        if not _read_block(lines, families, own):
+            raise ListsError(
+                f"line {announced} announces {n_variables} variables, but only "
+                f"{len(families.children)} blocks follow"
+            )
+    _skip_trailing(lines, announced, n_variables)
+    ids = [str(i) for i in range(n_variables)]
+    by_id = not own and families.children.keys() == set(ids)
+    return families.lists(ids if by_id else None, _read_meta(comments) if own else None)
+
+
+def write(lists: CandidateLists, path: str | os.PathLike[str]) -> None:
+    """Write lists, whole or not at all."""
+    write_text(path, dumps(lists))
+
+
+def dumps(lists: CandidateLists) -> str:
+    """Return lists as the text of a .jkl file.
+
+    >>> from parentage.scoring.lists import CandidateLists
+    >>> lists = CandidateLists.from_families({"a b": [(-2.5, [])], "c": [(-0.1, ["a b"])]})
+    >>> print(dumps(lists))
+    # parentage candidate lists 1, names percent-encoded
+    # meta {}
+    2
+    a%20b 1
+    -2.5 0
+    c 1
+    -0.1 1 a%20b
+    """
+    if not np.isfinite(lists.scores).all():
+        raise ListsError("a score is not finite; such a set cannot be written")
+    names = [encode_name(name) for name in lists.names]
+    out = [OWN_JKL, _META + dump_meta(lists.meta), str(lists.n_variables)]
+    offsets, starts = lists.offsets.tolist(), lists.starts.tolist()
+    scores, parents = lists.scores.tolist(), lists.parents.tolist()
+    for child, name in enumerate(names):
+        out.append(f"{name} {offsets[child + 1] - offsets[child]}")
+        for i in range(offsets[child], offsets[child + 1]):
+            members = [names[p] for p in parents[starts[i] : starts[i + 1]]]
+            out.append(" ".join([repr(scores[i]), str(len(members)), *members]))
+    return "\n".join(out) + "\n"
+
+
+def dump_meta(meta: Mapping[str, Any]) -> str:
+    """Write provenance as one line of JSON with blanks inside strings only."""
+
+    def plain(value: Any) -> Any:
+        return value.tolist() if isinstance(value, np.ndarray | np.generic) else str(value)
+
+    return json.dumps(dict(meta), default=plain, separators=(",", ":"))
+
+
+def _significant(text: str) -> Iterator[_Line]:
+    for number, line in enumerate(text.split("\n"), 1):
+        tokens = line.split()
+        if tokens and tokens[0][0] != "#":
+            yield number, tokens
+
+
+def _read_size(lines: Iterator[_Line]) -> tuple[int, int]:
+    number, tokens = next(lines, (0, []))
+    if not tokens:
+        raise ListsError("the file is empty: a .jkl file starts with the number of variables")
+    if len(tokens) != 1 or not is_count(tokens[0]) or int(tokens[0]) == 0:
+        raise ListsError(
+            f"line {number}: {' '.join(tokens)[:40]!r} is no number of variables; a .jkl "
+            "file starts with one; type --format csv if this is a table"
+        )
+    return number, int(tokens[0])
+
+
+def _read_block(lines: Iterator[_Line], families: FamilyCollector, own: bool) -> bool:
+    """Read one child with its sets; False at the end of the file."""
+    head, tokens = next(lines, (0, []))
+    if not tokens:
+        return False
+    if len(tokens) != 2 or not is_count(tokens[1]) or _is_empty_set(tokens):
+        raise ListsError(_no_head(head, tokens, families))
+    name = decode_name(tokens[0]) if own else tokens[0]
+    child = families.add_child(name, head)
+    for done in range(int(tokens[1])):
+        number, fields = next(lines, (0, []))
+        if not fields:
+            raise ListsError(
+                f"line {head}: {name!r} announces {tokens[1]} parent sets, but {done} follow"
+            )
+        _check_set(number, fields, head, tokens)
+        parents = fields[2:]
+        if own:
+            parents = [decode_name(parent) for parent in parents]
+        families.add(child, families.score(fields[0], number), parents, number)
+    return True
+
+
+def _is_empty_set(tokens: list[str]) -> bool:
+    """Tell whether what should head a block is an empty set too many: a score and a zero."""
+    return tokens[1] == "0" and looks_like_score(tokens[0])
+
+
+def _no_head(number: int, tokens: list[str], families: FamilyCollector) -> str:
+    found = " ".join(tokens)[:40]
+    message = f"line {number}: {found!r} does not start a block (variable, number of sets)"
+    if families.children:
+        last = next(reversed(families.children))
+        message += f"; {last!r} has more parent sets than announced, or a line is damaged"
+    return message
+
+
+def _check_set(number: int, fields: list[str], head: int, announced: list[str]) -> None:
+    if len(fields) < 2 or not is_count(fields[1]) or len(fields) - 2 != int(fields[1]):
+        found = " ".join(fields)[:40]
+        raise ListsError(
+            f"line {number}: {found!r} is no parent set (score, number of parents, as many "
+            f"parents); line {head} announces {announced[1]} sets of {announced[0]!r}"
+        )
+
+
+def _skip_trailing(lines: Iterator[_Line], announced: int, n_variables: int) -> None:
+    first, count = (0, ""), 0
+    for number, tokens in lines:
+        if not all(map(is_whole, tokens)):
+            raise ListsError(
+                f"line {number}: {' '.join(tokens)[:40]!r} stands after the last block; "
+                f"delete it, or correct the number of variables ({n_variables}, line {announced})"
+            )
+        first, count = first if count else (number, " ".join(tokens)), count + 1
+    if count:
+        lines_of = "1 line" if count == 1 else f"{count} lines"
+        warnings.warn(
+            f"{lines_of} of whole numbers after the last block skipped, the first is "
+            f"line {first[0]}: {first[1]!r}",
+            DataWarning,
+            stacklevel=2,
+        )
+
+
+def _read_meta(comments: list[str]) -> dict[str, Any]:
+    written = (line.removeprefix(_META) for line in comments if line.startswith(_META))
+    return load_meta(next(written, "{}"))
+
+
+def load_meta(text: str) -> dict[str, Any]:
+    """Read provenance; what is no JSON object was not written by us and is left out."""
+    try:
+        meta = json.loads(text)
+    except (ValueError, RecursionError):
+        return {}
+    return meta if isinstance(meta, dict) else {}

@@ -1,0 +1,96 @@
+"""Read and write candidate lists as Parquet.
+
+Lists are a flat table, one row a parent set: ``child`` (text), ``parents``
+(list of text), ``score`` (double). The order of the variables and the provenance stand in the
+file's metadata under ``parentage``; without it the order of first sight counts.
+"""
+
+from __future__ import annotations
+
+import itertools
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from parentage.errors import ListsError
+from parentage.files.atomic import replacing
+from parentage.files.parquet import guarded, holds_lists, read_facts, read_frame
+from parentage.scoring.formats.families import FamilyCollector
+from parentage.scoring.formats.jkl import dump_meta, load_meta
+
+if TYPE_CHECKING:
+    import os
+
+    import polars as pl
+
+    from parentage.scoring.lists import CandidateLists
+
+_KEY = "parentage"
+
+
+def read_lists(data: bytes) -> CandidateLists:
+    """Read candidate lists."""
+    import polars as pl
+
+    frame = read_frame(data)
+    if not holds_lists(data):
+        raise ListsError(
+            f"the Parquet file has the columns {', '.join(frame.columns)}; candidate lists have "
+            "child, parents (a list) and score"
+        )
+    typed = [
+        pl.col("child").cast(pl.String),
+        pl.col("parents").cast(pl.List(pl.String)),
+        pl.col("score").cast(pl.Float64),
+    ]
+    plain = guarded(lambda _: frame.select(typed), data)
+    names, meta = _facts(read_facts(data, _KEY) or "{}")
+    return _collect(plain, names, meta)
+
+
+def write_lists(lists: CandidateLists, path: str | os.PathLike[str]) -> None:
+    """Write candidate lists, whole or not at all."""
+    import polars as pl
+
+    if not np.isfinite(lists.scores).all():
+        raise ListsError("a score is not finite; such a set cannot be written")
+    names = np.array([*lists.names, ""], dtype=object)
+    sizes = np.diff(lists.offsets)
+    bounds = lists.starts.tolist()
+    parents = names[lists.parents].tolist()
+    frame = pl.DataFrame(
+        {
+            "child": np.repeat(names[:-1], sizes).tolist(),
+            "parents": [parents[i:j] for i, j in itertools.pairwise(bounds)],
+            "score": lists.scores,
+        },
+        schema={"child": pl.String, "parents": pl.List(pl.String), "score": pl.Float64},
+    )
+    written = dump_meta({"names": list(lists.names), "meta": dict(lists.meta)})
+    with replacing(path) as draft:
+        frame.write_parquet(draft, metadata={_KEY: written})
+
+
+def _facts(written: str) -> tuple[list[str], dict[str, Any]]:
+    """Read names and provenance from the file's metadata."""
+    facts = load_meta(written)
+    names, meta = facts.get("names", []), facts.get("meta", {})
+    if not isinstance(names, list) or not isinstance(meta, dict):
+        raise ListsError("the metadata of the Parquet file are damaged; write it again")
+    return [str(name) for name in names], meta
+
+
+def _collect(frame: pl.DataFrame, names: list[str], meta: dict[str, Any]) -> CandidateLists:
+    families = FamilyCollector("row")
+    for name in names:
+        families.add_child(name, 0)
+    for row, (child, parents, score) in enumerate(frame.rows()):
+        if child is None or parents is None or score is None or None in parents:
+            raise ListsError(f"row {row}: child, parents and score must all be there")
+        index = families.children.get(child)
+        if index is None:
+            index = families.add_child(child, row)
+        families.add(index, families.score(repr(score), row), parents, row)
+    if not families.children:
+        raise ListsError("the Parquet file has no rows, so no variables")
+    return families.lists(meta=meta)

@@ -1,0 +1,349 @@
+"""The level-wise search over live sets: from encoded data to kept families.
+
+One level holds the sets of one size (:class:`parentage.kernels.families.Level`). A step joins
+siblings, tests the rules, counts what survives and scores its families; a chunk of the step works
+on private arrays, chunks are put together in order, so the result is bit for bit the same for any
+number of threads. Two adjacent levels are in memory; the last one, when its size is known
+beforehand or when it does not fit, is streamed: scored and forgotten.
+"""
+
+from __future__ import annotations
+
+import time
+from collections import deque
+from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from parentage.scoring.rules import CAPS, ORDER
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from parentage.kernels.families import Level, Model
+    from parentage.scoring.entropy import Encoded, Int64s
+
+MOST_PAIRS = 65_536
+FEWEST_PAIRS = 256
+BARRED = -2  # a constraint, not a rule, bars these families
+JOINING = 1.6  # what putting a level together takes, in sizes of that level
+LISTING = 8  # what making lists of kept families takes, in sizes of what is kept
+
+
+class Progress(NamedTuple):
+    """Where a search is: passed to the progress callback after every chunk."""
+
+    in_degree: int
+    done: int
+    total: int
+    """Joins of this level done, and all of them."""
+    sets_counted: int
+    seconds: float
+
+
+class Kept(NamedTuple):
+    """Kept families of one size: children ``[f]``, parents ``[f, size]``, fixed-point scores."""
+
+    children: Int64s
+    parents: Int64s
+    scores: Int64s
+
+
+@dataclass(eq=False)
+class Outcome:
+    """What a search found and what it cost."""
+
+    kept: list[Kept] = field(default_factory=list)
+    sets_counted: int = 0
+    families_scored: int = 0
+    tally: Int64s = field(default_factory=lambda: np.zeros(len(ORDER), np.int64))
+    live: list[int] = field(default_factory=list)
+    """Sets of each size, from single variables on."""
+    complete_to: int | None = None
+    """In-degree up to which the lists are complete; None when nothing was cut short."""
+
+    def listing(self) -> int:
+        """Return what making lists of the kept families will take, in bytes."""
+        return LISTING * sum(array.nbytes for part in self.kept for array in part)
+
+
+@dataclass(frozen=True, eq=False)
+class Limits:
+    """How many parents a child may have: what the user wants and what cap rules prove."""
+
+    most: Int64s
+    """``[variable]``, −1: not even the empty set (the child is treated elsewhere)."""
+    caps: dict[str, Int64s]
+
+    def capped(self, in_degree: int) -> Int64s:
+        """Return per child: −1, or the rule that bars this in-degree, or BARRED."""
+        answer = np.full(len(self.most), -1, np.int64)
+        for name in reversed(CAPS):
+            if name in self.caps:
+                answer[self.caps[name] < in_degree] = ORDER.index(name)
+        answer[self.most < in_degree] = BARRED
+        return answer
+
+    @property
+    def deepest(self) -> int:
+        """The largest in-degree any child may have."""
+        most = self.most.copy()
+        for cap in self.caps.values():
+            most = np.minimum(most, cap)
+        return int(most.max(initial=0))
+
+
+@dataclass(frozen=True, eq=False)
+class _Chunk:
+    """One task's share of a level and what came of it."""
+
+    pairs: int
+    parts: tuple[npt.NDArray[np.generic], ...] | None
+    kept: Kept | None
+    sets: int
+    scored: int
+    tally: Int64s
+
+
+def search(
+    encoded: Encoded,
+    model: Model,
+    limits: Limits,
+    outcome: Outcome,
+    *,
+    threads: int = 1,
+    memory: int | None = None,
+    progress: Callable[[Progress], None] | None = None,
+    stop: Callable[[], bool] | None = None,
+) -> None:
+    """Find every kept family and write it into ``outcome``.
+
+    ``memory`` is what levels and kept families may take, in bytes; ``stop`` is asked after every
+    chunk. A search that ends early sets ``outcome.complete_to`` and keeps only families of
+    complete levels.
+    """
+    began = time.perf_counter()
+    level, below = _first_levels(encoded, model)
+    _keep_empty_sets(level, limits, outcome)
+    deepest = min(limits.deepest, encoded.n_variables - 1)
+    in_degree = 0
+    while in_degree < deepest and len(level.G) > 1:
+        in_degree += 1
+        step = _Step(encoded, model, level, below, limits.capped(in_degree), in_degree < deepest)
+        complete = len(outcome.kept)
+        try:
+            new = step.run(outcome, threads, memory, progress, stop, began)
+        except _StoppedError:
+            del outcome.kept[complete:]
+            outcome.complete_to = in_degree - 1
+            return
+        if new is None:
+            if step.overflowed:
+                outcome.complete_to = in_degree
+            break
+        level, below = new, level.G
+        outcome.live.append(len(level.G))
+
+
+def _first_levels(encoded: Encoded, model: Model) -> tuple[Level, Int64s]:
+    """The single variables, and G of the level below them: the empty set."""
+    from parentage.kernels.families import THM2_CACHE, Level
+
+    n = encoded.n_variables
+    penalty = model.unit * (model.arity - 1)
+    best = (encoded.single - encoded.empty - penalty)[:, None]
+    with_least = bool(model.rules >> THM2_CACHE & 1)
+    least = model.single[:, None].copy() if with_least else np.empty((1, 0), np.int64)
+    level = Level(
+        np.arange(n, dtype=np.uint16)[:, None],
+        np.zeros((n, 1), np.int32),
+        encoded.single,
+        np.ascontiguousarray(best),
+        least,
+    )
+    return level, np.array([encoded.empty], np.int64)
+
+
+def _keep_empty_sets(level: Level, limits: Limits, outcome: Outcome) -> None:
+    children = np.nonzero(limits.most >= 0)[0]
+    outcome.kept.append(
+        Kept(children, np.empty((len(children), 0), np.int64), level.best[children, 0])
+    )
+    outcome.sets_counted += len(level.G)
+    outcome.families_scored += len(children)
+    outcome.live.append(len(level.G))
+
+
+class _StoppedError(Exception):
+    """The search was asked to stop, or what it keeps does not fit."""
+
+
+class _Step:
+    """From one level to the next."""
+
+    def __init__(
+        self,
+        encoded: Encoded,
+        model: Model,
+        level: Level,
+        below: Int64s,
+        capped: Int64s,
+        store: bool,
+    ) -> None:
+        from parentage.kernels.families import live_members
+
+        self.encoded = encoded
+        self.model = model
+        self.level = level
+        self.below = below
+        self.capped = capped
+        self.store = store
+        self.overflowed = False
+        prefix = level.subsets[:, -1]
+        self.children = np.zeros(len(below) + 1, np.int64)
+        np.cumsum(np.bincount(prefix, minlength=len(below)), out=self.children[1:])
+        self.sibling_end = self.children[prefix + 1]
+        self.tails = np.ascontiguousarray(level.members[:, -1])
+        self.live = np.empty(len(prefix), np.uint64)
+        live_members(level.best, self.live)
+        self.pairs = np.concatenate([[0], np.cumsum(self.sibling_end - np.arange(len(prefix)) - 1)])
+
+    def ranges(self) -> Iterator[tuple[int, int]]:
+        """Cut the sets into runs with a bounded number of joins."""
+        rows = max(1, len(self.encoded.first_rows))
+        most = min(MOST_PAIRS, max(FEWEST_PAIRS, 2**30 // rows))
+        first, n_sets = 0, len(self.level.G)
+        while first < n_sets:
+            last = int(np.searchsorted(self.pairs, self.pairs[first] + most, side="right")) - 1
+            last = min(max(last, first + 1), n_sets)
+            if self.pairs[last] > self.pairs[first]:
+                yield first, last
+            first = last
+
+    def work(self, span: tuple[int, int]) -> _Chunk:
+        """Extend, count and score one run of sets; touches nothing shared."""
+        from parentage.kernels.counting import count_sets
+        from parentage.kernels.families import Level, extend, score_families
+
+        first, last = span
+        size = self.level.members.shape[1] + 1
+        pairs = int(self.pairs[last] - self.pairs[first])
+        with_least = self.level.least.shape[1] > 0
+        members = np.empty((pairs + 1, size), np.uint16)
+        subsets = np.empty((pairs + 1, size), np.int32)
+        best = np.empty((pairs + 1, size), np.int64)
+        least = np.empty((pairs + 1, size) if with_least else (1, 0), np.int64)
+        tally = np.zeros(len(ORDER), np.int64)
+        end = extend(
+            np.int64(first), np.int64(last), self.sibling_end, self.children, self.tails, self.live,
+            self.level, self.below, self.model, self.capped,
+            members, subsets, best, least, tally,
+        )  # fmt: skip
+        if end == 0:
+            return _Chunk(pairs, None, None, 0, 0, tally)
+        new = Level(
+            members[:end].copy(),
+            subsets[:end].copy(),
+            np.empty(end, np.int64),
+            best[:end].copy(),
+            least[:end].copy() if with_least else least,
+        )
+        del members, subsets, best, least
+        e = self.encoded
+        count_sets(
+            new.members, e.first_rows, e.first_starts, e.arity, e.offset, e.codes, e.row_bits,
+            e.grid.f, new.G,
+        )  # fmt: skip
+        where = np.empty(end * size, np.int32)
+        child = np.empty(end * size, np.uint8)
+        score = np.empty(end * size, np.int64)
+        scored, kept = score_families(new, self.level, self.model, self.capped, where, child, score)
+        found = _collect(new, where[:kept], child[:kept], score[:kept])
+        return _Chunk(pairs, tuple(new), found, end, int(scored), tally)
+
+    def run(
+        self,
+        outcome: Outcome,
+        threads: int,
+        memory: int | None,
+        progress: Callable[[Progress], None] | None,
+        stop: Callable[[], bool] | None,
+        began: float,
+    ) -> Level | None:
+        """Do all chunks, in order; return the new level, or None if there is none to store."""
+        from parentage.kernels.families import Level
+
+        parts: list[list[npt.NDArray[np.generic]]] = []
+        done = used = 0
+        held = sum(array.nbytes for array in self.level) + outcome.listing()
+        for chunk in in_order(self.work, self.ranges(), threads):
+            if stop is not None and stop():
+                raise _StoppedError
+            done += chunk.pairs
+            outcome.sets_counted += chunk.sets
+            outcome.families_scored += chunk.scored
+            outcome.tally += chunk.tally
+            if chunk.kept is not None:
+                outcome.kept.append(chunk.kept)
+                held += LISTING * sum(array.nbytes for array in chunk.kept)
+                if memory is not None and held > memory:
+                    raise _StoppedError
+            if self.store and chunk.parts is not None:
+                parts.append(list(chunk.parts))
+                used += sum(array.nbytes for array in chunk.parts)
+            if self.store and memory is not None and held + JOINING * used > memory:
+                self.store, self.overflowed = False, True
+                parts.clear()
+            if progress is not None:
+                in_degree = self.level.members.shape[1]
+                seconds = time.perf_counter() - began
+                total = int(self.pairs[-1])
+                progress(Progress(in_degree, done, total, outcome.sets_counted, seconds))
+        if not parts:
+            return None
+        fields: list[Any] = _concatenate(parts, 5 if self.level.least.size else 4)
+        if len(fields) == 4:  # no thm2-cache: the placeholder stays as it is
+            fields.append(self.level.least)
+        return Level(*fields)
+
+
+def _concatenate(
+    parts: list[list[npt.NDArray[np.generic]]], fields: int
+) -> list[npt.NDArray[np.generic]]:
+    """Put the chunks together field by field, letting go of each field's pieces at once."""
+    return [np.concatenate([part.pop(0) for part in parts]) for _ in range(fields)]
+
+
+def _collect(
+    new: Level, sets: npt.NDArray[np.int32], child: npt.NDArray[np.uint8], scores: Int64s
+) -> Kept | None:
+    """Turn kept families of a chunk into children and parents."""
+    if len(sets) == 0:
+        return None
+    members = new.members[sets].astype(np.int64)
+    parent = np.arange(members.shape[1]) != child[:, None]
+    parents = members[parent].reshape(len(sets), members.shape[1] - 1)
+    return Kept(members[~parent], parents, scores.copy())
+
+
+def in_order(
+    work: Callable[[tuple[int, int]], _Chunk], spans: Iterator[tuple[int, int]], threads: int
+) -> Iterator[_Chunk]:
+    """Do the work on threads, a few chunks ahead of what is consumed; results in order."""
+    if threads <= 1:
+        yield from map(work, spans)
+        return
+    pool = ThreadPoolExecutor(threads)
+    waiting: deque[Future[_Chunk]] = deque()
+    try:
+        for span in spans:
+            waiting.append(pool.submit(work, span))
+            if len(waiting) >= 4 * threads:
+                yield waiting.popleft().result()
+        while waiting:
+            yield waiting.popleft().result()
+    finally:
+        pool.shutdown(wait=True, cancel_futures=True)

@@ -1,0 +1,1 @@
+"""What long work needs, whatever it works on: limits, progress, memory."""
