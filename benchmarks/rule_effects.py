@@ -73,12 +73,16 @@ def shared_tables(folder: Path) -> dict[str, Callable[[], Table]]:
 
 def run(table: Table, rules: str, max_parents: int | None) -> dict[str, Any]:
     """One search and its counts."""
-    meta = score(table, rules=rules, max_parents=max_parents).meta
+    tallies = score(table, rules=rules, max_parents=max_parents).known().tallies
     return {
         "rules": rules,
         "max_parents": max_parents,
         "closed": r.choose_rules(rules, "bic").closed,
-        **{k: meta[k] for k in ("families", "sets_counted", "families_scored", "pruned", "kept")},
+        "families": tallies.families,
+        "sets_counted": tallies.sets_counted,
+        "families_scored": tallies.families_scored,
+        "pruned": dict(tallies.pruned),
+        "kept": tallies.kept,
     }
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
+from dataclasses import replace
 from random import Random
 from typing import TYPE_CHECKING
 
@@ -13,7 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from parentage.data.table import Table
-from parentage.errors import InputError, TableError
+from parentage.errors import InputError, TableError, UnprovenWarning
 from parentage.scoring.candidates import score
 from parentage.scoring.constraints import Constraints
 from parentage.scoring.plan import count_families
@@ -76,7 +77,7 @@ def test_aic_lists_equal_brute_force(table: Table, rules: str | None) -> None:
 def test_lists_with_a_gap_equal_brute_force(
     table: Table, rules: str | None, name: str, gap: float
 ) -> None:
-    found = families(score(table, score=name, rules=rules, gap=gap, threads=1))
+    found = families(score(table, score=name, rules=rules, width=gap, threads=1))
     assert_same(found, truth(table, name, gap=gap))
 
 
@@ -87,9 +88,8 @@ def test_threads_and_column_order_do_not_matter(table: Table) -> None:
     two = score(table, threads=2)
     assert one.scores.tobytes() == two.scores.tobytes()
     assert one.parents.tobytes() == two.parents.tobytes()
-    assert {k: v for k, v in one.meta.items() if k != "seconds"} == {
-        k: v for k, v in two.meta.items() if k != "seconds"
-    }
+    assert replace(two.known().tallies, seconds=0.0) == replace(one.known().tallies, seconds=0.0)
+    assert replace(two.known(), tallies=one.known().tallies) == one.known()
     turned = score(table.select(reversed(table.names)), threads=1)
     again = {(c, tuple(sorted(p))): s for (c, p), s in families(turned).items()}
     assert again == {(c, tuple(sorted(p))): s for (c, p), s in families(one).items()}
@@ -102,11 +102,11 @@ def test_tally_is_what_the_rule_removes(table: Table, rule: str, k: int) -> None
     naive, _ = naive_of(table)
     lists = score(table, rules=rule, max_parents=k, threads=1)
     if any(needed == {rule} for needed in CLOSED):
-        assert lists.meta["pruned"][rule] <= len(naive.removed(rule, k))
+        assert lists.known().tallies.pruned[rule] <= len(naive.removed(rule, k))
     else:
-        assert lists.meta["pruned"][rule] == len(naive.removed(rule, k))
-        whole = lists.meta["families_scored"] + sum(lists.meta["pruned"].values())
-        assert whole == lists.meta["families"]
+        assert lists.known().tallies.pruned[rule] == len(naive.removed(rule, k))
+        whole = lists.known().tallies.families_scored + sum(lists.known().tallies.pruned.values())
+        assert whole == lists.known().tallies.families
 
 
 @settings(max_examples=40)
@@ -150,7 +150,7 @@ def test_twenty_thousand_tables(block: int) -> None:
         assert_same(found, truth(table, name, most=k))
         if seed % 4 == 0:
             gap = float(rng.choice([0.0, 0.1, 1.0, 10.0]))
-            found = families(score(table, score=name, gap=gap, max_parents=k, threads=1))
+            found = families(score(table, score=name, width=gap, max_parents=k, threads=1))
             assert_same(found, truth(table, name, most=k, gap=gap))
         if seed % 4 == 1:
             assert_constraints_hold(table, Random(seed), None, [None, 0.0, 1.5][seed % 3], name)
@@ -182,7 +182,7 @@ def assert_constraints_hold(
         frozenset((label[p], label[c]) for p, c in forbidden),
         dict(zip(label, most, strict=True)),
     )
-    lists = score(table, score=name, rules=rules, gap=gap, constraints=constraints, threads=1)
+    lists = score(table, score=name, rules=rules, width=gap, constraints=constraints, threads=1)
     need = [frozenset(p for p, c in required if c == x) for x in range(n)]
     bar = [frozenset(p for p, c in forbidden if c == x) for x in range(n)]
     expected: Families = {
@@ -213,15 +213,19 @@ def test_no_limit_means_no_limit() -> None:
     columns = [[row[v] for row in rows] for v in range(6)] + [[sum(row) % 2 for row in rows]]
     lists = score(make_table(columns), threads=1)
     assert len(lists["v6"][0].parents) == 6
-    assert lists.meta["max_parents"] is None
+    assert lists.known().max_parents is None
 
 
 def test_counts_of_a_full_search() -> None:
     table = make_table(random_columns(np.random.default_rng(5), 8, 200))
     n = table.n_variables - len(table.constant)
     lists = score(table, rules="none", max_parents=3, threads=1)
-    assert lists.meta["sets_counted"] == sum(math.comb(n, s) for s in range(1, 5))
-    assert lists.meta["families_scored"] == lists.meta["families"] == n * count_families(n - 1, 3)
+    assert lists.known().tallies.sets_counted == sum(math.comb(n, s) for s in range(1, 5))
+    assert (
+        lists.known().tallies.families_scored
+        == lists.known().tallies.families
+        == n * count_families(n - 1, 3)
+    )
 
 
 def test_limit_by_name() -> None:
@@ -241,8 +245,9 @@ def test_limit_by_name() -> None:
 def test_a_level_that_does_not_fit_ends_the_search_honestly() -> None:
     table = make_table(random_columns(np.random.default_rng(3), 9, 400))
     whole = score(table, rules="none", threads=1)
-    cut = score(table, rules="none", memory=6_000, threads=1)
-    complete = cut.meta["complete_to"]
+    with pytest.warns(UnprovenWarning, match="lack of memory"):
+        cut = score(table, rules="none", memory=6_000, threads=1)
+    complete = cut.known().complete_to
     assert complete is not None and 1 <= complete < whole.max_in_degree + 3
     limited = score(table, rules="none", max_parents=complete, threads=1)
     assert families(cut) == families(limited)
@@ -251,11 +256,12 @@ def test_a_level_that_does_not_fit_ends_the_search_honestly() -> None:
 def test_lists_that_do_not_fit_end_the_search_honestly() -> None:
     """A wide gap keeps nearly every family: it is the lists that fill the memory."""
     table = make_table(random_columns(np.random.default_rng(3), 9, 40, 2))
-    cut = score(table, gap=1e4, memory=60_000, threads=1)
-    complete = cut.meta["complete_to"]
+    with pytest.warns(UnprovenWarning, match="complete up to 2 parents"):
+        cut = score(table, width=1e4, memory=60_000, threads=1)
+    complete = cut.known().complete_to
     assert complete == 2
-    assert families(cut) == families(score(table, gap=1e4, max_parents=complete, threads=1))
-    assert cut.n_sets < score(table, gap=1e4, threads=1).n_sets
+    assert families(cut) == families(score(table, width=1e4, max_parents=complete, threads=1))
+    assert cut.n_sets < score(table, width=1e4, threads=1).n_sets
 
 
 @pytest.mark.parametrize(
@@ -266,7 +272,7 @@ def test_lists_that_do_not_fit_end_the_search_honestly() -> None:
         ({"score": "bix"}, "did you mean 'bic'"),
         ({"rules": "alg5"}, "did you mean"),
         ({"log_base": 1}, "above 1"),
-        ({"gap": -1.0}, "at least 0"),
+        ({"width": -1.0}, "at least 0"),
     ],
 )
 def test_bad_options_are_refused(options: dict[str, object], message: str) -> None:

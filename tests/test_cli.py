@@ -58,8 +58,8 @@ def test_score_json(data: str) -> None:
     assert found["families"] == 3 * 2**2
     assert found["kept"] == sum(len(sets) for sets in found["lists"].values())
     expected = score(read_table(data))
-    assert found["sets_counted"] == expected.meta["sets_counted"]
-    assert found["pruned"] == expected.meta["pruned"]
+    assert found["sets_counted"] == expected.known().tallies.sets_counted
+    assert found["pruned"] == expected.known().tallies.pruned
     assert {"families_scored", "seconds"} <= found.keys()
 
 
@@ -113,7 +113,7 @@ def test_info_json(data: str) -> None:
     assert first["entropy"] == pytest.approx(0.6730116670092565)
     assert set(first["max_parents"]) == {"theorem3", "theorem3pp"}
     assert {"constant", "corollary1", "corollary1p", "forecast"} <= found.keys()
-    assert found["forecast"]["sets"] == score(read_table(data)).meta["sets_counted"]
+    assert found["forecast"]["sets"] == score(read_table(data)).known().tallies.sets_counted
     limited = json.loads(ok("info", data, "--json", "-k", "1", "-k", "a=0"))["forecast"]
     assert limited["sets"] <= limited["sets_at_most"]
     assert "rows" in ok("info", data)
@@ -206,7 +206,8 @@ def test_a_closed_pipe_is_no_error(data: str) -> None:
     assert done.stdout == '{"var'
 
 
-def test_interrupt_leaves_no_file(tmp_path: Path) -> None:
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_an_interrupt_keeps_what_is_complete(number: int, tmp_path: Path) -> None:
     rng = random.Random(1)
     header = ",".join(f"v{i}" for i in range(60))
     rows = "\n".join(",".join(str(rng.randrange(2)) for _ in range(60)) for _ in range(2000))
@@ -218,8 +219,12 @@ def test_interrupt_leaves_no_file(tmp_path: Path) -> None:
         stdout=subprocess.PIPE, stderr=subprocess.PIPE,
     )  # fmt: skip
     time.sleep(4)
-    os.kill(child.pid, signal.SIGINT)
+    os.kill(child.pid, number)
     _, err = child.communicate(timeout=60)
     assert child.returncode == 130, err
     assert b"Traceback" not in err
-    assert [p.name for p in tmp_path.iterdir()] == ["t.csv"]
+    assert b"scoring was ended by an interrupt" in err
+    assert sorted(p.name for p in tmp_path.iterdir()) == ["out.jkl", "t.csv"]
+    made = read_lists(target).known()
+    assert made.ended == "interrupt"
+    assert made.complete_to is not None and made.complete_to < 5

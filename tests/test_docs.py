@@ -12,7 +12,7 @@ import pytest
 import parentage
 from living_docs import PAGES, ROOT, refreshed, without_times
 from parentage.cli import cli
-from parentage.cli.score import REPORTED
+from parentage.cli.account import account_json
 from parentage.scoring import rules as r
 from parentage.scoring.explanation import explain
 from parentage.scoring.overview import overview
@@ -116,7 +116,11 @@ def test_every_option_is_in_the_cli_page(name: str) -> None:
 def test_every_json_key_is_in_the_cli_page() -> None:
     page = read("docs/cli.md")
     table = parentage.datasets.chest_clinic(200)
-    keys = {*REPORTED, "lists", *explain(table, "dysp", ["bronc"]).to_dict()}
+    keys = {
+        *account_json(parentage.score(table)),
+        "lists",
+        *explain(table, "dysp", ["bronc"]).to_dict(),
+    }
     keys |= {*(first := overview(table).to_dict()), *first["forecast"], *first["variables"][0]}
     for key in keys:
         assert re.search(rf"\b{key}\b", page), key

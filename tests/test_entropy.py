@@ -47,8 +47,8 @@ def test_the_largest_gap_with_the_most_states_gives_one_answer() -> None:
     naive, _ = naive_of(table)
     for gap in (1e6, 2e8):
         expected = len(naive.lists(gap=gap))
-        assert score(table, gap=gap, rules="none", threads=1).n_sets == expected
-        assert score(table, gap=gap, threads=1).n_sets == expected
+        assert score(table, width=gap, rules="none", threads=1).n_sets == expected
+        assert score(table, width=gap, threads=1).n_sets == expected
 
 
 def test_padding_columns_are_cleared() -> None:

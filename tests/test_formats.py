@@ -17,9 +17,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from accounts import account, cut_account
 from parentage.errors import DataWarning, InputError, ListsError, ParentageError
 from parentage.files import atomic
 from parentage.files.detect import Detected, detect
+from parentage.scoring.account import Origin, Unknown
 from parentage.scoring.formats import jkl, parquet, pss, read_lists, write_lists
 from parentage.scoring.formats.names import decode_name, encode_name, is_whole, looks_like_score
 from parentage.scoring.lists import CandidateLists
@@ -38,14 +40,16 @@ def candidate_lists(draw: st.DrawFn) -> CandidateLists:
         possible = st.frozensets(st.sampled_from(others)) if others else st.just(frozenset[str]())
         sets = draw(st.lists(possible, max_size=5, unique=True))
         families[child] = [(draw(scores), parents) for parents in sets]
-    meta = draw(st.dictionaries(st.text(max_size=4), st.one_of(st.text(), st.integers(), scores)))
-    return CandidateLists.from_families(families, meta)
+    notes = draw(st.dictionaries(st.text(max_size=4), st.text()))
+    origins: list[Origin] = [Unknown(notes), account(), cut_account(len(families))]
+    origin = draw(st.sampled_from(origins))
+    return CandidateLists.from_families(families, origin)
 
 
 def same(one: CandidateLists, other: CandidateLists) -> bool:
     return (
         one.names == other.names
-        and one.meta == other.meta
+        and one.account == other.account
         and [list(map(repr, one.candidates(v))) for v in range(len(one))]
         == [list(map(repr, other.candidates(v))) for v in range(len(other))]
     )
@@ -83,13 +87,6 @@ def test_encoded_names_are_one_word_that_is_no_score_and_no_comment(name: str) -
     assert written.split() == [written]
     assert not written.startswith("#")
     assert is_whole(written) or not looks_like_score(written)
-
-
-def test_numpy_and_other_values_in_the_provenance_are_written() -> None:
-    lists = CandidateLists.from_families(
-        {"a": [(-1.0, [])]}, {"rows": np.int64(7), "caps": np.array([1, 2]), "path": Path("x")}
-    )
-    assert jkl.read(jkl.dumps(lists)).meta == {"rows": 7, "caps": [1, 2], "path": "x"}
 
 
 def test_percent_signs_of_other_programs_stay() -> None:
@@ -244,11 +241,7 @@ def test_pss_of_other_programs() -> None:
     )
     lists = pss.read(text)
     assert lists["a"] == [(-0.5, ("b",)), (-1.5, ())]
-    assert lists.meta == {
-        "pss_version": "0.1",
-        "score_type": "bic",
-        "states": {"a": ["no", "yes"]},
-    }
+    assert lists.account == Unknown({"pss_version": "0.1", "score_type": "bic"})
 
 
 @pytest.mark.parametrize(
@@ -285,9 +278,11 @@ def test_parquet_lists_of_others_and_damaged_ones() -> None:
     with pytest.raises(ListsError, match="row 0: 'a' has the parent 'b'"):
         parquet.read_lists(_parquet(rows))
     with pytest.raises(ListsError, match="row 1: the parent set"):
-        parquet.read_lists(_parquet(rows, {"parentage": json.dumps({"names": ["a", "b"]})}))
-    with pytest.raises(ListsError, match="damaged"):
-        parquet.read_lists(_parquet(rows, {"parentage": '{"names": 3}'}))
+        facts = {"names": ["a", "b"], "account": "unknown", "digest": ""}
+        parquet.read_lists(_parquet(rows, {"parentage": json.dumps(facts)}))
+    for damaged in ('{"names": 3, "digest": ""}', "[]", "{"):
+        with pytest.raises(ListsError, match="damaged"):
+            parquet.read_lists(_parquet(rows, {"parentage": damaged}))
     with pytest.raises(ListsError, match="must all be there"):
         parquet.read_lists(_parquet({**rows, "score": [None, 1.0]}))
     with pytest.raises(ListsError, match="no rows"):

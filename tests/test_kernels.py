@@ -135,6 +135,6 @@ def test_the_fast_path_of_theorem1_plus_is_the_general_one(table: Table) -> None
     fast = score(table, rules="thm1p", threads=1)
     # lemma3 is implied by thm1p, so the sets counted are the same; only the credit differs
     general = score(table, rules="lemma3,thm1p", threads=1)
-    assert fast.meta["sets_counted"] == general.meta["sets_counted"]
-    assert fast.meta["families_scored"] == general.meta["families_scored"]
-    assert sum(fast.meta["pruned"].values()) == sum(general.meta["pruned"].values())
+    assert fast.known().tallies.sets_counted == general.known().tallies.sets_counted
+    assert fast.known().tallies.families_scored == general.known().tallies.families_scored
+    assert sum(fast.known().tallies.pruned.values()) == sum(general.known().tallies.pruned.values())

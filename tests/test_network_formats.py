@@ -11,6 +11,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
+from accounts import account
 from network_cases import ASIA, ODD_NAMES, names, parameters, random_network, random_parameters
 from parentage.data.table import Table
 from parentage.errors import InputError
@@ -29,7 +30,10 @@ from parentage.network.formats.network_json import (
 )
 from parentage.network.formats.xmlbif import parse_xmlbif, xmlbif_text
 from parentage.network.network import CycleError, Network
+from parentage.optimise.record import Effort, SearchRecord
 from parentage.optimise.solution import Solution
+from parentage.scoring.constraints import Constraints
+from parentage.scoring.scope import Scope
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -244,7 +248,18 @@ def test_graphviz_reads_our_dot(tmp_path: Path) -> None:
 
 def solution(gap: float = 0.0) -> Solution:
     return Solution(
-        ASIA.names, ASIA.parents, -20.5, -20.5 + gap, not gap, "subsets", "unknown", (), 0.25
+        network=ASIA,
+        score=-20.5,
+        bound=-20.5 + gap,
+        optimal=not gap,
+        scope=Scope(account(), None, Constraints(), 1e-6),
+        gains={},
+        engine="subsets",
+        ties="unknown",
+        stopped=None,
+        record=SearchRecord((8,), 76, 76, None, Effort()),
+        trace=(),
+        seconds=0.25,
     )
 
 

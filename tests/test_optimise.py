@@ -58,9 +58,9 @@ SLOWER_OPTIMA = {
 
 def check(solution: Solution, lists: CandidateLists) -> None:
     """What must hold of every solution."""
-    assert is_acyclic(solution.parents)
+    assert is_acyclic(solution.network.parents)
     listed = [{w: s for s, w in lists.candidates(v)} for v in range(lists.n_variables)]
-    total = math.fsum(listed[v][w] for v, w in enumerate(solution.parents))
+    total = math.fsum(listed[v][w] for v, w in enumerate(solution.network.parents))
     assert solution.score == total
     assert solution.bound >= solution.score
     assert solution.gap == solution.bound - solution.score
@@ -101,7 +101,7 @@ def assert_agreement(seed: int) -> None:
         assert solution.score <= best + 1e-6 <= solution.bound + 2e-6
         assert solution.optimal or engine == "orders"
         if solution.ties == "fewest arcs":
-            assert solution.n_arcs == fewest
+            assert solution.network.n_arcs == fewest
         assert engine not in ("auto", "subsets") or solution.ties == "fewest arcs"
     for tactics in (
         Tactics(),

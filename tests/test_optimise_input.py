@@ -32,7 +32,7 @@ def test_one_variable_and_no_variable() -> None:
     alone = learn_lists(lists_of(a=[(-1.0, [])]))
     assert (alone.score, alone.optimal, alone.ties) == (-1.0, True, "fewest arcs")
     nothing = learn_lists(lists_of())
-    assert (nothing.score, nothing.optimal, nothing.parents) == (0.0, True, ())
+    assert (nothing.score, nothing.optimal, nothing.network.parents) == (0.0, True, ())
 
 
 def test_no_acyclic_choice_names_the_smallest_group() -> None:
@@ -121,14 +121,14 @@ def test_constraints_that_leave_no_acyclic_choice() -> None:
 def test_constraints_are_respected() -> None:
     lists = full_lists()
     free = learn_lists(lists)
-    assert free.n_arcs == 5
+    assert free.network.n_arcs == 5
     rules = Constraints(
         required=frozenset({("diet", "age")}),
         forbidden=frozenset({("diet", "bmi")}),
         max_parents={"cost": 1},
         tiers=(("age", "diet"), ("cost",)),
     )
-    bound = learn_lists(lists, constraints=rules).to_dict()
+    bound = learn_lists(lists, constraints=rules).network.to_dict()
     assert "diet" in bound["age"]
     assert "diet" not in bound["bmi"]
     assert len(bound["cost"]) <= 1

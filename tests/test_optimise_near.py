@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pytest
 
+from accounts import account
 from naive_network import all_networks, constrained, random_constraints, random_lists
 from parentage.errors import ConstraintError, DataWarning, InputError, ListsError, ResourceError
 from parentage.optimise import NearOptimal, learn_lists, within
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
 def complete(lists: CandidateLists) -> CandidateLists:
     """The same lists, said to hold every set that can matter."""
     arrays = lists.offsets, lists.starts, lists.parents, lists.scores
-    return CandidateLists(lists.names, *arrays, {"gap": math.inf})
+    return CandidateLists(lists.names, *arrays, account(width=math.inf))
 
 
 def assert_agreement(seed: int) -> None:
@@ -81,7 +82,7 @@ def test_a_gap_of_zero_gives_the_optima() -> None:
     near = within(lists, gap=0.0)
     best = learn_lists(lists)
     assert near.score == best.score
-    assert best.parents in near.parents
+    assert best.network.parents in near.parents
 
 
 def test_lists_that_say_they_are_complete_give_no_warning() -> None:
@@ -95,7 +96,7 @@ def test_the_factor_is_in_the_base_of_the_scores() -> None:
     lists = complete(random_lists(np.random.default_rng(0), 4))
     bits = CandidateLists(
         lists.names, lists.offsets, lists.starts, lists.parents, lists.scores / math.log(2),
-        {"gap": math.inf, "log_base": 2},
+        account(width=math.inf, log_base=2.0),
     )  # fmt: skip
     assert within(bits, factor=1000).parents == within(lists, factor=1000).parents
 

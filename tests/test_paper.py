@@ -353,14 +353,14 @@ def test_stated_counts_equal_the_marks_of_the_search(
     run = next(t for t in everything.tables if t.name == name)
     for k, rule in itertools.product(IN_DEGREES, BIT):
         lists = score(table, rules=rule.lower(), max_parents=k)
-        assert lists.meta["pruned"] == {rule.lower(): run.stated.counts[k][rule]}
+        assert lists.known().tallies.pruned == {rule.lower(): run.stated.counts[k][rule]}
 
 
 def test_stated_counts_of_tic_tac_toe_equal_the_marks_of_the_search() -> None:
     (run,) = reproduce().tables
     for rule in BIT:
         lists = score(tic_tac_toe(), rules=rule.lower(), max_parents=5)
-        assert lists.meta["pruned"] == {rule.lower(): run.stated.counts[5][rule]}
+        assert lists.known().tallies.pruned == {rule.lower(): run.stated.counts[5][rule]}
 
 
 # ---------------------------------------------------------------------------------------------

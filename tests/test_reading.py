@@ -493,7 +493,7 @@ def test_blank_and_question_mark_are_missing_in_frames_too() -> None:
         (pd.DataFrame([[1, 2], [3, 4]], columns=["a", "a"]), "rename"),
         (pl.LazyFrame({"a": [0, 1], "b": [0, 1]}), "collect a lazy one"),
         ({"a": [0, 1]}, "builtins.dict is no table"),
-        (np.zeros((3, 3)), "numpy.ndarray is no table"),
+        (np.zeros((3, 3, 2)), r"an array of shape \(3, 3, 2\)"),
         (7, "builtins.int is no table"),
     ],
 )

@@ -213,14 +213,14 @@ def test_the_corollaries_are_false_with_a_gap_or_required_parents() -> None:
     """Both keep sets that no optimal network needs, of any size."""
     table = make_table([[0, 1, 0, 1], [0, 0, 1, 1], [0, 1, 1, 0], [0, 1, 1, 1], [1, 0, 0, 0]])
     assert r.corollary1_prime(4) == 2
-    near = score(table, gap=100.0, threads=1)
+    near = score(table, width=100.0, threads=1)
     assert near.max_in_degree == 4
     arcs = frozenset((f"v{p}", "v4") for p in range(3))
     forced = score(table, constraints=Constraints(required=arcs), threads=1)
     assert min(len(c.parents) for c in forced["v4"]) == 3
     for rule in r.BIC_ONLY:
         with pytest.raises(InputError, match="gap"):
-            score(table, rules=rule, gap=0.0)
+            score(table, rules=rule, width=0.0)
 
 
 def best_total(naive: Naive, caps: list[int]) -> float:

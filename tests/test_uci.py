@@ -58,14 +58,17 @@ def test_live_sets_full_count_and_threads_agree(shared: Path, name: str) -> None
         assert live.parents.tobytes() == other.parents.tobytes()
         assert live.offsets.tobytes() == other.offsets.tobytes()
         assert live.scores.tobytes() == other.scores.tobytes()
-    assert live.meta["sets_counted"] <= full.meta["sets_counted"] + table.n_variables + 1
+    assert (
+        live.known().tallies.sets_counted
+        <= full.known().tallies.sets_counted + table.n_variables + 1
+    )
 
 
 @pytest.mark.parametrize("name", sorted(COUNTED))
 def test_sets_counted_without_a_limit(shared: Path, name: str) -> None:
     lists = score(load(shared, name))
-    assert lists.meta["sets_counted"] <= COUNTED[name]
-    assert lists.meta["kept"] == KEPT[name]
+    assert lists.known().tallies.sets_counted <= COUNTED[name]
+    assert lists.known().tallies.kept == KEPT[name]
 
 
 @pytest.mark.parametrize(
@@ -78,5 +81,5 @@ def test_sets_counted_without_a_limit(shared: Path, name: str) -> None:
 def test_alarm_without_a_limit(shared: Path, rows: int, at_most: int, kept: int) -> None:
     table = read_table(shared / "data" / "tables" / "alarm_10000.csv").head(rows).observed()
     lists = score(table)
-    assert lists.meta["sets_counted"] <= at_most
-    assert lists.meta["kept"] == kept
+    assert lists.known().tallies.sets_counted <= at_most
+    assert lists.known().tallies.kept == kept

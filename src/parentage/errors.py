@@ -13,21 +13,89 @@
     ├── DataWarning           a column or file that is legal but suspicious
     └── UnprovenWarning       a result without the proof that was hoped for; quotes the gap
 
-An error message says what is wrong, where (column, line, value) and what to type instead.
-The command line turns every :class:`ParentageError` into a message on stderr and exit code 2.
+An error message says what is wrong, where (column, line, value) and what to type instead. What to
+type depends on who reads it, so it is kept as data: a :class:`Way` out names a setting and its
+value; Python shows ``missing="drop"``, the command line ``--missing drop``. The command line turns
+every :class:`ParentageError` into a message on stderr and exit code 2.
 """
 
 from __future__ import annotations
 
 import difflib
-from typing import TYPE_CHECKING
+import shlex
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
+Reader = Literal["python", "command line"]
 
-class ParentageError(ValueError):
-    """Base of every error the package raises on purpose."""
+
+@dataclass(frozen=True)
+class Way:
+    """One way out of an error: a setting, its value, and what that does.
+
+    Examples
+    --------
+    >>> Way("missing", "drop").typed("python"), Way("missing", "drop").typed("command line")
+    ("missing='drop'", '--missing drop')
+    >>> Way("header", False).typed("python"), Way("header", False).typed("command line")
+    ('header=False', '--no-header')
+    >>> Way("drop", ["a b"]).typed("command line")
+    "--drop 'a b'"
+    """
+
+    setting: str
+    value: object
+    effect: str = ""
+
+    def typed(self, reader: Reader) -> str:
+        """Return what to type."""
+        if reader == "python":
+            return f"{self.setting}={self.value!r}"
+        flag = self.setting.replace("_", "-")
+        if self.value is False:
+            return f"--no-{flag}"
+        values = self.value if isinstance(self.value, list | tuple) else [self.value]
+        return " ".join(f"--{flag} {shlex.quote(str(value))}" for value in values)
+
+    def words(self, reader: Reader) -> str:
+        """Return what to type and what it does."""
+        return self.typed(reader) + (f" {self.effect}" if self.effect else "")
+
+
+class _Told:
+    """A message and the ways out; how they are written depends on the reader."""
+
+    message: str
+    ways: tuple[Way, ...]
+
+    def text(self, reader: Reader) -> str:
+        """Return the whole message for one reader."""
+        if not self.ways:
+            return self.message
+        ways = [way.words(reader) for way in self.ways]
+        listed = ways[0] if len(ways) == 1 else f"{', '.join(ways[:-1])} or {ways[-1]}"
+        verb = "pass" if reader == "python" else "type"
+        return f"{self.message}; {verb} {listed}"
+
+
+class ParentageError(_Told, ValueError):
+    """Base of every error the package raises on purpose.
+
+    Examples
+    --------
+    >>> error = ParentageError("a cell is missing", Way("missing", "drop", "to leave rows out"))
+    >>> print(error)
+    a cell is missing; pass missing='drop' to leave rows out
+    >>> print(error.text("command line"))
+    a cell is missing; type --missing drop to leave rows out
+    """
+
+    def __init__(self, message: str, *ways: Way) -> None:
+        self.message, self.ways = message, ways
+        super().__init__(self.text("python"))
 
 
 class InputError(ParentageError):
@@ -57,8 +125,12 @@ class MissingExtraError(ParentageError):
         super().__init__(f"{purpose} needs {library}: pip install 'parentage[{extra}]'")
 
 
-class ParentageWarning(UserWarning):
+class ParentageWarning(_Told, UserWarning):
     """Base of every warning the package issues."""
+
+    def __init__(self, message: str, *ways: Way) -> None:
+        self.message, self.ways = message, ways
+        super().__init__(self.text("python"))
 
 
 class DataWarning(ParentageWarning):

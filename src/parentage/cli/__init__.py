@@ -101,8 +101,11 @@ def _show_refusal(error: ValueError) -> None:
 
     if not isinstance(error, ParentageError):
         raise error
-    click.echo(f"parentage: error: {error}", err=True)
+    click.echo(f"parentage: error: {error.text('command line')}", err=True)
 
 
 def _show_warning(message: Warning | str, category: type[Warning], *_: Any, **__: Any) -> None:
-    click.echo(f"parentage: warning: {message}", err=True)
+    from parentage.errors import ParentageWarning
+
+    told = message.text("command line") if isinstance(message, ParentageWarning) else message
+    click.echo(f"parentage: warning: {told}", err=True)

@@ -177,6 +177,15 @@ def _with_numbers(raw: RawColumn) -> _Column:
     return _Column(replace(raw, values=labels, codes=new_code[raw.codes]), found)
 
 
+def numbers_of(raw: RawColumn) -> tuple[RawColumn, Numbers | None]:
+    """Return a column with words for missing numbers blanked, and its values as numbers.
+
+    None if they are not numbers.
+    """
+    column = _with_numbers(raw)
+    return column.raw, column.numbers
+
+
 def _is_not_available(label: str) -> bool:
     return len(label) <= 4 and label.casefold() in _NOT_AVAILABLE
 

@@ -322,17 +322,19 @@ def _gains_from_table(
 def _gains_from_lists(network: Network, lists: CandidateLists) -> dict[Arc, float]:
     gains: dict[Arc, float] = {}
     for child in network.names:
-        members = set(network.parents_of(child))
-        inside = [(score, set(some)) for score, some in lists[child] if members.issuperset(some)]
-        whole = next((score for score, some in inside if some == members), None)
-        if whole is None and members:
+        members = network.parents_of(child)
+        if not members:
+            continue
+        inside = lists.subsets_of(child, members)
+        whole = inside.get(frozenset(members))
+        if whole is None:
             raise InputError(
                 f"the lists have no parent set {sorted(members)} for {child!r}; "
                 f"they belong to another network"
             )
-        for parent in network.parents_of(child):
-            rest = [score for score, some in inside if parent not in some]
-            if whole is not None and rest:
+        for parent in members:
+            rest = [score for some, score in inside.items() if parent not in some]
+            if rest:
                 gains[parent, child] = whole - max(rest)
     return gains
 

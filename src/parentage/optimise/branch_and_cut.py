@@ -221,8 +221,8 @@ class BranchAndCut:
             part.prove(PHASE, PHASE)
         else:
             self.watch()
-        part.stats["nodes"] = part.stats.get("nodes", 0) + int(model.getNTotalNodes())
-        part.stats["cuts"] = part.stats.get("cuts", 0) + self.n_cuts
+        part.effort.nodes += int(model.getNTotalNodes())
+        part.effort.cuts += self.n_cuts
 
 
 def install(search: BranchAndCut) -> None:

@@ -8,9 +8,8 @@ otherwise order search, root LP and branch-and-cut, each handing on what it lear
 from __future__ import annotations
 
 import math
-from collections import Counter
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -23,11 +22,12 @@ from parentage.optimise.orders import (
     incumbent_order,
     search_orders,
 )
+from parentage.optimise.record import Effort, SearchRecord
 from parentage.optimise.root_lp import PHASE as ROOT
 from parentage.optimise.root_lp import solve_root
-from parentage.optimise.run import interruptible
-from parentage.optimise.solution import checked_solution
+from parentage.optimise.solution import checked_solution, scope_of
 from parentage.optimise.subsets import check_memory, fits, forecast_seconds, solve_subsets
+from parentage.work.stop import interruptible
 
 if TYPE_CHECKING:
     from parentage.optimise.cuts import Cut
@@ -63,14 +63,21 @@ DEFAULT = Tactics()
 
 
 def solve(run: Run, engine: str, tactics: Tactics = DEFAULT) -> Solution:
-    """Solve all parts of a run with one engine, or what suits them."""
+    """Solve all parts of a run with one engine, or what suits them.
+
+    Ctrl-C ends the search, not the program: what is known by then is returned.
+    """
     if engine == "subsets":
         for part in run.parts:
             check_memory(part.problem, run.threads)
-    with interruptible(run):
-        for part in run.parts:
-            first_incumbent(part)
-        solve_parts(run, engine, tactics)
+    try:
+        with interruptible(run.stop):
+            for part in run.parts:
+                first_incumbent(part)
+            solve_parts(run, engine, tactics)
+    except KeyboardInterrupt:
+        run.stop.cancelled.set()
+        run.stopped()
     return conclude(run)
 
 
@@ -153,30 +160,28 @@ def conclude(run: Run) -> Solution:
         run.lists,
         run.chosen().tolist(),
         bound=run.bound(),
-        optimal=proven,
+        proven=proven,
+        scope=scope_of(run.lists, run.tolerance),
         engine=" + ".join(sorted({part.engine for part in run.parts if part.problem.n > 1}))
         or "no cycle possible",
         ties="fewest arcs" if all(part.fewest_arcs for part in run.parts) else "unknown",
+        stopped=None if proven else run.stop_reason,
+        record=record_of(run),
         trace=run.trace,
         seconds=run.seconds,
-        stats=collect_stats(run),
     )
 
 
-def collect_stats(run: Run) -> dict[str, Any]:
+def record_of(run: Run) -> SearchRecord:
     """Gather what the engines counted."""
-    counted: Counter[str] = Counter()
+    effort = Effort()
     for part in run.parts:
-        counted.update(part.stats)
-        for piece in part.parts:
-            counted.update(piece.stats)
+        effort = sum((piece.effort for piece in part.parts), effort + part.effort)
     roots = [p.best_cost - p.root_bound for p in run.parts if p.root_bound is not None]
-    return {
-        "stopped": None if run.proven() else run.stop_reason,
-        "tolerance": run.tolerance,
-        "parts": [part.problem.n for part in run.parts if part.problem.n > 1],
-        "sets": run.lists.n_sets,
-        "sets_after_pruning": sum(part.problem.m for part in run.parts),
-        "root_gap": math.fsum(roots) if roots else None,
-        **counted,
-    }
+    return SearchRecord(
+        tuple(part.problem.n for part in run.parts if part.problem.n > 1),
+        run.lists.n_sets,
+        sum(part.problem.m for part in run.parts),
+        math.fsum(roots) if roots else None,
+        effort,
+    )

@@ -168,7 +168,7 @@ def solve_root(part: Part, *, set_packing: bool = True, seconds: float = math.in
     end = part.run.seconds + seconds
     while part.run.seconds < end and lp.solve(part):
         tighten(part, lp)
-        part.stats["lp_rounds"] = part.stats.get("lp_rounds", 0) + 1
+        part.effort.lp_rounds += 1
         if part.proven:
             break
         support = Support.of(lp.problem, lp.members, lp.x)
@@ -186,7 +186,7 @@ def solve_root(part: Part, *, set_packing: bool = True, seconds: float = math.in
             break
         lp.drop_slack()
         lp.add(found)
-    part.stats["root_cuts"] = len(lp.cuts)
+    part.effort.root_cuts = len(lp.cuts)
     part.root_bound = part.bound
     return lp
 

@@ -312,4 +312,4 @@ def run_table(source: Source, table: Table, conventions: Conventions) -> TableRu
 
 def _left_by_theorem1_plus(table: Table) -> int:
     lists = score(table, rules="thm1p", max_parents=max(IN_DEGREES), threads=1)
-    return int(lists.meta["families_scored"]) - table.n_variables
+    return lists.known().tallies.families_scored - table.n_variables

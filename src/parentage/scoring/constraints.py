@@ -99,6 +99,21 @@ class Constraints:
         }
         return {part: content for part, content in parts.items() if content}
 
+    @classmethod
+    def from_dict(cls, content: Mapping[str, Any]) -> Constraints:
+        """Make constraints from what :meth:`to_dict` returned.
+
+        >>> given = Constraints(required=frozenset({("a", "b")}), tiers=(("a",), ("b",)))
+        >>> Constraints.from_dict(given.to_dict()) == given
+        True
+        """
+        return cls(
+            frozenset((str(p), str(c)) for p, c in content.get("required", ())),
+            frozenset((str(p), str(c)) for p, c in content.get("forbidden", ())),
+            {str(name): int(limit) for name, limit in content.get("max_parents", {}).items()},
+            tuple(tuple(str(name) for name in tier) for tier in content.get("tiers", ())),
+        )
+
     def merge(self, other: Constraints) -> Constraints:
         """Return both together; of two limits for a variable the smaller, of two tiers the other's.
 

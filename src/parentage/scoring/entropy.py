@@ -130,6 +130,16 @@ class Encoded:
         """Number of variables that are not constant."""
         return len(self.order)
 
+    @property
+    def entropies(self) -> Int64s:
+        """N·H of every variable (within the context), in fixed point."""
+        return self.empty - self.single
+
+    @property
+    def w(self) -> float:
+        """Penalty of one free parameter in nats (within the context)."""
+        return self.grid.unit / 2.0**self.grid.bits
+
 
 def encode(
     table: Table,

@@ -23,6 +23,8 @@ def read(frame: object) -> RawTable:
     """Read a frame; its index, if it has one, is left out."""
     import narwhals as nw
 
+    if isinstance(frame, np.ndarray):
+        return _array(frame)
     try:
         known = nw.from_native(frame, eager_only=True)  # type: ignore[call-overload]  # as above
     except TypeError:
@@ -38,6 +40,28 @@ def read(frame: object) -> RawTable:
     else:
         columns = _pandas_columns(known.to_native())
     return RawTable(tuple(columns), len(known), lambda row: f"row {row} (from 0)")
+
+
+def _array(values: Any) -> RawTable:
+    """Read an array of rows; columns are called x0, x1, … as scikit-learn does."""
+    if values.ndim != 2 or values.dtype.kind not in "biufOUS":
+        raise TableError(
+            f"an array of shape {values.shape} and type {values.dtype} is not a table; pass rows "
+            "and columns of labels or numbers"
+        )
+    columns = []
+    for j in range(values.shape[1]):
+        cells = values[:, j]
+        if values.dtype.kind in "iu":
+            columns.append(_number_column(f"x{j}", cells, np.ones(len(cells), np.bool_)))
+        elif values.dtype.kind == "f":
+            filled = ~np.isnan(cells)
+            columns.append(_number_column(f"x{j}", cells[filled], filled))
+        else:
+            position: dict[str, int] = {}
+            codes = [position.setdefault(str(cell), len(position)) for cell in cells]
+            columns.append(text_column(f"x{j}", np.array(codes, np.int32), list(position)))
+    return RawTable(tuple(columns), len(values), lambda row: f"row {row} (from 0)")
 
 
 def _polars_columns(frame: pl.DataFrame) -> list[RawColumn]:

@@ -25,7 +25,6 @@ from parentage.network.formats.bif_text import parse_bif
 from parentage.network.formats.dot import dot_text
 from parentage.network.formats.dot_text import parse_dot
 from parentage.network.formats.network_json import (
-    RESULT_KEYS,
     NetworkRecord,
     network_json_text,
     parse_network_json,
@@ -60,20 +59,23 @@ _NO_PARAMETERS = (
 )
 
 
-class Structure(Protocol):
-    """Anything with names and parents: a network, or a solution of the optimiser."""
+class Answer(Protocol):
+    """A network with what is known of it: a solution of the optimiser."""
 
     @property
-    def names(self) -> tuple[str, ...]:
-        """Variable names."""
+    def network(self) -> Network:
+        """The network."""
 
     @property
-    def parents(self) -> tuple[tuple[int, ...], ...]:
-        """Parent indices of every variable."""
+    def gains(self) -> dict[Arc, float]:
+        """What every arc gains under the score it was chosen by."""
+
+    def facts(self) -> dict[str, Any]:
+        """What the answer says of itself, as plain values."""
 
 
 def write_network(
-    structure: Structure | Parameters,
+    structure: Network | Parameters | Answer,
     path: str | os.PathLike[str],
     *,
     table: Table | None = None,
@@ -87,11 +89,13 @@ def write_network(
     Parameters
     ----------
     structure
-        A network, a solution (its score and bound go into JSON) or parameters.
+        A network, parameters, or a solution: what was proved goes into JSON, and the gains that
+        are drawn are those of the score it was chosen by.
     path
         Where to write; the file appears whole or not at all.
     table
-        The data: parameters (maximum likelihood) and gains are taken from it when not given.
+        The data: parameters (maximum likelihood) are taken from it when not given, and the gains
+        (BIC) of a bare network.
     parameters
         Conditional probability tables, for formats that hold them.
     provenance
@@ -104,17 +108,21 @@ def write_network(
     """
     name = os.fspath(path)
     kind = _format_of(name, format)
+    facts: dict[str, Any] = {}
     if isinstance(structure, Parameters):
-        parameters = structure
-        structure = parameters.network
-    network = as_network(structure)
+        parameters, network = structure, structure.network
+    elif isinstance(structure, Network):
+        network = structure
+    else:
+        network, facts = structure.network, structure.facts()
+        gains = structure.gains if gains is None else gains
     if parameters is not None and parameters.network != network:
         raise InputError("the parameters belong to another network")
     if parameters is None and table is not None and kind in ("bif", "xmlbif", "json"):
         parameters = network.fit(table)
     if gains is None and table is not None and kind in ("dot", "svg"):
         gains = arc_gains(network, table)
-    record = NetworkRecord(network, parameters, _result_of(structure), provenance or {})
+    record = NetworkRecord(network, parameters, facts, provenance or {})
     write_text(name, _text(kind, record, gains))
 
 
@@ -148,20 +156,6 @@ def read_parameters(
     if record.parameters is None:
         raise InputError(f"{content.name} has no parameters; BIF and XMLBIF have, JSON may")
     return record.parameters
-
-
-def as_network(structure: Structure) -> Network:
-    """Return the network of a solution; a network is returned as it is."""
-    if isinstance(structure, Network):
-        return structure
-    return Network(structure.names, structure.parents)
-
-
-def _result_of(structure: Structure) -> dict[str, Any]:
-    """Collect what a solution says of itself; a bare network says nothing."""
-    if isinstance(structure, Network):
-        return {}
-    return {key: getattr(structure, key) for key in RESULT_KEYS if hasattr(structure, key)}
 
 
 def _read(content: Source, format_name: str | None) -> NetworkRecord:

@@ -37,7 +37,9 @@ if TYPE_CHECKING:
     from parentage.files.source import SourceLike
 
 FORMAT, VERSION = "parentage network", 1
-RESULT_KEYS = ("score", "bound", "gap", "optimal", "engine", "seconds", "max_parents")
+RESULT_KEYS = (
+    "score", "bound", "gap", "optimal", "engine", "ties", "stopped", "seconds", "scope", "search",
+)  # fmt: skip
 _LIBRARIES = ("parentage", "numpy", "numba", "highspy", "pyscipopt")
 
 

@@ -8,7 +8,7 @@ set, a parent that is no variable, a score that is no number) becomes a message 
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -17,6 +17,8 @@ from parentage.scoring.lists import CandidateLists
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
+
+    from parentage.scoring.account import Origin
 
 
 class FamilyCollector:
@@ -63,7 +65,7 @@ class FamilyCollector:
         return value
 
     def lists(
-        self, names: Sequence[str] | None = None, meta: Mapping[str, Any] | None = None
+        self, names: Sequence[str] | None = None, account: Origin | None = None
     ) -> CandidateLists:
         """Return the lists; ``names`` gives another order of the variables than the file's."""
         order = list(self.children if names is None else names)
@@ -90,7 +92,7 @@ class FamilyCollector:
             np.array(starts, np.int64),
             np.array(members, np.int64),
             np.array(self._scores, np.float64),
-            meta,
+            account,
         )
 
     def _members(
