@@ -195,7 +195,8 @@ def test_the_estimator_without_time_claims_nothing(tmp_path: Path) -> None:
     assert content["optimal"] is False
     assert content["bound"] >= OPTIMUM - 1e-3
     assert content["scope"]["account"]["complete_to"] == 0
-    assert content["scope"]["account"]["ended"] == "time"
+    assert content["scope"]["account"]["ended"] == content["stopped"] == "time"
+    assert content["ties"] == "unknown"
     assert Scope.from_dict(content["scope"]) == learner.solution_.scope
     assert read_network(tmp_path / "cut.json") == learner.network_
 

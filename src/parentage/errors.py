@@ -66,19 +66,23 @@ class Way:
 
 
 class _Told:
-    """A message and the ways out; how they are written depends on the reader."""
+    """A message, the setting it is about, and the ways out, written for whoever reads them."""
 
     message: str
     ways: tuple[Way, ...]
+    about: Way | None
 
     def text(self, reader: Reader) -> str:
         """Return the whole message for one reader."""
+        message = self.message
+        if self.about is not None:
+            message = f"{self.about.typed(reader)} {message}"
         if not self.ways:
-            return self.message
+            return message
         ways = [way.words(reader) for way in self.ways]
         listed = ways[0] if len(ways) == 1 else f"{', '.join(ways[:-1])} or {ways[-1]}"
         verb = "pass" if reader == "python" else "type"
-        return f"{self.message}; {verb} {listed}"
+        return f"{message}; {verb} {listed}"
 
 
 class ParentageError(_Told, ValueError):
@@ -93,8 +97,8 @@ class ParentageError(_Told, ValueError):
     a cell is missing; type --missing drop to leave rows out
     """
 
-    def __init__(self, message: str, *ways: Way) -> None:
-        self.message, self.ways = message, ways
+    def __init__(self, message: str, *ways: Way, about: Way | None = None) -> None:
+        self.message, self.ways, self.about = message, ways, about
         super().__init__(self.text("python"))
 
 
@@ -128,8 +132,8 @@ class MissingExtraError(ParentageError):
 class ParentageWarning(_Told, UserWarning):
     """Base of every warning the package issues."""
 
-    def __init__(self, message: str, *ways: Way) -> None:
-        self.message, self.ways = message, ways
+    def __init__(self, message: str, *ways: Way, about: Way | None = None) -> None:
+        self.message, self.ways, self.about = message, ways, about
         super().__init__(self.text("python"))
 
 

@@ -19,7 +19,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from parentage.data.reading import as_table
-from parentage.errors import InputError
+from parentage.errors import InputError, Way
 from parentage.files.detect import detect
 from parentage.files.source import Source, open_source
 from parentage.optimise import optimise_lists
@@ -141,4 +141,7 @@ def refuse_settings(settings: Any, allowed: tuple[str, ...]) -> None:
     """
     for name in changed(settings):
         if name not in allowed:
-            raise InputError(f"{name} is for tables, and these are lists, scored already")
+            raise InputError(
+                "is for tables, and these are lists, scored already",
+                about=Way(name, getattr(settings, name)),
+            )

@@ -136,11 +136,16 @@ def optimise_lists(
         wider = relaxed_lists(lists, allowed, beyond)
         relaxed = Run(wider, prepare(wider, allowed), stop=stop, threads=threads, report=report)
         bound = max(solution.bound, min(bound, solve(relaxed, "auto").bound))
+    trace = tuple((t, s, max(b, bound)) for t, s, b in solution.trace)
+    if solution.optimal and bound - solution.score <= scope.tolerance:
+        return replace(solution, bound=bound, trace=trace)
     return replace(
         solution,
         bound=bound,
-        optimal=solution.optimal and bound - solution.score <= scope.tolerance,
-        trace=(*((t, s, max(b, bound)) for t, s, b in solution.trace),),
+        optimal=False,
+        ties="unknown",
+        stopped=solution.stopped or lists.known().ended,
+        trace=trace,
     )
 
 
