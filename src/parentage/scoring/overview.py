@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from parentage.scoring import rules as r
+from parentage.scoring.entropy import residuals
 from parentage.scoring.forecast import forecast, sharpen
 from parentage.scoring.plan import prepare
 from parentage.scoring.search import search
@@ -20,7 +21,6 @@ if TYPE_CHECKING:
     from parentage.data.table import Table
     from parentage.scoring.forecast import Forecast
     from parentage.scoring.plan import SearchPlan
-    from parentage.scoring.scores import ScoreName
 
 PROBE_SECONDS = 4.0
 PROBE_MEMORY = 2**31
@@ -91,7 +91,7 @@ def overview(
     if known.memory < 2**40 and plan.rules.closed:
         known = _probe(plan, known, probe_seconds)
     bic = prepared.score == "bic"
-    caps = _caps(table, prepared.score)
+    caps = _caps(table, plan)
     variables = tuple(
         VariableInfo(
             label,
@@ -113,14 +113,12 @@ def overview(
     )
 
 
-def _caps(table: Table, score: ScoreName) -> dict[str, tuple[float, int, int]]:
+def _caps(table: Table, plan: SearchPlan) -> dict[str, tuple[float, int, int]]:
     """Entropy per row, Theorem 3 and Theorem 3″ by variable; zeros for a constant."""
-    from parentage.scoring.entropy import encode, residuals
-
-    encoded = encode(table, score)
-    grid, n = encoded.grid, table.n_rows
+    encoded, grid, n = plan.encoded, plan.encoded.grid, table.n_rows
+    unexplained = plan.h if plan.rules.needs_residuals else residuals(encoded, table)
     entropies = [float(x) for x in grid.to_float(encoded.entropies)]
-    h = [float(x) for x in grid.to_float(residuals(encoded, table))]
+    h = [float(x) for x in grid.to_float(unexplained)]
     arity = [int(a) for a in encoded.arity]
     third = r.theorem3(n, [e / n for e in entropies], arity)
     second = r.theorem3_second(entropies, h, arity, encoded.w)

@@ -21,6 +21,7 @@ import math
 import platform
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
+from functools import cached_property
 from importlib.metadata import PackageNotFoundError, version
 from typing import TYPE_CHECKING, Any
 
@@ -29,6 +30,7 @@ from parentage.files.atomic import write_text
 from parentage.files.source import open_source
 from parentage.network.network import Network
 from parentage.network.parameters import Parameters, from_rows
+from parentage.scoring.scope import Scope
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -51,6 +53,12 @@ class NetworkRecord:
     parameters: Parameters | None = None
     result: Mapping[str, Any] = field(default_factory=dict)
     provenance: Mapping[str, Any] = field(default_factory=dict)
+
+    @cached_property
+    def scope(self) -> Scope | None:
+        """What the network was compared with; None for a bare network."""
+        written = self.result.get("scope")
+        return None if written is None else Scope.from_dict(written)
 
 
 def provenance_of(
@@ -145,12 +153,17 @@ def parse_network_json(text: str, name: str) -> NetworkRecord:
     network = Network.from_parents(
         {v: _names(parents[v], f"parents of {v!r}", name) for v in variables}
     )
-    return NetworkRecord(
+    record = NetworkRecord(
         network,
         _parameters(content, network, name),
         {key: content[key] for key in RESULT_KEYS if key in content},
         content.get("provenance") or {},
     )
+    try:
+        _ = record.scope  # a damaged one is refused now, not when it is asked for
+    except InputError as error:
+        raise InputError(f"{name}: {error}") from None
+    return record
 
 
 def _parameters(content: dict[str, Any], network: Network, name: str) -> Parameters | None:
