@@ -12,7 +12,7 @@ positive, so a dead family compares as better than anything.
 
 The functions of :mod:`parentage.scoring.rules` are the readable reference of what
 :func:`first_rule` decides; bit ``r`` of ``model.rules`` switches on rule number r of
-``rules.ORDER``.
+``rulebook.RULES``.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from parentage.kernels._options import JIT
 from parentage.kernels.bits import popcount
 
 DEAD = 2**62
-# Positions in parentage.scoring.rules.ORDER; a test keeps the two in step.
+# Positions in parentage.scoring.rulebook.RULES; a test keeps the two in step.
 ALG3, ALG4, THM2, ALG1, ALG2, THM1, THM2_CACHE, LEMMA3, THM1P = range(4, 13)
 
 

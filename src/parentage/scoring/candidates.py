@@ -26,7 +26,7 @@ from parentage.scoring.plan import (
     check_table,
     max_parents_by_variable,
 )
-from parentage.scoring.rules import ORDER, choose_rules
+from parentage.scoring.rulebook import ORDER, choose_rules
 from parentage.scoring.scores import check_score, unit_of
 from parentage.work.memory import available_memory
 
@@ -65,8 +65,8 @@ def score(
     log_base
         Unit of the scores: None or ``"e"`` for nats, 2 for bits, 10 …
     rules
-        Which rules prune, see :func:`parentage.scoring.rules.choose_rules`. The lists never depend
-        on them, the time does.
+        Which rules prune, see :func:`parentage.scoring.rulebook.choose_rules`. The lists never
+        depend on them, the time does.
     gap
         Keep also the sets that score at most this much below their best subset, in the unit of
         ``log_base``, so that every network within that distance of the optimum survives.

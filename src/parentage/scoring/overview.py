@@ -20,6 +20,7 @@ from parentage.scoring.plan import (
     check_table,
     max_parents_by_variable,
 )
+from parentage.scoring.rulebook import choose_rules
 from parentage.scoring.scores import check_score, unit_of, weight
 
 if TYPE_CHECKING:
@@ -100,7 +101,7 @@ def overview(
     """
     check_table(table)
     name = check_score(score)
-    chosen = r.choose_rules(rules, name, gap)
+    chosen = choose_rules(rules, name, gap)
     nats = None if gap is None else check_gap(gap) * unit_of(log_base)
     wanted = Constraints() if constraints is None else constraints
     check_constraints(wanted, table)
@@ -142,7 +143,7 @@ def _caps(table: Table, score: Any) -> dict[str, tuple[float, int, int]]:
     h = [float(x) for x in grid.to_float(residuals(encoded, table))]
     arity = [int(a) for a in encoded.arity]
     third = r.theorem3(n, [e / n for e in entropies], arity)
-    second = r.theorem3_second(entropies, h, arity, weight(score, n))
+    second = r.theorem3_double_prime(entropies, h, arity, weight(score, n))
     found = dict.fromkeys(table.names, (0.0, 0, 0))
     for i, v in enumerate(encoded.order):
         found[table.names[v]] = (entropies[i] / n, third[i], second[i])

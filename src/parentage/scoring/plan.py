@@ -16,7 +16,7 @@ import numpy.typing as npt
 from parentage.errors import ConstraintError, InputError, TableError
 from parentage.scoring.entropy import Encoded, encode, residuals
 from parentage.scoring.forecast import Forecast, forecast, refuse_what_cannot_fit
-from parentage.scoring.rules import BIC_ONLY, RuleSet, caps_by_rule
+from parentage.scoring.rulebook import RuleSet, TableNumbers, caps_by_rule
 from parentage.scoring.search import Limits, Outcome, search
 
 if TYPE_CHECKING:
@@ -52,7 +52,7 @@ class SearchPlan:
         required = constraints.required_parents
         self.context = [table.index(p) for p in sorted(required.get(child or "", ()))]
         if self.context:
-            rules = RuleSet(tuple(rule for rule in rules.names if rule not in BIC_ONLY))
+            rules = rules.in_context()
         self.rules = rules
         self.encoded = encode(table, score, gap or 0.0, self.context, live_only=rules.closed)
         order = self.encoded.order
@@ -198,8 +198,7 @@ def _caps(
 ) -> dict[str, Int64s]:
     """What the cap rules prove, per encoded variable."""
     grid = encoded.grid
-    return caps_by_rule(
-        rules,
+    numbers = TableNumbers(
         table.n_rows,
         [float(x) for x in grid.to_float(encoded.empty - encoded.single)],
         [float(x) for x in grid.to_float(h)],
@@ -207,6 +206,7 @@ def _caps(
         grid.unit / 2.0**grid.bits,
         (gap or 0.0) + float(grid.to_float(grid.tolerance)),  # what is kept may be that far below
     )
+    return caps_by_rule(rules, numbers)
 
 
 def _forbidden(table: Table, constraints: Constraints) -> npt.NDArray[np.bool_]:

@@ -10,25 +10,22 @@ X, a parent set Π, one of its members Y and Π* = Π \\ Y:
 * h_V = N·H(V | everything else),
 * γ, the gap, is how far below its best subset a set may score and still be kept.
 
-Every rule is a function that returns its two :class:`Sides`; :func:`fires` is the one place that
-compares them. The functions take numbers or arrays. :mod:`parentage.kernels.families` has the same
-inequalities in fixed point, tested against these.
+Every theorem is a function that returns its two :class:`Sides`; :func:`fires` is the one place
+that compares them. The functions take numbers or arrays. :mod:`parentage.scoring.rulebook` has one
+record per rule, and :mod:`parentage.kernels.families` the same inequalities in fixed point, tested
+against these.
 """
 
 from __future__ import annotations
 
 import math
 from bisect import insort
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
-
-from parentage.errors import InputError, did_you_mean
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
+    from collections.abc import Sequence
 
 Number = Any
 """A float, or an array of floats of one shape."""
@@ -227,7 +224,7 @@ def corollary1_prime(n_rows: int) -> int:
     return max(0, math.ceil(math.log2(1 + 2 * n_rows / math.log2(n_rows)) + 1e-9) - 1)
 
 
-def theorem3_second(
+def theorem3_double_prime(
     n_h: Sequence[float], h: Sequence[float], arity: Sequence[int], w: float, gap: float = 0.0
 ) -> list[int]:
     """Theorem 3″: a surviving Π has few enough joint states for each of its members.
@@ -260,116 +257,3 @@ def theorem3_second(
                 size += 1
         caps.append(size)
     return caps
-
-
-# ---------------------------------------------------------------------------------------------
-# Choosing rules
-
-
-ORDER = (
-    "cor1", "cor1p", "thm3", "thm3pp",
-    "alg3", "alg4", "thm2", "alg1", "alg2", "thm1", "thm2-cache", "lemma3", "thm1p",
-)  # fmt: skip
-"""All rules, cheapest first: a family is credited to the first that removes it."""
-
-CAPS = ORDER[:4]
-BIC_ONLY = frozenset({"cor1", "cor1p", "thm3"})
-NEED_RESIDUALS = frozenset({"thm3pp", "thm1p"})
-DEFAULT = ("cor1p", "thm3pp", "thm1p")
-
-CLOSED: tuple[frozenset[str], ...] = (
-    frozenset({"thm1p"}),
-    frozenset({"thm1"}),
-    frozenset({"thm2"}),
-    frozenset({"alg1", "alg2"}),
-    frozenset({"lemma3", "alg2"}),
-    frozenset({"alg3", "alg4"}),
-)
-"""Rules on both sides of Theorem 1 or 2, for which the closure theorem holds."""
-
-
-@dataclass(frozen=True)
-class RuleSet:
-    """A choice of rules, in :data:`ORDER`."""
-
-    names: tuple[str, ...]
-
-    @property
-    def closed(self) -> bool:
-        """Whether the closure theorem holds, so that sets without a live family can be left out."""
-        return any(needed <= set(self.names) for needed in CLOSED)
-
-    @property
-    def mask(self) -> int:
-        """Bit r for rule number r of :data:`ORDER` that works on families."""
-        return sum(1 << ORDER.index(name) for name in self.names if name not in CAPS)
-
-    @property
-    def needs_residuals(self) -> bool:
-        """Whether h has to be counted."""
-        return bool(NEED_RESIDUALS & set(self.names))
-
-    def __str__(self) -> str:
-        return ",".join(self.names) or "none"
-
-
-def choose_rules(
-    wanted: str | Iterable[str] | None, score: str, gap: float | None = None
-) -> RuleSet:
-    """Turn what the user typed into a rule set that is safe for this score and gap.
-
-    ``None`` is the default, the strongest safe rules; ``"all"`` every rule that applies,
-    ``"none"`` none. A rule asked for by name that does not apply is refused.
-
-    >>> str(choose_rules("alg2, alg1", "bic")), choose_rules("alg1", "bic").closed
-    ('alg1,alg2', False)
-    """
-    if isinstance(wanted, str):
-        wanted = [part.strip().lower() for part in wanted.split(",") if part.strip()]
-    applicable = [name for name in ORDER if why_not(name, score, gap) is None]
-    if wanted is None:
-        return RuleSet(tuple(name for name in DEFAULT if name in applicable))
-    chosen: set[str] = set()
-    for name in wanted:
-        if name == "all":
-            chosen.update(applicable)
-        elif name == "default":
-            chosen.update(set(DEFAULT) & set(applicable))
-        elif name in ORDER:
-            reason = why_not(name, score, gap)
-            if reason is not None:
-                raise InputError(f"rule {name!r} {reason}; use thm3pp instead")
-            chosen.add(name)
-        elif name != "none":
-            known = [*ORDER, "none", "all", "default"]
-            raise InputError(f"unknown rule {name!r}; {did_you_mean(name, known)}")
-    return RuleSet(tuple(name for name in ORDER if name in chosen))
-
-
-def why_not(name: str, score: str, gap: float | None) -> str | None:
-    """Return why a rule must not be used here, or None if it may."""
-    if name in BIC_ONLY and score != "bic":
-        return f"is proved for BIC only and is false for {score.upper()}"
-    if name in BIC_ONLY and gap is not None:
-        return "does not hold with a gap"
-    return None
-
-
-def caps_by_rule(
-    rules: RuleSet,
-    n_rows: int,
-    n_h: Sequence[float],
-    h: Sequence[float],
-    arity: Sequence[int],
-    w: float,
-    gap: float = 0.0,
-) -> dict[str, npt.NDArray[np.int64]]:
-    """Return, for each chosen cap rule, the largest number of parents per child."""
-    n = len(arity)
-    compute: dict[str, Callable[[], Sequence[int]]] = {
-        "cor1": lambda: [corollary1(n_rows)] * n,
-        "cor1p": lambda: [corollary1_prime(n_rows)] * n,
-        "thm3": lambda: theorem3(n_rows, [g / n_rows for g in n_h], arity),
-        "thm3pp": lambda: theorem3_second(n_h, h, arity, w, gap),
-    }
-    return {name: np.array(compute[name](), np.int64) for name in CAPS if name in rules.names}

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from parentage.scoring.rules import CAPS, ORDER
+from parentage.scoring.rulebook import CAPS, ORDER
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
