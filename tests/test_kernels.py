@@ -12,9 +12,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from parentage.kernels import families
-from parentage.kernels.agreement import newton_weights
+from parentage.kernels.agreement import SMALL, newton_weights
 from parentage.kernels.bits import transpose
-from parentage.kernels.counting import SMALL, count_sets
+from parentage.kernels.counting import count_sets
 from parentage.scoring.entropy import encode, residuals
 from parentage.scoring.rulebook import RULES
 from parentage.scoring.scores import entropy_sum
