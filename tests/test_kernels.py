@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
+import importlib
+import inspect
 import itertools
 import math
+import pkgutil
 from typing import TYPE_CHECKING
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from numba.core.dispatcher import Dispatcher
 
-from parentage.kernels import families
+from parentage import kernels
+from parentage.kernels import judging
 from parentage.kernels.agreement import SMALL, newton_weights
 from parentage.kernels.bits import transpose
 from parentage.kernels.counting import count_sets
@@ -40,7 +45,7 @@ def test_rule_numbers_are_in_step() -> None:
     """A number in the kernel is the place of the rule's record; neither has one too many."""
     in_kernel = {
         name: value
-        for name, value in vars(families).items()
+        for name, value in vars(judging).items()
         if name.isupper() and isinstance(value, int) and name != "DEAD"
     }
     in_records = {
@@ -49,6 +54,24 @@ def test_rule_numbers_are_in_step() -> None:
         if not rule.is_cap
     }
     assert in_kernel == in_records
+
+
+def kernels_with_arguments() -> dict[str, int]:
+    """Every function in ``kernels/`` that Numba compiles, and how many arguments it takes."""
+    found = {}
+    for module in pkgutil.iter_modules(kernels.__path__, "parentage.kernels."):
+        for name, kernel in vars(importlib.import_module(module.name)).items():
+            if isinstance(kernel, Dispatcher) and kernel.py_func.__module__ == module.name:
+                arguments = inspect.signature(kernel.py_func).parameters
+                found[f"{module.name}.{name}"] = len(arguments)
+    return found
+
+
+def test_kernels_take_at_most_twelve_arguments() -> None:
+    found = kernels_with_arguments()
+    assert found["parentage.kernels.counting.count_sets"] == 9
+    assert len(found) > 50
+    assert {name: count for name, count in found.items() if count > 12} == {}
 
 
 def test_newton_weights_rebuild_f() -> None:

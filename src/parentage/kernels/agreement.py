@@ -20,7 +20,7 @@ SMALL = 6  # groups of at most this many rows are counted by the subsets of rows
 class Subsets(NamedTuple):
     """The subsets T of rows within small groups, one size after the other."""
 
-    count: npt.NDArray[np.int64]
+    n_subsets: npt.NDArray[np.int64]
     """``[size]``: how many there are."""
     common: npt.NDArray[np.uint64]
     """``[T, block]``: the states that all rows of T share; for one size at a time."""
@@ -68,17 +68,17 @@ def room_for_subsets(n_rows, row_words, f):
 @njit(**JIT)
 def more_subsets(subsets, most):
     """Return the subsets with room for ``most`` of one size."""
-    count, common, numbers = subsets
+    n_subsets, common, numbers = subsets
     if len(numbers) < most:
         common = np.empty((2 * most, common.shape[1]), np.uint64)
         numbers = np.empty(2 * most, np.uint32)
         for k in range(2 * most):
             numbers[k] = k
-    return Subsets(count, common, numbers)
+    return Subsets(n_subsets, common, numbers)
 
 
 @njit(**JIT)
-def more_agreements(agreements, count, breadth, spare):
+def more_agreements(agreements, n_subsets, breadth, spare):
     """Set where each size starts; return the agreements with room for so many subsets.
 
     ``spare`` columns behind the last are swept over.
@@ -87,7 +87,7 @@ def more_agreements(agreements, count, breadth, spare):
     words = np.int64(0)
     for t in range(2, len(weight)):
         start[t] = words
-        words += (count[t] + 63) >> 6
+        words += (n_subsets[t] + 63) >> 6
     start[len(weight)] = words
     if len(agree) < words * breadth + spare:
         agree = np.empty(2 * (words * breadth + spare), np.uint64)

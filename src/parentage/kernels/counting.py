@@ -283,17 +283,19 @@ def find_agreements(
     small = len(agreements.weight) - 1
     ends = np.zeros(2, np.uint32)
     for t in range(2, small + 1):
-        if subsets.count[t] > 0:
+        if subsets.n_subsets[t] > 0:
             intersect_subsets(rows, starts, small, t, blocks, row_bits, subsets.common)
-            ends[1] = subsets.count[t]
+            ends[1] = subsets.n_subsets[t]
             pack(subsets.numbers, ends, 0, blocks, columns.pick, subsets.common, matrix)
             agree_on_variables(t, matrix, behind, columns.first, arity, agreements)
 
 
 @njit(**JIT)
-def count_pairs(members, n_cells, columns, arity, f, matrix, cells, agreements, sweep, G):
-    """Write ``G[set]`` of sets that share all but their last two members, sweep after sweep."""
-    column, position = columns.first, columns.position
+def count_pairs(members, n_cells, column, position, arity, f, matrix, cells, agreements, sweep, G):
+    """Write ``G[set]`` of sets that share all but their last two members, sweep after sweep.
+
+    ``column`` and ``position`` are those of :class:`~parentage.kernels.packing.Columns`.
+    """
     sums, one_start = sweep.sums, agreements.one_start
     s = members.shape[1]
     any_small = one_start[len(one_start) - 1] > 0
@@ -325,6 +327,7 @@ def count_behind_stem(
     The bit matrix has ``n_large`` groups, ``breadth`` variables are behind the stem. Returns the
     cells, which may have got more room.
     """
+    column, position = columns.first, columns.position
     n_sets, s = members.shape
     i = 0
     while i < n_sets:
@@ -334,14 +337,15 @@ def count_behind_stem(
             n_cells = cells_of_groups(n_large, matrix, cells)
         else:
             one = members[i, s - 3]
-            at = columns.position[one]
-            n_cells = cells_of_one(columns.first[one], arity[one], n_large, matrix, cells)
+            at = position[one]
+            n_cells = cells_of_one(column[one], arity[one], n_large, matrix, cells)
         words_below_one(at, breadth, agreements)
         cells = more_totals(cells, n_cells * matrix.stride + 64)
-        cell_totals(columns.first[members[i, s - 2]] & ~(LANES - 1), n_cells, matrix, cells)
+        cell_totals(column[members[i, s - 2]] & ~(LANES - 1), n_cells, matrix, cells)
         count_pairs(
-            members[i:end], n_cells, columns, arity, f, matrix, cells, agreements, sweep, G[i:end]
-        )
+            members[i:end], n_cells, column, position, arity, f, matrix, cells, agreements, sweep,
+            G[i:end],
+        )  # fmt: skip
         i = end
     return cells
 
@@ -387,9 +391,9 @@ def count_sets(members, first_rows, first_starts, arity, offset, codes, row_bits
         blocks, behind = columns.blocks[:n_blocks], columns.behind[:breadth]
         stride = whole_lanes(n_columns)
         # small groups first: their bit matrix is only a step towards the agreements
-        most = count_subsets(starts, small, subsets.count)
+        most = count_subsets(starts, small, subsets.n_subsets)
         subsets = more_subsets(subsets, most)
-        agreements = more_agreements(agreements, subsets.count, breadth, LANES)
+        agreements = more_agreements(agreements, subsets.n_subsets, breadth, LANES)
         room = max(count_words(starts, small), (most + 63) >> 6) * stride + 64
         if len(bits) < room:
             bits = np.empty(2 * room, np.uint64)

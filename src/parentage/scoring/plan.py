@@ -21,7 +21,7 @@ from parentage.scoring.search import Limits, Outcome, search
 
 if TYPE_CHECKING:
     from parentage.data.table import Table
-    from parentage.kernels.families import Model
+    from parentage.kernels.families import SearchFacts
     from parentage.scoring.constraints import Constraints
     from parentage.scoring.entropy import Int64s
     from parentage.scoring.scores import ScoreName
@@ -169,16 +169,16 @@ def build_model(
     h: Int64s,
     gap: float | None,
     forbidden: npt.NDArray[np.bool_] | None = None,
-) -> Model:
+) -> SearchFacts:
     """Put together what the kernels need; the gap is in nats, None drops ties."""
-    from parentage.kernels.families import Model
+    from parentage.kernels.families import SearchFacts
 
     grid = encoded.grid
     fixed_gap = 0 if gap is None else grid.to_fixed(gap)
     margin = grid.tolerance if gap is None else -fixed_gap - grid.tolerance - 1
     if forbidden is None or not forbidden.any():
         forbidden = np.zeros((0, 0), np.bool_)
-    return Model(
+    return SearchFacts(
         encoded.arity,
         encoded.empty - encoded.single,
         h,

@@ -246,7 +246,7 @@ RULES: tuple[Rule, ...] = (
 )
 """All rules, cheapest first: a family is credited to the first that removes it.
 
-A rule's place here is its number in the tally and in :mod:`parentage.kernels.families`.
+A rule's place here is its number in the tally and in :mod:`parentage.kernels.judging`.
 """
 
 BY_NAME: dict[str, Rule] = {rule.name: rule for rule in RULES}

@@ -12,7 +12,7 @@ X, a parent set Π, one of its members Y and Π* = Π \\ Y:
 
 Every theorem is a function that returns its two :class:`Sides`; :func:`fires` is the one place
 that compares them. The functions take numbers or arrays. :mod:`parentage.scoring.rulebook` has one
-record per rule, and :mod:`parentage.kernels.families` the same inequalities in fixed point, tested
+record per rule, and :mod:`parentage.kernels.judging` the same inequalities in fixed point, tested
 against these.
 """
 
