@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 from numba import njit
 
-from parentage.kernels._options import JIT
+from parentage.kernels._options import INLINE, JIT
 from parentage.kernels.bits import U, popcount
 
 SMALL = 6  # groups of at most this many rows are counted by the subsets of rows that agree
@@ -45,7 +45,7 @@ class Agreements(NamedTuple):
     """``[k]``: the T in it that agree on *one*."""
 
 
-@njit(**JIT)
+@njit(**INLINE)
 def room_for_subsets(n_rows, row_words, f):
     """Return :class:`Subsets` and :class:`Agreements` of nothing; a row is ``row_words`` words."""
     small = min(SMALL, n_rows)
@@ -65,7 +65,7 @@ def room_for_subsets(n_rows, row_words, f):
     return subsets, agreements
 
 
-@njit(**JIT)
+@njit(**INLINE)
 def more_subsets(subsets, most):
     """Return the subsets with room for ``most`` of one size."""
     n_subsets, common, numbers = subsets
@@ -77,7 +77,7 @@ def more_subsets(subsets, most):
     return Subsets(n_subsets, common, numbers)
 
 
-@njit(**JIT)
+@njit(**INLINE)
 def more_agreements(agreements, n_subsets, breadth, spare):
     """Set where each size starts; return the agreements with room for so many subsets.
 

@@ -47,7 +47,7 @@ import numpy as np
 import numpy.typing as npt
 from numba import njit
 
-from parentage.kernels._options import JIT
+from parentage.kernels._options import INLINE, JIT
 from parentage.kernels.agreement import (
     agree_on_variables,
     count_subsets,
@@ -98,13 +98,13 @@ class Sweep(NamedTuple):
     """``[column]``: scratch."""
 
 
-@njit(**JIT)
+@njit(**INLINE)
 def whole_lanes(n_columns):
     """Round up to whole blocks of ``LANES``."""
     return (n_columns + LANES - 1) & ~(LANES - 1)
 
 
-@njit(**JIT)
+@njit(**INLINE)
 def room_for_cells(n_rows, most_groups):
     """Return :class:`Cells` without any, and the ``word_start`` of a bit matrix."""
     most_words = n_rows + n_rows // 64 + 8
@@ -116,7 +116,7 @@ def room_for_cells(n_rows, most_groups):
     )
 
 
-@njit(**JIT)
+@njit(**INLINE)
 def more_totals(cells, room):
     """Return the cells with room for so many totals."""
     word, mask, start, total = cells
@@ -125,7 +125,7 @@ def more_totals(cells, room):
     return Cells(word, mask, start, total)
 
 
-@njit(**JIT)
+@njit(**INLINE)
 def cells_of_groups(n_groups, matrix, cells):
     """Take the groups themselves as cells (sets of two have no *one*)."""
     word_start, stride = matrix.word_start, matrix.stride
@@ -272,7 +272,7 @@ def sweep_of(members, i, column, arity):
     return end, c0 & ~(LANES - 1), whole_lanes(c1)
 
 
-@njit(**JIT)
+@njit(**INLINE)
 def find_agreements(
     rows, starts, blocks, behind, columns, arity, row_bits, matrix, subsets, agreements
 ):
@@ -286,11 +286,11 @@ def find_agreements(
         if subsets.n_subsets[t] > 0:
             intersect_subsets(rows, starts, small, t, blocks, row_bits, subsets.common)
             ends[1] = subsets.n_subsets[t]
-            pack(subsets.numbers, ends, 0, blocks, columns.pick, subsets.common, matrix)
+            pack(subsets.numbers, ends, np.int64(0), blocks, columns.pick, subsets.common, matrix)
             agree_on_variables(t, matrix, behind, columns.first, arity, agreements)
 
 
-@njit(**JIT)
+@njit(**INLINE)
 def count_pairs(members, n_cells, column, position, arity, f, matrix, cells, agreements, sweep, G):
     """Write ``G[set]`` of sets that share all but their last two members, sweep after sweep.
 
@@ -299,7 +299,7 @@ def count_pairs(members, n_cells, column, position, arity, f, matrix, cells, agr
     sums, one_start = sweep.sums, agreements.one_start
     s = members.shape[1]
     any_small = one_start[len(one_start) - 1] > 0
-    i = 0
+    i = np.int64(0)
     while i < len(members):
         q = members[i, s - 2]
         end, c0, c1 = sweep_of(members, i, column, arity)
@@ -318,7 +318,7 @@ def count_pairs(members, n_cells, column, position, arity, f, matrix, cells, agr
         i = end
 
 
-@njit(**JIT)
+@njit(**INLINE)
 def count_behind_stem(
     members, n_large, breadth, columns, arity, f, matrix, cells, agreements, sweep, G
 ):
@@ -329,7 +329,7 @@ def count_behind_stem(
     """
     column, position = columns.first, columns.position
     n_sets, s = members.shape
-    i = 0
+    i = np.int64(0)
     while i < n_sets:
         end = shared_prefix(members, i, s - 2)
         at = np.int64(-1)
@@ -381,8 +381,8 @@ def count_sets(members, first_rows, first_starts, arity, offset, codes, row_bits
     subsets, agreements = room_for_subsets(n_rows, row_bits.shape[1], f)
     small = len(agreements.weight) - 1
     sweep = Sweep(np.empty(width, np.int64), np.empty(width, np.uint64), np.empty(width, np.uint64))
-    depth = 0
-    i = 0
+    depth = np.int64(0)
+    i = np.int64(0)
     while i < n_sets:
         end = shared_prefix(members, i, stem)
         depth = partition_by_stem(members[i, :stem], depth, arity, codes, partition)

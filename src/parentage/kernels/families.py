@@ -20,7 +20,7 @@ import numpy as np
 import numpy.typing as npt
 from numba import njit
 
-from parentage.kernels._options import JIT
+from parentage.kernels._options import INLINE, JIT
 from parentage.kernels.bits import popcount
 from parentage.kernels.judging import (
     DEAD,
@@ -117,7 +117,7 @@ def in_larger_set(mask, b):
     return (mask & before) | ((mask & ~before) << np.uint64(1)) | bit
 
 
-@njit(inline="always", **JIT)  # a call costs a tenth of the whole
+@njit(**INLINE)  # a call costs a tenth of the whole
 def find_subsets(z, tails, at, stop, live, subset, count, alive, closed):
     """Find the one-smaller subsets of a join and the children that none of them has ruled out.
 
@@ -142,7 +142,7 @@ def find_subsets(z, tails, at, stop, live, subset, count, alive, closed):
     return True, alive
 
 
-@njit(**JIT)
+@njit(**INLINE)
 def inherit_least(join, single, least, out):
     """Set ``out[child]`` to the least N·H(child | Π′) that a proper subset's list has."""
     variables, subset = join.variables, join.subset
@@ -154,15 +154,14 @@ def inherit_least(join, single, least, out):
         out[a] = low
 
 
-@njit(**JIT)
-def start_joins(i, level, children, arity, cap, at, stop, variables, own):
+@njit(**INLINE)
+def start_joins(i, members, subsets, children, arity, cap, at, stop, variables, own):
     """Make ready to join set i with its siblings.
 
     Sets ``variables[: s]`` to its members and ``own[a]`` to the joint states of all but the a-th;
     ``at[t] … stop[t] − 1`` become the sets that share all but the t-th and the last member with
     it. Returns its joint states.
     """
-    members, subsets = level.members, level.subsets
     s = members.shape[1]
     for t in range(s - 1):
         p = subsets[i, t]
@@ -201,7 +200,7 @@ def join_siblings(first, last, siblings, level, G_below, facts, capped, new, tal
     """
     # unpacked once: a field of a tuple taken in the loop costs a reference count each time
     sibling_end, children, tails, live = siblings
-    _, subsets, G, best, least = level
+    members, subsets, G, best, least = level
     arity, residual, single = facts.arity, facts.residual, facts.single
     forbidden, closed, cap = facts.forbidden, facts.closed, facts.cap
     out_members, out_subsets, out_best = new.members, new.subsets, new.best
@@ -217,7 +216,7 @@ def join_siblings(first, last, siblings, level, G_below, facts, capped, new, tal
     simple_tally = only_thm1p and capped.max() == -1 and capped.min() == -1 and len(forbidden) == 0
     end = 0
     for i in range(first, last):
-        q[s] = start_joins(i, level, children, arity, cap, at, stop, variables, own)
+        q[s] = start_joins(i, members, subsets, children, arity, cap, at, stop, variables, own)
         subset[s] = i
         alive_i = in_larger_set(live[i], s)
         for j in range(i + 1, sibling_end[i]):

@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 from numba import njit
 
-from parentage.kernels._options import JIT
+from parentage.kernels._options import INLINE, JIT
 
 DEAD = 2**62
 # Positions in parentage.scoring.rulebook.RULES; a test keeps the two in step.
@@ -113,7 +113,7 @@ def inherited_rule(a, subset, best):
     return np.int64(DEAD)
 
 
-@njit(inline="always", **JIT)  # a call costs a tenth of the whole
+@njit(**INLINE)  # a call costs a tenth of the whole
 def thm1p_families(alive, join, G, best, arity, residual, measures, ceiling):
     """Decide Theorem 1⁺ alone for the children in ``alive``: the everyday rule, kept tight.
 
@@ -204,7 +204,7 @@ def judge_families(
     return still
 
 
-@njit(**JIT)
+@njit(**INLINE)
 def credit_rules(join, capped, forbidden, tally):
     """Raise ``tally[rule]`` by the families of one set that each rule removes.
 

@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 from numba import njit
 
-from parentage.kernels._options import JIT
+from parentage.kernels._options import INLINE, JIT
 from parentage.kernels.bits import U, transpose
 
 
@@ -60,7 +60,7 @@ class BitMatrix(NamedTuple):
     """Columns, rounded up to whole sweeps."""
 
 
-@njit(**JIT)
+@njit(**INLINE)
 def whole_table(first_rows, first_starts, stem, arity):
     """Return the :class:`Partition` at depth 0, with room for a stem of ``stem`` members."""
     n_rows = len(first_rows)
@@ -81,7 +81,7 @@ def whole_table(first_rows, first_starts, stem, arity):
     )
 
 
-@njit(**JIT)
+@njit(**INLINE)
 def room_for_columns(n_variables, width):
     """Return :class:`Columns` not laid out yet, with room for ``width`` of them."""
     return Columns(
