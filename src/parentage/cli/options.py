@@ -57,6 +57,8 @@ _RUN = (
     click.option("--json", "as_json", is_flag=True, help="One JSON object on stdout."),
     click.option("--threads", type=click.IntRange(min=1), metavar="N",
                  help="Threads; one per core by default. Results do not depend on it."),
+)  # fmt: skip
+_SEED = (
     click.option("--seed", type=int, default=0, show_default=True,
                  help="Seed of everything random."),
 )  # fmt: skip
@@ -82,7 +84,12 @@ def search_options(command: Command) -> Command:
 
 
 def run_options(command: Command) -> Command:
-    """JSON, threads and seed: every command has them."""
+    """JSON, threads and seed: every command that takes data has them."""
+    return _apply((*_RUN, *_SEED), command)
+
+
+def exact_run_options(command: Command) -> Command:
+    """JSON and threads: for a command in which nothing is random."""
     return _apply(_RUN, command)
 
 

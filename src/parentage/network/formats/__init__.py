@@ -40,7 +40,7 @@ if TYPE_CHECKING:
 
     from parentage.data.table import Table
     from parentage.files.source import Source, SourceLike
-    from parentage.network.equivalence import Arc
+    from parentage.scoring.constraints import Arc
 
 EXTENSIONS = {
     ".bif": "bif",
