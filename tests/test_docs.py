@@ -103,7 +103,7 @@ def test_every_rule_is_in_the_table() -> None:
 def test_every_rule_is_proved() -> None:
     proofs = read("docs/theory.md")
     for rule in RULES:
-        assert re.search(rf"^\*\*{re.escape(rule.theorem)}\b", proofs, re.M), rule.name
+        assert re.search(rf"^\*\*{re.escape(rule.theorem)}[.*]", proofs, re.M), rule.name
 
 
 def commands() -> dict[str, click.Command]:
