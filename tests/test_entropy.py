@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from parentage.errors import ResourceError
-from parentage.kernels.packing import pack
+from parentage.kernels.packing import BitMatrix, pack
 from parentage.scoring.candidates import score
 from parentage.scoring.entropy import MOST_PARAMETERS, FixedPoint, encode
 from parentage.work import memory
@@ -18,8 +18,8 @@ from strategies import make_table, naive_of, random_columns
 @pytest.mark.parametrize(
     ("rows", "w", "states", "gap", "message"),
     [
-        (30, math.log(30) / 2, 3, 1e13, r"a gap of 1e\+13 nats"),
-        (30, math.log(30) / 2, 65_000, 1e10, r"a gap of 1e\+10 nats"),
+        (30, math.log(30) / 2, 3, 1e13, r"a width of 1e\+13 nats"),
+        (30, math.log(30) / 2, 65_000, 1e10, r"a width of 1e\+10 nats"),
         (30, 1e12, 65_000, 0.0, "require fewer parents"),
         (10**8, 1.0, 2, 0.0, "100000000 rows are too many"),
     ],
@@ -60,10 +60,8 @@ def test_padding_columns_are_cleared() -> None:
     pick[1, 2], pick[2, 2] = 1, 2
     bits = np.full(64, ~np.uint64(0))
     word_start = np.empty(4, np.int64)
-    large = pack(
-        rows, np.array([0, 70], np.uint32), 1, 6, np.zeros(1, np.int64), 1, pick, row_bits,
-        bits, 8, word_start, np.empty(64, np.uint64),
-    )  # fmt: skip
+    starts, blocks = np.array([0, 70], np.uint32), np.zeros(1, np.int64)
+    large = pack(rows, starts, 6, blocks, pick, row_bits, BitMatrix(bits, word_start, 8))
     assert large == 1 and word_start[:2].tolist() == [0, 2]
     matrix = bits[:16].reshape(2, 8)
     assert matrix[:, 0].tolist() == [2**64 - 1, 2**6 - 1]

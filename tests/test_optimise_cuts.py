@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from naive_network import best_network, random_lists
-from parentage.optimise.cuts import Cut, cut_row, popcount, project
+from parentage.optimise.cuts import Cut, count_bits, cut_row, project
 from parentage.optimise.prepare import blocked_group, prepare
 from parentage.optimise.problem import Problem, make_problem, unpack
 from parentage.optimise.root_lp import RootLP
@@ -229,8 +229,8 @@ def test_an_acyclic_point_gives_its_own_order(seed: int) -> None:
 
 
 @given(st.lists(st.integers(0, 2**64 - 1), min_size=1, max_size=20))
-def test_popcount(words: list[int]) -> None:
-    assert popcount(np.array(words, np.uint64)).tolist() == [w.bit_count() for w in words]
+def test_count_bits(words: list[int]) -> None:
+    assert count_bits(np.array(words, np.uint64)).tolist() == [w.bit_count() for w in words]
 
 
 def test_projected_cuts_keep_what_is_inside() -> None:

@@ -22,7 +22,7 @@ from parentage.kernels.orders import (
     shuffle,
 )
 from parentage.optimise.orders import OrderSpace
-from parentage.optimise.problem import Problem, cuts, make_problem, pack, unpack
+from parentage.optimise.problem import Problem, make_problem, offsets_of, pack, unpack
 from parentage.optimise.subsets import low_bits, read_choice, subset_table, whole_prices
 
 if TYPE_CHECKING:
@@ -66,7 +66,7 @@ def test_undominated(seed: int) -> None:
 @given(SEEDS, st.integers(1, 9), st.floats(0, 0.5))
 def test_strong_components(seed: int, n: int, density: float) -> None:
     arcs = np.random.default_rng(seed).random((n, n)) < density
-    label = strong_components(cuts(arcs.sum(axis=1)), np.nonzero(arcs)[1].astype(np.int64))
+    label = strong_components(offsets_of(arcs.sum(axis=1)), np.nonzero(arcs)[1].astype(np.int64))
     reach = np.linalg.matrix_power(np.eye(n) + arcs, n) > 0
     assert ((label[:, None] == label[None, :]) == (reach & reach.T)).all()
     heads_first = [(label[v] >= label[u]) for u, v in zip(*np.nonzero(arcs.T), strict=True)]

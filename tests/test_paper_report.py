@@ -24,7 +24,7 @@ from parentage.paper.page import html_page
 from parentage.paper.pictures import figure_svg
 from parentage.paper.published import COLUMNS, DATASETS
 from parentage.paper.reproduction import Reproduction, reproduce
-from parentage.view.boxplot import Box, Group, boxplot_svg
+from parentage.view.boxplot import FiveNumbers, Group, boxplot_svg
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -286,7 +286,7 @@ def test_figures_are_well_formed(made: Reproduction) -> None:
 
 
 def test_a_box_stands_where_its_numbers_are() -> None:
-    box = Box("a<b", 1.0, 1.5, 2.0, 3.0, 4.0, 2.5, (("t", 2.0),))
+    box = FiveNumbers("a<b", 1.0, 1.5, 2.0, 3.0, 4.0, 2.5, (("t", 2.0),))
     svg = boxplot_svg("title", "axis", [Group("g", (box,))])
     ET.fromstring(svg)  # noqa: S314  # written by us
     assert "a&lt;b" in svg
@@ -302,8 +302,8 @@ def test_a_box_stands_where_its_numbers_are() -> None:
 
 
 def test_boxes_of_one_value_and_of_none() -> None:
-    flat = Box("flat", 1.0, 1.0, 1.0, 1.0, 1.0, 1.0)
-    wild = Box("wild", 1.0, 1.0, 1.0, math.nan, math.inf, math.inf, (("t", math.inf),))
+    flat = FiveNumbers("flat", 1.0, 1.0, 1.0, 1.0, 1.0, 1.0)
+    wild = FiveNumbers("wild", 1.0, 1.0, 1.0, math.nan, math.inf, math.inf, (("t", math.inf),))
     svg = boxplot_svg("t", "a", [Group("g", (flat, wild))])
     ET.fromstring(svg)  # noqa: S314  # written by us
     assert "not finite" in svg

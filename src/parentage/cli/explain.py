@@ -44,7 +44,7 @@ def explain(data: str, child: str, parents: tuple[str, ...], every: bool, **opti
 
 def rules_text(found: Explanation) -> str:
     """Lay out every rule with both sides; caps, once each, read left > right."""
-    from parentage.scoring.rules import CAPS
+    from parentage.scoring.rulebook import CAPS
 
     rows = []
     for c in found.rules:

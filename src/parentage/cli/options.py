@@ -91,13 +91,15 @@ search_options = with_options(
 limit_options = with_options(*settings_options(Running, "time_limit", "memory"))
 """When long work ends."""
 
+exact_run_options = with_options(_JSON, *settings_options(Running, "threads"))
+"""JSON and threads: for a command in which nothing is random."""
+
 run_options = with_options(
-    _JSON,
-    *settings_options(Running, "threads"),
+    exact_run_options,
     click.option("--seed", type=int, default=0, show_default=True,
                  help="Seed of everything random."),
 )  # fmt: skip
-"""JSON, threads and seed: every command has them."""
+"""JSON, threads and seed: every command that takes data has them."""
 
 
 def load_table(data: Any, options: dict[str, Any]) -> Table:

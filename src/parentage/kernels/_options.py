@@ -9,3 +9,6 @@ from __future__ import annotations
 from typing import Any
 
 JIT: dict[str, Any] = {"nogil": True, "cache": True, "boundscheck": False, "error_model": "numpy"}
+
+INLINE: dict[str, Any] = {**JIT, "inline": "always"}
+"""For parts that are called in one place: compiled with their caller, once, not on their own."""

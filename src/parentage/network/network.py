@@ -17,13 +17,14 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from parentage.errors import InputError, did_you_mean
-from parentage.network.equivalence import Arc, Comparison, EquivalenceClass, compelled_arcs
+from parentage.network.equivalence import Comparison, EquivalenceClass, compelled_arcs
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
     from parentage.data.table import Table
     from parentage.network.parameters import Parameters
+    from parentage.scoring.constraints import Arc
     from parentage.scoring.lists import CandidateLists
 
 

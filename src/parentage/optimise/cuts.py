@@ -50,14 +50,14 @@ def cut_row(problem: Problem, cut: Cut) -> Row:
     columns = np.concatenate(
         [np.arange(problem.offsets[v], problem.offsets[v + 1]) for v in cut.members]
     )
-    common = popcount(problem.masks[columns] & pack(inside)).sum(axis=1)
+    common = count_bits(problem.masks[columns] & pack(inside)).sum(axis=1)
     few, many = columns[common < cut.k], columns[common >= cut.k]
     if len(few) <= len(many):
         return Row(few, float(cut.k), np.inf)
     return Row(many, -np.inf, float(len(cut.members) - cut.k))
 
 
-def popcount(words: np.ndarray[tuple[int, ...], np.dtype[np.uint64]]) -> Ints:
+def count_bits(words: np.ndarray[tuple[int, ...], np.dtype[np.uint64]]) -> Ints:
     """Count the bits of every word (numpy has this from version 2 on)."""
     pairs = words - ((words >> np.uint64(1)) & np.uint64(0x5555555555555555))
     nibbles = (pairs & np.uint64(0x3333333333333333)) + (

@@ -70,7 +70,7 @@ class Problem:
     def members(self) -> tuple[Ints, Ints]:
         """Return the sets as CSR: ``starts[m + 1]`` and the parents of all sets in a row."""
         flags = unpack(self.masks, self.n)
-        return cuts(flags.sum(axis=1)), np.nonzero(flags)[1].astype(np.int64)
+        return offsets_of(flags.sum(axis=1)), np.nonzero(flags)[1].astype(np.int64)
 
     def spans(self) -> list[tuple[int, int]]:
         """First set, and the one after the last, of every variable."""
@@ -84,7 +84,7 @@ class Problem:
         """Return the problem with these sets only."""
         counts = np.bincount(self.child[keep], minlength=self.n)
         return Problem(
-            self.variables, cuts(counts), self.masks[keep], self.cost[keep], self.sets[keep]
+            self.variables, offsets_of(counts), self.masks[keep], self.cost[keep], self.sets[keep]
         )
 
     def pruned(self) -> Problem:
@@ -103,7 +103,7 @@ class Problem:
         rows = np.concatenate([np.arange(*spans[v]) for v in inside])
         return Problem(
             self.variables[inside],
-            cuts(np.diff(self.offsets)[inside]),
+            offsets_of(np.diff(self.offsets)[inside]),
             pack(unpack(self.masks[rows], self.n)[:, inside]),
             self.cost[rows],
             self.sets[rows],
@@ -119,7 +119,9 @@ class Problem:
 
         reach = np.bitwise_or.reduceat(self.masks, self.offsets[:-1], axis=0)
         above = unpack(reach, self.n)
-        label = strong_components(cuts(above.sum(axis=1)), np.nonzero(above)[1].astype(np.int64))
+        label = strong_components(
+            offsets_of(above.sum(axis=1)), np.nonzero(above)[1].astype(np.int64)
+        )
         n_parts = int(label.max(initial=-1)) + 1
         if n_parts == 1:
             return [self]
@@ -129,7 +131,7 @@ class Problem:
         return sorted(found, key=lambda problem: problem.n)
 
 
-def cuts(sizes: npt.NDArray[np.integer[Any]]) -> Ints:
+def offsets_of(sizes: npt.NDArray[np.integer[Any]]) -> Ints:
     """Turn the sizes of blocks into where they start, and where the last one ends."""
     return np.concatenate([np.zeros(1, np.int64), np.cumsum(sizes, dtype=np.int64)])
 
@@ -174,7 +176,7 @@ def make_problem(lists: CandidateLists, allowed: Flags) -> Problem:
     order = order[allowed[order]]
     return Problem(
         np.arange(n),
-        cuts(np.bincount(child[order], minlength=n)),
+        offsets_of(np.bincount(child[order], minlength=n)),
         pack(flags[order]),
         cost[order],
         order.astype(np.int64),

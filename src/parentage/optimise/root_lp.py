@@ -21,7 +21,7 @@ import numpy as np
 
 from parentage.optimise.cuts import Cut, Row, cut_row
 from parentage.optimise.orders import OrderSpace, climb_from
-from parentage.optimise.problem import cuts as cut_offsets
+from parentage.optimise.problem import offsets_of
 from parentage.optimise.separate import (
     Support,
     exact_cluster,
@@ -142,7 +142,7 @@ class RootLP:
     def _add_rows(self, rows: Sequence[Row]) -> None:
         if not rows:
             return
-        starts = cut_offsets(np.array([len(row.columns) for row in rows]))
+        starts = offsets_of(np.array([len(row.columns) for row in rows]))
         lower = np.array([row.lower for row in rows])
         upper = np.array([row.upper for row in rows])
         self._solver.addRows(

@@ -19,7 +19,7 @@ import numpy as np
 import numpy.typing as npt
 
 from parentage.optimise.cuts import Cut
-from parentage.optimise.problem import cuts
+from parentage.optimise.problem import offsets_of
 
 if TYPE_CHECKING:
     from parentage.optimise.problem import Floats, Ints, Problem
@@ -50,7 +50,7 @@ class Support:
         all_starts, all_parents = members
         used = np.flatnonzero(x > ZERO)
         sizes = all_starts[used + 1] - all_starts[used]
-        starts = cuts(sizes)
+        starts = offsets_of(sizes)
         at = np.repeat(all_starts[used] - starts[:-1], sizes) + np.arange(starts[-1])
         child = np.searchsorted(problem.offsets, used, side="right") - 1
         return cls(problem.n, child, x[used], starts, all_parents[at])
@@ -58,14 +58,14 @@ class Support:
     @cached_property
     def own_at(self) -> Ints:
         """Where the sets of each variable start."""
-        return cuts(np.bincount(self.child, minlength=self.n))
+        return offsets_of(np.bincount(self.child, minlength=self.n))
 
     @cached_property
     def users(self) -> tuple[Ints, Ints]:
         """For every variable the sets it is a parent in, as CSR."""
         owner = np.repeat(np.arange(len(self.child)), np.diff(self.starts))
         by_parent = np.argsort(self.parents, kind="stable")
-        return cuts(np.bincount(self.parents, minlength=self.n)), owner[by_parent]
+        return offsets_of(np.bincount(self.parents, minlength=self.n)), owner[by_parent]
 
     @cached_property
     def arcs(self) -> tuple[Ints, Ints, Floats]:
@@ -76,7 +76,7 @@ class Support:
         key, slot = np.unique(self.parents * self.n + head, return_inverse=True)
         weight = np.bincount(slot, np.repeat(self.value, np.diff(self.starts)), len(key))
         tails, heads = key // self.n, key % self.n
-        label = strong_components(cuts(np.bincount(tails, minlength=self.n)), heads)
+        label = strong_components(offsets_of(np.bincount(tails, minlength=self.n)), heads)
         inner = label[tails] == label[heads]
         tails, heads, weight = tails[inner], heads[inner], weight[inner]
         order = np.argsort(-weight, kind="stable")
@@ -140,7 +140,7 @@ def cycles(problem: Problem, members: tuple[Ints, Ints], chosen: Ints) -> list[C
     for v, i in zip(child, chosen, strict=True):
         above[v] = [int(p) for p in parents[starts[i] : starts[i + 1]]]
     flat = np.array([p for members_of in above for p in members_of], np.int64)
-    label = strong_components(cuts(np.array([len(a) for a in above], np.int64)), flat)
+    label = strong_components(offsets_of(np.array([len(a) for a in above], np.int64)), flat)
     found = []
     for part in np.flatnonzero(np.bincount(label) > 1):
         inside = np.flatnonzero(label == part).tolist()

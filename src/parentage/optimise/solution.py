@@ -20,9 +20,9 @@ from parentage.scoring.scope import Scope
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from parentage.network.equivalence import Arc
     from parentage.optimise.record import SearchRecord
     from parentage.scoring.account import Limit
+    from parentage.scoring.constraints import Arc
     from parentage.scoring.lists import CandidateLists
     from parentage.work.stop import Reason
 

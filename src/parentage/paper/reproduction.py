@@ -19,7 +19,7 @@ from parentage.paper.counts import Counts, count_pruned
 from parentage.paper.example import QUANTITIES, GlassRun, missing_columns, run_example
 from parentage.paper.figures import Ratios, Statistics, ratios_of, statistics_of
 from parentage.paper.published import BOUNDS, COLUMNS, DATASETS, FIGURES, IN_DEGREES, STATISTICS
-from parentage.paper.sources import Source, find_sources, load
+from parentage.paper.sources import PaperTable, find_sources, load
 from parentage.scoring.candidates import score
 from parentage.scoring.entropy import encode
 
@@ -95,7 +95,7 @@ class Conventions(NamedTuple):
 class TableRun:
     """One table of the paper, counted."""
 
-    source: Source
+    source: PaperTable
     rows: int
     variables: int
     digest: str
@@ -286,7 +286,7 @@ def reproduce(
     return Reproduction(tuple(runs[source.name] for source in sources))
 
 
-def run_table(source: Source, table: Table, conventions: Conventions) -> TableRun:
+def run_table(source: PaperTable, table: Table, conventions: Conventions) -> TableRun:
     """Count one table in every reading."""
     encoded = encode(table, "bic", live_only=False)
     printed, stated, exact_division, all_at_hand = count_pruned(encoded, conventions)

@@ -29,7 +29,7 @@ MADE = "tic-tac-toe"
 
 
 @dataclass(frozen=True)
-class Source:
+class PaperTable:
     """One table of the paper: its name, and its file unless the package makes it."""
 
     name: str
@@ -39,7 +39,7 @@ class Source:
         return "made by the package" if self.path is None else self.path.name
 
 
-def find_sources(folder: str | os.PathLike[str] | None = None) -> list[Source]:
+def find_sources(folder: str | os.PathLike[str] | None = None) -> list[PaperTable]:
     """Return the tables at hand, in the paper's order; a file goes before a made table.
 
     >>> [str(source) for source in find_sources()]
@@ -52,7 +52,7 @@ def find_sources(folder: str | os.PathLike[str] | None = None) -> list[Source]:
             DataWarning,
             stacklevel=2,
         )
-    return [Source(name, files.get(name)) for name in DATASETS if name in files or name == MADE]
+    return [PaperTable(name, files.get(name)) for name in DATASETS if name in files or name == MADE]
 
 
 def _arff_files(folder: Path) -> dict[str, Path]:
@@ -70,7 +70,7 @@ def how_to_add(missing: tuple[str, ...]) -> str:
     return f"put {files} (the UCI tables in Weka's form) into a folder and pass --data FOLDER"
 
 
-def load(source: Source) -> Table:
+def load(source: PaperTable) -> Table:
     """Read or make a table the way the paper does."""
     table = tic_tac_toe() if source.path is None else _read(source.path)
     identifier = IDENTIFIERS.get(source.name)

@@ -21,7 +21,7 @@ from parentage.scoring.account import Account, Tallies
 from parentage.scoring.forecast import SHARE_OF_MEMORY, refuse_what_cannot_fit
 from parentage.scoring.lists import CandidateLists
 from parentage.scoring.plan import prepare
-from parentage.scoring.rules import ORDER
+from parentage.scoring.rulebook import ORDER
 from parentage.scoring.search import search
 from parentage.scoring.settings import Scoring
 from parentage.work.memory import available_memory

@@ -63,18 +63,18 @@ class FixedPoint:
     tolerance: int
 
     @classmethod
-    def fit(cls, n_rows: int, w: float, most_states: int, gap: float = 0.0) -> FixedPoint:
+    def fit(cls, n_rows: int, w: float, most_states: int, width: float = 0.0) -> FixedPoint:
         """Choose the finest grid on which sums stay below 2^61.
 
-        With ``cap`` = (N ln N + gap)/w + r parameters, a family is worse than the empty set by
-        more than the gap whatever its likelihood.
+        With ``cap`` = (N ln N + width)/w + r parameters, a family is worse than the empty set by
+        more than the width whatever its likelihood.
         """
         everything = n_rows * math.log(max(n_rows, 2))
-        cap = math.ceil((everything + gap) / w) + most_states
-        largest = 2 * everything + gap + w * cap
+        cap = math.ceil((everything + width) / w) + most_states
+        largest = 2 * everything + width + w * cap
         bits = min(MOST_BITS, 60 - math.ceil(math.log2(largest)))
         if bits < FEWEST_BITS or cap > MOST_PARAMETERS:
-            raise ResourceError(_too_large(n_rows, w, most_states, gap, everything))
+            raise ResourceError(_too_large(n_rows, w, most_states, width, everything))
         c = np.arange(n_rows + 1, dtype=np.longdouble)
         c[0] = 1
         f = np.rint(c * np.log(c) * np.longdouble(2.0**bits)).astype(np.int64)
@@ -91,10 +91,10 @@ class FixedPoint:
         return np.asarray(x, np.float64) / 2.0**self.bits
 
 
-def _too_large(n_rows: int, w: float, most_states: int, gap: float, everything: float) -> str:
-    """Say what makes the numbers too large: the gap, the penalties, or the rows."""
-    if gap > max(everything, w * most_states):
-        return f"a gap of {gap:.3g} nats is too large for 64-bit arithmetic; use a smaller one"
+def _too_large(n_rows: int, w: float, most_states: int, width: float, everything: float) -> str:
+    """Say what makes the numbers too large: the width, the penalties, or the rows."""
+    if width > max(everything, w * most_states):
+        return f"a width of {width:.3g} nats is too large for 64-bit arithmetic; use a smaller one"
     if w * most_states > everything:
         return (
             f"a penalty of {w:.3g} nats a parameter and up to {most_states} states are too large "
@@ -144,7 +144,7 @@ class Encoded:
 def encode(
     table: Table,
     score: ScoreName,
-    gap: float = 0.0,
+    width: float = 0.0,
     context: Sequence[int] = (),
     *,
     live_only: bool = True,
@@ -160,7 +160,7 @@ def encode(
     times = math.prod(int(table.cardinalities[v]) for v in context)
     w = weight(score, table.n_rows) * times
     widest = int(table.cardinalities[kept].max(initial=2))
-    grid = FixedPoint.fit(table.n_rows, w, widest, gap)
+    grid = FixedPoint.fit(table.n_rows, w, widest, width)
     labels = Labels.of(table).join(table, context)
     single = np.array([labels.join(table, [v]).G(grid.f) for v in kept], np.int64)
     by_speed = np.lexsort((single, table.cardinalities[kept]))

@@ -121,7 +121,7 @@ def _caps(table: Table, plan: SearchPlan) -> dict[str, tuple[float, int, int]]:
     h = [float(x) for x in grid.to_float(unexplained)]
     arity = [int(a) for a in encoded.arity]
     third = r.theorem3(n, [e / n for e in entropies], arity)
-    second = r.theorem3_second(entropies, h, arity, encoded.w)
+    second = r.theorem3_double_prime(entropies, h, arity, encoded.w)
     found = dict.fromkeys(table.names, (0.0, 0, 0))
     for i, v in enumerate(encoded.order):
         found[table.names[v]] = (entropies[i] / n, third[i], second[i])

@@ -19,12 +19,19 @@ import numpy.typing as npt
 from parentage.errors import ConstraintError, InputError, TableError
 from parentage.scoring.constraints import Constraints
 from parentage.scoring.entropy import Encoded, encode, residuals
-from parentage.scoring.rules import BIC_ONLY, CAPS, ORDER, RuleSet, caps_by_rule, choose_rules
+from parentage.scoring.rulebook import (
+    CAPS,
+    ORDER,
+    RuleSet,
+    TableNumbers,
+    caps_by_rule,
+    choose_rules,
+)
 from parentage.scoring.scores import check_score, unit_of
 
 if TYPE_CHECKING:
     from parentage.data.table import Table
-    from parentage.kernels.families import Model
+    from parentage.kernels.families import SearchFacts
     from parentage.scoring.account import Limit
     from parentage.scoring.entropy import Int64s
     from parentage.scoring.scores import ScoreName
@@ -95,15 +102,15 @@ class SearchPlan:
     width: float | None
     context: tuple[int, ...]
 
-    def model(self) -> Model:
+    def facts(self) -> SearchFacts:
         """Put together what the kernels need."""
-        from parentage.kernels.families import Model
+        from parentage.kernels.families import SearchFacts
 
         grid = self.encoded.grid
         width = 0 if self.width is None else grid.to_fixed(self.width)
         margin = grid.tolerance if self.width is None else -width - grid.tolerance - 1
         forbidden = self.forbidden if self.forbidden.any() else np.zeros((0, 0), np.bool_)
-        return Model(
+        return SearchFacts(
             self.encoded.arity,
             self.encoded.entropies,
             self.h,
@@ -181,7 +188,7 @@ class Preparation:
         context = tuple(table.index(p) for p in sorted(required.get(child or "", ())))
         rules = self.rules
         if context:
-            rules = RuleSet(tuple(rule for rule in rules.names if rule not in BIC_ONLY))
+            rules = rules.in_context()
         width = None if self.width is None else self.width * self.unit
         encoded = encode(table, self.score, width or 0.0, context, live_only=rules.closed)
         order = encoded.order
@@ -274,8 +281,7 @@ def _caps(
 ) -> dict[str, Int64s]:
     """What the cap rules prove, per encoded variable."""
     grid = encoded.grid
-    return caps_by_rule(
-        rules,
+    numbers = TableNumbers(
         table.n_rows,
         [float(x) for x in grid.to_float(encoded.entropies)],
         [float(x) for x in grid.to_float(h)],
@@ -283,6 +289,7 @@ def _caps(
         encoded.w,
         (width or 0.0) + float(grid.to_float(grid.tolerance)),  # kept may be that far below
     )
+    return caps_by_rule(rules, numbers)
 
 
 def _forbidden(table: Table, constraints: Constraints) -> npt.NDArray[np.bool_]:

@@ -20,13 +20,13 @@ import numpy as np
 import numpy.typing as npt
 
 from parentage.scoring.forecast import JOINING, LISTING
-from parentage.scoring.rules import ORDER
+from parentage.scoring.rulebook import ORDER
 from parentage.work.progress import Progress
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from parentage.kernels.families import Level, Model
+    from parentage.kernels.families import Level, SearchFacts
     from parentage.scoring.entropy import Encoded, Int64s
     from parentage.scoring.plan import SearchPlan
     from parentage.work.progress import Report
@@ -88,7 +88,7 @@ def search(
     what it did not look at.
     """
     outcome = Outcome()
-    encoded, limits, model = plan.encoded, plan.limits, plan.model()
+    encoded, limits, model = plan.encoded, plan.limits, plan.facts()
     clock = _Clock(stop, report, time.perf_counter())
     level, below = _first_levels(encoded, model)
     _keep_empty_sets(level, plan, outcome)
@@ -124,7 +124,7 @@ def _cut_short(
     parents contain those of a live family of the level, and at least so many more that there are
     ``complete_to`` + 1. With no such family nothing is missing after all.
     """
-    from parentage.kernels.families import DEAD
+    from parentage.kernels.judging import DEAD
 
     encoded = plan.encoded
     states = encoded.arity.astype(np.float64)
@@ -155,15 +155,16 @@ class _Clock(NamedTuple):
     began: float
 
 
-def _first_levels(encoded: Encoded, model: Model) -> tuple[Level, Int64s]:
+def _first_levels(encoded: Encoded, facts: SearchFacts) -> tuple[Level, Int64s]:
     """The single variables, and G of the level below them: the empty set."""
-    from parentage.kernels.families import THM2_CACHE, Level
+    from parentage.kernels.families import Level
+    from parentage.kernels.judging import THM2_CACHE
 
     n = encoded.n_variables
-    penalty = model.unit * (model.arity - 1)
+    penalty = facts.unit * (facts.arity - 1)
     best = (encoded.single - encoded.empty - penalty)[:, None]
-    with_least = bool(model.rules >> THM2_CACHE & 1)
-    least = model.single[:, None].copy() if with_least else np.empty((1, 0), np.int64)
+    with_least = bool(facts.rules >> THM2_CACHE & 1)
+    least = facts.single[:, None].copy() if with_least else np.empty((1, 0), np.int64)
     level = Level(
         np.arange(n, dtype=np.uint16)[:, None],
         np.zeros((n, 1), np.int32),
@@ -198,29 +199,30 @@ class _Step:
     def __init__(
         self,
         encoded: Encoded,
-        model: Model,
+        facts: SearchFacts,
         level: Level,
         below: Int64s,
         capped: Int64s,
         store: bool,
     ) -> None:
-        from parentage.kernels.families import live_members
+        from parentage.kernels.families import Siblings, live_members
 
         self.encoded = encoded
-        self.model = model
+        self.facts = facts
         self.level = level
         self.below = below
         self.capped = capped
         self.store = store
         self.overflowed = False
         prefix = level.subsets[:, -1]
-        self.children = np.zeros(len(below) + 1, np.int64)
-        np.cumsum(np.bincount(prefix, minlength=len(below)), out=self.children[1:])
-        self.sibling_end = self.children[prefix + 1]
-        self.tails = np.ascontiguousarray(level.members[:, -1])
-        self.live = np.empty(len(prefix), np.uint64)
-        live_members(level.best, self.live)
-        self.pairs = np.concatenate([[0], np.cumsum(self.sibling_end - np.arange(len(prefix)) - 1)])
+        children = np.zeros(len(below) + 1, np.int64)
+        np.cumsum(np.bincount(prefix, minlength=len(below)), out=children[1:])
+        end = children[prefix + 1]
+        tails = np.ascontiguousarray(level.members[:, -1])
+        live = np.empty(len(prefix), np.uint64)
+        live_members(level.best, live)
+        self.siblings = Siblings(end, children, tails, live)
+        self.pairs = np.concatenate([[0], np.cumsum(end - np.arange(len(prefix)) - 1)])
 
     def ranges(self) -> Iterator[tuple[int, int]]:
         """Cut the sets into runs with a bounded number of joins."""
@@ -235,34 +237,36 @@ class _Step:
             first = last
 
     def work(self, span: tuple[int, int]) -> _Chunk:
-        """Extend, count and score one run of sets; touches nothing shared."""
+        """Join, count and score one run of sets; touches nothing shared."""
         from parentage.kernels.counting import count_sets
-        from parentage.kernels.families import Level, extend, score_families
+        from parentage.kernels.families import Level, join_siblings, score_families
 
         first, last = span
         size = self.level.members.shape[1] + 1
         pairs = int(self.pairs[last] - self.pairs[first])
         with_least = self.level.least.shape[1] > 0
-        members = np.empty((pairs + 1, size), np.uint16)
-        subsets = np.empty((pairs + 1, size), np.int32)
-        best = np.empty((pairs + 1, size), np.int64)
-        least = np.empty((pairs + 1, size) if with_least else (1, 0), np.int64)
+        room = Level(
+            np.empty((pairs + 1, size), np.uint16),
+            np.empty((pairs + 1, size), np.int32),
+            np.empty(0, np.int64),
+            np.empty((pairs + 1, size), np.int64),
+            np.empty((pairs + 1, size) if with_least else (1, 0), np.int64),
+        )
         tally = np.zeros(len(ORDER), np.int64)
-        end = extend(
-            np.int64(first), np.int64(last), self.sibling_end, self.children, self.tails, self.live,
-            self.level, self.below, self.model, self.capped,
-            members, subsets, best, least, tally,
+        end = join_siblings(
+            np.int64(first), np.int64(last), self.siblings, self.level, self.below, self.facts,
+            self.capped, room, tally,
         )  # fmt: skip
         if end == 0:
             return _Chunk(pairs, None, None, 0, 0, tally)
         new = Level(
-            members[:end].copy(),
-            subsets[:end].copy(),
+            room.members[:end].copy(),
+            room.subsets[:end].copy(),
             np.empty(end, np.int64),
-            best[:end].copy(),
-            least[:end].copy() if with_least else least,
+            room.best[:end].copy(),
+            room.least[:end].copy() if with_least else room.least,
         )
-        del members, subsets, best, least
+        del room
         e = self.encoded
         count_sets(
             new.members, e.first_rows, e.first_starts, e.arity, e.offset, e.codes, e.row_bits,
@@ -271,7 +275,7 @@ class _Step:
         where = np.empty(end * size, np.int32)
         child = np.empty(end * size, np.uint8)
         score = np.empty(end * size, np.int64)
-        scored, kept = score_families(new, self.level, self.model, self.capped, where, child, score)
+        scored, kept = score_families(new, self.level, self.facts, self.capped, where, child, score)
         found = _collect(new, where[:kept], child[:kept], score[:kept])
         return _Chunk(pairs, tuple(new), found, end, int(scored), tally)
 

@@ -20,9 +20,9 @@ from parentage.errors import InputError, did_you_mean
 from parentage.files.atomic import write_text
 from parentage.files.source import open_source
 from parentage.network.bridges import from_model_string, to_model_string
-from parentage.network.formats.bif import bif_text
+from parentage.network.formats.bif import bif_text as text_of_bif
 from parentage.network.formats.bif_text import parse_bif
-from parentage.network.formats.dot import dot_text
+from parentage.network.formats.dot import dot_text as text_of_dot
 from parentage.network.formats.dot_text import parse_dot
 from parentage.network.formats.network_json import (
     NetworkRecord,
@@ -39,7 +39,7 @@ if TYPE_CHECKING:
 
     from parentage.data.table import Table
     from parentage.files.source import Source, SourceLike
-    from parentage.network.equivalence import Arc
+    from parentage.scoring.constraints import Arc
 
 EXTENSIONS = {
     ".bif": "bif",
@@ -182,14 +182,14 @@ def _text(kind: str, record: NetworkRecord, gains: Mapping[Arc, float] | None) -
     if kind == "json":
         return network_json_text(record)
     if kind == "dot":
-        return dot_text(record.network, gains)
+        return text_of_dot(record.network, gains)
     if kind == "svg":
         return network_svg(record.network, gains)
     if kind == "model-string":
         return to_model_string(record.network) + "\n"
     if record.parameters is None:
         raise InputError(_NO_PARAMETERS.format(kind.upper()))
-    return bif_text(record.parameters) if kind == "bif" else xmlbif_text(record.parameters)
+    return text_of_bif(record.parameters) if kind == "bif" else xmlbif_text(record.parameters)
 
 
 def _format_of(name: str, format_name: str | None) -> str:

@@ -26,15 +26,11 @@ import re
 from itertools import product
 from typing import TYPE_CHECKING
 
-from parentage.files.atomic import write_text
-from parentage.files.source import open_source
-from parentage.network.formats.bif_text import parse_bif
 from parentage.network.formats.escaping import MARK, escape
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from parentage.files.source import SourceLike
     from parentage.network.parameters import Parameters
 
 _KEYWORDS = frozenset(
@@ -44,17 +40,6 @@ _ODD = re.compile(r"[^A-Za-z0-9_.-]")
 _NUMBER_LIKE = re.compile(r"[0-9]+(?=[.eE-])|(?=[.-])")
 _TABLE_THEN_NUMBER = re.compile(r"(?=(?:table|default)[0-9eE.+-])")  # pgmpy reads these as a row
 _CASED = re.compile("[A-Za-z]")
-
-
-def write_bif(parameters: Parameters, path: str) -> None:
-    """Write a network with its parameters as BIF."""
-    write_text(path, bif_text(parameters))
-
-
-def read_bif(source: SourceLike) -> Parameters:
-    """Read a network with its parameters from BIF."""
-    content = open_source(source)
-    return parse_bif(content.text(), content.name)
 
 
 def bif_text(parameters: Parameters) -> str:

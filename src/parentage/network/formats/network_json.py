@@ -26,7 +26,6 @@ from importlib.metadata import PackageNotFoundError, version
 from typing import TYPE_CHECKING, Any
 
 from parentage.errors import InputError
-from parentage.files.atomic import write_text
 from parentage.files.source import open_source
 from parentage.network.network import Network
 from parentage.network.parameters import Parameters, from_rows
@@ -104,11 +103,6 @@ def provenance_of(
     if timings is not None:
         record["seconds"] = dict(timings)
     return record
-
-
-def write_network_json(record: NetworkRecord, path: str) -> None:
-    """Write a network, with all that is known of it, as JSON."""
-    write_text(path, network_json_text(record))
 
 
 def read_network_json(source: SourceLike) -> NetworkRecord:

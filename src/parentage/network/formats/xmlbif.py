@@ -16,8 +16,6 @@ from xml.sax.saxutils import escape as xml_escape
 import numpy as np
 
 from parentage.errors import InputError, did_you_mean
-from parentage.files.atomic import write_text
-from parentage.files.source import open_source
 from parentage.network.formats.escaping import MARK, escape, unescape
 from parentage.network.network import Network
 from parentage.network.parameters import from_rows
@@ -25,24 +23,12 @@ from parentage.network.parameters import from_rows
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from parentage.files.source import SourceLike
     from parentage.network.parameters import Parameters, Probabilities
 
 _UNSAFE = re.compile(
     r"^\s|\s$|(?<=\s)\s"  # trimmed or merged by readers
     r"|[^ -~\xa0-\ud7ff\ue000-\ufdcf\ufdf0-\ufefe\uff00-\ufffd\U00010000-\U0010ffff]"  # not XML
 )
-
-
-def write_xmlbif(parameters: Parameters, path: str) -> None:
-    """Write a network with its parameters as XMLBIF."""
-    write_text(path, xmlbif_text(parameters))
-
-
-def read_xmlbif(source: SourceLike) -> Parameters:
-    """Read a network with its parameters from XMLBIF."""
-    content = open_source(source)
-    return parse_xmlbif(content.text(), content.name)
 
 
 def xmlbif_text(parameters: Parameters) -> str:
