@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import itertools
+
 import numpy as np
 import pytest
 
-from parentage.errors import ConstraintError, ListsError
+from naive_network import random_lists
+from parentage.errors import ConstraintError, ListsError, ResourceError
 from parentage.optimise import learn_lists
+from parentage.optimise.prepare import allowed_sets
 from parentage.scoring.constraints import Constraints
 from parentage.scoring.lists import CandidateLists
 
@@ -163,3 +167,36 @@ def test_violations_are_told_in_words() -> None:
     ]
     assert bool(rules)
     assert not Constraints()
+
+
+def test_lists_that_do_not_fit_the_memory_are_refused_beforehand() -> None:
+    lists = full_lists()
+    with pytest.raises(ResourceError, match=r"learning from \d+ sets .* are allowed; allow fewer"):
+        learn_lists(lists, memory=1_000)
+    assert learn_lists(lists, memory=10**9).optimal
+
+
+def test_constraints_pick_the_same_sets_as_one_by_one() -> None:
+    rng = np.random.default_rng(2)
+    for seed in range(30):
+        lists = random_lists(np.random.default_rng(seed), 5)
+        names = list(lists.names)
+        a, b, c, d = (str(name) for name in rng.permutation(names)[:4])
+        rules = Constraints(
+            forbidden=frozenset({(a, b), (c, d)}),
+            required=frozenset({(b, c)}) if seed % 2 else frozenset(),
+            max_parents={d: int(rng.integers(0, 3))},
+            tiers=((a,), (b, c)) if seed % 3 else (),
+        )
+        slow = [
+            rules.allowed(name, [names[p] for p in members])
+            for v, name in enumerate(names)
+            for _, members in lists.candidates(v)
+        ]
+        try:
+            fast = allowed_sets(lists, rules).tolist()
+        except ConstraintError:
+            ends = lists.offsets.tolist()
+            assert any(not any(slow[i:j]) for i, j in itertools.pairwise(ends))
+            continue
+        assert fast == slow

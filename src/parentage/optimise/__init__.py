@@ -113,9 +113,17 @@ def optimise_lists(
     from parentage.optimise.beyond import beyond_scores, plain_bound, relaxed_lists
     from parentage.optimise.engines import solve
     from parentage.optimise.prepare import allowed_sets, prepare
+    from parentage.optimise.problem import memory_of_problem
     from parentage.optimise.run import Run
+    from parentage.work.memory import require_memory
 
     allowed = limited(lists, max_parents, constraints)
+    require_memory(
+        memory_of_problem(lists),
+        f"learning from {lists.n_sets} sets of {lists.n_variables} variables",
+        "allow fewer parents when scoring",
+        stop.memory,
+    )
     run = Run(
         lists,
         prepare(lists, allowed),
@@ -127,6 +135,8 @@ def optimise_lists(
     )
     scope = scope_of(lists, run.tolerance, max_parents, constraints)
     solution = replace(solve(run, settings.engine), scope=scope)
+    if lists.account.complete:
+        return solution
     beyond = beyond_scores(lists, allowed)
     plain = plain_bound(lists, allowed_sets(lists, allowed), beyond)
     if plain <= solution.score:

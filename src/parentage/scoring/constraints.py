@@ -13,10 +13,14 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from parentage.errors import ConstraintError, did_you_mean
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping, Sequence
+
+    import numpy.typing as npt
 
 Arc = tuple[str, str]
 """An arc as ``(parent, child)``."""
@@ -88,6 +92,15 @@ class Constraints:
         if limit is not None and len(parents) > limit:
             broken.append(f"at most {limit} parent{'' if limit == 1 else 's'} of {child!r}")
         return broken
+
+    def barred(self, names: Sequence[str]) -> npt.NDArray[np.bool_]:
+        """``bool[child, parent]``: arcs that are forbidden or against the tiers."""
+        index = {name: v for v, name in enumerate(names)}
+        matrix = np.zeros((len(names), len(names)), np.bool_)
+        for parent, child in self.forbidden:
+            matrix[index[child], index[parent]] = True
+        tier = np.array([self.tier_of.get(name, -1) for name in names], np.int64)
+        return matrix | ((tier[None, :] > tier[:, None]) & (tier[:, None] >= 0))
 
     def to_dict(self) -> dict[str, Any]:
         """Return what is constrained, as plain lists; nothing where nothing is."""

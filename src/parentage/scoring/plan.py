@@ -205,7 +205,7 @@ class Preparation:
             encoded,
             rules,
             h,
-            _forbidden(table, self.constraints)[np.ix_(order, order)],
+            self.constraints.barred(table.names)[np.ix_(order, order)],
             Limits(
                 np.minimum(limit, encoded.n_variables - 1),
                 _caps(table, encoded, rules, h, width),
@@ -290,20 +290,6 @@ def _caps(
         (width or 0.0) + float(grid.to_float(grid.tolerance)),  # kept may be that far below
     )
     return caps_by_rule(rules, numbers)
-
-
-def _forbidden(table: Table, constraints: Constraints) -> npt.NDArray[np.bool_]:
-    """``[child, parent]``: arcs that are forbidden or against the tiers."""
-    n = table.n_variables
-    barred = np.zeros((n, n), np.bool_)
-    for parent, child in constraints.forbidden:
-        barred[table.index(child), table.index(parent)] = True
-    tier = constraints.tier_of
-    for parent in tier:
-        for child in tier:
-            if tier[parent] > tier[child]:
-                barred[table.index(child), table.index(parent)] = True
-    return barred
 
 
 def max_parents_by_variable(

@@ -14,14 +14,18 @@ def available_memory() -> int:
     return min(limit for limit in limits if limit is not None)
 
 
-def require_memory(needed: int, what: str, instead: str) -> None:
-    """Refuse a table that does not fit, with both numbers.
+def require_memory(needed: int, what: str, instead: str, limit: int | None = None) -> None:
+    """Refuse work that does not fit into what is free, or into the user's limit.
 
     Raises
     ------
     ResourceError
-        ``what`` needs more than there is; ``instead`` says what to type.
+        ``what`` needs more than there is; ``instead`` says what to do.
     """
+    if limit is not None and needed > limit:
+        raise ResourceError(
+            f"{what} needs {gigabytes(needed)} of memory, {gigabytes(limit)} are allowed; {instead}"
+        )
     free = available_memory()
     if needed > free:
         raise ResourceError(
