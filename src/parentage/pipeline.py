@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import dataclasses
 import os
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
@@ -44,12 +45,17 @@ SHARE_OF_SCORING = 0.5
 """Of the time limit; the rest is for the network and its proof."""
 
 
+ScoringOf = Callable[[tuple[str, ...], bool], "Scoring"]
+"""Makes the settings of scoring, given the names of the variables and whether they are scored."""
+
+
 @dataclass(frozen=True)
 class Gathered:
-    """What is to be learned from: lists, and the table they were made from if it was there."""
+    """What is to be learned from: lists, their table if it was there, and the settings."""
 
     lists: CandidateLists
     table: Table | None
+    scoring: Scoring
 
 
 @dataclass(frozen=True)
@@ -64,7 +70,7 @@ class Learned:
 def gather(
     source: object,
     reading: Reading,
-    scoring: Scoring,
+    scoring: ScoringOf,
     stop: Stop,
     *,
     threads: int,
@@ -77,17 +83,17 @@ def gather(
         if found.kind == "lists":
             opened = read_lists(opened, reading.format, encoding=reading.encoding)
     if isinstance(opened, CandidateLists):
-        refuse_settings(scoring, PICKING)
+        settings = scoring(opened.names, True)
+        refuse_settings(settings, PICKING)
         refuse_settings(reading, ("format", "encoding"))
-        return Gathered(opened, None)
+        return Gathered(opened, None, settings)
     table = as_table(opened, **settings_of(reading))
-    share = stop.share(SHARE_OF_SCORING)
-    return Gathered(score_table(table, scoring, share, threads, report), table)
+    settings, share = scoring(table.names, False), stop.share(SHARE_OF_SCORING)
+    return Gathered(score_table(table, settings, share, threads, report), table, settings)
 
 
 def optimise(
-    lists: CandidateLists,
-    scoring: Scoring,
+    found: Gathered,
     optimising: Optimising,
     stop: Stop,
     *,
@@ -97,12 +103,12 @@ def optimise(
     """Solve lists within the limits; after an interrupt, take the first network there is."""
     interrupted = stop.cancelled.is_set()
     solution = optimise_lists(
-        lists,
+        found.lists,
         optimising,
         stop.at_once() if interrupted else stop,
         threads=threads,
-        max_parents=scoring.max_parents,
-        constraints=scoring.constraints,
+        max_parents=found.scoring.max_parents,
+        constraints=found.scoring.constraints,
         report=report,
     )
     if interrupted and not solution.optimal:
@@ -121,8 +127,8 @@ def run(
     report: Report | None = None,
 ) -> Learned:
     """Go the whole path."""
-    found = gather(source, reading, scoring, stop, threads=threads, report=report)
-    solution = optimise(found.lists, scoring, optimising, stop, threads=threads, report=report)
+    found = gather(source, reading, lambda *_: scoring, stop, threads=threads, report=report)
+    solution = optimise(found, optimising, stop, threads=threads, report=report)
     return Learned(found.table, found.lists, solution)
 
 

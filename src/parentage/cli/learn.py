@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import math
 import sys
 import time
@@ -31,6 +32,7 @@ from parentage.work.settings import take
 if TYPE_CHECKING:
     from parentage.data.table import Table
     from parentage.optimise import Solution
+    from parentage.pipeline import Gathered
     from parentage.scoring.lists import CandidateLists
     from parentage.scoring.settings import Scoring
     from parentage.work.progress import Report
@@ -90,7 +92,7 @@ def learn(data: str, output: str | None, **options: Any) -> None:
             show_near(work, options, stop)
             return
         solution = pipeline.optimise(
-            work.lists, work.scoring, optimising, stop, threads=running.workers, report=progress
+            work.found, optimising, stop, threads=running.workers, report=progress
         )
     report_solution(solution, work, output, options, time.monotonic() - began)
     if stop.cancelled.is_set():
@@ -101,47 +103,54 @@ def learn(data: str, output: str | None, **options: Any) -> None:
 
 
 class Work(NamedTuple):
-    """What is to be learned from, and under which settings."""
+    """What is to be learned from, and the table that parameters come from."""
 
     name: str
-    lists: CandidateLists
+    found: Gathered
     table: Table | None
-    scored: bool
-    scoring: Scoring
+
+    @property
+    def lists(self) -> CandidateLists:
+        """The candidate lists."""
+        return self.found.lists
 
 
 def gather(
     data: str, options: dict[str, Any], stop: Stop, threads: int, report: Report | None
 ) -> Work:
-    """Read lists, or read a table and score it."""
+    """Read lists, or read a table and score it; read the table that comes with lists."""
     from parentage import pipeline
-    from parentage.data.reading import read_table
-    from parentage.files.detect import detect
-    from parentage.files.source import open_source
+    from parentage.errors import InputError
     from parentage.scoring.candidates import cut_short_text
-    from parentage.scoring.formats import read_lists
+
+    beside = options["data_for_parameters"]
+    reading = take(Reading, options)
+    if beside:  # how a table is read is for that one
+        reading = Reading(reading.format, encoding=reading.encoding)
+    found = pipeline.gather(
+        data,
+        reading,
+        functools.partial(scoring_within, options),
+        stop,
+        threads=threads,
+        report=report,
+    )
+    if found.table is not None and beside:
+        raise InputError(f"--data {beside!r} goes with lists, and {data!r} is a table")
+    if found.table is not None and not found.lists.account.complete:
+        warn(cut_short_text(found.lists))
+    table = table_of_lists(found.lists, options) if beside else found.table
+    return Work(data, found, table)
+
+
+def scoring_within(options: dict[str, Any], names: tuple[str, ...], scored: bool) -> Scoring:
+    """Turn what was typed into settings; ``--within`` asks for lists that reach as far."""
     from parentage.scoring.scores import unit_of
 
-    source: Any = open_source(data)
-    reading = take(Reading, options)
-    if detect(source, reading.format, reading.encoding).kind == "lists":
-        lists = read_lists(source, reading.format, encoding=reading.encoding)
-        table = None
-        if options["data_for_parameters"]:
-            table = table_of_lists(lists, options)
-            reading = Reading(reading.format, encoding=reading.encoding)
-        scoring = scoring_of(options, lists.names)
-        found = pipeline.gather(lists, reading, scoring, stop, threads=threads)
-        return Work(data, found.lists, table, False, scoring)
-    table = read_table(source, **pipeline.settings_of(reading))
-    scoring = scoring_of(options, table.names)
-    if options["within"] is not None and scoring.width is None:
-        width = math.log(options["within"]) / unit_of(scoring.log_base)
-        scoring = replace(scoring, width=width)
-    found = pipeline.gather(table, Reading(), scoring, stop, threads=threads, report=report)
-    if not found.lists.account.complete:
-        warn(cut_short_text(found.lists))
-    return Work(data, found.lists, table, True, scoring)
+    scoring = scoring_of(options, names)
+    if options["within"] is None or scoring.width is not None or scored:
+        return scoring
+    return replace(scoring, width=math.log(options["within"]) / unit_of(scoring.log_base))
 
 
 def table_of_lists(lists: CandidateLists, options: dict[str, Any]) -> Table:
@@ -205,7 +214,7 @@ def provenance(work: Work, solution: Solution, options: dict[str, Any]) -> dict[
     from parentage.network.formats.network_json import provenance_of
 
     timings = {"solving": solution.seconds}
-    if work.scored:
+    if work.found.table is not None:
         timings["scoring"] = work.lists.known().tallies.seconds
     return provenance_of(
         work.table,
@@ -226,7 +235,7 @@ def as_text(solution: Solution, work: Work) -> str:
     if any(row[3].startswith("0.00") for row in rows):
         lines.append("0.00 another set is as good, or nearly: see --within")
     lines.append(proof_text(solution))
-    if work.scored:
+    if work.found.table is not None:
         lines.append(account_text(work.lists.known()))
     return "\n".join(lines)
 
@@ -255,7 +264,8 @@ def show_near(work: Work, options: dict[str, Any], stop: Stop) -> None:
     from parentage.optimise import limited
     from parentage.optimise.near import within
 
-    allowed = limited(work.lists, work.scoring.max_parents, work.scoring.constraints)
+    scoring = work.found.scoring
+    allowed = limited(work.lists, scoring.max_parents, scoring.constraints)
     near = within(work.lists, factor=options["within"], constraints=allowed, stop=stop)
     show(near, options["within"], work.lists.account.unit, as_json=options["as_json"])
     if stop.cancelled.is_set():
