@@ -91,6 +91,8 @@ search_options = with_options(
 limit_options = with_options(*settings_options(Running, "time_limit", "memory"))
 """When long work ends."""
 
+FORCE = click.option("--force", is_flag=True, help="Overwrite a file of another kind.")
+
 run_options = with_options(
     _JSON,
     *settings_options(Running, "threads"),

@@ -7,7 +7,7 @@ process and cannot be caught here.
 from __future__ import annotations
 
 import io
-from typing import TYPE_CHECKING, TypeVar
+from typing import IO, TYPE_CHECKING, TypeVar
 
 from parentage.errors import InputError
 
@@ -39,6 +39,17 @@ def holds_lists(data: bytes) -> bool:
 
     schema = guarded(pl.read_parquet_schema, data)
     return set(schema) == {"child", "parents", "score"} and isinstance(schema["parents"], pl.List)
+
+
+def write_frame(frame: pl.DataFrame, file: IO[bytes], facts: dict[str, str]) -> None:
+    """Write a frame and its metadata; what the disk refuses is an ``OSError``."""
+    import polars as pl
+
+    try:
+        frame.write_parquet(file, metadata=facts)
+        file.flush()
+    except (pl.exceptions.PolarsError, pl.exceptions.PanicException) as error:
+        raise OSError(str(error).split("\n")[0][:200]) from None
 
 
 def guarded(reader: Callable[[io.BytesIO], _Result], data: bytes) -> _Result:

@@ -351,11 +351,11 @@ def improve(
         climb(order, fit, turns, offsets, masks, cost, reach, work)
         now = total_cost(fit, cost)
         if width < 2 or work[0] >= work[1]:
-            return now
+            return float(now)
         polish(order, fit, width, offsets, masks, cost, work)
         after = total_cost(fit, cost)
         if not after < now:
-            return after
+            return float(after)
 
 
 @njit(**JIT)

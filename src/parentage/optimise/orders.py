@@ -107,12 +107,14 @@ class Stream:
     @property
     def base(self) -> Ints:
         """The order it stands at."""
-        return self.orders[0]
+        row: Ints = self.orders[0]
+        return row
 
     @property
     def best(self) -> Ints:
         """The best order it saw."""
-        return self.orders[1]
+        row: Ints = self.orders[1]
+        return row
 
     def advance(self, space: OrderSpace, budget: int) -> None:
         """Search for one round."""
