@@ -43,9 +43,8 @@ Indices into the big arrays are unsigned: signed ones block vectorisation.
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
-from parentage.kernels._options import JIT
+from parentage.kernels._options import JIT, njit
 from parentage.kernels.agreement import (
     agree_on_variables,
     count_subsets,

@@ -25,9 +25,8 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from numba import njit
 
-from parentage.kernels._options import JIT
+from parentage.kernels._options import JIT, njit
 from parentage.kernels.disturb import draw, perturb, shift, shuffle
 
 Ints = npt.NDArray[np.int64]
