@@ -166,7 +166,7 @@ def climb_from(part: Part, space: OrderSpace, order: Ints) -> bool:
     from parentage.kernels.orders import improve, refit
 
     n, work = len(order), np.zeros(4, np.int64)
-    fit, state = np.empty(n, np.int64), np.array([part.run.seed], np.uint64)
+    fit, state = np.empty(n, np.int64), np.array([part.run.seed % (1 << 64)], np.uint64)
     turns = np.arange(n)
     refit(order, fit, 0, n, space.offsets, space.masks, work)
     arrays = (space.offsets, space.masks, space.cost, space.reach, state, work)
