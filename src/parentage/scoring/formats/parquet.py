@@ -45,7 +45,7 @@ def read_lists(data: bytes) -> CandidateLists:
         pl.col("parents").cast(pl.List(pl.String)),
         pl.col("score").cast(pl.Float64),
     ]
-    plain = guarded(lambda _: frame.select(typed), data)
+    plain = guarded(lambda: frame.select(typed))
     written = read_facts(data, _KEY)
     if written is None:
         return _collect(plain, [], None)
