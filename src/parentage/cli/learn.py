@@ -13,6 +13,7 @@ import click
 
 from parentage.cli.account import account_text
 from parentage.cli.options import (
+    FORCE,
     limit_options,
     load_table,
     run_options,
@@ -61,6 +62,7 @@ if TYPE_CHECKING:
     metavar="TABLE",
     help="With LISTS: the table, for parameters in .bif and .xmlbif.",
 )
+@FORCE
 @limit_options
 @table_options
 @score_options
@@ -74,11 +76,14 @@ def learn(data: str, output: str | None, **options: Any) -> None:
     """
     from parentage import pipeline
     from parentage.errors import InputError
+    from parentage.files.target import check_target
     from parentage.network.formats import check_network_target
     from parentage.work.stop import interruptible
 
     if output is not None:
-        check_network_target(output, needs_table=None)
+        form = check_network_target(output, needs_table=None)
+        reads = [data, options["data_for_parameters"], options["constraints_file"]]
+        check_target(output, form, reads=reads, force=options["force"])
         if options["within"] is not None:
             raise InputError("--within prints many networks; use --json instead of -o")
     began = time.monotonic()

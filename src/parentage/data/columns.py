@@ -238,7 +238,7 @@ def _refuse_continuous(columns: Sequence[_Column]) -> None:
     first, *others = columns
     name, numbers = first.raw.name, first.numbers
     distinct = 0 if numbers is None else len(np.unique(numbers))
-    example = f", {number_label(numbers[0])} for one" if numbers is not None and distinct else ""
+    example = f", {number_label(numbers.min())} for one" if numbers is not None and distinct else ""
     more = ", ".join(column.raw.name for column in others[:8]) + (", …" if others[8:] else "")
     also = f" (so are {len(others)} others: {more})" if others else ""
     raise TableError(

@@ -55,8 +55,18 @@ def open_source(source: SourceLike | Source) -> Source:
     if isinstance(source, bytes):
         return Source("<bytes>", source)
     if os.fspath(source) == "-":
-        return Source("<stdin>", sys.stdin.buffer.read())
+        return Source("<stdin>", _read_stdin())
     return _read_file(Path(os.fspath(source)))
+
+
+def _read_stdin() -> bytes:
+    if sys.stdin is None or sys.stdin.closed:
+        raise InputError("standard input is closed; give a file instead of -, or pipe into it")
+    try:
+        return sys.stdin.buffer.read()
+    except (OSError, ValueError) as error:
+        reason = getattr(error, "strerror", None) or str(error)
+        raise InputError(f"cannot read standard input: {reason}") from None
 
 
 def _read_file(path: Path) -> Source:

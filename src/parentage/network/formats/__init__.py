@@ -13,12 +13,13 @@
 from __future__ import annotations
 
 import os
-from pathlib import Path, PurePath
+from pathlib import PurePath
 from typing import TYPE_CHECKING, Any, Protocol
 
 from parentage.errors import InputError, did_you_mean
 from parentage.files.atomic import write_text
 from parentage.files.source import open_source
+from parentage.files.target import resolved
 from parentage.network.bridges import from_model_string, to_model_string
 from parentage.network.formats.bif import bif_text as text_of_bif
 from parentage.network.formats.bif_text import parse_bif
@@ -126,16 +127,17 @@ def write_network(
     write_text(name, _text(kind, record, gains))
 
 
-def check_network_target(path: str | os.PathLike[str], *, needs_table: bool | None) -> None:
-    """Refuse a file name before the work whose result it would lose.
+def check_network_target(path: str | os.PathLike[str], *, needs_table: bool | None) -> str:
+    """Refuse a file name before the work whose result it would lose; return its format.
 
     ``needs_table`` says whether there is no table to take parameters from; None: not known yet.
     """
     kind = _format_of(os.fspath(path), None)
-    if not Path(path).resolve().parent.is_dir():
+    if not resolved(path).parent.is_dir():
         raise InputError(f"cannot write {os.fspath(path)!r}: there is no such folder")
     if needs_table and kind in ("bif", "xmlbif"):
         raise InputError(_NO_PARAMETERS.format(kind.upper()))
+    return kind
 
 
 def read_network(

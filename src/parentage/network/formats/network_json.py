@@ -133,7 +133,7 @@ def parse_network_json(text: str, name: str) -> NetworkRecord:
     """Parse what :func:`network_json_text` returns; errors name the file and the key."""
     try:
         content = json.loads(text)
-    except (json.JSONDecodeError, RecursionError) as error:
+    except (ValueError, RecursionError) as error:  # ValueError: also a number of 5,000 digits
         raise InputError(f"{name} is no JSON: {error}") from None
     if not isinstance(content, dict) or content.get("format") != FORMAT:
         raise InputError(f'{name} is no network of ours: "format" is not {FORMAT!r}')

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from parentage.errors import ListsError
 from parentage.files.detect import LISTS_FORMATS, detect_with_text, plain_name
 from parentage.files.source import Source, SourceLike, open_source
+from parentage.files.target import resolved
 
 if TYPE_CHECKING:
     from parentage.scoring.lists import CandidateLists
@@ -86,6 +87,6 @@ def check_lists_target(
             f"no format of candidate lists {name!r} (in {os.fspath(path)!r}); end the file name in "
             ".jkl, .pss or .parquet"
         )
-    if not Path(path).resolve().parent.is_dir():
+    if not resolved(path).parent.is_dir():
         raise ListsError(f"cannot write {os.fspath(path)!r}: there is no such folder")
     return name

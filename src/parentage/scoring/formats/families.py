@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from parentage.errors import ListsError, did_you_mean
+from parentage.files.numbers import plain_float
 from parentage.scoring.lists import CandidateLists
 
 if TYPE_CHECKING:
@@ -55,12 +56,15 @@ class FamilyCollector:
     def score(self, token: str, place: int) -> float:
         """Read a score; it must be a finite number."""
         try:
-            value = float(token)
+            value = plain_float(token)
         except ValueError:
-            raise ListsError(f"{self.unit} {place}: the score {token!r} is no number") from None
+            raise ListsError(
+                f"{self.unit} {place}: the score {token[:40]!r} is not a number"
+            ) from None
         if not math.isfinite(value):
             raise ListsError(
-                f"{self.unit} {place}: the score is {token}; leave out sets without a finite score"
+                f"{self.unit} {place}: the score is {token[:40]}; leave out sets without a finite "
+                "score"
             )
         return value
 
