@@ -205,7 +205,7 @@ def test_seeds_differ_but_not_the_result() -> None:
     [
         ({"engine": "subset"}, "did you mean 'subsets'"),
         ({"threads": 0}, "threads must be at least 1"),
-        ({"seed": -1}, "seed must be from 0"),
+        ({"seed": -1}, "seed must not be negative"),
         ({"time_limit": -1.0}, "time limit must be"),
         ({"time_limit": float("nan")}, "time limit must be"),
         ({"gap_limit": -0.5}, "gap limit must not be negative"),
