@@ -22,6 +22,7 @@ from parentage.scoring.rulebook import CAPS, ORDER, RULES, RuleSet
 from strategies import make_table, naive_of, random_columns, random_table, tables
 
 if TYPE_CHECKING:
+    from naive import Naive
     from parentage.scoring.lists import CandidateLists
 
 Families = dict[tuple[str, tuple[str, ...]], float]
@@ -108,6 +109,62 @@ def test_tally_is_what_the_rule_removes(table: Table, rule: str, k: int) -> None
         assert lists.known().tallies.pruned[rule] == len(naive.removed(rule, k))
         whole = lists.known().tallies.families_scored + sum(lists.known().tallies.pruned.values())
         assert whole == lists.known().tallies.families
+
+
+def families_met(naive: Naive, rules: frozenset[str], k: int) -> list[tuple[int, int, int, int]]:
+    """Go through the sets of a closed search: per size, sets met and live, families dead and live.
+
+    A set is met if all its subsets are live and one of its families has no dead family inside;
+    it is live if one of its families is.
+    """
+    removed = set[tuple[int, tuple[int, ...]]]().union(*(naive.removed(rule) for rule in rules))
+
+    def inside(child: int, members: tuple[int, ...]) -> list[tuple[int, tuple[int, ...]]]:
+        parents = tuple(v for v in members if v != child)
+        return [(child, tuple(v for v in parents if v != left_out)) for left_out in parents]
+
+    live = {(v,) for v in range(naive.n)}
+    found = [(naive.n, naive.n, 0, naive.n)]
+    for size in range(2, min(k + 1, naive.n) + 1):
+        met = [
+            members
+            for members in itertools.combinations(range(naive.n), size)
+            if all(tuple(v for v in members if v != out) in live for out in members)
+            and any(not removed.intersection(inside(child, members)) for child in members)
+        ]
+        alive = {
+            members: sum(
+                (child, tuple(v for v in members if v != child)) not in removed for child in members
+            )
+            for members in met
+        }
+        live = {members for members in met if alive[members]}
+        n_alive = sum(alive.values())
+        found.append((len(met), len(live), size * len(met) - n_alive, n_alive))
+    return found
+
+
+@settings(max_examples=60)
+@given(
+    tables(6),
+    st.sampled_from(CLOSED),
+    st.sampled_from([1, 2, 3, 9]),
+    st.sampled_from(["bic", "aic"]),
+)
+def test_the_tally_of_a_closed_search_is_of_the_families_it_meets(
+    table: Table, rules: frozenset[str], k: int, name: str
+) -> None:
+    naive, _ = naive_of(table, name)
+    tallies = score(table, score=name, rules=rules, max_parents=k, threads=1).known().tallies
+    by_size = families_met(naive, rules, k)
+    dead, alive = (sum(row[i] for row in by_size) for i in (2, 3))
+    assert sum(tallies.pruned.values()) == dead
+    assert tallies.families_scored == alive
+    behind_h = naive.n + 1 if "thm1p" in rules else 0
+    assert tallies.sets_counted == sum(row[1] for row in by_size) + behind_h
+    stored = len(tallies.live_sets)  # the last size is streamed when nothing is built on it
+    assert list(tallies.live_sets) == [row[1] for row in by_size][:stored]
+    assert tallies.families_scored + dead <= tallies.families
 
 
 @settings(max_examples=40)

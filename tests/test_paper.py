@@ -5,7 +5,6 @@ from __future__ import annotations
 import itertools
 import json
 import math
-import time
 from collections import Counter
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
@@ -44,16 +43,6 @@ Family = tuple[int, tuple[int, ...]]
 def uci(shared: Path) -> Path:
     """The folder with the 18 ARFF files."""
     return shared / "data" / "uci"
-
-
-@pytest.fixture(scope="session")
-def everything(uci: Path) -> Reproduction:
-    """All 18 tables in both readings; within the time the command promises."""
-    reproduce()  # compiles
-    began = time.process_time()
-    result = reproduce(uci)
-    assert time.process_time() - began < 60
-    return result
 
 
 @pytest.fixture(scope="session")

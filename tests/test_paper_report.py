@@ -42,11 +42,6 @@ def made() -> Reproduction:
 
 
 @pytest.fixture(scope="module")
-def all_tables(shared: Path) -> Reproduction:
-    return reproduce(shared / "data" / "uci")
-
-
-@pytest.fixture(scope="module")
 def changed(tmp_path_factory: pytest.TempPathFactory) -> Reproduction:
     """Tic-tac-toe with rows missing."""
     folder = tmp_path_factory.mktemp("changed")
@@ -94,8 +89,8 @@ def test_tables_csv_has_every_count(made: Reproduction, tmp_path: Path) -> None:
     assert (last["published"], last["printed"], last["stated"]) == ("1114", "1114", "1134")
 
 
-def test_csv_files_of_all_tables(all_tables: Reproduction, tmp_path: Path) -> None:
-    write_folder(tmp_path, all_tables)
+def test_csv_files_of_all_tables(everything: Reproduction, tmp_path: Path) -> None:
+    write_folder(tmp_path, everything)
     tables = rows_of((tmp_path / "tables.csv").read_text())
     assert len(tables) == 378 + 54
     assert all(row["published"] == row["printed"] for row in tables)
@@ -230,8 +225,8 @@ def test_the_page_shows_matches_and_differences(made: Reproduction, changed: Rep
     assert bad.classes.count("bad") > wrong
 
 
-def test_the_page_of_all_tables(all_tables: Reproduction) -> None:
-    page = html_page(all_tables)
+def test_the_page_of_all_tables(everything: Reproduction) -> None:
+    page = html_page(everything)
     found = parsed(page)
     assert set(DATASETS) <= set(found.ids)
     assert found.classes.count("bad") == 0
@@ -244,8 +239,8 @@ def test_the_page_of_all_tables(all_tables: Reproduction) -> None:
 # Errata
 
 
-def test_errata_are_computed(all_tables: Reproduction) -> None:
-    found = {e.key: " ".join(e.paragraphs) for e in errata(all_tables)}
+def test_errata_are_computed(everything: Reproduction) -> None:
+    found = {e.key: " ".join(e.paragraphs) for e in errata(everything)}
     assert "224 of the 378 counts grow and none shrink" in found["tables"]
     assert "Alg4 on zoo at in-degree 4 prunes 9,058 families, not 2,843" in found["tables"]
     assert "140 of 289 bounds are one larger, none smaller" in found["mixed-bases"]
@@ -359,8 +354,19 @@ def test_bad_input_ends_with_2(tmp_path: Path) -> None:
         assert words in refused("reproduce", *arguments)
 
 
-def test_all_tables_on_the_command_line(shared: Path) -> None:
-    done = run("reproduce", "--data", str(shared / "data" / "uci"), "--json")
+def test_all_tables_on_the_command_line(
+    everything: Reproduction, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What the command says of them; that it counts what it is given, others test."""
+    folders: list[str] = []
+
+    def counted_before(folder: str, **_: object) -> Reproduction:
+        folders.append(folder)
+        return everything
+
+    monkeypatch.setattr("parentage.paper.reproduction.reproduce", counted_before)
+    done = run("reproduce", "--data", "uci", "--json")
+    assert folders == ["uci"]
     assert (done.returncode, done.stderr) == (0, "")
     answer = json.loads(done.stdout)
     assert {k: tuple(answer[k].values()) for k in ("counts", "bounds", "search_space")} == {
