@@ -123,7 +123,7 @@ def families_met(naive: Naive, rules: frozenset[str], k: int) -> list[tuple[int,
         parents = tuple(v for v in members if v != child)
         return [(child, tuple(v for v in parents if v != left_out)) for left_out in parents]
 
-    live = {(v,) for v in range(naive.n)}
+    live: set[tuple[int, ...]] = {(v,) for v in range(naive.n)}
     found = [(naive.n, naive.n, 0, naive.n)]
     for size in range(2, min(k + 1, naive.n) + 1):
         met = [

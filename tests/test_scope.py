@@ -282,8 +282,10 @@ def test_gains_are_those_of_the_lists(name: str, looks: int | None) -> None:
 
 
 def test_gains_leave_out_arcs_that_the_lists_cannot_judge() -> None:
-    families = {"a": [(-1.0, [])], "b": [(-5.0, [])], "c": [(-2.0, ["a", "b"]), (-4.5, ["a"])]}
-    lists = CandidateLists.from_families(families)
+    none: list[str] = []
+    lists = CandidateLists.from_families(
+        {"a": [(-1.0, none)], "b": [(-5.0, none)], "c": [(-2.0, ["a", "b"]), (-4.5, ["a"])]}
+    )
     solution = learn_lists(lists)
     assert solution.gains == {("b", "c"): 2.5} == naive_gains(solution, lists)
 
