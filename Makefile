@@ -11,7 +11,8 @@ demo: $(VENV)/.installed
 test: lint check
 
 check: $(VENV)/.tested
-	$(BIN)/python -m pytest -q -n 2
+	$(BIN)/python -m pytest -q -n 2 --cov --cov-report=
+	@$(BIN)/python -m coverage report | tail -1
 
 lint: $(VENV)/.tested
 	$(BIN)/ruff check .
@@ -38,4 +39,4 @@ $(VENV)/.tested: $(VENV)/bin/python pyproject.toml
 	@touch $@ $(VENV)/.installed
 
 clean:
-	rm -rf $(VENV) build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis .coverage

@@ -9,7 +9,7 @@ import os
 import time
 import warnings
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import polars as pl
@@ -25,6 +25,9 @@ from parentage.scoring.account import Origin, Unknown
 from parentage.scoring.formats import jkl, parquet, pss, read_lists, write_lists
 from parentage.scoring.formats.names import decode_name, encode_name, is_whole, looks_like_score
 from parentage.scoring.lists import CandidateLists
+
+if TYPE_CHECKING:
+    from real_data import RealData
 
 AWKWARD = ["", " ", "a b", "100%", "%20", "#no", "7", "-1.5", "0", "nan", "é ü", "VAR", "\u2028"]
 names = st.one_of(st.sampled_from(AWKWARD), st.text(max_size=6))
@@ -204,8 +207,8 @@ def test_every_instance_reads(shared: Path) -> None:
         assert (lists.n_variables, lists.n_sets) == (n_variables, sets), path.name
 
 
-def test_an_instance_is_read_to_the_digit(shared: Path) -> None:
-    lists = read_lists(shared / "data/instances/slim_survey-5000.jkl")
+def test_an_instance_is_read_to_the_digit(shared: Path, real: RealData) -> None:
+    lists = real.instance("slim_survey-5000.jkl")
     lines = (shared / "data/instances/slim_survey-5000.jkl").read_text().split("\n")
     lines = [line for line in lines if line and not line.startswith("#")]
     at = 1

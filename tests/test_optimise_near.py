@@ -13,11 +13,10 @@ from accounts import account
 from naive_network import all_networks, constrained, random_constraints, random_lists
 from parentage.errors import ConstraintError, DataWarning, InputError, ListsError, ResourceError
 from parentage.optimise import NearOptimal, learn_lists, within
-from parentage.scoring.formats import read_lists
 from parentage.scoring.lists import CandidateLists
 
 if TYPE_CHECKING:
-    from pathlib import Path
+    from real_data import RealData
 
 
 def complete(lists: CandidateLists) -> CandidateLists:
@@ -65,8 +64,8 @@ def test_agrees_with_enumeration_often(block: int) -> None:
         assert_agreement(seed)
 
 
-def test_wine_has_308_networks_in_7_classes_within_a_factor_of_3(shared: Path) -> None:
-    lists = read_lists(shared / "data" / "instances" / "ebnsl_wine.BIC.3")
+def test_wine_has_308_networks_in_7_classes_within_a_factor_of_3(real: RealData) -> None:
+    lists = real.instance("ebnsl_wine.BIC.3")
     with pytest.warns(DataWarning, match="complete up to 0 below the optimum, not 1.09861"):
         near = within(lists, factor=3)
     assert len(near) == 308

@@ -28,6 +28,8 @@ from parentage.errors import DataWarning, InputError, ParentageError, TableError
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from real_data import RealData
+
 
 def labels(table: Table) -> dict[str, list[str]]:
     """Return the table as columns of labels."""
@@ -492,9 +494,9 @@ def test_blank_and_question_mark_are_missing_in_frames_too() -> None:
         (pl.DataFrame({"a": [1.0, float("inf")], "b": [0, 1]}), "infinite"),
         (pd.DataFrame([[1, 2], [3, 4]], columns=["a", "a"]), "rename"),
         (pl.LazyFrame({"a": [0, 1], "b": [0, 1]}), "collect a lazy one"),
-        ({"a": [0, 1]}, "builtins.dict is no table"),
+        ({"a": [0, 1]}, "builtins.dict is not a table"),
         (np.zeros((3, 3, 2)), r"an array of shape \(3, 3, 2\)"),
-        (7, "builtins.int is no table"),
+        (7, "builtins.int is not a table"),
     ],
 )
 def test_what_is_no_table_is_refused(frame: Any, message: str) -> None:
@@ -647,17 +649,16 @@ def assert_table_or_message(data: bytes, **options: Any) -> None:
 # --- the tables of the paper and of the literature ---------------------------------------------
 
 
-def test_the_tables_of_the_paper_read_with_its_sizes(shared: Path) -> None:
+def test_the_tables_of_the_paper_read_with_its_sizes(shared: Path, real: RealData) -> None:
     published = json.loads((shared / "data/published.json").read_text())
     paths = sorted((shared / "data/uci").glob("*.arff"))
     assert len(paths) == 18
     for path in paths:
-        table = quietly(path, discretize="median", missing="mode")
+        table = real.uci(path.stem)
         if path.stem in published:
             facts = published[path.stem]
             assert table.n_rows == facts["N"], path.stem
-            dropped = {"flags": 1, "zoo": 1}.get(path.stem, 0)
-            assert table.n_variables - len(table.constant) - dropped == facts["n"], path.stem
+            assert table.n_variables - len(table.constant) == facts["n"], path.stem
 
 
 def test_glass_is_cut_at_its_medians(shared: Path) -> None:
@@ -677,18 +678,17 @@ def test_glass_is_cut_at_its_medians(shared: Path) -> None:
         assert table.codes[v].tolist() == [int(number >= middle) for number in numbers]
 
 
-def test_headerless_tables_are_recognised(shared: Path) -> None:
+def test_headerless_tables_are_recognised(shared: Path, real: RealData) -> None:
     named = {"alarm_10000", "insurance_10000"}
     paths = sorted((shared / "data/tables").glob("*.csv"))
     assert len(paths) == 10
     for path in paths:
         if path.stem in named:
-            assert read_table(path).n_rows == 10_000
+            assert real.table(path.name).n_rows == 10_000
         else:
             with pytest.raises(TableError, match="--no-header"):
                 read_table(path)
-            table = quietly(path, header=False)
-            assert table.n_rows == len(path.read_text().splitlines())
+            assert real.table(path.name).n_rows == len(path.read_text().splitlines())
 
 
 def test_importing_the_readers_loads_no_data_frame_library() -> None:

@@ -5,7 +5,8 @@
     ParentageError (ValueError)
     ├── InputError            bad file, table, option or name: the user can mend it
     │   ├── TableError        a table that cannot be read or used
-    │   └── ListsError        candidate lists that cannot be read or used
+    │   ├── ListsError        candidate lists that cannot be read or used
+    │   └── NotFittedError    an estimator that has learned nothing yet (also an AttributeError)
     ├── ConstraintError       contradictory or infeasible constraints, culprits named
     ├── ResourceError         what was asked cannot fit in memory or arithmetic
     └── MissingExtraError     an optional library is absent; the message has the pip command
@@ -112,6 +113,10 @@ class TableError(InputError):
 
 class ListsError(InputError):
     """Candidate lists that cannot be read or used."""
+
+
+class NotFittedError(InputError, AttributeError):
+    """An estimator is asked for what it has not learned yet."""
 
 
 class ConstraintError(ParentageError):

@@ -260,7 +260,7 @@ def _cut(column: _Column, rule: Discretizer, missing: str) -> _Coded:
     filler = int(codes_of(np.array([median(observed)]), cuts)[0])
     if missing == "state" and not present.all():
         filler = len(states)
-        states = [*states, _fresh_label(states)]
+        states = [*states, fresh_label(states)]
     return _Coded(states, np.append(codes_of(numbers, cuts), filler)[codes], cuts)
 
 
@@ -282,7 +282,7 @@ def _label(column: _Column, missing: str) -> _Coded:
     filler = int(counts.argmax())
     if missing == "state" and not column.present.all():
         filler = len(states)
-        states = [*states, _fresh_label(states)]
+        states = [*states, fresh_label(states)]
     return _Coded(states, np.append(new_code, filler)[codes])
 
 
@@ -292,11 +292,11 @@ def _without_values(column: _Column, missing: str) -> _Coded:
         raise TableError(f"column {name!r} has no values at all; drop it: {_drop_hint(name)}")
     states = column.labels() if column.raw.declared else []
     return _Coded(
-        [*states, _fresh_label(states)], np.full(len(column.raw.codes), len(states), np.int64)
+        [*states, fresh_label(states)], np.full(len(column.raw.codes), len(states), np.int64)
     )
 
 
-def _fresh_label(states: Sequence[str]) -> str:
+def fresh_label(states: Sequence[str]) -> str:
     """Return a label for missing cells that no state has."""
     number, label = 1, "missing"
     while label in states:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from parentage.scoring import rules as r
 from parentage.scoring.entropy import residuals
-from parentage.scoring.forecast import forecast, sharpen
+from parentage.scoring.forecast import forecast, sharpen, together
 from parentage.scoring.plan import prepare
 from parentage.scoring.search import search
 from parentage.scoring.settings import Scoring
@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 
 PROBE_SECONDS = 4.0
 PROBE_MEMORY = 2**31
+MOST_TO_PROBE = 2**40  # bytes forecast, above which a moment of searching tells nothing
 
 
 @dataclass(frozen=True)
@@ -86,12 +87,10 @@ def overview(
     [1, 1, 0]
     """
     prepared = prepare(table, settings or Scoring())
-    plan = prepared.plans[0]
-    known = forecast(plan)
-    if known.memory < 2**40 and plan.rules.closed:
-        known = _probe(plan, known, probe_seconds)
+    share = probe_seconds / len(prepared.plans)
+    known = together([_forecast(plan, share) for plan in prepared.plans])
     bic = prepared.score == "bic"
-    caps = _caps(table, plan)
+    caps = _caps(table, prepared.plans[0])
     variables = tuple(
         VariableInfo(
             label,
@@ -126,6 +125,14 @@ def _caps(table: Table, plan: SearchPlan) -> dict[str, tuple[float, int, int]]:
     for i, v in enumerate(encoded.order):
         found[table.names[v]] = (entropies[i] / n, third[i], second[i])
     return found
+
+
+def _forecast(plan: SearchPlan, seconds: float) -> Forecast:
+    """Say what is known without searching; if that is rough, search for a while."""
+    known = forecast(plan)
+    if known.memory < MOST_TO_PROBE and plan.rules.closed:
+        return _probe(plan, known, seconds)
+    return known
 
 
 def _probe(plan: SearchPlan, known: Forecast, seconds: float) -> Forecast:
