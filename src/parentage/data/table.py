@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 
-from parentage.errors import TableError, did_you_mean
+from parentage.errors import TableError, Way, did_you_mean
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -64,8 +64,9 @@ class Table:
         for name, labels in zip(self.names, self.states, strict=True):
             if len(labels) > MAX_STATES:
                 raise TableError(
-                    f"column {name!r} has {len(labels)} states, more than {MAX_STATES}; "
-                    f"drop it (--drop {name!r}) or merge its states"
+                    f"column {name!r} has {len(labels)} states, more than {MAX_STATES}",
+                    Way("drop", [name], "to leave it out"),
+                    "merge its states",
                 )
         codes = np.ascontiguousarray(self.codes, dtype=np.uint16)
         if codes.ndim != 2 or codes.shape[0] != len(self.names):

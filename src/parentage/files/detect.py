@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from itertools import islice, takewhile
 from typing import TYPE_CHECKING, Any, Literal
 
-from parentage.errors import InputError, did_you_mean
+from parentage.errors import InputError, Way, did_you_mean
 from parentage.files.dat_shape import has_dat_shape, looks_like_dat
 from parentage.files.source import Source, SourceLike, open_source
 
@@ -128,7 +128,7 @@ def _named(source: Source, written: str) -> Detected:
     if name in LISTS_FORMATS:
         return Detected("lists", name)
     known = dict.fromkeys([*TABLE_FORMATS, *LISTS_FORMATS])
-    raise InputError(f"no format {written!r}; {did_you_mean(name, known)}")
+    raise InputError(f"is not a format; {did_you_mean(name, known)}", about=Way("format", written))
 
 
 def _parquet(source: Source) -> Detected:

@@ -25,7 +25,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 
-from parentage.errors import ResourceError
+from parentage.errors import ResourceError, Way
 from parentage.scoring.scores import weight
 from parentage.work.memory import require_memory
 
@@ -259,8 +259,7 @@ def _require_room(table: Table, order: Int64s) -> None:
     require_memory(
         table.n_rows * -(-int(states.sum()) // 64) * 8,
         f"a table of {table.n_rows} rows and {int(states.sum())} states in all",
-        f"leave out the columns with most states: --drop {table.names[widest]!r} "
-        f"({int(states.max())} states)",
+        Way("drop", [table.names[widest]], f"({int(states.max())} states)"),
     )
 
 

@@ -30,8 +30,8 @@ def read(frame: object) -> RawTable:
     except TypeError:
         kind = f"{type(frame).__module__}.{type(frame).__name__}"
         raise TableError(
-            f"{kind} is no table; pass a path, a Table or a pandas, polars or pyarrow data frame "
-            "(collect a lazy one first)"
+            f"{kind} is not a table; pass a path, a Table or a pandas, polars or "
+            "pyarrow data frame (collect a lazy one first)"
         ) from None
     except ValueError as error:
         raise TableError(f"the frame cannot be used: {error}; rename one of the columns") from None

@@ -12,7 +12,7 @@ import numpy as np
 
 from parentage.data.formats.raw import Numbers, RawColumn, is_missing
 from parentage.data.table import as_numbers
-from parentage.errors import TableError
+from parentage.errors import TableError, Way
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -38,8 +38,9 @@ def refuse_headerless(names: Sequence[str], columns: Sequence[RawColumn]) -> Non
     if headerless:
         shown = ", ".join(cells[:5]) + (", …" if len(cells) > 5 else "")
         raise TableError(
-            f"the first line ({shown}) looks like data, not like column names; "
-            "type --no-header (header=False) if the table has none, else rename the columns"
+            f"the first line ({shown}) looks like data, not like column names",
+            Way("header", False, "if the table has none"),
+            "rename the columns",
         )
 
 
