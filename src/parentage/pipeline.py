@@ -60,7 +60,7 @@ class Gathered:
 
 @dataclass(frozen=True)
 class Learned:
-    """What came of it."""
+    """The result, with what it was learned from."""
 
     table: Table | None
     lists: CandidateLists

@@ -65,7 +65,7 @@ def reproduce(
 
 @contextmanager
 def _progress(quiet: bool) -> Iterator[Callable[[str, int, int], None] | None]:
-    """Show a bar on stderr while tables are counted; silence when it is no terminal."""
+    """Show a bar on stderr while tables are counted; silence when it is not a terminal."""
     if quiet or not sys.stderr.isatty():
         yield None
         return

@@ -124,11 +124,11 @@ def build_table(
 
 def _kept(columns: Sequence[RawColumn], drop: Iterable[str]) -> list[RawColumn]:
     names = [column.name for column in columns]
-    unwanted = {drop} if isinstance(drop, str) else set(drop)
-    for name in unwanted:
+    dropped = {drop} if isinstance(drop, str) else set(drop)
+    for name in dropped:
         if name not in names:
             raise TableError(f"no column {name!r} to drop; {did_you_mean(name, names)}")
-    kept = [column for column in columns if column.name not in unwanted]
+    kept = [column for column in columns if column.name not in dropped]
     seen: dict[str, int] = {}
     for column in kept:
         at = next(i for i, c in enumerate(columns, 1) if c is column)

@@ -42,7 +42,7 @@ def read_table(
     drop
         Names of columns to leave out.
     missing
-        What becomes of missing cells (blank or ``?``, null or NaN): ``"error"``, ``"drop"`` the
+        What happens to missing cells (blank or ``?``, null or NaN): ``"error"``, ``"drop"`` the
         row, ``"state"`` (one more state) or ``"mode"`` (the most frequent state; the median in
         a continuous column).
     discretize

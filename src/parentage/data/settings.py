@@ -45,7 +45,7 @@ class Reading:
     missing: str = setting(
         "error",
         """
-        What becomes of missing cells (blank or ``?``, null or NaN): ``"error"``, ``"drop"`` the
+        What happens to missing cells (blank or ``?``, null or NaN): ``"error"``, ``"drop"`` the
         row, ``"state"`` (one more state) or ``"mode"`` (the most frequent state; the median in
         a continuous column).
         """,

@@ -136,18 +136,18 @@ class Table:
 
     def select(self, names: Iterable[str]) -> Table:
         """Return a table with these columns only, in this order."""
-        wanted = [self.index(name) for name in names]
+        chosen = [self.index(name) for name in names]
         return Table(
-            tuple(self.names[v] for v in wanted),
-            tuple(self.states[v] for v in wanted),
-            self.codes[wanted],
-            {n: self.cuts[n] for n in (self.names[v] for v in wanted) if n in self.cuts},
+            tuple(self.names[v] for v in chosen),
+            tuple(self.states[v] for v in chosen),
+            self.codes[chosen],
+            {n: self.cuts[n] for n in (self.names[v] for v in chosen) if n in self.cuts},
         )
 
     def drop(self, names: Iterable[str]) -> Table:
         """Return a table without these columns."""
-        unwanted = {self.names[self.index(name)] for name in names}
-        return self.select(name for name in self.names if name not in unwanted)
+        dropped = {self.names[self.index(name)] for name in names}
+        return self.select(name for name in self.names if name not in dropped)
 
     def head(self, rows: int) -> Table:
         """Return the first rows; the states stay as declared or observed in the whole table."""

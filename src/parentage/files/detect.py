@@ -30,7 +30,7 @@ ARFF_DECLARATION = re.compile(r"@(relation|attribute|data)(?![\w-])", re.IGNOREC
 OWN_JKL = "# parentage candidate lists 1, names percent-encoded"
 """First line of the .jkl files written here."""
 SEPARATORS = "\t,;|"
-"""What may stand between cells; a blank too, when none of these does."""
+"""What may separate cells; a blank too, when none of these does."""
 
 _HEAD = 1_000_000
 _ALIASES = {"scores": "jkl", "jaa": "jkl", "txt": "csv"}
@@ -115,7 +115,7 @@ def first_records(text: str, separator: str) -> Iterator[list[str]]:
 
 
 def csv_reader(text: str, separator: str) -> Any:
-    """Return Python's lenient parser; blanks around a cell may stand before its quote."""
+    """Return Python's lenient parser; there may be blanks before the quote of a cell."""
     return csv.reader(io.StringIO(text), delimiter=separator, skipinitialspace=True)
 
 

@@ -115,7 +115,7 @@ class Parameters:
     def codes_of(self, table: Table) -> npt.NDArray[np.int64]:
         """Codes of a table in these states: ``int64[variables, rows]``, columns by name.
 
-        A label that is no state here is refused: its probability is not known.
+        A label that is not a state here is refused: its probability is not known.
         """
         rows = np.empty((len(self.states), table.n_rows), np.int64)
         for v, name in enumerate(self.network.names):
@@ -258,7 +258,7 @@ def _check_prior(pseudo_count: float, equivalent_sample_size: float) -> None:
 
 
 def _checked(name: str, table: npt.ArrayLike, shape: tuple[int, int]) -> Probabilities:
-    """Return a read-only copy; refuse what is no table of distributions of this shape."""
+    """Return a read-only copy; refuse what is not a table of distributions of this shape."""
     theta = np.array(table, np.float64)
     if theta.shape != shape:
         raise InputError(

@@ -31,8 +31,7 @@ def write_folder(folder: str | os.PathLike[str], result: Reproduction) -> list[P
         home.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise InputError(
-            f"cannot make the folder {str(home)!r}: {error.strerror or error}; "
-            "choose another"
+            f"cannot make the folder {str(home)!r}: {error.strerror or error}; choose another"
         ) from error
     texts = {
         "tables.csv": tables_csv(result),

@@ -73,7 +73,7 @@ class Readings(NamedTuple):
 
 
 class Conventions(NamedTuple):
-    """The conventions of a run: both readings, and the printed one with one deviation mended."""
+    """The conventions of a run: both readings, and the printed one with one deviation corrected."""
 
     printed: Convention
     stated: Convention

@@ -40,7 +40,7 @@ class PaperTable:
 
 
 def find_sources(folder: str | os.PathLike[str] | None = None) -> list[PaperTable]:
-    """Return the tables at hand, in the paper's order; a file goes before a made table.
+    """Return the tables at hand, in the paper's order; a file is preferred to a made table.
 
     >>> [str(source) for source in find_sources()]
     ['made by the package']
@@ -76,8 +76,8 @@ def load(source: PaperTable) -> Table:
     """Read or make a table the way the paper does."""
     table = tic_tac_toe() if source.path is None else _read(source.path)
     identifier = IDENTIFIERS.get(source.name)
-    unwanted = {*table.constant, *(name for name in table.names if name == identifier)}
-    return table.drop(unwanted)
+    dropped = {*table.constant, *(name for name in table.names if name == identifier)}
+    return table.drop(dropped)
 
 
 def _read(path: Path) -> Table:

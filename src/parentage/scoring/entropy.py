@@ -13,7 +13,7 @@ in lexicographic order, and packs the states into bits for :mod:`parentage.kerne
 order: fewest states first, then falling entropy, when only live sets are counted (large sets of
 variables with few states live longest, and so share stems); the other way round when all sets
 are (stems of many states leave small groups of rows). Constant columns are left out: the rules
-need at least two states, and a constant has no parents and is nobody's.
+need at least two states, and a constant has no parents and is never a parent.
 """
 
 from __future__ import annotations

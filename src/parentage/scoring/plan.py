@@ -74,7 +74,7 @@ class SearchPlan:
 
     The parent sets of a child that contain its required parents are found within the *context* of
     those: every count is taken with them, every penalty multiplied by their number of joint
-    states, and the rules and the closure theorem hold as they stand (``docs/theory.md``).
+    states, and the rules and the closure theorem hold unchanged (``docs/theory.md``).
 
     Parameters
     ----------

@@ -66,7 +66,7 @@ def _interleaved(
 ) -> list[tuple[int, int]]:
     """Sort arcs so that those of one variable change layers in turn.
 
-    Many children in several layers then stand like the teeth of a comb, the arcs to the lower
+    Many children in several layers then look like the teeth of a comb, the arcs to the lower
     ones running down between the upper ones.
     """
     count: dict[tuple[int, int], int] = {}

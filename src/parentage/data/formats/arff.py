@@ -150,7 +150,7 @@ def _states(name: str, kind: str, number: int) -> dict[str, int]:
 
 
 def _closed(kind: str) -> str | None:
-    """Return what stands between the braces; a brace inside quotes does not close."""
+    """Return what is between the braces; a brace inside quotes does not close."""
     at = 1
     while at < len(kind):
         if kind[at] == "}":

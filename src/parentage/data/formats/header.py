@@ -23,7 +23,7 @@ def refuse_headerless(names: Sequence[str], columns: Sequence[RawColumn]) -> Non
 
     - Not all names are numbers: every name is missing, or occurs below in its own column, or is
       a number above a column of numbers.
-    - All are numbers: one is repeated; or half of them occur below or stand above a column of
+    - All are numbers: one is repeated; or half of them occur below or are above a column of
       measurements. Numbers that count upwards (0, 1, 2, …) are usual names, so then all must.
     """
     cells = [name.strip() for name in names]

@@ -168,7 +168,7 @@ def _tokens(text: str, name: str) -> list[_Token]:
         match = _TOKEN.match(text, at)
         end = match.end() if match else at
         if match is None:
-            raise InputError(f"{name}, line {line}: {text[at]!r} is no dot")
+            raise InputError(f"{name}, line {line}: {text[at]!r} is not valid in a dot file")
         if match["html"]:
             end = _html_end(text, at, name, line)
             tokens.append(_Token(text[at:end], line, "name"))

@@ -1,7 +1,7 @@
 """Read and write candidate lists as Parquet.
 
 Lists are a flat table, one row a parent set: ``child`` (text), ``parents``
-(list of text), ``score`` (double). The order of the variables and the provenance stand in the
+(list of text), ``score`` (double). The order of the variables and the provenance are in the
 file's metadata under ``parentage``; without it the order of first sight counts.
 """
 
