@@ -114,7 +114,7 @@ def _is_finite(value: object) -> bool:
 
 
 def as_summary(result: Reproduction) -> str:
-    """Return how much of the paper came out."""
+    """Return how much of the paper is matched."""
     from parentage.paper import prose
     from parentage.paper.published import CITATION
 

@@ -8,8 +8,8 @@ median
     even): 0 if x < median, else 1.
 quantile:K
     Up to K states of about equal counts. The j-th cut is the smallest observed value with at
-    least a share j/K of the others below it; equal cuts are one cut, and a cut that nothing lies
-    below is none. So every state occurs, and ``quantile:2`` splits as ``median`` does.
+    least a share j/K of the others below it; equal cuts count once, and a cut with nothing
+    below it is left out. So every state occurs, and ``quantile:2`` splits as ``median`` does.
 width:K
     K intervals of equal width from the smallest to the largest value; some may be empty.
 

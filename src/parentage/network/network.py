@@ -36,8 +36,8 @@ class CycleError(InputError):
 class Network:
     """A directed acyclic graph: ``parents[v]`` are the indices of the parents of variable ``v``.
 
-    Two networks are equal when they have the same variables and the same arcs, in whatever order
-    the variables stand.
+    Two networks are equal when they have the same variables and the same arcs, whatever the order
+    of the variables.
 
     Parameters
     ----------

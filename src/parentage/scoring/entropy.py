@@ -44,7 +44,7 @@ MOST_PARAMETERS = 2**28  # so that the kernels' products of two capped numbers s
 
 @dataclass(frozen=True, eq=False)
 class FixedPoint:
-    """Numbers as integer multiples of 2^−bits, and how far rounding can carry.
+    """Numbers as integer multiples of 2^−bits, and how far rounding can reach.
 
     Every f(c) is off by at most half a unit (plus what the logarithm itself is off), a set has at
     most N/2 joint states with two rows or more, and a rule compares at most six G and two

@@ -221,7 +221,7 @@ def prepare(table: Table, settings: Scoring) -> Preparation:
     Raises
     ------
     ParentageError
-        A table nothing can be learned from, settings that make no sense, or constraints that
+        A table that nothing can be learned from, settings that make no sense, or constraints that
         contradict each other.
     """
     score = check_score(settings.score)

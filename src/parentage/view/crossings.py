@@ -180,7 +180,7 @@ def _swap_neighbours(graph: LayeredGraph, layers: Layers) -> None:
 
 
 def _pair_crossings(graph: LayeredGraph, place: dict[int, int], left: int, right: int) -> int:
-    """Count crossings among the arcs of two places if one stood left of the other."""
+    """Count crossings among the arcs of two places if one were left of the other."""
     return sum(
         place[a] > place[b]
         for side in (graph.above, graph.below)

@@ -234,7 +234,7 @@ def _straighten(
     ports: Ports,
     x: list[float],
 ) -> None:
-    """Give runs of dummy places of an arc one position, so that it bends as seldom as it can.
+    """Give runs of dummy places of an arc one position, so that it bends as rarely as possible.
 
     A run grows as long as some position is free in all its layers. It then runs straight below
     where the arc leaves or above where it meets, if that is free, or near where it was.

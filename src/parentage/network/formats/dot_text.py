@@ -97,7 +97,7 @@ class _Parser:
             raise self.error(f"{found!r} after the closing brace; one digraph a file")
 
     def statements(self) -> list[str]:
-        """Read statements up to the closing brace; return the nodes they speak of."""
+        """Read statements up to the closing brace; return the nodes they mention."""
         inside: dict[str, None] = {}
         self.depth += 1
         if self.depth > DEEPEST:

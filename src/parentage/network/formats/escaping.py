@@ -1,6 +1,6 @@
 r"""Names that a file format cannot hold, written so that they can be read back.
 
-A character the format has no room for becomes ``_xHH_``, HH its code in hexadecimal (the scheme of
+A character that the format cannot hold becomes ``_xHH_``, HH its code in hexadecimal (the scheme of
 ISO 9075-14 with a free number of digits); nothing at all becomes ``_x_``. An underscore that would
 start such a group by accident is itself written ``_x5f_``, so :func:`unescape` undoes
 :func:`escape` whatever the text. A file with at least one escaped name carries :data:`MARK` in a

@@ -185,7 +185,7 @@ def _mapping(value: object, key: str, name: str, expected: Sequence[str]) -> dic
 
 
 def _finite(value: Any) -> Any:
-    """Replace what JSON has no number for, at any depth, and unwrap numpy's scalars."""
+    """Replace numbers that JSON cannot hold, at any depth, and unwrap numpy's scalars."""
     if isinstance(value, dict):
         return {str(key): _finite(item) for key, item in value.items()}
     if isinstance(value, list | tuple | set | frozenset):

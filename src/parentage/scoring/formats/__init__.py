@@ -78,7 +78,7 @@ def check_lists_target(
     path: str | os.PathLike[str],
     format: str | None = None,  # noqa: A002  # the option is called --format
 ) -> str:
-    """Return the format in which lists would be written; refuse a name that says none.
+    """Return the format in which lists would be written; refuse a name without one.
 
     Asked before a long search, so that its result is not lost to a bad file name.
     """

@@ -1,4 +1,4 @@
-"""Collect parent sets while a file of lists is read, refusing what cannot be. Shared by readers.
+"""Collect parent sets while a file of lists is read, refusing contradictions. Shared by readers.
 
 Between file and candidate lists: the readers of .jkl, .pss and Parquet say which child has which
 parents at which place of the file; here names become indices, and every contradiction (a repeated

@@ -1,4 +1,4 @@
-"""Read and write candidate lists as .jkl (also .jaa, .scores): the common tongue of the field.
+"""Read and write candidate lists as .jkl (also .jaa, .scores): the common format of the field.
 
 Lists leave and enter the path here. ::
 
