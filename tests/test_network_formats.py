@@ -303,7 +303,7 @@ def test_json_has_no_number_for_infinity(tmp_path: Path) -> None:
 @pytest.mark.parametrize("extension", [".bif", ".xml", ".xmlbif", ".bifxml"])
 def test_formats_with_parameters_ask_for_the_data(tmp_path: Path, extension: str) -> None:
     path = tmp_path / f"net{extension}"
-    with pytest.raises(InputError, match="--data TABLE"):
+    with pytest.raises(InputError, match="pass table=…"):
         write_network(solution(), path)
     assert not list(tmp_path.iterdir())
     table = Table.from_columns(dict.fromkeys(ASIA.names, "0101"))

@@ -36,7 +36,7 @@ def read_table(
         A path, ``"-"`` for standard input, or the content as bytes.
     format
         ``"csv"``, ``"tsv"``, ``"parquet"``, ``"arff"`` or ``"dat"``; the content decides when
-        not given. The separator of a CSV file (comma, tab, semicolon, ``|`` or a blank) is detected.
+        not given, and finds the separator of CSV (comma, tab, semicolon, ``|`` or a blank).
     header
         Whether the first line of separated text holds the names; if not, they are 0, 1, …
     drop

@@ -15,7 +15,7 @@ class Reading:
         None,
         """
         ``"csv"``, ``"tsv"``, ``"parquet"``, ``"arff"`` or ``"dat"``; the content decides when
-        not given. The separator of a CSV file (comma, tab, semicolon, ``|`` or a blank) is detected.
+        not given, and finds the separator of CSV (comma, tab, semicolon, ``|`` or a blank).
         """,
         Option(
             ("--format",),

@@ -3,8 +3,8 @@
 One of the doors to the path. A nominal attribute declares its states: they are believed, in the
 order of the header, used or not. ``numeric``, ``real`` and ``integer`` make a column continuous
 whatever its values. Other types (string, date, relational) can only be dropped. Case does not
-matter in keywords, ``%`` starts a comment line, names and values may be quoted with ``'`` or ``"`` and a
-backslash inside quotes protects the next character. An unquoted ``?`` is a missing cell.
+matter in keywords, ``%`` starts a comment line, names and values may be quoted with ``'`` or ``"``
+and a backslash inside quotes protects the next character. An unquoted ``?`` is a missing cell.
 """
 
 from __future__ import annotations
