@@ -85,12 +85,13 @@ class _Told:
         message = self.message
         if self.about is not None:
             message = f"{self.about.typed(reader)} {message}"
-        settings = [way.words(reader) for way in self.ways if isinstance(way, Way)]
+        settings = [way for way in self.ways if isinstance(way, Way)]
         clauses = [way for way in self.ways if isinstance(way, str)]
         if settings:
-            *others, last = settings
+            *others, last = [way.words(reader) for way in settings]
+            before = (", or " if any(way.effect for way in settings) else " or ") if others else ""
             verb = "pass" if reader == "python" else "type"
-            clauses.insert(0, f"{verb} {', '.join(others)}{' or ' if others else ''}{last}")
+            clauses.insert(0, f"{verb} {', '.join(others)}{before}{last}")
         return f"{message}; {', or '.join(clauses)}" if clauses else message
 
 

@@ -210,7 +210,7 @@ def _complete_rows(columns: Sequence[_Column]) -> list[_Column]:
     if left < 2:
         emptiest = min(columns, key=lambda column: int(column.present.sum()))
         raise TableError(
-            f"leaves {left} of {len(complete)} rows; at least 2 are needed",
+            f"leaves {left} of {len(complete)} rows, and at least 2 are needed",
             Way("missing", "mode"),
             Way("missing", "state"),
             _leave_out(emptiest.raw.name, effect="to leave out the column with most gaps"),
@@ -240,7 +240,7 @@ def _refuse_continuous(columns: Sequence[_Column]) -> None:
     first, *others = columns
     name, numbers = first.raw.name, first.numbers
     distinct = 0 if numbers is None else len(np.unique(numbers))
-    example = f", such as {number_label(numbers[0])}" if numbers is not None and distinct else ""
+    example = f", such as {number_label(numbers.min())}" if numbers is not None and distinct else ""
     more = ", ".join(column.raw.name for column in others[:8]) + (", …" if others[8:] else "")
     also = f" (so are {len(others)} others: {more})" if others else ""
     raise TableError(

@@ -57,7 +57,7 @@ def _declare(name: str, card: int, column: RawColumn, place: Callable[[int], str
             row = int(np.flatnonzero(column.codes == i)[0])
             raise TableError(
                 f"column {name!r}, {place(row)}: {label!r} is not a code of its {card} "
-                f"states, which are 0 … {card - 1}",
+                f"states (0 to {card - 1})",
                 Way("format", "csv", "if it is not a .dat table"),
             )
         states[i] = int(label)
