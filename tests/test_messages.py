@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import dataclasses
 import random
 import re
 import shlex
@@ -15,7 +16,12 @@ import pytest
 
 import parentage
 from parentage.cli import main
+from parentage.data.settings import Reading
 from parentage.errors import DataWarning, ParentageError, ParentageWarning, Way
+from parentage.optimise.settings import Optimising
+from parentage.scoring.settings import Scoring
+from parentage.work.running import Running
+from parentage.work.settings import option_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -274,6 +280,15 @@ def test_settings_for_tables_are_refused_for_lists_in_the_readers_words(
         parentage.learn(path, missing="drop")
     shown = through_command(capsys, "learn", str(path), "--missing", "drop")
     assert "error: --missing drop is for tables" in shown
+
+
+def test_messages_and_commands_have_the_same_options() -> None:
+    for kind in (Reading, Scoring, Optimising, Running):
+        for setting in dataclasses.fields(kind):
+            option = option_of(setting)
+            value = False if option is not None and option.is_flag else 1
+            typed = Way(setting.name, value).typed("command line").split()
+            assert option is None or typed[0] in option.flags
 
 
 def test_ways_are_written_for_both_readers() -> None:

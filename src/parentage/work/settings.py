@@ -27,7 +27,7 @@ class Option:
     Parameters
     ----------
     flags
-        ``("-k", "--max-parents")``; the last one is shown in messages unless it is an alias.
+        ``("-k", "--max-parents")``; messages show the one that is named like the setting.
     help
         One sentence.
     metavar
