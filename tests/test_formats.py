@@ -160,7 +160,7 @@ REFUSED = {
     ),
     "unknown parent": (
         GOOD.replace("2 1 2", "2 1 9"),
-        "line 7: '0' has the parent '9'.*no variable",
+        "line 7: '0' has the parent '9'.*not a variable",
     ),
     "own parent": (GOOD.replace("2 1 2", "2 0 2"), "line 7: '0' is its own parent"),
     "parent twice": (GOOD.replace("2 1 2", "2 1 1"), "line 7: a parent of '0' is named twice"),

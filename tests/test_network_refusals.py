@@ -92,7 +92,7 @@ XMLBIF = xmlbif_text(parse_bif(BIF, "x.bif"))
 @pytest.mark.parametrize(
     ("old", "new", "message"),
     [
-        ("<NETWORK>", "<NETWORK", "no XML"),
+        ("<NETWORK>", "<NETWORK", "not XML"),
         ("NETWORK>", "NET>", "no NETWORK element"),
         ("<FOR>b</FOR>", "<FOR>c</FOR>", "no variable 'c'"),
         ("<FOR>b</FOR>", "", "a DEFINITION needs one FOR, 0 found"),

@@ -560,7 +560,7 @@ def test_bad_paths_and_options_get_a_message(tmp_path: Path) -> None:
         read_table(path, discretize="mean")
     with pytest.raises(TableError, match="no column 'smokr' to drop; did you mean 'smoker'"):
         read_table(path, drop=["smokr"])
-    with pytest.raises(TableError, match="1 of 2 columns left"):
+    with pytest.raises(TableError, match="1 of 2 columns are left"):
         read_table(path, drop=["smoker"])
 
 
