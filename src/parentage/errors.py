@@ -63,8 +63,8 @@ class Way:
         flag = self.flag or self.setting.replace("_", "-")
         if self.value is ...:
             return f"--{flag} {self.setting.upper()}"
-        if self.value is False:
-            return f"--no-{flag}"
+        if isinstance(self.value, bool):
+            return f"--{flag}" if self.value else f"--no-{flag}"
         values = self.value if isinstance(self.value, list | tuple) else [self.value]
         return " ".join(f"--{flag} {shlex.quote(str(value))}" for value in values)
 
