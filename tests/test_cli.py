@@ -182,7 +182,7 @@ def test_what_cannot_fit_is_refused_before_it_starts(tmp_path: Path) -> None:
     path = write(tmp_path, header + "\n" + rows + "\n")
     message = refused("score", path, "--rules", "none")
     assert "GB" in message
-    assert "-k 3" in message
+    assert "--max-parents 3" in message
 
 
 def test_a_closed_pipe_is_no_error(data: str) -> None:

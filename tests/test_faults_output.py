@@ -104,14 +104,14 @@ def test_results_of_ours_are_known_again(folder: Path) -> None:
         form = check_network_target(folder / name, needs_table=None)
         check_target(folder / name, form)
         (folder / name).write_text("Notes")
-        with pytest.raises(InputError, match="--force"):
+        with pytest.raises(InputError, match="pass force=True"):
             check_target(folder / name, form)
         check_target(folder / name, form, force=True)
     (folder / "n.jkl").write_text("\n")  # nothing in it
     check_target(folder / "n.jkl", "jkl")
     table_file = folder / "table.parquet"
     pl.DataFrame({"a": [1, 2], "b": [3, 4]}).write_parquet(table_file)
-    with pytest.raises(InputError, match="--force"):
+    with pytest.raises(InputError, match="pass force=True"):
         check_target(table_file, "parquet")
 
 

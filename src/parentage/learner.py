@@ -91,7 +91,7 @@ def learn(
 
 
 def _run(source: object, values: Mapping[str, Any], progress: Report | None) -> Learned:
-    """Go the path with settings by name; warn when the answer is not proven."""
+    """Follow the path with settings by name; warn when the answer is not proven."""
     from parentage import pipeline
 
     running = take(Running, values)

@@ -7,8 +7,7 @@
 
 One :class:`parentage.work.stop.Stop` goes all the way down: scoring takes half of the time there
 is, and whatever ends it early, the lists are solved as they are and the answer says what it is
-worth. Lists of one's own enter in the middle; settings of the stages they have behind them are
-refused.
+worth. Lists may enter in the middle; settings of the stages that they skip are refused.
 """
 
 from __future__ import annotations
@@ -60,7 +59,7 @@ class Gathered:
 
 @dataclass(frozen=True)
 class Learned:
-    """What came of it."""
+    """The result, with what it was learned from."""
 
     table: Table | None
     lists: CandidateLists
@@ -126,7 +125,7 @@ def run(
     threads: int,
     report: Report | None = None,
 ) -> Learned:
-    """Go the whole path."""
+    """Follow the whole path."""
     found = gather(source, reading, lambda *_: scoring, stop, threads=threads, report=report)
     solution = optimise(found, optimising, stop, threads=threads, report=report)
     return Learned(found.table, found.lists, solution)
@@ -138,7 +137,7 @@ def settings_of(settings: Any) -> dict[str, Any]:
 
 
 def refuse_settings(settings: Any, allowed: tuple[str, ...]) -> None:
-    """Refuse settings of a stage that lists have behind them.
+    """Refuse settings of a stage that lists skip.
 
     Raises
     ------
@@ -148,6 +147,6 @@ def refuse_settings(settings: Any, allowed: tuple[str, ...]) -> None:
     for name in changed(settings):
         if name not in allowed:
             raise InputError(
-                "is for tables, and these are lists, scored already",
+                "is for tables, and these are lists, which are scored already",
                 about=Way(name, getattr(settings, name)),
             )

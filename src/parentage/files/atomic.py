@@ -1,6 +1,6 @@
 """Files appear whole or not at all: written under another name, then renamed.
 
-The last step of every ``write_`` function. The temporary file stands in the folder of the target
+The last step of every ``write_`` function. The temporary file is in the folder of the target
 (a rename across file systems is a copy) and is removed on any error, Ctrl-C included.
 """
 

@@ -11,7 +11,7 @@ import re
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from parentage.errors import InputError
+from parentage.errors import InputError, Way
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -55,12 +55,13 @@ def check_target(
     for source in reads:
         if source not in (None, "-") and _same(target, Path(source)):
             raise InputError(
-                f"{os.fspath(path)!r} is read here and would be overwritten; give -o another name"
+                f"{os.fspath(path)!r} is read here and would be overwritten; choose another name"
             )
     if not force and not _replaceable(target, form):
         raise InputError(
-            f"{os.fspath(path)!r} is there already and is not a file this command writes; "
-            "give -o another name, or type --force to overwrite it"
+            f"{os.fspath(path)!r} exists and is not a file that this command writes",
+            Way("force", True, "to overwrite it"),
+            "choose another name",
         )
 
 

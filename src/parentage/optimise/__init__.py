@@ -122,7 +122,7 @@ def optimise_lists(
         memory_of_problem(lists),
         f"learning from {lists.n_sets} sets of {lists.n_variables} variables",
         "allow fewer parents when scoring",
-        stop.memory,
+        limit=stop.memory,
     )
     run = Run(
         lists,

@@ -158,7 +158,7 @@ def within(
         if len(found) == limit:
             raise ResourceError(
                 f"there are more than {limit} networks within {gap:.6g} of the best score; "
-                "ask for a smaller factor, or allow more (limit=…)"
+                "ask for a smaller factor or a higher limit"
             )
         found.append((math.fsum(float(lists.scores[i]) for i in chosen), chosen))
         if stop is not None and stop.reason() is not None:

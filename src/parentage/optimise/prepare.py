@@ -64,7 +64,7 @@ def allowed_problem(lists: CandidateLists, constraints: Constraints | None) -> P
 
 
 def check_lists(lists: CandidateLists) -> None:
-    """Refuse variables without sets, scores that are no numbers, and impossible parents."""
+    """Refuse variables without sets, scores that are not numbers, and impossible parents."""
     counts = np.diff(lists.offsets)
     if (counts == 0).any():
         raise ListsError(
@@ -79,7 +79,7 @@ def check_lists(lists: CandidateLists) -> None:
         )
     outside = (lists.parents < 0) | (lists.parents >= lists.n_variables)
     if outside.any():
-        raise ListsError(f"parent {int(lists.parents[outside][0])} is no variable's index")
+        raise ListsError(f"parent {int(lists.parents[outside][0])} is not the index of a variable")
     owner = np.repeat(child, np.diff(lists.starts))
     own = np.flatnonzero(owner == lists.parents)
     if len(own):

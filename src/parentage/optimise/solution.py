@@ -40,7 +40,7 @@ class Solution:
     network
         The network.
     score
-        Sum of the local scores of the chosen sets, as they stand in the lists.
+        Sum of the local scores of the chosen sets, as they are in the lists.
     bound
         No network that the user allowed scores higher, whether its sets were searched or not.
     optimal

@@ -13,7 +13,7 @@ in lexicographic order, and packs the states into bits for :mod:`parentage.kerne
 order: fewest states first, then falling entropy, when only live sets are counted (large sets of
 variables with few states live longest, and so share stems); the other way round when all sets
 are (stems of many states leave small groups of rows). Constant columns are left out: the rules
-need at least two states, and a constant has no parents and is nobody's.
+need at least two states, and a constant has no parents and is never a parent.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 
-from parentage.errors import ResourceError
+from parentage.errors import ResourceError, Way
 from parentage.scoring.scores import weight
 from parentage.work.memory import require_memory
 
@@ -44,7 +44,7 @@ MOST_PARAMETERS = 2**28  # so that the kernels' products of two capped numbers s
 
 @dataclass(frozen=True, eq=False)
 class FixedPoint:
-    """Numbers as integer multiples of 2^−bits, and how far rounding can carry.
+    """Numbers as integer multiples of 2^−bits, and how far rounding can reach.
 
     Every f(c) is off by at most half a unit (plus what the logarithm itself is off), a set has at
     most N/2 joint states with two rows or more, and a rule compares at most six G and two
@@ -259,8 +259,7 @@ def _require_room(table: Table, order: Int64s) -> None:
     require_memory(
         table.n_rows * -(-int(states.sum()) // 64) * 8,
         f"a table of {table.n_rows} rows and {int(states.sum())} states in all",
-        f"leave out the columns with most states: --drop {table.names[widest]!r} "
-        f"({int(states.max())} states)",
+        Way("drop", [table.names[widest]], f"({int(states.max())} states)"),
     )
 
 

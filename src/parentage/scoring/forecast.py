@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from parentage.errors import ResourceError
+from parentage.errors import ResourceError, Way
 from parentage.work.memory import available_memory, gigabytes
 
 if TYPE_CHECKING:
@@ -35,6 +35,7 @@ JOINING = 1.6  # what putting a level together takes, in sizes of that level
 LISTING = 8  # what making lists of kept families takes, in sizes of what is kept
 LONGEST = 30 * 24 * 3600.0  # nobody waits for longer
 BASES = ("counted", "searched", "extrapolated", "at most")  # from sure to rough
+_SMALLER = (Way("max_parents", 3), Way("rules", "default"))
 
 
 @dataclass(frozen=True)
@@ -212,10 +213,11 @@ def refuse_what_cannot_fit(plan: SearchPlan, threads: int) -> None:
     if known.memory > free:
         raise ResourceError(
             f"{what} needs {known.sets:.3g} sets and {gigabytes(known.memory)} of memory, "
-            f"{gigabytes(free)} are free; limit the parents (-k 3) or use the default rules"
+            f"{gigabytes(free)} are free",
+            *_SMALLER,
         )
     if known.seconds > LONGEST:
         raise ResourceError(
-            f"{what} needs {known.sets:.3g} sets, about {known.seconds / 86400:.3g} days; "
-            f"limit the parents (-k 3) or use the default rules"
+            f"{what} needs {known.sets:.3g} sets, about {known.seconds / 86400:.3g} days",
+            *_SMALLER,
         )

@@ -2,7 +2,7 @@
 
 For every variable the parent sets that may be in an optimal network, with their scores. Three
 flat arrays hold them (CSR, twice): ``offsets`` cuts the sets by child, ``starts`` cuts
-``parents`` by set. Sets of a child stand by falling score; ties by size, then by index.
+``parents`` by set. Sets of a child are sorted by falling score; ties by size, then by index.
 """
 
 from __future__ import annotations
@@ -238,6 +238,7 @@ class CandidateLists:
 def _position(index: Mapping[str, int], name: str, child: str) -> int:
     if name not in index:
         raise ListsError(
-            f"{child!r} has the parent {name!r}, which is no variable; {did_you_mean(name, index)}"
+            f"{child!r} has the parent {name!r}, which is not a variable; "
+            f"{did_you_mean(name, index)}"
         )
     return index[name]

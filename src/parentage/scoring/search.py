@@ -68,7 +68,7 @@ class Outcome:
 
 @dataclass(frozen=True, eq=False)
 class _Chunk:
-    """One task's share of a level and what came of it."""
+    """One task's share of a level and its result."""
 
     pairs: int
     parts: tuple[npt.NDArray[np.generic], ...] | None

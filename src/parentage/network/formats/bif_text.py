@@ -206,7 +206,7 @@ class _Parser:
             line = self.tokens[self.at].line
             given = tuple(self.phrases("a state", ")"))
             if given in block.rows:
-                raise self.error(f"the row ({', '.join(given)}) stands twice", line)
+                raise self.error(f"the row ({', '.join(given)}) occurs twice", line)
             block.rows[given] = self.numbers()
             return
         keyword = self.next()

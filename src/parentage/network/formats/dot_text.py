@@ -97,7 +97,7 @@ class _Parser:
             raise self.error(f"{found!r} after the closing brace; one digraph a file")
 
     def statements(self) -> list[str]:
-        """Read statements up to the closing brace; return the nodes they speak of."""
+        """Read statements up to the closing brace; return the nodes they mention."""
         inside: dict[str, None] = {}
         self.depth += 1
         if self.depth > DEEPEST:
@@ -168,7 +168,7 @@ def _tokens(text: str, name: str) -> list[_Token]:
         match = _TOKEN.match(text, at)
         end = match.end() if match else at
         if match is None:
-            raise InputError(f"{name}, line {line}: {text[at]!r} is no dot")
+            raise InputError(f"{name}, line {line}: {text[at]!r} is not valid in a dot file")
         if match["html"]:
             end = _html_end(text, at, name, line)
             tokens.append(_Token(text[at:end], line, "name"))

@@ -70,7 +70,7 @@ def parse_xmlbif(text: str, name: str) -> Parameters:
     try:
         root = ElementTree.fromstring(plain)  # noqa: S314 # without declarations nothing expands
     except (ElementTree.ParseError, ValueError) as error:
-        raise InputError(f"{name} is no XML: {error}") from None
+        raise InputError(f"{name} is not XML: {error}") from None
     decode = unescape if MARK in text else str
     network_element = next((e for e in root.iter() if _tag(e) == "NETWORK"), None)
     if network_element is None:

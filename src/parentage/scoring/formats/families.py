@@ -1,8 +1,8 @@
-"""Collect parent sets while a file of lists is read, refusing what cannot be. Shared by readers.
+"""Collect parent sets while a file of lists is read, refusing contradictions. Shared by readers.
 
 Between file and candidate lists: the readers of .jkl, .pss and Parquet say which child has which
-parents at which place of the file; here names become indices and every contradiction (a repeated
-set, a parent that is no variable, a score that is no number) becomes a message with its place.
+parents at which place of the file; here names become indices, and every contradiction (a repeated
+set, a parent that is not a variable, a score that is not a number) an error with its place.
 """
 
 from __future__ import annotations
@@ -85,7 +85,7 @@ class FamilyCollector:
             if first != i:
                 raise ListsError(
                     f"{self.unit} {self._places[i]}: the parent set "
-                    f"{{{', '.join(self._parents[i])}}} of {order[child]!r} stands already in "
+                    f"{{{', '.join(self._parents[i])}}} of {order[child]!r} is already in "
                     f"{self.unit} {self._places[first]}; keep one of them"
                 )
             members += family
@@ -108,7 +108,7 @@ class FamilyCollector:
             wrong = str(error.args[0])
             raise ListsError(
                 f"{self.unit} {self._places[i]}: {names[child]!r} has the parent {wrong!r}, which "
-                f"is no variable; {did_you_mean(wrong, names)}"
+                f"is not a variable; {did_you_mean(wrong, names)}"
             ) from None
         if child in family:
             raise ListsError(f"{self.unit} {self._places[i]}: {names[child]!r} is its own parent")

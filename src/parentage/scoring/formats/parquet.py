@@ -1,8 +1,8 @@
 """Read and write candidate lists as Parquet.
 
 Lists are a flat table, one row a parent set: ``child`` (text), ``parents``
-(list of text), ``score`` (double). The order of the variables and the provenance stand in the
-file's metadata under ``parentage``; without it the order of first sight counts.
+(list of text), ``score`` (double). The order of the variables and the provenance are in the
+file's metadata under ``parentage``; without it variables are in the order of first occurrence.
 """
 
 from __future__ import annotations
