@@ -3,7 +3,9 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: demo test check lint doctest test-long bench clean
+MINUTES ?= 10
+
+.PHONY: demo test check lint doctest test-long fuzz bench clean
 
 demo: $(VENV)/.installed
 	@$(BIN)/python examples/demo.py
@@ -22,6 +24,9 @@ lint: $(VENV)/.tested
 
 test-long: $(VENV)/.tested
 	$(BIN)/python -m pytest -q -n 2 -m long
+
+fuzz: $(VENV)/.tested
+	PYTHONPATH=tests $(BIN)/python -m fuzz --minutes $(MINUTES)
 
 bench: $(VENV)/.tested
 	$(BIN)/python benchmarks/run.py

@@ -40,12 +40,12 @@ def test_large_scores_do_not_go_round_for_ever(seed: int) -> None:
         from parentage.optimise import learn_lists
         learn_lists(scaled_lists(1e7, {seed}, 8), engine="orders", time_limit=0.1)
         solution = learn_lists(scaled_lists(1e7, {seed}), engine="orders", time_limit=1.0)
-        assert solution.seconds < 10, solution.seconds
+        assert solution.seconds < 60, solution.seconds
     """
     subprocess.run(
         [sys.executable, "-c", textwrap.dedent(program)],
         check=True,
-        timeout=120,
+        timeout=300,
         cwd=__file__.rpartition("/")[0],
     )
 

@@ -91,6 +91,13 @@ def main(args: list[str] | None = None) -> None:
     except ValueError as error:
         _show_refusal(error)
         sys.exit(2)
+    except (ImportError, OSError) as error:
+        reason = visible(str(error).split("\n")[0][:200])
+        click.echo(
+            f"parentage: error: {reason}; is memory or disk full, or the installation broken?",
+            err=True,
+        )
+        sys.exit(2)
     except MemoryError:
         click.echo("parentage: error: out of memory; limit the parents, e.g. -k 3", err=True)
         sys.exit(2)
