@@ -30,7 +30,7 @@ ROOT = Path(__file__).parent.parent
 SOURCE = ROOT / "src" / "parentage"
 DOCS = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").glob("*.md")])
 COMMAND_LINE = re.compile(
-    r"(?<!var\()--[a-z][a-z-]*(?![\w:-])|(?<!\S)-[a-z]\b|`parentage |in Python:"
+    r"(?<!var\()--[a-z][a-z-]*(?![\w:-])|(?<!\S)-[ko]\b|`parentage |in Python:"
 )
 """An option or a command; ``--name:`` and ``var(--name)`` are CSS."""
 

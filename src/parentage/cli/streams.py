@@ -1,8 +1,8 @@
 """Standard output and error that may be full, closed or gone; names that would command a terminal.
 
-A reader that has gone (``head``, ``less``) is nobody's mistake: what is left is dropped and the
+A reader that has gone (``head``, ``less``) is not an error: what is left is dropped and the
 command ends with its usual code. A full or closed stdout loses the result, which is an error.
-Trouble with stderr has nowhere to be told and is passed over.
+Trouble with stderr cannot be reported and is ignored.
 """
 
 from __future__ import annotations
