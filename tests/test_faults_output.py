@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import resource
+import shlex
 import subprocess
 import sys
 from pathlib import Path
@@ -11,6 +13,7 @@ from pathlib import Path
 import polars as pl
 import pytest
 
+import command
 from parentage.data.reading import read_table
 from parentage.data.table import Table
 from parentage.errors import InputError
@@ -42,7 +45,15 @@ def shell(line: str, folder: Path, limit: int | None = None) -> Done:
     )
 
 
-def assert_refused(done: Done, *words: str) -> None:
+def here(line: str, folder: Path) -> command.Done:
+    """Run a command in a folder, but in this process."""
+    name, *arguments = shlex.split(line)
+    assert name == "parentage"
+    with contextlib.chdir(folder):
+        return command.run(*arguments)
+
+
+def assert_refused(done: Done | command.Done, *words: str) -> None:
     assert done.returncode == 2, (done.returncode, done.stderr)
     assert "Traceback" not in done.stderr, done.stderr
     assert "Exception ignored" not in done.stderr, done.stderr
@@ -59,7 +70,8 @@ def folder(tmp_path: Path) -> Path:
 
 
 def test_the_input_is_not_overwritten(folder: Path) -> None:
-    done = shell("cp small.csv in.jkl; parentage score in.jkl --format csv -o ./in.jkl", folder)
+    (folder / "in.jkl").write_text(SMALL)
+    done = here("parentage score in.jkl --format csv -o ./in.jkl", folder)
     assert_refused(done, "is read here", "another name")
     assert (folder / "in.jkl").read_text() == SMALL
 
@@ -73,20 +85,20 @@ def test_what_is_read_is_not_overwritten_under_any_name(folder: Path) -> None:
     for option, text in (("--data", SMALL), ("--constraints", 'forbidden = [["a", "b"]]')):
         (folder / "t.json").write_text(text)
         line = f"parentage learn lists.jkl {option} t.json -o t.json --force"
-        assert_refused(shell(line, folder), "is read here")
+        assert_refused(here(line, folder), "is read here")
         assert (folder / "t.json").read_text() == text
 
 
 def test_a_file_of_another_kind_needs_force(folder: Path) -> None:
-    for command, name in (("score", "n.jkl"), ("learn", "n.json")):
+    for verb, name in (("score", "n.jkl"), ("learn", "n.json")):
         target = folder / name
         target.write_text("Notes that took an afternoon.\n")
-        line = f"parentage {command} small.csv -o {name}"
-        assert_refused(shell(line, folder), "--force", name)
+        line = f"parentage {verb} small.csv -o {name}"
+        assert_refused(here(line, folder), "--force", name)
         assert target.read_text().startswith("Notes")
-        assert shell(f"{line} --force", folder).returncode == 0
+        assert here(f"{line} --force", folder).returncode == 0
         assert not target.read_bytes().startswith(b"Notes")
-        done = shell(line, folder)  # a result of ours may be replaced by the next one
+        done = here(line, folder)  # a result of ours may be replaced by the next one
         assert done.returncode == 0, done.stderr
 
 
@@ -115,11 +127,11 @@ def test_results_of_ours_are_known_again(folder: Path) -> None:
         check_target(table_file, "parquet")
 
 
-@pytest.mark.parametrize("command", ["score small.csv -o loop.jkl", "learn small.csv -o loop.json"])
-def test_a_loop_of_links(folder: Path, command: str) -> None:
+@pytest.mark.parametrize("line", ["score small.csv -o loop.jkl", "learn small.csv -o loop.json"])
+def test_a_loop_of_links(folder: Path, line: str) -> None:
     for suffix in ("jkl", "json"):
         (folder / f"loop.{suffix}").symlink_to(f"loop.{suffix}")
-    assert_refused(shell(f"parentage {command}", folder), "loop")
+    assert_refused(here(f"parentage {line}", folder), "loop")
 
 
 def test_null_characters_in_names() -> None:
@@ -135,23 +147,23 @@ def test_null_characters_in_names() -> None:
 
 @pytest.mark.skipif(not Path("/sys/kernel").is_dir(), reason="no /sys, where nobody may write")
 def test_a_folder_that_cannot_be_written(folder: Path) -> None:
-    done = shell("parentage score small.csv -o /sys/kernel/n.jkl", folder)
+    done = here("parentage score small.csv -o /sys/kernel/n.jkl", folder)
     assert_refused(done, "cannot write", "ermission denied")
 
 
 @pytest.mark.parametrize("name", ["n.jkl", "n.parquet", "n.json"])
 def test_a_full_disk(folder: Path, name: str) -> None:
-    command = "score" if name.endswith(("jkl", "pss", "parquet")) else "learn"
+    verb = "score" if name.endswith(("jkl", "pss", "parquet")) else "learn"
     before = sorted(folder.iterdir())
-    done = shell(f"parentage {command} small.csv -o {name}", folder, limit=64)
+    done = shell(f"parentage {verb} small.csv -o {name}", folder, limit=64)
     assert_refused(done, "cannot write", name)
     assert sorted(folder.iterdir()) == before
 
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="no /dev/full")
-@pytest.mark.parametrize("command", ["info", "score --json"])
-def test_stdout_is_full(folder: Path, command: str) -> None:
-    done = shell(f"parentage {command} small.csv > /dev/full", folder)
+@pytest.mark.parametrize("verb", ["info", "score --json"])
+def test_stdout_is_full(folder: Path, verb: str) -> None:
+    done = shell(f"parentage {verb} small.csv > /dev/full", folder)
     assert_refused(done, "stdout", "No space left")
 
 
@@ -170,22 +182,22 @@ def test_stderr_is_closed_or_full(folder: Path) -> None:
 
 
 def test_stdin_is_closed(folder: Path) -> None:
-    for command in ("score", "info"):
-        assert_refused(shell(f"parentage {command} - <&-", folder), "standard input", "closed")
+    for verb in ("score", "info"):
+        assert_refused(shell(f"parentage {verb} - <&-", folder), "standard input", "closed")
 
 
 @pytest.mark.parametrize(
-    ("command", "code"),
+    ("line", "code"),
     [("info small.csv", 0),
      ("learn small.csv --engine orders --time-limit 0 --require-optimal", 1)],
 )  # fmt: skip
-def test_a_broken_pipe_is_quiet_and_keeps_the_code(folder: Path, command: str, code: int) -> None:
+def test_a_broken_pipe_is_quiet_and_keeps_the_code(folder: Path, line: str, code: int) -> None:
     if code:  # something that cannot be proved at once
         rows = "\n".join(",".join(f"{(i * k) % 7 % 3}" for k in range(1, 13)) for i in range(99))
         (folder / "small.csv").write_text(",".join("abcdefghijkl") + "\n" + rows + "\n")
-    plain = shell(f"parentage {command}", folder)
+    plain = shell(f"parentage {line}", folder)
     assert plain.returncode == code, plain.stderr
-    done = shell(f"(sleep 0.2; parentage {command}) | true; echo ${{PIPESTATUS[0]}} >&2", folder)
+    done = shell(f"(sleep 0.2; parentage {line}) | true; echo ${{PIPESTATUS[0]}} >&2", folder)
     *said, found = done.stderr.splitlines()
     assert int(found) == code
     assert not [line for line in said if "error" in line.lower() or "Traceback" in line]
