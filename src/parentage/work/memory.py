@@ -9,8 +9,8 @@ from parentage.errors import ResourceError, Way
 
 
 def available_memory() -> int:
-    """Bytes this process may still take: free memory, or what its control group leaves."""
-    limits = [_free(), _control_group()]
+    """Bytes this process may still take: what is free, and what its limits leave."""
+    limits = [_free(), _control_group(), _address_space()]
     return min(limit for limit in limits if limit is not None)
 
 
@@ -54,11 +54,45 @@ def _free() -> int:
     return 4 * 2**30
 
 
-def _control_group() -> int | None:
-    folder = Path("/sys/fs/cgroup")
+def _control_group(
+    root: Path = Path("/sys/fs/cgroup"), own: Path = Path("/proc/self/cgroup")
+) -> int | None:
+    """What the control group of this process, or one above it, still leaves (version 2)."""
     try:
-        limit = (folder / "memory.max").read_text().strip()
-        used = (folder / "memory.current").read_text().strip()
+        groups = [line.split("::", 1)[1] for line in own.read_text().splitlines() if "::" in line]
     except OSError:
+        groups = []
+    inside = root / groups[0].lstrip("/") if groups else root
+    chain = [inside, *inside.parents]
+    left = [_left_in(folder) for folder in chain[: chain.index(root) + 1]]
+    return min((room for room in left if room is not None), default=None)
+
+
+def _left_in(folder: Path) -> int | None:
+    """What one control group leaves; file contents that can be read again count as free."""
+    try:
+        written = (folder / "memory.max").read_text().strip()
+        limit = None if written == "max" else int(written)
+        used = int((folder / "memory.current").read_text())
+        cached = [
+            int(line.split()[1])
+            for line in (folder / "memory.stat").read_text().splitlines()
+            if line.startswith("inactive_file ")
+        ]
+    except (OSError, ValueError):
         return None
-    return None if limit == "max" else max(0, int(limit) - int(used))
+    return None if limit is None else max(0, limit - used + sum(cached))
+
+
+def _address_space() -> int | None:
+    """What ``ulimit -v`` still leaves."""
+    try:
+        import resource
+
+        limit, _ = resource.getrlimit(resource.RLIMIT_AS)
+        pages = int(Path("/proc/self/statm").read_text().split()[0])
+    except (ImportError, OSError, ValueError):
+        return None
+    if limit == resource.RLIM_INFINITY:
+        return None
+    return max(0, limit - pages * resource.getpagesize())
