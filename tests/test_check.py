@@ -187,7 +187,7 @@ def forgery(seed: int) -> tuple[CandidateLists, Document] | None:
     if not worse:
         return None
     cost = costs(lists, [True] * lists.n_sets, 100)
-    chosen = index_of(lists, worse[int(rng.integers(len(worse)))][1])
+    chosen = index_of(lists, worse[0][1])
     cuts = all_clusters(lists.n_variables)
     for _ in range(20):
         cut = random_local(rng, lists)
