@@ -23,9 +23,9 @@ import numpy as np
 from parentage.errors import DataWarning, InputError, UnprovenWarning
 from parentage.optimise.near_search import Search, find_pieces, first_of_equals
 from parentage.optimise.prepare import allowed_problem, prepare
+from parentage.scoring.account import Account
 
 if TYPE_CHECKING:
-    import threading
     from collections.abc import Iterator
 
     from parentage.network.equivalence import EquivalenceClass
@@ -36,11 +36,16 @@ if TYPE_CHECKING:
     from parentage.optimise.solution import Solution
     from parentage.scoring.constraints import Constraints
     from parentage.scoring.lists import CandidateLists
+    from parentage.work.stop import Stop
 
 MAX_NETWORKS = 100_000
 """Networks that are enumerated unless a larger limit is given."""
 
 Parents = tuple[tuple[int, ...], ...]
+
+
+class CutWarning(UnprovenWarning):
+    """Networks are missing because a limit ended the search."""
 
 
 class Share(NamedTuple):
@@ -95,12 +100,14 @@ class NearOptimal:
     classes
         The networks of each Markov equivalence class, as indices, best class first.
     complete_to
-        Every network at most this much below the best is there: ``gap``, unless a limit ended
-        the search; −1 when not even the best score is proved.
+        Every network of the lists at most this much below the best is there: ``gap``, unless a
+        limit ended the search; −1 when not even the best score is proved.
     stopped
         What ended it: ``"networks"``, ``"time"``, ``"interrupt"``; None when nothing did.
     unit
         Nats per unit of the scores.
+    reaching
+        Whether the lists hold every set that a network within the gap can have.
     """
 
     names: tuple[str, ...]
@@ -112,14 +119,15 @@ class NearOptimal:
     complete_to: float
     stopped: str | None
     unit: float
+    reaching: bool
 
     def __len__(self) -> int:
         return len(self.scores)
 
     @property
     def complete(self) -> bool:
-        """Whether all networks within the gap are there."""
-        return self.complete_to >= self.gap
+        """Whether these are all networks within the gap, those of other sets included."""
+        return self.reaching and self.complete_to >= self.gap
 
     @cached_property
     def networks(self) -> tuple[Network, ...]:
@@ -188,11 +196,10 @@ def within(
     factor: float | None = None,
     gap: float | None = None,
     max_networks: int = MAX_NETWORKS,
-    time_limit: float | None = None,
     constraints: Constraints | None = None,
     threads: int = 1,
     seed: int = 0,
-    cancel: threading.Event | None = None,
+    stop: Stop | None = None,
 ) -> NearOptimal:
     """Return all networks whose score is within a factor, or a gap, of the optimum.
 
@@ -209,14 +216,12 @@ def within(
         Networks at most this much below the best score. Give one of the two.
     max_networks
         The largest number of networks; with more, the best of them, and a warning.
-    time_limit
-        Seconds of wall time; what was found by then is returned, with a warning.
     constraints
         Required and forbidden arcs, in-degrees, tiers.
     threads, seed
         As in :func:`~parentage.optimise.learn_lists`.
-    cancel
-        An event that ends the search like the time limit does.
+    stop
+        Ends the search early: what was found by then is returned, with a warning.
 
     Raises
     ------
@@ -227,9 +232,10 @@ def within(
     --------
     >>> from parentage.scoring.lists import CandidateLists
     >>> lists = CandidateLists.from_families(
-    ...     {"a": [(-2.0, []), (-1.5, ["b"])], "b": [(-2.0, []), (-1.5, ["a"])]},
-    ...     meta={"gap": 1.0})
-    >>> near = within(lists, gap=0.7)
+    ...     {"a": [(-2.0, []), (-1.5, ["b"])], "b": [(-2.0, []), (-1.5, ["a"])]})
+    >>> import warnings
+    >>> with warnings.catch_warnings(action="ignore"):  # nothing is known of these lists
+    ...     near = within(lists, gap=0.7)
     >>> near.scores, near.classes
     ((-3.5, -3.5, -4.0), ((0, 1), (2,)))
     >>> str(near.difference(1)), near.arc_shares[0].classes
@@ -241,15 +247,14 @@ def within(
         lists,
         gap=distance,
         max_networks=max_networks,
-        time_limit=time_limit,
         constraints=constraints,
         threads=threads,
         seed=seed,
-        cancel=cancel,
+        stop=stop,
     ):
         found = near
-    if not found.complete:
-        warnings.warn(UnprovenWarning(cut_text(found)), stacklevel=2)
+    if found.complete_to < distance:
+        warnings.warn(CutWarning(cut_text(found)), stacklevel=2)
     return found
 
 
@@ -258,11 +263,10 @@ def widening(
     *,
     gap: float,
     max_networks: int = MAX_NETWORKS,
-    time_limit: float | None = None,
     constraints: Constraints | None = None,
     threads: int = 1,
     seed: int = 0,
-    cancel: threading.Event | None = None,
+    stop: Stop | None = None,
 ) -> Iterator[NearOptimal]:
     """Yield all networks within growing gaps, the last time all that :func:`within` returns.
 
@@ -283,10 +287,9 @@ def widening(
     run = Run(
         lists,
         prepare(lists, constraints),
-        time_limit=time_limit,
+        stop=stop,
         threads=threads,
         seed=seed,
-        cancel=cancel,
     )
     best = solve(run, "auto")
     if not best.optimal:
@@ -306,6 +309,8 @@ def cut_text(near: NearOptimal) -> str:
         near.stopped or "", "an interruption"
     )
     known = f"there are at least {len(near)} networks within {near.gap:.6g} of the best score"
+    if near.complete_to >= near.gap:
+        return f"{known}: the lists are not known to reach that far"
     if near.complete_to < 0:
         return f"{known}, as far as that is known: {why} came before the proof of the best"
     times = math.exp(near.complete_to * near.unit)
@@ -358,7 +363,8 @@ def _collect(run: Run, best: Solution, gap: float, most: int, found: Choices | N
         equivalence_classes(parents),
         reached,
         stopped,
-        _unit(lists),
+        lists.account.unit,
+        reaches(lists, gap),
     )
 
 
@@ -369,12 +375,6 @@ def _parents(lists: CandidateLists, row: Ints) -> Parents:
 def _drawn(a: str, mark: str, b: str) -> str:
     """Draw a joined pair, arrows from left to right."""
     return f"{b} → {a}" if mark == "←" else f"{a} {mark} {b}"
-
-
-def _unit(lists: CandidateLists) -> float:
-    """Nats per unit of the scores."""
-    base = lists.meta.get("log_base") or math.e
-    return math.log(math.e if base == "e" else float(base))
 
 
 def equivalence_classes(networks: tuple[Parents, ...]) -> tuple[tuple[int, ...], ...]:
@@ -409,19 +409,33 @@ def _distance(lists: CandidateLists, factor: float | None, gap: float | None) ->
     if factor is not None:
         if not 1 <= factor < math.inf:
             raise InputError(f"the factor must be at least 1, not {factor}")
-        return math.log(factor) / _unit(lists)
+        return math.log(factor) / lists.account.unit
     if gap is None or not 0 <= gap < math.inf:
         raise InputError(f"the gap must not be negative, but is {gap}")
     return gap
 
 
+def reaches(lists: CandidateLists, gap: float) -> bool:
+    """Whether every network within the gap is made of these lists, as far as is known."""
+    return lists.account.complete and gap <= lists.account.reach * (1 + 1e-12)
+
+
 def _warn_if_incomplete(lists: CandidateLists, gap: float) -> None:
-    complete = float(lists.meta.get("gap") or 0.0)
-    if gap > complete * (1 + 1e-12):
+    account = lists.account
+    if isinstance(account, Account) and account.complete_to is not None:
+        warnings.warn(
+            UnprovenWarning(
+                f"networks may be missing: scoring was cut short, so that sets of more than "
+                f"{account.complete_to} parents were not searched"
+            ),
+            stacklevel=3,
+        )
+    if gap > account.reach * (1 + 1e-12):
         warnings.warn(
             DataWarning(
                 f"networks may be missing: these lists are known to be complete up to "
-                f"{complete:.6g} below the optimum, not {gap:.6g}; score the table with that gap"
+                f"{account.reach:.6g} below the optimum, not {gap:.6g}; score the table with "
+                "that width"
             ),
             stacklevel=3,
         )

@@ -30,17 +30,20 @@ if TYPE_CHECKING:
 SHARES = (0.125, 0.25, 0.5, 1.0)
 """Shares of the gap that are searched one after the other."""
 
-STEPS = 500_000
-"""Sets taken between two looks at the clock: some tenths of a second."""
+STEPS = 50_000
+"""Sets taken between two looks at the clock: some hundredths of a second."""
 
-PATIENCE = 4_000_000
-"""Sets taken in a piece before it is divided."""
+PATIENCE = 100_000
+"""Sets taken in a piece, with few results, before it is divided."""
+
+FEW = 1_000
+"""Results that are few for so many steps."""
 
 SMALL = 20
 """Pieces of at most this many variables are enumerated with a table over subsets."""
 
 ROOM = 4096
-"""Networks that the kernel returns at a time."""
+"""Networks that a kernel returns at a time."""
 
 
 class Piece(NamedTuple):
@@ -228,10 +231,7 @@ class Search:
     def collect(
         self, go_on: Callable[[Ints], int], state: Ints, n: int, patience: float
     ) -> tuple[Ints, bool]:
-        """Call a kernel until it ends, finds enough or takes too long; whether it ended.
-
-        A call that finds little counts as :data:`STEPS` steps.
-        """
+        """Call a kernel until it ends, finds enough or finds little; whether it ended."""
         buffer = np.empty((ROOM, n), np.int64)
         found = [np.zeros((0, n), np.int64)]
         total, idle = 0, 0
@@ -239,7 +239,7 @@ class Search:
             count = go_on(buffer)
             found.append(buffer[:count].copy())
             total += count
-            idle += STEPS if count < ROOM else 0
+            idle += STEPS if count < FEW else 0
         return np.concatenate(found), bool(state[0] < 0)
 
     def divided(self, piece: Piece, u: int, v: int, width: float) -> Choices:
