@@ -242,10 +242,11 @@ def test_alarm_within_a_factor_of_20(shared: Path) -> None:
     lists = score(table, gap=math.log(20))
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UnprovenWarning)
-        near = within(lists, factor=20, max_networks=2000)
+        near = within(lists, factor=20, time_limit=120)
     assert near.score == pytest.approx(-11783.052412, abs=1e-5)
-    assert len(near) == 2000
-    assert near.complete_to >= 0
+    check_classes(near)
+    if near.complete:
+        assert (len(near), len(near.classes)) == (424, 43)
 
 
 @pytest.mark.parametrize(

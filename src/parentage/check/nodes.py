@@ -21,7 +21,6 @@ from parentage.check.records import (
     Ancestors,
     Branch,
     Cluster,
-    Dominance,
     Forest,
     ProofError,
     Round,
@@ -33,7 +32,7 @@ from parentage.check.subsets import MOST_VARIABLES, least_cost
 if TYPE_CHECKING:
     from parentage.check.cuts import Row
     from parentage.check.families import Families
-    from parentage.check.records import Certificate, Node
+    from parentage.check.records import Certificate, Dominance, Node
     from parentage.check.whole import Flags, Ints
 
 Octets = npt.NDArray[np.uint8]
@@ -74,6 +73,7 @@ class Proof:
         waiting = [start]
         while waiting:
             state = waiting.pop()
+            state = state._replace(left=state.left.copy())  # parts of a split share it
             self.counts["nodes"] += 1
             node = self.certificate.nodes[state.node]
             if not self._steps(state, node):
@@ -83,17 +83,22 @@ class Proof:
         """Carry out the steps of a node; True when they close it."""
         if self._exhausted(state):
             return True
+        done: dict[type, int] = {}
         for i, step in enumerate(node.steps):
-            where = f"node {state.node}, step {i}"
             if isinstance(step, Round):
-                closed = self._round(state, step, where)
-            elif isinstance(step, Ancestors):
-                closed = follow_ancestors(self.families, state)
-            elif isinstance(step, Dominance):
-                drop_dominated(self.families, state)
-                closed = False
+                closed = self._round(state, step, f"node {state.node}, step {i}")
+            else:
+                closed = done.get(type(step)) != int(state.left.sum()) and self._follow(state, step)
+                done[type(step)] = int(state.left.sum())  # again it would find nothing
             if closed or self._exhausted(state):
                 return True
+        return False
+
+    def _follow(self, state: State, step: Ancestors | Dominance) -> bool:
+        """Carry out a step that needs no cuts; True when it closes the node."""
+        if isinstance(step, Ancestors):
+            return follow_ancestors(self.families, state)
+        drop_dominated(self.families, state)
         return False
 
     def _exhausted(self, state: State) -> bool:
@@ -193,7 +198,7 @@ class Proof:
                 f"{where} (split): the goals of the parts add up to {total}, less than {state.goal}"
             )
         return [
-            State(part.node, np.sort(np.array(part.variables)), part.goal, state.left.copy())
+            State(part.node, np.sort(np.array(part.variables)), part.goal, state.left)
             for part in end.parts
         ]
 
@@ -245,7 +250,6 @@ def follow_ancestors(families: Families, state: State) -> bool:
     inside = (child >= 0) & (parent >= 0)
     owner, child, parent = families.owner[inside], child[inside], parent[inside]
     key = child * n + parent
-    sets = np.add.reduceat(state.left.astype(np.int64), families.offsets[:-1])
     while True:
         sets = np.add.reduceat(state.left.astype(np.int64), families.offsets[:-1])
         if not sets[state.variables].all():
