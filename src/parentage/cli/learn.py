@@ -6,6 +6,7 @@ import functools
 import math
 import sys
 import time
+import warnings
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -57,6 +58,14 @@ if TYPE_CHECKING:
     help="All networks at most FACTOR times less probable than the best.",
 )
 @click.option(
+    "--max-networks",
+    type=click.IntRange(min=1),
+    default=100_000,
+    show_default=True,
+    metavar="N",
+    help="With --within: the largest number of networks.",
+)
+@click.option(
     "--data",
     "data_for_parameters",
     metavar="TABLE",
@@ -94,7 +103,7 @@ def learn(data: str, output: str | None, **options: Any) -> None:
         if output is not None:
             check_network_target(output, needs_table=work.table is None)
         if options["within"] is not None:
-            show_near(work, options, stop)
+            show_near(work, options, stop, running.workers)
             return
         solution = pipeline.optimise(
             work.found, optimising, stop, threads=running.workers, report=progress
@@ -263,16 +272,26 @@ def proof_text(solution: Solution) -> str:
     return f"{head}: {solution.proof()} ({solution.engine}, {solution.seconds:.2f} s)."
 
 
-def show_near(work: Work, options: dict[str, Any], stop: Stop) -> None:
+def show_near(work: Work, options: dict[str, Any], stop: Stop, threads: int) -> None:
     """Print all networks within the factor, by equivalence class."""
     from parentage.cli.near import show_near as show
     from parentage.optimise import limited
-    from parentage.optimise.near import within
+    from parentage.optimise.near import CutWarning, within
 
     scoring = work.found.scoring
     allowed = limited(work.lists, scoring.max_parents, scoring.constraints)
-    near = within(work.lists, factor=options["within"], constraints=allowed, stop=stop)
-    show(near, options["within"], work.lists.account.unit, as_json=options["as_json"])
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", CutWarning)  # the text says it
+        near = within(
+            work.lists,
+            factor=options["within"],
+            max_networks=options["max_networks"],
+            constraints=allowed,
+            threads=threads,
+            seed=options["seed"],
+            stop=stop,
+        )
+    show(near, options["within"], as_json=options["as_json"])
     if stop.cancelled.is_set():
         sys.exit(130)
     if options["require_optimal"] and not near.complete:
