@@ -1,4 +1,4 @@
-"""Kernel that follows up what is forced: arcs in all sets left, ancestors, sets that close a cycle."""
+"""Kernel that follows up forced arcs: ancestors, and sets that would close a cycle with them."""
 
 from __future__ import annotations
 

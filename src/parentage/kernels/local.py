@@ -17,6 +17,7 @@ import numpy as np
 from numba import njit
 
 from parentage.kernels._options import JIT
+from parentage.kernels.bits import popcount
 
 WHOLE_UP_TO = 60
 """Prices are multiplied by at most this to become whole; else by :data:`OTHERWISE`, rounded."""
@@ -68,72 +69,134 @@ def project(members, own_at, value, starts, parents):
 
 
 @njit(**JIT)
-def sort_families(first, masks, price, sorted_first, sorted_masks, sorted_price, family):
+def sort_families(first, masks, price, at, inside, worth, family):
     """List the families of positive price, of each child the dearest first; the others go."""
     count = 0
     for j in range(first.shape[0] - 1):
-        sorted_first[j] = count
+        at[j] = count
         for k in range(first[j], first[j + 1]):
             if price[k] <= 1e-12:
                 continue
-            at = count
-            while at > sorted_first[j] and sorted_price[at - 1] < price[k]:
-                sorted_masks[at], sorted_price[at] = sorted_masks[at - 1], sorted_price[at - 1]
-                family[at] = family[at - 1]
-                at -= 1
-            sorted_masks[at], sorted_price[at], family[at] = masks[k], price[k], k
+            q = count
+            while q > at[j] and worth[q - 1] < price[k]:
+                inside[q], worth[q], family[q] = inside[q - 1], worth[q - 1], family[q - 1]
+                q -= 1
+            inside[q], worth[q], family[q] = masks[k], price[k], k
             count += 1
-    sorted_first[-1] = count
+    at[-1] = count
 
 
 @njit(**JIT)
-def best_network(first, masks, price, best, last, taken, work):
-    """Return the most that the families of a network can be worth, by subsets.
+def peel(at, stop, inside, worth, family, base, chosen, active):
+    """Place variables at the front or the end while that is surely right; return those left.
 
-    ``best[2^L]`` is the worth of the best network on each subset, whose last variable is
-    ``last`` and takes family ``taken`` (−1: none inside).
+    ``active`` has the variables as bits. One without families that are worth more than what it has
+    anyway, ``base`` by way of family ``chosen``, may come first: the others then have it as a
+    parent for nothing. One that is a parent nowhere may come last with its best family. Families
+    of child ``j`` are ``at[j] … stop[j] − 1``; those that no longer matter are cut off.
     """
-    size = first.shape[0] - 1
-    n_families = masks.shape[0]
+    size = base.shape[0]
+    changed = True
+    while changed:
+        changed = False
+        parents = 0
+        for j in range(size):
+            if not (active >> j) & 1:
+                continue
+            for q in range(at[j], stop[j]):
+                inside[q] &= active
+                if inside[q] == 0:
+                    base[j], chosen[j] = worth[q], family[q]
+                    stop[j] = q
+                    break
+                parents |= inside[q]
+        for j in range(size):
+            if not (active >> j) & 1:
+                continue
+            if at[j] == stop[j]:
+                active ^= 1 << j
+                changed = True
+            elif not (parents >> j) & 1:
+                base[j], chosen[j] = worth[at[j]], family[at[j]]
+                stop[j] = at[j]
+                active ^= 1 << j
+                changed = True
+    return active
+
+
+@njit(**JIT)
+def squeeze(active, at, stop, inside, base, position):
+    """Renumber the variables left, ``position[j]`` of them, in the masks of their families."""
+    count = 0
+    for j in range(base.shape[0]):
+        if (active >> j) & 1:
+            position[count] = j
+            count += 1
+    for c in range(count):
+        for q in range(at[position[c]], stop[position[c]]):
+            mask = 0
+            for d in range(count):
+                mask |= ((inside[q] >> position[d]) & 1) << d
+            inside[q] = mask
+    return count
+
+
+@njit(**JIT)
+def best_network(first, masks, price, network, work):
+    """Return the most that the families of a network can be worth; ``network[L]`` lists them.
+
+    What :func:`peel` leaves is solved by subsets: ``best`` is the worth of the best network on
+    each, ``last`` its last variable, ``taken`` the family this one takes (−1: none inside).
+    """
+    size, n_families = first.shape[0] - 1, masks.shape[0]
     at = np.empty(size + 1, np.int64)
     inside, worth = np.empty(n_families, np.int64), np.empty(n_families)
     family = np.empty(n_families, np.int64)
     sort_families(first, masks, price, at, inside, worth, family)
+    stop = at[1:].copy()
+    base, chosen = np.zeros(size), np.full(size, -1, np.int64)
+    active = peel(at, stop, inside, worth, family, base, chosen, (1 << size) - 1)
+    total = 0.0
+    for j in range(size):
+        if not (active >> j) & 1:
+            total += base[j]
+    position = np.empty(size, np.int64)
+    left = squeeze(active, at, stop, inside, base, position)
+    best = np.empty(1 << left)
+    last, taken = np.empty(1 << left, np.int64), np.empty(1 << left, np.int64)
     best[0] = 0.0
-    for subset in range(1, 1 << size):
+    tests = 0
+    for subset in range(1, 1 << left):
         most, sink, choice = -1.0, -1, -1
-        for j in range(size):
-            if not (subset >> j) & 1:
+        rest = subset
+        while rest:
+            low = rest & -rest
+            rest ^= low
+            c = np.int64(popcount(np.uint64(low - 1)))
+            j = position[c]
+            others = subset ^ low
+            if best[others] + worth[at[j]] <= most + 1e-12:
                 continue
-            rest = subset ^ (1 << j)
-            trial = best[rest]
-            if at[j] == at[j + 1] or trial + worth[at[j]] <= most + 1e-12:
-                if trial > most + 1e-12:
-                    most, sink, choice = trial, j, -1
-                continue
-            fits = -1
-            for q in range(at[j], at[j + 1]):
-                if inside[q] & ~rest == 0:
-                    trial += worth[q]
-                    fits = family[q]
-                    break
+            q = at[j]
+            while q < stop[j] and inside[q] & ~others != 0:
+                q += 1
+            tests += q - at[j]
+            trial = best[others] + (worth[q] if q < stop[j] else base[j])
             if trial > most + 1e-12:
-                most, sink, choice = trial, j, fits
+                most, sink, choice = trial, c, family[q] if q < stop[j] else chosen[j]
         best[subset], last[subset], taken[subset] = most, sink, choice
-    work[0] += size << size
-    return best[(1 << size) - 1]
-
-
-@njit(**JIT)
-def read_network(last, taken, network):
-    """Write the families of the best network of all variables into ``network[L]``, −1 behind."""
-    subset, count = last.shape[0] - 1, 0
-    network[:] = -1
+    work[0] += 4 * (left << left) + tests + 4 * size * n_families
+    subset = (1 << left) - 1
     while subset:
-        if taken[subset] >= 0:
-            network[count] = taken[subset]
-            count += 1
+        chosen[position[last[subset]]] = taken[subset]
         subset ^= 1 << last[subset]
+    count = 0
+    network[:] = -1
+    for j in range(size):
+        if chosen[j] >= 0:
+            network[count] = chosen[j]
+            count += 1
+    return total + best[(1 << left) - 1]
 
 
 @njit(**JIT)
@@ -191,8 +254,6 @@ def cover(first, masks, value, least, work):
     for k in range(n_families):
         basic[k] += 1e-7 * (1.0 + ((k * 7919) % 101) / 101.0)
     surplus = np.zeros(n_families, np.bool_)
-    best = np.empty(1 << size)
-    last, taken = np.empty(1 << size, np.int64), np.empty(1 << size, np.int64)
     met = np.empty((MOST_STEPS, size), np.int64)
     n_met = 0
     price, column = np.ones(n_families), np.empty(n_families)
@@ -226,10 +287,9 @@ def cover(first, masks, value, least, work):
                     most, chosen = worth, k
             work[0] += n_met * size
             if chosen < 0:
-                most = best_network(first, masks, price, best, last, taken, work)
+                most = best_network(first, masks, price, met[n_met], work)
                 if most <= 1.0 + 1e-7:
                     return weight, price
-                read_network(last, taken, met[n_met])
                 chosen = n_met
                 n_met += 1
             reduced = 1.0 - most
@@ -245,7 +305,7 @@ def cover(first, masks, value, least, work):
         surplus[row] = enters_surplus
     for k in range(n_families):
         price[k] = max(0.0, price[k])
-    most = best_network(first, masks, price, best, last, taken, work)
+    most = best_network(first, masks, price, met[0], work)
     weight = 0.0
     for k in range(n_families):
         price[k] /= most

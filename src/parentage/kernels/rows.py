@@ -89,7 +89,7 @@ def table_row(members, reach, table, offsets, starts, parents, removed, columns,
 def passing_row(
     u, above, weight, offsets, starts, parents, removed, columns, values, count
 ):  # fmt: skip
-    """Append the sets of ``u`` that hold all of ``above``, each with ``weight``; return the count."""
+    """Append the sets of ``u`` that hold all of ``above``, with ``weight``; return the count."""
     for i in range(offsets[u], offsets[u + 1]):
         held = 0
         for p in range(starts[i], starts[i + 1]):

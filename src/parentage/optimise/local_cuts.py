@@ -77,6 +77,7 @@ class LocalCuts:
     def __init__(self, seed: int, pool: Executor | None = None) -> None:
         self.level = 0
         self.tried = 0
+        self.work = 0
         self._pool = pool
         self._rng = np.random.default_rng([seed, 9])
         self._state = self._rng.integers(1 << 63, size=1, dtype=np.uint64)
@@ -87,13 +88,15 @@ class LocalCuts:
         support: Support,
         binding: Sequence[Cut],
         effort: Effort,
+        level: int = 0,
         stopped: Callable[[], bool] = lambda: False,
     ) -> list[Cut]:
-        """Return violated local cuts, most violated first."""
+        """Return violated local cuts on places of a level (:data:`SIZES`), most violated first."""
+        self.level = level
         places = self._places(support, binding, effort.places)
         crowd = np.zeros(support.n, np.int64)
         found: list[tuple[float, Cut]] = []
-        work = at = 0
+        at, work = 0, 0
         while at < len(places) and work < effort.work and len(found) < effort.enough:
             batch: list[Place] = []
             while at < len(places) and len(batch) < BATCH:
@@ -114,13 +117,9 @@ class LocalCuts:
                     self._success[place] = self._success.get(place, 0.0) + 1.0
                 elif place in self._success:
                     self._success[place] *= 0.5
+        self.work += work
         found.sort(key=lambda pair: -pair[0])
         return [cut for _, cut in found]
-
-    def harder(self) -> bool:
-        """Go on to larger places; False when these are the largest."""
-        self.level = min(self.level + 1, len(SIZES) - 1)
-        return self.level < len(SIZES) - 1
 
     def _look(self, support: Support, places: list[Place]) -> list[tuple[Ints, int, float, int]]:
         """Look for a cut at every place, side by side."""
@@ -187,9 +186,7 @@ class LocalCuts:
         starts = self._rng.permutation(len(sets))[:most]
         sizes = self._rng.choice(SIZES[self.level][1:], len(starts))
         places = np.empty((3 * most, largest), np.int64)
-        counts = unite(
-            pack(flags), flags.sum(axis=1), starts, sizes, arc, self._state, places
-        )
+        counts = unite(pack(flags), flags.sum(axis=1), starts, sizes, arc, self._state, places)
         return _as_places(places, counts)
 
 

@@ -10,8 +10,8 @@ is below the cost of every network (Lagrangian relaxation), and L(y) plus what a
 cost exceeds its child's least one is below the cost of every network with that set. Multipliers
 are rounded to a grid, so that a certificate can repeat the sum in whole numbers.
 
-Rows leave out sets that are removed for good. In a tree further sets are shut for a while:
-bounds of columns, not rows, say so.
+Sets that are removed for good are missing from new rows, and from time to time their columns are
+deleted. In a tree further sets are shut for a while: bounds of columns, not rows, say so.
 """
 
 from __future__ import annotations
@@ -49,7 +49,9 @@ class CutLP:
     """The programme, kept in HiGHS from round to round.
 
     ``x`` is the last solution, ``y`` the multipliers of the cuts, ``removed`` the sets gone for
-    good, ``shut`` those and the ones that the node at work leaves out.
+    good, ``shut`` those and the ones that the node at work leaves out. Columns of the programme
+    are the sets ``kept``; ``at`` says where a set is. ``work`` is an estimate of nanoseconds that
+    does not depend on the machine.
     """
 
     def __init__(self, problem: Problem) -> None:
@@ -66,6 +68,9 @@ class CutLP:
         self.y: Floats = np.zeros(0)
         self.age: Ints = np.zeros(0, np.int64)
         self.iterations = 0
+        self.work = 0
+        self.kept: Ints = np.arange(problem.m)
+        self.at: Ints = np.arange(problem.m)
         self._highspy = highspy
         self.solver: Any = highspy.Highs()
         self.solver.silent()
@@ -90,18 +95,31 @@ class CutLP:
                 end = self.solver.getRunTime() + part.seconds_left
                 self.solver.setOptionValue("time_limit", end)
             self.solver.run()
-            self.iterations += max(0, self.solver.getInfo().simplex_iteration_count)
+            steps = max(0, self.solver.getInfo().simplex_iteration_count)
+            self.work += steps * (50_000 + 40 * len(self.kept)) + 800 * len(self.kept)
+            self.iterations += steps
             part.tick(phase)
             if self.solver.getModelStatus() != statuses.kIterationLimit:
                 break
         if self.solver.getModelStatus() != statuses.kOptimal:
             return False
         solution = self.solver.getSolution()
-        self.x = np.array(solution.col_value)
+        self.x = np.zeros(self.problem.m)
+        self.x[self.kept] = solution.col_value
         dual = np.array(solution.row_dual)[self.problem.n :]
         self.y = on_grid(-dual)
         self.age = np.where(self.y > BINDING, 0, self.age + 1)
         return True
+
+    def try_iterations(self, most: int) -> float:
+        """Let the solver work a little; return the objective, infinite if it is infeasible."""
+        self.limit_iterations(most)
+        self.solver.run()
+        steps = max(0, self.solver.getInfo().simplex_iteration_count)
+        self.work += steps * (50_000 + 40 * len(self.kept)) + 800 * len(self.kept)
+        if self.infeasible():
+            return math.inf
+        return float(self.solver.getInfo().objective_function_value)
 
     def limit_iterations(self, most: int) -> None:
         """Let the solver do so many iterations at a time."""
@@ -158,7 +176,8 @@ class CutLP:
         """Shut all other sets, and open these."""
         shut = ~sets
         for changed, upper in ((shut & ~self.shut, 0.0), (~shut & self.shut, 1.0)):
-            columns = np.flatnonzero(changed).astype(np.int32)
+            columns = self.at[np.flatnonzero(changed)]
+            columns = columns[columns >= 0].astype(np.int32)
             if len(columns):
                 zero = np.zeros(len(columns))
                 self.solver.changeColsBounds(len(columns), columns, zero, zero + upper)
@@ -175,6 +194,19 @@ class CutLP:
         self.rows = [self.rows[i] for i in keep]
         self.y, self.age = self.y[keep], self.age[keep]
 
+    def compact(self) -> None:
+        """Delete the columns of removed sets, when they have become many."""
+        gone = np.flatnonzero(self.removed[self.kept])
+        if 2 * len(gone) < len(self.kept) + 1000:
+            return
+        self.solver.deleteCols(len(gone), gone.astype(np.int32))
+        self.kept = np.delete(self.kept, gone)
+        self.at = np.full(self.problem.m, -1, np.int64)
+        self.at[self.kept] = np.arange(len(self.kept))
+        for i, row in enumerate(self.rows):
+            live = ~self.removed[row.columns]
+            self.rows[i] = Row(row.columns[live], row.values[live], row.side)
+
     def binding(self) -> list[Cut]:
         """Return the cuts with a multiplier."""
         return [self.cuts[i] for i in np.flatnonzero(self.y > BINDING)]
@@ -189,7 +221,7 @@ class CutLP:
             np.array([row.side for row in rows]),
             int(starts[-1]),
             starts[:-1].astype(np.int32),
-            np.concatenate([row.columns for row in rows]).astype(np.int32),
+            self.at[np.concatenate([row.columns for row in rows])].astype(np.int32),
             np.concatenate([row.values for row in rows]),
         )
 

@@ -166,7 +166,7 @@ class OrderSearch:
         choice = self._space.choice(leader.best)
         gained = choice is not None and self.part.offer(choice, PHASE)
         self.idle = 0 if gained else self.idle + 1
-        self.part.stats["rounds"] = self.part.stats.get("rounds", 0) + 1
+        self.part.tally.order_rounds += 1
         _renew(self._streams, leader)
         self.part.tick(PHASE)
 

@@ -15,7 +15,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from parentage.optimise.local_cuts import Effort, LocalCuts
+from parentage.optimise.arms import Arms, shrinkage
+from parentage.optimise.local_cuts import SIZES, Effort, LocalCuts
 from parentage.optimise.lp import BINDING, CutLP
 from parentage.optimise.orders import OrderSpace, climb_from
 from parentage.optimise.separate import (
@@ -34,6 +35,8 @@ if TYPE_CHECKING:
     from parentage.optimise.problem import Flags, Floats
     from parentage.optimise.run import Part
 
+    Step = tuple[list[Cut], Floats] | None
+
 PHASE = "root LP"
 FEW = 8
 """With fewer plain cuts, k-cluster cuts are looked for, too."""
@@ -44,8 +47,14 @@ MOST = 70
 DRY = 20
 """With fewer plain cuts than this, local ones are looked for."""
 
+SPARSE = 10
+"""With fewer local cuts than this, larger places may be tried."""
+
 SLOW = 0.02
 """So they are, when the last round closed less than this share of the gap."""
+
+IDLE, SELDOM = 12, 6
+"""After so many climbs without a gain, only every so many rounds there is one."""
 
 EXACT_TRIES = 6
 """How often clusters are separated exactly when nothing else is found."""
@@ -72,7 +81,7 @@ class Tactics:
     root_lp: bool = True
     set_packing: bool = True
     local_cuts: bool = True
-    largest_place: int = 3
+    largest_place: int = 4
 
 
 class State(enum.Enum):
@@ -85,12 +94,17 @@ class State(enum.Enum):
 
 @dataclass(eq=False)
 class Node:
-    """A node: the sets it leaves, the bound known for it, and the steps that led there."""
+    """A node: the sets it leaves, the bound known for it, and the steps that led there.
+
+    A step is a round (cuts with multipliers), or None for following up what is forced. A node
+    that was split has ``branch``: the arc, the node without it, the node with it.
+    """
 
     left: Flags
     bound: float
     depth: int = 0
-    steps: list[tuple[list[Cut], Floats] | None] = field(default_factory=list)
+    steps: list[Step] = field(default_factory=list)
+    branch: tuple[int, int, Node, Node] | None = None
 
 
 class Cutter:
@@ -104,10 +118,14 @@ class Cutter:
         self.lp = CutLP(part.problem)
         self.space = OrderSpace.of(part.problem)
         self.local = LocalCuts(part.run.seed, pool)
+        self.arms = Arms(len(SIZES) + 1)
+        self.arm = 0
+        self.work_before = 0
         self.rounds = 0
         self.most = max(MOST, part.problem.n)
         self.exact_left = EXACT_TRIES
-        self.work_left = work
+        self.idle_climbs = 0
+        self.most_work = work
         n = part.problem.n
         self.patience = LARGE_PATIENCE if n > LARGE else ROOT_PATIENCE
 
@@ -115,6 +133,10 @@ class Cutter:
     def goal(self) -> float:
         """A node with a bound above this has no network worth having."""
         return self.part.cost - 0.5 * self.part.run.tolerance
+
+    def exhausted(self) -> bool:
+        """Whether the work that was granted is done."""
+        return self.lp.work + self.local.work > self.most_work
 
     def root(self) -> Node:
         """Return the root, before any cutting."""
@@ -136,16 +158,15 @@ class Cutter:
             if self.tighten(node, phase):
                 return State.CLOSED
             support = Support.of(self.lp.sets, self.lp.x)
-            if (node.depth == 0 or not gaps) and climb_from(
-                self.part, self.space, fractional_order(support)
-            ):
-                if self.tighten(node, phase):
-                    return State.CLOSED
-                self.lp.leave_open(node.left)
+            if self.climb(support, len(gaps), node) and self.tighten(node, phase):
+                return State.CLOSED
             self.part.tick(phase)
             gaps.append(self.part.cost - node.bound)
+            self.learn(gaps)
             late = len(gaps) > patience.rounds
             if late and gaps[-1] > (1 - patience.share) * gaps[-1 - patience.rounds]:
+                return State.OPEN
+            if self.exhausted():
                 return State.OPEN
             found = self.separate(support, node, gaps)
             if self.part.stopped():
@@ -153,16 +174,28 @@ class Cutter:
             if not found:
                 return State.OPEN
             self.lp.forget()
+            self.lp.compact()
             self.lp.add(found)
+
+    def climb(self, support: Support, round_: int, node: Node) -> bool:
+        """Climb from the order of the LP solution; whether the incumbent improved.
+
+        Nodes do that once; the root, when it brought nothing for long, now and then.
+        """
+        if (node.depth and round_) or (self.idle_climbs > IDLE and round_ % SELDOM):
+            return False
+        better = climb_from(self.part, self.space, fractional_order(support))
+        self.idle_climbs = 0 if better else self.idle_climbs + 1
+        return better
 
     def separate(self, support: Support, node: Node, gaps: list[float]) -> list[Cut]:
         """Return cuts for the present solution: plain ones, local ones when these do not do."""
-        found = plain_cuts(
-            support, set_packing=self.tactics.set_packing, most=self.most, few=FEW
-        )
+        found = plain_cuts(support, set_packing=self.tactics.set_packing, most=self.most, few=FEW)
         slow = len(gaps) > 1 and gaps[-1] > (1 - SLOW) * gaps[-2]
-        dry = len(found) < (max(DRY, support.n // 2) if slow else DRY)
-        if self.tactics.local_cuts and dry:
+        if len(found) < (max(DRY, support.n // 2) if slow else DRY):
+            self.arms.open(1)
+        self.arm = self.arms.choose(least=0 if found else 1) if self.tactics.local_cuts else 0
+        if self.arm:
             found += self.find_local(support, node)
         if not found:
             whole = np.flatnonzero(self.lp.x > 0.5)
@@ -175,15 +208,27 @@ class Cutter:
         return found
 
     def find_local(self, support: Support, node: Node) -> list[Cut]:
-        """Return local cuts; when they become few, larger places are next."""
+        """Return local cuts of the chosen arm; when there are none, of larger places."""
         enough = max(40, support.n // 2)
         effort = Effort(enough=enough)
         if node.depth > 0:
             effort = Effort(work=effort.work // 3, places=20, enough=enough)
-        found = self.local.separate(support, self.lp.binding(), effort, self.part.stopped)
-        if len(found) < 10 and self.local.level < self.tactics.largest_place:
-            self.local.harder()
-        return found
+        binding = self.lp.binding()
+        while True:
+            level = self.arm - 1
+            found = self.local.separate(support, binding, effort, level, self.part.stopped)
+            if len(found) < SPARSE:
+                self.arms.open(min(self.arm + 1, self.tactics.largest_place))
+            if found or self.arm >= self.tactics.largest_place or self.part.stopped():
+                return found
+            self.arm += 1
+
+    def learn(self, gaps: list[float]) -> None:
+        """Tell the arms what the last one brought and cost."""
+        work = self.lp.work + self.local.work
+        if len(gaps) > 1:
+            self.arms.learn(self.arm, shrinkage(*gaps[-2:]), work - self.work_before)
+        self.work_before = work
 
     def tighten(self, node: Node, phase: str) -> bool:
         """Raise the bound of a node and remove what cannot improve; whether it is closed."""
@@ -245,9 +290,10 @@ def solve_root(
     *,
     pool: Executor | None = None,
     start: Iterable[Cut] = (),
+    work: float = np.inf,
 ) -> tuple[Cutter, Node]:
     """Cut at the root; return the cutter, ready for a tree, and the root."""
-    cutter = Cutter(part, tactics, pool)
+    cutter = Cutter(part, tactics, pool, work)
     cutter.lp.add(list(start))
     root = cutter.root()
     cutter.work(root)

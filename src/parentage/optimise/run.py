@@ -17,11 +17,12 @@ import math
 import signal
 import threading
 import time
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from parentage.optimise.problem import rounding
+from parentage.optimise.record import Tally
 from parentage.optimise.solution import Progress, TracePoint
 
 if TYPE_CHECKING:
@@ -148,7 +149,7 @@ class Part:
         self.parts: list[Part] = []
         self.engine = "orders"
         self.fewest_arcs = False
-        self.stats: dict[str, Any] = {}
+        self.tally = Tally()
         self.root_bound: float | None = None
         self._bound = problem.cheapest()
 

@@ -83,7 +83,7 @@ class Support:
         """``float64[n, n]``: the value of the arc u → v at ``[v, u]``."""
         head = np.repeat(self.child, np.diff(self.starts))
         weight = np.repeat(self.value, np.diff(self.starts))
-        flat = np.bincount(head * self.n + self.parents, weight, self.n * self.n)
+        flat = np.bincount(head * self.n + self.parents, weight, self.n * self.n).astype(float)
         return flat.reshape(self.n, self.n)
 
     @cached_property

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from parentage.network.network import Network
+    from parentage.optimise.record import SearchRecord
     from parentage.scoring.lists import CandidateLists
 
 
@@ -62,11 +63,10 @@ class Solution:
         Wall time of the search.
     stats
         Further facts: ``stopped`` (why a search ended before its proof: ``"time"``, ``"gap"``,
-        ``"interrupt"``; None when it ended by itself), ``tolerance`` (of the proof; where
-        branch-and-cut made it, SCIP's arithmetic stands behind it), ``parts`` (sizes of the
-        strongly connected parts), ``sets`` and ``sets_after_pruning``, and from the engines
-        that worked ``subsets``, ``rounds`` (of the order search), ``lp_rounds``, ``root_cuts``,
-        ``root_gap`` (what the root LP left open), ``nodes``, ``cuts``.
+        ``"interrupt"``; None when it ended by itself), ``tolerance`` (of the proof), ``parts``
+        (sizes of the strongly connected parts), ``sets`` and ``sets_after_pruning``.
+    search
+        What the engines did: root bound, nodes, cuts by family, fixings.
     """
 
     names: tuple[str, ...]
@@ -79,6 +79,7 @@ class Solution:
     trace: tuple[TracePoint, ...]
     seconds: float
     stats: Mapping[str, Any] = field(default_factory=dict)
+    search: SearchRecord | None = field(default=None, compare=False)
 
     @property
     def gap(self) -> float:
@@ -128,6 +129,7 @@ def checked_solution(
     trace: Sequence[TracePoint],
     seconds: float,
     stats: Mapping[str, Any],
+    search: SearchRecord | None = None,
 ) -> Solution:
     """Make a solution of one set per variable; ``chosen`` holds indices of sets of the lists.
 
@@ -158,4 +160,5 @@ def checked_solution(
         (*((t, min(s, score), max(b, bound)) for t, s, b in trace), (seconds, score, bound)),
         seconds,
         dict(stats),
+        search,
     )
