@@ -111,5 +111,6 @@ def learn_lists(
         seed=seed,
         cancel=cancel,
         progress=progress,
+        constraints=constraints,
     )
     return solve(run, engine)

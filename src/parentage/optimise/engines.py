@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from parentage.optimise.certificate import certificate_of
 from parentage.optimise.cuts import project
 from parentage.optimise.orders import (
     OrderSpace,
@@ -121,6 +122,7 @@ def finish(
     patience = other_way(part) if subsets else math.inf
     if part.problem.n > AT_ONCE or not subsets:
         cutter, root = solve_root(part, tactics, pool=pool, start=start, work=patience)
+        part.root = root
         if part.problem.n > LARGE and not part.proven and not part.stopped():
             search_orders([part], patience=WARM_PATIENCE)
             cutter.tighten(root, ROOT)
@@ -192,6 +194,7 @@ def conclude(run: Run) -> Solution:
         trace=run.trace,
         seconds=run.seconds,
         search=record_of(run),
+        certificate=certificate_of(run, run.constraints),
         stats=collect_stats(run),
     )
 

@@ -17,7 +17,7 @@ import numpy as np
 
 from parentage.optimise.arms import Arms, shrinkage
 from parentage.optimise.local_cuts import SIZES, Effort, LocalCuts
-from parentage.optimise.lp import BINDING, CutLP
+from parentage.optimise.lp import CutLP
 from parentage.optimise.orders import OrderSpace, climb_from
 from parentage.optimise.separate import (
     Support,
@@ -97,13 +97,15 @@ class Node:
     """A node: the sets it leaves, the bound known for it, and the steps that led there.
 
     A step is a round (cuts with multipliers), or None for following up what is forced. A node
-    that was split has ``branch``: the arc, the node without it, the node with it.
+    that was split has ``branch``: the arc, the node without it, the node with it. ``best`` is the
+    round of the highest bound.
     """
 
     left: Flags
     bound: float
     depth: int = 0
     steps: list[Step] = field(default_factory=list)
+    best: Step = None
     branch: tuple[int, int, Node, Node] | None = None
 
 
@@ -233,11 +235,13 @@ class Cutter:
     def tighten(self, node: Node, phase: str) -> bool:
         """Raise the bound of a node and remove what cannot improve; whether it is closed."""
         bound, rise = self.lp.lagrangian(self.lp.y)
-        node.bound = max(node.bound, bound)
+        step = self.step()
+        if bound > node.bound or node.best is None:
+            node.bound, node.best = max(node.bound, bound), step
         if node.depth == 0 and bound < np.inf:
             self.part.raise_bound(min(bound, self.part.cost), phase)
         if bound > self.goal:
-            self.note(node)
+            node.steps.append(step)
             if node.depth == 0:
                 self.part.prove(phase, phase)
             return True
@@ -246,7 +250,7 @@ class Cutter:
             hopeless[self.part.choice] = False
         hopeless &= node.left
         if hopeless.any():
-            self.note(node)
+            node.steps.append(step)
             node.left = node.left & ~hopeless
             if node.depth == 0:
                 self.lp.remove(hopeless)
@@ -255,10 +259,10 @@ class Cutter:
             self.lp.leave_open(node.left)
         return False
 
-    def note(self, node: Node) -> None:
-        """Keep the present cuts and multipliers as a step of the proof."""
-        used = np.flatnonzero(self.lp.y > BINDING)
-        node.steps.append(([self.lp.cuts[i] for i in used], self.lp.y[used]))
+    def step(self) -> Step:
+        """Return the present cuts and multipliers as a step of the proof."""
+        used = np.flatnonzero(self.lp.y > 0.0)
+        return [self.lp.cuts[i] for i in used], self.lp.y[used]
 
     def follow_up(self, node: Node) -> bool:
         """Remove what closes a cycle with forced arcs; False if no network is left."""
@@ -279,7 +283,7 @@ class Cutter:
             for sign in (1.0, -1.0):
                 self.lp.y = np.maximum(0.0, sign * scale * ray)
                 if self.lp.lagrangian(self.lp.y)[0] > self.goal:
-                    self.note(node)
+                    node.steps.append(self.step())
                     return True
         return False
 

@@ -29,6 +29,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from parentage.optimise.problem import Ints, Problem
+    from parentage.optimise.root_lp import Node
+    from parentage.scoring.constraints import Constraints
     from parentage.scoring.lists import CandidateLists
 
 HEARTBEAT = 0.2
@@ -47,6 +49,8 @@ class Run:
         The candidate lists; scores of incumbents are summed from them.
     problem
         All variables, filtered and pruned.
+    constraints
+        What was applied to make the problem.
     """
 
     def __init__(
@@ -60,8 +64,10 @@ class Run:
         seed: int = 0,
         cancel: threading.Event | None = None,
         progress: Callable[[Progress], None] | None = None,
+        constraints: Constraints | None = None,
     ) -> None:
         self.lists = lists
+        self.constraints = constraints
         self.threads = threads
         self.seed = seed
         self.cancel = cancel or threading.Event()
@@ -151,6 +157,8 @@ class Part:
         self.fewest_arcs = False
         self.tally = Tally()
         self.root_bound: float | None = None
+        self.root: Node | None = None
+        self.closed_by = ""
         self._bound = problem.cheapest()
 
     def offer(self, choice: Ints, phase: str, engine: str = "orders") -> bool:
@@ -161,6 +169,7 @@ class Part:
         self.cost, self.choice, self.engine = cost, choice.copy(), engine
         if self.cost - self._bound < self.run.rounding / 2:
             self.prove(engine, phase, fewest_arcs=True)
+            self.closed_by = "bound"
         else:
             self.run.note(phase, changed=True)
         return True
@@ -183,6 +192,7 @@ class Part:
         """Say that the incumbent is best, and which engine showed it."""
         self._bound = self.cost
         self.engine, self.fewest_arcs = engine, fewest_arcs
+        self.closed_by = engine
         self.run.note(phase, changed=True)
 
     def split(self, problems: list[Problem]) -> list[Part]:

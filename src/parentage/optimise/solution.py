@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from parentage.network.network import Network
+    from parentage.optimise.certificate import Certificate
     from parentage.optimise.record import SearchRecord
     from parentage.scoring.lists import CandidateLists
 
@@ -67,6 +68,9 @@ class Solution:
         (sizes of the strongly connected parts), ``sets`` and ``sets_after_pruning``.
     search
         What the engines did: root bound, nodes, cuts by family, fixings.
+    certificate
+        The proof, to be written and checked; None when nothing is proven, or by an engine that
+        cannot be checked (dynamic programming over more than 25 variables).
     """
 
     names: tuple[str, ...]
@@ -80,6 +84,7 @@ class Solution:
     seconds: float
     stats: Mapping[str, Any] = field(default_factory=dict)
     search: SearchRecord | None = field(default=None, compare=False)
+    certificate: Certificate | None = field(default=None, compare=False, repr=False)
 
     @property
     def gap(self) -> float:
@@ -130,6 +135,7 @@ def checked_solution(
     seconds: float,
     stats: Mapping[str, Any],
     search: SearchRecord | None = None,
+    certificate: Certificate | None = None,
 ) -> Solution:
     """Make a solution of one set per variable; ``chosen`` holds indices of sets of the lists.
 
@@ -161,4 +167,5 @@ def checked_solution(
         seconds,
         dict(stats),
         search,
+        certificate,
     )
