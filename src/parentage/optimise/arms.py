@@ -33,11 +33,13 @@ class Arms:
 
     def learn(self, arm: int, gain: float, work: float) -> None:
         """Say what an arm brought and what it cost."""
-        for other in range(len(self._waited)):
-            self._waited[other] += 1
-        self._waited[arm] = 0
+        self._waited[arm] = -1
         self._gain[arm] = MEMORY * self._gain[arm] + max(0.0, gain)
         self._work[arm] = MEMORY * self._work[arm] + work
+
+    def wait(self) -> None:
+        """Let a round pass."""
+        self._waited = [rounds + 1 for rounds in self._waited]
 
     def open(self, arm: int) -> None:
         """Let arms up to this one be chosen."""

@@ -16,6 +16,7 @@ import numpy as np
 
 from parentage.optimise.certificate import certificate_of
 from parentage.optimise.cuts import project
+from parentage.optimise.forest import is_forest, solve_forest, start_from_forest
 from parentage.optimise.orders import (
     OrderSpace,
     climb_from,
@@ -52,6 +53,9 @@ LATER = 28
 SOON = 0.3
 """Cuts get this share of the time that dynamic programming would take, counted as work."""
 
+MANY = 30_000
+"""So do those with more sets than this, without a try: their linear programme is too slow."""
+
 LARGE = 100
 """Parts of more variables are searched again from the order that the linear programme led to."""
 
@@ -73,6 +77,8 @@ def solve(run: Run, engine: str, tactics: Tactics = DEFAULT) -> Solution:
     with interruptible(run):
         for part in run.parts:
             first_incumbent(part)
+            if part.problem.n > TINY and not run.stopped():
+                start_from_forest(part)
         solve_parts(run, engine, tactics)
     return conclude(run)
 
@@ -90,7 +96,9 @@ def solve_parts(run: Run, engine: str, tactics: Tactics) -> None:
     for part in rest:
         if run.stopped():
             return
-        if engine == "subsets" or (engine == "auto" and part.problem.n <= AT_ONCE):
+        if engine != "subsets" and is_forest(part.problem):
+            solve_forest(part)
+        elif engine == "subsets" or (engine == "auto" and part.problem.n <= AT_ONCE):
             solve_subsets(part)
         elif not part.proven:
             cut_and_branch(part, tactics, subsets=engine == "auto")
@@ -120,7 +128,7 @@ def finish(
     if part.proven or part.stopped():
         return
     patience = other_way(part) if subsets else math.inf
-    if part.problem.n > AT_ONCE or not subsets:
+    if patience > 0.0 and (part.problem.n > AT_ONCE or not subsets):
         cutter, root = solve_root(part, tactics, pool=pool, start=start, work=patience)
         part.root = root
         if part.problem.n > LARGE and not part.proven and not part.stopped():
@@ -175,6 +183,8 @@ def other_way(part: Part) -> float:
     """Work that is worth while before dynamic programming; infinite where that cannot be."""
     if part.problem.n > LATER or not fits(part.problem, part.run.threads):
         return math.inf
+    if part.problem.m > MANY:
+        return 0.0
     return SOON * 1e9 * forecast_seconds(part.problem.n)
 
 

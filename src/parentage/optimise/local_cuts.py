@@ -38,8 +38,11 @@ if TYPE_CHECKING:
 LEAST = 1e-3
 """Relative violation below which a cut is not worth having."""
 
-BATCH = 16
-"""Places looked at before the budget is compared with the work done."""
+BATCH, SHARE = 32, 8
+"""Places looked at before the budget is compared with the work done; those a thread takes."""
+
+OVERHEAD = 120_000
+"""Work that a place costs before anything is computed."""
 
 FRACTIONAL = 1e-6
 SMALLEST = 4
@@ -108,7 +111,7 @@ class LocalCuts:
             for place, (table, side, violation, used) in zip(
                 batch, self._look(support, batch), strict=True
             ):
-                work += used
+                work += used + OVERHEAD
                 self.tried += 1
                 if violation > 0.0:
                     cut = Cut("local", place, int(side), 0, table.astype(np.int16))
@@ -125,21 +128,16 @@ class LocalCuts:
         """Look for a cut at every place, side by side."""
         from parentage.kernels.local import local_cut
 
-        turns = [self._rng.permutation(len(place)) for place in places]
+        arrays = support.own_at, support.value, support.starts, support.parents
+        tasks = [(np.array(p, np.int64), self._rng.permutation(len(p))) for p in places]
 
-        def look(place: Place, order: Ints) -> tuple[Ints, int, float, int]:
-            found: tuple[Ints, int, float, int] = local_cut(
-                np.array(place, np.int64),
-                support.own_at,
-                support.value,
-                support.starts,
-                support.parents,
-                LEAST,
-                order,
-            )
-            return found
+        def look(share: list[tuple[Ints, Ints]]) -> list[tuple[Ints, int, float, int]]:
+            return [local_cut(place, *arrays, LEAST, turns) for place, turns in share]
 
-        return list((self._pool.map if self._pool else map)(look, places, turns))
+        shares = [tasks[at : at + SHARE] for at in range(0, len(tasks), SHARE)]
+        return [
+            cut for cuts in (self._pool.map if self._pool else map)(look, shares) for cut in cuts
+        ]
 
     def _places(self, support: Support, binding: Sequence[Cut], most: int) -> list[Place]:
         """Return places worth a look, each once, small ones rather first."""
@@ -169,6 +167,7 @@ class LocalCuts:
         size = np.concatenate([np.repeat(sizes, len(alone)), self._rng.choice(sizes, len(pairs))])
         noise = np.concatenate([np.full(len(sizes) * len(alone), 0.3), np.full(len(pairs), 0.6)])
         places = np.empty((len(seeds), max(sizes)), np.int64)
+        self.work += 4 * int(size.sum()) * len(arc)
         counts = grow(seeds, size.astype(np.int64), noise, tie, arc, self._state, places)
         return _as_places(places, counts)
 

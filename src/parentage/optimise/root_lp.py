@@ -47,6 +47,9 @@ MOST = 70
 DRY = 20
 """With fewer plain cuts than this, local ones are looked for."""
 
+ROUND = 3_000_000
+"""Work of a round apart from the programme and the local cuts."""
+
 SPARSE = 10
 """With fewer local cuts than this, larger places may be tried."""
 
@@ -69,6 +72,7 @@ class Patience(NamedTuple):
 
 ROOT_PATIENCE, LARGE_PATIENCE = Patience(8, 0.04), Patience(30, 0.01)
 NODE_PATIENCE = Patience(4, 0.05)
+STALL = Patience(6, 0.02)
 LARGE = 100
 """Parts of more variables are given more rounds at the root."""
 
@@ -122,7 +126,8 @@ class Cutter:
         self.local = LocalCuts(part.run.seed, pool)
         self.arms = Arms(len(SIZES) + 1)
         self.arm = 0
-        self.work_before = 0
+        self.local_share = 0.0
+        self.work_before = 0, 0
         self.rounds = 0
         self.most = max(MOST, part.problem.n)
         self.exact_left = EXACT_TRIES
@@ -193,12 +198,13 @@ class Cutter:
     def separate(self, support: Support, node: Node, gaps: list[float]) -> list[Cut]:
         """Return cuts for the present solution: plain ones, local ones when these do not do."""
         found = plain_cuts(support, set_packing=self.tactics.set_packing, most=self.most, few=FEW)
-        slow = len(gaps) > 1 and gaps[-1] > (1 - SLOW) * gaps[-2]
-        if len(found) < (max(DRY, support.n // 2) if slow else DRY):
+        if self.ran_dry(len(found), gaps):
             self.arms.open(1)
         self.arm = self.arms.choose(least=0 if found else 1) if self.tactics.local_cuts else 0
+        plain = len(found)
         if self.arm:
             found += self.find_local(support, node)
+        self.local_share = 1.0 - plain / max(1, len(found))
         if not found:
             whole = np.flatnonzero(self.lp.x > 0.5)
             if len(whole) == support.n and self.lp.x[whole].min() > 1 - 1e-6:
@@ -208,6 +214,17 @@ class Cutter:
             cut = exact_cluster(support, self.part.seconds_left)
             found = [] if cut is None else [cut]
         return found
+
+    def ran_dry(self, plain: int, gaps: list[float]) -> bool:
+        """Whether it is time for local cuts: plain ones are few, or bring little.
+
+        In large parts few plain cuts still bring much, so these go on until they stall.
+        """
+        if self.part.problem.n > LARGE:
+            stalled = len(gaps) > STALL.rounds
+            return stalled and gaps[-1] > (1 - STALL.share) * gaps[-1 - STALL.rounds]
+        slow = len(gaps) > 1 and gaps[-1] > (1 - SLOW) * gaps[-2]
+        return plain < (max(DRY, self.part.problem.n // 2) if slow else DRY)
 
     def find_local(self, support: Support, node: Node) -> list[Cut]:
         """Return local cuts of the chosen arm; when there are none, of larger places."""
@@ -226,10 +243,17 @@ class Cutter:
             self.arm += 1
 
     def learn(self, gaps: list[float]) -> None:
-        """Tell the arms what the last one brought and cost."""
-        work = self.lp.work + self.local.work
+        """Tell the arms what the last one brought and cost, plain and local cuts apart."""
+        work = self.lp.work + ROUND * self.rounds, self.local.work
         if len(gaps) > 1:
-            self.arms.learn(self.arm, shrinkage(*gaps[-2:]), work - self.work_before)
+            gain, share = shrinkage(*gaps[-2:]), self.local_share
+            common = work[0] - self.work_before[0]
+            if self.arm:
+                extra = work[1] - self.work_before[1]
+                self.arms.learn(self.arm, share * gain, share * common + extra)
+            if share < 1.0:
+                self.arms.learn(0, (1.0 - share) * gain, (1.0 - share) * common)
+            self.arms.wait()
         self.work_before = work
 
     def tighten(self, node: Node, phase: str) -> bool:
