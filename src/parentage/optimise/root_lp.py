@@ -203,7 +203,7 @@ class Cutter:
         self.arm = self.arms.choose(least=0 if found else 1) if self.tactics.local_cuts else 0
         plain = len(found)
         if self.arm:
-            found += self.find_local(support, node)
+            found += self.find_local(support, node, urgent=not found)
         self.local_share = 1.0 - plain / max(1, len(found))
         if not found:
             whole = np.flatnonzero(self.lp.x > 0.5)
@@ -226,8 +226,8 @@ class Cutter:
         slow = len(gaps) > 1 and gaps[-1] > (1 - SLOW) * gaps[-2]
         return plain < (max(DRY, self.part.problem.n // 2) if slow else DRY)
 
-    def find_local(self, support: Support, node: Node) -> list[Cut]:
-        """Return local cuts of the chosen arm; when there are none, of larger places."""
+    def find_local(self, support: Support, node: Node, *, urgent: bool) -> list[Cut]:
+        """Return local cuts of the chosen arm; if there are none and that is urgent, of others."""
         enough = max(40, support.n // 2)
         effort = Effort(enough=enough)
         if node.depth > 0:
@@ -238,7 +238,8 @@ class Cutter:
             found = self.local.separate(support, binding, effort, level, self.part.stopped)
             if len(found) < SPARSE:
                 self.arms.open(min(self.arm + 1, self.tactics.largest_place))
-            if found or self.arm >= self.tactics.largest_place or self.part.stopped():
+            last = self.arm >= self.tactics.largest_place
+            if found or last or not urgent or self.part.stopped():
                 return found
             self.arm += 1
 
