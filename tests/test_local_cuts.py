@@ -38,7 +38,7 @@ def networks_on(size: int) -> list[tuple[int, ...]]:
     return [
         choice
         for choice in product(*masks)
-        if is_acyclic([[u for u in range(size) if (m >> u) & 1] for m in choice])
+        if is_acyclic(tuple(tuple(u for u in range(size) if (m >> u) & 1) for m in choice))
     ]
 
 
@@ -94,7 +94,7 @@ def test_the_best_network_on_a_few_variables(seed: int) -> None:
     parents: list[list[int]] = [[] for _ in range(len(first) - 1)]
     for k in taken:
         parents[child[k]] = [u for u in range(len(first) - 1) if (masks[k] >> u) & 1]
-    assert is_acyclic(parents)
+    assert is_acyclic(tuple(map(tuple, parents)))
     assert sum(price[k] for k in taken) == pytest.approx(found)
 
 

@@ -77,7 +77,13 @@ class Effort:
 class LocalCuts:
     """The separation of local cuts for one part, with what it remembers from round to round."""
 
-    def __init__(self, seed: int, pool: Executor | None = None) -> None:
+    def __init__(
+        self,
+        seed: int,
+        pool: Executor | None = None,
+        sizes: tuple[tuple[int, ...], ...] = SIZES,
+    ) -> None:
+        self.sizes = sizes
         self.level = 0
         self.tried = 0
         self.work = 0
@@ -94,7 +100,7 @@ class LocalCuts:
         level: int = 0,
         stopped: Callable[[], bool] = lambda: False,
     ) -> list[Cut]:
-        """Return violated local cuts on places of a level (:data:`SIZES`), most violated first."""
+        """Return violated local cuts on places of a level of ``sizes``, most violated first."""
         self.level = level
         places = self._places(support, binding, effort.places)
         crowd = np.zeros(support.n, np.int64)
@@ -156,7 +162,7 @@ class LocalCuts:
         """Grow places from every fractional variable, and from some fractional arcs."""
         from parentage.kernels.places import grow
 
-        sizes = SIZES[self.level]
+        sizes = self.sizes[self.level]
         split = fraction > FRACTIONAL
         alone = np.flatnonzero(split.any(axis=0) | split.any(axis=1))
         heads, tails = np.nonzero(split)
@@ -175,7 +181,7 @@ class LocalCuts:
         """Unite overlapping cuts that bind."""
         from parentage.kernels.places import unite
 
-        largest = max(SIZES[self.level])
+        largest = max(self.sizes[self.level])
         sets = list(dict.fromkeys(c.members for c in binding if len(c.members) < largest))
         if len(sets) < 2:
             return []
@@ -183,7 +189,7 @@ class LocalCuts:
         for row, members in zip(flags, sets, strict=True):
             row[list(members)] = True
         starts = self._rng.permutation(len(sets))[:most]
-        sizes = self._rng.choice(SIZES[self.level][1:], len(starts))
+        sizes = self._rng.choice(self.sizes[self.level][-2:], len(starts))
         places = np.empty((3 * most, largest), np.int64)
         counts = unite(pack(flags), flags.sum(axis=1), starts, sizes, arc, self._state, places)
         return _as_places(places, counts)

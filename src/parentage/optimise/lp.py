@@ -144,10 +144,12 @@ class CutLP:
         used = np.flatnonzero(y > 0)
         sides = 0.0
         if len(used):
-            columns = np.concatenate([self.rows[i].columns for i in used])
-            values = np.concatenate([self.rows[i].values * y[i] for i in used])
+            rows = [self.rows[i] for i in used]
+            columns = np.concatenate([row.columns for row in rows])
+            values = np.concatenate([row.values for row in rows])
+            values *= np.repeat(y[used], [len(row.columns) for row in rows])
             reduced += np.bincount(columns, values, problem.m)
-            sides = math.fsum(y[i] * self.rows[i].side for i in used)
+            sides = math.fsum(y[used] * [row.side for row in rows])
         reduced[self.shut] = np.inf
         least = np.minimum.reduceat(reduced, problem.offsets[:-1])
         if np.isinf(least).any():

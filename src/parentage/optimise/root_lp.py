@@ -82,10 +82,9 @@ class Tactics:
     """What cutting and branching may use; switched off one by one in the benchmark's ablation."""
 
     warm_start: bool = True
-    root_lp: bool = True
     set_packing: bool = True
     local_cuts: bool = True
-    largest_place: int = 4
+    sizes: tuple[tuple[int, ...], ...] = SIZES
 
 
 class State(enum.Enum):
@@ -123,8 +122,8 @@ class Cutter:
         self.tactics = tactics
         self.lp = CutLP(part.problem)
         self.space = OrderSpace.of(part.problem)
-        self.local = LocalCuts(part.run.seed, pool)
-        self.arms = Arms(len(SIZES) + 1)
+        self.local = LocalCuts(part.run.seed, pool, tactics.sizes)
+        self.arms = Arms(len(tactics.sizes) + 1)
         self.arm = 0
         self.local_share = 0.0
         self.work_before = 0, 0
@@ -237,8 +236,8 @@ class Cutter:
             level = self.arm - 1
             found = self.local.separate(support, binding, effort, level, self.part.stopped)
             if len(found) < SPARSE:
-                self.arms.open(min(self.arm + 1, self.tactics.largest_place))
-            last = self.arm >= self.tactics.largest_place
+                self.arms.open(min(self.arm + 1, len(self.tactics.sizes)))
+            last = self.arm >= len(self.tactics.sizes)
             if found or last or not urgent or self.part.stopped():
                 return found
             self.arm += 1

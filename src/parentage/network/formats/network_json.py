@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 
 FORMAT, VERSION = "parentage network", 1
 RESULT_KEYS = ("score", "bound", "gap", "optimal", "engine", "seconds", "max_parents")
-_LIBRARIES = ("parentage", "numpy", "numba", "highspy", "pyscipopt")
+_LIBRARIES = ("parentage", "numpy", "numba", "highspy")
 
 
 @dataclass(frozen=True)
