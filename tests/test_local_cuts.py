@@ -17,10 +17,12 @@ from parentage.optimise.cuts import Cut, Sets, cut_row
 from parentage.optimise.local_cuts import Effort, LocalCuts
 from parentage.optimise.lp import CutLP
 from parentage.optimise.orders import first_incumbent
+from parentage.optimise.prepare import prepare
 from parentage.optimise.problem import Problem, unpack
 from parentage.optimise.root_lp import Tactics, solve_root
 from parentage.optimise.run import Run
 from parentage.optimise.separate import Support, clusters, packings
+from parentage.optimise.shrink import ShrunkenCuts
 from parentage.optimise.subsets import read_choice, subset_table
 from test_optimise_cuts import random_network, random_point, random_problem
 from test_optimise_limits import hard_lists
@@ -208,6 +210,54 @@ def test_local_cuts_hold_thousands_of_times(block: int) -> None:
     assert sum(assert_local_cuts(seed) for seed in range(1000 + 50 * block, 1050 + 50 * block)) > 50
 
 
+def assert_shrunken_cuts(seed: int) -> tuple[int, int]:
+    """Cut a random problem with shrunken cuts too; return how many, and those that pass through."""
+    rng = np.random.default_rng(seed)
+    lists = hard_lists(int(rng.integers(8, 13)), int(rng.integers(3, 7)), seed)
+    run = Run(lists, prepare(lists))
+    part = run.parts[-1]
+    problem = part.problem
+    if problem.n < 5:
+        return 0, 0
+    best = subset_table(problem, problem.cost)
+    assert best is not None
+    networks = [random_network(rng, problem) for _ in range(60)]
+    networks.append(read_choice(problem, problem.cost, best))
+    lp, separation = CutLP(problem), ShrunkenCuts(part, seed)
+    count = passing = 0
+    for _ in range(20):
+        lp.solver.run()
+        lp.x = np.array(lp.solver.getSolution().col_value)
+        support = Support.of(lp.sets, lp.x)
+        found = packings(support) + clusters(support)
+        shrunken = [] if found else separation.separate(lp.x, Effort())
+        for cut in shrunken:
+            row = cut_row(lp.sets, cut, lp.removed)
+            assert row.values @ lp.x[row.columns] > row.side
+            for choice in networks:
+                x = np.zeros(problem.m)
+                x[choice] = 1.0
+                assert row.values @ x[row.columns] <= row.side + 1e-9
+            count += 1
+            passing += bool(cut.through)
+        lp.add(found + shrunken)
+        if not found and not shrunken:
+            break
+    return count, passing
+
+
+def test_shrunken_cuts_hold_for_every_network() -> None:
+    counts = np.array([assert_shrunken_cuts(seed) for seed in range(40)]).sum(axis=0)
+    assert counts[0] > 10
+    assert counts[1] > 0
+
+
+@pytest.mark.long
+def test_shrunken_cuts_hold_many_times() -> None:
+    counts = np.array([assert_shrunken_cuts(seed) for seed in range(1000, 1600)]).sum(axis=0)
+    assert counts[1] > 20
+
+
 def test_a_point_inside_the_hull_is_not_cut_off() -> None:
     rng = np.random.default_rng(5)
     for _ in range(10):
@@ -253,7 +303,8 @@ def test_a_known_facet_is_found() -> None:
 
 
 def solve_with(threads: int) -> tuple[list[tuple[int, ...]], float, int]:
-    run = Run(hard_lists(14, 8), PREPARED, threads=threads)
+    lists = hard_lists(14, 8)
+    run = Run(lists, prepare(lists), threads=threads)
     part = run.parts[-1]
     first_incumbent(part)
     with ThreadPoolExecutor(threads) as pool:
@@ -285,12 +336,3 @@ def test_arms_prefer_what_brings_most_for_its_work() -> None:
         arms.learn(0, 0.1, 10.0)
         arms.wait()
     assert arms.choose() == 1
-
-
-def _prepared() -> Problem:
-    from parentage.optimise.prepare import prepare
-
-    return prepare(hard_lists(14, 8))
-
-
-PREPARED = _prepared()

@@ -99,3 +99,29 @@ def passing_row(
             columns[count], values[count] = i, weight
             count += 1
     return count
+
+
+@njit(**JIT)
+def worth_inside(members, reach, table, offsets, starts, parents, worth):
+    """Fill ``worth[L, 2^L]``: the most a set of a member is worth by the parents it really has.
+
+    Coefficients come from ``table`` by what a set reaches (:func:`table_row`), places from the
+    members among its parents; a subset is worth at least what a smaller one is.
+    """
+    size = members.shape[0]
+    own = np.full(offsets.shape[0] - 1, -1, np.int64)
+    for j in range(size):
+        own[members[j]] = j
+    worth[:] = 0
+    for j in range(size):
+        for i in range(offsets[members[j]], offsets[members[j] + 1]):
+            mask, inside = 0, 0
+            for p in range(starts[i], starts[i + 1]):
+                mask |= reach[parents[p]]
+                if own[parents[p]] >= 0:
+                    inside |= 1 << own[parents[p]]
+            worth[j, inside] = max(worth[j, inside], table[j, mask & ~(1 << j)])
+        for b in range(size):
+            for subset in range(1 << size):
+                if (subset >> b) & 1:
+                    worth[j, subset] = max(worth[j, subset], worth[j, subset ^ (1 << b)])

@@ -152,7 +152,9 @@ class LocalCuts:
         tie = fraction + fraction.T + 0.25 * (arc + arc.T)
         found = dict.fromkeys(self._grown(fraction, arc, tie, most))
         found.update(dict.fromkeys(self._united(binding, arc, most)))
-        remembered = sorted(self._success, key=lambda place: -self._success[place])[:most]
+        alive = (arc > 0.0).any(axis=0) | (arc > 0.0).any(axis=1)
+        remembered = [place for place in self._success if alive[list(place)].all()]
+        remembered = sorted(remembered, key=lambda place: -self._success[place])[:most]
         found.update(dict.fromkeys(remembered))
         places = [place for place in found if len(place) >= SMALLEST]
         order = np.array([len(place) for place in places]) + 3 * self._rng.random(len(places))

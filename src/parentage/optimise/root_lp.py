@@ -26,6 +26,7 @@ from parentage.optimise.separate import (
     fractional_order,
     plain_cuts,
 )
+from parentage.optimise.shrink import ShrunkenCuts
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -123,7 +124,11 @@ class Cutter:
         self.lp = CutLP(part.problem)
         self.space = OrderSpace.of(part.problem)
         self.local = LocalCuts(part.run.seed, pool, tactics.sizes)
-        self.arms = Arms(len(tactics.sizes) + 1)
+        self.shrunken: ShrunkenCuts | None = None
+        if part.problem.n > LARGE and tactics.local_cuts:
+            self.shrunken = ShrunkenCuts(part, part.run.seed, pool)
+        self.last_arm = len(tactics.sizes) + (self.shrunken is not None)
+        self.arms = Arms(self.last_arm + 1)
         self.arm = 0
         self.local_share = 0.0
         self.work_before = 0, 0
@@ -142,7 +147,7 @@ class Cutter:
 
     def exhausted(self) -> bool:
         """Whether the work that was granted is done."""
-        return self.lp.work + self.local.work > self.most_work
+        return self.lp.work + self.local_work > self.most_work
 
     def root(self) -> Node:
         """Return the root, before any cutting."""
@@ -231,20 +236,30 @@ class Cutter:
         effort = Effort(enough=enough)
         if node.depth > 0:
             effort = Effort(work=effort.work // 3, places=20, enough=enough)
-        binding = self.lp.binding()
         while True:
-            level = self.arm - 1
-            found = self.local.separate(support, binding, effort, level, self.part.stopped)
+            found = self.look(support, effort)
             if len(found) < SPARSE:
-                self.arms.open(min(self.arm + 1, len(self.tactics.sizes)))
-            last = self.arm >= len(self.tactics.sizes)
+                self.arms.open(self.arm + 1)
+            last = self.arm >= self.last_arm
             if found or last or not urgent or self.part.stopped():
                 return found
             self.arm += 1
 
+    def look(self, support: Support, effort: Effort) -> list[Cut]:
+        """Look for local cuts as the chosen arm says; the last one of large parts shrinks."""
+        if self.shrunken is not None and self.arm == self.last_arm:
+            return self.shrunken.separate(self.lp.x, effort, self.part.stopped)
+        binding, level = self.lp.binding(), self.arm - 1
+        return self.local.separate(support, binding, effort, level, self.part.stopped)
+
+    @property
+    def local_work(self) -> int:
+        """Work spent on local cuts."""
+        return self.local.work + (self.shrunken.work if self.shrunken else 0)
+
     def learn(self, gaps: list[float]) -> None:
         """Tell the arms what the last one brought and cost, plain and local cuts apart."""
-        work = self.lp.work + ROUND * self.rounds, self.local.work
+        work = self.lp.work + ROUND * self.rounds, self.local_work
         if len(gaps) > 1:
             gain, share = shrinkage(*gaps[-2:]), self.local_share
             common = work[0] - self.work_before[0]
