@@ -73,7 +73,7 @@ class Patience(NamedTuple):
 
 ROOT_PATIENCE, LARGE_PATIENCE = Patience(8, 0.04), Patience(30, 0.01)
 NODE_PATIENCE = Patience(4, 0.05)
-STALL = Patience(6, 0.02)
+STALL = Patience(12, 0.01)
 LARGE = 100
 """Parts of more variables are given more rounds at the root."""
 
@@ -202,6 +202,8 @@ class Cutter:
     def separate(self, support: Support, node: Node, gaps: list[float]) -> list[Cut]:
         """Return cuts for the present solution: plain ones, local ones when these do not do."""
         found = plain_cuts(support, set_packing=self.tactics.set_packing, most=self.most, few=FEW)
+        if not found and support.n > LARGE:
+            found = self.exact(support, node)
         if self.ran_dry(len(found), gaps):
             self.arms.open(1)
         self.arm = self.arms.choose(least=0 if found else 1) if self.tactics.local_cuts else 0
@@ -213,11 +215,15 @@ class Cutter:
             whole = np.flatnonzero(self.lp.x > 0.5)
             if len(whole) == support.n and self.lp.x[whole].min() > 1 - 1e-6:
                 found = cycles(self.lp.sets, whole)
-        if not found and node.depth == 0 and self.exact_left:
-            self.exact_left -= 1
-            cut = exact_cluster(support, self.part.seconds_left)
-            found = [] if cut is None else [cut]
-        return found
+        return found or self.exact(support, node)
+
+    def exact(self, support: Support, node: Node) -> list[Cut]:
+        """Separate clusters exactly, at the root, as long as that may be done."""
+        if node.depth > 0 or self.exact_left == 0:
+            return []
+        self.exact_left -= 1
+        cut = exact_cluster(support, self.part.seconds_left)
+        return [] if cut is None else [cut]
 
     def ran_dry(self, plain: int, gaps: list[float]) -> bool:
         """Whether it is time for local cuts: plain ones are few, or bring little.
