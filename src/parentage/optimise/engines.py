@@ -59,7 +59,7 @@ MANY = 30_000
 LARGE = 100
 """Parts of more variables are searched again from the order that the linear programme led to."""
 
-WARM_PATIENCE = 8
+WARM_PATIENCE = 5
 """Rounds without a gain after which an order search before the root LP ends."""
 
 PATIENCE = 20
