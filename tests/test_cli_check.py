@@ -8,11 +8,12 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from certificates import document
+from command import ok, refused, run
 from parentage.data.reading import read_table
 from parentage.optimise import learn_lists
 from parentage.scoring.candidates import score
 from parentage.scoring.formats import read_lists, write_lists
-from test_cli import SMALL, ok, refused, run, write
+from test_cli import SMALL, write
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from test_cli import SMALL, ok, refused, run, write
+from command import ok, refused, run
+from test_cli import SMALL, write
 
 if TYPE_CHECKING:
     from pathlib import Path

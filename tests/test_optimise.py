@@ -18,9 +18,10 @@ from naive_network import (
 )
 from parentage.errors import ConstraintError, ListsError
 from parentage.optimise import Solution, learn_lists
-from parentage.optimise.engines import Tactics, cut_and_branch, solve
+from parentage.optimise.engines import cut_and_branch, solve
 from parentage.optimise.orders import first_incumbent
 from parentage.optimise.prepare import prepare
+from parentage.optimise.root_lp import Tactics
 from parentage.optimise.run import Run
 
 if TYPE_CHECKING:
@@ -103,9 +104,9 @@ def assert_agreement(seed: int) -> None:
     for tactics in (
         Tactics(),
         Tactics(warm_start=False),
-        Tactics(root_lp=False),
+        Tactics(local_cuts=False),
         Tactics(set_packing=False),
-        Tactics(warm_start=False, root_lp=False, set_packing=False),
+        Tactics(warm_start=False, local_cuts=False, set_packing=False),
     ):
         solution = by_cuts(lists, constraints, tactics)
         check(solution, lists)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import threading
 import warnings
 from itertools import pairwise
 from typing import TYPE_CHECKING
@@ -11,6 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pytest
 
+from accounts import account
 from naive_network import all_networks, constrained, random_constraints, random_lists
 from parentage.data.reading import read_table
 from parentage.errors import ConstraintError, DataWarning, InputError, ListsError, UnprovenWarning
@@ -18,6 +18,7 @@ from parentage.optimise import NearOptimal, learn_lists, within
 from parentage.scoring.candidates import score
 from parentage.scoring.formats import read_lists
 from parentage.scoring.lists import CandidateLists
+from parentage.work.stop import Stop
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -26,7 +27,7 @@ if TYPE_CHECKING:
 def complete(lists: CandidateLists) -> CandidateLists:
     """The same lists, said to hold every set that can matter."""
     arrays = lists.offsets, lists.starts, lists.parents, lists.scores
-    return CandidateLists(lists.names, *arrays, {"gap": math.inf})
+    return CandidateLists(lists.names, *arrays, account(width=math.inf))
 
 
 def assert_agreement(seed: int) -> None:
@@ -88,7 +89,7 @@ def test_a_gap_of_zero_gives_the_optima() -> None:
     near = within(lists, gap=0.0)
     best = learn_lists(lists)
     assert near.score == best.score
-    assert best.parents in near.parents
+    assert best.network.parents in near.parents
 
 
 def test_lists_that_say_they_are_complete_give_no_warning() -> None:
@@ -102,7 +103,7 @@ def test_the_factor_is_in_the_base_of_the_scores() -> None:
     lists = complete(random_lists(np.random.default_rng(0), 4))
     bits = CandidateLists(
         lists.names, lists.offsets, lists.starts, lists.parents, lists.scores / math.log(2),
-        {"gap": math.inf, "log_base": 2},
+        account(width=math.inf, log_base=2.0),
     )  # fmt: skip
     assert within(bits, factor=1000).parents == within(lists, factor=1000).parents
 
@@ -158,18 +159,18 @@ def test_what_a_limit_leaves_is_the_best_and_complete_as_far_as_said(seed: int) 
 def test_a_time_limit_leaves_a_true_statement() -> None:
     lists = complete(random_lists(np.random.default_rng(1), 6))
     with pytest.warns(UnprovenWarning, match="at least 1 network.*before the proof|at least"):
-        near = within(lists, gap=100.0, time_limit=0.0)
+        near = within(lists, gap=100.0, stop=Stop.after(0.0))
     assert len(near) >= 1
     assert not near.complete
     assert near.stopped == "time"
 
 
 def test_cancelling_ends_the_search() -> None:
-    cancel = threading.Event()
-    cancel.set()
+    stop = Stop()
+    stop.cancelled.set()
     lists = complete(random_lists(np.random.default_rng(1), 9))
     with pytest.warns(UnprovenWarning, match="interruption"):
-        near = within(lists, gap=100.0, cancel=cancel)
+        near = within(lists, gap=100.0, stop=stop)
     assert near.stopped == "interrupt"
 
 
@@ -239,10 +240,10 @@ def test_differences_and_shares_by_hand() -> None:
 def test_alarm_within_a_factor_of_20(shared: Path) -> None:
     """37 variables: no table over subsets is possible."""
     table = read_table(shared / "data" / "tables" / "alarm1000.csv", header=False)
-    lists = score(table, gap=math.log(20))
+    lists = score(table, width=math.log(20))
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UnprovenWarning)
-        near = within(lists, factor=20, time_limit=120)
+        near = within(lists, factor=20, stop=Stop.after(120))
     assert near.score == pytest.approx(-11783.052412, abs=1e-5)
     check_classes(near)
     if near.complete:

@@ -1,10 +1,11 @@
 """From candidate lists to the best network, with its proof: the stage after scoring.
 
 Choose one candidate set per variable so that no cycle arises and the scores add up to the most.
-Three engines (:mod:`.subsets`, :mod:`.orders`, :mod:`.branch_and_cut`) solve what
-:mod:`.prepare` and :mod:`.problem` make of the lists; :mod:`.engines` chooses between them;
-:mod:`.run` keeps incumbents and bounds; :mod:`.beyond` bounds what cut lists leave out;
-:mod:`.solution` is what comes out; :mod:`.near` finds all networks close to the best.
+Four engines (:mod:`.forest`, :mod:`.subsets`, :mod:`.orders`, and cuts with branching:
+:mod:`.root_lp`, :mod:`.tree`) solve what :mod:`.prepare` and :mod:`.problem` make of the lists;
+:mod:`.engines` chooses between them; :mod:`.run` keeps incumbents and bounds; :mod:`.solution` is
+what comes out, with its proof (:mod:`.certificate`); :mod:`.near` finds all networks close to the
+best. docs/solver.md explains the cuts.
 """
 
 from __future__ import annotations
@@ -132,6 +133,7 @@ def optimise_lists(
         threads=threads,
         seed=settings.seed,
         report=report,
+        constraints=allowed,
     )
     scope = scope_of(lists, run.tolerance, max_parents, constraints)
     solution = replace(solve(run, settings.engine), scope=scope)

@@ -338,7 +338,8 @@ def _collect(run: Run, best: Solution, gap: float, most: int, found: Choices | N
     """
     lists = run.lists
     learned = best.network.parents
-    reached, stopped = -1.0, run.stop_reason
+    reached = -1.0
+    stopped: str | None = run.stop_reason
     scores = {learned: best.score}
     if found is not None:
         reached = min(gap, found.complete_to)

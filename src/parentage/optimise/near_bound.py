@@ -13,16 +13,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from parentage.optimise.root_lp import (
-    EXACT_SECONDS,
-    EXACT_TRIES,
-    FEW,
-    MOST,
-    STALL_ROUNDS,
-    STALL_SHARE,
-    RootLP,
-)
-from parentage.optimise.separate import Support, exact_cluster, quick_cuts
+from parentage.optimise.root_lp import PHASE, Cutter, Tactics
+from parentage.optimise.separate import Support
 
 if TYPE_CHECKING:
     from parentage.optimise.problem import Floats
@@ -41,32 +33,29 @@ def reduced_costs(part: Part, least: float, gap: float) -> tuple[float, Floats]:
     rise: Floats = problem.cost - np.repeat(cheapest, np.diff(problem.offsets))
     if problem.n < 2 or least - bound <= part.run.tolerance:
         return bound, rise
-    lp = RootLP(problem)
+    cutter = Cutter(part, Tactics())
+    lp, node, patience = cutter.lp, cutter.root(), cutter.patience
     lp.remove(bound + rise > least + gap)
     gaps: list[float] = []
-    exact_left = EXACT_TRIES
-    while lp.solve(part):
-        now, its_rise = lp.lagrangian(lp.multipliers())
+    while lp.solve(part, PHASE):
+        now, its_rise = lp.lagrangian(lp.y)
         if np.isinf(now):  # a child has no set left
             return now, np.full(problem.m, np.inf)
         if now > bound:
             bound, rise = now, its_rise
         lp.remove(now + its_rise > least + gap)
         gaps.append(least - bound)
-        stalled = len(gaps) > STALL_ROUNDS
-        if stalled and gaps[-1] > (1 - STALL_SHARE) * gaps[-1 - STALL_ROUNDS]:
+        cutter.learn(gaps)
+        stalled = len(gaps) > patience.rounds
+        if stalled and gaps[-1] > (1 - patience.share) * gaps[-1 - patience.rounds]:
             break
         if gaps[-1] <= part.run.tolerance:
             break
-        support = Support.of(problem, lp.members, lp.x)
-        found = quick_cuts(support, set_packing=True, most=MOST, few=FEW)
-        if not found and exact_left:
-            exact_left -= 1
-            cut = exact_cluster(support, min(EXACT_SECONDS, max(0.1, part.seconds_left)))
-            found = [] if cut is None else [cut]
-        if not found:
+        found = cutter.separate(Support.of(lp.sets, lp.x), node, gaps)
+        if not found or part.stopped():
             break
-        lp.drop_slack()
+        lp.forget()
+        lp.compact()
         lp.add(found)
     rise = np.where(lp.removed, np.inf, rise)
     return bound, rise

@@ -17,7 +17,7 @@ import numpy as np
 
 from parentage.optimise.near_bound import reduced_costs
 from parentage.optimise.problem import Problem, pack, unpack
-from parentage.optimise.problem import cuts as cut_offsets
+from parentage.optimise.problem import offsets_of as cut_offsets
 from parentage.optimise.run import Part
 from parentage.optimise.subsets import subset_table
 

@@ -1,45 +1,40 @@
-"""What a search for the best network counted: facts for researchers, not for the answer."""
+"""What a search did, for researchers: bounds, rounds, nodes, cuts by family, sets removed."""
 
 from __future__ import annotations
 
 import dataclasses
-from dataclasses import dataclass
-from typing import Any
+from collections import Counter
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
 
 
 @dataclass
-class Effort:
-    """What engines count while they work on a part.
+class Tally:
+    """What the engines count while they work on one part."""
 
-    Parameters
-    ----------
-    subsets
-        Entries of the dynamic programme's table.
-    rounds
-        Rounds of the order search.
-    lp_rounds
-        Linear programmes solved at the root.
-    root_cuts, cuts
-        Cuts in force at the end of the root, and added in the tree.
-    nodes
-        Nodes of the tree.
-    """
-
-    subsets: int = 0
-    rounds: int = 0
+    order_rounds: int = 0
     lp_rounds: int = 0
-    root_cuts: int = 0
-    cuts: int = 0
     nodes: int = 0
+    fixed: int = 0
+    subsets: int = 0
+    cuts: Counter[str] = field(default_factory=Counter)
 
-    def __add__(self, other: Effort) -> Effort:
-        both = zip(dataclasses.astuple(self), dataclasses.astuple(other), strict=True)
-        return Effort(*(one + more for one, more in both))
+    def add(self, other: Tally) -> None:
+        """Add what was counted elsewhere."""
+        self.order_rounds += other.order_rounds
+        self.lp_rounds += other.lp_rounds
+        self.nodes += other.nodes
+        self.fixed += other.fixed
+        self.subsets += other.subsets
+        self.cuts.update(other.cuts)
 
 
 @dataclass(frozen=True)
 class SearchRecord:
-    """How a solution was found.
+    """The facts of a finished search.
 
     Parameters
     ----------
@@ -47,20 +42,37 @@ class SearchRecord:
         Sizes of the strongly connected parts of more than one variable.
     sets, sets_after_pruning
         Candidate sets in the lists, and those left after dominance.
+    root_bound
+        Upper bound on the score after cutting at the roots; None where nothing was cut.
     root_gap
-        What the linear programme at the root left open; None if there was none.
-    effort
-        What the engines counted, all parts together.
+        What the roots left open, against the final incumbent.
+    nodes
+        Nodes of all trees, roots included; 0 where there was no tree.
+    lp_rounds
+        Solutions of linear programmes followed by separation.
+    cuts
+        Cuts added, by family (:data:`parentage.optimise.cuts.FAMILIES`).
+    fixed
+        Sets removed because their reduced cost shows that they are in no better network.
+    order_rounds
+        Rounds of the order search.
+    subsets
+        Subsets looked at by dynamic programming.
     """
 
     parts: tuple[int, ...]
     sets: int
     sets_after_pruning: int
+    root_bound: float | None
     root_gap: float | None
-    effort: Effort
+    nodes: int
+    lp_rounds: int
+    cuts: Mapping[str, int]
+    fixed: int
+    order_rounds: int
+    subsets: int
 
     def to_dict(self) -> dict[str, Any]:
-        """Return plain values, flat."""
-        content = dataclasses.asdict(self)
-        effort = content.pop("effort")
-        return {**content, "parts": list(self.parts), **effort}
+        """Return plain values."""
+        content = {name.name: getattr(self, name.name) for name in dataclasses.fields(self)}
+        return {**content, "parts": list(self.parts), "cuts": dict(self.cuts)}

@@ -41,7 +41,7 @@ FORMAT, VERSION = "parentage network", 1
 RESULT_KEYS = (
     "score", "bound", "gap", "optimal", "engine", "ties", "stopped", "seconds", "scope", "search",
 )  # fmt: skip
-_LIBRARIES = ("parentage", "numpy", "numba", "highspy", "pyscipopt")
+_LIBRARIES = ("parentage", "numpy", "numba", "highspy")
 
 
 @dataclass(frozen=True)
