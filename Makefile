@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 
 MINUTES ?= 10
 
-.PHONY: demo test check lint doctest test-long fuzz bench clean
+.PHONY: demo test check lint coverage test-long fuzz bench clean
 
 demo: $(VENV)/.installed
 	@$(BIN)/python examples/demo.py
@@ -13,14 +13,17 @@ demo: $(VENV)/.installed
 test: lint check
 
 check: $(VENV)/.tested
-	$(BIN)/python -m pytest -q -n 2 --cov --cov-report=
-	@$(BIN)/python -m coverage report | tail -1
+	$(BIN)/python -m pytest -q -n 2
 
 lint: $(VENV)/.tested
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
+
+coverage: $(VENV)/.tested
+	-$(BIN)/python -m pytest -q -n 2 --cov --cov-report=
+	$(BIN)/python -m coverage report
 
 test-long: $(VENV)/.tested
 	$(BIN)/python -m pytest -q -n 2 -m long
