@@ -221,7 +221,7 @@ def test_differences_and_shares_by_hand() -> None:
         "b": [(-2.0, []), (-1.5, ["a"])],
         "c": [(-1.0, ["a", "b"]), (-1.4, ["a"])],
     }
-    near = within(complete(CandidateLists.from_families(families)), gap=0.9)
+    near = within(complete(CandidateLists.from_families(families)), gap=0.8)
     assert [len(members) for members in near.classes] == [2, 2, 1]
     said = [str(near.difference(i)) for i in range(3)]
     assert said[0] == "nothing"

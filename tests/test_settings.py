@@ -64,7 +64,6 @@ def test_settings_have_one_name_each() -> None:
     assert len(names) == len(set(names))
 
 
-@pytest.mark.xfail(strict=True, reason="its threads are 1, not one per core as documented")
 def test_learn_lists_takes_the_settings_of_optimising_and_what_picks_among_lists() -> None:
     found = keywords_of(learn_lists)
     expected = defaults_of(Optimising, Running)

@@ -39,7 +39,7 @@ def learn_lists(
     engine: str = "auto",
     gap_limit: float = 0.0,
     seed: int = 0,
-    threads: int = 1,
+    threads: int | None = None,
     time_limit: float | None = None,
     memory: int | None = None,
     progress: Report | None = None,

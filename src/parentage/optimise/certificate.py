@@ -73,6 +73,10 @@ class Certificate:
         """The document, as JSON will have it."""
         return _Writer(self).document()
 
+    def __getstate__(self) -> dict[str, Any]:
+        """Take the finished document along when it is pickled, not the run behind it."""
+        return {**self.__dict__, "document": self.document, "run": None}
+
     def to_json(self) -> str:
         """Return the document as text, without spaces."""
         return json.dumps(self.document, separators=(",", ":"), ensure_ascii=False) + "\n"
