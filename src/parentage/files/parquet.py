@@ -8,12 +8,14 @@ some tenths of a second, and reading twice. The child waits for the next file an
 
 from __future__ import annotations
 
+import atexit
 import hashlib
 import io
 import os
 import subprocess
 import sys
 import threading
+from contextlib import suppress
 from typing import IO, TYPE_CHECKING, TypeVar
 
 from parentage.errors import InputError
@@ -138,13 +140,26 @@ def _ask(data: bytes) -> str:
     except BrokenPipeError:
         answer = b""
     finally:  # an interrupt, too, leaves a child that nobody understands any more
-        if not answered or len(data) > LARGE:
-            child.kill()
-            code = child.wait()
-            _children.clear()
+        code = _dismiss() if not answered or len(data) > LARGE else 0
     if not answered:
         return f"it is damaged, and reading it ended a process ({code})"
     return answer.decode("utf-8", "replace")
+
+
+@atexit.register
+def _dismiss() -> int:
+    """Send the child away; return how it ended, 0 if there was none of this process."""
+    code = 0
+    for owner, child in _children:
+        if owner == os.getpid():
+            child.kill()
+            code = child.wait()
+            for pipe in (child.stdin, child.stdout):
+                if pipe is not None:
+                    with suppress(OSError):  # what it did not take is lost with it
+                        pipe.close()
+    _children.clear()
+    return code
 
 
 def _refusal(reason: str) -> InputError:

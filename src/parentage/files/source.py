@@ -60,7 +60,7 @@ def open_source(source: SourceLike | Source) -> Source:
 
 
 def _read_stdin() -> bytes:
-    if sys.stdin is None or sys.stdin.closed:
+    if sys.stdin is None:
         raise InputError("standard input is closed; give a file instead of -, or pipe into it")
     try:
         return sys.stdin.buffer.read()
