@@ -12,16 +12,14 @@ import pytest
 
 from accounts import account
 from naive_network import all_networks, constrained, random_constraints, random_lists
-from parentage.data.reading import read_table
 from parentage.errors import ConstraintError, DataWarning, InputError, ListsError, UnprovenWarning
 from parentage.optimise import NearOptimal, learn_lists, within
 from parentage.scoring.candidates import score
-from parentage.scoring.formats import read_lists
 from parentage.scoring.lists import CandidateLists
 from parentage.work.stop import Stop
 
 if TYPE_CHECKING:
-    from pathlib import Path
+    from real_data import RealData
 
 
 def complete(lists: CandidateLists) -> CandidateLists:
@@ -72,8 +70,8 @@ def test_agrees_with_enumeration_often(block: int) -> None:
         assert_agreement(seed)
 
 
-def test_wine_has_308_networks_in_7_classes_within_a_factor_of_3(shared: Path) -> None:
-    lists = read_lists(shared / "data" / "instances" / "ebnsl_wine.BIC.3")
+def test_wine_has_308_networks_in_7_classes_within_a_factor_of_3(real: RealData) -> None:
+    lists = real.instance("ebnsl_wine.BIC.3")
     with pytest.warns(DataWarning, match="complete up to 0 below the optimum, not 1.09861"):
         near = within(lists, factor=3)
     assert len(near) == 308
@@ -237,10 +235,9 @@ def test_differences_and_shares_by_hand() -> None:
     assert near.arc_shares[0].weight == max(weight.values())
 
 
-def test_alarm_within_a_factor_of_20(shared: Path) -> None:
+def test_alarm_within_a_factor_of_20(real: RealData) -> None:
     """37 variables: no table over subsets is possible."""
-    table = read_table(shared / "data" / "tables" / "alarm1000.csv", header=False)
-    lists = score(table, width=math.log(20))
+    lists = score(real.table("alarm1000.csv"), width=math.log(20))
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UnprovenWarning)
         near = within(lists, factor=20, stop=Stop.after(120))

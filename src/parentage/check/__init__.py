@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from parentage.check.document import read_document
 from parentage.check.records import Unit
-from parentage.check.verdict import Verdict, check
+from parentage.check.verdict import MEMORY, Verdict, check
 from parentage.check.whole import lists_digest, whole_scores
 
-__all__ = ["Unit", "Verdict", "check", "lists_digest", "read_document", "whole_scores"]
+__all__ = ["MEMORY", "Unit", "Verdict", "check", "lists_digest", "read_document", "whole_scores"]

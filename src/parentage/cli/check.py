@@ -8,8 +8,18 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from parentage.cli.options import load_table, run_options, table_options
+from parentage.cli.options import (
+    exact_run_options,
+    load_table,
+    parse_size,
+    settings_options,
+    table_options,
+    with_options,
+)
 from parentage.cli.output import print_json
+from parentage.data.settings import Reading
+from parentage.work.running import Running
+from parentage.work.settings import take
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -17,31 +27,31 @@ if TYPE_CHECKING:
     from parentage.check import Verdict
     from parentage.scoring.lists import CandidateLists
 
-SETTINGS = ("score", "max_parents", "log_base", "rules", "gap", "constraints")
+SETTINGS = ("score", "max_parents", "log_base", "rules", "width", "constraints")
 """What a certificate may record of how its table was scored."""
 
 
 @click.command()
 @click.argument("data", metavar="LISTS|TABLE")
 @click.argument("certificate")
-@click.option("--memory", type=click.FloatRange(min=0), default=4.0, show_default=True,
-              metavar="GB", help="For parts that were solved by dynamic programming.")  # fmt: skip
+@with_options(*settings_options(Running, "memory"))
 @table_options
-@run_options
-def check(data: str, certificate: str, memory: float, **options: Any) -> None:
+@exact_run_options
+def check(data: str, certificate: str, **options: Any) -> None:
     """Verify that a network is the best one, from its CERTIFICATE, in whole-number arithmetic.
 
     LISTS are the candidate lists that the network was learned from, or TABLE the table, which is
     scored first as the certificate says. Exit code 0: verified; 1: refused, with the first step
     that fails; 2: bad input.
     """
+    from parentage.check import MEMORY, read_document
     from parentage.check import check as verify
-    from parentage.check import read_document
 
     document = read_document(certificate)
     lists = gather(data, document, options)
     began = time.monotonic()
-    verdict = verify(lists, document, memory=memory * 1e9)
+    memory = options["memory"]
+    verdict = verify(lists, document, memory=MEMORY if memory is None else parse_size(memory))
     if options["as_json"]:
         print_json(as_json(verdict, lists, time.monotonic() - began))
     else:
@@ -56,9 +66,9 @@ def gather(data: str, document: Mapping[str, Any], options: dict[str, Any]) -> C
     from parentage.files.source import open_source
     from parentage.scoring.formats import read_lists
 
-    source = open_source(data)
-    if detect(source, options["format_"], options["encoding"]).kind == "lists":
-        return read_lists(source, options["format_"], encoding=options["encoding"])
+    source, reading = open_source(data), take(Reading, options)
+    if detect(source, reading.format, reading.encoding).kind == "lists":
+        return read_lists(source, reading.format, encoding=reading.encoding)
     from parentage.scoring.candidates import score
 
     settings = recorded_settings(document)
@@ -82,7 +92,7 @@ def recorded_settings(document: Mapping[str, Any]) -> dict[str, Any]:
             "give the candidate lists instead of the table"
         )
     found = {key: value for key, value in settings.items() if value is not None}
-    kinds = {"score": str, "max_parents": int, "log_base": str | int | float, "gap": int | float}
+    kinds = {"score": str, "max_parents": int, "log_base": str | int | float, "width": int | float}
     for key, kind in kinds.items():
         if key in found and (isinstance(found[key], bool) or not isinstance(found[key], kind)):
             raise InputError(f"settings.{key} in this certificate is not a value it can have")

@@ -273,8 +273,9 @@ class _Writer:
         """Return the number of a cut, which is written when it is met first."""
         if id(cut) not in self._numbers:
             self._numbers[id(cut)] = len(self.cuts)
-            sets = self._sets.setdefault(id(part), Sets.of(part.problem))
-            self.cuts.append(_written(cut, part.problem.variables, sets))
+            if id(part) not in self._sets:
+                self._sets[id(part)] = Sets.of(part.problem)
+            self.cuts.append(_written(cut, part.problem.variables, self._sets[id(part)]))
         return self._numbers[id(cut)]
 
 

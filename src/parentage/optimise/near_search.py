@@ -16,8 +16,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from parentage.optimise.near_bound import reduced_costs
-from parentage.optimise.problem import Problem, pack, unpack
-from parentage.optimise.problem import offsets_of as cut_offsets
+from parentage.optimise.problem import Problem, offsets_of, pack, unpack
 from parentage.optimise.run import Part
 from parentage.optimise.subsets import subset_table
 
@@ -111,7 +110,7 @@ def split(problem: Problem) -> list[Problem]:
 
     reach = np.bitwise_or.reduceat(problem.masks, problem.offsets[:-1], axis=0)
     above = unpack(reach, problem.n)
-    label = strong_components(cut_offsets(above.sum(axis=1)), np.nonzero(above)[1].astype(np.int64))
+    label = strong_components(offsets_of(above.sum(axis=1)), np.nonzero(above)[1].astype(np.int64))
     n_parts = int(label.max(initial=-1)) + 1
     if n_parts == 1:
         return [problem]
@@ -124,7 +123,7 @@ def restrict(problem: Problem, inside: Ints) -> Problem:
     rows = np.concatenate([np.arange(*spans[v]) for v in inside])
     return Problem(
         problem.variables[inside],
-        cut_offsets(np.diff(problem.offsets)[inside]),
+        offsets_of(np.diff(problem.offsets)[inside]),
         pack(unpack(problem.masks[rows], problem.n)[:, inside]),
         problem.cost[rows],
         problem.sets[rows],
