@@ -27,6 +27,7 @@ from parentage.optimise.prepare import prepare
 from parentage.optimise.root_lp import Tactics
 from parentage.optimise.run import Run
 from parentage.scoring.formats import read_lists
+from parentage.work.stop import Stop
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -126,7 +127,7 @@ def timed(
 ) -> Record:
     """Solve once and say what came of it."""
     cpu = time.process_time()
-    run = Run(lists, prepare(lists), time_limit=limit, threads=THREADS, seed=seed)
+    run = Run(lists, prepare(lists), stop=Stop.after(limit), threads=THREADS, seed=seed)
     solution = solve(run, engine, tactics)
     return {
         "variables": lists.n_variables,
@@ -137,9 +138,9 @@ def timed(
         "engine": solution.engine,
         "seconds": round(solution.seconds, 2),
         "cpu_seconds": round(time.process_time() - cpu, 2),
-        "root_gap": solution.search.root_gap if solution.search else None,
-        "nodes": solution.search.nodes if solution.search else 0,
-        "cuts": sum(solution.search.cuts.values()) if solution.search else 0,
+        "root_gap": solution.record.root_gap,
+        "nodes": solution.record.effort.nodes,
+        "cuts": sum(solution.record.effort.cuts.values()),
         "incumbent_after": round(
             next(t for t, s, _ in solution.trace if s >= solution.score - 1e-6), 2
         ),
@@ -247,7 +248,7 @@ def from_table(name: str, limit: float) -> Record:
         "seconds": round(time.monotonic() - began, 2),
         "scoring_seconds": round(scoring, 2),
         "cpu_seconds": round(time.process_time() - cpu, 2),
-        "arcs": solution.n_arcs,
+        "arcs": solution.network.n_arcs,
     }
     assert abs(solution.network.score(table) - solution.score) < 1e-6 * abs(solution.score)
     local = hill_climbing(table)

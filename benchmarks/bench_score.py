@@ -80,9 +80,9 @@ def bench_flags() -> dict[str, Any]:
             bincount.bic_bincount(columns, table.cardinalities, child, parents)
 
     sampled, _ = measure.cpu(by_bincount, 3)
-    scaled = sampled / len(families) * lists.meta["families"]
+    scaled = sampled / len(families) * lists.known().tallies.families
     return {
-        "families": lists.meta["families"],
+        "families": lists.known().tallies.families,
         "seconds_none": none,
         "seconds_alg1_alg2": both,
         "seconds_default": default,
@@ -134,7 +134,7 @@ def bench_alarm() -> dict[str, Any]:
             paper, _ = measure.cpu(partial(score, table, rules="alg1,alg2", threads=1), 3)
         theirs = pyagrum_seconds(table, 3, children)
         found[str(rows)] = {
-            "families": lists.meta["families"],
+            "families": lists.known().tallies.families,
             "seconds_k3": limited,
             "seconds_unlimited": unlimited,
             "seconds_unlimited_alg1_alg2": paper,
@@ -143,7 +143,7 @@ def bench_alarm() -> dict[str, Any]:
             "ratio_k3": theirs / limited,
             "ratio_unlimited": theirs / unlimited,
             "ratio_default_to_alg1_alg2": None if paper is None else paper / unlimited,
-            "kept_unlimited": whole.meta["kept"],
+            "kept_unlimited": whole.known().tallies.kept,
         }
     return found
 
@@ -176,10 +176,9 @@ score(table.head(50), max_parents=1, threads=1)
 began = time.process_time()
 lists = score(table, max_parents={k}, threads={threads})
 seconds = time.process_time() - began
-meta = lists.meta
-print(json.dumps(dict(seconds=seconds, families=meta["families"], sets=meta["sets_counted"],
-    kept=meta["kept"], memory_mb=peak_memory_mb(),
-    wall=meta["seconds"])))
+tallies = lists.known().tallies
+print(json.dumps(dict(seconds=seconds, families=tallies.families, sets=tallies.sets_counted,
+    kept=tallies.kept, memory_mb=peak_memory_mb(), wall=tallies.seconds)))
 """
 
 
@@ -257,12 +256,12 @@ def bench_counts() -> dict[str, Any]:
         lists = score(table, threads=1)
         paper = score(table, rules="alg1,alg2", threads=1) if with_paper else None
         found[name] = {
-            "alg1_alg2": None if paper is None else paper.meta["sets_counted"],
-            "default": lists.meta["sets_counted"],
+            "alg1_alg2": None if paper is None else paper.known().tallies.sets_counted,
+            "default": lists.known().tallies.sets_counted,
             "at_most": at_most,
-            "kept": lists.meta["kept"],
+            "kept": lists.known().tallies.kept,
             "expected_kept": kept,
-            "families_scored": lists.meta["families_scored"],
+            "families_scored": lists.known().tallies.families_scored,
             "most_parents": lists.max_in_degree,
         }
     return found
@@ -275,7 +274,7 @@ from parentage.data.reading import read_table
 from parentage.scoring.candidates import score
 table = read_table({path!r})
 lists = score(table, threads={threads})
-print(json.dumps(dict(memory_mb=peak_memory_mb(), wall=lists.meta["seconds"])))
+print(json.dumps(dict(memory_mb=peak_memory_mb(), wall=lists.known().tallies.seconds)))
 """
 
 

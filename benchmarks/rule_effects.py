@@ -25,6 +25,7 @@ from parentage.data.datasets import chest_clinic, tic_tac_toe
 from parentage.data.reading import read_table
 from parentage.scoring import rules as r
 from parentage.scoring.candidates import score
+from parentage.scoring.rulebook import ORDER, choose_rules
 from parentage.scoring.scores import entropy_sum, weight
 
 if TYPE_CHECKING:
@@ -73,12 +74,16 @@ def shared_tables(folder: Path) -> dict[str, Callable[[], Table]]:
 
 def run(table: Table, rules: str, max_parents: int | None) -> dict[str, Any]:
     """One search and its counts."""
-    meta = score(table, rules=rules, max_parents=max_parents).meta
+    tallies = score(table, rules=rules, max_parents=max_parents).known().tallies
     return {
         "rules": rules,
         "max_parents": max_parents,
-        "closed": r.choose_rules(rules, "bic").closed,
-        **{k: meta[k] for k in ("families", "sets_counted", "families_scored", "pruned", "kept")},
+        "closed": choose_rules(rules, "bic").closed,
+        "families": tallies.families,
+        "sets_counted": tallies.sets_counted,
+        "families_scored": tallies.families_scored,
+        "pruned": dict(tallies.pruned),
+        "kept": tallies.kept,
     }
 
 
@@ -180,8 +185,8 @@ def markdown(results: dict[str, Any]) -> str:
         _unlimited({k: v for k, v in results["tables"].items() if k in made_tables()}, RULE_SETS),
         "## Who removes what first",
         f"At most {LIMIT} parents, `--rules all`: families credited to the first rule, in "
-        "the order of `parentage.scoring.rules.ORDER`, that removes them. Families never met, as "
-        "a smaller set had no live family, are credited to none.",
+        "the order of `parentage.scoring.rulebook.RULES`, that removes them. Families never met, "
+        "because a smaller set had no live family, are credited to none.",
         _credits(results["tables"]),
         "## When which rule works",
         f"{results['quality']['table']}, every family with at least one parent, by the share of "
@@ -229,7 +234,7 @@ def _unlimited(tables: dict[str, Any], rule_sets: tuple[str, ...]) -> str:
 def _credits(tables: dict[str, Any]) -> str:
     entries = [_entry(content, "all", LIMIT) for content in tables.values()]
     rows = [
-        [f"`{rule}`", *(f"{e['pruned'][rule]:,}" if e else "" for e in entries)] for rule in r.ORDER
+        [f"`{rule}`", *(f"{e['pruned'][rule]:,}" if e else "" for e in entries)] for rule in ORDER
     ]
     return _table(["rule", *tables], rows)
 

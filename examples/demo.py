@@ -62,10 +62,10 @@ def show_lists(lists: parentage.CandidateLists) -> None:
         for child in lists
     ]
     say(table_text(("child", "best parents, taken alone", "candidates"), rows, left=2))
-    meta = lists.meta
+    tallies = lists.known().tallies
     say(
-        f"\n{lists.n_sets} of {meta['families']:,} parent sets can be in an optimal network. "
-        f"To know that,\n{meta['sets_counted']} sets were counted ({meta['seconds']:.2f} s)."
+        f"\n{lists.n_sets} of {tallies.families:,} parent sets can be in an optimal network. "
+        f"To know that,\n{tallies.sets_counted} sets were counted ({tallies.seconds:.2f} s)."
     )
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
+from dataclasses import replace
 from random import Random
 from typing import TYPE_CHECKING
 
@@ -13,14 +14,15 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from parentage.data.table import Table
-from parentage.errors import InputError, TableError
+from parentage.errors import InputError, TableError, UnprovenWarning
 from parentage.scoring.candidates import score
 from parentage.scoring.constraints import Constraints
 from parentage.scoring.plan import count_families
-from parentage.scoring.rules import CLOSED, ORDER
+from parentage.scoring.rulebook import CAPS, ORDER, RULES, RuleSet
 from strategies import make_table, naive_of, random_columns, random_table, tables
 
 if TYPE_CHECKING:
+    from naive import Naive
     from parentage.scoring.lists import CandidateLists
 
 Families = dict[tuple[str, tuple[str, ...]], float]
@@ -29,6 +31,8 @@ RULE_SETS = [
     "thm1p", "thm3", "cor1", "thm3pp", "cor1p", "alg1,alg2", "alg3,alg4", "alg1,alg4",
     "lemma3,alg2", "lemma3,thm2", "thm1,thm3", "thm1p,thm2-cache",
 ]  # fmt: skip
+BY_FAMILY = ORDER[len(CAPS) :]
+CLOSED = sorted({needed for rule in RULES for needed in rule.closed_with}, key=sorted)
 BIC_ONLY = {"thm3", "cor1", "cor1p", "thm1,thm3"}
 
 
@@ -76,7 +80,7 @@ def test_aic_lists_equal_brute_force(table: Table, rules: str | None) -> None:
 def test_lists_with_a_gap_equal_brute_force(
     table: Table, rules: str | None, name: str, gap: float
 ) -> None:
-    found = families(score(table, score=name, rules=rules, gap=gap, threads=1))
+    found = families(score(table, score=name, rules=rules, width=gap, threads=1))
     assert_same(found, truth(table, name, gap=gap))
 
 
@@ -87,26 +91,81 @@ def test_threads_and_column_order_do_not_matter(table: Table) -> None:
     two = score(table, threads=2)
     assert one.scores.tobytes() == two.scores.tobytes()
     assert one.parents.tobytes() == two.parents.tobytes()
-    assert {k: v for k, v in one.meta.items() if k != "seconds"} == {
-        k: v for k, v in two.meta.items() if k != "seconds"
-    }
+    assert replace(two.known().tallies, seconds=0.0) == replace(one.known().tallies, seconds=0.0)
+    assert replace(two.known(), tallies=one.known().tallies) == one.known()
     turned = score(table.select(reversed(table.names)), threads=1)
     again = {(c, tuple(sorted(p))): s for (c, p), s in families(turned).items()}
     assert again == {(c, tuple(sorted(p))): s for (c, p), s in families(one).items()}
 
 
 @settings(max_examples=30)
-@given(tables(5), st.sampled_from(ORDER[4:]), st.sampled_from([1, 2, 4]))
+@given(tables(5), st.sampled_from(BY_FAMILY), st.sampled_from([1, 2, 4]))
 def test_tally_is_what_the_rule_removes(table: Table, rule: str, k: int) -> None:
     """With every set counted, a rule's tally is the number of families it removes."""
     naive, _ = naive_of(table)
     lists = score(table, rules=rule, max_parents=k, threads=1)
-    if any(needed == {rule} for needed in CLOSED):
-        assert lists.meta["pruned"][rule] <= len(naive.removed(rule, k))
+    if RuleSet((rule,)).closed:
+        assert lists.known().tallies.pruned[rule] <= len(naive.removed(rule, k))
     else:
-        assert lists.meta["pruned"][rule] == len(naive.removed(rule, k))
-        whole = lists.meta["families_scored"] + sum(lists.meta["pruned"].values())
-        assert whole == lists.meta["families"]
+        assert lists.known().tallies.pruned[rule] == len(naive.removed(rule, k))
+        whole = lists.known().tallies.families_scored + sum(lists.known().tallies.pruned.values())
+        assert whole == lists.known().tallies.families
+
+
+def families_met(naive: Naive, rules: frozenset[str], k: int) -> list[tuple[int, int, int, int]]:
+    """Go through the sets of a closed search: per size, sets met and live, families dead and live.
+
+    A set is met if all its subsets are live and one of its families has no dead family inside;
+    it is live if one of its families is.
+    """
+    removed = set[tuple[int, tuple[int, ...]]]().union(*(naive.removed(rule) for rule in rules))
+
+    def inside(child: int, members: tuple[int, ...]) -> list[tuple[int, tuple[int, ...]]]:
+        parents = tuple(v for v in members if v != child)
+        return [(child, tuple(v for v in parents if v != left_out)) for left_out in parents]
+
+    live: set[tuple[int, ...]] = {(v,) for v in range(naive.n)}
+    found = [(naive.n, naive.n, 0, naive.n)]
+    for size in range(2, min(k + 1, naive.n) + 1):
+        met = [
+            members
+            for members in itertools.combinations(range(naive.n), size)
+            if all(tuple(v for v in members if v != out) in live for out in members)
+            and any(not removed.intersection(inside(child, members)) for child in members)
+        ]
+        alive = {
+            members: sum(
+                (child, tuple(v for v in members if v != child)) not in removed for child in members
+            )
+            for members in met
+        }
+        live = {members for members in met if alive[members]}
+        n_alive = sum(alive.values())
+        found.append((len(met), len(live), size * len(met) - n_alive, n_alive))
+    return found
+
+
+@settings(max_examples=60)
+@given(
+    tables(6),
+    st.sampled_from(CLOSED),
+    st.sampled_from([1, 2, 3, 9]),
+    st.sampled_from(["bic", "aic"]),
+)
+def test_the_tally_of_a_closed_search_is_of_the_families_it_meets(
+    table: Table, rules: frozenset[str], k: int, name: str
+) -> None:
+    naive, _ = naive_of(table, name)
+    tallies = score(table, score=name, rules=rules, max_parents=k, threads=1).known().tallies
+    by_size = families_met(naive, rules, k)
+    dead, alive = (sum(row[i] for row in by_size) for i in (2, 3))
+    assert sum(tallies.pruned.values()) == dead
+    assert tallies.families_scored == alive
+    behind_h = naive.n + 1 if "thm1p" in rules else 0
+    assert tallies.sets_counted == sum(row[1] for row in by_size) + behind_h
+    stored = len(tallies.live_sets)  # the last size is streamed when nothing is built on it
+    assert list(tallies.live_sets) == [row[1] for row in by_size][:stored]
+    assert tallies.families_scored + dead <= tallies.families
 
 
 @settings(max_examples=40)
@@ -131,7 +190,7 @@ def test_closure_theorem(table: Table) -> None:
 def test_no_rule_discards_what_lemma1_keeps(table: Table, name: str) -> None:
     naive, _ = naive_of(table, name)
     kept = naive.lists().keys()
-    for rule in ORDER[4:]:
+    for rule in BY_FAMILY:
         assert not naive.removed(rule) & kept, rule
 
 
@@ -150,14 +209,14 @@ def test_twenty_thousand_tables(block: int) -> None:
         assert_same(found, truth(table, name, most=k))
         if seed % 4 == 0:
             gap = float(rng.choice([0.0, 0.1, 1.0, 10.0]))
-            found = families(score(table, score=name, gap=gap, max_parents=k, threads=1))
+            found = families(score(table, score=name, width=gap, max_parents=k, threads=1))
             assert_same(found, truth(table, name, most=k, gap=gap))
         if seed % 4 == 1:
             assert_constraints_hold(table, Random(seed), None, [None, 0.0, 1.5][seed % 3], name)
         if seed % 10 == 2:
             naive, _ = naive_of(table, name)
             kept = naive.lists().keys()
-            assert not any(naive.removed(rule) & kept for rule in ORDER[4:])
+            assert not any(naive.removed(rule) & kept for rule in BY_FAMILY)
 
 
 def assert_constraints_hold(
@@ -182,7 +241,7 @@ def assert_constraints_hold(
         frozenset((label[p], label[c]) for p, c in forbidden),
         dict(zip(label, most, strict=True)),
     )
-    lists = score(table, score=name, rules=rules, gap=gap, constraints=constraints, threads=1)
+    lists = score(table, score=name, rules=rules, width=gap, constraints=constraints, threads=1)
     need = [frozenset(p for p, c in required if c == x) for x in range(n)]
     bar = [frozenset(p for p, c in forbidden if c == x) for x in range(n)]
     expected: Families = {
@@ -213,15 +272,19 @@ def test_no_limit_means_no_limit() -> None:
     columns = [[row[v] for row in rows] for v in range(6)] + [[sum(row) % 2 for row in rows]]
     lists = score(make_table(columns), threads=1)
     assert len(lists["v6"][0].parents) == 6
-    assert lists.meta["max_parents"] is None
+    assert lists.known().max_parents is None
 
 
 def test_counts_of_a_full_search() -> None:
     table = make_table(random_columns(np.random.default_rng(5), 8, 200))
     n = table.n_variables - len(table.constant)
     lists = score(table, rules="none", max_parents=3, threads=1)
-    assert lists.meta["sets_counted"] == sum(math.comb(n, s) for s in range(1, 5))
-    assert lists.meta["families_scored"] == lists.meta["families"] == n * count_families(n - 1, 3)
+    assert lists.known().tallies.sets_counted == sum(math.comb(n, s) for s in range(1, 5))
+    assert (
+        lists.known().tallies.families_scored
+        == lists.known().tallies.families
+        == n * count_families(n - 1, 3)
+    )
 
 
 def test_limit_by_name() -> None:
@@ -241,8 +304,9 @@ def test_limit_by_name() -> None:
 def test_a_level_that_does_not_fit_ends_the_search_honestly() -> None:
     table = make_table(random_columns(np.random.default_rng(3), 9, 400))
     whole = score(table, rules="none", threads=1)
-    cut = score(table, rules="none", memory=6_000, threads=1)
-    complete = cut.meta["complete_to"]
+    with pytest.warns(UnprovenWarning, match="lack of memory"):
+        cut = score(table, rules="none", memory=6_000, threads=1)
+    complete = cut.known().complete_to
     assert complete is not None and 1 <= complete < whole.max_in_degree + 3
     limited = score(table, rules="none", max_parents=complete, threads=1)
     assert families(cut) == families(limited)
@@ -251,11 +315,12 @@ def test_a_level_that_does_not_fit_ends_the_search_honestly() -> None:
 def test_lists_that_do_not_fit_end_the_search_honestly() -> None:
     """A wide gap keeps nearly every family: it is the lists that fill the memory."""
     table = make_table(random_columns(np.random.default_rng(3), 9, 40, 2))
-    cut = score(table, gap=1e4, memory=60_000, threads=1)
-    complete = cut.meta["complete_to"]
+    with pytest.warns(UnprovenWarning, match="complete up to 2 parents"):
+        cut = score(table, width=1e4, memory=60_000, threads=1)
+    complete = cut.known().complete_to
     assert complete == 2
-    assert families(cut) == families(score(table, gap=1e4, max_parents=complete, threads=1))
-    assert cut.n_sets < score(table, gap=1e4, threads=1).n_sets
+    assert families(cut) == families(score(table, width=1e4, max_parents=complete, threads=1))
+    assert cut.n_sets < score(table, width=1e4, threads=1).n_sets
 
 
 @pytest.mark.parametrize(
@@ -266,7 +331,7 @@ def test_lists_that_do_not_fit_end_the_search_honestly() -> None:
         ({"score": "bix"}, "did you mean 'bic'"),
         ({"rules": "alg5"}, "did you mean"),
         ({"log_base": 1}, "above 1"),
-        ({"gap": -1.0}, "at least 0"),
+        ({"width": -1.0}, "at least 0"),
     ],
 )
 def test_bad_options_are_refused(options: dict[str, object], message: str) -> None:

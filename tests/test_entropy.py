@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from parentage.errors import ResourceError
-from parentage.kernels.packing import pack
+from parentage.kernels.packing import BitMatrix, pack
 from parentage.scoring.candidates import score
 from parentage.scoring.entropy import MOST_PARAMETERS, FixedPoint, encode
 from parentage.work import memory
@@ -18,8 +18,8 @@ from strategies import make_table, naive_of, random_columns
 @pytest.mark.parametrize(
     ("rows", "w", "states", "gap", "message"),
     [
-        (30, math.log(30) / 2, 3, 1e13, r"a gap of 1e\+13 nats"),
-        (30, math.log(30) / 2, 65_000, 1e10, r"a gap of 1e\+10 nats"),
+        (30, math.log(30) / 2, 3, 1e13, r"a width of 1e\+13 nats"),
+        (30, math.log(30) / 2, 65_000, 1e10, r"a width of 1e\+10 nats"),
         (30, 1e12, 65_000, 0.0, "require fewer parents"),
         (10**8, 1.0, 2, 0.0, "100000000 rows are too many"),
     ],
@@ -47,8 +47,8 @@ def test_the_largest_gap_with_the_most_states_gives_one_answer() -> None:
     naive, _ = naive_of(table)
     for gap in (1e6, 2e8):
         expected = len(naive.lists(gap=gap))
-        assert score(table, gap=gap, rules="none", threads=1).n_sets == expected
-        assert score(table, gap=gap, threads=1).n_sets == expected
+        assert score(table, width=gap, rules="none", threads=1).n_sets == expected
+        assert score(table, width=gap, threads=1).n_sets == expected
 
 
 def test_padding_columns_are_cleared() -> None:
@@ -60,10 +60,8 @@ def test_padding_columns_are_cleared() -> None:
     pick[1, 2], pick[2, 2] = 1, 2
     bits = np.full(64, ~np.uint64(0))
     word_start = np.empty(4, np.int64)
-    large = pack(
-        rows, np.array([0, 70], np.uint32), 1, 6, np.zeros(1, np.int64), 1, pick, row_bits,
-        bits, 8, word_start, np.empty(64, np.uint64),
-    )  # fmt: skip
+    starts, blocks = np.array([0, 70], np.uint32), np.zeros(1, np.int64)
+    large = pack(rows, starts, 6, blocks, pick, row_bits, BitMatrix(bits, word_start, 8))
     assert large == 1 and word_start[:2].tolist() == [0, 2]
     matrix = bits[:16].reshape(2, 8)
     assert matrix[:, 0].tolist() == [2**64 - 1, 2**6 - 1]
@@ -74,5 +72,5 @@ def test_states_that_do_not_fit_in_memory_are_refused(monkeypatch: pytest.Monkey
     table = make_table(random_columns(np.random.default_rng(1), 4, 500, 3))
     encode(table, "bic")
     monkeypatch.setattr(memory, "available_memory", lambda: 1000)
-    with pytest.raises(ResourceError, match=r"500 rows and .* states in all needs .* --drop 'v"):
+    with pytest.raises(ResourceError, match=r"500 rows and .* states in all needs .* drop=\['v"):
         encode(table, "bic")

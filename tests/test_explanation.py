@@ -2,24 +2,21 @@
 
 from __future__ import annotations
 
-import warnings
 from typing import TYPE_CHECKING
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from parentage.data.reading import read_table
 from parentage.errors import InputError, TableError
 from parentage.scoring.candidates import score
 from parentage.scoring.explanation import Explanation, explain
-from parentage.scoring.rules import CAPS, ORDER
+from parentage.scoring.rulebook import CAPS, RULES
 from strategies import make_table, naive_of, random_table, tables
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from parentage.data.table import Table
+    from real_data import RealData
 
 
 def check(found: Explanation, rule: str, y: str) -> tuple[float, float, bool]:
@@ -28,10 +25,8 @@ def check(found: Explanation, rule: str, y: str) -> tuple[float, float, bool]:
 
 
 @pytest.fixture
-def glass(shared: Path) -> Table:
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        return read_table(shared / "data" / "uci" / "glass.arff", discretize="median")
+def glass(real: RealData) -> Table:
+    return real.uci("glass")
 
 
 def test_worked_example_1(glass: Table) -> None:
@@ -86,7 +81,7 @@ def test_explanations_agree_with_brute_force(table: Table, data: st.DataObject, 
             assert c.left == pytest.approx(min(naive.NH([y], p) for p in listed), abs=1e-9)
     if found.kept:
         assert not found.fired()
-    expected = {rule for rule in ORDER if name == "bic" or rule not in ("cor1", "cor1p", "thm3")}
+    expected = {rule.name for rule in RULES if name in rule.scores}
     if parents:
         assert {c.rule for c in found.rules} == expected
         assert len(found.rules) == len(expected) * len(parents)

@@ -39,10 +39,10 @@ def assert_best_forest(seed: int) -> None:
         return
     for engine in ("auto", "branch-and-cut"):
         solution = learn_lists(lists, engine=engine)
-        assert is_acyclic(solution.parents)
+        assert is_acyclic(solution.network.parents)
         assert solution.optimal
         assert solution.score == pytest.approx(truth[0], abs=1e-9)
-        assert solution.ties != "fewest arcs" or solution.n_arcs == truth[1]
+        assert solution.ties != "fewest arcs" or solution.network.n_arcs == truth[1]
 
 
 @pytest.mark.parametrize("seed", range(20))

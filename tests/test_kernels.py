@@ -2,21 +2,26 @@
 
 from __future__ import annotations
 
+import importlib
+import inspect
 import itertools
 import math
+import pkgutil
 from typing import TYPE_CHECKING
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from numba.core.dispatcher import Dispatcher
 
-from parentage.kernels import families
-from parentage.kernels.agreement import newton_weights
+from parentage import kernels
+from parentage.kernels import judging
+from parentage.kernels.agreement import SMALL, newton_weights
 from parentage.kernels.bits import transpose
-from parentage.kernels.counting import SMALL, count_sets
+from parentage.kernels.counting import count_sets
 from parentage.scoring.entropy import encode, residuals
-from parentage.scoring.rules import ORDER
+from parentage.scoring.rulebook import RULES
 from parentage.scoring.scores import entropy_sum
 from strategies import make_table, naive_of, random_columns, tables
 
@@ -37,8 +42,36 @@ def test_transpose(seed: int) -> None:
 
 
 def test_rule_numbers_are_in_step() -> None:
-    named = {name: getattr(families, name.upper().replace("-", "_")) for name in ORDER[4:]}
-    assert named == {name: ORDER.index(name) for name in ORDER[4:]}
+    """A number in the kernel is the place of the rule's record; neither has one too many."""
+    in_kernel = {
+        name: value
+        for name, value in vars(judging).items()
+        if name.isupper() and isinstance(value, int) and name != "DEAD"
+    }
+    in_records = {
+        rule.name.upper().replace("-", "_"): place
+        for place, rule in enumerate(RULES)
+        if not rule.is_cap
+    }
+    assert in_kernel == in_records
+
+
+def kernels_with_arguments() -> dict[str, int]:
+    """Every function in ``kernels/`` that Numba compiles, and how many arguments it takes."""
+    found = {}
+    for module in pkgutil.iter_modules(kernels.__path__, "parentage.kernels."):
+        for name, kernel in vars(importlib.import_module(module.name)).items():
+            if isinstance(kernel, Dispatcher) and kernel.py_func.__module__ == module.name:
+                arguments = inspect.signature(kernel.py_func).parameters
+                found[f"{module.name}.{name}"] = len(arguments)
+    return found
+
+
+def test_kernels_take_at_most_twelve_arguments() -> None:
+    found = kernels_with_arguments()
+    assert found["parentage.kernels.counting.count_sets"] == 9
+    assert len(found) > 50
+    assert {name: count for name, count in found.items() if count > 12} == {}
 
 
 def test_newton_weights_rebuild_f() -> None:
@@ -135,6 +168,6 @@ def test_the_fast_path_of_theorem1_plus_is_the_general_one(table: Table) -> None
     fast = score(table, rules="thm1p", threads=1)
     # lemma3 is implied by thm1p, so the sets counted are the same; only the credit differs
     general = score(table, rules="lemma3,thm1p", threads=1)
-    assert fast.meta["sets_counted"] == general.meta["sets_counted"]
-    assert fast.meta["families_scored"] == general.meta["families_scored"]
-    assert sum(fast.meta["pruned"].values()) == sum(general.meta["pruned"].values())
+    assert fast.known().tallies.sets_counted == general.known().tallies.sets_counted
+    assert fast.known().tallies.families_scored == general.known().tallies.families_scored
+    assert sum(fast.known().tallies.pruned.values()) == sum(general.known().tallies.pruned.values())

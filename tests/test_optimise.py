@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import warnings
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -24,13 +23,11 @@ from parentage.optimise.orders import first_incumbent
 from parentage.optimise.prepare import prepare
 from parentage.optimise.root_lp import Tactics
 from parentage.optimise.run import Run
-from parentage.scoring.formats import read_lists
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from parentage.scoring.constraints import Constraints
     from parentage.scoring.lists import CandidateLists
+    from real_data import RealData
 
 OPTIMA = {
     "zoo_BIC": -773.486072,
@@ -59,9 +56,9 @@ SLOWER_OPTIMA = {
 
 def check(solution: Solution, lists: CandidateLists) -> None:
     """What must hold of every solution."""
-    assert is_acyclic(solution.parents)
+    assert is_acyclic(solution.network.parents)
     listed = [{w: s for s, w in lists.candidates(v)} for v in range(lists.n_variables)]
-    total = math.fsum(listed[v][w] for v, w in enumerate(solution.parents))
+    total = math.fsum(listed[v][w] for v, w in enumerate(solution.network.parents))
     assert solution.score == total
     assert solution.bound >= solution.score
     assert solution.gap == solution.bound - solution.score
@@ -102,7 +99,7 @@ def assert_agreement(seed: int) -> None:
         assert solution.score <= best + 1e-6 <= solution.bound + 2e-6
         assert solution.optimal or engine == "orders"
         if solution.ties == "fewest arcs":
-            assert solution.n_arcs == fewest
+            assert solution.network.n_arcs == fewest
         assert engine not in ("auto", "subsets") or solution.ties == "fewest arcs"
     for tactics in (
         Tactics(),
@@ -146,33 +143,27 @@ def test_the_slow_truth_is_the_best_of_all_networks(seed: int) -> None:
 
 
 @pytest.mark.parametrize("name", OPTIMA)
-def test_published_optima(shared: Path, name: str) -> None:
-    assert_proven(shared, name, OPTIMA[name])
+def test_published_optima(real: RealData, name: str) -> None:
+    assert_proven(real, name, OPTIMA[name])
 
 
 @pytest.mark.long
 @pytest.mark.parametrize("name", SLOWER_OPTIMA)
-def test_published_optima_that_take_longer(shared: Path, name: str) -> None:
-    assert_proven(shared, name, SLOWER_OPTIMA[name])
+def test_published_optima_that_take_longer(real: RealData, name: str) -> None:
+    assert_proven(real, name, SLOWER_OPTIMA[name])
 
 
-def assert_proven(shared: Path, name: str, optimum: float) -> None:
-    lists = instance(shared, name)
+def assert_proven(real: RealData, name: str, optimum: float) -> None:
+    lists = real.instance(name)
     solution = learn_lists(lists, threads=2)
     check(solution, lists)
     assert solution.optimal
     assert solution.score == pytest.approx(optimum, abs=1e-4)
 
 
-def instance(shared: Path, name: str) -> CandidateLists:
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        return read_lists(shared / "data" / "instances" / name)
-
-
 @pytest.mark.parametrize("name", ["slim_child-5000.jkl", "alarm1000_BIC"])
-def test_order_search_alone_finds_the_optimum(shared: Path, name: str) -> None:
-    lists = instance(shared, name)
+def test_order_search_alone_finds_the_optimum(real: RealData, name: str) -> None:
+    lists = real.instance(name)
     solution = learn_lists(lists, engine="orders", time_limit=2.0, seed=1)
     check(solution, lists)
     assert solution.score == pytest.approx(OPTIMA[name], abs=1e-4)

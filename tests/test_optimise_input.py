@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import itertools
+
 import numpy as np
 import pytest
 
-from parentage.errors import ConstraintError, ListsError
+from naive_network import random_lists
+from parentage.errors import ConstraintError, ListsError, ResourceError
 from parentage.optimise import learn_lists
+from parentage.optimise.prepare import allowed_sets
 from parentage.scoring.constraints import Constraints
 from parentage.scoring.lists import CandidateLists
 
@@ -32,7 +36,7 @@ def test_one_variable_and_no_variable() -> None:
     alone = learn_lists(lists_of(a=[(-1.0, [])]))
     assert (alone.score, alone.optimal, alone.ties) == (-1.0, True, "fewest arcs")
     nothing = learn_lists(lists_of())
-    assert (nothing.score, nothing.optimal, nothing.parents) == (0.0, True, ())
+    assert (nothing.score, nothing.optimal, nothing.network.parents) == (0.0, True, ())
 
 
 def test_no_acyclic_choice_names_the_smallest_group() -> None:
@@ -64,7 +68,7 @@ def test_impossible_parents() -> None:
     broken = CandidateLists(
         ("a",), np.array([0, 1]), np.array([0, 1]), np.array([7], np.int32), np.array([-1.0])
     )
-    with pytest.raises(ListsError, match="parent 7 is no variable"):
+    with pytest.raises(ListsError, match="parent 7 is not the index"):
         learn_lists(broken)
 
 
@@ -121,14 +125,14 @@ def test_constraints_that_leave_no_acyclic_choice() -> None:
 def test_constraints_are_respected() -> None:
     lists = full_lists()
     free = learn_lists(lists)
-    assert free.n_arcs == 5
+    assert free.network.n_arcs == 5
     rules = Constraints(
         required=frozenset({("diet", "age")}),
         forbidden=frozenset({("diet", "bmi")}),
         max_parents={"cost": 1},
         tiers=(("age", "diet"), ("cost",)),
     )
-    bound = learn_lists(lists, constraints=rules).to_dict()
+    bound = learn_lists(lists, constraints=rules).network.to_dict()
     assert "diet" in bound["age"]
     assert "diet" not in bound["bmi"]
     assert len(bound["cost"]) <= 1
@@ -163,3 +167,36 @@ def test_violations_are_told_in_words() -> None:
     ]
     assert bool(rules)
     assert not Constraints()
+
+
+def test_lists_that_do_not_fit_the_memory_are_refused_beforehand() -> None:
+    lists = full_lists()
+    with pytest.raises(ResourceError, match=r"learning from \d+ sets .* are allowed; allow fewer"):
+        learn_lists(lists, memory=1_000)
+    assert learn_lists(lists, memory=10**9).optimal
+
+
+def test_constraints_pick_the_same_sets_as_one_by_one() -> None:
+    rng = np.random.default_rng(2)
+    for seed in range(30):
+        lists = random_lists(np.random.default_rng(seed), 5)
+        names = list(lists.names)
+        a, b, c, d = (str(name) for name in rng.permutation(names)[:4])
+        rules = Constraints(
+            forbidden=frozenset({(a, b), (c, d)}),
+            required=frozenset({(b, c)}) if seed % 2 else frozenset(),
+            max_parents={d: int(rng.integers(0, 3))},
+            tiers=((a,), (b, c)) if seed % 3 else (),
+        )
+        slow = [
+            rules.allowed(name, [names[p] for p in members])
+            for v, name in enumerate(names)
+            for _, members in lists.candidates(v)
+        ]
+        try:
+            fast = allowed_sets(lists, rules).tolist()
+        except ConstraintError:
+            ends = lists.offsets.tolist()
+            assert any(not any(slow[i:j]) for i, j in itertools.pairwise(ends))
+            continue
+        assert fast == slow

@@ -9,20 +9,20 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pytest
 
+from accounts import account
 from naive_network import all_networks, constrained, random_constraints, random_lists
 from parentage.errors import ConstraintError, DataWarning, InputError, ListsError, ResourceError
 from parentage.optimise import NearOptimal, learn_lists, within
-from parentage.scoring.formats import read_lists
 from parentage.scoring.lists import CandidateLists
 
 if TYPE_CHECKING:
-    from pathlib import Path
+    from real_data import RealData
 
 
 def complete(lists: CandidateLists) -> CandidateLists:
     """The same lists, said to hold every set that can matter."""
     arrays = lists.offsets, lists.starts, lists.parents, lists.scores
-    return CandidateLists(lists.names, *arrays, {"gap": math.inf})
+    return CandidateLists(lists.names, *arrays, account(width=math.inf))
 
 
 def assert_agreement(seed: int) -> None:
@@ -64,8 +64,8 @@ def test_agrees_with_enumeration_often(block: int) -> None:
         assert_agreement(seed)
 
 
-def test_wine_has_308_networks_in_7_classes_within_a_factor_of_3(shared: Path) -> None:
-    lists = read_lists(shared / "data" / "instances" / "ebnsl_wine.BIC.3")
+def test_wine_has_308_networks_in_7_classes_within_a_factor_of_3(real: RealData) -> None:
+    lists = real.instance("ebnsl_wine.BIC.3")
     with pytest.warns(DataWarning, match="complete up to 0 below the optimum, not 1.09861"):
         near = within(lists, factor=3)
     assert len(near) == 308
@@ -81,7 +81,7 @@ def test_a_gap_of_zero_gives_the_optima() -> None:
     near = within(lists, gap=0.0)
     best = learn_lists(lists)
     assert near.score == best.score
-    assert best.parents in near.parents
+    assert best.network.parents in near.parents
 
 
 def test_lists_that_say_they_are_complete_give_no_warning() -> None:
@@ -95,7 +95,7 @@ def test_the_factor_is_in_the_base_of_the_scores() -> None:
     lists = complete(random_lists(np.random.default_rng(0), 4))
     bits = CandidateLists(
         lists.names, lists.offsets, lists.starts, lists.parents, lists.scores / math.log(2),
-        {"gap": math.inf, "log_base": 2},
+        account(width=math.inf, log_base=2.0),
     )  # fmt: skip
     assert within(bits, factor=1000).parents == within(lists, factor=1000).parents
 

@@ -9,40 +9,76 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from naive import TIE
+from naive import TIE, Naive, Set
 from parentage.errors import InputError
 from parentage.scoring import rules as r
+from parentage.scoring.rulebook import (
+    BY_NAME,
+    CAPS,
+    ORDER,
+    RULES,
+    FamilyNumbers,
+    TableNumbers,
+    caps_by_rule,
+    choose_rules,
+)
 from strategies import naive_of, tables
 
 if TYPE_CHECKING:
     from parentage.data.table import Table
 
 
+def numbers_of(naive: Naive, x: int, parents: Set, y: int, gap: float) -> FamilyNumbers:
+    """What the rules know of a family and one parent, straight from the definitions."""
+    star = tuple(p for p in parents if p != y)
+    bin_star = naive.best_subset(x, star)
+    listed = [p for p in naive.list_of(y) if set(p) <= set(star)]
+    return FamilyNumbers(
+        n_h_x=naive.NH([x]),
+        n_h_y=naive.NH([y]),
+        n_h_x_star=naive.NH([x], star),
+        n_h_y_star=naive.NH([y], star),
+        n_h_y_listed=min(naive.NH([y], p) for p in listed),
+        h_x=naive.h(x),
+        h_y=naive.h(y),
+        added=(naive.arity[y] - 1) * naive.pen(x, star),
+        penalty=naive.pen(x, parents),
+        bin_star=bin_star,
+        delta=bin_star - naive.s(x, star),
+        width=gap,
+    )
+
+
 @settings(max_examples=60, deadline=None)
-@given(tables(5), st.sampled_from(["bic", "aic"]))
-def test_rules_say_what_their_statements_say(table: Table, name: str) -> None:
+@given(tables(5), st.sampled_from(["bic", "aic"]), st.sampled_from([0.0, 1.5]), st.data())
+def test_rules_say_what_their_statements_say(
+    table: Table, name: str, gap: float, data: st.DataObject
+) -> None:
     naive, _ = naive_of(table, name)
-    for x in range(naive.n):
-        for parents in naive.parent_sets(x, 3):
-            for y in parents:
-                star = tuple(p for p in parents if p != y)
-                added = (naive.arity[y] - 1) * naive.pen(x, star)
-                bin_star = naive.best_subset(x, star)
-                given_star = naive.NH([x], star), naive.NH([y], star)
-                sides = {
-                    "alg1": r.alg1(given_star[0], added),
-                    "alg2": r.alg2(given_star[1], added),
-                    "alg3": r.alg3(naive.NH([x]), added),
-                    "alg4": r.alg4(naive.NH([y]), added),
-                    "thm1": r.theorem1(*given_star, added),
-                    "thm2": r.theorem2(naive.NH([x]), naive.NH([y]), added),
-                    "lemma3": r.lemma3(bin_star, naive.pen(x, parents)),
-                    "thm1p": r.theorem1_plus(
-                        *given_star, naive.h(x), naive.h(y), added, bin_star - naive.s(x, star)
-                    ),
-                }
-                for rule, both in sides.items():
-                    assert bool(r.fires(both, TIE)) == naive.rule_fires(rule, x, parents, y), rule
+    x = data.draw(st.sampled_from(range(naive.n)))
+    for parents in naive.parent_sets(x, 3):
+        for y in parents:
+            numbers = numbers_of(naive, x, parents, y, gap)
+            for rule in RULES:
+                if rule.sides is not None and name in rule.scores:
+                    found = bool(r.fires(rule.sides(numbers), TIE))
+                    assert found == naive.rule_fires(rule.name, x, parents, y, gap), rule.name
+
+
+def test_every_record_is_whole() -> None:
+    for rule in RULES:
+        assert (rule.sides is None) != (rule.cap is None), rule.name
+        assert rule.function is getattr(r, rule.function.__name__), rule.name
+        assert all(rule.name in needed <= set(ORDER) for needed in rule.closed_with), rule.name
+        for other in RULES:  # a set that closes one rule closes all its members
+            for needed in other.closed_with:
+                assert (rule.name in needed) == (needed in rule.closed_with), rule.name
+    assert len(BY_NAME) == len(RULES)
+    assert {rule.function for rule in RULES} == {
+        getattr(r, name)
+        for name in vars(r)
+        if name.startswith(("alg", "theorem", "corollary")) and name != "theorem3_term"
+    } | {r.lemma3}
 
 
 @settings(max_examples=60, deadline=None)
@@ -68,8 +104,7 @@ def test_caps_never_cut_what_is_kept(table: Table, name: str, gap: float | None)
     largest = [0] * naive.n
     for x, parents in naive.lists(gap=gap):
         largest[x] = max(largest[x], len(parents))
-    caps = r.caps_by_rule(
-        r.choose_rules("all", name, gap),
+    numbers = TableNumbers(
         naive.rows,
         [naive.NH([v]) for v in range(naive.n)],
         [naive.h(v) for v in range(naive.n)],
@@ -77,12 +112,13 @@ def test_caps_never_cut_what_is_kept(table: Table, name: str, gap: float | None)
         naive.w,
         gap or 0.0,
     )
+    caps = caps_by_rule(choose_rules("all", name, gap), numbers)
     assert "thm3pp" in caps
     for rule, cap in caps.items():
         assert all(cap[x] >= largest[x] for x in range(naive.n)), rule
 
 
-def test_theorem3_second_by_enumeration() -> None:
+def test_theorem3_double_prime_by_enumeration() -> None:
     """The largest |Π| by trying all of them, against the sorted walk."""
     import itertools
     import random
@@ -107,22 +143,36 @@ def test_theorem3_second_by_enumeration() -> None:
                     if q < min(own, *each):
                         best = size
             slow.append(best)
-        assert r.theorem3_second(n_h, h, arity, w) == slow
+        assert r.theorem3_double_prime(n_h, h, arity, w) == slow
 
 
 def test_choosing_rules() -> None:
-    assert r.choose_rules(None, "bic").names == r.DEFAULT
-    assert r.choose_rules(None, "aic").names == ("thm3pp", "thm1p")
-    assert r.choose_rules("none", "bic").names == ()
-    assert set(r.choose_rules("all", "bic").names) == set(r.ORDER)
-    assert r.BIC_ONLY.isdisjoint(r.choose_rules("all", "aic").names)
-    assert r.BIC_ONLY.isdisjoint(r.choose_rules("all", "bic", gap=0.0).names)
-    for rule in r.BIC_ONLY:
-        with pytest.raises(InputError, match="BIC only"):
-            r.choose_rules(rule, "aic")
-        with pytest.raises(InputError, match="gap"):
-            r.choose_rules(rule, "bic", gap=1.0)
+    assert choose_rules(None, "bic").names == ("cor1p", "thm3pp", "thm1p")
+    assert choose_rules(None, "aic").names == ("thm3pp", "thm1p")
+    assert choose_rules(None, "bic", width=0.0).names == ("thm3pp", "thm1p")
+    assert choose_rules("none", "bic").names == ()
+    assert choose_rules("all", "bic").names == ORDER
+    of_bic = {rule.name for rule in RULES if rule.scores == {"bic"}}
+    assert of_bic == {"cor1", "cor1p", "thm3"}
+    assert of_bic.isdisjoint(choose_rules("all", "aic").names)
+    assert of_bic.isdisjoint(choose_rules("all", "bic", width=0.0).names)
+    assert of_bic.isdisjoint(choose_rules("all", "bic").in_context().names)
+    for rule in of_bic:
+        with pytest.raises(InputError, match="BIC only, not for AIC; use thm3pp instead"):
+            choose_rules(rule, "aic")
+        with pytest.raises(InputError, match="does not hold with a width; use thm3pp instead"):
+            choose_rules(rule, "bic", width=1.0)
     with pytest.raises(InputError, match="did you mean 'lemma3'"):
-        r.choose_rules("lema3", "bic")
-    assert not r.choose_rules("alg1,alg4", "bic").closed
-    assert r.choose_rules("alg1,alg2", "bic").closed
+        choose_rules("lema3", "bic")
+    with pytest.raises(InputError, match="leave it out"):
+        choose_rules("thm1p", "no score of ours")
+
+
+def test_what_follows_from_the_records() -> None:
+    assert CAPS == ORDER[: len(CAPS)] == ("cor1", "cor1p", "thm3", "thm3pp")
+    closed = ["thm1p", "thm1", "thm2", "alg1,alg2", "lemma3,alg2", "alg3,alg4"]
+    for rules in [*ORDER, "alg1,alg4", "alg3,alg2", "lemma3,alg4", *closed]:
+        assert choose_rules(rules, "bic").closed == (rules in closed), rules
+    needing = [name for name in ORDER if choose_rules(name, "bic").needs_residuals]
+    assert needing == ["thm3pp", "thm1p"]
+    assert choose_rules("cor1,alg3,alg4", "bic").mask == 1 << 4 | 1 << 5

@@ -23,6 +23,7 @@ from parentage.errors import InputError
 from parentage.scoring import rules as r
 from parentage.scoring.candidates import score
 from parentage.scoring.constraints import Constraints
+from parentage.scoring.rulebook import CAPS, ORDER, RULES, choose_rules
 from strategies import make_table, naive_of, random_table, tables
 
 if TYPE_CHECKING:
@@ -31,7 +32,7 @@ if TYPE_CHECKING:
 Rule = Callable[[Naive, int, Set, int], bool]
 Family = tuple[int, Set]
 
-BY_FAMILY = r.ORDER[len(r.CAPS) :]
+BY_FAMILY = ORDER[len(CAPS) :]
 """The rules that are decided per family; the others are caps."""
 
 
@@ -196,7 +197,7 @@ def test_corollary1_prime_is_false_for_aic() -> None:
     assert len(best.parents) == 5
     with pytest.raises(InputError, match="BIC only"):
         score(table, score="aic", rules="cor1p")
-    assert "cor1p" in r.choose_rules("all", "bic").names
+    assert "cor1p" in choose_rules("all", "bic").names
     assert len(score(table, threads=1)["v5"][0].parents) <= 4  # BIC obeys it
 
 
@@ -213,14 +214,17 @@ def test_the_corollaries_are_false_with_a_gap_or_required_parents() -> None:
     """Both keep sets that no optimal network needs, of any size."""
     table = make_table([[0, 1, 0, 1], [0, 0, 1, 1], [0, 1, 1, 0], [0, 1, 1, 1], [1, 0, 0, 0]])
     assert r.corollary1_prime(4) == 2
-    near = score(table, gap=100.0, threads=1)
+    near = score(table, width=100.0, threads=1)
     assert near.max_in_degree == 4
     arcs = frozenset((f"v{p}", "v4") for p in range(3))
     forced = score(table, constraints=Constraints(required=arcs), threads=1)
     assert min(len(c.parents) for c in forced["v4"]) == 3
-    for rule in r.BIC_ONLY:
-        with pytest.raises(InputError, match="gap"):
-            score(table, rules=rule, gap=0.0)
+    false = [rule for rule in RULES if not rule.with_width]
+    assert {rule.name for rule in false} == {"cor1", "cor1p", "thm3"}
+    for rule in false:
+        assert not rule.in_context
+        with pytest.raises(InputError, match="width"):
+            score(table, rules=rule.name, width=0.0)
 
 
 def best_total(naive: Naive, caps: list[int]) -> float:
@@ -365,7 +369,7 @@ def test_every_rule_holds_within_a_context(table: Table, number: int, name: str)
         for members in itertools.combinations(free, size):
             if all((a, without(members, a)) in removed["thm1p"] for a in members):
                 assert all((x, members) in removed["thm1p"] for x in free if x not in members)
-    caps = r.theorem3_second(
+    caps = r.theorem3_double_prime(
         [naive.NH([v]) for v in free],
         [naive.NH([v], [u for u in free if u != v]) for v in free],
         [naive.arity[v] for v in free],

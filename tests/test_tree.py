@@ -133,9 +133,8 @@ def test_the_same_input_gives_the_same_tree() -> None:
             first_incumbent(part)
             if not part.proven:
                 cut_and_branch(part, Tactics(), subsets=False)
-        search = conclude(run).search
-        assert search is not None
-        records.append((search.nodes, search.lp_rounds, dict(search.cuts), search.fixed))
+        effort = conclude(run).record.effort
+        records.append((effort.nodes, effort.lp_rounds, effort.cuts, effort.fixed))
     assert records[0] == records[1] == records[2]
 
 
@@ -147,7 +146,7 @@ def test_a_stopped_tree_keeps_a_valid_bound() -> None:
     part = run.parts[-1]
     first_incumbent(part)
     cutter, root = solve_root(part, WEAK)
-    run.cancel.set()
+    run.stop.cancelled.set()
     assert cutter.work(root) is State.STOPPED
     Tree(cutter, root).solve()
     assert not part.proven
@@ -161,7 +160,7 @@ def assert_document(solution: Solution, lists: CandidateLists) -> dict[str, Any]
     assert document["lists"]["digest"] == lists_digest(lists)
     assert document["claim"]["score"] == solution.score
     chosen = document["claim"]["sets"]
-    assert [tuple(lists.parents_of(i).tolist()) for i in chosen] == list(solution.parents)
+    assert [tuple(lists.parents_of(i).tolist()) for i in chosen] == list(solution.network.parents)
     used = [
         number
         for node in document["nodes"]

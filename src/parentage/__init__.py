@@ -26,6 +26,8 @@ if TYPE_CHECKING:
     from parentage.network.formats import write_network as write_network
     from parentage.network.network import Network as Network
     from parentage.optimise import Solution as Solution
+    from parentage.optimise import within as within
+    from parentage.scoring.account import Account as Account
     from parentage.scoring.candidates import score as score
     from parentage.scoring.constraints import Constraints as Constraints
     from parentage.scoring.explanation import Explanation as Explanation
@@ -33,14 +35,17 @@ if TYPE_CHECKING:
     from parentage.scoring.formats import read_lists as read_lists
     from parentage.scoring.formats import write_lists as write_lists
     from parentage.scoring.lists import CandidateLists as CandidateLists
+    from parentage.scoring.scope import Scope as Scope
     from parentage.scoring.scores import local_score as local_score
 
 _HOME = {
+    "Account": "parentage.scoring.account",
     "CandidateLists": "parentage.scoring.lists",
     "Constraints": "parentage.scoring.constraints",
     "Explanation": "parentage.scoring.explanation",
     "Network": "parentage.network.network",
     "ParentageLearner": "parentage.learner",
+    "Scope": "parentage.scoring.scope",
     "Solution": "parentage.optimise",
     "Table": "parentage.data.table",
     "datasets": "parentage.data.datasets",
@@ -52,16 +57,19 @@ _HOME = {
     "read_table": "parentage.data.reading",
     "score": "parentage.scoring.candidates",
     "table_from_frame": "parentage.data.reading",
+    "within": "parentage.optimise",
     "write_lists": "parentage.scoring.formats",
     "write_network": "parentage.network.formats",
 }
 
 __all__ = [  # one sorted list; the names are loaded when first used
+    "Account",
     "CandidateLists",
     "Constraints",
     "Explanation",
     "Network",
     "ParentageLearner",
+    "Scope",
     "Solution",
     "Table",
     "datasets",
@@ -73,6 +81,7 @@ __all__ = [  # one sorted list; the names are loaded when first used
     "read_table",
     "score",
     "table_from_frame",
+    "within",
     "write_lists",
     "write_network",
 ]

@@ -1,31 +1,40 @@
 """The whole path in one call: from data to the best network. The last stage below the commands.
 
 :func:`learn` scores and solves; :class:`ParentageLearner` is the same as an estimator in the manner
-of scikit-learn (parameters in the constructor, ``fit``, results that end in an underscore), without
-depending on it: ``sklearn.base.clone`` works because ``get_params`` and ``set_params`` do.
+of scikit-learn (parameters in the constructor, ``fit``, results that end in an underscore). Both
+are thin around :mod:`parentage.pipeline`.
 """
 
 from __future__ import annotations
 
 import inspect
-import os
-import time
 import warnings
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from parentage.errors import InputError, UnprovenWarning, did_you_mean
-from parentage.scoring.lists import CandidateLists
+from parentage.data.settings import Reading
+from parentage.errors import InputError, NotFittedError, UnprovenWarning, did_you_mean
+from parentage.optimise.settings import Optimising
+from parentage.scoring.settings import Scoring
+from parentage.work.running import Running
+from parentage.work.settings import documented, take
+from parentage.work.stop import interruptible
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping
+    from collections.abc import Iterable, Mapping
+
+    import numpy as np
+    import numpy.typing as npt
 
     from parentage.data.table import Table
     from parentage.network.network import Network
-    from parentage.optimise import Progress, Solution
+    from parentage.optimise import Solution
+    from parentage.pipeline import Learned
     from parentage.scoring.constraints import Constraints
+    from parentage.scoring.lists import CandidateLists
+    from parentage.work.progress import Report
 
 
+@documented(scoring=Scoring, reading=Reading, optimising=Optimising, running=Running)
 def learn(
     source: object,
     *,
@@ -33,38 +42,41 @@ def learn(
     score: str = "bic",
     log_base: float | str | None = None,
     rules: str | Iterable[str] | None = None,
+    width: float | None = None,
     constraints: Constraints | None = None,
+    format: str | None = None,  # noqa: A002  # the option is called --format
+    header: bool = True,
+    encoding: str = "utf-8",
     drop: Iterable[str] = (),
     missing: str = "error",
     discretize: str | None = None,
     engine: str = "auto",
-    time_limit: float | None = None,
     gap_limit: float = 0.0,
-    threads: int | None = None,
     seed: int = 0,
-    progress: Callable[[Progress], None] | None = None,
+    threads: int | None = None,
+    time_limit: float | None = None,
+    memory: int | None = None,
+    progress: Report | None = None,
 ) -> Solution:
     """Find the network with the highest score, and prove it.
 
     Parameters
     ----------
     source
-        Candidate lists or a file of them, or a table, a data frame or a path to one, which are
-        scored first:
-        ``max_parents``, ``score``, ``log_base`` and ``rules`` say how
-        (:func:`parentage.scoring.candidates.score`).
-    constraints
-        Required and forbidden arcs, in-degrees, tiers.
-    drop, missing, discretize
-        How a frame or file is read, see :func:`parentage.data.reading.read_table`.
-    engine, gap_limit, seed, progress
-        See :func:`parentage.optimise.learn_lists`.
-    time_limit
-        Seconds for scoring and learning together. When scoring alone would take more than half
-        of it, it ends there, with lists that are complete up to some number of parents;
-        ``solution.stats["complete_to"]`` then has it, and the proof is for that limit.
-    threads
-        Number of threads, by default one per core.
+        A table, a data frame or a path to one, which are scored first; or candidate lists or a
+        file of them. Lists take ``max_parents`` and ``constraints``, which pick among them, and
+        refuse what would have changed their scores.
+    {scoring}
+    {reading}
+    {optimising}
+    {running}
+    progress
+        Called with a :class:`parentage.work.progress.Progress` while scoring and learning.
+
+    Warns
+    -----
+    UnprovenWarning
+        When the network is not proven to be the best; the message has the gap and the reason.
 
     Examples
     --------
@@ -74,52 +86,32 @@ def learn(
     >>> solution.optimal, solution.network.n_arcs
     (True, 1)
     """
-    from parentage.data.reading import as_table
-    from parentage.files.detect import detect
-    from parentage.files.source import open_source
-    from parentage.optimise import learn_lists
-    from parentage.scoring.candidates import score as score_table
-    from parentage.scoring.formats import read_lists
+    found = _run(source, {**locals(), "drop": _names(drop)}, progress)
+    return found.solution
 
-    began = time.monotonic()
-    threads = threads if threads is not None else os.cpu_count() or 1
-    if isinstance(source, str | bytes | os.PathLike):
-        source = open_source(source)
-        if detect(source).kind == "lists":
-            source = read_lists(source)
-    if isinstance(source, CandidateLists):
-        lists = source
-    else:
-        lists = score_table(
-            as_table(source, drop=drop, missing=missing, discretize=discretize),
-            max_parents=max_parents,
-            score=score,
-            log_base=log_base,
-            rules=rules,
-            constraints=constraints,
-            threads=threads,
-            stop=stop_after(time_limit),
+
+def _run(source: object, values: Mapping[str, Any], progress: Report | None) -> Learned:
+    """Follow the path with settings by name; warn when the answer is not proven."""
+    from parentage import pipeline
+
+    running = take(Running, values)
+    with interruptible(running.stop()) as stop:
+        found = pipeline.run(
+            source,
+            take(Reading, values),
+            take(Scoring, values),
+            take(Optimising, values),
+            stop,
+            threads=running.workers,
+            report=progress,
         )
-    left = None if time_limit is None else max(0.0, time_limit - (time.monotonic() - began))
-    solution = learn_lists(
-        lists,
-        engine=engine,
-        time_limit=left,
-        gap_limit=gap_limit,
-        threads=threads,
-        seed=seed,
-        constraints=constraints,
-        progress=progress,
-    )
-    return replace(solution, stats={**solution.stats, "complete_to": lists.meta.get("complete_to")})
+    if not found.solution.optimal:
+        warnings.warn(UnprovenWarning(f"the network is {found.solution.proof()}"), stacklevel=3)
+    return found
 
 
-def stop_after(time_limit: float | None) -> Callable[[], bool] | None:
-    """Return a function that tells when scoring has used its half of a time limit."""
-    if time_limit is None:
-        return None
-    end = time.monotonic() + time_limit / 2
-    return lambda: time.monotonic() > end
+def _names(names: Iterable[str]) -> tuple[str, ...]:
+    return (names,) if isinstance(names, str) else tuple(names)
 
 
 class ParentageLearner:
@@ -127,30 +119,15 @@ class ParentageLearner:
 
     Parameters
     ----------
-    max_parents
-        Largest number of parents, for all variables or by name; None for no limit at all.
-    score
-        ``"bic"`` or ``"aic"``.
-    log_base
-        Unit of the scores: None for nats, 2 for bits …
-    rules
-        Which rules prune; the result never depends on them, the time does.
-    constraints
-        Required and forbidden arcs, in-degrees, tiers.
-    engine
-        ``"auto"``, ``"subsets"``, ``"orders"`` or ``"branch-and-cut"``.
-    time_limit
-        Seconds for scoring and learning together.
-    gap_limit
-        Stop when the bound is at most this far above the score.
-    missing
-        What becomes of missing cells: ``"error"``, ``"drop"``, ``"state"`` or ``"mode"``.
-    discretize
-        How continuous columns are cut: ``"median"``, ``"quantile:K"`` or ``"width:K"``.
-    threads
-        Number of threads, by default one per core.
-    seed
-        Seed of the order search.
+    criterion
+        What is maximised: ``"bic"`` or ``"aic"``. (``score`` elsewhere; here scikit-learn owns
+        that name.)
+    max_parents, log_base, rules, constraints
+        As in :func:`parentage.learn`.
+    missing, discretize
+        How a frame or file is read.
+    engine, gap_limit, seed, threads, time_limit, memory
+        As in :func:`parentage.learn`.
 
     Attributes
     ----------
@@ -166,6 +143,10 @@ class ParentageLearner:
         All of the above and how it was found.
     table_
         The data as they were read.
+    n_features_in_
+        Number of columns learned from.
+    feature_names_in_
+        Their names, unless they come from an array, which has none.
 
     Examples
     --------
@@ -179,109 +160,137 @@ class ParentageLearner:
     def __init__(
         self,
         *,
+        criterion: str = "bic",
         max_parents: int | Mapping[str, int] | None = None,
-        score: str = "bic",
         log_base: float | str | None = None,
         rules: str | Iterable[str] | None = None,
         constraints: Constraints | None = None,
-        engine: str = "auto",
-        time_limit: float | None = None,
-        gap_limit: float = 0.0,
         missing: str = "error",
         discretize: str | None = None,
-        threads: int | None = None,
+        engine: str = "auto",
+        gap_limit: float = 0.0,
         seed: int = 0,
+        threads: int | None = None,
+        time_limit: float | None = None,
+        memory: int | None = None,
     ) -> None:
+        self.criterion = criterion
         self.max_parents = max_parents
-        self.score = score
         self.log_base = log_base
         self.rules = rules
         self.constraints = constraints
-        self.engine = engine
-        self.time_limit = time_limit
-        self.gap_limit = gap_limit
         self.missing = missing
         self.discretize = discretize
-        self.threads = threads
+        self.engine = engine
+        self.gap_limit = gap_limit
         self.seed = seed
+        self.threads = threads
+        self.time_limit = time_limit
+        self.memory = memory
 
     solution_: Solution
     candidates_: CandidateLists
     table_: Table
+    n_features_in_: int
+    feature_names_in_: npt.NDArray[np.object_]
 
-    def fit(self, X: object, y: None = None) -> ParentageLearner:
-        """Learn from a pandas, polars or pyarrow data frame, a table or a path.
+    def fit(self, X: object, y: object = None) -> ParentageLearner:
+        """Learn from a pandas, polars or pyarrow data frame, an array, a table or a path.
 
         Parameters
         ----------
         X
-            The data, one column per variable.
+            The data, one column per variable. The columns of an array are called x0, x1, …
         y
             Ignored; there for pipelines.
 
         Warns
         -----
         UnprovenWarning
-            When the time ran out before the proof; the message has the gap.
+            When the network is not proven to be the best; the message has the gap.
         """
-        from parentage.data.reading import as_table
-        from parentage.scoring.candidates import score
-
-        began = time.monotonic()
-        self.table_ = as_table(X, missing=self.missing, discretize=self.discretize)
-        self.candidates_ = score(
-            self.table_,
-            max_parents=self.max_parents,
-            score=self.score,
-            log_base=self.log_base,
-            rules=self.rules,
-            constraints=self.constraints,
-            threads=self.threads,
-            stop=stop_after(self.time_limit),
-        )
-        spent = time.monotonic() - began
-        self.solution_ = learn(
-            self.candidates_,
-            constraints=self.constraints,
-            engine=self.engine,
-            time_limit=None if self.time_limit is None else max(0.0, self.time_limit - spent),
-            gap_limit=self.gap_limit,
-            threads=self.threads,
-            seed=self.seed,
-        )
-        if not self.optimal_:
-            warnings.warn(
-                f"the network is not proven to be the best: another could score up to "
-                f"{self.gap_:.6g} more; raise time_limit (now {self.time_limit})",
-                UnprovenWarning,
-                stacklevel=2,
-            )
+        values = {**self.get_params(), "score": self.criterion}
+        found = _run(X, values, None)
+        if found.table is None:
+            raise InputError("the estimator learns from tables; give lists to parentage.learn")
+        self.table_, self.candidates_ = found.table, found.lists
+        self.solution_ = found.solution
+        self._note_features(X, found.table.names)
         return self
+
+    def _note_features(self, X: object, names: tuple[str, ...]) -> None:
+        import numpy as np
+
+        self.n_features_in_ = len(names)
+        if isinstance(X, np.ndarray):
+            self.__dict__.pop("feature_names_in_", None)  # those of an earlier fit
+        else:
+            self.feature_names_in_ = np.array(names, dtype=object)
+
+    def score(self, X: object, y: object = None) -> float:
+        """Mean log-likelihood of a row, in nats: higher is better.
+
+        The parameters are those of the data learned from, smoothed by an equivalent sample size
+        of one row, so that scikit-learn's model selection can compare settings on rows that
+        were held out.
+
+        Parameters
+        ----------
+        X
+            Data with the columns that were learned from. Missing cells are treated as they were
+            there.
+        y
+            Ignored; there for pipelines.
+        """
+        from parentage.data.new_rows import rows_like
+
+        parameters = self.network_.fit(self.table_, equivalent_sample_size=1.0)
+        rows = rows_like(self.table_, X, missing=self.missing)
+        return parameters.log_likelihood(rows) / rows.n_rows
 
     @property
     def network_(self) -> Network:
         """The network."""
-        return self.solution_.network
+        return self._learned().network
 
     @property
     def score_(self) -> float:
         """Score of the network."""
-        return self.solution_.score
+        return self._learned().score
 
     @property
     def bound_(self) -> float:
         """What no network can exceed."""
-        return self.solution_.bound
+        return self._learned().bound
 
     @property
     def gap_(self) -> float:
         """How much better another network could be at most."""
-        return self.solution_.gap
+        return self._learned().gap
 
     @property
     def optimal_(self) -> bool:
         """Whether the score is proven to be the highest."""
-        return self.solution_.optimal
+        return self._learned().optimal
+
+    def _learned(self) -> Solution:
+        if not self.__sklearn_is_fitted__():
+            raise NotFittedError(f"this {type(self).__name__} has not learned yet; call fit first")
+        return self.solution_
+
+    def __sklearn_is_fitted__(self) -> bool:
+        """Tell scikit-learn whether ``fit`` was called."""
+        return "solution_" in self.__dict__
+
+    def __sklearn_tags__(self) -> Any:
+        """Tell scikit-learn what this is: an estimator of densities, of labels, without target."""
+        from sklearn.utils import InputTags, Tags, TargetTags
+
+        return Tags(
+            estimator_type="density_estimator",
+            target_tags=TargetTags(required=False),
+            input_tags=InputTags(string=True, categorical=True, allow_nan=self.missing != "error"),
+        )
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:
         """Return the constructor's parameters by name; ``deep`` changes nothing here."""

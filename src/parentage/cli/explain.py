@@ -32,7 +32,7 @@ def explain(data: str, child: str, parents: tuple[str, ...], every: bool, **opti
     table = load_table(data, options)
     say_if_compiling()
     found = explain_family(
-        table, child, parents, score=options["score_name"], log_base=options["log_base"]
+        table, child, parents, score=options["score"], log_base=options["log_base"]
     )
     if options["as_json"]:
         print_json(found.to_dict())
@@ -44,7 +44,7 @@ def explain(data: str, child: str, parents: tuple[str, ...], every: bool, **opti
 
 def rules_text(found: Explanation) -> str:
     """Lay out every rule with both sides; caps, once each, read left > right."""
-    from parentage.scoring.rules import CAPS
+    from parentage.scoring.rulebook import CAPS
 
     rows = []
     for c in found.rules:

@@ -8,10 +8,9 @@ import click
 
 from parentage.cli.options import (
     load_table,
-    parse_constraints,
-    parse_max_parents,
     run_options,
     score_options,
+    scoring_of,
     search_options,
     table_options,
 )
@@ -37,17 +36,9 @@ def info(data: str, **options: Any) -> None:
     from parentage.scoring.overview import overview
 
     table = load_table(data, options)
-    common, _ = parse_max_parents(options["max_parents"])
+    settings = scoring_of(options, table.names)
     say_if_compiling()
-    found = overview(
-        table,
-        max_parents=common,
-        score=options["score_name"],
-        rules=options["rules"],
-        gap=options["gap"],
-        log_base=options["log_base"],
-        constraints=parse_constraints(table.names, options),
-    )
+    found = overview(table, settings)
     if options["as_json"]:
         print_json(found.to_dict())
     else:

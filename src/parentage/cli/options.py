@@ -1,49 +1,29 @@
-"""Options that several commands share, and what they turn into."""
+"""Options of the commands, made from the settings of the stages, and what is typed into them."""
 
 from __future__ import annotations
 
+import dataclasses
 import functools
+import re
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 import click
+
+from parentage.data.settings import Reading
+from parentage.scoring.settings import Scoring
+from parentage.work.running import Running
+from parentage.work.settings import option_of, take
 
 if TYPE_CHECKING:
     from parentage.data.table import Table
     from parentage.scoring.constraints import Constraints
+    from parentage.work.settings import Option
 
 Command = TypeVar("Command", bound=Callable[..., Any])
+Decorator = Callable[[Any], Any]
 
-_TABLE = (
-    click.option("--format", "format_", metavar="FORMAT",
-                 help="csv, tsv, parquet, arff or dat; for lists jkl, pss or parquet. "
-                 "The content decides otherwise."),
-    click.option("--no-header", is_flag=True, help="No line of names: columns are 0, 1, …"),
-    click.option("--encoding", default="utf-8", show_default=True, help="Encoding of text."),
-    click.option("--drop", multiple=True, metavar="COLUMN",
-                 help="Leave a column out, e.g. an identifier (repeatable)."),
-    click.option("--missing", default="error", show_default=True,
-                 metavar="error|drop|state|mode",
-                 help="Missing cells: refuse, drop the row, one more state, or fill in."),
-    click.option("--discretize", metavar="median|quantile:K|width:K",
-                 help="Cut continuous columns into states."),
-)  # fmt: skip
-_SCORE = (
-    click.option("--score", "score_name", default="bic", show_default=True, metavar="bic|aic",
-                 help="What is maximised."),
-    click.option("--log-base", metavar="BASE",
-                 help="Unit of scores and gaps: e (default), 2, 10 …"),
-)  # fmt: skip
-_SEARCH = (
-    click.option("-k", "--max-parents", multiple=True, metavar="K|NAME=K",
-                 help="Largest number of parents, for all or for one variable (repeatable). "
-                 "No limit by default."),
-    click.option("--rules", metavar="LIST",
-                 help="Pruning rules by name, comma separated; none, all, default. The lists never "
-                 "depend on them, the time does."),
-    click.option("--gap", type=float, metavar="G",
-                 help="Keep every set within G of its best subset, so that every network within G "
-                 "of the optimum survives."),
+_CONSTRAINTS: tuple[Decorator, ...] = (
     click.option("--require", multiple=True, metavar="A,B",
                  help="The arc from A to B must be there (repeatable)."),
     click.option("--forbid", multiple=True, metavar="A,B",
@@ -53,52 +33,115 @@ _SEARCH = (
     click.option("--constraints", "constraints_file", metavar="FILE",
                  help="Constraints from a TOML file (docs/constraints.md)."),
 )  # fmt: skip
-_RUN = (
-    click.option("--json", "as_json", is_flag=True, help="One JSON object on stdout."),
-    click.option("--threads", type=click.IntRange(min=1), metavar="N",
-                 help="Threads; one per core by default. Results do not depend on it."),
+_JSON = click.option("--json", "as_json", is_flag=True, help="One JSON object on stdout.")
+_SIZE = re.compile(r"([0-9]+(?:\.[0-9]+)?)\s*([KMGT]?)(i?)B?", re.IGNORECASE)
+
+
+def settings_options(kind: type, *names: str) -> list[Decorator]:
+    """Make the options of a settings class, of all its fields or of those named."""
+    options = []
+    for field in dataclasses.fields(cast("Any", kind)):
+        option = option_of(field)
+        if option is not None and (not names or field.name in names):
+            options.append(_click_option(field.name, option, field.default))
+    return options
+
+
+def _click_option(name: str, option: Option, default: Any) -> Decorator:
+    if option.is_flag:
+        return click.option(
+            *option.flags, name, is_flag=True, flag_value=not default, default=default,
+            help=option.help,
+        )  # fmt: skip
+    if option.repeatable:
+        return click.option(
+            *option.flags, name, multiple=True, metavar=option.metavar, help=option.help
+        )
+    least = cast("Any", option.least)
+    ranges = {int: click.IntRange(min=least), float: click.FloatRange(min=least)}
+    kind = option.kind if option.least is None else ranges[option.kind]
+    return click.option(
+        *option.flags, name, type=kind, default=default, metavar=option.metavar,
+        help=option.help, show_default=default is not None,
+    )  # fmt: skip
+
+
+def with_options(*options: Decorator) -> Callable[[Command], Command]:
+    """Give a command several options at once."""
+
+    def wrap(command: Command) -> Command:
+        return functools.reduce(
+            lambda wrapped, option: cast("Command", option(wrapped)), reversed(options), command
+        )
+
+    return wrap
+
+
+table_options = with_options(*settings_options(Reading))
+"""How a table is read."""
+
+score_options = with_options(*settings_options(Scoring, "score", "log_base"))
+"""What a family's score is."""
+
+search_options = with_options(
+    *settings_options(Scoring, "max_parents", "rules", "width"), *_CONSTRAINTS
+)
+"""Limits, rules and constraints of a search."""
+
+limit_options = with_options(*settings_options(Running, "time_limit", "memory"))
+"""When long work ends."""
+
+exact_run_options = with_options(_JSON, *settings_options(Running, "threads"))
+"""JSON and threads: for a command in which nothing is random."""
+
+FORCE = click.option("--force", is_flag=True, help="Overwrite a file of another kind.")
+
+run_options = with_options(
+    exact_run_options,
     click.option("--seed", type=int, default=0, show_default=True,
                  help="Seed of everything random."),
 )  # fmt: skip
-
-
-def _apply(options: Sequence[Callable[[Command], Command]], command: Command) -> Command:
-    return functools.reduce(lambda wrapped, option: option(wrapped), reversed(options), command)
-
-
-def table_options(command: Command) -> Command:
-    """How a table is read."""
-    return _apply(_TABLE, command)
-
-
-def score_options(command: Command) -> Command:
-    """What a family's score is."""
-    return _apply(_SCORE, command)
-
-
-def search_options(command: Command) -> Command:
-    """Limits, rules and constraints of a search."""
-    return _apply(_SEARCH, command)
-
-
-def run_options(command: Command) -> Command:
-    """JSON, threads and seed: every command has them."""
-    return _apply(_RUN, command)
+"""JSON, threads and seed: every command that takes data has them."""
 
 
 def load_table(data: Any, options: dict[str, Any]) -> Table:
     """Read the table that DATA and the table options describe."""
     from parentage.data.reading import read_table
 
+    reading = take(Reading, options)
     return read_table(
-        data,
-        format=options["format_"],
-        header=not options["no_header"],
-        drop=options["drop"],
-        missing=options["missing"],
-        discretize=options["discretize"],
-        encoding=options["encoding"],
+        data, **{name.name: getattr(reading, name.name) for name in dataclasses.fields(reading)}
     )
+
+
+def running_of(options: dict[str, Any]) -> Running:
+    """Turn the limits typed into settings."""
+    memory = options.get("memory")
+    size = None if memory is None else parse_size(memory)
+    return take(Running, {**options, "memory": size})
+
+
+def scoring_of(options: dict[str, Any], names: Sequence[str]) -> Scoring:
+    """Turn the search options typed into settings for these variables."""
+    common, _ = parse_max_parents(options["max_parents"])
+    constraints = parse_constraints(names, options)
+    return take(Scoring, {**options, "max_parents": common, "constraints": constraints})
+
+
+def parse_size(text: str) -> int:
+    """Read a size of memory in bytes.
+
+    >>> parse_size("4GB"), parse_size("512MiB"), parse_size("1.5g")
+    (4000000000, 536870912, 1500000000)
+    """
+    from parentage.errors import InputError
+
+    found = _SIZE.fullmatch(text.strip())
+    if found is None:
+        raise InputError(f"--memory {text!r}: type a size such as 4GB or 500MB")
+    number, unit, binary = found.groups()
+    power = "KMGT".index(unit.upper()) + 1 if unit else 0
+    return int(float(number) * (1024 if binary else 1000) ** power)
 
 
 def parse_max_parents(texts: Sequence[str]) -> tuple[int | None, dict[str, int]]:

@@ -11,10 +11,9 @@ from typing import TYPE_CHECKING, Any
 import click
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Iterator, Sequence
 
-    from parentage.optimise.solution import Progress as Moment
-    from parentage.scoring.search import Progress
+    from parentage.work.progress import Progress, Report, Stage
 
 
 def print_json(content: Any) -> None:
@@ -53,53 +52,69 @@ def say_if_compiling() -> None:
         )
 
 
+def warn(text: str) -> None:
+    """Say on stderr that something is not as hoped."""
+    click.echo(f"parentage: warning: {text}", err=True)
+
+
 @contextmanager
-def search_progress() -> Iterator[Callable[[Progress], None] | None]:
-    """Show a bar on stderr while a search runs; None, and silence, when it is no terminal."""
+def show_progress() -> Iterator[Report | None]:
+    """Show on stderr how far the work is; None, and silence, when it is not a terminal."""
     say_if_compiling()
     if not sys.stderr.isatty():
         yield None
         return
-    from rich.console import Console
-    from rich.progress import BarColumn, TextColumn, TimeElapsedColumn
-    from rich.progress import Progress as Bars
-
-    columns = (
-        TextColumn("{task.description}"), BarColumn(), TextColumn("{task.percentage:>3.0f} %"),
-        TextColumn("{task.fields[sets]:,} sets counted, {task.fields[rate]:,.0f} a second"),
-        TimeElapsedColumn(),
-    )  # fmt: skip
-    with Bars(*columns, console=Console(stderr=True), transient=True) as bars:
-        tasks: dict[int, Any] = {}
-
-        def report(at: Progress) -> None:
-            if at.in_degree not in tasks:
-                text = f"{at.in_degree} parent{'' if at.in_degree == 1 else 's'}"
-                tasks[at.in_degree] = bars.add_task(text, total=at.total, sets=0, rate=0.0)
-            bars.update(
-                tasks[at.in_degree],
-                completed=at.done,
-                sets=at.sets_counted,
-                rate=at.sets_counted / max(at.seconds, 1e-9),
-            )
-
-        yield report
+    display = Display()
+    try:
+        yield display
+    finally:
+        display.close()
 
 
-@contextmanager
-def solver_progress() -> Iterator[Callable[[Moment], None] | None]:
-    """Show incumbent, bound and gap on one line of stderr while a solver runs."""
-    if not sys.stderr.isatty():
-        yield None
-        return
-    from rich.console import Console
+class Display:
+    """A bar for every size of parent sets while scoring, then one line while learning."""
 
-    with Console(stderr=True).status("learning") as status:
+    def __init__(self) -> None:
+        from rich.console import Console
+        from rich.progress import BarColumn, TextColumn, TimeElapsedColumn
+        from rich.progress import Progress as Bars
 
-        def report(at: Moment) -> None:
-            status.update(
+        columns = (
+            TextColumn("{task.description}"), BarColumn(), TextColumn("{task.percentage:>3.0f} %"),
+            TextColumn("{task.fields[sets]:,} sets counted, {task.fields[rate]:,.0f} a second"),
+            TimeElapsedColumn(),
+        )  # fmt: skip
+        console = Console(stderr=True)
+        self.bars = Bars(*columns, console=console, transient=True)
+        self.line = console.status("learning")
+        self.tasks: dict[str, Any] = {}
+        self.stage: Stage | None = None
+
+    def __call__(self, at: Progress) -> None:
+        """Show a moment of the work."""
+        if at.stage != self.stage:
+            self.close()
+            (self.bars if at.stage == "scoring" else self.line).start()
+            self.stage = at.stage
+        if at.stage == "scoring":
+            self._show_search(at)
+        elif at.incumbent is not None and at.bound is not None:
+            self.line.update(
                 f"{at.phase}: best {at.incumbent:.4f}, bound {at.bound:.4f}, "
                 f"gap {at.bound - at.incumbent:.4g}, {at.seconds:.0f} s"
             )
 
-        yield report
+    def _show_search(self, at: Progress) -> None:
+        if at.phase not in self.tasks:
+            self.tasks[at.phase] = self.bars.add_task(at.phase, total=at.total, sets=0, rate=0.0)
+        self.bars.update(
+            self.tasks[at.phase],
+            completed=at.done,
+            sets=at.sets_counted,
+            rate=at.sets_counted / max(at.seconds, 1e-9),
+        )
+
+    def close(self) -> None:
+        """Leave nothing of the display behind."""
+        self.bars.stop()
+        self.line.stop()

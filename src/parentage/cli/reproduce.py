@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from parentage.cli.options import run_options
+from parentage.cli.options import exact_run_options
 from parentage.cli.output import print_json, say_if_compiling, table_text
 
 if TYPE_CHECKING:
@@ -30,14 +30,13 @@ MOST_MISMATCHES = 20
 @click.option("-o", "--output", metavar="DIR",
               help="Write CSV and Markdown tables, figures and an HTML page here.")  # fmt: skip
 @click.option("--quiet", is_flag=True, help="No progress bar.")
-@run_options
+@exact_run_options
 def reproduce(
     data: str | None,
     output: str | None,
     quiet: bool,
     as_json: bool,
     threads: int | None,
-    seed: int,  # every command takes it; nothing here is random
 ) -> None:
     """Count the 18 tables of the 2018 paper again, as printed and as stated.
 
@@ -66,7 +65,7 @@ def reproduce(
 
 @contextmanager
 def _progress(quiet: bool) -> Iterator[Callable[[str, int, int], None] | None]:
-    """Show a bar on stderr while tables are counted; silence when it is no terminal."""
+    """Show a bar on stderr while tables are counted; silence when it is not a terminal."""
     if quiet or not sys.stderr.isatty():
         yield None
         return
@@ -115,7 +114,7 @@ def _is_finite(value: object) -> bool:
 
 
 def as_summary(result: Reproduction) -> str:
-    """Return how much of the paper came out."""
+    """Return how much of the paper is matched."""
     from parentage.paper import prose
     from parentage.paper.published import CITATION
 

@@ -5,11 +5,95 @@
 
 from __future__ import annotations
 
-import numpy as np
-from numba import njit
+from typing import NamedTuple
 
-from parentage.kernels._options import JIT
+import numpy as np
+import numpy.typing as npt
+
+from parentage.kernels._options import INLINE, JIT, njit
 from parentage.kernels.bits import U, popcount
+
+SMALL = 6  # groups of at most this many rows are counted by the subsets of rows that agree
+
+
+class Subsets(NamedTuple):
+    """The subsets T of rows within small groups, one size after the other."""
+
+    n_subsets: npt.NDArray[np.int64]
+    """``[size]``: how many there are."""
+    common: npt.NDArray[np.uint64]
+    """``[T, block]``: the states that all rows of T share; for one size at a time."""
+    numbers: npt.NDArray[np.uint32]
+    """``[T]``: 0, 1, 2 …, the rows of ``common`` when they are packed."""
+
+
+class Agreements(NamedTuple):
+    """On which variables the rows of a subset T agree; T of one size fill whole words."""
+
+    weight: npt.NDArray[np.int64]
+    """``[size]``: what T counts, see :func:`newton_weights`."""
+    start: npt.NDArray[np.int64]
+    """``[size]``: the words of the T of this size start here."""
+    agree: npt.NDArray[np.uint64]
+    """``[word * breadth + position]``: bit per T; ``breadth`` variables are behind the stem."""
+    one_start: npt.NDArray[np.int64]
+    """``[size]``: where this size starts among the words that are left below *one*."""
+    one_word: npt.NDArray[np.int64]
+    """``[k]``: a word that is left, times ``breadth``."""
+    one_mask: npt.NDArray[np.uint64]
+    """``[k]``: the T in it that agree on *one*."""
+
+
+@njit(**INLINE)
+def room_for_subsets(n_rows, row_words, f):
+    """Return :class:`Subsets` and :class:`Agreements` of nothing; a row is ``row_words`` words."""
+    small = min(SMALL, n_rows)
+    weight = np.empty(small + 1, np.int64)
+    newton_weights(f, small, weight)
+    subsets = Subsets(
+        np.empty(small + 2, np.int64), np.empty((1, row_words), np.uint64), np.zeros(1, np.uint32)
+    )
+    agreements = Agreements(
+        weight,
+        np.empty(small + 2, np.int64),
+        np.empty(1, np.uint64),
+        np.empty(small + 2, np.int64),
+        np.empty(1, np.int64),
+        np.empty(1, np.uint64),
+    )
+    return subsets, agreements
+
+
+@njit(**INLINE)
+def more_subsets(subsets, most):
+    """Return the subsets with room for ``most`` of one size."""
+    n_subsets, common, numbers = subsets
+    if len(numbers) < most:
+        common = np.empty((2 * most, common.shape[1]), np.uint64)
+        numbers = np.empty(2 * most, np.uint32)
+        for k in range(2 * most):
+            numbers[k] = k
+    return Subsets(n_subsets, common, numbers)
+
+
+@njit(**INLINE)
+def more_agreements(agreements, n_subsets, breadth, spare):
+    """Set where each size starts; return the agreements with room for so many subsets.
+
+    ``spare`` columns behind the last are swept over.
+    """
+    weight, start, agree, one_start, one_word, one_mask = agreements
+    words = np.int64(0)
+    for t in range(2, len(weight)):
+        start[t] = words
+        words += (n_subsets[t] + 63) >> 6
+    start[len(weight)] = words
+    if len(agree) < words * breadth + spare:
+        agree = np.empty(2 * (words * breadth + spare), np.uint64)
+    if len(one_word) < words:
+        one_word = np.empty(2 * words, np.int64)
+        one_mask = np.empty(2 * words, np.uint64)
+    return Agreements(weight, start, agree, one_start, one_word, one_mask)
 
 
 @njit(**JIT)
@@ -37,22 +121,29 @@ def choose(m, t):
 
 
 @njit(**JIT)
-def count_subsets(starts, n_groups, small, n_subsets):
-    """Set ``n_subsets[t]`` to the number of t-subsets of rows within groups of ≤ ``small`` rows."""
+def count_subsets(starts, small, n_subsets):
+    """Set ``n_subsets[t]`` to the number of t-subsets of rows within groups of ≤ ``small`` rows.
+
+    Returns the largest of these numbers.
+    """
     for t in range(len(n_subsets)):
         n_subsets[t] = 0
-    for g in range(n_groups):
+    for g in range(len(starts) - 1):
         height = np.int64(starts[g + 1]) - np.int64(starts[g])
         if height <= small:
             for t in range(2, height + 1):
                 n_subsets[t] += choose(height, t)
+    most = np.int64(0)
+    for t in range(2, small + 1):
+        most = max(most, n_subsets[t])
+    return most
 
 
 @njit(**JIT)
-def intersect_subsets(rows, starts, n_groups, small, t, blocks, n_blocks, row_bits, common):
+def intersect_subsets(rows, starts, small, t, blocks, row_bits, common):
     """Write ``common[T, block]``, the states that all t rows of T share, for every t-subset T."""
     end = 0
-    for g in range(n_groups):
+    for g in range(len(starts) - 1):
         first = np.int64(starts[g])
         height = np.int64(starts[g + 1]) - first
         if height > small or height < t:
@@ -60,7 +151,7 @@ def intersect_subsets(rows, starts, n_groups, small, t, blocks, n_blocks, row_bi
         for subset in range(1 << height):
             if popcount(U(subset)) != U(t):
                 continue
-            for k in range(n_blocks):
+            for k in range(len(blocks)):
                 block = blocks[k]
                 shared = ~U(0)
                 for i in range(height):
@@ -71,11 +162,17 @@ def intersect_subsets(rows, starts, n_groups, small, t, blocks, n_blocks, row_bi
 
 
 @njit(**JIT)
-def agree_on_variables(first, last, bits, stride, members, column, arity, agree, breadth):
-    """Join the state columns of every variable: T agrees on x if its rows share a state of x."""
+def agree_on_variables(t, matrix, behind, column, arity, agreements):
+    """Join the state columns of every variable: T agrees on x if its rows share a state of x.
+
+    ``matrix`` holds ``common`` of the T of size ``t``, packed.
+    """
+    bits, stride, agree = matrix.bits, matrix.stride, agreements.agree
+    first, last = agreements.start[t], agreements.start[t + 1]
+    breadth = len(behind)
     for word in range(first, last):
-        for p in range(len(members)):
-            x = members[p]
+        for p in range(breadth):
+            x = behind[p]
             any_state = U(0)
             for c in range(column[x], column[x] + arity[x]):
                 any_state |= bits[(word - first) * stride + c]
@@ -83,37 +180,38 @@ def agree_on_variables(first, last, bits, stride, members, column, arity, agree,
 
 
 @njit(**JIT)
-def words_below_one(one, sizes, agree, breadth, agree_start, agree_word, agree_mask, one_start):
+def words_below_one(one, breadth, agreements):
     """List the words with subsets that agree on the variable at ``one`` (−1: on any)."""
+    _, start, agree, one_start, one_word, one_mask = agreements
     end = 0
+    sizes = len(one_start) - 1
     for t in range(2, sizes):
         one_start[t] = end
-        for word in range(agree_start[t], agree_start[t + 1]):
+        for word in range(start[t], start[t + 1]):
             mask = ~U(0) if one < 0 else agree[word * breadth + one]
             if mask != U(0):
-                agree_word[end] = word * breadth
-                agree_mask[end] = mask
+                one_word[end] = word * breadth
+                one_mask[end] = mask
                 end += 1
     one_start[sizes] = end
 
 
 @njit(**JIT)
-def sum_over_agreements(
-    q, p0, p1, sizes, agree, agree_word, agree_mask, one_start, weight, sums, counts
-):
+def sum_over_agreements(q, p0, p1, agreements, sums, counts):
     """Set ``sums[p]`` to Σ weight[|T|] over the T that agree on q and position p, p0 ≤ p < p1."""
+    weight, _, agree, one_start, one_word, one_mask = agreements
     u0 = U(p0)
     u1 = U(p1)
     for p in range(u0, u1):
         sums[p] = 0
-    for t in range(2, sizes):
+    for t in range(2, len(weight)):
         if one_start[t] == one_start[t + 1]:
             continue
         for p in range(u0, u1):
             counts[p] = U(0)
         for k in range(one_start[t], one_start[t + 1]):
-            word = U(agree_word[k])
-            on_q = agree[word + U(q)] & agree_mask[k]
+            word = U(one_word[k])
+            on_q = agree[word + U(q)] & one_mask[k]
             if on_q != U(0):
                 for p in range(u0, u1):
                     counts[p] += popcount(agree[word + p] & on_q)

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
-from parentage.kernels._options import JIT
+from parentage.kernels._options import JIT, njit
 
 
 @njit(**JIT)

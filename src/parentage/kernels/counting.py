@@ -23,67 +23,124 @@ that agree on the variables in question. Every such T of a small group becomes o
 group it is from: ``agree[word, variable]`` tells on which variables T agrees, and a pair (q, y)
 below *one* costs one AND and popcount per 64 subsets and y.
 
-Arrays shared by the functions below
+Arrays that come from outside
 
+* ``members[set, member]``: the sets to count, rising within a set, in lexicographic order.
 * ``codes[variable, row]`` and ``row_bits[row, word]``: the table, as codes and as one bit per
-  (variable, state), variable ``x`` starting at bit ``offset[x]``.
-* ``rows[position]``, ``starts[group]``: a partition; group g is ``rows[starts[g]:starts[g+1]]``.
-* ``bits[word * stride + column]``: the bit matrix of a stem; ``column[x]`` is the first column
-  of variable ``x``; group g owns the words ``word_start[g] … word_start[g+1] − 1``.
-* ``cell_word``, ``cell_mask``, ``cell_start``: the cells of stem + one; ``cell_word`` is
-  already multiplied by ``stride``.
-* ``agree[word * breadth + position[x]]``: bit per subset T, all T of one size in whole words,
-  size t in the words ``agree_start[t] … agree_start[t+1] − 1``; ``agree_word``, ``agree_mask``,
-  ``one_start``: the words that are left below *one*, with their masks.
+  (variable, state), variable ``x`` starting at bit ``offset[x]``; ``arity[variable]`` states each.
 * ``f[c]``: c·ln c in fixed point (:mod:`parentage.scoring.entropy`).
+
+The workspaces are named tuples: :class:`~parentage.kernels.packing.Partition` of the rows by the
+stem, :class:`~parentage.kernels.packing.Columns` and :class:`~parentage.kernels.packing.BitMatrix`
+behind it, :class:`Cells` of stem + one and :class:`Sweep` over the pairs for large groups,
+:class:`~parentage.kernels.agreement.Subsets` and :class:`~parentage.kernels.agreement.Agreements`
+for small ones. Functions unpack them once, at the top.
 
 Indices into the big arrays are unsigned: signed ones block vectorisation.
 """
 
 from __future__ import annotations
 
-import numpy as np
-from numba import njit
+from typing import NamedTuple
 
-from parentage.kernels._options import JIT
+import numpy as np
+import numpy.typing as npt
+
+from parentage.kernels._options import INLINE, JIT, njit
 from parentage.kernels.agreement import (
     agree_on_variables,
     count_subsets,
     intersect_subsets,
-    newton_weights,
+    more_agreements,
+    more_subsets,
+    room_for_subsets,
     sum_over_agreements,
     words_below_one,
 )
 from parentage.kernels.bits import U, popcount
 from parentage.kernels.packing import (
+    BitMatrix,
     choose_columns,
     count_words,
     pack,
     partition_by_stem,
+    room_for_columns,
     shared_prefix,
+    whole_table,
 )
 
 LANES = 8  # columns are swept in whole blocks of this many
-GAP = 16  # unwanted columns worth sweeping over rather than starting a new sweep
-SMALL = 6  # groups of at most this many rows are counted by the subsets of rows that agree
+GAP = 16  # idle columns worth sweeping over rather than starting a new sweep
 
 
-@njit(**JIT)
-def cells_of_groups(n_groups, word_start, stride, cell_word, cell_mask, cell_start):
+class Cells(NamedTuple):
+    """The cells of stem + one: cell ``c`` is ``start[c] … start[c + 1] − 1`` of word and mask."""
+
+    word: npt.NDArray[np.int64]
+    """``[k]``: a word of the bit matrix, times its stride."""
+    mask: npt.NDArray[np.uint64]
+    """``[k]``: the rows of the cell in it."""
+    start: npt.NDArray[np.int64]
+    """``[cell]``."""
+    total: npt.NDArray[np.uint64]
+    """``[cell * stride + column]``: rows of the cell in a column, where it has many words."""
+
+
+class Sweep(NamedTuple):
+    """What a sweep over columns (or positions) adds up."""
+
+    sums: npt.NDArray[np.int64]
+    """``[column]``: Σ f."""
+    counts: npt.NDArray[np.uint64]
+    """``[column]``: scratch."""
+    left: npt.NDArray[np.uint64]
+    """``[column]``: scratch."""
+
+
+@njit(**INLINE)
+def whole_lanes(n_columns):
+    """Round up to whole blocks of ``LANES``."""
+    return (n_columns + LANES - 1) & ~(LANES - 1)
+
+
+@njit(**INLINE)
+def room_for_cells(n_rows, most_groups):
+    """Return :class:`Cells` without any, and the ``word_start`` of a bit matrix."""
+    most_words = n_rows + n_rows // 64 + 8
+    return Cells(
+        np.empty(most_words, np.int64),
+        np.empty(most_words, np.uint64),
+        np.empty(most_groups, np.int64),
+        np.empty(1, np.uint64),
+    )
+
+
+@njit(**INLINE)
+def more_totals(cells, room):
+    """Return the cells with room for so many totals."""
+    word, mask, start, total = cells
+    if len(total) < room:
+        total = np.empty(2 * room, np.uint64)
+    return Cells(word, mask, start, total)
+
+
+@njit(**INLINE)
+def cells_of_groups(n_groups, matrix, cells):
     """Take the groups themselves as cells (sets of two have no *one*)."""
+    word_start, stride = matrix.word_start, matrix.stride
     for word in range(word_start[n_groups]):
-        cell_word[word] = word * stride
-        cell_mask[word] = ~U(0)
+        cells.word[word] = word * stride
+        cells.mask[word] = ~U(0)
     for g in range(n_groups + 1):
-        cell_start[g] = word_start[g]
+        cells.start[g] = word_start[g]
     return n_groups
 
 
 @njit(**JIT)
-def cells_of_one(
-    first_column, arity, n_groups, bits, word_start, stride, cell_word, cell_mask, cell_start
-):
+def cells_of_one(first_column, arity, n_groups, matrix, cells):
     """Split the groups by the states of one variable into cells; cells of one row are dropped."""
+    bits, word_start, stride = matrix
+    cell_word, cell_mask, cell_start, _ = cells
     n_cells = 0
     end = 0
     cell_start[0] = 0
@@ -107,10 +164,12 @@ def cells_of_one(
 
 
 @njit(**JIT)
-def cell_totals(c0, c1, n_cells, bits, stride, cell_word, cell_mask, cell_start, total):
-    """Count ``total[cell * stride + c]``, rows of the cell in column c, where it has many words."""
+def cell_totals(c0, n_cells, matrix, cells):
+    """Count ``cells.total`` from column c0 on, where a cell has many words."""
+    bits, _, stride = matrix
+    cell_word, cell_mask, cell_start, total = cells
     u0 = U(c0)
-    u1 = U(c1)
+    u1 = U(stride)
     for cell in range(n_cells):
         k0 = cell_start[cell]
         k1 = cell_start[cell + 1]
@@ -127,11 +186,11 @@ def cell_totals(c0, c1, n_cells, bits, stride, cell_word, cell_mask, cell_start,
 
 
 @njit(**JIT)
-def sum_over_pairs(
-    q_column, q_arity, c0, c1, n_cells, bits, stride, cell_word, cell_mask, cell_start, total,
-    f, sums, counts, left,
-):  # fmt: skip
-    """Set ``sums[c]`` to Σ f(rows with state v of q in column c) over cells and v, c0 ≤ c < c1."""
+def sum_over_pairs(q_column, q_arity, c0, c1, n_cells, matrix, cells, f, sweep):
+    """Set ``sweep.sums[c]`` to Σ f(rows with state v of q in column c) over cells and v."""
+    bits, _, stride = matrix
+    cell_word, cell_mask, cell_start, total = cells
+    sums, counts, left = sweep
     u0 = U(c0)
     u1 = U(c1)
     for c in range(u0, u1):
@@ -194,7 +253,7 @@ def sum_over_pairs(
 
 
 @njit(**JIT)
-def sweep_of(members, i, last, column, arity):
+def sweep_of(members, i, column, arity):
     """Return the end of the sets from ``i`` on with the same q and adjacent y, and their columns.
 
     The columns come in whole blocks of ``LANES``; gaps of up to ``GAP`` columns are swept over.
@@ -203,13 +262,91 @@ def sweep_of(members, i, last, column, arity):
     c0 = column[members[i, s - 1]]
     c1 = c0
     end = i
-    while end < last and members[end, s - 2] == members[i, s - 2]:
+    while end < len(members) and members[end, s - 2] == members[i, s - 2]:
         y = members[end, s - 1]
         if column[y] - c1 > GAP:
             break
         c1 = column[y] + arity[y]
         end += 1
-    return end, c0 & ~(LANES - 1), (c1 + LANES - 1) & ~(LANES - 1)
+    return end, c0 & ~(LANES - 1), whole_lanes(c1)
+
+
+@njit(**INLINE)
+def find_agreements(
+    rows, starts, blocks, behind, columns, arity, row_bits, matrix, subsets, agreements
+):
+    """Find out on which variables behind the stem the subsets of small groups agree.
+
+    ``blocks`` and ``behind`` are the parts of ``columns`` in use; ``matrix`` is overwritten.
+    """
+    small = len(agreements.weight) - 1
+    ends = np.zeros(2, np.uint32)
+    for t in range(2, small + 1):
+        if subsets.n_subsets[t] > 0:
+            intersect_subsets(rows, starts, small, t, blocks, row_bits, subsets.common)
+            ends[1] = subsets.n_subsets[t]
+            pack(subsets.numbers, ends, np.int64(0), blocks, columns.pick, subsets.common, matrix)
+            agree_on_variables(t, matrix, behind, columns.first, arity, agreements)
+
+
+@njit(**INLINE)
+def count_pairs(members, n_cells, column, position, arity, f, matrix, cells, agreements, sweep, G):
+    """Write ``G[set]`` of sets that share all but their last two members, sweep after sweep.
+
+    ``column`` and ``position`` are those of :class:`~parentage.kernels.packing.Columns`.
+    """
+    sums, one_start = sweep.sums, agreements.one_start
+    s = members.shape[1]
+    any_small = one_start[len(one_start) - 1] > 0
+    i = np.int64(0)
+    while i < len(members):
+        q = members[i, s - 2]
+        end, c0, c1 = sweep_of(members, i, column, arity)
+        sum_over_pairs(column[q], arity[q], c0, c1, n_cells, matrix, cells, f, sweep)
+        for k in range(i, end):
+            y = members[k, s - 1]
+            g = np.int64(0)
+            for c in range(column[y], column[y] + arity[y]):
+                g += sums[c]
+            G[k] = g
+        if any_small:
+            p0, p1 = position[members[i, s - 1]], position[members[end - 1, s - 1]] + 1
+            sum_over_agreements(position[q], p0, p1, agreements, sums, sweep.counts)
+            for k in range(i, end):
+                G[k] += sums[position[members[k, s - 1]]]
+        i = end
+
+
+@njit(**INLINE)
+def count_behind_stem(
+    members, n_large, breadth, columns, arity, f, matrix, cells, agreements, sweep, G
+):
+    """Write ``G[set]`` of sets that share their stem, *one* after *one*.
+
+    The bit matrix has ``n_large`` groups, ``breadth`` variables are behind the stem. Returns the
+    cells, which may have got more room.
+    """
+    column, position = columns.first, columns.position
+    n_sets, s = members.shape
+    i = np.int64(0)
+    while i < n_sets:
+        end = shared_prefix(members, i, s - 2)
+        at = np.int64(-1)
+        if s == 2:
+            n_cells = cells_of_groups(n_large, matrix, cells)
+        else:
+            one = members[i, s - 3]
+            at = position[one]
+            n_cells = cells_of_one(column[one], arity[one], n_large, matrix, cells)
+        words_below_one(at, breadth, agreements)
+        cells = more_totals(cells, n_cells * matrix.stride + 64)
+        cell_totals(column[members[i, s - 2]] & ~(LANES - 1), n_cells, matrix, cells)
+        count_pairs(
+            members[i:end], n_cells, column, position, arity, f, matrix, cells, agreements, sweep,
+            G[i:end],
+        )  # fmt: skip
+        i = end
+    return cells
 
 
 @njit(**JIT)
@@ -233,163 +370,39 @@ def count_sets(members, first_rows, first_starts, arity, offset, codes, row_bits
         ``int64[set]``: filled.
     """
     n_sets, s = members.shape
-    n = len(arity)
-    n_rows = len(first_rows)
     stem = max(s - 3, 0)
-    width = offset[n] + 2 * LANES
-    widest = np.int64(0)
-    for x in range(n):
-        widest = max(widest, arity[x])
-    most_groups = max(n_rows // 2, len(first_starts)) + 2
-    # the stem's partition, one level per member
-    rows = np.empty((stem + 1, n_rows + widest), np.uint32)
-    starts = np.empty((stem + 1, most_groups), np.uint32)
-    n_groups = np.empty(stem + 1, np.int64)
-    for i in range(n_rows):  # element by element: slice assignment costs seconds of compilation
-        rows[0, i] = first_rows[i]
-    for g in range(len(first_starts)):
-        starts[0, g] = first_starts[g]
-    n_groups[0] = len(first_starts) - 1
-    path = np.empty(s, np.int64)
-    depth = 0
-    tally = np.empty(widest, np.int64)
-    place = np.empty(widest, np.int64)
-    # the columns behind the stem
-    square = np.empty(64, np.uint64)
-    wanted = np.zeros(n, np.bool_)
-    behind = np.empty(n, np.int64)
-    column = np.empty(n, np.int64)
-    position = np.empty(n, np.int64)
-    blocks = np.empty(width, np.int64)
-    pick = np.empty((width, 3), np.int64)
-    # large groups: bit matrix, cells, counts
-    bits = np.empty(1, np.uint64)
-    word_start = np.empty(most_groups + 1, np.int64)
-    cell_word = np.empty(n_rows + n_rows // 64 + 8, np.int64)
-    cell_mask = np.empty(n_rows + n_rows // 64 + 8, np.uint64)
-    cell_start = np.empty(most_groups, np.int64)
-    total = np.empty(1, np.uint64)
-    sums = np.empty(width, np.int64)
-    counts = np.empty(width, np.uint64)
-    left = np.empty(width, np.uint64)
-    # small groups: agreeing subsets of rows
-    small = min(SMALL, n_rows)
-    weight = np.empty(small + 1, np.int64)
-    newton_weights(f, small, weight)
-    n_subsets = np.empty(small + 2, np.int64)
-    agree_start = np.empty(small + 2, np.int64)
-    one_start = np.empty(small + 2, np.int64)
-    common = np.empty((1, row_bits.shape[1]), np.uint64)
-    every = np.zeros(1, np.uint32)
-    ends = np.empty(2, np.uint32)
-    ends[0] = 0
-    agree = np.empty(1, np.uint64)
-    agree_word = np.empty(1, np.int64)
-    agree_mask = np.empty(1, np.uint64)
-    i = 0
+    n_rows, width = len(first_rows), offset[len(arity)] + 2 * LANES
+    partition = whole_table(first_rows, first_starts, stem, arity)
+    columns = room_for_columns(len(arity), width)
+    most_groups = partition.starts.shape[1]
+    bits, word_start = np.empty(1, np.uint64), np.empty(most_groups + 1, np.int64)
+    cells = room_for_cells(n_rows, most_groups)
+    subsets, agreements = room_for_subsets(n_rows, row_bits.shape[1], f)
+    small = len(agreements.weight) - 1
+    sweep = Sweep(np.empty(width, np.int64), np.empty(width, np.uint64), np.empty(width, np.uint64))
+    depth = np.int64(0)
+    i = np.int64(0)
     while i < n_sets:
-        stem_end = shared_prefix(members, i, stem)
-        depth = partition_by_stem(
-            members[i, :stem], path, depth, arity, codes, rows, starts, n_groups, tally, place
-        )
-        n_blocks, n_columns, breadth = choose_columns(
-            members,
-            i,
-            stem_end,
-            stem,
-            arity,
-            offset,
-            wanted,
-            behind,
-            column,
-            position,
-            blocks,
-            pick,
-        )
-        stride = (n_columns + LANES - 1) & ~(LANES - 1)
-        groups = n_groups[stem]
-        # small groups first: their bit matrix is only a step towards ``agree``
-        count_subsets(starts[stem], groups, small, n_subsets)
-        words = np.int64(0)
-        most = np.int64(0)
-        for t in range(2, small + 1):
-            agree_start[t] = words
-            words += (n_subsets[t] + 63) >> 6
-            most = max(most, n_subsets[t])
-        agree_start[small + 1] = words
-        if len(common) < most:
-            common = np.empty((2 * most, row_bits.shape[1]), np.uint64)
-            every = np.empty(2 * most, np.uint32)
-            for k in range(2 * most):
-                every[k] = k
-        if len(agree) < words * breadth + LANES:
-            agree = np.empty(2 * (words * breadth + LANES), np.uint64)
-        if len(agree_word) < words:
-            agree_word = np.empty(2 * words, np.int64)
-            agree_mask = np.empty(2 * words, np.uint64)
-        room = max(count_words(starts[stem], groups, small), (most + 63) >> 6) * stride + 64
+        end = shared_prefix(members, i, stem)
+        depth = partition_by_stem(members[i, :stem], depth, arity, codes, partition)
+        rows, starts = partition.rows[stem], partition.starts[stem, : partition.n_groups[stem] + 1]
+        n_blocks, n_columns, breadth = choose_columns(members[i:end], stem, arity, offset, columns)
+        blocks, behind = columns.blocks[:n_blocks], columns.behind[:breadth]
+        stride = whole_lanes(n_columns)
+        # small groups first: their bit matrix is only a step towards the agreements
+        most = count_subsets(starts, small, subsets.n_subsets)
+        subsets = more_subsets(subsets, most)
+        agreements = more_agreements(agreements, subsets.n_subsets, breadth, LANES)
+        room = max(count_words(starts, small), (most + 63) >> 6) * stride + 64
         if len(bits) < room:
             bits = np.empty(2 * room, np.uint64)
-        for t in range(2, small + 1):
-            if n_subsets[t] > 0:
-                intersect_subsets(
-                    rows[stem], starts[stem], groups, small, t, blocks, n_blocks, row_bits, common
-                )
-                ends[1] = n_subsets[t]
-                pack(
-                    every, ends, 1, 0, blocks, n_blocks, pick, common,
-                    bits, stride, word_start, square,
-                )  # fmt: skip
-                agree_on_variables(
-                    agree_start[t], agree_start[t + 1], bits, stride,
-                    behind[:breadth], column, arity, agree, breadth,
-                )  # fmt: skip
-        large = pack(
-            rows[stem], starts[stem], groups, small, blocks, n_blocks, pick, row_bits,
-            bits, stride, word_start, square,
+        matrix = BitMatrix(bits, word_start, stride)
+        find_agreements(
+            rows, starts, blocks, behind, columns, arity, row_bits, matrix, subsets, agreements
+        )
+        n_large = pack(rows, starts, small, blocks, columns.pick, row_bits, matrix)
+        cells = count_behind_stem(
+            members[i:end], n_large, breadth, columns, arity, f, matrix, cells, agreements, sweep,
+            G[i:end],
         )  # fmt: skip
-        while i < stem_end:
-            one_end = min(shared_prefix(members, i, s - 2), stem_end)
-            if s == 2:
-                at = np.int64(-1)
-                n_cells = cells_of_groups(
-                    large, word_start, stride, cell_word, cell_mask, cell_start
-                )
-            else:
-                one = members[i, s - 3]
-                at = position[one]
-                n_cells = cells_of_one(
-                    column[one], arity[one], large, bits, word_start, stride,
-                    cell_word, cell_mask, cell_start,
-                )  # fmt: skip
-            words_below_one(
-                at, small + 1, agree, breadth, agree_start, agree_word, agree_mask, one_start
-            )
-            if len(total) < n_cells * stride + 64:
-                total = np.empty(2 * (n_cells * stride + 64), np.uint64)
-            cell_totals(
-                column[members[i, s - 2]] & ~(LANES - 1), stride, n_cells, bits, stride,
-                cell_word, cell_mask, cell_start, total,
-            )  # fmt: skip
-            while i < one_end:
-                q = members[i, s - 2]
-                sweep_end, c0, c1 = sweep_of(members, i, one_end, column, arity)
-                sum_over_pairs(
-                    column[q], arity[q], c0, c1, n_cells, bits, stride,
-                    cell_word, cell_mask, cell_start, total, f, sums, counts, left,
-                )  # fmt: skip
-                for k in range(i, sweep_end):
-                    y = members[k, s - 1]
-                    g = np.int64(0)
-                    for c in range(column[y], column[y] + arity[y]):
-                        g += sums[c]
-                    G[k] = g
-                if one_start[small + 1] > 0:
-                    sum_over_agreements(
-                        position[q], position[members[i, s - 1]],
-                        position[members[sweep_end - 1, s - 1]] + 1, small + 1,
-                        agree, agree_word, agree_mask, one_start, weight, sums, counts,
-                    )  # fmt: skip
-                    for k in range(i, sweep_end):
-                        G[k] += sums[position[members[k, s - 1]]]
-                i = sweep_end
+        i = end

@@ -14,9 +14,8 @@ counts steps of the innermost loops: the clock of a separation that must not dep
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
-from parentage.kernels._options import JIT
+from parentage.kernels._options import JIT, njit
 from parentage.kernels.bits import popcount
 
 WHOLE_UP_TO = 60

@@ -5,15 +5,96 @@
 
 from __future__ import annotations
 
-import numpy as np
-from numba import njit
+from typing import NamedTuple
 
-from parentage.kernels._options import JIT
+import numpy as np
+import numpy.typing as npt
+
+from parentage.kernels._options import INLINE, JIT, njit
 from parentage.kernels.bits import U, transpose
 
 
+class Partition(NamedTuple):
+    """The rows by the first ``d`` members of a stem, for every depth ``d``."""
+
+    rows: npt.NDArray[np.uint32]
+    """``[depth, position]``: the rows, group after group."""
+    starts: npt.NDArray[np.uint32]
+    """``[depth, group]``: where a group starts in ``rows[depth]``."""
+    n_groups: npt.NDArray[np.int64]
+    """``[depth]``."""
+    path: npt.NDArray[np.int64]
+    """``[depth]``: the member that leads from one depth to the next."""
+    tally: npt.NDArray[np.int64]
+    """``[state]``: scratch."""
+    place: npt.NDArray[np.int64]
+    """``[state]``: scratch."""
+
+
+class Columns(NamedTuple):
+    """Where the bit columns of the variables behind a stem are, and where they come from."""
+
+    first: npt.NDArray[np.int64]
+    """``[variable]``: its first column."""
+    position: npt.NDArray[np.int64]
+    """``[variable]``: its place in ``behind``."""
+    behind: npt.NDArray[np.int64]
+    """``[position]``: the variables behind the stem."""
+    blocks: npt.NDArray[np.int64]
+    """``[block]``: a word of a row with states that are packed."""
+    pick: npt.NDArray[np.int64]
+    """``[block, 0 … 1]``: first column of a block and the end of its columns;
+    ``[column, 2]``: the bit of that word which becomes the column."""
+    needed: npt.NDArray[np.bool_]
+    """``[variable]``: scratch, False between calls."""
+
+
+class BitMatrix(NamedTuple):
+    """Rows as bits: ``bits[word * stride + column]``."""
+
+    bits: npt.NDArray[np.uint64]
+    word_start: npt.NDArray[np.int64]
+    """``[group]``: the words of a group start here."""
+    stride: int
+    """Columns, rounded up to whole sweeps."""
+
+
+@njit(**INLINE)
+def whole_table(first_rows, first_starts, stem, arity):
+    """Return the :class:`Partition` at depth 0, with room for a stem of ``stem`` members."""
+    n_rows = len(first_rows)
+    widest = np.int64(0)
+    for x in range(len(arity)):
+        widest = max(widest, arity[x])
+    rows = np.empty((stem + 1, n_rows + widest), np.uint32)
+    starts = np.empty((stem + 1, max(n_rows // 2, len(first_starts)) + 2), np.uint32)
+    n_groups = np.empty(stem + 1, np.int64)
+    for i in range(n_rows):  # element by element: slice assignment costs seconds of compilation
+        rows[0, i] = first_rows[i]
+    for g in range(len(first_starts)):
+        starts[0, g] = first_starts[g]
+    n_groups[0] = len(first_starts) - 1
+    path = np.empty(stem, np.int64)
+    return Partition(
+        rows, starts, n_groups, path, np.empty(widest, np.int64), np.empty(widest, np.int64)
+    )
+
+
+@njit(**INLINE)
+def room_for_columns(n_variables, width):
+    """Return :class:`Columns` not laid out yet, with room for ``width`` of them."""
+    return Columns(
+        np.empty(n_variables, np.int64),
+        np.empty(n_variables, np.int64),
+        np.empty(n_variables, np.int64),
+        np.empty(width, np.int64),
+        np.empty((width, 3), np.int64),
+        np.zeros(n_variables, np.bool_),
+    )
+
+
 @njit(**JIT)
-def refine(column, arity, rows, starts, n_groups, out_rows, out_starts, tally, place):
+def split_groups(column, arity, rows, starts, n_groups, out_rows, out_starts, tally, place):
     """Split every group by the states of one variable; groups of one row are dropped.
 
     ``out_rows`` needs room for ``arity`` rows more than ``rows``: single rows are written there.
@@ -71,17 +152,18 @@ def shared_prefix(members, i, width):
 
 
 @njit(**JIT)
-def partition_by_stem(stem, path, depth, arity, codes, rows, starts, n_groups, tally, place):
-    """Partition the rows by the stem, keeping what it shares with the ``path`` taken before.
+def partition_by_stem(stem, depth, arity, codes, partition):
+    """Partition the rows by the stem, keeping what it shares with the path taken before.
 
-    ``rows[d]``, ``starts[d]``, ``n_groups[d]`` hold the partition by the first ``d`` members.
+    ``depth`` is that of the last stem. Returns the new one.
     """
+    rows, starts, n_groups, path, tally, place = partition
     d = 0
     while d < depth and path[d] == stem[d]:
         d += 1
     while d < len(stem):
         x = np.int64(stem[d])
-        n_groups[d + 1] = refine(
+        n_groups[d + 1] = split_groups(
             codes[x], arity[x], rows[d], starts[d], n_groups[d],
             rows[d + 1], starts[d + 1], tally, place,
         )  # fmt: skip
@@ -91,29 +173,25 @@ def partition_by_stem(stem, path, depth, arity, codes, rows, starts, n_groups, t
 
 
 @njit(**JIT)
-def choose_columns(
-    members, first, last, skip, arity, offset, wanted, behind, column, position, blocks, pick
-):
-    """Lay out the bit columns of all variables behind the stem in ``members[first:last]``.
+def choose_columns(members, stem, arity, offset, columns):
+    """Lay out the bit columns of all variables behind the stem, the first ``stem`` members.
 
-    Lists those variables in ``behind`` and sets ``column[x]`` and ``position[x]``. Packed
-    columns ``pick[k, 0] … pick[k, 1] − 1`` come from word
-    ``blocks[k]`` of a row, and packed column c from its bit ``pick[c, 2]``.
     Returns the number of blocks, of columns and of variables.
     """
-    for i in range(first, last):
-        for t in range(skip, members.shape[1]):
-            wanted[members[i, t]] = True
+    column, position, behind, blocks, pick, needed = columns
+    for i in range(len(members)):
+        for t in range(stem, members.shape[1]):
+            needed[members[i, t]] = True
     n_columns = 0
     n_blocks = 0
-    n_wanted = 0
-    for x in range(len(wanted)):
-        if wanted[x]:
-            wanted[x] = False
+    n_behind = 0
+    for x in range(len(needed)):
+        if needed[x]:
+            needed[x] = False
             column[x] = n_columns
-            position[x] = n_wanted
-            behind[n_wanted] = x
-            n_wanted += 1
+            position[x] = n_behind
+            behind[n_behind] = x
+            n_behind += 1
             for bit in range(offset[x], offset[x] + arity[x]):
                 if n_blocks == 0 or blocks[n_blocks - 1] != bit >> 6:
                     blocks[n_blocks] = bit >> 6
@@ -122,14 +200,14 @@ def choose_columns(
                 pick[n_columns, 2] = bit & 63
                 n_columns += 1
                 pick[n_blocks - 1, 1] = n_columns
-    return n_blocks, n_columns, n_wanted
+    return n_blocks, n_columns, n_behind
 
 
 @njit(**JIT)
-def count_words(starts, n_groups, small):
+def count_words(starts, small):
     """Return how many 64-row words the groups of more than ``small`` rows fill, each padded."""
     words = 0
-    for g in range(n_groups):
+    for g in range(len(starts) - 1):
         height = np.int64(starts[g + 1]) - np.int64(starts[g])
         if height > small:
             words += (height + 63) >> 6
@@ -137,20 +215,20 @@ def count_words(starts, n_groups, small):
 
 
 @njit(**JIT)
-def pack(
-    rows, starts, n_groups, small, blocks, n_blocks, pick, row_bits,
-    bits, stride, word_start, square,
-):  # fmt: skip
+def pack(rows, starts, small, blocks, pick, row_bits, matrix):
     """Transpose the rows of every group of more than ``small`` rows into bit columns.
 
-    The columns between the last one and ``stride`` are cleared: sweeps run over them, and what
-    they count is looked up in f. Returns the number of those groups; ``word_start`` has where
-    each begins.
+    The columns between the last one and the stride are cleared: sweeps run over them, and what
+    they count is looked up in f. Returns the number of those groups; ``matrix.word_start`` has
+    where each begins.
     """
+    bits, word_start, stride = matrix
+    square = np.empty(64, np.uint64)
+    n_blocks = len(blocks)
     n_columns = pick[n_blocks - 1, 1]
     word = 0
     n_large = 0
-    for g in range(n_groups):
+    for g in range(len(starts) - 1):
         last = np.int64(starts[g + 1])
         if last - np.int64(starts[g]) <= small:
             continue

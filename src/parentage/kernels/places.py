@@ -8,10 +8,9 @@ largest strongly connected part of its arcs, for only cycles are cut off.
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
-from parentage.kernels._options import JIT
-from parentage.kernels.orders import draw
+from parentage.kernels._options import JIT, njit
+from parentage.kernels.disturb import draw
 
 POSITIVE = 1e-7
 """Arcs of less value do not count."""

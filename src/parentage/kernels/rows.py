@@ -10,9 +10,8 @@ and by how much the right side falls.
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
-from parentage.kernels._options import JIT
+from parentage.kernels._options import JIT, njit
 
 
 @njit(**JIT)

@@ -10,11 +10,12 @@ for every variable the sets it is a parent in. A cut is a cluster of variables a
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 import numpy.typing as npt
-from numba import njit
 
-from parentage.kernels._options import JIT
+from parentage.kernels._options import JIT, njit
 from parentage.kernels.orders import overwrite
 
 Ints = npt.NDArray[np.int64]
@@ -29,6 +30,34 @@ PATIENCE = 12
 
 LARGEST = 60
 """Clusters do not grow beyond this many variables."""
+
+
+class SupportArrays(NamedTuple):
+    """The support, see the module's first lines."""
+
+    child: Ints
+    value: Floats
+    starts: Ints
+    parents: Ints
+    users_at: Ints
+    users: Ints
+    own_at: Ints
+    """``[n + 1]``: the sets of variable ``v`` are ``own_at[v] … own_at[v + 1] − 1``."""
+
+
+class ClusterSums(NamedTuple):
+    """What a walk knows of its cluster."""
+
+    inside: Flags
+    """``[n]``."""
+    common: Ints
+    """``[K]``: parents inside the cluster."""
+    loss: Floats
+    """``[n]``: value of the sets of v that count towards f if v is a member."""
+    gain: Floats
+    """``[n]``: value of the members' sets that stop counting when v enters."""
+    regain: Floats
+    """``[n]``: value of the members' sets that count again when v leaves."""
 
 
 @njit(**JIT)
@@ -46,17 +75,10 @@ def contribute(
 
 
 @njit(**JIT)
-def flip(
-    u: int, k: int, inside: Flags, common: Ints, loss: Floats, gain: Floats, regain: Floats,
-    child: Ints, value: Floats, starts: Ints, parents: Ints,
-    users_at: Ints, users: Ints, own_at: Ints,
-) -> None:  # fmt: skip
-    """Let variable ``u`` change sides and bring the sums up to date.
-
-    ``common[K]`` counts parents inside the cluster. ``loss[v]``: value of the sets of ``v`` that
-    count towards f if ``v`` is a member; ``gain[v]``: of the members' sets that stop counting
-    when ``v`` enters; ``regain[v]``: of those that count again when ``v`` leaves.
-    """
+def flip(u: int, k: int, sums: ClusterSums, support: SupportArrays) -> None:
+    """Let variable ``u`` change sides and bring the sums up to date."""
+    inside, common, loss, gain, regain = sums
+    child, value, starts, parents, users_at, users, own_at = support
     step = -1 if inside[u] else 1
     if inside[u]:
         for s in range(own_at[u], own_at[u + 1]):
@@ -96,6 +118,8 @@ def walk_clusters(
     inside, best = np.zeros(n, np.bool_), np.zeros(n, np.bool_)
     common = np.empty(child.shape[0], np.int64)
     loss, gain, regain = np.empty(n), np.empty(n), np.empty(n)
+    sums = ClusterSums(inside, common, loss, gain, regain)
+    support = SupportArrays(child, value, starts, parents, users_at, users, own_at)
     whole = np.zeros(n)
     for s in range(child.shape[0]):
         whole[child[s]] += value[s]
@@ -112,10 +136,7 @@ def walk_clusters(
         while new >= 0:
             f += regain[new] - loss[new] if inside[new] else loss[new] - gain[new]
             size += -1 if inside[new] else 1
-            flip(
-                new, k, inside, common, loss, gain, regain,
-                child, value, starts, parents, users_at, users, own_at,
-            )  # fmt: skip
+            flip(new, k, sums, support)
             step += 1
             waits[new] = step + TENURE
             idle += 1

@@ -14,10 +14,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from parentage.scoring.constraints import Arc
 
 Parents = Sequence[Sequence[int]]
 IndexArc = tuple[int, int]
-Arc = tuple[str, str]
 
 
 @dataclass(frozen=True)

@@ -17,13 +17,14 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from parentage.errors import InputError, did_you_mean
-from parentage.network.equivalence import Arc, Comparison, EquivalenceClass, compelled_arcs
+from parentage.network.equivalence import Comparison, EquivalenceClass, compelled_arcs
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
     from parentage.data.table import Table
     from parentage.network.parameters import Parameters
+    from parentage.scoring.constraints import Arc
     from parentage.scoring.lists import CandidateLists
 
 
@@ -35,8 +36,8 @@ class CycleError(InputError):
 class Network:
     """A directed acyclic graph: ``parents[v]`` are the indices of the parents of variable ``v``.
 
-    Two networks are equal when they have the same variables and the same arcs, in whatever order
-    the variables stand.
+    Two networks are equal when they have the same variables and the same arcs, whatever the order
+    of the variables.
 
     Parameters
     ----------
@@ -50,7 +51,7 @@ class Network:
     CycleError
         When the arcs run in a circle.
     InputError
-        When a name occurs twice, or a parent is no variable, stands twice or is its own child.
+        When a name occurs twice, or a parent is not a variable, occurs twice or is its own child.
 
     Examples
     --------
@@ -93,8 +94,8 @@ class Network:
             for end in arc:
                 if end not in index:
                     raise InputError(
-                        f"the arc {arc[0]!r} → {arc[1]!r} has an end {end!r} that is no variable; "
-                        f"{did_you_mean(end, index)}"
+                        f"the arc {arc[0]!r} → {arc[1]!r} has the end {end!r}, which is not "
+                        f"a variable; {did_you_mean(end, index)}"
                     )
             parents[index[arc[1]]].append(index[arc[0]])
         return cls(ordered, tuple(tuple(members) for members in parents))
@@ -322,17 +323,19 @@ def _gains_from_table(
 def _gains_from_lists(network: Network, lists: CandidateLists) -> dict[Arc, float]:
     gains: dict[Arc, float] = {}
     for child in network.names:
-        members = set(network.parents_of(child))
-        inside = [(score, set(some)) for score, some in lists[child] if members.issuperset(some)]
-        whole = next((score for score, some in inside if some == members), None)
-        if whole is None and members:
+        members = network.parents_of(child)
+        if not members:
+            continue
+        inside = lists.subsets_of(child, members)
+        whole = inside.get(frozenset(members))
+        if whole is None:
             raise InputError(
                 f"the lists have no parent set {sorted(members)} for {child!r}; "
                 f"they belong to another network"
             )
-        for parent in network.parents_of(child):
-            rest = [score for score, some in inside if parent not in some]
-            if whole is not None and rest:
+        for parent in members:
+            rest = [score for some, score in inside.items() if parent not in some]
+            if rest:
                 gains[parent, child] = whole - max(rest)
     return gains
 
@@ -346,7 +349,7 @@ def _check_families(names: tuple[str, ...], parents: tuple[tuple[int, ...], ...]
     for name, members in zip(names, parents, strict=True):
         if members and not 0 <= members[0] <= members[-1] < len(names):
             wrong = members[0] if members[0] < 0 else members[-1]
-            raise InputError(f"{name!r} has the parent number {wrong}, which is no variable")
+            raise InputError(f"{name!r} has the parent number {wrong}, which is not a variable")
         if len(set(members)) != len(members):
             twice = next(names[p] for p in members if members.count(p) > 1)
             raise InputError(f"{name!r} has the parent {twice!r} twice")

@@ -3,42 +3,48 @@
 Choose one candidate set per variable so that no cycle arises and the scores add up to the most.
 Four engines (:mod:`.forest`, :mod:`.subsets`, :mod:`.orders`, and cuts with branching:
 :mod:`.root_lp`, :mod:`.tree`) solve what :mod:`.prepare` and :mod:`.problem` make of the lists;
-:mod:`.engines` chooses between them; :mod:`.run` keeps incumbents and bounds; :mod:`.solution` is
-what comes out, with its proof (:mod:`.certificate`); :mod:`.near` finds all networks close to the
-best. docs/solver.md explains the cuts.
+:mod:`.engines` chooses between them; :mod:`.run` keeps incumbents and bounds; :mod:`.beyond`
+bounds what cut lists leave out; :mod:`.solution` is what comes out, with its proof
+(:mod:`.certificate`); :mod:`.near` finds all networks close to the best. docs/solver.md explains
+the cuts.
 """
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from parentage.errors import InputError, did_you_mean
 from parentage.optimise.near import NearOptimal, within
-from parentage.optimise.solution import Progress, Solution
+from parentage.optimise.settings import ENGINES, Optimising
+from parentage.optimise.solution import Solution, scope_of
+from parentage.scoring.constraints import Constraints
+from parentage.work.running import Running
+from parentage.work.settings import documented
 
 if TYPE_CHECKING:
-    import threading
-    from collections.abc import Callable
+    from collections.abc import Mapping
 
-    from parentage.scoring.constraints import Constraints
     from parentage.scoring.lists import CandidateLists
+    from parentage.work.progress import Report
+    from parentage.work.stop import Stop
 
-__all__ = ["ENGINES", "NearOptimal", "Progress", "Solution", "learn_lists", "within"]
-
-ENGINES = ("auto", "branch-and-cut", "orders", "subsets")
+__all__ = ["ENGINES", "NearOptimal", "Solution", "learn_lists", "optimise_lists", "within"]
 
 
+@documented(optimising=Optimising, running=Running)
 def learn_lists(
     lists: CandidateLists,
     *,
-    engine: str = "auto",
-    time_limit: float | None = None,
-    gap_limit: float = 0.0,
-    threads: int = 1,
-    seed: int = 0,
+    max_parents: int | Mapping[str, int] | None = None,
     constraints: Constraints | None = None,
-    progress: Callable[[Progress], None] | None = None,
-    cancel: threading.Event | None = None,
+    engine: str = "auto",
+    gap_limit: float = 0.0,
+    seed: int = 0,
+    threads: int = 1,
+    time_limit: float | None = None,
+    memory: int | None = None,
+    progress: Report | None = None,
+    stop: Stop | None = None,
 ) -> Solution:
     """Find the network with the highest score that the lists allow, and prove it.
 
@@ -46,24 +52,18 @@ def learn_lists(
     ----------
     lists
         Candidate parent sets with scores, pruned or not.
-    engine
-        ``"subsets"``: dynamic programming, sure, for parts of up to about 28 variables;
-        ``"orders"``: anytime local search, no proof; ``"branch-and-cut"``: integer programming
-        with proof; ``"auto"``: what suits each strongly connected part.
-    time_limit
-        Seconds of wall time after which the incumbent and the bound are returned.
-    gap_limit
-        Stop when ``bound − score`` is at most this.
-    threads
-        Threads of the order search and the dynamic programme.
-    seed
-        Seed of the order search.
+    max_parents
+        Largest number of parents, for all variables or by name: picks among the lists.
     constraints
         Required and forbidden arcs, in-degrees, tiers.
+    {optimising}
+    {running}
     progress
-        Called with a :class:`Progress` whenever something improves, and now and then.
-    cancel
-        An event that ends the search like Ctrl-C does: the incumbent and the bound are returned.
+        Called with a :class:`parentage.work.progress.Progress` whenever something improves, and
+        now and then.
+    stop
+        Ends the search as the time limit or Ctrl-C does, instead of ``time_limit`` and
+        ``memory``: the incumbent and the bound are returned.
 
     Raises
     ------
@@ -86,32 +86,92 @@ def learn_lists(
     >>> solution = learn_lists(lists)
     >>> solution.score, solution.bound, solution.optimal
     (-8.0, -8.0, True)
-    >>> solution.to_dict()
+    >>> solution.network.to_dict()
     {'rain': [], 'wet': ['rain', 'hose'], 'hose': []}
     """
-    from parentage.optimise.engines import solve
-    from parentage.optimise.prepare import prepare
-    from parentage.optimise.run import Run
+    running = Running(threads, time_limit, memory)
+    return optimise_lists(
+        lists,
+        Optimising(engine, gap_limit, seed),
+        stop or running.stop(),
+        threads=running.workers,
+        max_parents=max_parents,
+        constraints=constraints,
+        report=progress,
+    )
 
-    if engine not in ENGINES:
-        raise InputError(f"no engine {engine!r}; {did_you_mean(engine, ENGINES)}")
-    if threads < 1:
-        raise InputError(f"threads must be at least 1, not {threads}")
-    if seed < 0:
-        raise InputError(f"the seed must not be negative, but is {seed}")
-    if time_limit is not None and not time_limit >= 0:
-        raise InputError(f"the time limit must be a number of seconds, not {time_limit}")
-    if not gap_limit >= 0:
-        raise InputError(f"the gap limit must not be negative, but is {gap_limit}")
+
+def optimise_lists(
+    lists: CandidateLists,
+    settings: Optimising,
+    stop: Stop,
+    *,
+    threads: int = 1,
+    max_parents: int | Mapping[str, int] | None = None,
+    constraints: Constraints | None = None,
+    report: Report | None = None,
+) -> Solution:
+    """Solve; for lists that were cut short, bound what was asked and not only what is listed."""
+    from parentage.optimise.beyond import beyond_scores, plain_bound, relaxed_lists
+    from parentage.optimise.engines import solve
+    from parentage.optimise.prepare import allowed_sets, prepare
+    from parentage.optimise.problem import memory_of_problem
+    from parentage.optimise.run import Run
+    from parentage.work.memory import require_memory
+
+    allowed = limited(lists, max_parents, constraints)
+    require_memory(
+        memory_of_problem(lists),
+        f"learning from {lists.n_sets} sets of {lists.n_variables} variables",
+        "allow fewer parents when scoring",
+        limit=stop.memory,
+    )
     run = Run(
         lists,
-        prepare(lists, constraints),
-        time_limit=time_limit,
-        gap_limit=gap_limit,
+        prepare(lists, allowed),
+        stop=stop,
+        gap_limit=settings.gap_limit,
         threads=threads,
-        seed=seed,
-        cancel=cancel,
-        progress=progress,
-        constraints=constraints,
+        seed=settings.seed,
+        report=report,
+        constraints=allowed,
     )
-    return solve(run, engine)
+    scope = scope_of(lists, run.tolerance, max_parents, constraints)
+    solution = replace(solve(run, settings.engine), scope=scope)
+    if lists.account.complete:
+        return solution
+    beyond = beyond_scores(lists, allowed)
+    plain = plain_bound(lists, allowed_sets(lists, allowed), beyond)
+    if plain <= solution.score:
+        return solution
+    bound = max(solution.bound, plain)
+    if stop.reason() is None:
+        wider = relaxed_lists(lists, allowed, beyond)
+        relaxed = Run(wider, prepare(wider, allowed), stop=stop, threads=threads, report=report)
+        bound = max(solution.bound, min(bound, solve(relaxed, "auto").bound))
+    trace = tuple((t, s, max(b, bound)) for t, s, b in solution.trace)
+    if solution.optimal and bound - solution.score <= scope.tolerance:
+        return replace(solution, bound=bound, trace=trace)
+    return replace(
+        solution,
+        bound=bound,
+        optimal=False,
+        certificate=None,
+        ties="unknown",
+        stopped=solution.stopped or lists.known().ended,
+        trace=trace,
+    )
+
+
+def limited(
+    lists: CandidateLists,
+    max_parents: int | Mapping[str, int] | None,
+    constraints: Constraints | None,
+) -> Constraints:
+    """Return all that restricts the choice: constraints and limits on parents together."""
+    given = constraints or Constraints()
+    if max_parents is None:
+        return given
+    if isinstance(max_parents, int):
+        max_parents = dict.fromkeys(lists.names, max_parents)
+    return given.merge(Constraints(max_parents=dict(max_parents)))

@@ -10,7 +10,7 @@ from __future__ import annotations
 import contextlib
 import math
 from concurrent.futures import ThreadPoolExecutor
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -24,13 +24,13 @@ from parentage.optimise.orders import (
     incumbent_order,
     search_orders,
 )
-from parentage.optimise.record import SearchRecord, Tally
+from parentage.optimise.record import Effort, SearchRecord
 from parentage.optimise.root_lp import PHASE as ROOT
 from parentage.optimise.root_lp import Tactics, solve_root
-from parentage.optimise.run import interruptible
-from parentage.optimise.solution import checked_solution
+from parentage.optimise.solution import checked_solution, scope_of
 from parentage.optimise.subsets import check_memory, fits, forecast_seconds, solve_subsets
 from parentage.optimise.tree import Tree
+from parentage.work.stop import interruptible
 
 if TYPE_CHECKING:
     from concurrent.futures import Executor
@@ -70,16 +70,23 @@ DEFAULT = Tactics()
 
 
 def solve(run: Run, engine: str, tactics: Tactics = DEFAULT) -> Solution:
-    """Solve all parts of a run with one engine, or what suits them."""
+    """Solve all parts of a run with one engine, or what suits them.
+
+    Ctrl-C ends the search, not the program: what is known by then is returned.
+    """
     if engine == "subsets":
         for part in run.parts:
             check_memory(part.problem, run.threads)
-    with interruptible(run):
-        for part in run.parts:
-            first_incumbent(part)
-            if part.problem.n > TINY and not run.stopped():
-                start_from_forest(part)
-        solve_parts(run, engine, tactics)
+    try:
+        with interruptible(run.stop):
+            for part in run.parts:
+                first_incumbent(part)
+                if part.problem.n > TINY and not run.stopped():
+                    start_from_forest(part)
+            solve_parts(run, engine, tactics)
+    except KeyboardInterrupt:
+        run.stop.cancelled.set()
+        run.stopped()
     return conclude(run)
 
 
@@ -173,10 +180,10 @@ def split(
 
 def count(part: Part, cutter: Cutter, tree: Tree | None) -> None:
     """Note what cutting and branching did."""
-    part.tally.lp_rounds += cutter.rounds
-    part.tally.cuts.update(cutter.lp.counts)
-    part.tally.fixed += int(cutter.lp.removed.sum())
-    part.tally.nodes += tree.nodes if tree else 1
+    part.effort.lp_rounds += cutter.rounds
+    part.effort.cuts.update(cutter.lp.counts)
+    part.effort.fixed += int(cutter.lp.removed.sum())
+    part.effort.nodes += tree.nodes if tree else 1
 
 
 def other_way(part: Part) -> float:
@@ -197,47 +204,33 @@ def conclude(run: Run) -> Solution:
         run.lists,
         run.chosen().tolist(),
         bound=run.bound(),
-        optimal=proven,
+        proven=proven,
+        scope=scope_of(run.lists, run.tolerance),
         engine=" + ".join(sorted({part.engine for part in run.parts if part.problem.n > 1}))
         or "no cycle possible",
         ties="fewest arcs" if all(part.fewest_arcs for part in run.parts) else "unknown",
+        stopped=None if proven else run.stop_reason,
+        record=record_of(run),
         trace=run.trace,
         seconds=run.seconds,
-        search=record_of(run),
         certificate=certificate_of(run, run.constraints),
-        stats=collect_stats(run),
     )
 
 
 def record_of(run: Run) -> SearchRecord:
     """Gather what the engines counted."""
-    total = Tally()
+    effort = Effort()
     waiting = list(run.parts)
     for part in waiting:
-        total.add(part.tally)
+        effort = effort + part.effort
         waiting.extend(part.parts)
-    roots = [part for part in run.parts if part.root_bound is not None]
-    gaps = [part.best_cost - part.root_bound for part in roots if part.root_bound is not None]
-    gap = math.fsum(gaps) if roots else None
+    roots = [p.best_cost - p.root_bound for p in run.parts if p.root_bound is not None]
+    gap = math.fsum(roots) if roots else None
     return SearchRecord(
+        tuple(part.problem.n for part in run.parts if part.problem.n > 1),
+        run.lists.n_sets,
+        sum(part.problem.m for part in run.parts),
         None if gap is None else run.score() + gap,
         gap,
-        total.nodes,
-        total.lp_rounds,
-        dict(sorted(total.cuts.items())),
-        total.fixed,
-        total.order_rounds,
-        total.subsets,
-        tuple(run.trace),
+        effort,
     )
-
-
-def collect_stats(run: Run) -> dict[str, Any]:
-    """Return the facts about a run that have no place of their own yet."""
-    return {
-        "stopped": None if run.proven() else run.stop_reason,
-        "tolerance": run.tolerance,
-        "parts": [part.problem.n for part in run.parts if part.problem.n > 1],
-        "sets": run.lists.n_sets,
-        "sets_after_pruning": sum(part.problem.m for part in run.parts),
-    }

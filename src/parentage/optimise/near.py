@@ -21,11 +21,12 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from parentage.errors import DataWarning, InputError, ResourceError
+from parentage.errors import DataWarning, InputError, ResourceError, UnprovenWarning
 from parentage.network.equivalence import adjacent_pairs, v_structures
 from parentage.optimise.prepare import allowed_problem, check_lists, prepare
 from parentage.optimise.problem import rounding
 from parentage.optimise.subsets import needed_memory, subset_table
+from parentage.scoring.account import Account
 from parentage.work.memory import require_memory
 
 if TYPE_CHECKING:
@@ -35,6 +36,7 @@ if TYPE_CHECKING:
     from parentage.optimise.problem import Floats, Problem
     from parentage.scoring.constraints import Constraints
     from parentage.scoring.lists import CandidateLists
+    from parentage.work.stop import Stop
 
 LIMIT = 100_000
 """Networks that are enumerated unless a larger limit is given."""
@@ -58,6 +60,9 @@ class NearOptimal:
         For every network, and every variable, the indices of its parents.
     classes
         The networks of each Markov equivalence class, as indices, best class first.
+    complete
+        Whether these are all; False when time or an interrupt ended the enumeration, or when the
+        lists do not reach that far.
     """
 
     names: tuple[str, ...]
@@ -66,6 +71,7 @@ class NearOptimal:
     scores: tuple[float, ...]
     parents: tuple[tuple[tuple[int, ...], ...], ...]
     classes: tuple[tuple[int, ...], ...]
+    complete: bool
 
     def __len__(self) -> int:
         return len(self.scores)
@@ -92,6 +98,7 @@ def within(
     gap: float | None = None,
     limit: int = LIMIT,
     constraints: Constraints | None = None,
+    stop: Stop | None = None,
 ) -> NearOptimal:
     """Return all networks whose score is within a factor, or a gap, of the optimum.
 
@@ -99,17 +106,19 @@ def within(
     ----------
     lists
         Candidate lists that hold every set such a network can have. Lists pruned for the
-        optimum alone do not; ``lists.meta["gap"]`` says up to which gap they are complete,
-        and a warning is given if that is less than what is asked for.
+        optimum alone do not, nor do lists that were cut short; their account says how far they
+        reach, and a warning is given if that is less than what is asked for.
     factor
         Networks at most this many times less probable than the best: a gap of ln ``factor``
-        (in the base of the scores, ``lists.meta["log_base"]``).
+        (in the unit of the scores).
     gap
         Networks at most this much below the best score. Give one of the two.
     limit
         The largest number of networks.
     constraints
         Required and forbidden arcs, in-degrees, tiers.
+    stop
+        Ends the enumeration early: what was found by then is returned, and says so.
 
     Raises
     ------
@@ -122,9 +131,10 @@ def within(
     --------
     >>> from parentage.scoring.lists import CandidateLists
     >>> lists = CandidateLists.from_families(
-    ...     {"a": [(-2.0, []), (-1.5, ["b"])], "b": [(-2.0, []), (-1.5, ["a"])]},
-    ...     meta={"gap": 1.0})
-    >>> near = within(lists, gap=0.7)
+    ...     {"a": [(-2.0, []), (-1.5, ["b"])], "b": [(-2.0, []), (-1.5, ["a"])]})
+    >>> import warnings
+    >>> with warnings.catch_warnings(action="ignore"):  # nothing is known of these lists
+    ...     near = within(lists, gap=0.7)
     >>> near.scores, near.classes
     ((-3.5, -3.5, -4.0), ((0, 1), (2,)))
     """
@@ -143,19 +153,24 @@ def within(
         raise AssertionError("nobody stops this table")
     slack = rounding(lists) * (lists.n_variables * lists.max_in_degree + 1)
     found: list[tuple[float, tuple[int, ...]]] = []
+    complete = reaches(lists, gap)
     for chosen in _networks(problem, best, float(best[-1]) + gap + slack):
         if len(found) == limit:
             raise ResourceError(
                 f"there are more than {limit} networks within {gap:.6g} of the best score; "
-                "ask for a smaller factor, or allow more (limit=…)"
+                "ask for a smaller factor or a higher limit"
             )
         found.append((math.fsum(float(lists.scores[i]) for i in chosen), chosen))
+        if stop is not None and stop.reason() is not None:
+            complete = False
+            break
     found.sort(key=lambda entry: (-entry[0], entry[1]))
     parents = tuple(
         tuple(tuple(int(p) for p in lists.parents_of(i)) for i in chosen) for _, chosen in found
     )
     scores = tuple(score for score, _ in found)
-    return NearOptimal(lists.names, scores[0], gap, scores, parents, equivalence_classes(parents))
+    classes = equivalence_classes(parents)
+    return NearOptimal(lists.names, scores[0], gap, scores, parents, classes, complete)
 
 
 def equivalence_classes(
@@ -176,20 +191,33 @@ def _distance(lists: CandidateLists, factor: float | None, gap: float | None) ->
     if factor is not None:
         if not 1 <= factor < math.inf:
             raise InputError(f"the factor must be at least 1, not {factor}")
-        base = lists.meta.get("log_base") or math.e
-        return math.log(factor) / math.log(math.e if base == "e" else float(base))
+        return math.log(factor) / lists.account.unit
     if gap is None or not 0 <= gap < math.inf:
         raise InputError(f"the gap must not be negative, but is {gap}")
     return gap
 
 
+def reaches(lists: CandidateLists, gap: float) -> bool:
+    """Whether every network within the gap is made of these lists, as far as is known."""
+    return lists.account.complete and gap <= lists.account.reach * (1 + 1e-12)
+
+
 def _warn_if_incomplete(lists: CandidateLists, gap: float) -> None:
-    complete = float(lists.meta.get("gap") or 0.0)
-    if gap > complete * (1 + 1e-12):
+    account = lists.account
+    if isinstance(account, Account) and account.complete_to is not None:
+        warnings.warn(
+            UnprovenWarning(
+                f"networks may be missing: scoring was cut short, so that sets of more than "
+                f"{account.complete_to} parents were not searched"
+            ),
+            stacklevel=3,
+        )
+    if gap > account.reach * (1 + 1e-12):
         warnings.warn(
             DataWarning(
                 f"networks may be missing: these lists are known to be complete up to "
-                f"{complete:.6g} below the optimum, not {gap:.6g}; score the table with that gap"
+                f"{account.reach:.6g} below the optimum, not {gap:.6g}; score the table with "
+                "that width"
             ),
             stacklevel=3,
         )

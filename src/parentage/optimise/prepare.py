@@ -19,6 +19,9 @@ if TYPE_CHECKING:
     from parentage.scoring.constraints import Constraints
     from parentage.scoring.lists import CandidateLists
 
+LARGEST_SCORE = 1e100
+"""Larger scores, added up and multiplied by what solvers need, are not numbers any more."""
+
 SHOWN = 10
 """Names an error message lists before it says how many more there are."""
 
@@ -61,22 +64,22 @@ def allowed_problem(lists: CandidateLists, constraints: Constraints | None) -> P
 
 
 def check_lists(lists: CandidateLists) -> None:
-    """Refuse variables without sets, scores that are no numbers, and impossible parents."""
+    """Refuse variables without sets, scores that are not numbers, and impossible parents."""
     counts = np.diff(lists.offsets)
     if (counts == 0).any():
         raise ListsError(
             f"{lists.names[int(np.argmin(counts))]!r} has no candidate set; add the empty one"
         )
     child = np.repeat(np.arange(lists.n_variables), counts)
-    wrong = np.flatnonzero(~np.isfinite(lists.scores))
+    wrong = np.flatnonzero(~(np.abs(lists.scores) <= LARGEST_SCORE))
     if len(wrong):
         raise ListsError(
             f"{lists.names[child[wrong[0]]]!r} has a set with the score "
-            f"{lists.scores[wrong[0]]}; scores must be finite numbers"
+            f"{lists.scores[wrong[0]]}; scores must be finite numbers of at most {LARGEST_SCORE:g}"
         )
     outside = (lists.parents < 0) | (lists.parents >= lists.n_variables)
     if outside.any():
-        raise ListsError(f"parent {int(lists.parents[outside][0])} is no variable's index")
+        raise ListsError(f"parent {int(lists.parents[outside][0])} is not the index of a variable")
     owner = np.repeat(child, np.diff(lists.starts))
     own = np.flatnonzero(owner == lists.parents)
     if len(own):
@@ -91,21 +94,38 @@ def allowed_sets(lists: CandidateLists, constraints: Constraints) -> Flags:
     ConstraintError
         A child none of whose sets is allowed; the message says what they break.
     """
-    allowed = np.zeros(lists.n_sets, np.bool_)
-    for v, name in enumerate(lists.names):
-        broken: dict[str, None] = {}
-        span = range(int(lists.offsets[v]), int(lists.offsets[v + 1]))
-        for i in span:
-            violated = constraints.violated(name, [lists.names[p] for p in lists.parents_of(i)])
-            allowed[i] = not violated
-            broken.update(dict.fromkeys(violated))
-        if not allowed[span.start : span.stop].any():
-            raise ConstraintError(
-                f"no candidate set of {name!r} satisfies the constraints; broken by all or some: "
-                f"{_enumerate(list(broken))}; relax one, or score the table under these "
-                "constraints to get all the sets they allow"
-            )
+    sizes = np.diff(lists.starts)
+    child = np.repeat(np.arange(lists.n_variables), np.diff(lists.offsets))
+    member_of = np.repeat(np.arange(lists.n_sets), sizes)
+    arcs = child[member_of], lists.parents
+    required = np.zeros((lists.n_variables, lists.n_variables), np.bool_)
+    for name, parents in constraints.required_parents.items():
+        required[lists.index(name), [lists.index(parent) for parent in parents]] = True
+    limits = [constraints.max_parents.get(name, lists.n_variables) for name in lists.names]
+    broken = np.bincount(member_of[constraints.barred(lists.names)[arcs]], minlength=lists.n_sets)
+    present = np.bincount(member_of[required[arcs]], minlength=lists.n_sets)
+    allowed: Flags = (
+        (broken == 0)
+        & (present == required.sum(axis=1)[child])
+        & (sizes <= np.array(limits, np.int64)[child])
+    )
+    left = np.bincount(child[allowed], minlength=lists.n_variables)
+    if (left == 0).any():
+        _refuse_child(lists, constraints, int(np.argmin(left)))
     return allowed
+
+
+def _refuse_child(lists: CandidateLists, constraints: Constraints, v: int) -> None:
+    """Say what all the sets of a child break."""
+    name = lists.names[v]
+    broken: dict[str, None] = {}
+    for _, members in lists.candidates(v):
+        broken.update(dict.fromkeys(constraints.violated(name, [lists.names[p] for p in members])))
+    raise ConstraintError(
+        f"no candidate set of {name!r} satisfies the constraints; broken by all or some: "
+        f"{_enumerate(list(broken))}; relax one, or score the table under these "
+        "constraints to get all the sets they allow"
+    )
 
 
 def blocked_group(problem: Problem) -> list[int]:

@@ -27,6 +27,9 @@ Words = npt.NDArray[np.uint64]
 Floats = npt.NDArray[np.float64]
 Flags = npt.NDArray[np.bool_]
 
+FLAGS_AT_ONCE = 2**26
+"""Flags, a byte each, that are laid out at a time."""
+
 
 @dataclass(frozen=True, eq=False)
 class Problem:
@@ -69,8 +72,12 @@ class Problem:
 
     def members(self) -> tuple[Ints, Ints]:
         """Return the sets as CSR: ``starts[m + 1]`` and the parents of all sets in a row."""
-        flags = unpack(self.masks, self.n)
-        return cuts(flags.sum(axis=1)), np.nonzero(flags)[1].astype(np.int64)
+        sizes, parents = [np.zeros(0, np.int64)], [np.zeros(0, np.int64)]
+        for rows in slices(self.m, self.n):
+            flags = unpack(self.masks[rows], self.n)
+            sizes.append(flags.sum(axis=1))
+            parents.append(np.nonzero(flags)[1].astype(np.int64))
+        return offsets_of(np.concatenate(sizes)), np.concatenate(parents)
 
     def spans(self) -> list[tuple[int, int]]:
         """First set, and the one after the last, of every variable."""
@@ -84,7 +91,7 @@ class Problem:
         """Return the problem with these sets only."""
         counts = np.bincount(self.child[keep], minlength=self.n)
         return Problem(
-            self.variables, cuts(counts), self.masks[keep], self.cost[keep], self.sets[keep]
+            self.variables, offsets_of(counts), self.masks[keep], self.cost[keep], self.sets[keep]
         )
 
     def pruned(self) -> Problem:
@@ -94,17 +101,20 @@ class Problem:
         return self.only(undominated(self.offsets, self.masks))
 
     def part(self, inside: Ints) -> Problem:
-        """Return the problem of some variables when all others stand before them.
+        """Return the problem of some variables when all others come before them.
 
         Parents outside cost nothing in acyclicity, so sets are compared by what they hold
         inside; those that become dominated go.
         """
         spans = self.spans()
         rows = np.concatenate([np.arange(*spans[v]) for v in inside])
+        masks = np.empty((len(rows), n_words(len(inside))), np.uint64)
+        for some in slices(len(rows), self.n):
+            masks[some] = pack(unpack(self.masks[rows[some]], self.n)[:, inside])
         return Problem(
             self.variables[inside],
-            cuts(np.diff(self.offsets)[inside]),
-            pack(unpack(self.masks[rows], self.n)[:, inside]),
+            offsets_of(np.diff(self.offsets)[inside]),
+            masks,
             self.cost[rows],
             self.sets[rows],
         ).pruned()
@@ -119,7 +129,9 @@ class Problem:
 
         reach = np.bitwise_or.reduceat(self.masks, self.offsets[:-1], axis=0)
         above = unpack(reach, self.n)
-        label = strong_components(cuts(above.sum(axis=1)), np.nonzero(above)[1].astype(np.int64))
+        label = strong_components(
+            offsets_of(above.sum(axis=1)), np.nonzero(above)[1].astype(np.int64)
+        )
         n_parts = int(label.max(initial=-1)) + 1
         if n_parts == 1:
             return [self]
@@ -129,7 +141,7 @@ class Problem:
         return sorted(found, key=lambda problem: problem.n)
 
 
-def cuts(sizes: npt.NDArray[np.integer[Any]]) -> Ints:
+def offsets_of(sizes: npt.NDArray[np.integer[Any]]) -> Ints:
     """Turn the sizes of blocks into where they start, and where the last one ends."""
     return np.concatenate([np.zeros(1, np.int64), np.cumsum(sizes, dtype=np.int64)])
 
@@ -137,6 +149,12 @@ def cuts(sizes: npt.NDArray[np.integer[Any]]) -> Ints:
 def n_words(n: int) -> int:
     """Number of 64-bit words for ``n`` variables, at least one."""
     return max(1, -(-n // 64))
+
+
+def slices(rows: int, n: int) -> list[slice]:
+    """Cut many rows of ``n`` flags into slices of bounded memory."""
+    step = max(1, FLAGS_AT_ONCE // max(1, n))
+    return [slice(first, first + step) for first in range(0, rows, step)]
 
 
 def pack(flags: Flags) -> Words:
@@ -168,14 +186,32 @@ def make_problem(lists: CandidateLists, allowed: Flags) -> Problem:
     best = np.full(n, -np.inf)
     np.maximum.at(best, child[allowed], lists.scores[allowed])
     cost = best[child] - lists.scores + rounding(lists) * sizes
-    flags = np.zeros((lists.n_sets, n), np.bool_)
-    flags[np.repeat(np.arange(lists.n_sets), sizes), lists.parents] = True
     order = np.lexsort((np.arange(lists.n_sets), sizes, cost, child))
-    order = order[allowed[order]]
+    order = order[allowed[order]].astype(np.int64)
     return Problem(
         np.arange(n),
-        cuts(np.bincount(child[order], minlength=n)),
-        pack(flags[order]),
+        offsets_of(np.bincount(child[order], minlength=n)),
+        masks_of(lists, order),
         cost[order],
-        order.astype(np.int64),
+        order,
     )
+
+
+def memory_of_problem(lists: CandidateLists) -> int:
+    """Return what preparing lists takes at its peak, in bytes: masks twice, and orders of sets."""
+    masks = 8 * n_words(lists.n_variables) * lists.n_sets
+    return 2 * masks + 80 * lists.n_sets + 48 * len(lists.parents) + FLAGS_AT_ONCE
+
+
+def masks_of(lists: CandidateLists, sets: Ints) -> Words:
+    """Return sets of the lists as bits, ``uint64[m, W]``."""
+    sizes = np.diff(lists.starts)[sets]
+    starts = offsets_of(sizes)
+    row = np.repeat(np.arange(len(sets)), sizes)
+    parents = lists.parents[
+        np.arange(starts[-1]) - np.repeat(starts[:-1], sizes) + np.repeat(lists.starts[sets], sizes)
+    ].astype(np.int64)
+    masks = np.zeros((len(sets), n_words(lists.n_variables)), np.uint64)
+    bits = np.uint64(1) << (parents & 63).astype(np.uint64)
+    np.bitwise_or.at(masks, (row, parents >> 6), bits)
+    return masks

@@ -12,26 +12,25 @@ cost and the sum of the new bounds is a bound for the part.
 
 from __future__ import annotations
 
-import contextlib
 import math
-import signal
-import threading
 import time
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from parentage.optimise.problem import rounding
-from parentage.optimise.record import Tally
-from parentage.optimise.solution import Progress, TracePoint
+from parentage.optimise.record import Effort
+from parentage.work.progress import Progress
+from parentage.work.stop import Stop
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-
     from parentage.optimise.problem import Ints, Problem
     from parentage.optimise.root_lp import Node
+    from parentage.optimise.solution import TracePoint
     from parentage.scoring.constraints import Constraints
     from parentage.scoring.lists import CandidateLists
+    from parentage.work.progress import Report
+    from parentage.work.stop import Reason
 
 HEARTBEAT = 0.2
 """Seconds between two calls of the progress callback when nothing changes."""
@@ -58,26 +57,24 @@ class Run:
         lists: CandidateLists,
         problem: Problem,
         *,
-        time_limit: float | None = None,
+        stop: Stop | None = None,
         gap_limit: float = 0.0,
         threads: int = 1,
         seed: int = 0,
-        cancel: threading.Event | None = None,
-        progress: Callable[[Progress], None] | None = None,
+        report: Report | None = None,
         constraints: Constraints | None = None,
     ) -> None:
         self.lists = lists
         self.constraints = constraints
         self.threads = threads
         self.seed = seed
-        self.cancel = cancel or threading.Event()
-        self.stop_reason: str | None = None
+        self.stop = stop or Stop()
+        self.stop_reason: Reason | None = None
         self.trace: list[TracePoint] = []
         self.rounding = rounding(lists)
-        self._progress = progress
+        self._report = report
         self._began = time.monotonic()
         self._last_call = -math.inf
-        self._time_limit = time_limit
         self._gap_limit = gap_limit
         scores, sizes = lists.scores[problem.sets], np.diff(lists.starts)[problem.sets]
         self.best_per_child = math.fsum(float(scores[a:b].max()) for a, b in problem.spans())
@@ -94,15 +91,12 @@ class Run:
     @property
     def seconds_left(self) -> float:
         """Wall time until the limit, infinite without one."""
-        return math.inf if self._time_limit is None else self._time_limit - self.seconds
+        return self.stop.seconds_left
 
     def stopped(self) -> bool:
         """Whether to stop now; the reason, once there is one, stays."""
         if self.stop_reason is None:
-            if self.cancel.is_set():
-                self.stop_reason = "interrupt"
-            elif self.seconds_left <= 0:
-                self.stop_reason = "time"
+            self.stop_reason = self.stop.reason()
         return self.stop_reason is not None
 
     def chosen(self) -> Ints:
@@ -139,9 +133,9 @@ class Run:
             self.trace.append((now, score, bound))
         if self._gap_limit > 0 and bound - score <= self._gap_limit and self.stop_reason is None:
             self.stop_reason = "gap"
-        if self._progress is not None:
+        if self._report is not None:
             self._last_call = now
-            self._progress(Progress(now, score, bound, phase))
+            self._report(Progress("learning", phase, now, incumbent=score, bound=bound))
 
 
 class Part:
@@ -155,7 +149,7 @@ class Part:
         self.parts: list[Part] = []
         self.engine = "orders"
         self.fewest_arcs = False
-        self.tally = Tally()
+        self.effort = Effort()
         self.root_bound: float | None = None
         self.root: Node | None = None
         self.closed_by = ""
@@ -238,31 +232,3 @@ class Part:
                 part.write(chosen)
         else:
             chosen[self.problem.variables] = self.problem.sets[self.choice]
-
-
-@contextlib.contextmanager
-def interruptible(run: Run) -> Iterator[None]:
-    """Let Ctrl-C end the search, not the program: the first one cancels, a second one raises.
-
-    Works in the main thread when nobody else handles the signal; a ``KeyboardInterrupt`` that
-    arrives in another way cancels, too.
-    """
-    ours = (
-        threading.current_thread() is threading.main_thread()
-        and signal.getsignal(signal.SIGINT) is signal.default_int_handler
-    )
-
-    def cancel(_signal: int, _frame: object) -> None:
-        signal.signal(signal.SIGINT, signal.default_int_handler)
-        run.cancel.set()
-
-    if ours:
-        signal.signal(signal.SIGINT, cancel)
-    try:
-        yield
-    except KeyboardInterrupt:
-        run.cancel.set()
-        run.stopped()
-    finally:
-        if ours:
-            signal.signal(signal.SIGINT, signal.default_int_handler)

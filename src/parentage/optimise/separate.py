@@ -21,7 +21,7 @@ import numpy as np
 import numpy.typing as npt
 
 from parentage.optimise.cuts import Cut, counting_cut, unique
-from parentage.optimise.problem import cuts
+from parentage.optimise.problem import offsets_of
 
 if TYPE_CHECKING:
     from parentage.optimise.cuts import Sets
@@ -61,7 +61,7 @@ class Support:
         """Take what is positive in ``x[m]``."""
         used = np.flatnonzero(x > ZERO)
         sizes = sets.starts[used + 1] - sets.starts[used]
-        starts = cuts(sizes)
+        starts = offsets_of(sizes)
         at = np.repeat(sets.starts[used] - starts[:-1], sizes) + np.arange(starts[-1])
         child = np.searchsorted(sets.offsets, used, side="right") - 1
         return cls(len(sets.offsets) - 1, child, x[used], starts, sets.parents[at])
@@ -69,14 +69,14 @@ class Support:
     @cached_property
     def own_at(self) -> Ints:
         """Where the sets of each variable start."""
-        return cuts(np.bincount(self.child, minlength=self.n))
+        return offsets_of(np.bincount(self.child, minlength=self.n))
 
     @cached_property
     def users(self) -> tuple[Ints, Ints]:
         """For every variable the sets it is a parent in, as CSR."""
         owner = np.repeat(np.arange(len(self.child)), np.diff(self.starts))
         by_parent = np.argsort(self.parents, kind="stable")
-        return cuts(np.bincount(self.parents, minlength=self.n)), owner[by_parent]
+        return offsets_of(np.bincount(self.parents, minlength=self.n)), owner[by_parent]
 
     @cached_property
     def matrix(self) -> Floats:
@@ -95,7 +95,7 @@ class Support:
         key, slot = np.unique(self.parents * self.n + head, return_inverse=True)
         weight = np.bincount(slot, np.repeat(self.value, np.diff(self.starts)), len(key))
         tails, heads = key // self.n, key % self.n
-        label = strong_components(cuts(np.bincount(tails, minlength=self.n)), heads)
+        label = strong_components(offsets_of(np.bincount(tails, minlength=self.n)), heads)
         inner = label[tails] == label[heads]
         tails, heads, weight = tails[inner], heads[inner], weight[inner]
         order = np.argsort(-weight, kind="stable")
@@ -163,7 +163,7 @@ def short_cycles(support: Support, *, least: float = 1e-2, most: int = 60) -> li
     ruffled = 1e-6 + 1e-4 * ((tails * 7919 + heads * 104729) % 1009) / 1009
     length = np.maximum(0.0, 1.0 - weight) + ruffled
     rings, sizes = np.empty((support.n, support.n), np.int64), np.zeros(support.n, np.int64)
-    starts = cuts(np.bincount(tails, minlength=support.n))
+    starts = offsets_of(np.bincount(tails, minlength=support.n))
     lengths = shortest_cycles(starts, heads, length, 1.0 - least, rings, sizes)
     found: dict[tuple[int, ...], Cut] = {}
     shared: dict[tuple[int, int], int] = {}
@@ -189,7 +189,7 @@ def cycles(sets: Sets, chosen: Ints) -> list[Cut]:
     for v, i in zip(child, chosen, strict=True):
         above[v] = [int(p) for p in sets.parents[sets.starts[i] : sets.starts[i + 1]]]
     flat = np.array([p for members_of in above for p in members_of], np.int64)
-    label = strong_components(cuts(np.array([len(a) for a in above], np.int64)), flat)
+    label = strong_components(offsets_of(np.array([len(a) for a in above], np.int64)), flat)
     found = []
     for part in np.flatnonzero(np.bincount(label) > 1):
         inside = np.flatnonzero(label == part).tolist()

@@ -1,38 +1,35 @@
 """The solution: what learning hands on, checked before anyone sees it.
 
-A :class:`Solution` is an acyclic choice of one candidate set per variable together with what is
-known about how good it can be: ``score <= best possible <= bound``. It can only be made by
-:func:`checked_solution`, which re-sums the score from the lists, refuses cycles and never lets
-the bound fall below the score.
+A :class:`Solution` has a network, made of one candidate set per variable, and what is known about
+how good it can be: ``score <= best possible <= bound``, where *possible* is what the user allowed
+(:class:`parentage.scoring.scope.Scope`). It can only be made by :func:`checked_solution`, which
+re-sums the score from the lists, refuses cycles and never lets the bound fall below the score.
 """
 
 from __future__ import annotations
 
 import math
 from dataclasses import dataclass, field
-from functools import cached_property
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
+
+from parentage.network.network import Network, arc_gains
+from parentage.scoring.account import Account
+from parentage.scoring.constraints import Constraints
+from parentage.scoring.scope import Scope
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from parentage.network.network import Network
     from parentage.optimise.certificate import Certificate
     from parentage.optimise.record import SearchRecord
+    from parentage.scoring.account import Limit
+    from parentage.scoring.constraints import Arc
     from parentage.scoring.lists import CandidateLists
+    from parentage.work.stop import Reason
 
 
 TracePoint = tuple[float, float, float]
 """Seconds since the start, incumbent score, bound."""
-
-
-class Progress(NamedTuple):
-    """One moment of a search: what a progress callback gets."""
-
-    seconds: float
-    incumbent: float
-    bound: float
-    phase: str
 
 
 @dataclass(frozen=True)
@@ -41,16 +38,19 @@ class Solution:
 
     Parameters
     ----------
-    names
-        Variable names.
-    parents
-        For every variable the indices of its parents, rising.
+    network
+        The network.
     score
-        Sum of the local scores of the chosen sets, as they stand in the lists.
+        Sum of the local scores of the chosen sets, as they are in the lists.
     bound
-        No network made of the lists (within the constraints) scores higher.
+        No network that the user allowed scores higher, whether its sets were searched or not.
     optimal
-        Whether ``score`` is proven to be the highest, up to ``stats["tolerance"]``.
+        Whether ``score`` is proven to be the highest among those, up to ``scope.tolerance``.
+    scope
+        What the user allowed, the score, and how far the lists reach.
+    gains
+        What every arc gains: the score lost when that parent leaves its child, which then takes
+        the best listed set of its other parents. Arcs without such a set are left out.
     engine
         What proved it, or what found the incumbent when there is no proof: ``"subsets"``,
         ``"orders"``, ``"root LP"``, ``"branch-and-cut"``, several joined by ``" + "`` when
@@ -58,32 +58,32 @@ class Solution:
     ties
         ``"fewest arcs"`` when no network with the same score has fewer arcs, ``"unknown"`` when
         the engine cannot tell.
+    stopped
+        Why the search ended before its proof: ``"time"``, ``"gap"``, ``"interrupt"``; None when
+        it ended by itself.
+    record
+        What the search counted.
     trace
         ``(seconds, incumbent, bound)`` whenever one of the two improved, and at the end.
     seconds
         Wall time of the search.
-    stats
-        Further facts: ``stopped`` (why a search ended before its proof: ``"time"``, ``"gap"``,
-        ``"interrupt"``; None when it ended by itself), ``tolerance`` (of the proof), ``parts``
-        (sizes of the strongly connected parts), ``sets`` and ``sets_after_pruning``.
-    search
-        What the engines did: root bound, nodes, cuts by family, fixings.
     certificate
         The proof, to be written and checked; None when nothing is proven, or by an engine that
         cannot be checked (dynamic programming over more than 25 variables).
     """
 
-    names: tuple[str, ...]
-    parents: tuple[tuple[int, ...], ...]
+    network: Network
     score: float
     bound: float
     optimal: bool
+    scope: Scope
+    gains: dict[Arc, float]
     engine: str
     ties: str
+    stopped: Reason | None
+    record: SearchRecord
     trace: tuple[TracePoint, ...]
     seconds: float
-    stats: Mapping[str, Any] = field(default_factory=dict)
-    search: SearchRecord | None = field(default=None, compare=False)
     certificate: Certificate | None = field(default=None, compare=False, repr=False)
 
     @property
@@ -91,36 +91,52 @@ class Solution:
         """How much better another network could be at most: ``bound − score``."""
         return self.bound - self.score
 
-    @property
-    def n_arcs(self) -> int:
-        """Number of arcs."""
-        return sum(len(members) for members in self.parents)
+    def proof(self) -> str:
+        """Say what was proved, in a sentence without its full stop.
 
-    def to_dict(self) -> dict[str, list[str]]:
-        """Return ``{child: [parents]}`` by name."""
+        It is the same wherever the solution is shown: terminal, notebook, warning, file.
+        """
+        scope = self.scope.words()
+        if self.optimal:
+            ties = "; no other with that score has fewer arcs" if self.ties != "unknown" else ""
+            return f"proven optimal{scope}{ties}"
+        reached = self.scope.complete_to
+        cut = ""
+        if reached is not None:
+            plural = "" if reached == 1 else "s"
+            cut = f" (scoring was cut short: sets of up to {reached} parent{plural} were searched)"
+        return (
+            f"not proven optimal{scope}: no network scores above {self.bound:.4f}, "
+            f"so the gap is at most {self.gap:.4g}{cut}"
+        )
+
+    def facts(self) -> dict[str, Any]:
+        """Return what the solution says of itself, as plain values for files and JSON."""
         return {
-            name: [self.names[p] for p in members]
-            for name, members in zip(self.names, self.parents, strict=True)
+            "score": self.score,
+            "bound": self.bound,
+            "gap": self.gap,
+            "optimal": self.optimal,
+            "engine": self.engine,
+            "ties": self.ties,
+            "stopped": self.stopped,
+            "seconds": self.seconds,
+            "scope": self.scope.to_dict(),
+            "search": self.record.to_dict(),
         }
 
-    @cached_property
-    def network(self) -> Network:
-        """The network itself."""
-        from parentage.network.network import Network
-
-        return Network(self.names, self.parents)
-
     def __repr__(self) -> str:
-        proof = "optimal" if self.optimal else f"gap {self.gap:.6g}"
+        proof = "optimal" if self.optimal else f"not proven optimal, gap {self.gap:.6g}"
         return (
-            f"Solution: {len(self.names)} variables, {self.n_arcs} arcs, "
+            f"Solution: {self.network.n_variables} variables, {self.network.n_arcs} arcs, "
             f"score {self.score:.6f}, {proof} ({self.engine}, {self.seconds:.2f} s)"
         )
 
     def _repr_html_(self) -> str:
         from html import escape
 
-        return f"<p>{escape(repr(self))}</p>{self.network._repr_html_()}"
+        said = f"Score {self.score:.4f}, {self.network.n_arcs} arcs: {self.proof()}."
+        return f"<p>{escape(said)}</p>{self.network.to_svg(self.gains)}"
 
 
 def checked_solution(
@@ -128,16 +144,19 @@ def checked_solution(
     chosen: Sequence[int],
     *,
     bound: float,
-    optimal: bool,
+    proven: bool,
+    scope: Scope,
     engine: str,
     ties: str,
+    stopped: Reason | None,
+    record: SearchRecord,
     trace: Sequence[TracePoint],
     seconds: float,
-    stats: Mapping[str, Any],
-    search: SearchRecord | None = None,
     certificate: Certificate | None = None,
 ) -> Solution:
     """Make a solution of one set per variable; ``chosen`` holds indices of sets of the lists.
+
+    ``bound`` and ``proven`` are about the networks made of the lists.
 
     Raises
     ------
@@ -146,26 +165,48 @@ def checked_solution(
     CycleError
         A cycle: the same.
     """
-    from parentage.network.network import topological_order
-
-    parents = tuple(tuple(int(p) for p in lists.parents_of(i)) for i in chosen)
     for v, i in enumerate(chosen):
         if not lists.offsets[v] <= i < lists.offsets[v + 1]:
             raise AssertionError(f"set {i} is not one of {lists.names[v]!r}")
-    topological_order(lists.names, parents)
+    parents = tuple(tuple(int(p) for p in lists.parents_of(i)) for i in chosen)
+    network = Network(lists.names, parents)
     score = math.fsum(float(lists.scores[i]) for i in chosen)
-    bound = score if optimal else max(bound, score)
+    bound = score if proven else max(bound, score)
+    steps = [(t, min(s, score), max(b, bound)) for t, s, b in trace]
     return Solution(
-        lists.names,
-        parents,
+        network,
         score,
         bound,
-        optimal,
+        proven,
+        scope,
+        arc_gains(network, lists),
         engine,
         ties,
-        (*((t, min(s, score), max(b, bound)) for t, s, b in trace), (seconds, score, bound)),
+        stopped,
+        record,
+        (*steps, (seconds, score, bound)),
         seconds,
-        dict(stats),
-        search,
         certificate,
     )
+
+
+def scope_of(
+    lists: CandidateLists,
+    tolerance: float,
+    max_parents: int | Mapping[str, int] | None = None,
+    constraints: Constraints | None = None,
+) -> Scope:
+    """Say which networks are allowed: by the lists' own account and by what is asked now.
+
+    A listed set may be left out for one that scores less by up to the account's tolerance, once
+    for every variable; the solver's tolerance comes on top.
+    """
+    origin, given = lists.account, constraints or Constraints()
+    limit: Limit = max_parents
+    if isinstance(origin, Account):
+        given = origin.constraints.merge(given)
+        limit = origin.max_parents if max_parents is None else max_parents
+        tolerance += lists.n_variables * origin.tolerance
+        if isinstance(limit, int) and isinstance(origin.max_parents, int):
+            limit = min(limit, origin.max_parents)
+    return Scope(origin, limit, given, tolerance)

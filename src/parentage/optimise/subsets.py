@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from parentage.errors import Way
 from parentage.work.memory import available_memory, require_memory
 
 if TYPE_CHECKING:
@@ -42,7 +43,7 @@ def solve_subsets(part: Part) -> None:
     best = subset_table(problem, price, part.run.threads, pause)
     if best is None:
         return
-    part.tally.subsets += len(best)
+    part.effort.subsets += len(best)
     part.offer(read_choice(problem, price, best), PHASE, PHASE)
     part.prove(PHASE, PHASE, fewest_arcs=problem.n * quantum <= part.run.rounding)
 
@@ -57,7 +58,8 @@ def check_memory(problem: Problem, threads: int) -> None:
     require_memory(
         needed_memory(problem.n, threads),
         f"dynamic programming over the subsets of {problem.n} variables",
-        "use --engine branch-and-cut, or auto",
+        Way("engine", "auto"),
+        Way("engine", "branch-and-cut"),
     )
 
 

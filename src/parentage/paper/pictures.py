@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from parentage.paper.published import FIGURES, IN_DEGREES
-from parentage.view.boxplot import Box, Group, boxplot_svg, write_boxplot_png
+from parentage.view.boxplot import FiveNumbers, Group, boxplot_svg, write_boxplot_png
 
 if TYPE_CHECKING:
     import os
@@ -48,10 +48,10 @@ def _groups(result: Reproduction, figure: int) -> list[Group]:
     ]
 
 
-def _box(result: Reproduction, reading: str, figure: int, in_degree: int) -> Box:
+def _box(result: Reproduction, reading: str, figure: int, in_degree: int) -> FiveNumbers:
     s = result.statistics(reading, figure, in_degree)
     values = zip(result.datasets, result.ratios[reading][figure][in_degree], strict=True)
-    return Box(
+    return FiveNumbers(
         reading, s["min"], s["q1"], s["median"], s["q3"], s["max"], s["mean"],
         tuple(values), accent=reading == "stated",
     )  # fmt: skip

@@ -19,7 +19,7 @@ from parentage.paper.counts import Counts, count_pruned
 from parentage.paper.example import QUANTITIES, GlassRun, missing_columns, run_example
 from parentage.paper.figures import Ratios, Statistics, ratios_of, statistics_of
 from parentage.paper.published import BOUNDS, COLUMNS, DATASETS, FIGURES, IN_DEGREES, STATISTICS
-from parentage.paper.sources import Source, find_sources, load
+from parentage.paper.sources import PaperTable, find_sources, load
 from parentage.scoring.candidates import score
 from parentage.scoring.entropy import encode
 
@@ -73,7 +73,7 @@ class Readings(NamedTuple):
 
 
 class Conventions(NamedTuple):
-    """The conventions of a run: both readings, and the printed one with one deviation mended."""
+    """The conventions of a run: both readings, and the printed one with one deviation corrected."""
 
     printed: Convention
     stated: Convention
@@ -95,7 +95,7 @@ class Conventions(NamedTuple):
 class TableRun:
     """One table of the paper, counted."""
 
-    source: Source
+    source: PaperTable
     rows: int
     variables: int
     digest: str
@@ -196,7 +196,7 @@ class Reproduction:
 
     @property
     def tallies(self) -> dict[str, Tally]:
-        """How much of the paper came out, by kind of number."""
+        """How much of the paper is matched, by kind of number."""
         return {
             "counts": tally(self.counts),
             "bounds": tally(self.bounds),
@@ -286,7 +286,7 @@ def reproduce(
     return Reproduction(tuple(runs[source.name] for source in sources))
 
 
-def run_table(source: Source, table: Table, conventions: Conventions) -> TableRun:
+def run_table(source: PaperTable, table: Table, conventions: Conventions) -> TableRun:
     """Count one table in every reading."""
     encoded = encode(table, "bic", live_only=False)
     printed, stated, exact_division, all_at_hand = count_pruned(encoded, conventions)
@@ -312,4 +312,4 @@ def run_table(source: Source, table: Table, conventions: Conventions) -> TableRu
 
 def _left_by_theorem1_plus(table: Table) -> int:
     lists = score(table, rules="thm1p", max_parents=max(IN_DEGREES), threads=1)
-    return int(lists.meta["families_scored"]) - table.n_variables
+    return lists.known().tallies.families_scored - table.n_variables

@@ -1,43 +1,47 @@
 """Scoring: from a table to its candidate lists.
 
 :func:`score` plans (:mod:`parentage.scoring.plan`), searches (:mod:`parentage.scoring.search`) and
-puts the kept families into :class:`parentage.scoring.lists.CandidateLists`, with an account of
-what was counted, scored and ruled out in its ``meta``.
+puts the kept families into :class:`parentage.scoring.lists.CandidateLists`, with an account of what
+was counted, scored and ruled out, and of how far the lists reach.
 """
 
 from __future__ import annotations
 
-import math
-import os
 import time
+import warnings
+from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 from parentage.data.reading import as_table
-from parentage.scoring.constraints import Constraints
-from parentage.scoring.forecast import SHARE_OF_MEMORY
+from parentage.errors import UnprovenWarning
+from parentage.scoring.account import Account, Tallies
+from parentage.scoring.forecast import SHARE_OF_MEMORY, refuse_what_cannot_fit
 from parentage.scoring.lists import CandidateLists
-from parentage.scoring.plan import (
-    SearchPlan,
-    check_constraints,
-    check_gap,
-    check_table,
-    max_parents_by_variable,
-)
-from parentage.scoring.rules import ORDER, choose_rules
-from parentage.scoring.scores import check_score, unit_of
+from parentage.scoring.plan import prepare
+from parentage.scoring.rulebook import ORDER
+from parentage.scoring.search import search
+from parentage.scoring.settings import Scoring
 from parentage.work.memory import available_memory
+from parentage.work.running import Running
+from parentage.work.settings import documented
+from parentage.work.stop import interruptible
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping
+    from collections.abc import Iterable, Mapping, Sequence
 
     from parentage.data.table import Table
-    from parentage.scoring.entropy import Encoded, Int64s
-    from parentage.scoring.search import Kept, Progress
+    from parentage.scoring.constraints import Constraints
+    from parentage.scoring.entropy import Int64s
+    from parentage.scoring.plan import Preparation, SearchPlan
+    from parentage.scoring.search import Outcome
+    from parentage.work.progress import Report
+    from parentage.work.stop import Stop
 
 
+@documented(scoring=Scoring, running=Running)
 def score(
     table: object,
     *,
@@ -45,12 +49,12 @@ def score(
     score: str = "bic",
     log_base: float | str | None = None,
     rules: str | Iterable[str] | None = None,
-    gap: float | None = None,
+    width: float | None = None,
     constraints: Constraints | None = None,
     threads: int | None = None,
+    time_limit: float | None = None,
     memory: int | None = None,
-    progress: Callable[[Progress], None] | None = None,
-    stop: Callable[[], bool] | None = None,
+    progress: Report | None = None,
 ) -> CandidateLists:
     """List, for every variable, the parent sets that can be in an optimal network.
 
@@ -58,35 +62,22 @@ def score(
     ----------
     table
         The data: a table, or a data frame or path, which are read as :func:`read_table` does.
-    max_parents
-        Largest number of parents, for all variables or by name; None for no limit at all.
-    score
-        ``"bic"`` or ``"aic"``.
-    log_base
-        Unit of the scores: None or ``"e"`` for nats, 2 for bits, 10 …
-    rules
-        Which rules prune, see :func:`parentage.scoring.rules.choose_rules`. The lists never depend
-        on them, the time does.
-    gap
-        Keep also the sets that score at most this much below their best subset, in the unit of
-        ``log_base``, so that every network within that distance of the optimum survives.
-    constraints
-        Required and forbidden arcs, tiers, limits by name: they act before dominance.
-    threads
-        Number of threads, by default one per core. The result does not depend on it.
-    memory
-        Bytes that the levels of the search may take, by default most of what is free. A level
-        that does not fit ends the search; ``meta["complete_to"]`` then has the in-degree up to
-        which the lists are complete.
+    {scoring}
+    {running}
     progress
-        Called with a :class:`parentage.scoring.search.Progress` after every chunk of work.
-    stop
-        Asked after every chunk; the search ends when it says True, as with too little memory.
+        Called with a :class:`parentage.work.progress.Progress` after every chunk of work.
 
     Returns
     -------
     CandidateLists
-        Per child the sets that beat all their proper subsets.
+        Per child the sets that beat all their proper subsets. ``lists.account`` says how they
+        were made and how far they reach.
+
+    Warns
+    -----
+    UnprovenWarning
+        When time, memory or Ctrl-C ended the search early; the lists are then complete up to
+        some number of parents.
 
     Examples
     --------
@@ -95,59 +86,89 @@ def score(
     >>> score(rain)["wet"][0].parents
     ('rain',)
     """
-    began = time.perf_counter()
-    table = as_table(table)
-    name = check_score(score)
-    unit = unit_of(log_base)
-    chosen = choose_rules(rules, name, gap)
-    check_table(table)
-    wanted = Constraints() if constraints is None else constraints
-    check_constraints(wanted, table)
-    most = max_parents_by_variable(table, max_parents, wanted)
-    gap_nats = None if gap is None else check_gap(gap) * unit
-    plans = [
-        SearchPlan(table, name, chosen, gap_nats, most, wanted, child)
-        for child in [None, *sorted(wanted.required_parents)]
-    ]
-    workers = threads or os.cpu_count() or 1
-    for plan in plans:
-        plan.refuse_what_cannot_fit(workers)
-    if memory is None:
-        memory = int(SHARE_OF_MEMORY * available_memory())
-    outcomes = [plan.run(workers, memory, progress, stop) for plan in plans]
-    lists = _assemble(table, plans, unit)
-    tally = np.sum([o.tally for o in outcomes], axis=0)
-    complete = [o.complete_to for o in outcomes if o.complete_to is not None]
-    meta = {
-        "variables": list(table.names),
-        "constant": list(table.constant),
-        "rows": table.n_rows,
-        "score": name,
-        "log_base": "e" if unit == 1.0 else float(log_base or math.e),
-        "rules": list(chosen.names),
-        "gap": gap,
-        "max_parents": _reported_limit(table, most),
-        "complete_to": min(complete, default=None),
-        "families": sum(plan.n_families() for plan in plans),
-        "sets_counted": sum(o.sets_counted for o in outcomes),
-        "families_scored": sum(o.families_scored for o in outcomes),
-        "pruned": {rule: int(tally[ORDER.index(rule)]) for rule in chosen.names},
-        "kept": lists.n_sets,
-        "live_sets": outcomes[0].live,
-        "seconds": time.perf_counter() - began,
-        "data": table.digest,
-    }
-    lists.meta.update(meta)  # type: ignore[attr-defined]  # made by us just now: a plain dict
+    settings = Scoring(max_parents, score, log_base, rules, width, constraints)
+    running = Running(threads, time_limit, memory)
+    with interruptible(running.stop()) as stop:
+        lists = score_table(as_table(table), settings, stop, running.workers, progress)
+    if not lists.account.complete:
+        warnings.warn(UnprovenWarning(cut_short_text(lists)), stacklevel=2)
     return lists
 
 
-def _reported_limit(table: Table, most: Int64s) -> int | dict[str, int | None] | None:
-    """The limit on parents as reported: one number, None for none, or by name."""
-    free = table.n_variables - 1
-    values = {None if k >= free else int(k) for k in most}
-    if len(values) == 1:
-        return values.pop()
-    return {name: None if k >= free else int(k) for name, k in zip(table.names, most, strict=True)}
+def score_table(
+    table: Table, settings: Scoring, stop: Stop, threads: int, report: Report | None = None
+) -> CandidateLists:
+    """Score a table; the one place where a search becomes lists."""
+    began = time.perf_counter()
+    prepared = prepare(table, settings)
+    for plan in prepared.plans:
+        refuse_what_cannot_fit(plan, threads)
+    if stop.memory is None:
+        stop = replace(stop, memory=int(SHARE_OF_MEMORY * available_memory()))
+    outcomes = [search(plan, stop, threads=threads, report=report) for plan in prepared.plans]
+    lists = _assemble(prepared, outcomes)
+    return replace(lists, account=_account(prepared, outcomes, lists.n_sets, began))
+
+
+def cut_short_text(lists: CandidateLists) -> str:
+    """Say why a search ended early and what its lists are good for."""
+    account = lists.known()
+    if account.complete_to is None:
+        raise AssertionError("these lists were not cut short")
+    why = {"time": "the time limit", "memory": "lack of memory", "interrupt": "an interrupt"}
+    most = account.complete_to
+    return (
+        f"scoring was ended by {why[account.ended or 'interrupt']}; the lists are complete up to "
+        f"{most} parent{'' if most == 1 else 's'}, larger sets were not searched"
+    )
+
+
+def _account(
+    prepared: Preparation, outcomes: Sequence[Outcome], kept: int, began: float
+) -> Account:
+    """Write down how the lists were made and how far they reach."""
+    table, unit = prepared.table, prepared.unit
+    tally = np.sum([outcome.tally for outcome in outcomes], axis=0)
+    cut = [outcome for outcome in outcomes if outcome.complete_to is not None]
+    tolerances = [
+        float(plan.encoded.grid.to_float(plan.encoded.grid.tolerance)) for plan in prepared.plans
+    ]
+    return Account(
+        score=prepared.score,
+        log_base=prepared.log_base,
+        rows=table.n_rows,
+        data=table.digest,
+        constant=table.constant,
+        rules=prepared.rules.names,
+        max_parents=prepared.limit,
+        width=prepared.width,
+        constraints=prepared.constraints,
+        complete_to=min((o.complete_to for o in cut if o.complete_to is not None), default=None),
+        ended=next((outcome.ended for outcome in cut), None),
+        beyond=_beyond(prepared, outcomes) if cut else (),
+        tolerance=max(tolerances) / unit,
+        tallies=Tallies(
+            families=sum(plan.n_families() for plan in prepared.plans),
+            sets_counted=sum(outcome.sets_counted for outcome in outcomes),
+            families_scored=sum(outcome.families_scored for outcome in outcomes),
+            pruned={rule: int(tally[ORDER.index(rule)]) for rule in prepared.rules.names},
+            live_sets=tuple(outcomes[0].live),
+            kept=kept,
+            seconds=time.perf_counter() - began,
+        ),
+    )
+
+
+def _beyond(prepared: Preparation, outcomes: Sequence[Outcome]) -> tuple[float | None, ...]:
+    """What no set that was not searched exceeds, per column of the table."""
+    bounds: list[float | None] = [None] * prepared.table.n_variables
+    for plan, outcome in zip(prepared.plans, outcomes, strict=True):
+        if outcome.beyond is None:
+            continue
+        for v, bound in zip(plan.encoded.order, outcome.beyond, strict=True):
+            if np.isfinite(bound):
+                bounds[int(v)] = float(bound) / prepared.unit
+    return tuple(bounds)
 
 
 class Found(NamedTuple):
@@ -159,11 +180,12 @@ class Found(NamedTuple):
     scores: npt.NDArray[np.float64]
 
 
-def _in_table_order(encoded: Encoded, kept: list[Kept], context: list[int]) -> Found:
+def _in_table_order(plan: SearchPlan, outcome: Outcome) -> Found:
     """Translate kept families back, with the context's variables as parents."""
+    encoded, context = plan.encoded, plan.context
     none = np.empty(0, np.int64)
     pieces = [Found(none, none, none, np.empty(0))]
-    for part in kept:
+    for part in outcome.kept:
         count, size = part.parents.shape
         extra = np.tile(np.array(context, np.int64), (count, 1))
         parents = np.sort(np.hstack([encoded.order[part.parents], extra]), axis=1)
@@ -187,14 +209,15 @@ def _join(pieces: list[Found]) -> Found:
     )
 
 
-def _assemble(table: Table, plans: list[SearchPlan], unit: float) -> CandidateLists:
+def _assemble(prepared: Preparation, outcomes: Sequence[Outcome]) -> CandidateLists:
     """Put kept families into lists; a constant has the empty set alone, with score 0."""
+    table = prepared.table
     constants = np.array([table.index(name) for name in table.constant], np.int64)
     empty = np.empty(0, np.int64)
     constant = Found(constants, np.zeros_like(constants), empty, np.zeros(len(constants)))
-    found = [_in_table_order(p.encoded, p.outcome.kept, p.context) for p in plans]
+    found = [_in_table_order(*pair) for pair in zip(prepared.plans, outcomes, strict=True)]
     whole = _join([constant, *found])
     starts = np.concatenate([[0], np.cumsum(whole.sizes)])
     return CandidateLists.from_arrays(
-        table.names, whole.children, starts, whole.parents, whole.scores / unit
+        table.names, whole.children, starts, whole.parents, whole.scores / prepared.unit
     )

@@ -13,10 +13,14 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from parentage.errors import ConstraintError, did_you_mean
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping, Sequence
+
+    import numpy.typing as npt
 
 Arc = tuple[str, str]
 """An arc as ``(parent, child)``."""
@@ -89,6 +93,15 @@ class Constraints:
             broken.append(f"at most {limit} parent{'' if limit == 1 else 's'} of {child!r}")
         return broken
 
+    def barred(self, names: Sequence[str]) -> npt.NDArray[np.bool_]:
+        """``bool[child, parent]``: arcs that are forbidden or against the tiers."""
+        index = {name: v for v, name in enumerate(names)}
+        matrix = np.zeros((len(names), len(names)), np.bool_)
+        for parent, child in self.forbidden:
+            matrix[index[child], index[parent]] = True
+        tier = np.array([self.tier_of.get(name, -1) for name in names], np.int64)
+        return matrix | ((tier[None, :] > tier[:, None]) & (tier[:, None] >= 0))
+
     def to_dict(self) -> dict[str, Any]:
         """Return what is constrained, as plain lists; nothing where nothing is."""
         parts: dict[str, Any] = {
@@ -98,6 +111,21 @@ class Constraints:
             "tiers": [list(tier) for tier in self.tiers],
         }
         return {part: content for part, content in parts.items() if content}
+
+    @classmethod
+    def from_dict(cls, content: Mapping[str, Any]) -> Constraints:
+        """Make constraints from what :meth:`to_dict` returned.
+
+        >>> given = Constraints(required=frozenset({("a", "b")}), tiers=(("a",), ("b",)))
+        >>> Constraints.from_dict(given.to_dict()) == given
+        True
+        """
+        return cls(
+            frozenset((str(p), str(c)) for p, c in content.get("required", ())),
+            frozenset((str(p), str(c)) for p, c in content.get("forbidden", ())),
+            {str(name): int(limit) for name, limit in content.get("max_parents", {}).items()},
+            tuple(tuple(str(name) for name in tier) for tier in content.get("tiers", ())),
+        )
 
     def merge(self, other: Constraints) -> Constraints:
         """Return both together; of two limits for a variable the smaller, of two tiers the other's.
@@ -201,5 +229,5 @@ def _arc(parent: str, child: str) -> str:
 def _known(name: str, known: set[str], names: Sequence[str], where: str) -> None:
     if name not in known:
         raise ConstraintError(
-            f"{where} names {name!r}, which is no variable; {did_you_mean(name, names)}"
+            f"{where} names {name!r}, which is not a variable; {did_you_mean(name, names)}"
         )

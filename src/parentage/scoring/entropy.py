@@ -13,7 +13,7 @@ in lexicographic order, and packs the states into bits for :mod:`parentage.kerne
 order: fewest states first, then falling entropy, when only live sets are counted (large sets of
 variables with few states live longest, and so share stems); the other way round when all sets
 are (stems of many states leave small groups of rows). Constant columns are left out: the rules
-need at least two states, and a constant has no parents and is nobody's.
+need at least two states, and a constant has no parents and is never a parent.
 """
 
 from __future__ import annotations
@@ -25,17 +25,20 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 
-from parentage.errors import ResourceError
+from parentage.errors import ResourceError, Way
 from parentage.scoring.scores import weight
 from parentage.work.memory import require_memory
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Sequence
 
     from parentage.data.table import Table
     from parentage.scoring.scores import ScoreName
 
 Int64s = npt.NDArray[np.int64]
+
+FINE = 1e-7
+"""A tolerance of so many nats is fine; a wider one is worth a better grid."""
 
 MOST_BITS = 48
 FEWEST_BITS = 16
@@ -44,16 +47,21 @@ MOST_PARAMETERS = 2**28  # so that the kernels' products of two capped numbers s
 
 @dataclass(frozen=True, eq=False)
 class FixedPoint:
-    """Numbers as integer multiples of 2^−bits, and how far rounding can carry.
+    """Numbers as integer multiples of 1/scale, and how far rounding can reach.
 
     Every f(c) is off by at most half a unit (plus what the logarithm itself is off), a set has at
     most N/2 joint states with two rows or more, and a rule compares at most six G and two
     penalties of at most ``cap`` parameters, each of which may be half a unit off: that sum is
     ``tolerance``. Scores closer than that are equal; a rule that is not beyond its threshold by
     more than that does not fire.
+
+    With many rows that bound is too wide to be called rounding. Then the grid is made so that the
+    penalty of one parameter is a whole number of units, without error, and no set is taken to
+    have more joint states than the table has distinct rows.
     """
 
-    bits: int
+    scale: float
+    """Units in one nat."""
     f: Int64s
     """``f[c]`` = c ln c for c = 0 … N."""
     unit: int
@@ -63,38 +71,55 @@ class FixedPoint:
     tolerance: int
 
     @classmethod
-    def fit(cls, n_rows: int, w: float, most_states: int, gap: float = 0.0) -> FixedPoint:
+    def fit(
+        cls,
+        n_rows: int,
+        w: float,
+        most_states: int,
+        width: float = 0.0,
+        distinct_rows: Callable[[], int] | None = None,
+    ) -> FixedPoint:
         """Choose the finest grid on which sums stay below 2^61.
 
-        With ``cap`` = (N ln N + gap)/w + r parameters, a family is worse than the empty set by
-        more than the gap whatever its likelihood.
+        ``distinct_rows`` counts the distinct rows of the table; asked when there are many rows.
+
+        With ``cap`` = (N ln N + width)/w + r parameters, a family is worse than the empty set by
+        more than the width whatever its likelihood.
         """
         everything = n_rows * math.log(max(n_rows, 2))
-        cap = math.ceil((everything + gap) / w) + most_states
-        largest = 2 * everything + gap + w * cap
+        cap = math.ceil((everything + width) / w) + most_states
+        largest = 2 * everything + width + w * cap
         bits = min(MOST_BITS, 60 - math.ceil(math.log2(largest)))
         if bits < FEWEST_BITS or cap > MOST_PARAMETERS:
-            raise ResourceError(_too_large(n_rows, w, most_states, gap, everything))
+            raise ResourceError(_too_large(n_rows, w, most_states, width, everything))
         c = np.arange(n_rows + 1, dtype=np.longdouble)
         c[0] = 1
-        f = np.rint(c * np.log(c) * np.longdouble(2.0**bits)).astype(np.int64)
+        logs = c * np.log(c)
         logarithm = 8 * everything * 2.0**bits * float(np.finfo(np.longdouble).eps)
         tolerance = math.ceil(1.5 * n_rows + cap + logarithm)
-        return cls(bits, f, round(w * 2.0**bits), cap, tolerance)
+        if distinct_rows is None or tolerance <= FINE * 2.0**bits:
+            f = np.rint(logs * np.longdouble(2.0**bits)).astype(np.int64)
+            return cls(2.0**bits, f, round(w * 2.0**bits), cap, tolerance)
+        unit = math.floor(w * 2.0**bits)
+        scale = unit / w
+        f = np.rint(logs * np.longdouble(unit) / np.longdouble(w)).astype(np.int64)
+        states = min(n_rows // 2, distinct_rows())
+        own = 4 * everything * scale * float(np.finfo(np.float64).eps)  # w itself is rounded
+        return cls(scale, f, unit, cap, math.ceil(3 * states + 2 + logarithm + own))
 
     def to_fixed(self, x: float) -> int:
         """Round a number to the grid."""
-        return round(x * 2.0**self.bits)
+        return round(x * self.scale)
 
     def to_float(self, x: int | Int64s) -> npt.NDArray[np.float64]:
         """Return fixed-point values as floats."""
-        return np.asarray(x, np.float64) / 2.0**self.bits
+        return np.asarray(x, np.float64) / self.scale
 
 
-def _too_large(n_rows: int, w: float, most_states: int, gap: float, everything: float) -> str:
-    """Say what makes the numbers too large: the gap, the penalties, or the rows."""
-    if gap > max(everything, w * most_states):
-        return f"a gap of {gap:.3g} nats is too large for 64-bit arithmetic; use a smaller one"
+def _too_large(n_rows: int, w: float, most_states: int, width: float, everything: float) -> str:
+    """Say what makes the numbers too large: the width, the penalties, or the rows."""
+    if width > max(everything, w * most_states):
+        return f"a width of {width:.3g} nats is too large for 64-bit arithmetic; use a smaller one"
     if w * most_states > everything:
         return (
             f"a penalty of {w:.3g} nats a parameter and up to {most_states} states are too large "
@@ -130,11 +155,21 @@ class Encoded:
         """Number of variables that are not constant."""
         return len(self.order)
 
+    @property
+    def entropies(self) -> Int64s:
+        """N·H of every variable (within the context), in fixed point."""
+        return self.empty - self.single
+
+    @property
+    def w(self) -> float:
+        """Penalty of one free parameter in nats (within the context)."""
+        return self.grid.unit / self.grid.scale
+
 
 def encode(
     table: Table,
     score: ScoreName,
-    gap: float = 0.0,
+    width: float = 0.0,
     context: Sequence[int] = (),
     *,
     live_only: bool = True,
@@ -150,8 +185,12 @@ def encode(
     times = math.prod(int(table.cardinalities[v]) for v in context)
     w = weight(score, table.n_rows) * times
     widest = int(table.cardinalities[kept].max(initial=2))
-    grid = FixedPoint.fit(table.n_rows, w, widest, gap)
     labels = Labels.of(table).join(table, context)
+
+    def distinct_rows() -> int:
+        return labels.join(table, kept).count
+
+    grid = FixedPoint.fit(table.n_rows, w, widest, width, distinct_rows)
     single = np.array([labels.join(table, [v]).G(grid.f) for v in kept], np.int64)
     by_speed = np.lexsort((single, table.cardinalities[kept]))
     if not live_only:
@@ -249,8 +288,7 @@ def _require_room(table: Table, order: Int64s) -> None:
     require_memory(
         table.n_rows * -(-int(states.sum()) // 64) * 8,
         f"a table of {table.n_rows} rows and {int(states.sum())} states in all",
-        f"leave out the columns with most states: --drop {table.names[widest]!r} "
-        f"({int(states.max())} states)",
+        Way("drop", [table.names[widest]], f"({int(states.max())} states)"),
     )
 
 

@@ -2,7 +2,7 @@
 
 The dominating subset comes from the search itself, run once on the family's own columns, so that
 any family of any table can be explained, not only small ones. The numbers are those of
-:mod:`parentage.scoring.rules`, per parent Y of the set.
+:mod:`parentage.scoring.rulebook`, per parent Y of the set.
 """
 
 from __future__ import annotations
@@ -13,11 +13,19 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from parentage.data.reading import as_table
 from parentage.errors import InputError
-from parentage.scoring import rules as r
 from parentage.scoring.candidates import score
 from parentage.scoring.entropy import encode, residuals
 from parentage.scoring.lists import Candidate
 from parentage.scoring.plan import check_table
+from parentage.scoring.rulebook import (
+    BY_NAME,
+    RULES,
+    FamilyNumbers,
+    RuleSet,
+    TableNumbers,
+    caps_by_rule,
+)
+from parentage.scoring.rules import fires
 from parentage.scoring.scores import (
     check_score,
     entropy_sum,
@@ -99,8 +107,8 @@ class Explanation:
         lines = ["It and all its supersets could be ruled out without counting it:"]
         for name in dict.fromkeys(check.rule for check in fired):
             of_rule = [check for check in fired if check.rule == name]
-            lines.append(f"  {name:<11}{_words(of_rule[0], self.child, self.parents)}")
-            if len(of_rule) > 1 and name not in r.CAPS:
+            lines.append(f"  {name:<11}{in_words(of_rule[0], self.child, self.parents)}")
+            if len(of_rule) > 1 and not BY_NAME[name].is_cap:
                 also = ", ".join(check.Y for check in of_rule[1:])
                 lines[-1] += f"  (also for Y = {also})"
         return lines
@@ -160,7 +168,7 @@ def _check_family(table: Table, child: str, parents: Sequence[str]) -> tuple[str
     table.index(child)
     for parent in parents:
         if parent not in table.names and all(p in table.names for p in parent.split(",")):
-            raise InputError(f"{parent!r} is no column; separate parents by blanks, not by commas")
+            raise InputError(f"{parent!r} is not a column; name every parent by itself")
         table.index(parent)
     if child in parents:
         raise InputError(f"{child!r} cannot be its own parent; leave it out of the parents")
@@ -171,7 +179,7 @@ def _check_family(table: Table, child: str, parents: Sequence[str]) -> tuple[str
 
 
 class _Family:
-    """The numbers of one family; in nats inside, in the wanted unit outside."""
+    """The numbers of one family; in nats inside, in the chosen unit outside."""
 
     def __init__(
         self, table: Table, score: ScoreName, child: str, parents: tuple[str, ...], unit: float
@@ -226,56 +234,58 @@ class _Family:
 
     def checks(self) -> list[RuleCheck]:
         """Every rule that is proved for this score, for every parent."""
-        found: dict[str, list[RuleCheck]] = {name: [] for name in r.ORDER}
-        for y in self.parents:
-            for name, sides in self._sides(y).items():
-                fires = bool(r.fires(sides, self.tolerance))
-                left, right = float(sides.left) / self.unit, float(sides.right) / self.unit
-                found[name].append(RuleCheck(name, y, left, right, fires))
-        for name, cap in self._caps().items():
-            size = len(self.parents)
-            found[name] = [
-                RuleCheck(name, y, float(size), float(cap), size > cap) for y in self.parents
-            ]
-        return [check for name in r.ORDER for check in found[name]]
+        proved = [rule for rule in RULES if self.score in rule.scores]
+        numbers = {y: self.numbers(y) for y in self.parents}
+        caps = self.caps(RuleSet(tuple(rule.name for rule in proved)))
+        size = len(self.parents)
+        found = []
+        for rule in proved:
+            for y in self.parents:
+                if rule.sides is not None:
+                    sides = rule.sides(numbers[y])
+                    left, right = float(sides.left) / self.unit, float(sides.right) / self.unit
+                    removed = bool(fires(sides, self.tolerance))
+                    found.append(RuleCheck(rule.name, y, left, right, removed))
+                elif rule.name in caps:
+                    cap = caps[rule.name]
+                    found.append(RuleCheck(rule.name, y, float(size), float(cap), size > cap))
+        return found
 
-    def _sides(self, y: str) -> dict[str, r.Sides]:
+    def numbers(self, y: str) -> FamilyNumbers:
+        """What the rules need to know of the family and its parent y, in nats."""
         x = self.child
         star = [p for p in self.parents if p != y]
         penalty_star = self.penalty(star)
-        added = (int(self.table.cardinalities[self.table.index(y)]) - 1) * penalty_star
-        h_x, h_y = self.entropy(x), self.entropy(y)
-        x_star, y_star = self.entropy(x, star), self.entropy(y, star)
+        x_star = self.entropy(x, star)
         bin_star = self.bin(star)
-        delta = bin_star - (-x_star - penalty_star)
-        return {
-            "alg3": r.alg3(h_x, added),
-            "alg4": r.alg4(h_y, added),
-            "thm2": r.theorem2(h_x, h_y, added),
-            "alg1": r.alg1(x_star, added),
-            "alg2": r.alg2(y_star, added),
-            "thm1": r.theorem1(x_star, y_star, added),
-            "thm2-cache": r.theorem2_cache(self.listed(y, star), added),
-            "lemma3": r.lemma3(bin_star, self.penalty(self.parents)),
-            "thm1p": r.theorem1_plus(
-                x_star, y_star, self.residual(x), self.residual(y), added, delta
-            ),
-        }
+        return FamilyNumbers(
+            n_h_x=self.entropy(x),
+            n_h_y=self.entropy(y),
+            n_h_x_star=x_star,
+            n_h_y_star=self.entropy(y, star),
+            n_h_y_listed=self.listed(y, star),
+            h_x=self.residual(x),
+            h_y=self.residual(y),
+            added=(int(self.table.cardinalities[self.table.index(y)]) - 1) * penalty_star,
+            penalty=self.penalty(self.parents),
+            bin_star=bin_star,
+            delta=bin_star - (-x_star - penalty_star),
+        )
 
-    def _caps(self) -> dict[str, int]:
+    def caps(self, rules: RuleSet) -> dict[str, int]:
+        """The most parents of the child by cap rule; a constant child has none."""
         e = self.encoded
         where = [i for i, v in enumerate(e.order) if v == self.table.index(self.child)]
-        if not where:  # a constant child
+        if not where:
             return {}
-        caps = r.caps_by_rule(
-            r.choose_rules("all", self.score),
+        numbers = TableNumbers(
             self.table.n_rows,
             [float(g) for g in e.grid.to_float(e.empty - e.single)],
             [float(g) for g in e.grid.to_float(self.h)],
             [int(a) for a in e.arity],
             self.w,
         )
-        return {name: int(cap[where[0]]) for name, cap in caps.items()}
+        return {name: int(cap[where[0]]) for name, cap in caps_by_rule(rules, numbers).items()}
 
 
 def _lists_of(
@@ -303,22 +313,18 @@ def _given(name: str, star: Sequence[str]) -> str:
     return f"N·H({name} | {', '.join(star)})" if star else f"N·H({name})"
 
 
-def _words(check: RuleCheck, x: str, parents: Sequence[str]) -> str:
-    """Say one inequality in words and numbers."""
-    y = check.Y
+def in_words(check: RuleCheck, x: str, parents: Sequence[str]) -> str:
+    """Say one inequality in words and numbers: the rule's own words, filled in."""
+    rule, y = BY_NAME[check.rule], check.Y
     star = [p for p in parents if p != y]
-    left, right = f"{check.left:.4f}", f"{check.right:.4f}"
-    if check.rule in r.CAPS:
-        return f"{check.left:.0f} parents, and {x} can have at most {check.right:.0f}"
-    adds = f"≤ {right}, the penalty that {y} adds"
-    return {
-        "alg1": f"{_given(x, star)} = {left} {adds}",
-        "alg2": f"{_given(y, star)} = {left} {adds}",
-        "alg3": f"{_given(x, ())} = {left} {adds}",
-        "alg4": f"{_given(y, ())} = {left} {adds}",
-        "thm1": f"the smaller of {_given(x, star)} and {_given(y, star)} is {left} {adds}",
-        "thm2": f"the smaller of {_given(x, ())} and {_given(y, ())} is {left} {adds}",
-        "thm2-cache": f"N·H({y} | its best listed parents among the others) = {left} {adds}",
-        "lemma3": f"the best subset without {y} scores −{left}, the penalty alone is {right}",
-        "thm1p": f"at most {left} can be gained by {y}; it would have to beat {right}",
-    }[check.rule]
+    digits = 0 if rule.is_cap else 4
+    return rule.words.format(
+        x=x,
+        y=y,
+        of_x=_given(x, ()),
+        of_y=_given(y, ()),
+        of_x_star=_given(x, star),
+        of_y_star=_given(y, star),
+        left=f"{check.left:.{digits}f}",
+        right=f"{check.right:.{digits}f}",
+    )

@@ -3,8 +3,8 @@
 Three kinds of knowledge, from sure to rough. (1) Where every set is counted (no closure), the
 number of sets is a sum of binomials: exact. (2) Where only live sets are, Theorem 3″ bounds the
 product of their arities, so the sets that can be live are counted by a small dynamic program over
-products: a proved upper bound. (3) :func:`probe` runs the real search for a moment and, if it does
-not end by itself, extends its levels: an estimate.
+products: a proved upper bound. (3) :func:`sharpen` takes a search that ran for a moment and, if it
+did not end by itself, extends its levels: an estimate.
 
 Times are for one core and come from a rate per set that was measured once
 (``benchmarks/results``); memory is what the arrays take.
@@ -18,19 +18,24 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from parentage.errors import ResourceError
+from parentage.errors import ResourceError, Way
 from parentage.work.memory import available_memory, gigabytes
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from parentage.scoring.entropy import Encoded
-    from parentage.scoring.search import Limits, Outcome
+    from parentage.scoring.plan import SearchPlan
+    from parentage.scoring.search import Outcome
 
 SECONDS_PER_SET = 6e-7
 SECONDS_PER_SET_AND_ROW = 1.1e-10
 SHARE_OF_MEMORY = 0.8  # of what is free; the rest is for the lists and everybody else
+JOINING = 1.6  # what putting a level together takes, in sizes of that level
+LISTING = 8  # what making lists of kept families takes, in sizes of what is kept
 LONGEST = 30 * 24 * 3600.0  # nobody waits for longer
+BASES = ("counted", "searched", "extrapolated", "at most")  # from sure to rough
+_SMALLER = (Way("max_parents", 3), Way("rules", "default"))
 
 
 @dataclass(frozen=True)
@@ -70,7 +75,7 @@ def level_memory(sizes: Sequence[int]) -> int:
     peak = 0
     for s in range(2, len(sizes) + 1):
         below = sizes[s - 2] * bytes_per_set(s - 1)
-        peak = max(peak, below + int(1.3 * sizes[s - 1] * bytes_per_set(s)))
+        peak = max(peak, below + int(JOINING * sizes[s - 1] * bytes_per_set(s)))
     return peak
 
 
@@ -83,16 +88,16 @@ def all_sets(n: int, deepest: int) -> list[int]:
     return [math.comb(n, size) for size in range(1, min(deepest + 1, n) + 1)]
 
 
-def live_sets_at_most(encoded: Encoded, deepest: int, w: float, gap: float = 0.0) -> list[int]:
+def live_sets_at_most(encoded: Encoded, deepest: int, width: float = 0.0) -> list[int]:
     """Return an upper bound on the live sets of each size, from the arities alone.
 
     A live set S has a child X with q_Π < 1 + 2·(N·H(X) + γ)/(w (r_X − 1)) for the others Π
     (Theorem 1 with nothing given), hence q_S < r_X times that. The sets with a product of arities
     below the largest such number are counted by dynamic programming over products.
     """
-    spare = encoded.grid.to_float(encoded.empty - encoded.single) + gap
+    spare = encoded.grid.to_float(encoded.entropies) + width
     r = encoded.arity.astype(np.float64)
-    most = math.ceil(float(np.max(r * (1 + 2 * spare / (w * (r - 1))))))
+    most = math.ceil(float(np.max(r * (1 + 2 * spare / (encoded.w * (r - 1))))))
     ways: dict[tuple[int, int], int] = {(0, 1): 1}
     for arity in encoded.arity.tolist():
         for (size, product), count in list(ways.items()):
@@ -111,14 +116,14 @@ def seconds_for(sets: int, n_rows: int) -> float:
     return sets * (SECONDS_PER_SET + SECONDS_PER_SET_AND_ROW * n_rows)
 
 
-def forecast(
-    encoded: Encoded, limits: Limits, *, closed: bool, w: float, gap: float = 0.0, threads: int = 1
-) -> Forecast:
+def forecast(plan: SearchPlan, threads: int = 1) -> Forecast:
     """Say what is known without searching."""
+    encoded, closed = plan.encoded, plan.rules.closed
     n = encoded.n_variables
-    sizes = sizes_at_most(encoded, limits, closed=closed, w=w, gap=gap)
+    sizes = sizes_at_most(plan)
     stored = sizes[:-1] if len(sizes) < n else sizes
-    sets = sum(sizes) + (n + 1 if closed else 0)  # those behind h included
+    behind_h = n + 1 if plan.rules.needs_residuals else 0
+    sets = sum(sizes) + behind_h
     return Forecast(
         sets,
         "at most" if closed else "counted",
@@ -128,39 +133,49 @@ def forecast(
     )
 
 
-def sizes_at_most(
-    encoded: Encoded, limits: Limits, *, closed: bool, w: float, gap: float = 0.0
-) -> list[int]:
+def sizes_at_most(plan: SearchPlan) -> list[int]:
     """Return a proved upper bound on the sets of each size, from single variables on."""
-    deepest = min(limits.deepest, encoded.n_variables - 1)
+    encoded = plan.encoded
+    deepest = min(plan.limits.deepest, encoded.n_variables - 1)
     sizes = all_sets(encoded.n_variables, deepest)
-    if not closed:
+    if not plan.rules.closed:
         return sizes
-    bound = live_sets_at_most(encoded, deepest, w, gap)
+    bound = live_sets_at_most(encoded, deepest, plan.width or 0.0)
+    bound[0] = encoded.n_variables  # single variables are counted whether they are live or not
     return [min(a, b) for a, b in zip(sizes, bound, strict=True)]
 
 
-def refine(
-    known: Forecast,
-    encoded: Encoded,
-    outcome: Outcome,
-    bound: Sequence[int],
-    *,
-    finished: bool,
-    spent: float,
-) -> Forecast:
+def sharpen(known: Forecast, plan: SearchPlan, outcome: Outcome, spent: float) -> Forecast:
     """Sharpen a forecast by what a search found before it ended or was stopped.
 
-    ``bound`` is what :func:`sizes_at_most` proves for each size, ``spent`` the CPU seconds.
+    ``spent`` are its CPU seconds.
     """
-    sizes = outcome.live if finished else extrapolate(outcome.live, encoded.n_variables, bound)
-    sets = outcome.sets_counted if finished else min(sum(sizes), known.sets_at_most)
+    encoded, finished = plan.encoded, outcome.complete_to is None
+    sizes = outcome.live
+    if not finished:
+        sizes = extrapolate(outcome.live, encoded.n_variables, sizes_at_most(plan))
+    sets = outcome.sets_counted
+    if not finished:
+        sets = max(sets, min(sum(sizes), known.sets_at_most))
     return Forecast(
         sets,
         "searched" if finished else "extrapolated",
         known.sets_at_most,
         spent * sets / max(outcome.sets_counted, 1),
         min(known.memory, fixed_memory(encoded, 1) + level_memory(sizes)),
+    )
+
+
+def together(forecasts: Sequence[Forecast]) -> Forecast:
+    """Return what searches take that run one after the other."""
+    bounded = any(one.basis == "at most" for one in forecasts)
+    at_most = sum(one.sets_at_most for one in forecasts)
+    return Forecast(
+        at_most if bounded else sum(one.sets for one in forecasts),
+        max((one.basis for one in forecasts), key=BASES.index),
+        at_most,
+        sum(one.seconds for one in forecasts),
+        max(one.memory for one in forecasts),
     )
 
 
@@ -188,16 +203,21 @@ def extrapolate(sizes: Sequence[int], n: int, bound: Sequence[int]) -> list[int]
     return levels
 
 
-def refuse_what_cannot_fit(known: Forecast, what: str) -> None:
-    """Refuse a search whose size is known beforehand and is too much."""
+def refuse_what_cannot_fit(plan: SearchPlan, threads: int) -> None:
+    """Refuse a search over all sets that is too large; one over live sets stops in time."""
+    if plan.rules.closed:
+        return
+    known = forecast(plan, threads)
+    what = f"counting every set ({plan.rules} leaves none out)"
     free = available_memory()
     if known.memory > free:
         raise ResourceError(
             f"{what} needs {known.sets:.3g} sets and {gigabytes(known.memory)} of memory, "
-            f"{gigabytes(free)} are free; limit the parents (-k 3) or use the default rules"
+            f"{gigabytes(free)} are free",
+            *_SMALLER,
         )
     if known.seconds > LONGEST:
         raise ResourceError(
-            f"{what} needs {known.sets:.3g} sets, about {known.seconds / 86400:.3g} days; "
-            f"limit the parents (-k 3) or use the default rules"
+            f"{what} needs {known.sets:.3g} sets, about {known.seconds / 86400:.3g} days",
+            *_SMALLER,
         )

@@ -2,12 +2,15 @@
 
 For every variable the parent sets that may be in an optimal network, with their scores. Three
 flat arrays hold them (CSR, twice): ``offsets`` cuts the sets by child, ``starts`` cuts
-``parents`` by set. Sets of a child stand by falling score; ties by size, then by index.
+``parents`` by set. Sets of a child are sorted by falling score; ties by size, then by index.
 """
 
 from __future__ import annotations
 
+import hashlib
+import json
 from dataclasses import dataclass, field
+from functools import cached_property
 from html import escape
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -15,9 +18,12 @@ import numpy as np
 import numpy.typing as npt
 
 from parentage.errors import ListsError, did_you_mean
+from parentage.scoring.account import Account, Unknown
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+    from parentage.scoring.account import Origin
 
 
 class Candidate(NamedTuple):
@@ -43,8 +49,9 @@ class CandidateLists:
         ``int32``: variable indices, rising within a set.
     scores
         ``float64[m]``.
-    meta
-        Where the lists come from (score, log base, rules, rows …): provenance, may be empty.
+    account
+        How the lists were made and how far they reach
+        (:class:`parentage.scoring.account.Account`), or ``Unknown`` for other programs' lists.
 
     Examples
     --------
@@ -61,7 +68,7 @@ class CandidateLists:
     starts: npt.NDArray[np.int64]
     parents: npt.NDArray[np.int32]
     scores: npt.NDArray[np.float64]
-    meta: Mapping[str, Any] = field(default_factory=dict)
+    account: Origin = field(default_factory=Unknown)
 
     @classmethod
     def from_arrays(
@@ -71,7 +78,7 @@ class CandidateLists:
         starts: npt.NDArray[np.integer[Any]],
         parents: npt.NDArray[np.integer[Any]],
         scores: npt.NDArray[np.floating[Any]],
-        meta: Mapping[str, Any] | None = None,
+        account: Origin | None = None,
     ) -> CandidateLists:
         """Sort families given in any order (child, CSR parents rising within a set, score)."""
         n_sets = len(scores)
@@ -92,14 +99,14 @@ class CandidateLists:
             new_starts,
             padded[order][inside[order]].astype(np.int32),
             np.asarray(scores, np.float64)[order],
-            dict(meta or {}),
+            account or Unknown(),
         )
 
     @classmethod
     def from_families(
         cls,
         families: Mapping[str, Iterable[tuple[float, Iterable[str]]]],
-        meta: Mapping[str, Any] | None = None,
+        account: Origin | None = None,
     ) -> CandidateLists:
         """Make lists from ``{child: [(score, parents), …]}``; names must be keys."""
         names = tuple(families)
@@ -118,8 +125,27 @@ class CandidateLists:
             np.array(starts, np.int64),
             np.array(parents, np.int64),
             np.array(scores, np.float64),
-            meta,
+            account,
         )
+
+    @cached_property
+    def digest(self) -> str:
+        """SHA-256 of names, sets and scores: equal for equal lists, whoever made them."""
+        content = hashlib.sha256(json.dumps(self.names).encode())
+        for array, kind in (
+            (self.offsets, "<i8"),
+            (self.starts, "<i8"),
+            (self.parents, "<i4"),
+            (self.scores, "<f8"),
+        ):
+            content.update(np.ascontiguousarray(array, kind).tobytes())
+        return content.hexdigest()
+
+    def known(self) -> Account:
+        """Return the account; refuse lists that have none, because another program made them."""
+        if isinstance(self.account, Account):
+            return self.account
+        raise ListsError("nothing is known of how these lists were made; score the table instead")
 
     @property
     def n_variables(self) -> int:
@@ -145,12 +171,36 @@ class CandidateLists:
         for i in range(int(self.offsets[child]), int(self.offsets[child + 1])):
             yield float(self.scores[i]), tuple(int(p) for p in self.parents_of(i))
 
+    def subsets_of(self, child: str, parents: Iterable[str]) -> dict[frozenset[str], float]:
+        """Return the listed sets of a child that hold no other parents than these, with scores."""
+        v = self.index(child)
+        first, last = int(self.offsets[v]), int(self.offsets[v + 1])
+        starts = self.starts[first : last + 1]
+        allowed = np.zeros(self.n_variables, np.bool_)
+        allowed[[self.index(parent) for parent in parents]] = True
+        outside = np.cumsum(~allowed[self.parents[starts[0] : starts[-1]]])
+        strangers = np.diff(np.concatenate([[0], outside])[starts - starts[0]])
+        return {
+            frozenset(self.names[p] for p in self.parents_of(first + i)): float(
+                self.scores[first + i]
+            )
+            for i in np.flatnonzero(strangers == 0).tolist()
+        }
+
+    def index(self, name: str) -> int:
+        """Position of a variable; an unknown name is refused with the nearest known one."""
+        if name not in self._index:
+            raise ListsError(f"no variable {name!r}; {did_you_mean(name, self.names)}")
+        return self._index[name]
+
+    @cached_property
+    def _index(self) -> dict[str, int]:
+        return {name: v for v, name in enumerate(self.names)}
+
     def __getitem__(self, child: str) -> list[Candidate]:
-        if child not in self.names:
-            raise ListsError(f"no variable {child!r}; {did_you_mean(child, self.names)}")
         return [
             Candidate(score, tuple(self.names[p] for p in members))
-            for score, members in self.candidates(self.names.index(child))
+            for score, members in self.candidates(self.index(child))
         ]
 
     def __iter__(self) -> Iterator[str]:
@@ -188,6 +238,7 @@ class CandidateLists:
 def _position(index: Mapping[str, int], name: str, child: str) -> int:
     if name not in index:
         raise ListsError(
-            f"{child!r} has the parent {name!r}, which is no variable; {did_you_mean(name, index)}"
+            f"{child!r} has the parent {name!r}, which is not a variable; "
+            f"{did_you_mean(name, index)}"
         )
     return index[name]

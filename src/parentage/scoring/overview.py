@@ -5,30 +5,26 @@ What ``parentage info`` shows.
 
 from __future__ import annotations
 
-import os
 import time
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from parentage.scoring import rules as r
-from parentage.scoring.constraints import Constraints
-from parentage.scoring.forecast import refine, sizes_at_most
-from parentage.scoring.plan import (
-    SearchPlan,
-    check_constraints,
-    check_gap,
-    check_table,
-    max_parents_by_variable,
-)
-from parentage.scoring.scores import check_score, unit_of, weight
+from parentage.scoring.entropy import residuals
+from parentage.scoring.forecast import forecast, sharpen, together
+from parentage.scoring.plan import prepare
+from parentage.scoring.search import search
+from parentage.scoring.settings import Scoring
+from parentage.work.running import Running, available_cores
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from parentage.data.table import Table
     from parentage.scoring.forecast import Forecast
+    from parentage.scoring.plan import SearchPlan
 
 PROBE_SECONDS = 4.0
+PROBE_MEMORY = 2**31
+MOST_TO_PROBE = 2**40  # bytes forecast, above which a moment of searching tells nothing
 
 
 @dataclass(frozen=True)
@@ -79,15 +75,7 @@ class Overview:
 
 
 def overview(
-    table: Table,
-    *,
-    max_parents: int | Mapping[str, int] | None = None,
-    score: str = "bic",
-    rules: str | None = None,
-    gap: float | None = None,
-    log_base: float | str | None = None,
-    constraints: Constraints | None = None,
-    probe_seconds: float = PROBE_SECONDS,
+    table: Table, settings: Scoring | None = None, *, probe_seconds: float = PROBE_SECONDS
 ) -> Overview:
     """Describe a table; the search is tried for ``probe_seconds`` to forecast the rest.
 
@@ -98,30 +86,22 @@ def overview(
     >>> [v.theorem3pp for v in overview(t).variables]
     [1, 1, 0]
     """
-    check_table(table)
-    name = check_score(score)
-    chosen = r.choose_rules(rules, name, gap)
-    nats = None if gap is None else check_gap(gap) * unit_of(log_base)
-    wanted = Constraints() if constraints is None else constraints
-    check_constraints(wanted, table)
-    most = max_parents_by_variable(table, max_parents, wanted)
-    search = SearchPlan(table, name, chosen, nats, most, wanted)
-    caps = _caps(table, name)
-    known = search.forecast()
-    if known.memory < 2**40 and chosen.closed:
-        known = _probe(search, probe_seconds)
+    prepared = prepare(table, settings or Scoring())
+    share = probe_seconds / len(prepared.plans)
+    known = together([_forecast(plan, share) for plan in prepared.plans])
+    bic = prepared.score == "bic"
+    caps = _caps(table, prepared.plans[0])
     variables = tuple(
         VariableInfo(
             label,
             states,
             caps[label][0],
-            caps[label][1] if name == "bic" else None,
+            caps[label][1] if bic else None,
             caps[label][2],
             table.cuts.get(label),
         )
         for label, states in zip(table.names, table.states, strict=True)
     )
-    bic = name == "bic"
     return Overview(
         table.n_rows,
         variables,
@@ -132,34 +112,34 @@ def overview(
     )
 
 
-def _caps(table: Table, score: Any) -> dict[str, tuple[float, int, int]]:
+def _caps(table: Table, plan: SearchPlan) -> dict[str, tuple[float, int, int]]:
     """Entropy per row, Theorem 3 and Theorem 3″ by variable; zeros for a constant."""
-    from parentage.scoring.entropy import encode, residuals
-
-    encoded = encode(table, score)
-    grid, n = encoded.grid, table.n_rows
-    entropies = [float(x) for x in grid.to_float(encoded.empty - encoded.single)]
-    h = [float(x) for x in grid.to_float(residuals(encoded, table))]
+    encoded, grid, n = plan.encoded, plan.encoded.grid, table.n_rows
+    unexplained = plan.h if plan.rules.needs_residuals else residuals(encoded, table)
+    entropies = [float(x) for x in grid.to_float(encoded.entropies)]
+    h = [float(x) for x in grid.to_float(unexplained)]
     arity = [int(a) for a in encoded.arity]
     third = r.theorem3(n, [e / n for e in entropies], arity)
-    second = r.theorem3_second(entropies, h, arity, weight(score, n))
+    second = r.theorem3_double_prime(entropies, h, arity, encoded.w)
     found = dict.fromkeys(table.names, (0.0, 0, 0))
     for i, v in enumerate(encoded.order):
         found[table.names[v]] = (entropies[i] / n, third[i], second[i])
     return found
 
 
-def _probe(plan: SearchPlan, seconds: float) -> Forecast:
+def _forecast(plan: SearchPlan, seconds: float) -> Forecast:
+    """Say what is known without searching; if that is rough, search for a while."""
+    known = forecast(plan)
+    if known.memory < MOST_TO_PROBE and plan.rules.closed:
+        return _probe(plan, known, seconds)
+    return known
+
+
+def _probe(plan: SearchPlan, known: Forecast, seconds: float) -> Forecast:
     """Run the search for a while; say what it found or where it was going."""
     from parentage.kernels import counting, families  # noqa: F401  # loaded before the clock runs
 
-    end = time.perf_counter() + seconds
     began = time.process_time()
-    known = plan.forecast()
-    plan.run(os.cpu_count() or 1, 2**31, stop=lambda: time.perf_counter() > end)
-    bound = sizes_at_most(
-        plan.encoded, plan.limits, closed=plan.rules.closed, w=plan.w, gap=plan.gap or 0.0
-    )
-    finished = plan.outcome.complete_to is None
-    spent = time.process_time() - began
-    return refine(known, plan.encoded, plan.outcome, bound, finished=finished, spent=spent)
+    stop = Running(time_limit=seconds, memory=PROBE_MEMORY).stop()
+    outcome = search(plan, stop, threads=available_cores())
+    return sharpen(known, plan, outcome, time.process_time() - began)

@@ -1,131 +1,244 @@
-"""The plan of a search: from a table and what the user wants to what the kernels need.
+"""The plan of a search: from a table and the settings to what the kernels need.
 
-The stage before the search: encoding, residual entropies, caps, limits and constraints, with
-everything that can be refused refused.
+The stage before the search, shared by ``score`` and ``info``: encoding, residual entropies, caps,
+limits and constraints, with everything that can be refused refused. A plan plans and nothing
+else; :func:`parentage.scoring.search.search` runs it.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
 
-from parentage.errors import ConstraintError, InputError, TableError
+from parentage.errors import ConstraintError, InputError, TableError, Way
+from parentage.scoring.constraints import Constraints
 from parentage.scoring.entropy import Encoded, encode, residuals
-from parentage.scoring.forecast import Forecast, forecast, refuse_what_cannot_fit
-from parentage.scoring.rules import BIC_ONLY, RuleSet, caps_by_rule
-from parentage.scoring.search import Limits, Outcome, search
+from parentage.scoring.rulebook import (
+    CAPS,
+    ORDER,
+    RuleSet,
+    TableNumbers,
+    caps_by_rule,
+    choose_rules,
+)
+from parentage.scoring.scores import check_score, unit_of
 
 if TYPE_CHECKING:
     from parentage.data.table import Table
-    from parentage.kernels.families import Model
-    from parentage.scoring.constraints import Constraints
+    from parentage.kernels.families import SearchFacts
+    from parentage.scoring.account import Limit
     from parentage.scoring.entropy import Int64s
     from parentage.scoring.scores import ScoreName
-    from parentage.scoring.search import Progress
+    from parentage.scoring.settings import Scoring
 
 
 MOST_VARIABLES = 65_535  # members of sets are 16-bit numbers
+BARRED = -2  # a constraint, not a rule, bars these families
 
 
+@dataclass(frozen=True, eq=False)
+class Limits:
+    """How many parents a child may have: what the user asks for and what cap rules prove."""
+
+    most: Int64s
+    """``[variable]``, −1: not even the empty set (the child is treated elsewhere)."""
+    caps: dict[str, Int64s]
+
+    def capped(self, in_degree: int) -> Int64s:
+        """Return per child: −1, or the rule that bars this in-degree, or BARRED."""
+        answer = np.full(len(self.most), -1, np.int64)
+        for name in reversed(CAPS):
+            if name in self.caps:
+                answer[self.caps[name] < in_degree] = ORDER.index(name)
+        answer[self.most < in_degree] = BARRED
+        return answer
+
+    @property
+    def deepest(self) -> int:
+        """The largest in-degree any child may have."""
+        most = self.most.copy()
+        for cap in self.caps.values():
+            most = np.minimum(most, cap)
+        return int(most.max(initial=0))
+
+
+@dataclass(frozen=True, eq=False)
 class SearchPlan:
     """One search: of all children without required parents, or of one child with some.
 
     The parent sets of a child that contain its required parents are found within the *context* of
     those: every count is taken with them, every penalty multiplied by their number of joint
-    states, and the rules and the closure theorem hold as they stand (``docs/theory.md``).
+    states, and the rules and the closure theorem hold unchanged (``docs/theory.md``).
+
+    Parameters
+    ----------
+    encoded
+        The table, ready for counting.
+    rules
+        The rules that prune.
+    h
+        ``[variable]``: residual entropies in fixed point; zeros where no rule needs them.
+    forbidden
+        ``[child, parent]``: arcs that no family may contain.
+    limits
+        How many parents each child may have, besides the context.
+    width
+        How far below its best subset a kept set may be, in nats; None drops ties.
+    context
+        Required parents, as indices of the table.
     """
 
-    def __init__(
-        self,
-        table: Table,
-        score: ScoreName,
-        rules: RuleSet,
-        gap: float | None,
-        most: Int64s,
-        constraints: Constraints,
-        child: str | None = None,
-    ) -> None:
-        required = constraints.required_parents
-        self.context = [table.index(p) for p in sorted(required.get(child or "", ()))]
-        if self.context:
-            rules = RuleSet(tuple(rule for rule in rules.names if rule not in BIC_ONLY))
-        self.rules = rules
-        self.encoded = encode(table, score, gap or 0.0, self.context, live_only=rules.closed)
-        order = self.encoded.order
-        if rules.needs_residuals:
-            self.h = residuals(self.encoded, table, self.context)
-        else:
-            self.h = np.zeros_like(self.encoded.single)
-        self.forbidden = _forbidden(table, constraints)[np.ix_(order, order)]
-        if child is None:
-            elsewhere = [table.index(name) for name in required]
-            limit = np.where(np.isin(order, elsewhere), -1, most[order])
-        else:
-            x = table.index(child)
-            limit = np.where(order == x, most[x] - len(self.context), -1)
-        caps = _caps(table, self.encoded, rules, self.h, gap)
-        self.limits = Limits(np.minimum(limit, self.encoded.n_variables - 1), caps)
-        self.gap = gap
-        self.outcome = Outcome()
+    encoded: Encoded
+    rules: RuleSet
+    h: Int64s
+    forbidden: npt.NDArray[np.bool_]
+    limits: Limits
+    width: float | None
+    context: tuple[int, ...]
 
-    def run(
-        self,
-        threads: int,
-        memory: int | None,
-        progress: Callable[[Progress], None] | None = None,
-        stop: Callable[[], bool] | None = None,
-    ) -> Outcome:
-        """Search; what is found stays in ``outcome``, also when the search is interrupted."""
-        model = build_model(self.encoded, self.rules, self.h, self.gap, self.forbidden)
-        self.outcome = Outcome()
-        search(
-            self.encoded,
-            model,
-            self.limits,
-            self.outcome,
-            threads=threads,
-            memory=memory,
-            progress=progress,
-            stop=stop,
+    def facts(self) -> SearchFacts:
+        """Put together what the kernels need."""
+        from parentage.kernels.families import SearchFacts
+
+        grid = self.encoded.grid
+        width = 0 if self.width is None else grid.to_fixed(self.width)
+        margin = grid.tolerance if self.width is None else -width - grid.tolerance - 1
+        forbidden = self.forbidden if self.forbidden.any() else np.zeros((0, 0), np.bool_)
+        return SearchFacts(
+            self.encoded.arity,
+            self.encoded.entropies,
+            self.h,
+            np.ascontiguousarray(forbidden),
+            grid.unit,
+            grid.cap,
+            grid.tolerance,
+            width,
+            margin,
+            self.rules.mask,
+            self.rules.closed,
         )
-        if self.rules.needs_residuals:
-            self.outcome.sets_counted += self.encoded.n_variables + 1
-        if self.outcome.complete_to is not None:
-            self.outcome.complete_to += len(self.context)
-        return self.outcome
-
-    @property
-    def w(self) -> float:
-        """Penalty of one free parameter, in nats (within the context)."""
-        return self.encoded.grid.unit / 2.0**self.encoded.grid.bits
-
-    def forecast(self, threads: int = 1) -> Forecast:
-        """What is known of the search before it runs."""
-        return forecast(
-            self.encoded,
-            self.limits,
-            closed=self.rules.closed,
-            w=self.w,
-            gap=self.gap or 0.0,
-            threads=threads,
-        )
-
-    def refuse_what_cannot_fit(self, threads: int) -> None:
-        """Refuse a search over all sets that is too large; one over live sets stops in time."""
-        known = self.forecast(threads)
-        if not self.rules.closed:
-            what = f"counting every set ({self.rules} leaves none out)"
-            refuse_what_cannot_fit(known, what)
 
     def n_families(self) -> int:
         """The size of the space: parent sets within all limits, empty ones included."""
         free = self.encoded.n_variables - 1 - self.forbidden.sum(axis=1)
         most = self.limits.most
         return sum(count_families(int(f), int(k)) for f, k in zip(free, most, strict=True))
+
+
+@dataclass(frozen=True, eq=False)
+class Preparation:
+    """A table and its settings, checked, with one plan per search that they ask for.
+
+    Parameters
+    ----------
+    table
+        What is scored.
+    score
+        Under which score.
+    log_base
+        Base of the reported logarithms; None for natural ones.
+    rules
+        The rules chosen.
+    width
+        As asked for, in the reported unit.
+    most
+        ``[variable]``: the limit on parents; n − 1 for none.
+    constraints
+        Checked against the table.
+    """
+
+    table: Table
+    score: ScoreName
+    log_base: float | None
+    rules: RuleSet
+    width: float | None
+    most: Int64s
+    constraints: Constraints
+
+    @property
+    def unit(self) -> float:
+        """Size in nats of the unit scores are reported in."""
+        return unit_of(self.log_base)
+
+    @cached_property
+    def plans(self) -> tuple[SearchPlan, ...]:
+        """The search of all children, then one for every child with required parents."""
+        children = [None, *sorted(self.constraints.required_parents)]
+        return tuple(self._plan(child) for child in children)
+
+    @property
+    def limit(self) -> Limit:
+        """The limit on parents as reported: one number, None for none, or by name."""
+        free = self.table.n_variables - 1
+        by_name = {
+            name: None if k >= free else int(k)
+            for name, k in zip(self.table.names, self.most, strict=True)
+        }
+        values = set(by_name.values())
+        return values.pop() if len(values) == 1 else by_name
+
+    def _plan(self, child: str | None) -> SearchPlan:
+        table, required = self.table, self.constraints.required_parents
+        context = tuple(table.index(p) for p in sorted(required.get(child or "", ())))
+        rules = self.rules
+        if context:
+            rules = rules.in_context()
+        width = None if self.width is None else self.width * self.unit
+        encoded = encode(table, self.score, width or 0.0, context, live_only=rules.closed)
+        order = encoded.order
+        h = np.zeros_like(encoded.single)
+        if rules.needs_residuals:
+            h = residuals(encoded, table, context)
+        if child is None:
+            elsewhere = [table.index(name) for name in required]
+            limit = np.where(np.isin(order, elsewhere), -1, self.most[order])
+        else:
+            x = table.index(child)
+            limit = np.where(order == x, self.most[x] - len(context), -1)
+        return SearchPlan(
+            encoded,
+            rules,
+            h,
+            self.constraints.barred(table.names)[np.ix_(order, order)],
+            Limits(
+                np.minimum(limit, encoded.n_variables - 1),
+                _caps(table, encoded, rules, h, width),
+            ),
+            width,
+            context,
+        )
+
+
+def prepare(table: Table, settings: Scoring) -> Preparation:
+    """Check a table and its settings, and plan the searches they ask for.
+
+    Raises
+    ------
+    ParentageError
+        A table that nothing can be learned from, settings that make no sense, or constraints that
+        contradict each other.
+    """
+    score = check_score(settings.score)
+    unit = unit_of(settings.log_base)
+    check_table(table)
+    width = None if settings.width is None else check_width(settings.width)
+    constraints = settings.constraints or Constraints()
+    check_constraints(constraints, table)
+    return Preparation(
+        table,
+        score,
+        None if unit == 1.0 else float(settings.log_base or math.e),
+        choose_rules(settings.rules, score, width),
+        width,
+        max_parents_by_variable(table, settings.max_parents, constraints),
+        constraints,
+    )
 
 
 def check_table(table: Table) -> None:
@@ -144,11 +257,11 @@ def check_table(table: Table) -> None:
         )
 
 
-def check_gap(gap: float) -> float:
-    """Refuse a gap that is no distance."""
-    if not (math.isfinite(gap) and gap >= 0):
-        raise InputError(f"the gap must be a number of at least 0, not {gap!r}")
-    return gap
+def check_width(width: float) -> float:
+    """Refuse a width that is not a distance."""
+    if not (math.isfinite(width) and width >= 0):
+        raise InputError("must be a number of at least 0", about=Way("width", width))
+    return width
 
 
 def check_constraints(constraints: Constraints, table: Table) -> None:
@@ -163,64 +276,20 @@ def check_constraints(constraints: Constraints, table: Table) -> None:
                 )
 
 
-def build_model(
-    encoded: Encoded,
-    rules: RuleSet,
-    h: Int64s,
-    gap: float | None,
-    forbidden: npt.NDArray[np.bool_] | None = None,
-) -> Model:
-    """Put together what the kernels need; the gap is in nats, None drops ties."""
-    from parentage.kernels.families import Model
-
-    grid = encoded.grid
-    fixed_gap = 0 if gap is None else grid.to_fixed(gap)
-    margin = grid.tolerance if gap is None else -fixed_gap - grid.tolerance - 1
-    if forbidden is None or not forbidden.any():
-        forbidden = np.zeros((0, 0), np.bool_)
-    return Model(
-        encoded.arity,
-        encoded.empty - encoded.single,
-        h,
-        np.ascontiguousarray(forbidden),
-        grid.unit,
-        grid.cap,
-        grid.tolerance,
-        fixed_gap,
-        margin,
-        rules.mask,
-        rules.closed,
-    )
-
-
 def _caps(
-    table: Table, encoded: Encoded, rules: RuleSet, h: Int64s, gap: float | None
+    table: Table, encoded: Encoded, rules: RuleSet, h: Int64s, width: float | None
 ) -> dict[str, Int64s]:
     """What the cap rules prove, per encoded variable."""
     grid = encoded.grid
-    return caps_by_rule(
-        rules,
+    numbers = TableNumbers(
         table.n_rows,
-        [float(x) for x in grid.to_float(encoded.empty - encoded.single)],
+        [float(x) for x in grid.to_float(encoded.entropies)],
         [float(x) for x in grid.to_float(h)],
         [int(r) for r in encoded.arity],
-        grid.unit / 2.0**grid.bits,
-        (gap or 0.0) + float(grid.to_float(grid.tolerance)),  # what is kept may be that far below
+        encoded.w,
+        (width or 0.0) + float(grid.to_float(grid.tolerance)),  # kept may be that far below
     )
-
-
-def _forbidden(table: Table, constraints: Constraints) -> npt.NDArray[np.bool_]:
-    """``[child, parent]``: arcs that are forbidden or against the tiers."""
-    n = table.n_variables
-    barred = np.zeros((n, n), np.bool_)
-    for parent, child in constraints.forbidden:
-        barred[table.index(child), table.index(parent)] = True
-    tier = constraints.tier_of
-    for parent in tier:
-        for child in tier:
-            if tier[parent] > tier[child]:
-                barred[table.index(child), table.index(parent)] = True
-    return barred
+    return caps_by_rule(rules, numbers)
 
 
 def max_parents_by_variable(
@@ -233,10 +302,8 @@ def max_parents_by_variable(
     else:
         by_name = {} if max_parents is None else dict.fromkeys(table.names, max_parents)
     for name, limit in [*by_name.items(), *constraints.max_parents.items()]:
-        if isinstance(limit, bool) or not isinstance(limit, int | np.integer) or limit < 0:
-            raise InputError(f"max_parents must be a whole number of at least 0, not {limit!r}")
         v = table.index(name)
-        most[v] = min(most[v], limit)
+        most[v] = min(most[v], check_limit(limit))
     for child, parents in constraints.required_parents.items():
         if len(parents) > most[table.index(child)]:
             raise ConstraintError(
@@ -246,6 +313,19 @@ def max_parents_by_variable(
     return most
 
 
+def check_limit(limit: object) -> int:
+    """Refuse a limit on parents that is not a number of them."""
+    if isinstance(limit, bool) or not isinstance(limit, int | np.integer) or limit < 0:
+        raise InputError("must be a whole number of at least 0", about=Way("max_parents", limit))
+    return int(limit)
+
+
 def count_families(free: int, most: int) -> int:
-    """Return the number of parent sets of at most ``most`` among ``free`` variables."""
-    return sum(math.comb(free, size) for size in range(min(most, free) + 1))
+    """Return the number of parent sets of at most ``most`` among ``free`` variables.
+
+    >>> count_families(4, 2), count_families(4, 9)
+    (11, 16)
+    """
+    if most >= free:
+        return 1 << free
+    return sum(math.comb(free, size) for size in range(most + 1))

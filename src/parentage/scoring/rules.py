@@ -1,4 +1,4 @@
-r"""The rules: when a parent set and all its supersets can be thrown away unseen.
+r"""The rules: when a parent set and all its supersets can be dropped without looking at them.
 
 Numbering and notation follow de Campos, Scanagatta, Corani and Zaffalon (2018), "Entropy-based
 Pruning for Learning Bayesian Networks using BIC"; ``docs/theory.md`` has the proofs. For a child
@@ -8,27 +8,24 @@ X, a parent set Π, one of its members Y and Π* = Π \\ Y:
 * pen(X, Π) = w (r_X − 1) q_Π is the penalty, (r_Y − 1)·pen(X, Π*) what Y adds to it,
 * Bin(Π) is the best score of Π and its subsets, δ(Π) = Bin(Π) − s(Π),
 * h_V = N·H(V | everything else),
-* γ, the gap, is how far below its best subset a set may score and still be kept.
+* γ, the width, is how far below its best subset a set may score and still be kept.
 
-Every rule is a function that returns its two :class:`Sides`; :func:`fires` is the one place that
-compares them. The functions take numbers or arrays. :mod:`parentage.kernels.families` has the same
-inequalities in fixed point, tested against these.
+Every theorem is a function that returns its two :class:`Sides`; :func:`fires` is the one place
+that compares them. The functions take numbers or arrays. :mod:`parentage.scoring.rulebook` has one
+record per rule, and :mod:`parentage.kernels.judging` the same inequalities in fixed point, tested
+against these.
 """
 
 from __future__ import annotations
 
 import math
 from bisect import insort
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
-
-from parentage.errors import InputError, did_you_mean
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
+    from collections.abc import Sequence
 
 Number = Any
 """A float, or an array of floats of one shape."""
@@ -70,14 +67,14 @@ def lemma2(
     return (likelihood <= likelihood_more) & (penalty < penalty_more)
 
 
-def lemma3(bin_star: Number, penalty: Number, gap: Number = 0.0) -> Sides:
+def lemma3(bin_star: Number, penalty: Number, width: Number = 0.0) -> Sides:
     r"""Lemma 3 (de Campos & Ji 2011): if Bin(Π \\ Y) ≥ −pen(X, Π), drop Π and all supersets.
 
     No likelihood exceeds 0, so nothing above Π can beat the best subset. With the best subset on
     the left it is stronger than Alg1, which looks only at the set just left. It works where some
     subset explains the child well.
     """
-    return Sides(-bin_star + gap, penalty)
+    return Sides(-bin_star + width, penalty)
 
 
 def lemma4(n_h_x: Number, n_h_y: Number) -> Any:
@@ -92,47 +89,47 @@ def lemma4(n_h_x: Number, n_h_y: Number) -> Any:
 # The paper's theorems and the four tests of its experiments
 
 
-def theorem1(n_h_x_star: Number, n_h_y_star: Number, added: Number, gap: Number = 0.0) -> Sides:
+def theorem1(n_h_x_star: Number, n_h_y_star: Number, added: Number, width: Number = 0.0) -> Sides:
     """Theorem 1: N·min{H(X|Π*), H(Y|Π*)} ≤ (r_Y − 1)·pen(X, Π*) ⇒ drop Π* ∪ Y and all supersets."""
-    return Sides(lemma4(n_h_x_star, n_h_y_star) + gap, added)
+    return Sides(lemma4(n_h_x_star, n_h_y_star) + width, added)
 
 
-def theorem2(n_h_x: Number, n_h_y: Number, added: Number, gap: Number = 0.0) -> Sides:
+def theorem2(n_h_x: Number, n_h_y: Number, added: Number, width: Number = 0.0) -> Sides:
     """Theorem 2: Theorem 1 with the entropies given any Π' ⊆ Π* instead of Π* itself.
 
     Conditioning on less gives larger entropies, so any Π' at hand will do: Π' = ∅ costs nothing
     (rule ``thm2``), and :func:`theorem2_cache` uses the best Π' in Y's own list. It works where
     Π* explains little.
     """
-    return Sides(lemma4(n_h_x, n_h_y) + gap, added)
+    return Sides(lemma4(n_h_x, n_h_y) + width, added)
 
 
-def theorem2_cache(n_h_y_listed: Number, added: Number, gap: Number = 0.0) -> Sides:
+def theorem2_cache(n_h_y_listed: Number, added: Number, width: Number = 0.0) -> Sides:
     """Theorem 2 with the Π' ⊆ Π* in Y's own candidate list that leaves Y the least entropy.
 
     The paper's "inspect the cache of Y": no count is needed that Y's list does not hold already.
     """
-    return Sides(n_h_y_listed + gap, added)
+    return Sides(n_h_y_listed + width, added)
 
 
-def alg1(n_h_x_star: Number, added: Number, gap: Number = 0.0) -> Sides:
+def alg1(n_h_x_star: Number, added: Number, width: Number = 0.0) -> Sides:
     """Alg1, Theorem 1 on the child's side: N·H(X|Π*) ≤ (r_Y − 1)·pen(X, Π*)."""
-    return Sides(n_h_x_star + gap, added)
+    return Sides(n_h_x_star + width, added)
 
 
-def alg2(n_h_y_star: Number, added: Number, gap: Number = 0.0) -> Sides:
+def alg2(n_h_y_star: Number, added: Number, width: Number = 0.0) -> Sides:
     """Alg2, Theorem 1 on the parent's side: N·H(Y|Π*) ≤ (r_Y − 1)·pen(X, Π*)."""
-    return Sides(n_h_y_star + gap, added)
+    return Sides(n_h_y_star + width, added)
 
 
-def alg3(n_h_x: Number, added: Number, gap: Number = 0.0) -> Sides:
+def alg3(n_h_x: Number, added: Number, width: Number = 0.0) -> Sides:
     """Alg3, Theorem 2 with Π' = ∅ on the child's side: N·H(X) ≤ (r_Y − 1)·pen(X, Π*)."""
-    return Sides(n_h_x + gap, added)
+    return Sides(n_h_x + width, added)
 
 
-def alg4(n_h_y: Number, added: Number, gap: Number = 0.0) -> Sides:
+def alg4(n_h_y: Number, added: Number, width: Number = 0.0) -> Sides:
     """Alg4, Theorem 2 with Π' = ∅ on the parent's side: N·H(Y) ≤ (r_Y − 1)·pen(X, Π*)."""
-    return Sides(n_h_y + gap, added)
+    return Sides(n_h_y + width, added)
 
 
 def theorem1_plus(
@@ -142,7 +139,7 @@ def theorem1_plus(
     h_y: Number,
     added: Number,
     delta: Number,
-    gap: Number = 0.0,
+    width: Number = 0.0,
 ) -> Sides:
     r"""Theorem 1⁺: min{N·H(X|Π*) − h_X, N·H(Y|Π*) − h_Y} ≤ (r_Y − 1)·pen(X, Π*) + δ(Π*).
 
@@ -156,7 +153,7 @@ def theorem1_plus(
     w (r_X − 1)(q_Π* − 1) < pen(X, Π*), hence g < r_Y·pen(X, Π*) ≤ (r_Y − 1)·pen(X, Π''), and Π'
     loses to Π''. ∎  It needs r_Y ≥ 2: constant columns are set aside first.
     """
-    return Sides(lemma4(n_h_x_star - h_x, n_h_y_star - h_y) + gap, added + delta)
+    return Sides(lemma4(n_h_x_star - h_x, n_h_y_star - h_y) + width, added + delta)
 
 
 # ---------------------------------------------------------------------------------------------
@@ -227,8 +224,8 @@ def corollary1_prime(n_rows: int) -> int:
     return max(0, math.ceil(math.log2(1 + 2 * n_rows / math.log2(n_rows)) + 1e-9) - 1)
 
 
-def theorem3_second(
-    n_h: Sequence[float], h: Sequence[float], arity: Sequence[int], w: float, gap: float = 0.0
+def theorem3_double_prime(
+    n_h: Sequence[float], h: Sequence[float], arity: Sequence[int], w: float, width: float = 0.0
 ) -> list[int]:
     """Theorem 3″: a surviving Π has few enough joint states for each of its members.
 
@@ -238,7 +235,7 @@ def theorem3_second(
     a choice of parents can satisfy it, per child: among the Y whose bound is at least t, the m of
     fewest states must have a product below t. ``n_h`` and ``h`` are N·H(V) and h_V.
     """
-    spare = [max(0.0, (a - b + gap) / w) * (1 + 1e-9) for a, b in zip(n_h, h, strict=True)]
+    spare = [max(0.0, (a - b + width) / w) * (1 + 1e-9) for a, b in zip(n_h, h, strict=True)]
     by_parent = sorted(
         ((spare[y] / (1 - 1 / arity[y]), arity[y], y) for y in range(len(arity))), reverse=True
     )
@@ -260,116 +257,3 @@ def theorem3_second(
                 size += 1
         caps.append(size)
     return caps
-
-
-# ---------------------------------------------------------------------------------------------
-# Choosing rules
-
-
-ORDER = (
-    "cor1", "cor1p", "thm3", "thm3pp",
-    "alg3", "alg4", "thm2", "alg1", "alg2", "thm1", "thm2-cache", "lemma3", "thm1p",
-)  # fmt: skip
-"""All rules, cheapest first: a family is credited to the first that removes it."""
-
-CAPS = ORDER[:4]
-BIC_ONLY = frozenset({"cor1", "cor1p", "thm3"})
-NEED_RESIDUALS = frozenset({"thm3pp", "thm1p"})
-DEFAULT = ("cor1p", "thm3pp", "thm1p")
-
-CLOSED: tuple[frozenset[str], ...] = (
-    frozenset({"thm1p"}),
-    frozenset({"thm1"}),
-    frozenset({"thm2"}),
-    frozenset({"alg1", "alg2"}),
-    frozenset({"lemma3", "alg2"}),
-    frozenset({"alg3", "alg4"}),
-)
-"""Rules on both sides of Theorem 1 or 2, for which the closure theorem holds."""
-
-
-@dataclass(frozen=True)
-class RuleSet:
-    """A choice of rules, in :data:`ORDER`."""
-
-    names: tuple[str, ...]
-
-    @property
-    def closed(self) -> bool:
-        """Whether the closure theorem holds, so that sets without a live family can be left out."""
-        return any(needed <= set(self.names) for needed in CLOSED)
-
-    @property
-    def mask(self) -> int:
-        """Bit r for rule number r of :data:`ORDER` that works on families."""
-        return sum(1 << ORDER.index(name) for name in self.names if name not in CAPS)
-
-    @property
-    def needs_residuals(self) -> bool:
-        """Whether h has to be counted."""
-        return bool(NEED_RESIDUALS & set(self.names))
-
-    def __str__(self) -> str:
-        return ",".join(self.names) or "none"
-
-
-def choose_rules(
-    wanted: str | Iterable[str] | None, score: str, gap: float | None = None
-) -> RuleSet:
-    """Turn what the user typed into a rule set that is safe for this score and gap.
-
-    ``None`` is the default, the strongest safe rules; ``"all"`` every rule that applies,
-    ``"none"`` none. A rule asked for by name that does not apply is refused.
-
-    >>> str(choose_rules("alg2, alg1", "bic")), choose_rules("alg1", "bic").closed
-    ('alg1,alg2', False)
-    """
-    if isinstance(wanted, str):
-        wanted = [part.strip().lower() for part in wanted.split(",") if part.strip()]
-    applicable = [name for name in ORDER if why_not(name, score, gap) is None]
-    if wanted is None:
-        return RuleSet(tuple(name for name in DEFAULT if name in applicable))
-    chosen: set[str] = set()
-    for name in wanted:
-        if name == "all":
-            chosen.update(applicable)
-        elif name == "default":
-            chosen.update(set(DEFAULT) & set(applicable))
-        elif name in ORDER:
-            reason = why_not(name, score, gap)
-            if reason is not None:
-                raise InputError(f"rule {name!r} {reason}; use thm3pp instead")
-            chosen.add(name)
-        elif name != "none":
-            known = [*ORDER, "none", "all", "default"]
-            raise InputError(f"unknown rule {name!r}; {did_you_mean(name, known)}")
-    return RuleSet(tuple(name for name in ORDER if name in chosen))
-
-
-def why_not(name: str, score: str, gap: float | None) -> str | None:
-    """Return why a rule must not be used here, or None if it may."""
-    if name in BIC_ONLY and score != "bic":
-        return f"is proved for BIC only and is false for {score.upper()}"
-    if name in BIC_ONLY and gap is not None:
-        return "does not hold with a gap"
-    return None
-
-
-def caps_by_rule(
-    rules: RuleSet,
-    n_rows: int,
-    n_h: Sequence[float],
-    h: Sequence[float],
-    arity: Sequence[int],
-    w: float,
-    gap: float = 0.0,
-) -> dict[str, npt.NDArray[np.int64]]:
-    """Return, for each chosen cap rule, the largest number of parents per child."""
-    n = len(arity)
-    compute: dict[str, Callable[[], Sequence[int]]] = {
-        "cor1": lambda: [corollary1(n_rows)] * n,
-        "cor1p": lambda: [corollary1_prime(n_rows)] * n,
-        "thm3": lambda: theorem3(n_rows, [g / n_rows for g in n_h], arity),
-        "thm3pp": lambda: theorem3_second(n_h, h, arity, w, gap),
-    }
-    return {name: np.array(compute[name](), np.int64) for name in CAPS if name in rules.names}

@@ -9,6 +9,7 @@ beforehand or when it does not fit, is streamed: scored and forgotten.
 
 from __future__ import annotations
 
+import math
 import time
 from collections import deque
 from concurrent.futures import Future, ThreadPoolExecutor
@@ -18,30 +19,21 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from parentage.scoring.rules import CAPS, ORDER
+from parentage.scoring.forecast import JOINING, LISTING
+from parentage.scoring.rulebook import ORDER
+from parentage.work.progress import Progress
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from parentage.kernels.families import Level, Model
+    from parentage.kernels.families import Level, SearchFacts
     from parentage.scoring.entropy import Encoded, Int64s
+    from parentage.scoring.plan import SearchPlan
+    from parentage.work.progress import Report
+    from parentage.work.stop import Reason, Stop
 
 MOST_PAIRS = 65_536
 FEWEST_PAIRS = 256
-BARRED = -2  # a constraint, not a rule, bars these families
-JOINING = 1.6  # what putting a level together takes, in sizes of that level
-LISTING = 8  # what making lists of kept families takes, in sizes of what is kept
-
-
-class Progress(NamedTuple):
-    """Where a search is: passed to the progress callback after every chunk."""
-
-    in_degree: int
-    done: int
-    total: int
-    """Joins of this level done, and all of them."""
-    sets_counted: int
-    seconds: float
 
 
 class Kept(NamedTuple):
@@ -64,6 +56,10 @@ class Outcome:
     """Sets of each size, from single variables on."""
     complete_to: int | None = None
     """In-degree up to which the lists are complete; None when nothing was cut short."""
+    ended: Reason | None = None
+    """Why the search was cut short."""
+    beyond: npt.NDArray[np.float64] | None = None
+    """``[variable]``: what no family beyond ``complete_to`` exceeds, in nats; −∞: there is none."""
 
     def listing(self) -> int:
         """Return what making lists of the kept families will take, in bytes."""
@@ -71,34 +67,8 @@ class Outcome:
 
 
 @dataclass(frozen=True, eq=False)
-class Limits:
-    """How many parents a child may have: what the user wants and what cap rules prove."""
-
-    most: Int64s
-    """``[variable]``, −1: not even the empty set (the child is treated elsewhere)."""
-    caps: dict[str, Int64s]
-
-    def capped(self, in_degree: int) -> Int64s:
-        """Return per child: −1, or the rule that bars this in-degree, or BARRED."""
-        answer = np.full(len(self.most), -1, np.int64)
-        for name in reversed(CAPS):
-            if name in self.caps:
-                answer[self.caps[name] < in_degree] = ORDER.index(name)
-        answer[self.most < in_degree] = BARRED
-        return answer
-
-    @property
-    def deepest(self) -> int:
-        """The largest in-degree any child may have."""
-        most = self.most.copy()
-        for cap in self.caps.values():
-            most = np.minimum(most, cap)
-        return int(most.max(initial=0))
-
-
-@dataclass(frozen=True, eq=False)
 class _Chunk:
-    """One task's share of a level and what came of it."""
+    """One task's share of a level and its result."""
 
     pairs: int
     parts: tuple[npt.NDArray[np.generic], ...] | None
@@ -109,25 +79,19 @@ class _Chunk:
 
 
 def search(
-    encoded: Encoded,
-    model: Model,
-    limits: Limits,
-    outcome: Outcome,
-    *,
-    threads: int = 1,
-    memory: int | None = None,
-    progress: Callable[[Progress], None] | None = None,
-    stop: Callable[[], bool] | None = None,
-) -> None:
-    """Find every kept family and write it into ``outcome``.
+    plan: SearchPlan, stop: Stop, *, threads: int = 1, report: Report | None = None
+) -> Outcome:
+    """Find every family that is kept.
 
-    ``memory`` is what levels and kept families may take, in bytes; ``stop`` is asked after every
-    chunk. A search that ends early sets ``outcome.complete_to`` and keeps only families of
-    complete levels.
+    ``stop`` is asked after every chunk; its memory, if it has a limit, is what levels and kept
+    families may take. A search that ends early keeps the families of complete levels, and bounds
+    what it did not look at.
     """
-    began = time.perf_counter()
+    outcome = Outcome()
+    encoded, limits, model = plan.encoded, plan.limits, plan.facts()
+    clock = _Clock(stop, report, time.perf_counter())
     level, below = _first_levels(encoded, model)
-    _keep_empty_sets(level, limits, outcome)
+    _keep_empty_sets(level, plan, outcome)
     deepest = min(limits.deepest, encoded.n_variables - 1)
     in_degree = 0
     while in_degree < deepest and len(level.G) > 1:
@@ -135,28 +99,72 @@ def search(
         step = _Step(encoded, model, level, below, limits.capped(in_degree), in_degree < deepest)
         complete = len(outcome.kept)
         try:
-            new = step.run(outcome, threads, memory, progress, stop, began)
-        except _StoppedError:
+            new = step.run(outcome, threads, clock)
+        except _StoppedError as stopped:
             del outcome.kept[complete:]
-            outcome.complete_to = in_degree - 1
-            return
+            _cut_short(outcome, plan, level, in_degree - 1, stopped.reason)
+            break
         if new is None:
             if step.overflowed:
-                outcome.complete_to = in_degree
+                _cut_short(outcome, plan, level, in_degree, "memory")
             break
         level, below = new, level.G
         outcome.live.append(len(level.G))
+    if plan.rules.needs_residuals:
+        outcome.sets_counted += encoded.n_variables + 1
+    return outcome
 
 
-def _first_levels(encoded: Encoded, model: Model) -> tuple[Level, Int64s]:
+def _cut_short(
+    outcome: Outcome, plan: SearchPlan, level: Level, complete_to: int, reason: Reason
+) -> None:
+    """Note how far a search came, why it ended, and what families beyond that can score.
+
+    A family that can matter contains, with every Y left out, families that are alive: so its
+    parents contain those of a live family of the level, and at least so many more that there are
+    ``complete_to`` + 1. With no such family nothing is missing after all.
+    """
+    from parentage.kernels.judging import DEAD
+
+    encoded = plan.encoded
+    states = encoded.arity.astype(np.float64)
+    members = level.members
+    least = np.full(encoded.n_variables, np.inf)
+    whole = np.ones(len(members))
+    for a in range(members.shape[1]):
+        whole *= states[members[:, a]]
+    for a in range(members.shape[1]):
+        alive = level.best[:, a] < DEAD
+        children = members[alive, a]
+        np.minimum.at(least, children, whole[alive] / states[children])
+    least[plan.limits.capped(complete_to + 1) != -1] = np.inf
+    more = complete_to + 1 - (members.shape[1] - 1)
+    least *= math.prod(sorted(encoded.arity.tolist())[:more])
+    unexplained = encoded.grid.to_float(plan.h - encoded.grid.tolerance)
+    beyond = -unexplained - encoded.w * (states - 1) * least
+    if np.isfinite(beyond).any():
+        outcome.beyond = beyond
+        outcome.complete_to, outcome.ended = complete_to + len(plan.context), reason
+
+
+class _Clock(NamedTuple):
+    """When to end, whom to tell, and since when the search runs."""
+
+    stop: Stop
+    report: Report | None
+    began: float
+
+
+def _first_levels(encoded: Encoded, facts: SearchFacts) -> tuple[Level, Int64s]:
     """The single variables, and G of the level below them: the empty set."""
-    from parentage.kernels.families import THM2_CACHE, Level
+    from parentage.kernels.families import Level
+    from parentage.kernels.judging import THM2_CACHE
 
     n = encoded.n_variables
-    penalty = model.unit * (model.arity - 1)
+    penalty = facts.unit * (facts.arity - 1)
     best = (encoded.single - encoded.empty - penalty)[:, None]
-    with_least = bool(model.rules >> THM2_CACHE & 1)
-    least = model.single[:, None].copy() if with_least else np.empty((1, 0), np.int64)
+    with_least = bool(facts.rules >> THM2_CACHE & 1)
+    least = facts.single[:, None].copy() if with_least else np.empty((1, 0), np.int64)
     level = Level(
         np.arange(n, dtype=np.uint16)[:, None],
         np.zeros((n, 1), np.int32),
@@ -167,8 +175,8 @@ def _first_levels(encoded: Encoded, model: Model) -> tuple[Level, Int64s]:
     return level, np.array([encoded.empty], np.int64)
 
 
-def _keep_empty_sets(level: Level, limits: Limits, outcome: Outcome) -> None:
-    children = np.nonzero(limits.most >= 0)[0]
+def _keep_empty_sets(level: Level, plan: SearchPlan, outcome: Outcome) -> None:
+    children = np.nonzero(plan.limits.most >= 0)[0]
     outcome.kept.append(
         Kept(children, np.empty((len(children), 0), np.int64), level.best[children, 0])
     )
@@ -180,6 +188,10 @@ def _keep_empty_sets(level: Level, limits: Limits, outcome: Outcome) -> None:
 class _StoppedError(Exception):
     """The search was asked to stop, or what it keeps does not fit."""
 
+    def __init__(self, reason: Reason) -> None:
+        super().__init__(reason)
+        self.reason = reason
+
 
 class _Step:
     """From one level to the next."""
@@ -187,29 +199,30 @@ class _Step:
     def __init__(
         self,
         encoded: Encoded,
-        model: Model,
+        facts: SearchFacts,
         level: Level,
         below: Int64s,
         capped: Int64s,
         store: bool,
     ) -> None:
-        from parentage.kernels.families import live_members
+        from parentage.kernels.families import Siblings, live_members
 
         self.encoded = encoded
-        self.model = model
+        self.facts = facts
         self.level = level
         self.below = below
         self.capped = capped
         self.store = store
         self.overflowed = False
         prefix = level.subsets[:, -1]
-        self.children = np.zeros(len(below) + 1, np.int64)
-        np.cumsum(np.bincount(prefix, minlength=len(below)), out=self.children[1:])
-        self.sibling_end = self.children[prefix + 1]
-        self.tails = np.ascontiguousarray(level.members[:, -1])
-        self.live = np.empty(len(prefix), np.uint64)
-        live_members(level.best, self.live)
-        self.pairs = np.concatenate([[0], np.cumsum(self.sibling_end - np.arange(len(prefix)) - 1)])
+        children = np.zeros(len(below) + 1, np.int64)
+        np.cumsum(np.bincount(prefix, minlength=len(below)), out=children[1:])
+        end = children[prefix + 1]
+        tails = np.ascontiguousarray(level.members[:, -1])
+        live = np.empty(len(prefix), np.uint64)
+        live_members(level.best, live)
+        self.siblings = Siblings(end, children, tails, live)
+        self.pairs = np.concatenate([[0], np.cumsum(end - np.arange(len(prefix)) - 1)])
 
     def ranges(self) -> Iterator[tuple[int, int]]:
         """Cut the sets into runs with a bounded number of joins."""
@@ -224,34 +237,36 @@ class _Step:
             first = last
 
     def work(self, span: tuple[int, int]) -> _Chunk:
-        """Extend, count and score one run of sets; touches nothing shared."""
+        """Join, count and score one run of sets; touches nothing shared."""
         from parentage.kernels.counting import count_sets
-        from parentage.kernels.families import Level, extend, score_families
+        from parentage.kernels.families import Level, join_siblings, score_families
 
         first, last = span
         size = self.level.members.shape[1] + 1
         pairs = int(self.pairs[last] - self.pairs[first])
         with_least = self.level.least.shape[1] > 0
-        members = np.empty((pairs + 1, size), np.uint16)
-        subsets = np.empty((pairs + 1, size), np.int32)
-        best = np.empty((pairs + 1, size), np.int64)
-        least = np.empty((pairs + 1, size) if with_least else (1, 0), np.int64)
+        room = Level(
+            np.empty((pairs + 1, size), np.uint16),
+            np.empty((pairs + 1, size), np.int32),
+            np.empty(0, np.int64),
+            np.empty((pairs + 1, size), np.int64),
+            np.empty((pairs + 1, size) if with_least else (1, 0), np.int64),
+        )
         tally = np.zeros(len(ORDER), np.int64)
-        end = extend(
-            np.int64(first), np.int64(last), self.sibling_end, self.children, self.tails, self.live,
-            self.level, self.below, self.model, self.capped,
-            members, subsets, best, least, tally,
+        end = join_siblings(
+            np.int64(first), np.int64(last), self.siblings, self.level, self.below, self.facts,
+            self.capped, room, tally,
         )  # fmt: skip
         if end == 0:
             return _Chunk(pairs, None, None, 0, 0, tally)
         new = Level(
-            members[:end].copy(),
-            subsets[:end].copy(),
+            room.members[:end].copy(),
+            room.subsets[:end].copy(),
             np.empty(end, np.int64),
-            best[:end].copy(),
-            least[:end].copy() if with_least else least,
+            room.best[:end].copy(),
+            room.least[:end].copy() if with_least else room.least,
         )
-        del members, subsets, best, least
+        del room
         e = self.encoded
         count_sets(
             new.members, e.first_rows, e.first_starts, e.arity, e.offset, e.codes, e.row_bits,
@@ -260,28 +275,22 @@ class _Step:
         where = np.empty(end * size, np.int32)
         child = np.empty(end * size, np.uint8)
         score = np.empty(end * size, np.int64)
-        scored, kept = score_families(new, self.level, self.model, self.capped, where, child, score)
+        scored, kept = score_families(new, self.level, self.facts, self.capped, where, child, score)
         found = _collect(new, where[:kept], child[:kept], score[:kept])
         return _Chunk(pairs, tuple(new), found, end, int(scored), tally)
 
-    def run(
-        self,
-        outcome: Outcome,
-        threads: int,
-        memory: int | None,
-        progress: Callable[[Progress], None] | None,
-        stop: Callable[[], bool] | None,
-        began: float,
-    ) -> Level | None:
+    def run(self, outcome: Outcome, threads: int, clock: _Clock) -> Level | None:
         """Do all chunks, in order; return the new level, or None if there is none to store."""
         from parentage.kernels.families import Level
 
         parts: list[list[npt.NDArray[np.generic]]] = []
         done = used = 0
+        memory = math.inf if clock.stop.memory is None else clock.stop.memory
         held = sum(array.nbytes for array in self.level) + outcome.listing()
         for chunk in in_order(self.work, self.ranges(), threads):
-            if stop is not None and stop():
-                raise _StoppedError
+            reason = clock.stop.reason()
+            if reason is not None:
+                raise _StoppedError(reason)
             done += chunk.pairs
             outcome.sets_counted += chunk.sets
             outcome.families_scored += chunk.scored
@@ -289,25 +298,34 @@ class _Step:
             if chunk.kept is not None:
                 outcome.kept.append(chunk.kept)
                 held += LISTING * sum(array.nbytes for array in chunk.kept)
-                if memory is not None and held > memory:
-                    raise _StoppedError
+                if held > memory:
+                    raise _StoppedError("memory")
             if self.store and chunk.parts is not None:
                 parts.append(list(chunk.parts))
                 used += sum(array.nbytes for array in chunk.parts)
-            if self.store and memory is not None and held + JOINING * used > memory:
+            if self.store and held + JOINING * used > memory:
                 self.store, self.overflowed = False, True
                 parts.clear()
-            if progress is not None:
-                in_degree = self.level.members.shape[1]
-                seconds = time.perf_counter() - began
-                total = int(self.pairs[-1])
-                progress(Progress(in_degree, done, total, outcome.sets_counted, seconds))
+            if clock.report is not None:
+                clock.report(self.progress(done, outcome.sets_counted, clock.began))
         if not parts:
             return None
         fields: list[Any] = _concatenate(parts, 5 if self.level.least.size else 4)
         if len(fields) == 4:  # no thm2-cache: the placeholder stays as it is
             fields.append(self.level.least)
         return Level(*fields)
+
+    def progress(self, done: int, sets_counted: int, began: float) -> Progress:
+        """Say where the search is."""
+        in_degree = self.level.members.shape[1]
+        return Progress(
+            "scoring",
+            f"{in_degree} parent{'' if in_degree == 1 else 's'}",
+            time.perf_counter() - began,
+            done,
+            int(self.pairs[-1]),
+            sets_counted,
+        )
 
 
 def _concatenate(

@@ -45,7 +45,7 @@ _STYLE = f"""
 
 
 @dataclass(frozen=True)
-class Box:
+class FiveNumbers:
     """One box: its numbers, the values behind it, and how it is labelled and filled."""
 
     label: str
@@ -72,7 +72,7 @@ class Group:
     """Boxes that belong together, under one label."""
 
     label: str
-    boxes: tuple[Box, ...]
+    boxes: tuple[FiveNumbers, ...]
 
 
 def boxplot_svg(title: str, axis: str, groups: Sequence[Group]) -> str:
@@ -150,7 +150,7 @@ class _Scale:
         return LEFT + 6 + share * (WIDTH - RIGHT - LEFT - 12)
 
 
-def _box(box: Box, y: float, at: _Scale) -> str:
+def _box(box: FiveNumbers, y: float, at: _Scale) -> str:
     label = _text(LEFT - 8, y + FONT * 0.35, box.label, "end", "soft")
     if not box.finite:
         return label + _text(LEFT + 6, y + FONT * 0.35, "not finite", "start", "soft")

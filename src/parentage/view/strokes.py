@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
-    from parentage.network.equivalence import Arc
+    from parentage.scoring.constraints import Arc
 
 NARROW, WIDE, PLAIN = 1.0, 6.0, 1.5
 

@@ -17,8 +17,8 @@ from parentage.view.strokes import stroke_widths
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from parentage.network.equivalence import Arc
     from parentage.network.network import Network
+    from parentage.scoring.constraints import Arc
 
 MARGIN = 18.0
 CAPTION = 34.0

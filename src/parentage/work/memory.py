@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-from parentage.errors import ResourceError
+from parentage.errors import ResourceError, Way
 
 
 def available_memory() -> int:
@@ -14,18 +14,22 @@ def available_memory() -> int:
     return min(limit for limit in limits if limit is not None)
 
 
-def require_memory(needed: int, what: str, instead: str) -> None:
-    """Refuse a table that does not fit, with both numbers.
+def require_memory(needed: int, what: str, *instead: Way | str, limit: int | None = None) -> None:
+    """Refuse work that does not fit into what is free, or into the user's limit.
 
     Raises
     ------
     ResourceError
-        ``what`` needs more than there is; ``instead`` says what to type.
+        ``what`` needs more than there is; ``instead`` says what to do.
     """
+    if limit is not None and needed > limit:
+        raise ResourceError(
+            f"{what} needs {gigabytes(needed)} of memory, {gigabytes(limit)} are allowed", *instead
+        )
     free = available_memory()
     if needed > free:
         raise ResourceError(
-            f"{what} needs {gigabytes(needed)} of memory, {gigabytes(free)} are free; {instead}"
+            f"{what} needs {gigabytes(needed)} of memory, {gigabytes(free)} are free", *instead
         )
 
 

@@ -13,19 +13,19 @@
 from __future__ import annotations
 
 import os
-from pathlib import Path, PurePath
+from pathlib import PurePath
 from typing import TYPE_CHECKING, Any, Protocol
 
-from parentage.errors import InputError, did_you_mean
+from parentage.errors import InputError, Way, did_you_mean
 from parentage.files.atomic import write_text
 from parentage.files.source import open_source
+from parentage.files.target import resolved
 from parentage.network.bridges import from_model_string, to_model_string
-from parentage.network.formats.bif import bif_text
+from parentage.network.formats.bif import bif_text as text_of_bif
 from parentage.network.formats.bif_text import parse_bif
-from parentage.network.formats.dot import dot_text
+from parentage.network.formats.dot import dot_text as text_of_dot
 from parentage.network.formats.dot_text import parse_dot
 from parentage.network.formats.network_json import (
-    RESULT_KEYS,
     NetworkRecord,
     network_json_text,
     parse_network_json,
@@ -40,7 +40,7 @@ if TYPE_CHECKING:
 
     from parentage.data.table import Table
     from parentage.files.source import Source, SourceLike
-    from parentage.network.equivalence import Arc
+    from parentage.scoring.constraints import Arc
 
 EXTENSIONS = {
     ".bif": "bif",
@@ -54,26 +54,25 @@ EXTENSIONS = {
     ".txt": "model-string",
 }
 FORMATS = tuple(dict.fromkeys(EXTENSIONS.values()))
-_NO_PARAMETERS = (
-    "{} needs parameters, and a structure learned from lists alone has none; "
-    "give the data too: --data TABLE (in Python: table=…), or write .json or .dot"
-)
 
 
-class Structure(Protocol):
-    """Anything with names and parents: a network, or a solution of the optimiser."""
+class Answer(Protocol):
+    """A network with what is known of it: a solution of the optimiser."""
 
     @property
-    def names(self) -> tuple[str, ...]:
-        """Variable names."""
+    def network(self) -> Network:
+        """The network."""
 
     @property
-    def parents(self) -> tuple[tuple[int, ...], ...]:
-        """Parent indices of every variable."""
+    def gains(self) -> dict[Arc, float]:
+        """What every arc gains under the score it was chosen by."""
+
+    def facts(self) -> dict[str, Any]:
+        """What the answer says of itself, as plain values."""
 
 
 def write_network(
-    structure: Structure | Parameters,
+    structure: Network | Parameters | Answer,
     path: str | os.PathLike[str],
     *,
     table: Table | None = None,
@@ -87,11 +86,13 @@ def write_network(
     Parameters
     ----------
     structure
-        A network, a solution (its score and bound go into JSON) or parameters.
+        A network, parameters, or a solution: what was proved goes into JSON, and the gains that
+        are drawn are those of the score it was chosen by.
     path
         Where to write; the file appears whole or not at all.
     table
-        The data: parameters (maximum likelihood) and gains are taken from it when not given.
+        The data: parameters (maximum likelihood) are taken from it when not given, and the gains
+        (BIC) of a bare network.
     parameters
         Conditional probability tables, for formats that hold them.
     provenance
@@ -104,30 +105,35 @@ def write_network(
     """
     name = os.fspath(path)
     kind = _format_of(name, format)
+    facts: dict[str, Any] = {}
     if isinstance(structure, Parameters):
-        parameters = structure
-        structure = parameters.network
-    network = as_network(structure)
+        parameters, network = structure, structure.network
+    elif isinstance(structure, Network):
+        network = structure
+    else:
+        network, facts = structure.network, structure.facts()
+        gains = structure.gains if gains is None else gains
     if parameters is not None and parameters.network != network:
         raise InputError("the parameters belong to another network")
     if parameters is None and table is not None and kind in ("bif", "xmlbif", "json"):
         parameters = network.fit(table)
     if gains is None and table is not None and kind in ("dot", "svg"):
         gains = arc_gains(network, table)
-    record = NetworkRecord(network, parameters, _result_of(structure), provenance or {})
+    record = NetworkRecord(network, parameters, facts, provenance or {})
     write_text(name, _text(kind, record, gains))
 
 
-def check_network_target(path: str | os.PathLike[str], *, needs_table: bool | None) -> None:
-    """Refuse a file name before the work whose result it would lose.
+def check_network_target(path: str | os.PathLike[str], *, needs_table: bool | None) -> str:
+    """Refuse a file name before the work whose result it would lose; return its format.
 
     ``needs_table`` says whether there is no table to take parameters from; None: not known yet.
     """
     kind = _format_of(os.fspath(path), None)
-    if not Path(path).resolve().parent.is_dir():
+    if not resolved(path).parent.is_dir():
         raise InputError(f"cannot write {os.fspath(path)!r}: there is no such folder")
     if needs_table and kind in ("bif", "xmlbif"):
-        raise InputError(_NO_PARAMETERS.format(kind.upper()))
+        raise _without_parameters(kind)
+    return kind
 
 
 def read_network(
@@ -148,20 +154,6 @@ def read_parameters(
     if record.parameters is None:
         raise InputError(f"{content.name} has no parameters; BIF and XMLBIF have, JSON may")
     return record.parameters
-
-
-def as_network(structure: Structure) -> Network:
-    """Return the network of a solution; a network is returned as it is."""
-    if isinstance(structure, Network):
-        return structure
-    return Network(structure.names, structure.parents)
-
-
-def _result_of(structure: Structure) -> dict[str, Any]:
-    """Collect what a solution says of itself; a bare network says nothing."""
-    if isinstance(structure, Network):
-        return {}
-    return {key: getattr(structure, key) for key in RESULT_KEYS if hasattr(structure, key)}
 
 
 def _read(content: Source, format_name: str | None) -> NetworkRecord:
@@ -188,14 +180,22 @@ def _text(kind: str, record: NetworkRecord, gains: Mapping[Arc, float] | None) -
     if kind == "json":
         return network_json_text(record)
     if kind == "dot":
-        return dot_text(record.network, gains)
+        return text_of_dot(record.network, gains)
     if kind == "svg":
         return network_svg(record.network, gains)
     if kind == "model-string":
         return to_model_string(record.network) + "\n"
     if record.parameters is None:
-        raise InputError(_NO_PARAMETERS.format(kind.upper()))
-    return bif_text(record.parameters) if kind == "bif" else xmlbif_text(record.parameters)
+        raise _without_parameters(kind)
+    return text_of_bif(record.parameters) if kind == "bif" else xmlbif_text(record.parameters)
+
+
+def _without_parameters(kind: str) -> InputError:
+    return InputError(
+        f"{kind.upper()} needs parameters, and a structure learned from lists alone has none",
+        Way("table", ..., "to take them from the data", flag="data"),
+        "write .json or .dot",
+    )
 
 
 def _format_of(name: str, format_name: str | None) -> str:

@@ -12,9 +12,9 @@
       (yes) 0.9, 0.1;
     }
 
-The format has no quoting that all programs read, so names and labels that are no plain words are
+The format has no quoting that all programs read, so names and labels that are not plain words are
 escaped (:mod:`parentage.network.formats.escaping`). A plain word is what pyAgrum, pgmpy and R's
-bnlearn all read as one: letters, digits, ``_``, ``.`` and ``-``, not starting like a number, no
+bnlearn all read as one: letters, digits, ``_``, ``.`` and ``-``, not starting like a number, not a
 keyword; labels may be whole numbers too. pgmpy matches variable names without regard to case, so
 of two names that differ in case alone the second is escaped. pyAgrum refuses BIF files with a
 variable of one state: drop constant columns before learning if it is to read the file.
@@ -26,15 +26,11 @@ import re
 from itertools import product
 from typing import TYPE_CHECKING
 
-from parentage.files.atomic import write_text
-from parentage.files.source import open_source
-from parentage.network.formats.bif_text import parse_bif
 from parentage.network.formats.escaping import MARK, escape
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from parentage.files.source import SourceLike
     from parentage.network.parameters import Parameters
 
 _KEYWORDS = frozenset(
@@ -44,17 +40,6 @@ _ODD = re.compile(r"[^A-Za-z0-9_.-]")
 _NUMBER_LIKE = re.compile(r"[0-9]+(?=[.eE-])|(?=[.-])")
 _TABLE_THEN_NUMBER = re.compile(r"(?=(?:table|default)[0-9eE.+-])")  # pgmpy reads these as a row
 _CASED = re.compile("[A-Za-z]")
-
-
-def write_bif(parameters: Parameters, path: str) -> None:
-    """Write a network with its parameters as BIF."""
-    write_text(path, bif_text(parameters))
-
-
-def read_bif(source: SourceLike) -> Parameters:
-    """Read a network with its parameters from BIF."""
-    content = open_source(source)
-    return parse_bif(content.text(), content.name)
 
 
 def bif_text(parameters: Parameters) -> str:

@@ -11,31 +11,16 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from parentage.files.atomic import write_text
-from parentage.files.source import open_source
-from parentage.network.formats.dot_text import parse_dot
 from parentage.network.formats.escaping import MARK, escape
 from parentage.view.strokes import stroke_widths
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from parentage.files.source import SourceLike
-    from parentage.network.equivalence import Arc
     from parentage.network.network import Network
+    from parentage.scoring.constraints import Arc
 
 _UNSAFE = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff]")
-
-
-def write_dot(network: Network, path: str, gains: Mapping[Arc, float] | None = None) -> None:
-    """Write the arcs of a network in the dot language."""
-    write_text(path, dot_text(network, gains))
-
-
-def read_dot(source: SourceLike) -> Network:
-    """Read a network from a directed graph in the dot language."""
-    content = open_source(source)
-    return parse_dot(content.text(), content.name)
 
 
 def dot_text(network: Network, gains: Mapping[Arc, float] | None = None) -> str:

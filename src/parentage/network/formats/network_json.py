@@ -21,14 +21,15 @@ import math
 import platform
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
+from functools import cached_property
 from importlib.metadata import PackageNotFoundError, version
 from typing import TYPE_CHECKING, Any
 
 from parentage.errors import InputError
-from parentage.files.atomic import write_text
 from parentage.files.source import open_source
 from parentage.network.network import Network
 from parentage.network.parameters import Parameters, from_rows
+from parentage.scoring.scope import Scope
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -37,7 +38,9 @@ if TYPE_CHECKING:
     from parentage.files.source import SourceLike
 
 FORMAT, VERSION = "parentage network", 1
-RESULT_KEYS = ("score", "bound", "gap", "optimal", "engine", "seconds", "max_parents")
+RESULT_KEYS = (
+    "score", "bound", "gap", "optimal", "engine", "ties", "stopped", "seconds", "scope", "search",
+)  # fmt: skip
 _LIBRARIES = ("parentage", "numpy", "numba", "highspy")
 
 
@@ -49,6 +52,12 @@ class NetworkRecord:
     parameters: Parameters | None = None
     result: Mapping[str, Any] = field(default_factory=dict)
     provenance: Mapping[str, Any] = field(default_factory=dict)
+
+    @cached_property
+    def scope(self) -> Scope | None:
+        """What the network was compared with; None for a bare network."""
+        written = self.result.get("scope")
+        return None if written is None else Scope.from_dict(written)
 
 
 def provenance_of(
@@ -96,11 +105,6 @@ def provenance_of(
     return record
 
 
-def write_network_json(record: NetworkRecord, path: str) -> None:
-    """Write a network, with all that is known of it, as JSON."""
-    write_text(path, network_json_text(record))
-
-
 def read_network_json(source: SourceLike) -> NetworkRecord:
     """Read a network, with all that the file knows of it, from JSON."""
     content = open_source(source)
@@ -129,10 +133,10 @@ def parse_network_json(text: str, name: str) -> NetworkRecord:
     """Parse what :func:`network_json_text` returns; errors name the file and the key."""
     try:
         content = json.loads(text)
-    except (json.JSONDecodeError, RecursionError) as error:
-        raise InputError(f"{name} is no JSON: {error}") from None
+    except (ValueError, RecursionError) as error:  # ValueError: also a number of 5,000 digits
+        raise InputError(f"{name} is not JSON: {error}") from None
     if not isinstance(content, dict) or content.get("format") != FORMAT:
-        raise InputError(f'{name} is no network of ours: "format" is not {FORMAT!r}')
+        raise InputError(f'{name} is not a network file of parentage: "format" is not {FORMAT!r}')
     if content.get("version") != VERSION:
         raise InputError(
             f"{name} has format version {content.get('version')!r}, this program reads {VERSION}; "
@@ -143,12 +147,17 @@ def parse_network_json(text: str, name: str) -> NetworkRecord:
     network = Network.from_parents(
         {v: _names(parents[v], f"parents of {v!r}", name) for v in variables}
     )
-    return NetworkRecord(
+    record = NetworkRecord(
         network,
         _parameters(content, network, name),
         {key: content[key] for key in RESULT_KEYS if key in content},
         content.get("provenance") or {},
     )
+    try:
+        _ = record.scope  # a damaged one is refused now, not when it is asked for
+    except InputError as error:
+        raise InputError(f"{name}: {error}") from None
+    return record
 
 
 def _parameters(content: dict[str, Any], network: Network, name: str) -> Parameters | None:
@@ -169,14 +178,14 @@ def _names(value: object, key: str, name: str) -> list[str]:
     return [str(item) for item in value]
 
 
-def _mapping(value: object, key: str, name: str, wanted: Sequence[str]) -> dict[str, Any]:
-    if not isinstance(value, dict) or set(value) != set(wanted):
+def _mapping(value: object, key: str, name: str, expected: Sequence[str]) -> dict[str, Any]:
+    if not isinstance(value, dict) or set(value) != set(expected):
         raise InputError(f"{name}: {key} must have one entry for every variable")
     return value
 
 
 def _finite(value: Any) -> Any:
-    """Replace what JSON has no number for, at any depth, and unwrap numpy's scalars."""
+    """Replace numbers that JSON cannot hold, at any depth, and unwrap numpy's scalars."""
     if isinstance(value, dict):
         return {str(key): _finite(item) for key, item in value.items()}
     if isinstance(value, list | tuple | set | frozenset):

@@ -1,4 +1,4 @@
-"""Read and write candidate lists as .jkl (also .jaa, .scores): the common tongue of the field.
+"""Read and write candidate lists as .jkl (also .jaa, .scores): the common format of the field.
 
 Lists leave and enter the path here. ::
 
@@ -15,21 +15,21 @@ order); blocks come in any order, and the empty set need not be there. Some prog
 lines of whole numbers after the last block: they are skipped with one warning.
 
 Files written here carry scores that read back to the same bits, and two ``#`` lines: a marker,
-which says that names are percent-encoded (:mod:`parentage.scoring.formats.names`), and the
-provenance.
+which says that names are percent-encoded (:mod:`parentage.scoring.formats.names`), and the facts
+(:mod:`parentage.scoring.formats.facts`).
 """
 
 from __future__ import annotations
 
-import json
 import warnings
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from parentage.errors import DataWarning, ListsError
+from parentage.errors import DataWarning, ListsError, Way
 from parentage.files.atomic import write_text
 from parentage.files.detect import OWN_JKL, leading_comments
+from parentage.scoring.formats.facts import Facts, facts_text, parse_facts
 from parentage.scoring.formats.families import FamilyCollector
 from parentage.scoring.formats.names import (
     decode_name,
@@ -41,11 +41,11 @@ from parentage.scoring.formats.names import (
 
 if TYPE_CHECKING:
     import os
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterator
 
     from parentage.scoring.lists import CandidateLists
 
-_META = "# meta "
+_FACTS = "# facts "
 
 _Line = tuple[int, list[str]]
 
@@ -64,9 +64,12 @@ def read(text: str) -> CandidateLists:
                 f"{len(families.children)} blocks follow"
             )
     _skip_trailing(lines, announced, n_variables)
+    facts = _read_facts(comments) if own else None
+    if facts is not None:
+        return facts.check(families.lists(account=facts.origin))
     ids = [str(i) for i in range(n_variables)]
     by_id = not own and families.children.keys() == set(ids)
-    return families.lists(ids if by_id else None, _read_meta(comments) if own else None)
+    return families.lists(ids if by_id else None)
 
 
 def write(lists: CandidateLists, path: str | os.PathLike[str]) -> None:
@@ -79,9 +82,9 @@ def dumps(lists: CandidateLists) -> str:
 
     >>> from parentage.scoring.lists import CandidateLists
     >>> lists = CandidateLists.from_families({"a b": [(-2.5, [])], "c": [(-0.1, ["a b"])]})
-    >>> print(dumps(lists))
+    >>> print(dumps(lists))  # doctest: +ELLIPSIS
     # parentage candidate lists 1, names percent-encoded
-    # meta {}
+    # facts {...}
     2
     a%20b 1
     -2.5 0
@@ -91,7 +94,7 @@ def dumps(lists: CandidateLists) -> str:
     if not np.isfinite(lists.scores).all():
         raise ListsError("a score is not finite; such a set cannot be written")
     names = [encode_name(name) for name in lists.names]
-    out = [OWN_JKL, _META + dump_meta(lists.meta), str(lists.n_variables)]
+    out = [OWN_JKL, _FACTS + facts_text(lists), str(lists.n_variables)]
     offsets, starts = lists.offsets.tolist(), lists.starts.tolist()
     scores, parents = lists.scores.tolist(), lists.parents.tolist()
     for child, name in enumerate(names):
@@ -100,15 +103,6 @@ def dumps(lists: CandidateLists) -> str:
             members = [names[p] for p in parents[starts[i] : starts[i + 1]]]
             out.append(" ".join([repr(scores[i]), str(len(members)), *members]))
     return "\n".join(out) + "\n"
-
-
-def dump_meta(meta: Mapping[str, Any]) -> str:
-    """Write provenance as one line of JSON with blanks inside strings only."""
-
-    def plain(value: Any) -> Any:
-        return value.tolist() if isinstance(value, np.ndarray | np.generic) else str(value)
-
-    return json.dumps(dict(meta), default=plain, separators=(",", ":"))
 
 
 def _significant(text: str) -> Iterator[_Line]:
@@ -124,8 +118,9 @@ def _read_size(lines: Iterator[_Line]) -> tuple[int, int]:
         raise ListsError("the file is empty: a .jkl file starts with the number of variables")
     if len(tokens) != 1 or not is_count(tokens[0]) or int(tokens[0]) == 0:
         raise ListsError(
-            f"line {number}: {' '.join(tokens)[:40]!r} is no number of variables; a .jkl "
-            "file starts with one; type --format csv if this is a table"
+            f"line {number}: {' '.join(tokens)[:40]!r} is not a number of variables; a .jkl "
+            "file starts with one",
+            Way("format", "csv", "if this is a table"),
         )
     return number, int(tokens[0])
 
@@ -171,7 +166,7 @@ def _check_set(number: int, fields: list[str], head: int, announced: list[str]) 
     if len(fields) < 2 or not is_count(fields[1]) or len(fields) - 2 != int(fields[1]):
         found = " ".join(fields)[:40]
         raise ListsError(
-            f"line {number}: {found!r} is no parent set (score, number of parents, as many "
+            f"line {number}: {found!r} is not a parent set (score, number of parents, as many "
             f"parents); line {head} announces {announced[1]} sets of {announced[0]!r}"
         )
 
@@ -181,29 +176,21 @@ def _skip_trailing(lines: Iterator[_Line], announced: int, n_variables: int) -> 
     for number, tokens in lines:
         if not all(map(is_whole, tokens)):
             raise ListsError(
-                f"line {number}: {' '.join(tokens)[:40]!r} stands after the last block; "
+                f"line {number}: {' '.join(tokens)[:40]!r} comes after the last block; "
                 f"delete it, or correct the number of variables ({n_variables}, line {announced})"
             )
         first, count = first if count else (number, " ".join(tokens)), count + 1
     if count:
         lines_of = "1 line" if count == 1 else f"{count} lines"
         warnings.warn(
-            f"{lines_of} of whole numbers after the last block skipped, the first is "
-            f"line {first[0]}: {first[1]!r}",
-            DataWarning,
+            DataWarning(
+                f"{lines_of} of whole numbers after the last block skipped; the first is "
+                f"line {first[0]}: {first[1]!r}"
+            ),
             stacklevel=2,
         )
 
 
-def _read_meta(comments: list[str]) -> dict[str, Any]:
-    written = (line.removeprefix(_META) for line in comments if line.startswith(_META))
-    return load_meta(next(written, "{}"))
-
-
-def load_meta(text: str) -> dict[str, Any]:
-    """Read provenance; what is no JSON object was not written by us and is left out."""
-    try:
-        meta = json.loads(text)
-    except (ValueError, RecursionError):
-        return {}
-    return meta if isinstance(meta, dict) else {}
+def _read_facts(comments: list[str]) -> Facts | None:
+    written = [line.removeprefix(_FACTS) for line in comments if line.startswith(_FACTS)]
+    return parse_facts(written[0]) if written else None

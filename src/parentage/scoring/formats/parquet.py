@@ -1,28 +1,30 @@
 """Read and write candidate lists as Parquet.
 
 Lists are a flat table, one row a parent set: ``child`` (text), ``parents``
-(list of text), ``score`` (double). The order of the variables and the provenance stand in the
-file's metadata under ``parentage``; without it the order of first sight counts.
+(list of text), ``score`` (double). The order of the variables and the provenance are in the
+file's metadata under ``parentage``; without it variables are in the order of first occurrence.
 """
 
 from __future__ import annotations
 
 import itertools
-from typing import TYPE_CHECKING, Any
+import json
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from parentage.errors import ListsError
 from parentage.files.atomic import replacing
-from parentage.files.parquet import guarded, holds_lists, read_facts, read_frame
+from parentage.files.parquet import guarded, holds_lists, read_facts, read_frame, write_frame
+from parentage.scoring.formats.facts import facts_text, json_object, parse_facts
 from parentage.scoring.formats.families import FamilyCollector
-from parentage.scoring.formats.jkl import dump_meta, load_meta
 
 if TYPE_CHECKING:
     import os
 
     import polars as pl
 
+    from parentage.scoring.account import Origin
     from parentage.scoring.lists import CandidateLists
 
 _KEY = "parentage"
@@ -43,9 +45,15 @@ def read_lists(data: bytes) -> CandidateLists:
         pl.col("parents").cast(pl.List(pl.String)),
         pl.col("score").cast(pl.Float64),
     ]
-    plain = guarded(lambda _: frame.select(typed), data)
-    names, meta = _facts(read_facts(data, _KEY) or "{}")
-    return _collect(plain, names, meta)
+    plain = guarded(lambda: frame.select(typed))
+    written = read_facts(data, _KEY)
+    if written is None:
+        return _collect(plain, [], None)
+    facts = parse_facts(written)
+    names = json_object(written).get("names")
+    if not isinstance(names, list):
+        raise ListsError("the metadata of the Parquet file are damaged; write it again")
+    return facts.check(_collect(plain, [str(name) for name in names], facts.origin))
 
 
 def write_lists(lists: CandidateLists, path: str | os.PathLike[str]) -> None:
@@ -66,21 +74,12 @@ def write_lists(lists: CandidateLists, path: str | os.PathLike[str]) -> None:
         },
         schema={"child": pl.String, "parents": pl.List(pl.String), "score": pl.Float64},
     )
-    written = dump_meta({"names": list(lists.names), "meta": dict(lists.meta)})
-    with replacing(path) as draft:
-        frame.write_parquet(draft, metadata={_KEY: written})
+    written = json.dumps({"names": list(lists.names), **json_object(facts_text(lists))})
+    with replacing(path) as draft, draft.open("wb") as file:
+        write_frame(frame, file, {_KEY: written})
 
 
-def _facts(written: str) -> tuple[list[str], dict[str, Any]]:
-    """Read names and provenance from the file's metadata."""
-    facts = load_meta(written)
-    names, meta = facts.get("names", []), facts.get("meta", {})
-    if not isinstance(names, list) or not isinstance(meta, dict):
-        raise ListsError("the metadata of the Parquet file are damaged; write it again")
-    return [str(name) for name in names], meta
-
-
-def _collect(frame: pl.DataFrame, names: list[str], meta: dict[str, Any]) -> CandidateLists:
+def _collect(frame: pl.DataFrame, names: list[str], origin: Origin | None) -> CandidateLists:
     families = FamilyCollector("row")
     for name in names:
         families.add_child(name, 0)
@@ -93,4 +92,4 @@ def _collect(frame: pl.DataFrame, names: list[str], meta: dict[str, Any]) -> Can
         families.add(index, families.score(repr(score), row), parents, row)
     if not families.children:
         raise ListsError("the Parquet file has no rows, so no variables")
-    return families.lists(meta=meta)
+    return families.lists(account=origin)

@@ -12,21 +12,22 @@ Lists leave and enter the path here. ::
     -9.25 cancer
 
 A line after ``VAR`` is a score and the names of the parents; ``#`` starts a comment line. Facts
-about the whole file go to ``meta`` as text, declared values to ``meta["states"]``. Files written
-here keep the provenance and percent-encode names (:mod:`parentage.scoring.formats.names`); they
+about the whole file are kept as notes; those about one variable are skipped. Files written here
+keep the account and percent-encode names (:mod:`parentage.scoring.formats.names`); they
 say so in a META line, so that other programs' percent signs stay what they are.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from parentage.errors import ListsError
+from parentage.errors import ListsError, Way
 from parentage.files.atomic import write_text
+from parentage.scoring.account import Unknown
+from parentage.scoring.formats.facts import Facts, facts_text, parse_facts
 from parentage.scoring.formats.families import FamilyCollector
-from parentage.scoring.formats.jkl import dump_meta, load_meta
 from parentage.scoring.formats.names import decode_name, encode_name
 
 if TYPE_CHECKING:
@@ -40,8 +41,8 @@ _OWN = "parentage"
 def read(text: str) -> CandidateLists:
     """Read lists; everything that contradicts itself is refused with its line."""
     families = FamilyCollector()
-    meta: dict[str, Any] = {}
-    own: dict[str, Any] | None = None
+    notes: dict[str, str] = {}
+    own: Facts | None = None
     child = -1
     for number, line in enumerate(text.split("\n"), 1):
         tokens = line.split()
@@ -50,12 +51,10 @@ def read(text: str) -> CandidateLists:
         keyword = tokens[0].upper()
         if keyword == "META":
             key, value = _meta_line(line, number)
-            if child >= 0:
-                _add_states(meta, list(families.children)[child], key, value)
-            elif key == _OWN:
-                own = load_meta(value)
-            else:
-                meta[key] = value
+            if child < 0 and key == _OWN:
+                own = parse_facts(value)
+            elif child < 0:
+                notes[key] = value
         elif keyword == "VAR":
             if len(tokens) != 2:
                 raise ListsError(f"line {number}: VAR needs one name without blanks, as in VAR a")
@@ -63,15 +62,17 @@ def read(text: str) -> CandidateLists:
             child = families.add_child(name, number)
         elif child < 0:
             raise ListsError(
-                f"line {number}: {line.strip()[:40]!r} stands before the first VAR line; "
-                "type --format csv if this is a table"
+                f"line {number}: {line.strip()[:40]!r} comes before the first VAR line",
+                Way("format", "csv", "if this is a table"),
             )
         else:
             parents = tokens[1:] if own is None else [decode_name(t) for t in tokens[1:]]
             families.add(child, families.score(tokens[0], number), parents, number)
     if child < 0:
         raise ListsError("the .pss file has no VAR line, so no variables")
-    return families.lists(meta=meta if own is None else own)
+    if own is None:
+        return families.lists(account=Unknown(notes))
+    return own.check(families.lists(account=own.origin))
 
 
 def write(lists: CandidateLists, path: str | os.PathLike[str]) -> None:
@@ -84,9 +85,9 @@ def dumps(lists: CandidateLists) -> str:
 
     >>> from parentage.scoring.lists import CandidateLists
     >>> lists = CandidateLists.from_families({"a": [(-2.5, [])], "b": [(-0.1, ["a"])]})
-    >>> print(dumps(lists))
+    >>> print(dumps(lists))  # doctest: +ELLIPSIS
     META pss_version = 0.1
-    META parentage={}
+    META parentage={...}
     <BLANKLINE>
     VAR a
     -2.5
@@ -97,7 +98,7 @@ def dumps(lists: CandidateLists) -> str:
     if not np.isfinite(lists.scores).all():
         raise ListsError("a score is not finite; such a set cannot be written")
     names = [encode_name(name) for name in lists.names]
-    out = ["META pss_version = 0.1", f"META {_OWN}={_one_word(dump_meta(lists.meta))}"]
+    out = ["META pss_version = 0.1", f"META {_OWN}={_one_word(facts_text(lists))}"]
     for child, name in enumerate(names):
         out += ["", f"VAR {name}"]
         for score, parents in lists.candidates(child):
@@ -115,8 +116,3 @@ def _meta_line(line: str, number: int) -> tuple[str, str]:
     if not equals:
         raise ListsError(f"line {number}: {line.strip()[:40]!r} should be META key=value")
     return key.strip(), value.strip()
-
-
-def _add_states(meta: dict[str, Any], name: str, key: str, value: str) -> None:
-    if key.lower() == "values":
-        meta.setdefault("states", {})[name] = value.replace(",", " ").split()

@@ -1,0 +1,60 @@
+"""The account of candidate lists, as text and as JSON: what ``score`` and ``learn`` print of it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from parentage.scoring.account import Account, Limit
+    from parentage.scoring.lists import CandidateLists
+
+
+def account_json(lists: CandidateLists) -> dict[str, Any]:
+    """Return what ``score --json`` prints of scored lists, without the lists."""
+    account = lists.known()
+    tallies = account.tallies
+    return {
+        "variables": list(lists.names),
+        "rows": account.rows,
+        "score": account.score,
+        "max_parents": account.max_parents,
+        "families": tallies.families,
+        "sets_counted": tallies.sets_counted,
+        "families_scored": tallies.families_scored,
+        "pruned": dict(tallies.pruned),
+        "kept": tallies.kept,
+        "seconds": tallies.seconds,
+        "rules": list(account.rules),
+        "log_base": "e" if account.log_base is None else account.log_base,
+        "gap": account.width,
+        "width": account.width,
+        "complete_to": account.complete_to,
+        "ended": account.ended,
+        "live_sets": list(tallies.live_sets),
+    }
+
+
+def account_text(account: Account) -> str:
+    """Say what was kept, counted and skipped."""
+    tallies = account.tallies
+    limit = account.max_parents if account.complete else account.complete_to
+    whole = f" of {tallies.families + len(account.constant):,}" if account.complete else ""
+    lines = [
+        f"{tallies.kept:,} candidate parent sets{whole} ({limit_text(limit)})",
+        f"{tallies.sets_counted:,} sets counted, {tallies.families_scored:,} families scored, "
+        f"{tallies.seconds:.2f} s",
+    ]
+    pruned = [f"{rule} {count:,}" for rule, count in tallies.pruned.items() if count]
+    if pruned:
+        lines.append("families ruled out when met: " + ", ".join(pruned))
+    return "\n".join(lines)
+
+
+def limit_text(limit: Limit) -> str:
+    """Say what limits the parents."""
+    if limit is None:
+        return "no limit on parents"
+    if isinstance(limit, Mapping):
+        return "with limits on parents by name"
+    return f"at most {limit} parent{'' if limit == 1 else 's'}"

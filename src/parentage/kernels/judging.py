@@ -1,0 +1,218 @@
+"""The rules in fixed point: which families of one set are ruled out before it is counted.
+
+The functions of :mod:`parentage.scoring.rules` are the readable reference of what
+:func:`first_rule` decides; bit ``r`` of ``measures.rules`` switches on rule number r of
+``rulebook.RULES``. :mod:`parentage.kernels.families` has the levels that the sets come from.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from parentage.kernels._options import INLINE, JIT, njit
+
+DEAD = 2**62
+# Positions in parentage.scoring.rulebook.RULES; a test keeps the two in step.
+ALG3, ALG4, THM2, ALG1, ALG2, THM1, THM2_CACHE, LEMMA3, THM1P = range(4, 13)
+
+
+class Join(NamedTuple):
+    """Two siblings joined: a set one larger, while it is judged."""
+
+    variables: npt.NDArray[np.int64]
+    """``[member]``."""
+    subset: npt.NDArray[np.int64]
+    """``[member]``: where the set without this member is in the level."""
+    q: npt.NDArray[np.int64]
+    """``[member]``: joint states of the others."""
+    best: npt.NDArray[np.int64]
+    """``[child]``: best score of a proper subset, or DEAD + rule."""
+
+
+class Measures(NamedTuple):
+    """The numbers every judgement uses, from :class:`~parentage.kernels.families.SearchFacts`."""
+
+    rules: int
+    """Bit r: rule number r is on."""
+    unit: int
+    """Penalty of one free parameter."""
+    cap: int
+    """Most free parameters."""
+    slack: int
+    """Tolerance plus width."""
+
+
+@njit(**JIT)
+def products_without(variables, arity, cap, q):
+    """Set ``q[a]`` to the product of the arities of all variables but the a-th.
+
+    At most ``4·cap``: then what an additional parent adds, at least half of it, is beyond
+    ``cap`` too.
+    """
+    most = 4 * cap
+    product = np.int64(1)
+    for a in range(len(q)):
+        q[a] = product
+        product = min(product * arity[variables[a]], most)
+    product = np.int64(1)
+    for a in range(len(q) - 1, -1, -1):
+        q[a] = min(q[a] * product, most)
+        product = min(product * arity[variables[a]], most)
+
+
+@njit(**JIT)
+def has_forbidden(a, variables, forbidden):
+    """Whether a parent in family a of the set may not be a parent of its child."""
+    for b in range(len(variables)):
+        if b != a and forbidden[variables[a], variables[b]]:
+            return True
+    return False
+
+
+@njit(**JIT)
+def first_rule(rules, right, bar, n_h_x, n_h_y, h_x, h_y, G_pi, G_x_star, G_star, least_y, best):
+    r"""Return the first rule that rules out a family (X, Π) because of Y ∈ Π, or −1.
+
+    With Π* = Π \ Y: ``right`` is what Y adds to the penalty, less the slack (tolerance plus width);
+    ``bar`` is −pen(X, Π) plus the slack, ``best`` is Bin(Π*), ``least_y`` the least N·H(Y | Π′) in
+    Y's list.
+    """
+    if rules & (1 << ALG3) and n_h_x <= right:
+        return ALG3
+    if rules & (1 << ALG4) and n_h_y <= right:
+        return ALG4
+    if rules & (1 << THM2) and min(n_h_x, n_h_y) <= right:
+        return THM2
+    if rules & (1 << ALG1) and G_star - G_x_star <= right:
+        return ALG1
+    if rules & (1 << ALG2) and G_star - G_pi <= right:
+        return ALG2
+    if rules & (1 << THM1) and G_star - max(G_x_star, G_pi) <= right:
+        return THM1
+    if rules & (1 << THM2_CACHE) and least_y <= right:
+        return THM2_CACHE
+    if rules & (1 << LEMMA3) and best >= bar:
+        return LEMMA3
+    if rules & (1 << THM1P) and (best >= bar - h_x or best >= bar + G_x_star - h_y - G_pi):
+        return THM1P
+    return -1
+
+
+@njit(**JIT)
+def inherited_rule(a, subset, best):
+    """Return DEAD + rule of the first one-smaller subset in which child a is dead."""
+    for b in range(len(subset)):
+        if b != a:
+            below = best[subset[b], a if a < b else a - 1]
+            if below >= DEAD:
+                return below
+    return np.int64(DEAD)
+
+
+@njit(**INLINE)  # a call costs a tenth of the whole
+def thm1p_families(alive, join, G, best, arity, residual, measures, ceiling):
+    """Decide Theorem 1⁺ alone for the children in ``alive``: the everyday rule, kept tight.
+
+    Same result as :func:`judge_families` with only that rule on, which a test asserts. Returns
+    the children that stay alive.
+    """
+    variables, subset, q, out = join
+    _, unit, cap, slack = measures
+    m = len(variables)
+    for b in range(m):
+        ceiling[b] = G[subset[b]] - residual[variables[b]] + slack
+    still = alive
+    for a in range(m):
+        bit = np.uint64(1) << np.uint64(a)
+        if alive & bit == np.uint64(0):
+            out[a] = DEAD + THM1P
+            continue
+        x = variables[a]
+        penalty = unit * min((arity[x] - 1) * q[a], cap)
+        x_side = slack - penalty - residual[x]
+        y_side = -penalty - G[subset[a]]
+        top = -np.int64(DEAD)
+        for b in range(m - 1, -1, -1):  # the last two are the pair being joined: in cache
+            if b != a:
+                v = best[subset[b], a if a < b else a - 1]
+                if v >= x_side or v >= ceiling[b] + y_side:
+                    top = np.int64(DEAD + THM1P)
+                    still ^= bit
+                    break
+                top = max(top, v)
+        out[a] = top
+    return still
+
+
+@njit(**JIT)
+def judge_families(
+    alive, join, G, best, subsets, least, G_below, single, arity, residual, measures
+):
+    """Decide every chosen rule for every child of one set.
+
+    ``join.best[a]`` becomes the best score of a proper subset, or DEAD + rule: the inherited one,
+    else the first in the order that fires. Returns the children that stay alive.
+    """
+    variables, subset, q, out = join
+    rules, unit, cap, slack = measures
+    m = len(variables)
+    needs_G_star = rules & (1 << ALG1 | 1 << ALG2 | 1 << THM1) != 0
+    with_least = rules & (1 << THM2_CACHE) != 0
+    earliest = 0  # the first rule that is on: none can come before it
+    while rules >> earliest & 1 == 0 and earliest <= THM1P:
+        earliest += 1
+    still = alive
+    for a in range(m):
+        bit = np.uint64(1) << np.uint64(a)
+        if alive & bit == np.uint64(0):
+            out[a] = inherited_rule(a, subset, best)
+            continue
+        x = variables[a]
+        pi = subset[a]
+        bar = slack - unit * min((arity[x] - 1) * q[a], cap)
+        top = -np.int64(DEAD)
+        first = np.int64(THM1P + 1)
+        for b in range(m - 1, -1, -1):
+            if b == a:
+                continue
+            y = variables[b]
+            x_star = subset[b]
+            child = a if a < b else a - 1  # where X stands in X ∪ Π*
+            v = best[x_star, child]
+            top = max(top, v)
+            if rules == 0:
+                continue
+            G_star = G_below[subsets[x_star, child]] if needs_G_star else np.int64(0)
+            least_y = least[pi, b if b < a else b - 1] if with_least else np.int64(0)
+            right = unit * min((arity[x] - 1) * (q[a] - q[a] // arity[y]), cap) - slack
+            rule = first_rule(
+                rules, right, bar, single[x], single[y], residual[x], residual[y],
+                G[pi], G[x_star], G_star, least_y, v,
+            )  # fmt: skip
+            if rule >= 0:
+                first = min(first, np.int64(rule))
+                if first == earliest:
+                    break
+        if first <= THM1P:
+            top = DEAD + first
+            still ^= bit
+        out[a] = top
+    return still
+
+
+@njit(**INLINE)
+def credit_rules(join, capped, forbidden, tally):
+    """Raise ``tally[rule]`` by the families of one set that each rule removes.
+
+    A cap goes before the other rules; families that a constraint bars are credited to none.
+    """
+    variables, best = join.variables, join.best
+    for a in range(len(variables)):
+        rule = capped[variables[a]]
+        if rule == -1 and best[a] >= DEAD:
+            rule = best[a] - DEAD
+        if rule >= 0 and not (len(forbidden) > 0 and has_forbidden(a, variables, forbidden)):
+            tally[rule] += 1

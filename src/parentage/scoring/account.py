@@ -1,0 +1,282 @@
+"""What is known of candidate lists: how they were made, how far they reach, what they leave out.
+
+Every :class:`parentage.scoring.lists.CandidateLists` carries an :class:`Account`, or
+:class:`Unknown` when another program made it. A solution takes its scope from it
+(:mod:`parentage.scoring.scope`), files carry it, and what is read back equals what was written.
+
+**Beyond the lists.** A search that was cut short has looked at every set of up to ``complete_to``
+parents. ``beyond[v]`` bounds what any set it did not look at can score for variable v: a family
+(X, Π) scores at most −h_X − w (r_X − 1) q_Π, where h_X is the entropy of X that all other variables
+together leave, and q_Π grows with every parent. So the least q among the supersets of the sets
+still alive at the frontier gives a bound; None says that no set was left to look at
+(``docs/theory.md``, "Lists that were cut short").
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, get_args
+
+from parentage.errors import ListsError
+from parentage.scoring.constraints import Constraints
+from parentage.work.stop import Reason
+
+Limit = int | Mapping[str, int | None] | None
+"""A limit on parents: for all variables, by name (None: no limit for that one), or none at all."""
+
+
+@dataclass(frozen=True)
+class Tallies:
+    """What a search counted.
+
+    Parameters
+    ----------
+    families
+        Size of the search space: parent sets within the limits, empty ones included, of the
+        columns that are not constant.
+    sets_counted
+        Sets whose joint counts were taken from the rows.
+    families_scored
+        Families whose score was worked out.
+    pruned
+        Families by the rule that removed them first.
+    live_sets
+        Sets looked at, by size, from single variables on.
+    kept
+        Candidate sets in the lists.
+    seconds
+        Wall time.
+    """
+
+    families: int
+    sets_counted: int
+    families_scored: int
+    pruned: Mapping[str, int]
+    live_sets: tuple[int, ...]
+    kept: int
+    seconds: float
+
+
+@dataclass(frozen=True)
+class Account:
+    """How lists were made from a table, and what that proves.
+
+    Parameters
+    ----------
+    score
+        The score with its parameters, as it is typed: ``"bic"``.
+    log_base
+        Base of the logarithms the scores are reported in; None for natural ones.
+    rows
+        Rows of the table.
+    data
+        Digest of the table.
+    constant
+        Columns that do not vary: no parents, never a parent.
+    rules
+        The rules that pruned.
+    max_parents
+        The limit that was asked for.
+    width
+        How far below its best subset a set may score and still be listed; None: not at all,
+        and ties are dropped.
+    constraints
+        What was required and forbidden.
+    complete_to
+        None: every set that can matter is listed. A number: every such set of at most so many
+        parents.
+    ended
+        Why the search ended early; None if it did not.
+    beyond
+        Per variable: no set that was not looked at scores more; None: there is none. Empty when
+        the lists are complete.
+    tolerance
+        Scores closer than this count as equal.
+    tallies
+        What was counted.
+    """
+
+    score: str
+    log_base: float | None
+    rows: int
+    data: str
+    constant: tuple[str, ...]
+    rules: tuple[str, ...]
+    max_parents: Limit
+    width: float | None
+    constraints: Constraints
+    complete_to: int | None
+    ended: Reason | None
+    beyond: tuple[float | None, ...]
+    tolerance: float
+    tallies: Tallies
+
+    @property
+    def complete(self) -> bool:
+        """Whether every set that was asked for and can matter is listed."""
+        return self.complete_to is None
+
+    @property
+    def unit(self) -> float:
+        """Size in nats of the unit scores are reported in."""
+        return 1.0 if self.log_base is None else math.log(self.log_base)
+
+    @property
+    def reach(self) -> float:
+        """How far below the optimum a network may be and still be made of these lists."""
+        return self.width or 0.0
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain values that JSON can hold; :meth:`from_dict` is the way back."""
+        content = {name.name: getattr(self, name.name) for name in dataclasses.fields(self)}
+        if isinstance(self.max_parents, Mapping):
+            content["max_parents"] = dict(self.max_parents)
+        content["constraints"] = self.constraints.to_dict()
+        content["tallies"] = {
+            **dataclasses.asdict(self.tallies),
+            "pruned": dict(self.tallies.pruned),
+        }
+        return content
+
+    @classmethod
+    def from_dict(cls, content: object) -> Account:
+        """Make an account from what :meth:`to_dict` returned, through JSON or not.
+
+        Raises
+        ------
+        ListsError
+            Something is missing or of another kind.
+        """
+        try:
+            return _read_account(_Fields(content))
+        except (TypeError, ValueError, KeyError) as error:
+            raise ListsError(f"the account of the lists is damaged ({error})") from None
+
+
+@dataclass(frozen=True)
+class Unknown:
+    """Lists of another program: what they leave out, and why, is not known.
+
+    ``notes`` are the facts their file states about itself, as text.
+    """
+
+    notes: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def complete(self) -> bool:
+        """The user's lists are what the user allows: nothing beyond them is asked for."""
+        return True
+
+    @property
+    def unit(self) -> float:
+        """Natural logarithms are assumed."""
+        return 1.0
+
+    @property
+    def reach(self) -> float:
+        """No distance below the optimum is known to be covered."""
+        return 0.0
+
+
+Origin = Account | Unknown
+"""Where lists come from."""
+
+
+def origin_to_dict(origin: Origin) -> dict[str, Any]:
+    """Return an account, or that there is none, as plain values."""
+    if isinstance(origin, Account):
+        return {"account": origin.to_dict()}
+    return {"account": "unknown", "notes": dict(origin.notes)}
+
+
+def origin_from_dict(content: Mapping[str, Any]) -> Origin:
+    """Read what :func:`origin_to_dict` returned."""
+    account = content.get("account", "unknown")
+    if account != "unknown":
+        return Account.from_dict(account)
+    notes = content.get("notes", {})
+    if not isinstance(notes, Mapping):
+        raise ListsError("the notes of the lists are damaged")
+    return Unknown({str(key): str(value) for key, value in notes.items()})
+
+
+class _Fields:
+    """Values by name, each checked for its kind when it is taken."""
+
+    def __init__(self, content: object) -> None:
+        if not isinstance(content, Mapping):
+            raise TypeError("not an object")
+        self.content = content
+
+    def take(self, name: str, *kinds: type) -> Any:
+        value = self.content[name]
+        if isinstance(value, bool) or not isinstance(value, kinds):
+            raise TypeError(f"{name} is {value!r}")
+        return value
+
+    def number(self, name: str) -> float:
+        value = float(self.take(name, int, float))
+        if not math.isfinite(value):
+            raise ValueError(f"{name} is {value}")
+        return value
+
+    def number_or_none(self, name: str) -> float | None:
+        return None if self.content[name] is None else self.number(name)
+
+    def count(self, name: str) -> int:
+        value = int(self.take(name, int))
+        if value < 0:
+            raise ValueError(f"{name} is {value}")
+        return value
+
+    def texts(self, name: str) -> tuple[str, ...]:
+        return tuple(str(item) for item in self.take(name, list, tuple))
+
+
+def _read_account(fields: _Fields) -> Account:
+    ended = fields.take("ended", str, type(None))
+    if ended is not None and ended not in get_args(Reason):
+        raise ValueError(f"ended is {ended!r}")
+    complete_to = fields.content["complete_to"]
+    beyond = tuple(
+        None if item is None else float(item) for item in fields.take("beyond", list, tuple)
+    )
+    return Account(
+        fields.take("score", str),
+        fields.number_or_none("log_base"),
+        fields.count("rows"),
+        fields.take("data", str),
+        fields.texts("constant"),
+        fields.texts("rules"),
+        _read_limit(fields.content["max_parents"]),
+        fields.number_or_none("width"),
+        Constraints.from_dict(fields.content["constraints"]),
+        None if complete_to is None else fields.count("complete_to"),
+        ended,
+        beyond,
+        fields.number("tolerance"),
+        _read_tallies(_Fields(fields.content["tallies"])),
+    )
+
+
+def _read_limit(limit: object) -> Limit:
+    if limit is None or (isinstance(limit, int) and not isinstance(limit, bool)):
+        return limit
+    by_name = _Fields(limit).content
+    return {str(name): None if most is None else int(most) for name, most in by_name.items()}
+
+
+def _read_tallies(fields: _Fields) -> Tallies:
+    pruned = _Fields(fields.content["pruned"])
+    return Tallies(
+        fields.count("families"),
+        fields.count("sets_counted"),
+        fields.count("families_scored"),
+        {str(rule): pruned.count(rule) for rule in pruned.content},
+        tuple(int(size) for size in fields.take("live_sets", list, tuple)),
+        fields.count("kept"),
+        fields.number("seconds"),
+    )

@@ -1,0 +1,73 @@
+"""What any long work may use: threads, time and memory."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+
+from parentage.errors import InputError
+from parentage.work.settings import Option, setting
+from parentage.work.stop import Stop
+
+
+@dataclass(frozen=True)
+class Running:
+    """Settings of every stage that can take long."""
+
+    threads: int | None = setting(
+        None,
+        "Number of threads, by default one per core. Proven results do not depend on it.",
+        Option(
+            ("--threads",),
+            "Threads; one per core by default. Proven results do not depend on it.",
+            "N",
+            int,
+            least=1,
+        ),
+    )
+    time_limit: float | None = setting(
+        None,
+        """
+        Seconds of wall time for everything. Scoring gets half of it when a network is to be
+        learned as well; what is cut short says so, and is not called optimal.
+        """,
+        Option(
+            ("--time-limit",),
+            "Seconds for everything; then what there is by then, and what it is worth.",
+            "S",
+            float,
+            least=0,
+        ),
+    )
+    memory: int | None = setting(
+        None,
+        """
+        Bytes that the levels of a search may take, by default most of what is free. A level that
+        does not fit ends the search, with lists that are complete up to some number of parents.
+        """,
+        Option(
+            ("--memory",),
+            "Memory for the levels of the search, e.g. 4GB; most of what is free by default.",
+            "SIZE",
+        ),
+    )
+
+    def stop(self) -> Stop:
+        """Start the clock."""
+        return Stop.after(self.time_limit, self.memory)
+
+    @property
+    def workers(self) -> int:
+        """Return how many threads to start."""
+        if self.threads is None:
+            return available_cores()
+        if self.threads < 1:
+            raise InputError(f"threads must be at least 1, not {self.threads}")
+        return self.threads
+
+
+def available_cores() -> int:
+    """Return how many cores this process may use: its affinity where the system tells."""
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0)) or 1
+    return os.cpu_count() or 1

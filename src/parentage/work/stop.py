@@ -1,0 +1,124 @@
+"""When long work has to end: one type for time, memory and Ctrl-C, whatever the work is.
+
+A :class:`Stop` is made once, where the user's limits are known, and handed down the whole path.
+Whoever works asks it often; nothing else looks at a clock or catches a signal. Work that is told to
+stop keeps what it has and says why it ended (:data:`Reason`).
+"""
+
+from __future__ import annotations
+
+import contextlib
+import math
+import signal
+import threading
+import time
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Literal
+
+from parentage.errors import InputError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+Reason = Literal["time", "memory", "interrupt", "gap"]
+"""Why work ended before it was done; ``"gap"``: the user's gap limit was reached."""
+
+SIGNALS = (signal.SIGINT, signal.SIGTERM)
+
+
+@dataclass(frozen=True)
+class Stop:
+    """A deadline, a memory limit and a way to cancel.
+
+    Parameters
+    ----------
+    deadline
+        When to end, on the clock of :func:`time.monotonic`; infinite for never.
+    memory
+        Bytes that large arrays may take; None lets each stage take most of what is free.
+    cancelled
+        Set it to end the work from another thread or a signal handler.
+
+    Examples
+    --------
+    >>> stop = Stop.after(None)
+    >>> stop.reason() is None
+    True
+    >>> stop.cancelled.set()
+    >>> stop.reason()
+    'interrupt'
+    """
+
+    deadline: float = math.inf
+    memory: int | None = None
+    cancelled: threading.Event = field(default_factory=threading.Event, compare=False)
+
+    @classmethod
+    def after(cls, seconds: float | None, memory: int | None = None) -> Stop:
+        """Make a stop from the user's limits; None for no limit.
+
+        Raises
+        ------
+        InputError
+            Limits that make no sense.
+        """
+        if seconds is not None and not seconds >= 0:
+            raise InputError(f"the time limit must be a number of seconds from 0, not {seconds}")
+        if memory is not None and not memory > 0:
+            raise InputError(f"the memory limit must be a positive number of bytes, not {memory}")
+        deadline = math.inf if seconds is None else time.monotonic() + seconds
+        return cls(deadline, memory)
+
+    @property
+    def seconds_left(self) -> float:
+        """Wall time until the deadline, infinite without one."""
+        return self.deadline - time.monotonic()
+
+    def reason(self) -> Reason | None:
+        """Why to stop now; None to go on."""
+        if self.cancelled.is_set():
+            return "interrupt"
+        return "time" if self.seconds_left <= 0 else None
+
+    def share(self, part: float) -> Stop:
+        """Return a stop that ends when this part of the time that is left is used up."""
+        left = self.seconds_left
+        if left == math.inf:
+            return self
+        return replace(self, deadline=time.monotonic() + part * max(0.0, left))
+
+    def at_once(self) -> Stop:
+        """Return a stop that leaves no time at all, for taking the first answer there is."""
+        return Stop(-math.inf, self.memory)
+
+
+@contextlib.contextmanager
+def interruptible(stop: Stop) -> Iterator[Stop]:
+    """Let Ctrl-C or SIGTERM end the work, not the program: the first cancels, a second raises.
+
+    Signals are taken over in the main thread only, and only those that have no other handler. A
+    ``KeyboardInterrupt`` that arrives in another way is the caller's.
+    """
+    taken = [number for number in SIGNALS if _is_free(number)]
+    before = {number: signal.getsignal(number) for number in taken}
+
+    def cancel(number: int, _frame: object) -> None:
+        if stop.cancelled.is_set():
+            raise KeyboardInterrupt
+        stop.cancelled.set()
+
+    for number in taken:
+        signal.signal(number, cancel)
+    try:
+        yield stop
+    finally:
+        for number in taken:
+            signal.signal(number, before[number])
+
+
+def _is_free(number: signal.Signals) -> bool:
+    default = signal.default_int_handler if number == signal.SIGINT else signal.SIG_DFL
+    return (
+        threading.current_thread() is threading.main_thread()
+        and signal.getsignal(number) is default
+    )

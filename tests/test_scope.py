@@ -1,0 +1,390 @@
+"""What is proved is part of the answer: cut lists, their bounds, and who hears of it."""
+
+from __future__ import annotations
+
+import json
+import math
+import warnings
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pytest
+
+import parentage
+from accounts import account, cut_account
+from naive_network import best_network
+from parentage.errors import InputError, ListsError, UnprovenWarning
+from parentage.learner import ParentageLearner
+from parentage.network.formats import read_network, write_network
+from parentage.network.formats.network_json import read_network_json
+from parentage.network.network import arc_gains
+from parentage.optimise import learn_lists, within
+from parentage.optimise.beyond import beyond_scores, plain_bound, relaxed_lists
+from parentage.scoring import search as search_module
+from parentage.scoring.account import Account, Unknown, origin_from_dict, origin_to_dict
+from parentage.scoring.candidates import score, score_table
+from parentage.scoring.constraints import Constraints
+from parentage.scoring.formats import read_lists, write_lists
+from parentage.scoring.lists import CandidateLists
+from parentage.scoring.scope import Scope
+from parentage.scoring.scores import SCORES
+from parentage.scoring.settings import Scoring
+from parentage.work.stop import Reason, Stop
+from strategies import make_table, random_columns, random_table
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from parentage.data.table import Table
+    from parentage.optimise import Solution
+
+OPTIMUM = -2288.8471
+"""BIC of the best network of the chest clinic."""
+
+
+@dataclass(frozen=True)
+class StopAfter(Stop):
+    """Ends the work at a given look: the same cut on any machine."""
+
+    looks: list[int] = field(default_factory=lambda: [0])
+
+    def reason(self) -> Reason | None:
+        self.looks[0] -= 1
+        return "time" if self.looks[0] < 0 else None
+
+
+def cut_lists(table: Table, looks: int, settings: Scoring) -> CandidateLists:
+    return score_table(table, settings, StopAfter(looks=[looks]), threads=1)
+
+
+def assert_honest(table: Table, looks: int, settings: Scoring) -> bool:
+    """Compare a search cut at some look with the whole one; return whether it was cut."""
+    whole = score_table(table, settings, Stop(), threads=1)
+    cut = cut_lists(table, looks, settings)
+    made = cut.known()
+    if made.complete:
+        assert cut.digest == whole.digest
+        assert made.beyond == ()
+    else:
+        for v in range(whole.n_variables):
+            searched = {members for _, members in cut.candidates(v)}
+            for value, members in whole.candidates(v):
+                bound = made.beyond[v]
+                if members in searched:
+                    continue
+                assert len(members) > (made.complete_to or 0)
+                assert bound is not None and value <= bound + 1e-9
+    best = best_network(whole)
+    assert best is not None
+    solution = learn_lists(cut, constraints=settings.constraints)
+    assert solution.bound >= best[0] - 1e-9
+    assert solution.score <= best[0] + 1e-9
+    if solution.optimal:
+        assert solution.score == pytest.approx(best[0], abs=1e-9)
+    simple = plain_bound(cut, np.ones(cut.n_sets, np.bool_), beyond_scores(cut, Constraints()))
+    assert max(simple, solution.score) >= best[0] - 1e-9
+    return not made.complete
+
+
+def settings_of(rng: np.random.Generator, table: Table) -> Scoring:
+    """Draw what the user asks for; required arcs open searches of their own."""
+    constraints = None
+    varying = [name for name in table.names if name not in table.constant]
+    if rng.random() < 0.3 and len(varying) > 2:
+        parent, child, other = (str(name) for name in rng.permutation(varying)[:3])
+        constraints = Constraints(
+            required=frozenset({(parent, child)}), forbidden=frozenset({(other, parent)})
+        )
+    return Scoring(
+        score=str(rng.choice(["bic", "aic"])),
+        rules=(None, "none", "alg1,alg2", "thm1p")[rng.integers(4)],
+        log_base=2 if rng.random() < 0.2 else None,
+        constraints=constraints,
+    )
+
+
+@pytest.mark.parametrize("chunk", [1, 65_536])
+def test_cut_searches_bound_what_they_left_out(chunk: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(search_module, "FEWEST_PAIRS", min(chunk, 256))
+    monkeypatch.setattr(search_module, "MOST_PAIRS", chunk)
+    cuts = 0
+    for seed in range(60):
+        rng = np.random.default_rng(seed)
+        table = random_table(seed, 6, 40)
+        looks = int(rng.integers(0, 3 if chunk > 1 else 8))
+        cuts += assert_honest(table, looks, settings_of(rng, table))
+    assert cuts > 20  # it was not all for nothing
+
+
+@pytest.mark.long
+def test_many_cut_searches(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(search_module, "FEWEST_PAIRS", 1)
+    monkeypatch.setattr(search_module, "MOST_PAIRS", 4)
+    for seed in range(100, 3100):
+        rng = np.random.default_rng(seed)
+        table = random_table(seed, 7, 60)
+        assert_honest(table, int(rng.integers(0, 30)), settings_of(rng, table))
+
+
+def test_every_level_of_one_table_cut_by_time_and_by_memory() -> None:
+    table = make_table(random_columns(np.random.default_rng(5), 7, 60, 2))
+    reached = set()
+    for looks in range(8):
+        assert_honest(table, looks, Scoring(rules="none"))
+        reached.add(cut_lists(table, looks, Scoring(rules="none")).known().complete_to)
+    assert {0, 1, 2, 3, None} <= reached
+    for memory in (1, 1_000, 3_000):
+        with pytest.warns(UnprovenWarning, match="lack of memory"):
+            cut = score(table, rules="none", memory=memory, threads=1)
+        assert cut.known().ended == "memory"
+        best = best_network(score(table, threads=1))
+        assert best is not None
+        assert learn_lists(cut).bound >= best[0] - 1e-9
+
+
+def test_a_wrong_bound_would_be_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The harness bites: with twice the penalty in the bound, it fails."""
+    real = search_module._cut_short
+
+    def greedy(outcome: object, plan: object, *rest: object) -> None:
+        real(outcome, plan, *rest)  # type: ignore[arg-type]  # whatever it is given
+        if outcome.beyond is not None:  # type: ignore[attr-defined]  # an Outcome
+            outcome.beyond *= 2  # type: ignore[attr-defined]  # the same
+
+    monkeypatch.setattr(search_module, "_cut_short", greedy)
+    with pytest.raises(AssertionError):
+        for seed in range(60):
+            assert_honest(random_table(seed, 6, 40), 1, Scoring(rules="none"))
+
+
+def test_the_relaxed_optimum_can_prove_lists_that_were_cut() -> None:
+    families = {"a": [(-5.0, []), (-2.0, ["b"])], "b": [(-4.0, []), (-3.9, ["a"])]}
+    made = account(complete_to=1, ended="time", beyond=(-4.9, None))
+    lists = CandidateLists.from_families(families, made)
+    assert relaxed_lists(lists, Constraints(), np.array([-4.9, -np.inf]))["a"][1].score == -4.9
+    solution = learn_lists(lists)
+    assert solution.score == -6.0
+    assert solution.optimal
+    wider = learn_lists(replace(lists, account=replace(made, beyond=(-1.5, None))))
+    assert not wider.optimal
+    assert wider.bound == pytest.approx(-5.4, abs=1e-6)
+
+
+def test_a_limit_on_parents_below_the_cut_is_proven() -> None:
+    table = parentage.datasets.chest_clinic(300)
+    cut = cut_lists(table, 2, Scoring())
+    assert cut.known().complete_to == 2
+    limited = learn_lists(cut, max_parents=2)
+    assert limited.optimal
+    assert limited.scope.max_parents == 2
+    assert limited.score == pytest.approx(parentage.learn(table, max_parents=2).score, abs=1e-9)
+
+
+# --- the answer says so wherever it goes ---------------------------------------------------------
+
+
+def test_the_estimator_without_time_claims_nothing(tmp_path: Path) -> None:
+    with pytest.warns(UnprovenWarning, match="not proven optimal") as warned:
+        learner = ParentageLearner(time_limit=0).fit(parentage.datasets.chest_clinic())
+    assert len(warned) == 1
+    assert learner.score_ < OPTIMUM - 1
+    assert not learner.optimal_
+    assert learner.bound_ > OPTIMUM - 1e-3
+    assert "not proven" in repr(learner.solution_)
+    assert "not proven" in learner.solution_._repr_html_()
+    write_network(learner.solution_, tmp_path / "cut.json")
+    content = json.loads((tmp_path / "cut.json").read_text())
+    assert content["optimal"] is False
+    assert content["bound"] >= OPTIMUM - 1e-3
+    assert content["scope"]["account"]["complete_to"] == 0
+    assert content["scope"]["account"]["ended"] == content["stopped"] == "time"
+    assert content["ties"] == "unknown"
+    assert read_network_json(tmp_path / "cut.json").scope == learner.solution_.scope
+    assert read_network(tmp_path / "cut.json") == learner.network_
+
+
+def test_learn_warns_as_the_estimator_does() -> None:
+    with pytest.warns(UnprovenWarning, match="the gap is at most"):
+        solution = parentage.learn(parentage.datasets.chest_clinic(), time_limit=0)
+    assert not solution.optimal
+    assert solution.gap > 0
+
+
+@pytest.mark.parametrize("extension", [".jkl", ".pss", ".parquet"])
+def test_cut_lists_stay_cut_through_files(extension: str, tmp_path: Path) -> None:
+    lists = cut_lists(parentage.datasets.chest_clinic(300), 1, Scoring(max_parents=3))
+    path = tmp_path / f"cut{extension}"
+    write_lists(lists, path)
+    again = read_lists(path)
+    assert again.account == lists.account
+    assert again.digest == lists.digest
+    with pytest.warns(UnprovenWarning):
+        solution = parentage.learn(path)
+    assert not solution.optimal
+    assert solution.scope.complete_to == 1
+    assert solution.scope.max_parents == 3
+    with pytest.warns(UnprovenWarning, match="more than 1 parents were not searched"):
+        near = within(replace(again, account=replace(again.known(), width=5.0)), gap=1.0)
+    assert not near.complete
+
+
+def test_an_aic_solution_draws_its_own_gains(tmp_path: Path) -> None:
+    table = parentage.datasets.chest_clinic(300)
+    solution = parentage.learn(table, score="aic")
+    assert solution.scope.score == "aic"
+    own_score = arc_gains(solution.network, table, "aic")
+    for arc, gain in solution.gains.items():  # the child may fall back on fewer parents still
+        assert 0 < gain <= own_score[arc] + 1e-6
+    assert max(solution.gains.values()) == pytest.approx(max(own_score.values()), abs=1e-6)
+    write_network(solution, tmp_path / "own.svg", table=table)
+    write_network(solution.network, tmp_path / "aic.svg", gains=solution.gains)
+    write_network(solution.network, tmp_path / "bic.svg", table=table)
+    own = (tmp_path / "own.svg").read_text()
+    assert own == (tmp_path / "aic.svg").read_text()
+    assert own != (tmp_path / "bic.svg").read_text()
+
+
+def naive_gains(solution: Solution, lists: CandidateLists) -> dict[tuple[str, str], float]:
+    """What a child loses when a parent leaves it: the best listed set of the other parents."""
+    gains = {}
+    for child in lists.names:
+        chosen = set(solution.network.parents_of(child))
+        own = max(s.score for s in lists[child] if set(s.parents) == chosen)
+        for parent in chosen:
+            rest = [s.score for s in lists[child] if set(s.parents) <= chosen - {parent}]
+            if rest:
+                gains[parent, child] = own - max(rest)
+    return gains
+
+
+@pytest.mark.parametrize("name", SCORES)
+@pytest.mark.parametrize("looks", [None, 1, 2])
+def test_gains_are_those_of_the_lists(name: str, looks: int | None) -> None:
+    """Under every score and base, of whole lists and of cut ones."""
+    arcs = 0
+    for seed in range(12):
+        table = random_table(seed, 6, 60)
+        base = (None, 2, 10)[seed % 3]
+        settings = Scoring(score=name, log_base=base, rules="none" if looks else None)
+        stop = Stop() if looks is None else StopAfter(looks=[looks])
+        lists = score_table(table, settings, stop, threads=1)
+        solution = learn_lists(lists)
+        assert solution.gains == pytest.approx(naive_gains(solution, lists))
+        assert set(solution.gains) == set(solution.network.arcs)  # the empty set is listed
+        assert all(gain > 0 for gain in solution.gains.values())
+        arcs += len(solution.gains)
+        if looks is None:
+            by_table = arc_gains(solution.network, table, name, base)
+            for arc, gain in solution.gains.items():
+                assert gain <= by_table[arc] + 1e-9
+    assert arcs > 10
+
+
+def test_gains_leave_out_arcs_that_the_lists_cannot_judge() -> None:
+    none: list[str] = []
+    lists = CandidateLists.from_families(
+        {"a": [(-1.0, none)], "b": [(-5.0, none)], "c": [(-2.0, ["a", "b"]), (-4.5, ["a"])]}
+    )
+    solution = learn_lists(lists)
+    assert solution.gains == {("b", "c"): 2.5} == naive_gains(solution, lists)
+
+
+def test_a_notebook_shows_cut_answers_as_what_they_are() -> None:
+    """The estimator's and the function's answer, with the gains of their own score."""
+    table = parentage.datasets.chest_clinic(300)
+    lists = cut_lists(table, 1, Scoring(score="aic"))
+    with pytest.warns(UnprovenWarning):
+        solution = parentage.learn(lists)
+    html = solution._repr_html_()
+    assert "not proven optimal" in html
+    assert "sets of up to 1 parent were searched" in html
+    assert f"no network scores above {solution.bound:.4f}" in html
+    assert html.count(", gains ") == len(solution.gains) == solution.network.n_arcs > 0
+    for gain in solution.gains.values():
+        assert f"{gain:.4g}"[:4] in html
+    assert "proven optimal" in repr(solution)
+    assert "gap" in repr(solution)
+
+
+def test_the_facts_of_a_cut_answer_agree_with_each_other() -> None:
+    """Python, JSON and the sentence are one answer."""
+    table = parentage.datasets.chest_clinic(300)
+    best = parentage.learn(table).score
+    for looks in range(4):
+        solution = learn_lists(cut_lists(table, looks, Scoring()))
+        facts = json.loads(json.dumps(solution.facts()))
+        assert facts["optimal"] is solution.optimal
+        assert facts["gap"] == solution.gap == solution.bound - solution.score
+        assert solution.score <= best + 1e-9 <= solution.bound + 2e-9
+        assert solution.proof().startswith("proven" if solution.optimal else "not proven")
+        assert ("optimal (" in repr(solution)) is solution.optimal
+        last = solution.trace[-1]
+        assert last[1:] == (solution.score, solution.bound)
+
+
+def test_lists_refuse_what_is_behind_them() -> None:
+    lists = parentage.score(parentage.datasets.chest_clinic(100))
+    for wrong in ({"score": "aic"}, {"rules": "none"}, {"drop": ["asia"]}, {"width": 1.0}):
+        with pytest.raises(InputError, match="is for tables, and these are lists"):
+            parentage.learn(lists, **wrong)
+    one = parentage.learn(lists, max_parents=1)
+    assert one.network.max_in_degree == 1
+    assert one.optimal
+    assert one.scope.words() == " among the networks that have at most 1 parent a variable"
+
+
+def test_progress_is_heard_from_scoring_and_learning() -> None:
+    seen: list[str] = []
+    parentage.learn(parentage.datasets.chest_clinic(300), progress=lambda at: seen.append(at.stage))
+    assert {"scoring", "learning"} == set(seen)
+    assert seen.index("scoring") < seen.index("learning")
+
+
+# --- accounts ------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "made",
+    [
+        account(),
+        cut_account(3),
+        account(log_base=2.0, width=1.5, constraints=Constraints(tiers=(("a",), ("b", "c")))),
+        Unknown(),
+        Unknown({"score_type": "BDeu"}),
+    ],
+)
+def test_accounts_come_back_from_json_as_they_were(made: Account | Unknown) -> None:
+    assert origin_from_dict(json.loads(json.dumps(origin_to_dict(made)))) == made
+    scope = Scope(made, 3, Constraints(forbidden=frozenset({("a", "b")})), 1e-6)
+    assert Scope.from_dict(json.loads(json.dumps(scope.to_dict()))) == scope
+
+
+@pytest.mark.parametrize(
+    ("key", "value"),
+    [
+        ("rows", -1), ("rows", "many"), ("ended", "boredom"), ("beyond", 3), ("tolerance", None),
+        ("tallies", []), ("score", 1), ("constraints", {"required": [["a"]]}), ("log_base", True),
+        ("complete_to", 1.5), ("max_parents", "3"),
+    ],
+)  # fmt: skip
+def test_damaged_accounts_are_refused(key: str, value: object) -> None:
+    with pytest.raises(ListsError, match="the account of the lists is damaged"):
+        Account.from_dict({**account().to_dict(), key: value})
+
+
+def test_a_solution_knows_its_tolerance() -> None:
+    lists = CandidateLists.from_families(
+        {"a": [(-1.0, [])], "b": [(-1.0, [])]}, account(tolerance=0.01)
+    )
+    assert learn_lists(lists).scope.tolerance == pytest.approx(0.02, rel=1e-3)
+
+
+def test_complete_lists_warn_of_nothing() -> None:
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        solution = parentage.learn(parentage.datasets.chest_clinic())
+    assert solution.optimal
+    assert solution.score == pytest.approx(OPTIMUM, abs=1e-4)
+    assert solution.gap == 0.0
+    assert math.isfinite(solution.scope.tolerance)
