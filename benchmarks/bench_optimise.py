@@ -138,9 +138,9 @@ def timed(
         "engine": solution.engine,
         "seconds": round(solution.seconds, 2),
         "cpu_seconds": round(time.process_time() - cpu, 2),
-        "root_gap": solution.record.root_gap if solution.record else None,
-        "nodes": solution.record.nodes if solution.record else 0,
-        "cuts": sum(solution.record.cuts.values()) if solution.record else 0,
+        "root_gap": solution.record.root_gap,
+        "nodes": solution.record.effort.nodes,
+        "cuts": sum(solution.record.effort.cuts.values()),
         "incumbent_after": round(
             next(t for t, s, _ in solution.trace if s >= solution.score - 1e-6), 2
         ),

@@ -30,7 +30,7 @@ from parentage.network.formats.network_json import (
 )
 from parentage.network.formats.xmlbif import parse_xmlbif, xmlbif_text
 from parentage.network.network import CycleError, Network
-from parentage.optimise.record import SearchRecord
+from parentage.optimise.record import Effort, SearchRecord
 from parentage.optimise.solution import Solution
 from parentage.scoring.constraints import Constraints
 from parentage.scoring.scope import Scope
@@ -257,7 +257,7 @@ def solution(gap: float = 0.0) -> Solution:
         engine="subsets",
         ties="unknown",
         stopped=None,
-        record=SearchRecord((8,), 76, 76, None, None, 0, 0, {}, 0, 0, 0),
+        record=SearchRecord((8,), 76, 76, None, None, Effort()),
         trace=(),
         seconds=0.25,
     )

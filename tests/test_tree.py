@@ -133,8 +133,8 @@ def test_the_same_input_gives_the_same_tree() -> None:
             first_incumbent(part)
             if not part.proven:
                 cut_and_branch(part, Tactics(), subsets=False)
-        search = conclude(run).record
-        records.append((search.nodes, search.lp_rounds, dict(search.cuts), search.fixed))
+        effort = conclude(run).record.effort
+        records.append((effort.nodes, effort.lp_rounds, effort.cuts, effort.fixed))
     assert records[0] == records[1] == records[2]
 
 

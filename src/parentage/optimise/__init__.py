@@ -3,9 +3,10 @@
 Choose one candidate set per variable so that no cycle arises and the scores add up to the most.
 Four engines (:mod:`.forest`, :mod:`.subsets`, :mod:`.orders`, and cuts with branching:
 :mod:`.root_lp`, :mod:`.tree`) solve what :mod:`.prepare` and :mod:`.problem` make of the lists;
-:mod:`.engines` chooses between them; :mod:`.run` keeps incumbents and bounds; :mod:`.solution` is
-what comes out, with its proof (:mod:`.certificate`); :mod:`.near` finds all networks close to the
-best. docs/solver.md explains the cuts.
+:mod:`.engines` chooses between them; :mod:`.run` keeps incumbents and bounds; :mod:`.beyond`
+bounds what cut lists leave out; :mod:`.solution` is what comes out, with its proof
+(:mod:`.certificate`); :mod:`.near` finds all networks close to the best. docs/solver.md explains
+the cuts.
 """
 
 from __future__ import annotations
@@ -155,6 +156,7 @@ def optimise_lists(
         solution,
         bound=bound,
         optimal=False,
+        certificate=None,
         ties="unknown",
         stopped=solution.stopped or lists.known().ended,
         trace=trace,

@@ -24,7 +24,7 @@ from parentage.optimise.orders import (
     incumbent_order,
     search_orders,
 )
-from parentage.optimise.record import SearchRecord, Tally
+from parentage.optimise.record import Effort, SearchRecord
 from parentage.optimise.root_lp import PHASE as ROOT
 from parentage.optimise.root_lp import Tactics, solve_root
 from parentage.optimise.solution import checked_solution, scope_of
@@ -180,10 +180,10 @@ def split(
 
 def count(part: Part, cutter: Cutter, tree: Tree | None) -> None:
     """Note what cutting and branching did."""
-    part.tally.lp_rounds += cutter.rounds
-    part.tally.cuts.update(cutter.lp.counts)
-    part.tally.fixed += int(cutter.lp.removed.sum())
-    part.tally.nodes += tree.nodes if tree else 1
+    part.effort.lp_rounds += cutter.rounds
+    part.effort.cuts.update(cutter.lp.counts)
+    part.effort.fixed += int(cutter.lp.removed.sum())
+    part.effort.nodes += tree.nodes if tree else 1
 
 
 def other_way(part: Part) -> float:
@@ -219,24 +219,18 @@ def conclude(run: Run) -> Solution:
 
 def record_of(run: Run) -> SearchRecord:
     """Gather what the engines counted."""
-    total = Tally()
+    effort = Effort()
     waiting = list(run.parts)
     for part in waiting:
-        total.add(part.tally)
+        effort = effort + part.effort
         waiting.extend(part.parts)
-    roots = [part for part in run.parts if part.root_bound is not None]
-    gaps = [part.best_cost - part.root_bound for part in roots if part.root_bound is not None]
-    gap = math.fsum(gaps) if roots else None
+    roots = [p.best_cost - p.root_bound for p in run.parts if p.root_bound is not None]
+    gap = math.fsum(roots) if roots else None
     return SearchRecord(
         tuple(part.problem.n for part in run.parts if part.problem.n > 1),
         run.lists.n_sets,
         sum(part.problem.m for part in run.parts),
         None if gap is None else run.score() + gap,
         gap,
-        total.nodes,
-        total.lp_rounds,
-        dict(sorted(total.cuts.items())),
-        total.fixed,
-        total.order_rounds,
-        total.subsets,
+        effort,
     )

@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from parentage.optimise.cuts import Cut, Row, Sets, cut_row
-from parentage.optimise.problem import offsets_of as cut_offsets
+from parentage.optimise.problem import offsets_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -216,7 +216,7 @@ class CutLP:
     def _add_rows(self, rows: Sequence[Row], lower: float = -math.inf) -> None:
         if not rows:
             return
-        starts = cut_offsets(np.array([len(row.columns) for row in rows]))
+        starts = offsets_of(np.array([len(row.columns) for row in rows]))
         self.solver.addRows(
             len(rows),
             np.full(len(rows), max(lower, -self._highspy.kHighsInf)),

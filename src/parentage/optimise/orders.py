@@ -195,7 +195,7 @@ class OrderSearch:
         choice = self._space.choice(leader.best)
         gained = choice is not None and self.part.offer(choice, PHASE)
         self.idle = 0 if gained else self.idle + 1
-        self.part.tally.order_rounds += 1
+        self.part.effort.rounds += 1
         _renew(self._streams, leader)
         self.part.tick(PHASE)
 

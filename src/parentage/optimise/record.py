@@ -1,40 +1,54 @@
-"""What a search did, for researchers: bounds, rounds, nodes, cuts by family, sets removed."""
+"""What a search for the best network counted: facts for researchers, not for the answer."""
 
 from __future__ import annotations
 
 import dataclasses
 from collections import Counter
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
+from typing import Any
 
 
 @dataclass
-class Tally:
-    """What the engines count while they work on one part."""
+class Effort:
+    """What engines count while they work on a part.
 
-    order_rounds: int = 0
+    Parameters
+    ----------
+    subsets
+        Entries of the dynamic programme's table.
+    rounds
+        Rounds of the order search.
+    lp_rounds
+        Linear programmes solved, each followed by separation.
+    nodes
+        Nodes that were cut, roots included.
+    fixed
+        Sets removed because their reduced cost shows that they are in no better network.
+    cuts
+        Cuts added, by family (:data:`parentage.optimise.cuts.FAMILIES`).
+    """
+
+    subsets: int = 0
+    rounds: int = 0
     lp_rounds: int = 0
     nodes: int = 0
     fixed: int = 0
-    subsets: int = 0
     cuts: Counter[str] = field(default_factory=Counter)
 
-    def add(self, other: Tally) -> None:
-        """Add what was counted elsewhere."""
-        self.order_rounds += other.order_rounds
-        self.lp_rounds += other.lp_rounds
-        self.nodes += other.nodes
-        self.fixed += other.fixed
-        self.subsets += other.subsets
-        self.cuts.update(other.cuts)
+    def __add__(self, other: Effort) -> Effort:
+        return Effort(
+            self.subsets + other.subsets,
+            self.rounds + other.rounds,
+            self.lp_rounds + other.lp_rounds,
+            self.nodes + other.nodes,
+            self.fixed + other.fixed,
+            self.cuts + other.cuts,
+        )
 
 
 @dataclass(frozen=True)
 class SearchRecord:
-    """The facts of a finished search.
+    """How a solution was found.
 
     Parameters
     ----------
@@ -45,19 +59,9 @@ class SearchRecord:
     root_bound
         Upper bound on the score after cutting at the roots; None where nothing was cut.
     root_gap
-        What the roots left open, against the final incumbent.
-    nodes
-        Nodes of all trees, roots included; 0 where there was no tree.
-    lp_rounds
-        Solutions of linear programmes followed by separation.
-    cuts
-        Cuts added, by family (:data:`parentage.optimise.cuts.FAMILIES`).
-    fixed
-        Sets removed because their reduced cost shows that they are in no better network.
-    order_rounds
-        Rounds of the order search.
-    subsets
-        Subsets looked at by dynamic programming.
+        What the roots left open, against the final incumbent; None where nothing was cut.
+    effort
+        What the engines counted, all parts together.
     """
 
     parts: tuple[int, ...]
@@ -65,14 +69,12 @@ class SearchRecord:
     sets_after_pruning: int
     root_bound: float | None
     root_gap: float | None
-    nodes: int
-    lp_rounds: int
-    cuts: Mapping[str, int]
-    fixed: int
-    order_rounds: int
-    subsets: int
+    effort: Effort
 
     def to_dict(self) -> dict[str, Any]:
-        """Return plain values."""
-        content = {name.name: getattr(self, name.name) for name in dataclasses.fields(self)}
-        return {**content, "parts": list(self.parts), "cuts": dict(self.cuts)}
+        """Return plain values, flat."""
+        effort = {f.name: getattr(self.effort, f.name) for f in dataclasses.fields(self.effort)}
+        effort["cuts"] = dict(sorted(self.effort.cuts.items()))
+        own = {f.name: getattr(self, f.name) for f in dataclasses.fields(self)}
+        del own["effort"]
+        return {**own, "parts": list(self.parts), **effort}

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from parentage.optimise.problem import rounding
-from parentage.optimise.record import Tally
+from parentage.optimise.record import Effort
 from parentage.work.progress import Progress
 from parentage.work.stop import Stop
 
@@ -149,7 +149,7 @@ class Part:
         self.parts: list[Part] = []
         self.engine = "orders"
         self.fewest_arcs = False
-        self.tally = Tally()
+        self.effort = Effort()
         self.root_bound: float | None = None
         self.root: Node | None = None
         self.closed_by = ""

@@ -16,7 +16,7 @@ import numpy as np
 
 from parentage.optimise.cuts import Cut, Sets, reach_of
 from parentage.optimise.local_cuts import LocalCuts
-from parentage.optimise.problem import offsets_of as cut_offsets
+from parentage.optimise.problem import offsets_of
 from parentage.optimise.separate import Support
 
 if TYPE_CHECKING:
@@ -93,8 +93,8 @@ def listed_sets(part: Part) -> Sets:
     kept = (inside >= 0) & (order[owner] >= 0)
     by_set = np.argsort(order[owner[kept]], kind="stable")
     return Sets(
-        cut_offsets(np.diff(lists.offsets)[variables]),
-        cut_offsets(sizes[sets]),
+        offsets_of(np.diff(lists.offsets)[variables]),
+        offsets_of(sizes[sets]),
         inside[kept][by_set],
     )
 
@@ -125,7 +125,7 @@ def shrunken_support(support: Support, decided: Flags, above: Flags) -> Support:
         support.n,
         child,
         support.value[open_sets],
-        cut_offsets(flags.sum(axis=1)),
+        offsets_of(flags.sum(axis=1)),
         np.nonzero(flags)[1].astype(np.int64),
     )
 

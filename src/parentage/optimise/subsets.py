@@ -43,7 +43,7 @@ def solve_subsets(part: Part) -> None:
     best = subset_table(problem, price, part.run.threads, pause)
     if best is None:
         return
-    part.tally.subsets += len(best)
+    part.effort.subsets += len(best)
     part.offer(read_choice(problem, price, best), PHASE, PHASE)
     part.prove(PHASE, PHASE, fewest_arcs=problem.n * quantum <= part.run.rounding)
 
