@@ -10,9 +10,10 @@ import numpy as np
 import pytest
 
 from naive_network import best_network, random_lists
+from parentage import check
 from parentage.kernels.ancestors import shut_cycles
 from parentage.optimise import learn_lists
-from parentage.optimise.certificate import lists_digest, whole_unit
+from parentage.optimise.certificate import whole_unit
 from parentage.optimise.cuts import Sets
 from parentage.optimise.engines import conclude, cut_and_branch
 from parentage.optimise.orders import first_incumbent
@@ -157,7 +158,7 @@ def assert_document(solution: Solution, lists: CandidateLists) -> dict[str, Any]
     """What must hold of every certificate, as far as that shows without checking the proof."""
     assert solution.certificate is not None
     document: dict[str, Any] = json.loads(solution.certificate.to_json())
-    assert document["lists"]["digest"] == lists_digest(lists)
+    assert document["lists"]["digest"] == check.lists_digest(lists)
     assert document["claim"]["score"] == solution.score
     chosen = document["claim"]["sets"]
     assert [tuple(lists.parents_of(i).tolist()) for i in chosen] == list(solution.network.parents)

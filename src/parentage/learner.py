@@ -56,6 +56,7 @@ def learn(
     threads: int | None = None,
     time_limit: float | None = None,
     memory: int | None = None,
+    start: Network | None = None,
     progress: Report | None = None,
 ) -> Solution:
     """Find the network with the highest score, and prove it.
@@ -70,6 +71,8 @@ def learn(
     {reading}
     {optimising}
     {running}
+    start
+        A network to begin from.
     progress
         Called with a :class:`parentage.work.progress.Progress` while scoring and learning.
 
@@ -86,11 +89,16 @@ def learn(
     >>> solution.optimal, solution.network.n_arcs
     (True, 1)
     """
-    found = _run(source, {**locals(), "drop": _names(drop)}, progress)
+    found = _run(source, {**locals(), "drop": _names(drop)}, progress, start)
     return found.solution
 
 
-def _run(source: object, values: Mapping[str, Any], progress: Report | None) -> Learned:
+def _run(
+    source: object,
+    values: Mapping[str, Any],
+    progress: Report | None,
+    start: Network | None = None,
+) -> Learned:
     """Follow the path with settings by name; warn when the answer is not proven."""
     from parentage import pipeline
 
@@ -103,6 +111,7 @@ def _run(source: object, values: Mapping[str, Any], progress: Report | None) -> 
             take(Optimising, values),
             stop,
             threads=running.workers,
+            start=start,
             report=progress,
         )
     if not found.solution.optimal:

@@ -31,6 +31,7 @@ from parentage.work.settings import changed
 if TYPE_CHECKING:
     from parentage.data.settings import Reading
     from parentage.data.table import Table
+    from parentage.network.network import Network
     from parentage.optimise import Solution
     from parentage.optimise.settings import Optimising
     from parentage.scoring.settings import Scoring
@@ -97,6 +98,7 @@ def optimise(
     stop: Stop,
     *,
     threads: int,
+    start: Network | None = None,
     report: Report | None = None,
 ) -> Solution:
     """Solve lists within the limits; after an interrupt, take the first network there is."""
@@ -108,6 +110,7 @@ def optimise(
         threads=threads,
         max_parents=found.scoring.max_parents,
         constraints=found.scoring.constraints,
+        start=start,
         report=report,
     )
     if interrupted and not solution.optimal:
@@ -123,11 +126,12 @@ def run(
     stop: Stop,
     *,
     threads: int,
+    start: Network | None = None,
     report: Report | None = None,
 ) -> Learned:
     """Follow the whole path."""
     found = gather(source, reading, lambda *_: scoring, stop, threads=threads, report=report)
-    solution = optimise(found, optimising, stop, threads=threads, report=report)
+    solution = optimise(found, optimising, stop, threads=threads, start=start, report=report)
     return Learned(found.table, found.lists, solution)
 
 

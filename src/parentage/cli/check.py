@@ -114,12 +114,7 @@ def recorded_constraints(content: Any) -> Any:
     from parentage.scoring.constraints import Constraints
 
     try:
-        return Constraints(
-            frozenset((str(p), str(c)) for p, c in content.get("required", ())),
-            frozenset((str(p), str(c)) for p, c in content.get("forbidden", ())),
-            {str(name): int(limit) for name, limit in content.get("max_parents", {}).items()},
-            tuple(tuple(str(name) for name in tier) for tier in content.get("tiers", ())),
-        )
+        return Constraints.from_dict(content)
     except (AttributeError, TypeError, ValueError):
         raise InputError("settings.constraints in this certificate cannot be read") from None
 

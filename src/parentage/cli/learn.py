@@ -26,7 +26,7 @@ from parentage.cli.options import (
     table_options,
     with_options,
 )
-from parentage.cli.output import print_json, show_progress, table_text, warn
+from parentage.cli.output import logged, print_json, show_progress, table_text, warn
 from parentage.data.settings import Reading
 from parentage.optimise.settings import Optimising
 from parentage.work.settings import take
@@ -71,6 +71,13 @@ if TYPE_CHECKING:
     metavar="TABLE",
     help="With LISTS: the table, for parameters in .bif and .xmlbif.",
 )
+@click.option(
+    "--certificate",
+    metavar="FILE",
+    help="Write the proof: .json or .json.gz, for `parentage check`.",
+)
+@click.option("--start", metavar="NET", help="Begin from the network of a file.")
+@click.option("--log", metavar="FILE", help="Write how the work went on: one JSON object a line.")
 @FORCE
 @limit_options
 @table_options
@@ -86,19 +93,27 @@ def learn(data: str, output: str | None, **options: Any) -> None:
     from parentage import pipeline
     from parentage.errors import InputError
     from parentage.files.target import check_target
-    from parentage.network.formats import check_network_target
+    from parentage.network.formats import check_network_target, read_network
     from parentage.work.stop import interruptible
 
+    reads = [data, options["data_for_parameters"], options["constraints_file"], options["start"]]
+    for name in ("certificate", "log"):
+        if options[name] is not None:
+            check_target(options[name], name, reads=reads, force=options["force"])
+    start = None if options["start"] is None else read_network(options["start"])
     if output is not None:
         form = check_network_target(output, needs_table=None)
-        reads = [data, options["data_for_parameters"], options["constraints_file"]]
         check_target(output, form, reads=reads, force=options["force"])
         if options["within"] is not None:
             raise InputError("--within prints many networks; use --json instead of -o")
     began = time.monotonic()
     running = running_of(options)
     optimising = take(Optimising, options)
-    with interruptible(running.stop()) as stop, show_progress() as progress:
+    with (
+        interruptible(running.stop()) as stop,
+        show_progress() as shown,
+        logged(options["log"], shown) as progress,
+    ):
         work = gather(data, options, stop, running.workers, progress)
         if output is not None:
             check_network_target(output, needs_table=work.table is None)
@@ -106,7 +121,12 @@ def learn(data: str, output: str | None, **options: Any) -> None:
             show_near(work, options, stop, running.workers)
             return
         solution = pipeline.optimise(
-            work.found, optimising, stop, threads=running.workers, report=progress
+            work.found,
+            optimising,
+            stop,
+            threads=running.workers,
+            start=start,
+            report=progress,
         )
     report_solution(solution, work, output, options, time.monotonic() - began)
     if stop.cancelled.is_set():
@@ -199,16 +219,31 @@ def report_solution(
             solution, output, table=work.table, provenance=provenance(work, solution, options)
         )
         click.echo(f"parentage: wrote {output}. {proof_text(solution)}", err=True)
+    if options["certificate"] is not None:
+        write_certificate(solution, options["certificate"])
     if options["as_json"]:
         print_json(as_json(solution, work, options, seconds))
     elif output is None:
         click.echo(as_text(solution, work))
 
 
+def write_certificate(solution: Solution, path: str) -> None:
+    """Write the proof, or say why there is none."""
+    if solution.certificate is not None:
+        solution.certificate.write(path)
+        click.echo(f"parentage: wrote the proof to {path}; `parentage check` reads it", err=True)
+    elif solution.optimal:
+        warn("no certificate is written: this engine keeps no proof; try --engine branch-and-cut")
+    else:
+        warn(f"no certificate is written: the network is {solution.proof()}")
+
+
 def as_json(
     solution: Solution, work: Work, options: dict[str, Any], seconds: float
 ) -> dict[str, Any]:
     """Return what ``learn --json`` prints."""
+    from parentage.work.memory import peak_memory
+
     facts = solution.facts()
     return {
         **{key: facts.pop(key) for key in ("score", "bound", "gap", "optimal")},
@@ -218,6 +253,7 @@ def as_json(
         **facts,
         "seconds": seconds,
         "seconds_solving": solution.seconds,
+        "memory": peak_memory(),
         "candidates": work.lists.n_sets,
         "seed": options["seed"],
     }

@@ -11,9 +11,9 @@ leave open.
 from __future__ import annotations
 
 import gzip
-import hashlib
 import json
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -23,6 +23,7 @@ import numpy as np
 from parentage.files.atomic import replacing
 from parentage.optimise.cuts import Sets, reach_of
 from parentage.optimise.prepare import allowed_sets
+from parentage.scoring.account import Account
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -105,17 +106,21 @@ def _provable(part: Part) -> bool:
     return part.problem.n == 1 or part.closed_by != ""
 
 
-def lists_digest(lists: CandidateLists) -> str:
-    """Return the SHA-256 of lists, as docs/certificates.md says."""
-    digest = hashlib.sha256(b"parentage lists 1\n")
-    names = [name.encode() for name in lists.names]
-    digest.update(len(names).to_bytes(8, "little"))
-    for name in names:
-        digest.update(len(name).to_bytes(8, "little") + name)
-    for numbers in (lists.offsets, lists.starts, lists.parents):
-        digest.update(np.asarray(numbers).astype("<i8").tobytes())
-    digest.update((np.asarray(lists.scores) + 0.0).astype("<f8").tobytes())
-    return f"sha256:{digest.hexdigest()}"
+def scoring_settings(account: Account) -> dict[str, Any]:
+    """Return how a table was scored, so that its lists can be made again from the table."""
+    limit, constraints = account.max_parents, account.constraints.to_dict()
+    if isinstance(limit, Mapping):
+        constraints["max_parents"] = {v: most for v, most in limit.items() if most is not None}
+        limit = None
+    settings = {
+        "score": account.score,
+        "log_base": account.log_base,
+        "max_parents": limit,
+        "width": account.width,
+        "rules": list(account.rules),
+        "constraints": constraints or None,
+    }
+    return {name: value for name, value in settings.items() if value is not None}
 
 
 def whole_unit(scores: Floats) -> tuple[dict[str, int], float, Ints]:
@@ -167,9 +172,11 @@ class _Writer:
             "lists": {
                 "variables": lists.n_variables,
                 "sets": lists.n_sets,
-                "digest": lists_digest(lists),
+                "digest": f"sha256:{lists.digest}",
             },
         }
+        if isinstance(lists.account, Account):
+            written["settings"] = scoring_settings(lists.account)
         if self.constraints:
             written["constraints"] = {
                 "required": sorted(map(list, self.constraints.required)),

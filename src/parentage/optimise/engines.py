@@ -33,6 +33,7 @@ from parentage.optimise.tree import Tree
 from parentage.work.stop import interruptible
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
     from concurrent.futures import Executor
 
     from parentage.optimise.cuts import Cut
@@ -81,6 +82,8 @@ def solve(run: Run, engine: str, tactics: Tactics = DEFAULT) -> Solution:
         with interruptible(run.stop):
             for part in run.parts:
                 first_incumbent(part)
+                if run.start is not None:
+                    begin_with(part, run.start)
                 if part.problem.n > TINY and not run.stopped():
                     start_from_forest(part)
             solve_parts(run, engine, tactics)
@@ -88,6 +91,13 @@ def solve(run: Run, engine: str, tactics: Tactics = DEFAULT) -> Solution:
         run.stop.cancelled.set()
         run.stopped()
     return conclude(run)
+
+
+def begin_with(part: Part, order: Sequence[int]) -> None:
+    """Climb from an order that the user gave, of all the variables."""
+    at = {int(v): i for i, v in enumerate(part.problem.variables)}
+    own = np.array([at[v] for v in order if v in at], np.int64)
+    climb_from(part, OrderSpace.of(part.problem), own)
 
 
 def solve_parts(run: Run, engine: str, tactics: Tactics) -> None:

@@ -24,6 +24,8 @@ from parentage.work.progress import Progress
 from parentage.work.stop import Stop
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from parentage.optimise.problem import Ints, Problem
     from parentage.optimise.root_lp import Node
     from parentage.optimise.solution import TracePoint
@@ -63,9 +65,11 @@ class Run:
         seed: int = 0,
         report: Report | None = None,
         constraints: Constraints | None = None,
+        start: Sequence[int] | None = None,
     ) -> None:
         self.lists = lists
         self.constraints = constraints
+        self.start = start
         self.threads = threads
         self.seed = seed
         self.stop = stop or Stop()

@@ -8,7 +8,6 @@ flat arrays hold them (CSR, twice): ``offsets`` cuts the sets by child, ``starts
 from __future__ import annotations
 
 import hashlib
-import json
 from dataclasses import dataclass, field
 from functools import cached_property
 from html import escape
@@ -130,15 +129,15 @@ class CandidateLists:
 
     @cached_property
     def digest(self) -> str:
-        """SHA-256 of names, sets and scores: equal for equal lists, whoever made them."""
-        content = hashlib.sha256(json.dumps(self.names).encode())
-        for array, kind in (
-            (self.offsets, "<i8"),
-            (self.starts, "<i8"),
-            (self.parents, "<i4"),
-            (self.scores, "<f8"),
-        ):
-            content.update(np.ascontiguousarray(array, kind).tobytes())
+        """SHA-256 of names, sets and scores (docs/certificates.md): equal for equal lists."""
+        content = hashlib.sha256(b"parentage lists 1\n")
+        names = [name.encode(errors="surrogatepass") for name in self.names]
+        content.update(len(names).to_bytes(8, "little"))
+        for name in names:
+            content.update(len(name).to_bytes(8, "little") + name)
+        for numbers in (self.offsets, self.starts, self.parents):
+            content.update(np.ascontiguousarray(numbers, "<i8").tobytes())
+        content.update(np.ascontiguousarray(self.scores + 0.0, "<f8").tobytes())
         return content.hexdigest()
 
     def known(self) -> Account:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sys
 from pathlib import Path
 
 from parentage.errors import ResourceError, Way
@@ -31,6 +32,16 @@ def require_memory(needed: int, what: str, *instead: Way | str, limit: int | Non
         raise ResourceError(
             f"{what} needs {gigabytes(needed)} of memory, {gigabytes(free)} are free", *instead
         )
+
+
+def peak_memory() -> int | None:
+    """Return the most memory this process has had so far, in bytes; None where nobody knows."""
+    try:
+        import resource
+    except ImportError:  # not on Windows
+        return None
+    size = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    return int(size if sys.platform == "darwin" else 1024 * size)
 
 
 def gigabytes(amount: int) -> str:
