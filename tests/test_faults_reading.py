@@ -148,11 +148,7 @@ def test_large_seeds(seed: int) -> None:
     lists = CandidateLists.from_families(
         {v: [(-2.0, []), (-1.0, [u])] for v, u in ("ab", "bc", "ca")}
     )
-    if seed < 2**64:
-        assert learn_lists(lists, engine="orders", seed=seed).score == -4.0
-    else:
-        with pytest.raises(InputError, match="seed"):
-            learn_lists(lists, engine="orders", seed=seed)
+    assert learn_lists(lists, engine="orders", seed=seed).score == -4.0
 
 
 @pytest.mark.parametrize("name", ["a", "a-", "\u0301", "漢", "a "])
@@ -166,5 +162,5 @@ def test_drawing_time_does_not_grow_with_the_square_of_names(name: str) -> None:
 def test_the_number_in_a_message_is_always_the_same() -> None:
     rows = "\n".join(f"{(i * 37) % 61}.5,{i % 2}" for i in range(61))
     for _ in range(5):
-        with pytest.raises(TableError, match=r"61 distinct numbers, 0\.5 for one"):
+        with pytest.raises(TableError, match=r"61 distinct numbers, such as 0\.5;"):
             read_table(f"x,y\n{rows}\n".encode())
