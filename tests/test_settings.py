@@ -41,7 +41,7 @@ def keywords_of(function: Callable[..., Any]) -> dict[str, Any]:
 
 
 FUNCTIONS: dict[Callable[..., Any], tuple[tuple[Settings, ...], set[str]]] = {
-    learn: (STAGES, {"progress"}),
+    learn: (STAGES, {"progress", "start"}),
     score: ((Scoring, Running), {"progress"}),
     read_table: ((Reading,), set()),
     as_table: ((Reading,), set()),
@@ -68,7 +68,7 @@ def test_learn_lists_takes_the_settings_of_optimising_and_what_picks_among_lists
     found = keywords_of(learn_lists)
     expected = defaults_of(Optimising, Running)
     picking = {name: defaults_of(Scoring)[name] for name in ("max_parents", "constraints")}
-    assert found == expected | picking | {"progress": None, "stop": None}
+    assert found == expected | picking | {"progress": None, "start": None, "stop": None}
 
 
 def test_a_frame_has_no_file() -> None:
