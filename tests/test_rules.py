@@ -22,7 +22,7 @@ from parentage.scoring.rulebook import (
     caps_by_rule,
     choose_rules,
 )
-from strategies import naive_of, tables
+from strategies import PENALISED, naive_of, tables
 
 if TYPE_CHECKING:
     from parentage.data.table import Table
@@ -50,7 +50,7 @@ def numbers_of(naive: Naive, x: int, parents: Set, y: int, gap: float) -> Family
 
 
 @settings(max_examples=60, deadline=None)
-@given(tables(5), st.sampled_from(["bic", "aic"]), st.sampled_from([0.0, 1.5]), st.data())
+@given(tables(5, 60, 3), st.sampled_from(PENALISED), st.sampled_from([0.0, 1.5]), st.data())
 def test_rules_say_what_their_statements_say(
     table: Table, name: str, gap: float, data: st.DataObject
 ) -> None:
@@ -60,7 +60,7 @@ def test_rules_say_what_their_statements_say(
         for y in parents:
             numbers = numbers_of(naive, x, parents, y, gap)
             for rule in RULES:
-                if rule.sides is not None and name in rule.scores:
+                if rule.sides is not None and rule.why_not(name, None) is None:
                     found = bool(r.fires(rule.sides(numbers), TIE))
                     assert found == naive.rule_fires(rule.name, x, parents, y, gap), rule.name
 
@@ -98,7 +98,7 @@ def test_lemmas_hold(table: Table) -> None:
 
 
 @settings(max_examples=120, deadline=None)
-@given(tables(6), st.sampled_from(["bic", "aic"]), st.sampled_from([None, 0.0, 2.0]))
+@given(tables(6, 60, 3), st.sampled_from(PENALISED), st.sampled_from([None, 0.0, 2.0]))
 def test_caps_never_cut_what_is_kept(table: Table, name: str, gap: float | None) -> None:
     naive, _ = naive_of(table, name)
     largest = [0] * naive.n
@@ -164,6 +164,9 @@ def test_choosing_rules() -> None:
             choose_rules(rule, "bic", width=1.0)
     with pytest.raises(InputError, match="did you mean 'lemma3'"):
         choose_rules("lema3", "bic")
+    with pytest.raises(InputError, match=r"not for penalty; use thm3pp"):
+        choose_rules("thm3", "penalty:2")
+    assert choose_rules(None, "ebic:0.5") == choose_rules(None, "hqc") == choose_rules(None, "aic")
     with pytest.raises(InputError, match="leave it out"):
         choose_rules("thm1p", "no score of ours")
 

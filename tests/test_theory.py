@@ -24,7 +24,7 @@ from parentage.scoring import rules as r
 from parentage.scoring.candidates import score
 from parentage.scoring.constraints import Constraints
 from parentage.scoring.rulebook import CAPS, ORDER, RULES, choose_rules
-from strategies import make_table, naive_of, random_table, tables
+from strategies import PENALISED, make_table, naive_of, random_table, tables
 
 if TYPE_CHECKING:
     from parentage.data.table import Table
@@ -305,7 +305,7 @@ def test_sets_without_a_live_family_are_never_needed(table: Table, rules: set[st
 
 
 @settings(max_examples=60, deadline=None)
-@given(tables(5), st.sampled_from(["bic", "aic"]))
+@given(tables(5, 60, 3), st.sampled_from(PENALISED))
 def test_the_slack_is_below_a_penalty(table: Table, name: str) -> None:
     """δ(Π) ≤ w (r_X − 1)(q_Π − 1): what the superset half of Theorem 1⁺ rests on."""
     naive, _ = naive_of(table, name)
@@ -348,7 +348,7 @@ class InContext(Naive):
 
 
 @settings(max_examples=60, deadline=None)
-@given(tables(5, 32), st.integers(0, 10**6), st.sampled_from(["bic", "aic"]))
+@given(tables(5, 32, 3), st.integers(0, 10**6), st.sampled_from(PENALISED))
 def test_every_rule_holds_within_a_context(table: Table, number: int, name: str) -> None:
     plain, _ = naive_of(table, name)
     context = frozenset({number % plain.n, number // 7 % plain.n} if plain.n > 3 else {0})

@@ -134,7 +134,7 @@ def _account(
         float(plan.encoded.grid.to_float(plan.encoded.grid.tolerance)) for plan in prepared.plans
     ]
     return Account(
-        score=prepared.score,
+        score=prepared.score.name,
         log_base=prepared.log_base,
         rows=table.n_rows,
         data=table.digest,

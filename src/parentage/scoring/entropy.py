@@ -26,14 +26,13 @@ import numpy as np
 import numpy.typing as npt
 
 from parentage.errors import ResourceError
-from parentage.scoring.scores import weight
+from parentage.scoring.scores import parse_score
 from parentage.work.memory import require_memory
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
     from parentage.data.table import Table
-    from parentage.scoring.scores import ScoreName
 
 Int64s = npt.NDArray[np.int64]
 
@@ -95,6 +94,8 @@ def _too_large(n_rows: int, w: float, most_states: int, width: float, everything
     """Say what makes the numbers too large: the width, the penalties, or the rows."""
     if width > max(everything, w * most_states):
         return f"a width of {width:.3g} nats is too large for 64-bit arithmetic; use a smaller one"
+    if everything / w > MOST_PARAMETERS / 2:
+        return f"a penalty of {w:.3g} nats a parameter is too small for 64-bit arithmetic"
     if w * most_states > everything:
         return (
             f"a penalty of {w:.3g} nats a parameter and up to {most_states} states are too large "
@@ -143,7 +144,7 @@ class Encoded:
 
 def encode(
     table: Table,
-    score: ScoreName,
+    score: str,
     width: float = 0.0,
     context: Sequence[int] = (),
     *,
@@ -158,7 +159,7 @@ def encode(
     left_out = {*(table.index(name) for name in table.constant), *context}
     kept = [v for v in range(table.n_variables) if v not in left_out]
     times = math.prod(int(table.cardinalities[v]) for v in context)
-    w = weight(score, table.n_rows) * times
+    w = parse_score(score).weight(table) * times
     widest = int(table.cardinalities[kept].max(initial=2))
     grid = FixedPoint.fit(table.n_rows, w, widest, width)
     labels = Labels.of(table).join(table, context)

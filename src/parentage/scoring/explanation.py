@@ -27,19 +27,18 @@ from parentage.scoring.rulebook import (
 )
 from parentage.scoring.rules import fires
 from parentage.scoring.scores import (
-    check_score,
     entropy_sum,
     free_parameters,
     local_score,
+    parse_score,
     unit_of,
-    weight,
 )
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from parentage.data.table import Table
-    from parentage.scoring.scores import ScoreName
+    from parentage.scoring.scores import Penalised, Score
 
 
 class RuleCheck(NamedTuple):
@@ -145,7 +144,7 @@ def explain(
     table = as_table(table)
     check_table(table)
     members = _check_family(table, child, parents)
-    family = _Family(table, check_score(score), child, members, unit_of(log_base))
+    family = _Family(table, parse_score(score), child, members, unit_of(log_base))
     own = local_score(table, child, members, score=score, log_base=log_base)
     if not members and child in table.constant:
         own = 0.0  # as in the lists, whatever states are declared
@@ -182,13 +181,13 @@ class _Family:
     """The numbers of one family; in nats inside, in the wanted unit outside."""
 
     def __init__(
-        self, table: Table, score: ScoreName, child: str, parents: tuple[str, ...], unit: float
+        self, table: Table, score: Penalised, child: str, parents: tuple[str, ...], unit: float
     ) -> None:
         self.table, self.score, self.child, self.parents = table, score, child, parents
         self.unit = unit
-        self.w = weight(score, table.n_rows)
-        self.lists = _lists_of(table, score, [child, *parents])
-        self.encoded = encode(table, score)
+        self.w = score.weight(table)
+        self.lists = _lists_of(table, score.on_columns_of(table), [child, *parents])
+        self.encoded = encode(table, score.name)
         self.tolerance = float(self.encoded.grid.to_float(self.encoded.grid.tolerance))
         self.h = residuals(self.encoded, table)
 
@@ -234,7 +233,7 @@ class _Family:
 
     def checks(self) -> list[RuleCheck]:
         """Every rule that is proved for this score, for every parent."""
-        proved = [rule for rule in RULES if self.score in rule.scores]
+        proved = [rule for rule in RULES if self.score.kind.name in rule.scores]
         numbers = {y: self.numbers(y) for y in self.parents}
         caps = self.caps(RuleSet(tuple(rule.name for rule in proved)))
         size = len(self.parents)
@@ -288,9 +287,7 @@ class _Family:
         return {name: int(cap[where[0]]) for name, cap in caps_by_rule(rules, numbers).items()}
 
 
-def _lists_of(
-    table: Table, score_name: ScoreName, names: Sequence[str]
-) -> dict[str, list[Candidate]]:
+def _lists_of(table: Table, by: Score, names: Sequence[str]) -> dict[str, list[Candidate]]:
     """The candidate lists when there are only these columns: scores in nats, best first.
 
     Whether a set beats its subsets does not depend on other columns: these are the sets of the
@@ -299,9 +296,9 @@ def _lists_of(
     live = [name for name in names if name not in table.constant]
     found = {name: [Candidate(0.0, ())] for name in names}
     if len(live) > 1:
-        found |= score(table.select(live), score=score_name, threads=1).to_dict()
+        found |= score(table.select(live), score=by.name, threads=1).to_dict()
     elif live:
-        found[live[0]] = [Candidate(local_score(table, live[0], score=score_name), ())]
+        found[live[0]] = [Candidate(local_score(table, live[0], score=by.name), ())]
     return found
 
 

@@ -90,7 +90,7 @@ def overview(
     known = forecast(plan)
     if known.memory < 2**40 and plan.rules.closed:
         known = _probe(plan, known, probe_seconds)
-    bic = prepared.score == "bic"
+    bic = prepared.score.name == "bic"
     caps = _caps(table, plan)
     variables = tuple(
         VariableInfo(

@@ -16,6 +16,7 @@ import numpy.typing as npt
 
 from parentage.errors import InputError, did_you_mean
 from parentage.scoring import rules as theorems
+from parentage.scoring.catalogue import KINDS, PENALISED
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
@@ -63,7 +64,6 @@ class TableNumbers(NamedTuple):
 
 
 BIC = frozenset({"bic"})
-BIC_AND_AIC = frozenset({"bic", "aic"})
 RESIDUALS = "residuals"
 """A rule that needs these uses h, what nothing explains: n + 1 more sets to count."""
 
@@ -79,7 +79,7 @@ class Rule:
     function: Callable[..., object]
     """The statement in :mod:`parentage.scoring.rules`."""
     scores: frozenset[str]
-    """The scores it is proved for."""
+    """The kinds of scores it is proved for."""
     words: str
     """Its inequality for ``explain``; :func:`parentage.scoring.explanation.in_words` fills it."""
     sides: Callable[[FamilyNumbers], Sides] | None = None
@@ -103,9 +103,11 @@ class Rule:
 
     def why_not(self, score: str, width: float | None) -> str | None:
         """Return why the rule must not be used here, or None if it may."""
-        if score not in self.scores:
-            proved = ", ".join(sorted(self.scores)).upper()
-            return f"is proved for {proved} only, not for {score.upper()}"
+        kind = score.partition(":")[0]
+        if kind not in self.scores:
+            proved = ", ".join(known.title for known in KINDS if known.name in self.scores)
+            titles = {known.name: known.title for known in KINDS}
+            return f"is proved for {proved} only, not for {titles.get(kind, kind)}"
         if width is not None and not self.with_width:
             return "does not hold with a width"
         return None
@@ -153,7 +155,7 @@ RULES: tuple[Rule, ...] = (
         "thm3pp",
         "Theorem 3″",
         theorems.theorem3_double_prime,
-        BIC_AND_AIC,
+        PENALISED,
         _CAP,
         cap=lambda t: theorems.theorem3_double_prime(t.n_h, t.h, t.arity, t.w, t.width),
         needs=frozenset({RESIDUALS}),
@@ -163,7 +165,7 @@ RULES: tuple[Rule, ...] = (
         "alg3",
         "Alg1–Alg4",
         theorems.alg3,
-        BIC_AND_AIC,
+        PENALISED,
         "{of_x} = " + _ADDS,
         sides=lambda f: theorems.alg3(f.n_h_x, f.added, f.width),
         closed_with=(_BOTH_OF_THEOREM_2,),
@@ -172,7 +174,7 @@ RULES: tuple[Rule, ...] = (
         "alg4",
         "Alg1–Alg4",
         theorems.alg4,
-        BIC_AND_AIC,
+        PENALISED,
         "{of_y} = " + _ADDS,
         sides=lambda f: theorems.alg4(f.n_h_y, f.added, f.width),
         closed_with=(_BOTH_OF_THEOREM_2,),
@@ -181,7 +183,7 @@ RULES: tuple[Rule, ...] = (
         "thm2",
         "Theorem 2",
         theorems.theorem2,
-        BIC_AND_AIC,
+        PENALISED,
         "the smaller of {of_x} and {of_y} is " + _ADDS,
         sides=lambda f: theorems.theorem2(f.n_h_x, f.n_h_y, f.added, f.width),
         closed_with=(frozenset({"thm2"}),),
@@ -190,7 +192,7 @@ RULES: tuple[Rule, ...] = (
         "alg1",
         "Alg1–Alg4",
         theorems.alg1,
-        BIC_AND_AIC,
+        PENALISED,
         "{of_x_star} = " + _ADDS,
         sides=lambda f: theorems.alg1(f.n_h_x_star, f.added, f.width),
         closed_with=(_BOTH_OF_THEOREM_1,),
@@ -199,7 +201,7 @@ RULES: tuple[Rule, ...] = (
         "alg2",
         "Alg1–Alg4",
         theorems.alg2,
-        BIC_AND_AIC,
+        PENALISED,
         "{of_y_star} = " + _ADDS,
         sides=lambda f: theorems.alg2(f.n_h_y_star, f.added, f.width),
         closed_with=(_BOTH_OF_THEOREM_1, _LEMMA_3_AND_PARENT),
@@ -208,7 +210,7 @@ RULES: tuple[Rule, ...] = (
         "thm1",
         "Theorem 1",
         theorems.theorem1,
-        BIC_AND_AIC,
+        PENALISED,
         "the smaller of {of_x_star} and {of_y_star} is " + _ADDS,
         sides=lambda f: theorems.theorem1(f.n_h_x_star, f.n_h_y_star, f.added, f.width),
         closed_with=(frozenset({"thm1"}),),
@@ -217,7 +219,7 @@ RULES: tuple[Rule, ...] = (
         "thm2-cache",
         "Theorem 2",
         theorems.theorem2_cache,
-        BIC_AND_AIC,
+        PENALISED,
         "N·H({y} | its best listed parents among the others) = " + _ADDS,
         sides=lambda f: theorems.theorem2_cache(f.n_h_y_listed, f.added, f.width),
     ),
@@ -225,7 +227,7 @@ RULES: tuple[Rule, ...] = (
         "lemma3",
         "Lemma 3",
         theorems.lemma3,
-        BIC_AND_AIC,
+        PENALISED,
         "the best subset without {y} scores −{left}, the penalty alone is {right}",
         sides=lambda f: theorems.lemma3(f.bin_star, f.penalty, f.width),
         closed_with=(_LEMMA_3_AND_PARENT,),
@@ -234,7 +236,7 @@ RULES: tuple[Rule, ...] = (
         "thm1p",
         "Theorem 1⁺",
         theorems.theorem1_plus,
-        BIC_AND_AIC,
+        PENALISED,
         "at most {left} can be gained by {y}; it would have to beat {right}",
         sides=lambda f: theorems.theorem1_plus(
             f.n_h_x_star, f.n_h_y_star, f.h_x, f.h_y, f.added, f.delta, f.width
