@@ -6,11 +6,15 @@ import numpy as np
 from hypothesis import strategies as st
 
 from naive import Naive
+from naive_scores import NaiveSum
 from parentage.data.table import Table
+from parentage.scoring import catalogue
 
 Columns = list[list[int]]
 PENALISED = ["bic", "aic", "hqc", "ebic:0.5", "penalty:0.3"]
 """One score of every kind that is a likelihood minus a weight times the free parameters."""
+BY_SUMS = ["qnml", "bdeu:1", "bdeu:10", "bdeu:0.1", "k2", "jeffreys", "fnml"]
+"""The others."""
 KINDS = {
     "fair": 0.25, "skewed": 0.15, "copy": 0.08, "xor": 0.13, "parity": 0.1,
     "function": 0.12, "noisy": 0.14, "constant": 0.03,
@@ -62,7 +66,8 @@ def naive_of(table: Table, score: str = "bic") -> tuple[Naive, list[int]]:
     """The slow version of a table's non-constant columns, and their indices."""
     keep = [v for v, name in enumerate(table.names) if name not in table.constant]
     columns = tuple(tuple(int(c) for c in table.codes[v]) for v in keep)
-    return Naive(columns, tuple(int(table.cardinalities[v]) for v in keep), score), keep
+    kind = Naive if score.partition(":")[0] in catalogue.PENALISED else NaiveSum
+    return kind(columns, tuple(int(table.cardinalities[v]) for v in keep), score), keep
 
 
 def random_table(

@@ -18,7 +18,7 @@ from parentage.errors import InputError, TableError, UnprovenWarning
 from parentage.scoring.candidates import score
 from parentage.scoring.constraints import Constraints
 from parentage.scoring.plan import count_families
-from parentage.scoring.rulebook import CAPS, ORDER, RULES, RuleSet
+from parentage.scoring.rulebook import RULES, RuleSet
 from strategies import PENALISED, make_table, naive_of, random_columns, random_table, tables
 
 if TYPE_CHECKING:
@@ -30,7 +30,7 @@ RULE_SETS = [
     "thm1p", "thm3", "cor1", "thm3pp", "cor1p", "alg1,alg2", "alg3,alg4", "alg1,alg4",
     "lemma3,alg2", "lemma3,thm2", "thm1,thm3", "thm1p,thm2-cache",
 ]  # fmt: skip
-BY_FAMILY = ORDER[len(CAPS) :]
+BY_FAMILY = [rule.name for rule in RULES if rule.sides is not None and "bic" in rule.scores]
 BIC_ONLY = {"thm3", "cor1", "cor1p", "thm1,thm3"}
 
 

@@ -22,6 +22,7 @@ from parentage.network.network import arc_gains
 from parentage.optimise import learn_lists, within
 from parentage.optimise.beyond import beyond_scores, plain_bound, relaxed_lists
 from parentage.scoring import search as search_module
+from parentage.scoring import steps
 from parentage.scoring.account import Account, Unknown, origin_from_dict, origin_to_dict
 from parentage.scoring.candidates import score, score_table
 from parentage.scoring.constraints import Constraints
@@ -104,8 +105,8 @@ def settings_of(rng: np.random.Generator, table: Table) -> Scoring:
 
 @pytest.mark.parametrize("chunk", [1, 65_536])
 def test_cut_searches_bound_what_they_left_out(chunk: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(search_module, "FEWEST_PAIRS", min(chunk, 256))
-    monkeypatch.setattr(search_module, "MOST_PAIRS", chunk)
+    monkeypatch.setattr(steps, "FEWEST_PAIRS", min(chunk, 256))
+    monkeypatch.setattr(steps, "MOST_PAIRS", chunk)
     cuts = 0
     for seed in range(60):
         rng = np.random.default_rng(seed)
@@ -117,8 +118,8 @@ def test_cut_searches_bound_what_they_left_out(chunk: int, monkeypatch: pytest.M
 
 @pytest.mark.long
 def test_many_cut_searches(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(search_module, "FEWEST_PAIRS", 1)
-    monkeypatch.setattr(search_module, "MOST_PAIRS", 4)
+    monkeypatch.setattr(steps, "FEWEST_PAIRS", 1)
+    monkeypatch.setattr(steps, "MOST_PAIRS", 4)
     for seed in range(100, 3100):
         rng = np.random.default_rng(seed)
         table = random_table(seed, 7, 60)

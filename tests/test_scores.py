@@ -17,7 +17,7 @@ from parentage.errors import InputError, ResourceError
 from parentage.scoring.candidates import score
 from parentage.scoring.catalogue import KINDS, by_name
 from parentage.scoring.explanation import explain
-from parentage.scoring.scores import local_score, parse_score
+from parentage.scoring.scores import Penalised, local_score, parse_score
 from strategies import PENALISED, naive_of, random_table, tables
 
 if TYPE_CHECKING:
@@ -65,7 +65,9 @@ def test_local_scores_equal_the_definition(table: Table, name: str, data: st.Dat
 def test_weights() -> None:
     table = chest_clinic(1000)
     assert parse_score("ebic:0").local(table, 0, [1]) == parse_score("bic").local(table, 0, [1])
-    assert parse_score("ebic:1").weight(table) == math.log(1000) / 2 + math.log(8)
+    strict = parse_score("ebic:1")
+    assert isinstance(strict, Penalised)
+    assert strict.weight(table) == math.log(1000) / 2 + math.log(8)
     assert parse_score("penalty:1").local(table, 0, [1]) == parse_score("aic").local(table, 0, [1])
     with pytest.raises(InputError, match="at least 3 rows"):
         score(random_table(1).head(2), score="hqc")

@@ -28,6 +28,7 @@ def near_json(near: NearOptimal, factor: float) -> dict[str, Any]:
         "factor": factor,
         "networks": len(near),
         "complete": near.complete,
+        "score_equivalent": None if near.score_name is None else not near.about_directions,
         "classes": [
             [{"score": near.scores[i], "parents": near.networks[i].to_dict()} for i in members]
             for members in near.classes
@@ -43,6 +44,7 @@ def near_text(near: NearOptimal, factor: float, unit: float) -> str:
         f"equivalence class{'' if len(near.classes) == 1 else 'es'}: at most {factor:g} times "
         f"less probable than the best, which scores {near.score:.4f}. One of each class "
         "(all: --json):",
+        *([near.about_directions] if near.about_directions else []),
         "",
     ]
     for number, members in enumerate(near.classes, 1):

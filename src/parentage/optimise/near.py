@@ -27,6 +27,7 @@ from parentage.optimise.prepare import allowed_problem, check_lists, prepare
 from parentage.optimise.problem import rounding
 from parentage.optimise.subsets import needed_memory, subset_table
 from parentage.scoring.account import Account
+from parentage.scoring.catalogue import by_name, not_equivalent
 from parentage.work.memory import require_memory
 
 if TYPE_CHECKING:
@@ -72,6 +73,15 @@ class NearOptimal:
     parents: tuple[tuple[tuple[int, ...], ...], ...]
     classes: tuple[tuple[int, ...], ...]
     complete: bool
+    score_name: str | None = None
+    """The score behind the lists; None if it is not known."""
+
+    @property
+    def about_directions(self) -> str:
+        """Say that the networks of a class differ in score, where they do."""
+        if self.score_name is None or by_name(self.score_name).equivalent:
+            return ""
+        return not_equivalent(self.score_name)
 
     def __len__(self) -> int:
         return len(self.scores)
@@ -170,7 +180,9 @@ def within(
     )
     scores = tuple(score for score, _ in found)
     classes = equivalence_classes(parents)
-    return NearOptimal(lists.names, scores[0], gap, scores, parents, classes, complete)
+    origin = lists.account
+    name = origin.score if isinstance(origin, Account) else None
+    return NearOptimal(lists.names, scores[0], gap, scores, parents, classes, complete, name)
 
 
 def equivalence_classes(

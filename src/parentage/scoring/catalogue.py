@@ -75,6 +75,11 @@ KINDS: tuple[Kind, ...] = (
         least_allowed=True,
     ),
     Kind("penalty", "penalty", "W nats a parameter", parameter="W"),
+    Kind("qnml", "qNML", "like BIC for few rows, no parameter"),
+    Kind("bdeu", "BDeu", "Bayesian; ESS 1", parameter="ESS", default=1.0),
+    Kind("k2", "K2", "Bayesian, uniform priors", equivalent=False),
+    Kind("jeffreys", "Jeffreys", "Bayesian, Jeffreys' priors", equivalent=False),
+    Kind("fnml", "fNML", "qNML's forerunner", equivalent=False),
 )
 """All kinds of scores, in the order in which they are shown."""
 
@@ -133,6 +138,18 @@ def _parameter(kind: Kind, text: str, number: str) -> float:
             f"for example {example}"
         )
     return value
+
+
+def not_equivalent(name: str) -> str:
+    """Say of a score what networks of one class can expect of it.
+
+    >>> not_equivalent("k2")
+    'K2 scores networks of one equivalence class differently: reversing an arc changes the score.'
+    """
+    return (
+        f"{by_name(name).title} scores networks of one equivalence class differently: "
+        "reversing an arc changes the score."
+    )
 
 
 def score_help() -> str:

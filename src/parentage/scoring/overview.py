@@ -13,6 +13,7 @@ from parentage.scoring import rules as r
 from parentage.scoring.entropy import residuals
 from parentage.scoring.forecast import forecast, sharpen
 from parentage.scoring.plan import prepare
+from parentage.scoring.scores import BySums, entropy_sum
 from parentage.scoring.search import search
 from parentage.scoring.settings import Scoring
 from parentage.work.running import Running, available_cores
@@ -24,6 +25,8 @@ if TYPE_CHECKING:
 
 PROBE_SECONDS = 4.0
 PROBE_MEMORY = 2**31
+MOST_SETS = 2**25
+"""More than these nobody wants to count where no bound ends the search."""
 
 
 @dataclass(frozen=True)
@@ -60,6 +63,9 @@ class Overview:
     corollary1: int | None
     corollary1p: int | None
     forecast: dict[str, Any]
+    score: str
+    ends_by_itself: bool
+    """False if nothing known ends the search before there are too many sets to count."""
 
     def to_dict(self) -> dict[str, Any]:
         """Return what ``info --json`` prints."""
@@ -70,6 +76,8 @@ class Overview:
             "corollary1": self.corollary1,
             "corollary1p": self.corollary1p,
             "forecast": self.forecast,
+            "score": self.score,
+            "ends_by_itself": self.ends_by_itself,
         }
 
 
@@ -88,7 +96,8 @@ def overview(
     prepared = prepare(table, settings or Scoring())
     plan = prepared.plans[0]
     known = forecast(plan)
-    if known.memory < 2**40 and plan.rules.closed:
+    ends = not isinstance(prepared.score, BySums) or known.sets_at_most < MOST_SETS
+    if known.memory < 2**40 and plan.leaves_out and ends:
         known = _probe(plan, known, probe_seconds)
     bic = prepared.score.name == "bic"
     caps = _caps(table, plan)
@@ -110,18 +119,27 @@ def overview(
         r.corollary1(table.n_rows) if bic else None,
         r.corollary1_prime(table.n_rows) if bic else None,
         known.to_dict(),
+        prepared.score.name,
+        ends,
     )
 
 
-def _caps(table: Table, plan: SearchPlan) -> dict[str, tuple[float, int, int]]:
+def _caps(table: Table, plan: SearchPlan) -> dict[str, tuple[float, int | None, int | None]]:
     """Entropy per row, Theorem 3 and Theorem 3″ by variable; zeros for a constant."""
     encoded, grid, n = plan.encoded, plan.encoded.grid, table.n_rows
+    if isinstance(plan.score, BySums):
+        whole = entropy_sum(table, [])
+        return {
+            name: ((whole - entropy_sum(table, [v])) / n, None, None)
+            for v, name in enumerate(table.names)
+        }
     unexplained = plan.h if plan.rules.needs_residuals else residuals(encoded, table)
     entropies = [float(x) for x in grid.to_float(encoded.entropies)]
     h = [float(x) for x in grid.to_float(unexplained)]
     arity = [int(a) for a in encoded.arity]
     third = r.theorem3(n, [e / n for e in entropies], arity)
     second = r.theorem3_double_prime(entropies, h, arity, encoded.w)
+    found: dict[str, tuple[float, int | None, int | None]]
     found = dict.fromkeys(table.names, (0.0, 0, 0))
     for i, v in enumerate(encoded.order):
         found[table.names[v]] = (entropies[i] / n, third[i], second[i])

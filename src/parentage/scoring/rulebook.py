@@ -41,12 +41,21 @@ class FamilyNumbers(NamedTuple):
     added: Number
     """(r_Y − 1)·pen(X, Π*), what Y adds to the penalty."""
     penalty: Number
-    """pen(X, Π)."""
+    """pen(X, Π), or the price of other scores."""
     bin_star: Number
     """Bin(Π*)."""
     delta: Number
     """δ(Π*) = Bin(Π*) − s(Π*)."""
     width: Number = 0.0
+    cells: Number = 0.0
+    """ln r_X times the most joint states that occur in a set one smaller than X ∪ Π (BDeu)."""
+    adds: bool = True
+    """Whether ess / q_Π ≤ 1/3 (BDeu)."""
+    least_added: Number = 0.0
+    """The least that Y adds to the penalty in the region of Theorem 7 (qNML)."""
+    occupied: Number = 0.0
+    """Joint states of Π that occur."""
+    occupied_star: Number = 0.0
 
 
 class TableNumbers(NamedTuple):
@@ -64,6 +73,8 @@ class TableNumbers(NamedTuple):
 
 
 BIC = frozenset({"bic"})
+BY_PARTITION = frozenset({"k2", "jeffreys", "fnml"})
+"""Scores that see of the parents only how they part the rows."""
 RESIDUALS = "residuals"
 """A rule that needs these uses h, what nothing explains: n + 1 more sets to count."""
 
@@ -91,6 +102,8 @@ class Rule:
     in_context: bool = True
     """Whether it holds where some parents are required."""
     needs: frozenset[str] = frozenset()
+    bounds: bool = False
+    """Whether it bounds what all supersets score: Proposition 2 can leave sets out by it."""
     closed_with: tuple[frozenset[str], ...] = ()
     """Sets of rules, this one among them, for which the closure theorem holds."""
     default: bool = False
@@ -245,6 +258,50 @@ RULES: tuple[Rule, ...] = (
         closed_with=(frozenset({"thm1p"}),),
         default=True,
     ),
+    Rule(
+        "child",
+        "Theorem 6",
+        theorems.theorem6,
+        frozenset({"qnml", *BY_PARTITION}),
+        "the best subset without {y} scores −{left}, and this and all supersets at most −{right}",
+        sides=lambda f: theorems.theorem6(f.bin_star, f.h_x, f.penalty, f.width),
+        needs=frozenset({RESIDUALS}),
+        bounds=True,
+        default=True,
+    ),
+    Rule(
+        "cells",
+        "Theorem 4",
+        theorems.theorem4,
+        frozenset({"bdeu"}),
+        "the best subset without {y} scores −{left}, and this and all supersets at most −{right}",
+        sides=lambda f: theorems.theorem4(f.bin_star, f.h_x, f.cells, f.adds, f.width),
+        needs=frozenset({RESIDUALS}),
+        bounds=True,
+        default=True,
+    ),
+    Rule(
+        "parent",
+        "Theorem 7",
+        theorems.theorem7,
+        frozenset({"qnml"}),
+        "at most {left} can be gained by {y}; it would have to beat {right}",
+        sides=lambda f: theorems.theorem7(
+            f.n_h_y_star, f.h_y, f.added, f.delta, f.least_added, f.width
+        ),
+        needs=frozenset({RESIDUALS}),
+        default=True,
+    ),
+    Rule(
+        "functional",
+        "Functional rule",
+        theorems.functional,
+        BY_PARTITION,
+        "{left} joint states occur with {y} as without: {y} tells nothing new",
+        sides=lambda f: theorems.functional(f.occupied, f.occupied_star),
+        with_width=False,
+        default=True,
+    ),
 )
 """All rules, cheapest first: a family is credited to the first that removes it.
 
@@ -272,6 +329,11 @@ class RuleSet:
         """Whether the closure theorem holds, so that sets without a live family can be left out."""
         chosen = set(self.names)
         return any(needed <= chosen for rule in self.records for needed in rule.closed_with)
+
+    @property
+    def bounded(self) -> bool:
+        """Whether some rule bounds all supersets, so that Proposition 2 can leave sets out."""
+        return any(rule.bounds for rule in self.records)
 
     @property
     def mask(self) -> int:

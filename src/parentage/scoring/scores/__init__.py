@@ -12,10 +12,13 @@ import math
 from typing import TYPE_CHECKING
 
 from parentage.errors import InputError
-from parentage.scoring.catalogue import parse_name
+from parentage.scoring.catalogue import PENALISED, parse_name
 from parentage.scoring.scores.counts import entropy_sum, free_parameters, joint_labels
+from parentage.scoring.scores.dirichlet import Dirichlet
+from parentage.scoring.scores.nml import FNML, QNML
 from parentage.scoring.scores.penalised import Penalised
 from parentage.scoring.scores.score import Score
+from parentage.scoring.scores.sums import BySums
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -23,6 +26,10 @@ if TYPE_CHECKING:
     from parentage.data.table import Table
 
 __all__ = [
+    "FNML",
+    "QNML",
+    "BySums",
+    "Dirichlet",
     "Penalised",
     "Score",
     "entropy_sum",
@@ -34,13 +41,17 @@ __all__ = [
 ]
 
 
-def parse_score(name: str) -> Penalised:
+def parse_score(name: str) -> Penalised | BySums:
     """Return the score of a name as typed; refuse an unknown one.
 
-    >>> parse_score("BIC").name, parse_score("ebic").name
-    ('bic', 'ebic:0.5')
+    >>> parse_score("BIC").name, parse_score("ebic").name, parse_score("bdeu").name
+    ('bic', 'ebic:0.5', 'bdeu:1')
     """
-    return Penalised(*parse_name(name))
+    kind, parameter = parse_name(name)
+    makers: dict[str, type[BySums]] = {"qnml": QNML, "fnml": FNML}
+    if kind.name in PENALISED:
+        return Penalised(kind, parameter)
+    return makers.get(kind.name, Dirichlet)(kind, parameter)
 
 
 def unit_of(log_base: float | str | None) -> float:
