@@ -66,7 +66,7 @@ class _Counting:
         setattr(entropy.Encoded, "count", self._count)  # noqa: B010  # the same
 
 
-def _times(table: Table, k: int, repeat: int = 5) -> Iterator[tuple[str, float, float]]:
+def _times(table: Table, k: int, repeat: int = 3) -> Iterator[tuple[str, float, float]]:
     """Yield score, least seconds of counting every set, and of the whole search with rules."""
     counting = dict.fromkeys(SCORES, float("inf"))
     searching = dict.fromkeys(SCORES, float("inf"))

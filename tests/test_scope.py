@@ -31,7 +31,7 @@ from parentage.scoring.lists import CandidateLists
 from parentage.scoring.scope import Scope
 from parentage.scoring.settings import Scoring
 from parentage.work.stop import Reason, Stop
-from strategies import make_table, random_columns, random_table
+from strategies import BY_SUMS, make_table, random_columns, random_table
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -95,9 +95,11 @@ def settings_of(rng: np.random.Generator, table: Table) -> Scoring:
         constraints = Constraints(
             required=frozenset({(parent, child)}), forbidden=frozenset({(other, parent)})
         )
+    name = str(rng.choice(["bic", "aic", *BY_SUMS]))
+    rules = (None, "none", "alg1,alg2", "thm1p") if name in ("bic", "aic") else (None, "none")
     return Scoring(
-        score=str(rng.choice(["bic", "aic"])),
-        rules=(None, "none", "alg1,alg2", "thm1p")[rng.integers(4)],
+        score=name,
+        rules=rules[rng.integers(len(rules))],
         log_base=2 if rng.random() < 0.2 else None,
         constraints=constraints,
     )
