@@ -25,8 +25,9 @@ from parentage.data.datasets import chest_clinic, tic_tac_toe
 from parentage.data.reading import read_table
 from parentage.scoring import rules as r
 from parentage.scoring.candidates import score
+from parentage.scoring.catalogue import by_name
 from parentage.scoring.rulebook import ORDER, choose_rules
-from parentage.scoring.scores import entropy_sum, weight
+from parentage.scoring.scores import Penalised, entropy_sum
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -106,7 +107,7 @@ def measure(table: Table) -> dict[str, Any]:
 
 def families(table: Table) -> Iterator[tuple[float, bool, bool, bool]]:
     """Yield of every family: share explained, Theorem 2 fires, Lemma 3 fires, Lemma 1 keeps it."""
-    n, w = table.n_variables, weight("bic", table.n_rows)
+    n, w = table.n_variables, Penalised(by_name("bic")).weight(table)
     arity = [int(a) for a in table.cardinalities]
     G = {
         members: entropy_sum(table, members)

@@ -36,7 +36,15 @@ class Naive:
 
     @property
     def w(self) -> float:
-        return math.log(self.rows) / 2 if self.score == "bic" else 1.0
+        kind, _, parameter = self.score.partition(":")
+        half = math.log(self.rows) / 2
+        if kind == "ebic":
+            return half + float(parameter) * math.log(self.n)
+        if kind == "penalty":
+            return float(parameter)
+        if kind == "hqc":
+            return math.log(math.log(self.rows))
+        return {"bic": half, "aic": 1.0}[kind]
 
     @cached_property
     def G_of(self) -> dict[Set, float]:

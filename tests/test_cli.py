@@ -173,7 +173,7 @@ def test_bad_arguments_are_refused(data: str, tmp_path: Path) -> None:
         assert "at least 0" in refused(command, data, "--gap", "-1")
         assert "at least 0" in refused(command, data, "--gap", "nan")
     assert "Missing argument" in refused("score")
-    assert "unknown score" in refused("score", data, "--score", "bdeu")
+    assert "unknown score" in refused("score", data, "--score", "bds")
 
 
 def test_what_cannot_fit_is_refused_before_it_starts(tmp_path: Path) -> None:

@@ -19,7 +19,6 @@ from parentage import kernels
 from parentage.kernels import judging
 from parentage.kernels.agreement import SMALL, newton_weights
 from parentage.kernels.bits import transpose
-from parentage.kernels.counting import count_sets
 from parentage.scoring.entropy import encode, residuals
 from parentage.scoring.rulebook import RULES
 from parentage.scoring.scores import entropy_sum
@@ -69,7 +68,7 @@ def kernels_with_arguments() -> dict[str, int]:
 
 def test_kernels_take_at_most_twelve_arguments() -> None:
     found = kernels_with_arguments()
-    assert found["parentage.kernels.counting.count_sets"] == 9
+    assert found["parentage.kernels.counting.count_sets"] == 8
     assert len(found) > 50
     assert {name: count for name, count in found.items() if count > 12} == {}
 
@@ -86,11 +85,7 @@ def all_G(table: Table, size: int, live_only: bool) -> dict[tuple[int, ...], int
     """G of every set of one size by the kernel, in the table's indices."""
     e = encode(table, "bic", live_only=live_only)
     sets = list(itertools.combinations(range(e.n_variables), size))
-    G = np.empty(len(sets), np.int64)
-    count_sets(
-        np.array(sets, np.uint16), e.first_rows, e.first_starts, e.arity, e.offset, e.codes,
-        e.row_bits, e.grid.f, G,
-    )  # fmt: skip
+    G = e.count(np.array(sets, np.uint16))
     return {
         tuple(sorted(int(e.order[v]) for v in members)): int(g)
         for members, g in zip(sets, G, strict=True)
@@ -109,6 +104,26 @@ def test_counting_equals_counting_by_hand(table: Table, live_only: bool) -> None
             for row in rows:
                 counts[row] = counts.get(row, 0) + 1
             assert g == sum(int(e.grid.f[c]) for c in counts.values())
+
+
+@settings(max_examples=40, deadline=None)
+@given(tables(6, 60), st.integers(0, 2**32 - 1))
+def test_every_set_may_have_its_own_function(table: Table, seed: int) -> None:
+    """Rows of f by set, and the number of joint states that occur, exactly."""
+    e = encode(table, "bic")
+    rng = np.random.default_rng(seed)
+    f = rng.integers(0, 2**40, (3, table.n_rows + 1))
+    f[:, :2] = 0
+    for size in range(2, e.n_variables + 1):
+        sets = np.array(list(itertools.combinations(range(e.n_variables), size)), np.uint16)
+        row = rng.integers(0, 3, len(sets)).astype(np.int32)
+        excess = np.empty(len(sets), np.int64)
+        found = e.count(sets, f, row, excess)
+        assert (found == e.count(sets, f, row)).all()
+        for i, members in enumerate(sets):
+            counts = np.unique(e.codes[members], axis=1, return_counts=True)[1]
+            assert found[i] == f[row[i], counts].sum()
+            assert excess[i] == table.n_rows - len(counts)
 
 
 @pytest.mark.parametrize(("rows", "states"), [(700, 4), (5000, 3), (300, 90), (130, 300)])
@@ -149,11 +164,7 @@ def test_counting_in_a_context(table: Table, data: st.DataObject) -> None:
         assert float(g) == pytest.approx(entropy_sum(table, [*context, int(v)]), abs=1e-9)
     sets = list(itertools.combinations(range(e.n_variables), 2))
     if sets:
-        G = np.empty(len(sets), np.int64)
-        count_sets(
-            np.array(sets, np.uint16), e.first_rows, e.first_starts, e.arity, e.offset, e.codes,
-            e.row_bits, e.grid.f, G,
-        )  # fmt: skip
+        G = e.count(np.array(sets, np.uint16))
         for members, g in zip(sets, e.grid.to_float(G), strict=True):
             whole = [*context, *(int(e.order[v]) for v in members)]
             assert float(g) == pytest.approx(entropy_sum(table, whole), abs=1e-9)

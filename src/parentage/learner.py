@@ -129,8 +129,8 @@ class ParentageLearner:
     Parameters
     ----------
     criterion
-        What is maximised: ``"bic"`` or ``"aic"``. (``score`` elsewhere; here scikit-learn owns
-        that name.)
+        What is maximised, by name: ``"bic"``, ``"aic"`` … (``score`` elsewhere; here
+        scikit-learn owns that name.)
     max_parents, log_base, rules, constraints
         As in :func:`parentage.learn`.
     missing, discretize

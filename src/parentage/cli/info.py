@@ -71,7 +71,19 @@ def as_text(found: Overview, table: Table) -> str:
             f"(Corollary 1′; Corollary 1 says {found.corollary1})."
         )
     lines.append(_forecast_text(found.forecast))
+    if not found.ends_by_itself:
+        lines.append(_no_end_text(found.score))
     return "\n".join(lines)
+
+
+def _no_end_text(score: str) -> str:
+    from parentage.scoring.catalogue import by_name
+
+    return (
+        f"{by_name(score).title} has no limit of its own: nothing known rules out large parent "
+        "sets. Give a limit (-k 4) or a time (--time-limit 600); the lists are then complete up to "
+        "some number of parents, and say so."
+    )
 
 
 def _forecast_text(forecast: dict[str, Any]) -> str:

@@ -285,6 +285,8 @@ def as_text(solution: Solution, work: Work) -> str:
     if any(row[3].startswith("0.00") for row in rows):
         lines.append("0.00 another set is as good, or nearly: see --within")
     lines.append(proof_text(solution))
+    if solution.scope.about_directions():
+        lines.append(solution.scope.about_directions())
     if work.found.table is not None:
         lines.append(account_text(work.lists.known()))
     return "\n".join(lines)

@@ -35,6 +35,7 @@ def near_json(near: NearOptimal, factor: float) -> dict[str, Any]:
         if near.complete_to >= 0
         else None,
         "stopped": near.stopped,
+        "score_equivalent": None if near.score_name is None else not near.about_directions,
         "classes": [
             [{"score": near.scores[i], "parents": near.networks[i].to_dict()} for i in members]
             for members in near.classes
@@ -54,6 +55,8 @@ def near_text(near: NearOptimal, factor: float) -> str:
         f"{'' if near.complete else 'At least '}{networks} in {classes}: at most {factor:g} times "
         f"less probable than the best, which scores {near.score:.4f}."
     ]
+    if near.about_directions:
+        lines.append(near.about_directions)
     if not near.complete:
         lines.append(f"Not complete: {cut_text(near)}.")
     lines += ["", *class_lines(near), "", *arc_lines(near)]

@@ -31,7 +31,7 @@ class Agreements(NamedTuple):
     """On which variables the rows of a subset T agree; T of one size fill whole words."""
 
     weight: npt.NDArray[np.int64]
-    """``[size]``: what T counts, see :func:`newton_weights`."""
+    """``[row, size]``: what T counts for each f, see :func:`newton_weights`."""
     start: npt.NDArray[np.int64]
     """``[size]``: the words of the T of this size start here."""
     agree: npt.NDArray[np.uint64]
@@ -48,8 +48,9 @@ class Agreements(NamedTuple):
 def room_for_subsets(n_rows, row_words, f):
     """Return :class:`Subsets` and :class:`Agreements` of nothing; a row is ``row_words`` words."""
     small = min(SMALL, n_rows)
-    weight = np.empty(small + 1, np.int64)
-    newton_weights(f, small, weight)
+    weight = np.empty((len(f), small + 1), np.int64)
+    for row in range(len(f)):
+        newton_weights(f[row], small, weight[row])
     subsets = Subsets(
         np.empty(small + 2, np.int64), np.empty((1, row_words), np.uint64), np.zeros(1, np.uint32)
     )
@@ -84,10 +85,11 @@ def more_agreements(agreements, n_subsets, breadth, spare):
     """
     weight, start, agree, one_start, one_word, one_mask = agreements
     words = np.int64(0)
-    for t in range(2, len(weight)):
+    sizes = weight.shape[1]
+    for t in range(2, sizes):
         start[t] = words
         words += (n_subsets[t] + 63) >> 6
-    start[len(weight)] = words
+    start[sizes] = words
     if len(agree) < words * breadth + spare:
         agree = np.empty(2 * (words * breadth + spare), np.uint64)
     if len(one_word) < words:
@@ -197,13 +199,19 @@ def words_below_one(one, breadth, agreements):
 
 
 @njit(**JIT)
-def sum_over_agreements(q, p0, p1, agreements, sums, counts):
-    """Set ``sums[p]`` to Σ weight[|T|] over the T that agree on q and position p, p0 ≤ p < p1."""
-    weight, _, agree, one_start, one_word, one_mask = agreements
+def sum_over_agreements(q, p0, p1, row, agreements, sums, counts, extra):
+    """Set ``sums[p]`` to Σ weight[row, |T|] over the T that agree on q and p, p0 ≤ p < p1.
+
+    ``extra[p]``, if it has room, becomes the same with weights +1 for even |T| and −1 for odd.
+    """
+    weights, _, agree, one_start, one_word, one_mask = agreements
+    weight = weights[row]
     u0 = U(p0)
     u1 = U(p1)
     for p in range(u0, u1):
         sums[p] = 0
+    for p in range(min(u0, U(len(extra))), min(u1, U(len(extra)))):
+        extra[p] = U(0)
     for t in range(2, len(weight)):
         if one_start[t] == one_start[t + 1]:
             continue
@@ -217,3 +225,9 @@ def sum_over_agreements(q, p0, p1, agreements, sums, counts):
                     counts[p] += popcount(agree[word + p] & on_q)
         for p in range(u0, u1):
             sums[p] += weight[t] * np.int64(counts[p])
+        if len(extra) > 0:
+            for p in range(u0, u1):
+                if t % 2 == 0:
+                    extra[p] += counts[p]
+                else:
+                    extra[p] -= counts[p]

@@ -1,4 +1,4 @@
-"""Joint counts of many sets at once: G(S) for a lexicographic block of sets.
+"""Joint counts of many sets at once: Σ f(n_c) for a lexicographic block of sets.
 
 The idea. A set of ``s`` variables is read as *stem* (its first ``s − 3`` members), *one* more,
 and a *pair* (q, y) at the end. Sets in lexicographic order share stems, and stem + one, with
@@ -28,7 +28,13 @@ Arrays that come from outside
 * ``members[set, member]``: the sets to count, rising within a set, in lexicographic order.
 * ``codes[variable, row]`` and ``row_bits[row, word]``: the table, as codes and as one bit per
   (variable, state), variable ``x`` starting at bit ``offset[x]``; ``arity[variable]`` states each.
-* ``f[c]``: c·ln c in fixed point (:mod:`parentage.scoring.entropy`).
+* ``f[row, c]``: functions with f(0) = f(1) = 0 in fixed point, one per row: c·ln c for most scores
+  (:mod:`parentage.scoring.entropy`); set i uses ``f[row[i]]``. A sweep ends where the row changes.
+* ``G[set]``: Σ f(n_c) over the joint states c, filled.
+* ``excess[set]``: Σ (n_c − 1) over the joint states c that occur, filled if it has room; N minus
+  that is the number of those states. Its Newton weights are +1 and −1 in turn.
+
+These four belong to the sets and travel as one :class:`Block`.
 
 The workspaces are named tuples: :class:`~parentage.kernels.packing.Partition` of the rows by the
 stem, :class:`~parentage.kernels.packing.Columns` and :class:`~parentage.kernels.packing.BitMatrix`
@@ -73,6 +79,19 @@ LANES = 8  # columns are swept in whole blocks of this many
 GAP = 16  # idle columns worth sweeping over rather than starting a new sweep
 
 
+class Block(NamedTuple):
+    """The sets to count and what is found of them."""
+
+    members: npt.NDArray[np.uint16]
+    """``[set, member]``."""
+    row: npt.NDArray[np.int32]
+    """``[set]``: which f."""
+    G: npt.NDArray[np.int64]
+    """``[set]``: filled."""
+    excess: npt.NDArray[np.int64]
+    """``[set]``: filled; empty if it is not asked for."""
+
+
 class Cells(NamedTuple):
     """The cells of stem + one: cell ``c`` is ``start[c] … start[c + 1] − 1`` of word and mask."""
 
@@ -95,6 +114,8 @@ class Sweep(NamedTuple):
     """``[column]``: scratch."""
     left: npt.NDArray[np.uint64]
     """``[column]``: scratch."""
+    extra: npt.NDArray[np.uint64]
+    """``[column]``: Σ (rows − 1) where there are rows; empty if it is not asked for."""
 
 
 @njit(**INLINE)
@@ -187,14 +208,21 @@ def cell_totals(c0, n_cells, matrix, cells):
 
 @njit(**JIT)
 def sum_over_pairs(q_column, q_arity, c0, c1, n_cells, matrix, cells, f, sweep):
-    """Set ``sweep.sums[c]`` to Σ f(rows with state v of q in column c) over cells and v."""
+    """Set ``sweep.sums[c]`` to Σ f(rows with state v of q in column c) over cells and v.
+
+    ``f`` is one row; ``sweep.extra[c]``, if it has room, becomes Σ (rows − 1) over the same.
+    """
     bits, _, stride = matrix
     cell_word, cell_mask, cell_start, total = cells
-    sums, counts, left = sweep
+    sums, counts, left, extra = sweep
     u0 = U(c0)
     u1 = U(c1)
+    occupied = len(extra) > 0
     for c in range(u0, u1):
         sums[c] = 0
+    if occupied:
+        for c in range(u0, u1):
+            extra[c] = U(0)
     for cell in range(n_cells):
         k0 = cell_start[cell]
         k1 = cell_start[cell + 1]
@@ -205,8 +233,14 @@ def sum_over_pairs(q_column, q_arity, c0, c1, n_cells, matrix, cells, f, sweep):
                 in_v = bits[word + U(q_column + v)] & mask
                 if in_v & (in_v - U(1)) == U(0):
                     continue  # no row or a single one: f is 0
-                for c in range(u0, u1):
-                    sums[c] += f[popcount(bits[word + c] & in_v)]
+                if occupied:
+                    for c in range(u0, u1):
+                        n = popcount(bits[word + c] & in_v)
+                        sums[c] += f[n]
+                        extra[c] += n - U(n != U(0))
+                else:
+                    for c in range(u0, u1):
+                        sums[c] += f[popcount(bits[word + c] & in_v)]
             continue
         base = U(cell * stride)
         for c in range(u0, u1):
@@ -217,6 +251,9 @@ def sum_over_pairs(q_column, q_arity, c0, c1, n_cells, matrix, cells, f, sweep):
                 if total[base + cv] >= U(2):
                     for c in range(u0, u1):
                         sums[c] += f[left[c]]
+                    if occupied:
+                        for c in range(u0, u1):
+                            extra[c] += left[c] - U(left[c] != U(0))
                 break
             if total[base + cv] == U(0):
                 continue
@@ -250,19 +287,23 @@ def sum_over_pairs(q_column, q_arity, c0, c1, n_cells, matrix, cells, f, sweep):
                 n = counts[c]
                 sums[c] += f[n]
                 left[c] -= n
+            if occupied:
+                for c in range(u0, u1):
+                    extra[c] += counts[c] - U(counts[c] != U(0))
 
 
 @njit(**JIT)
-def sweep_of(members, i, column, arity):
-    """Return the end of the sets from ``i`` on with the same q and adjacent y, and their columns.
+def sweep_of(block, i, last, column, arity):
+    """Return the end of the sets from ``i`` on with one q, one f and adjacent y, and their columns.
 
     The columns come in whole blocks of ``LANES``; gaps of up to ``GAP`` columns are swept over.
     """
+    members, row, _, _ = block
     s = members.shape[1]
     c0 = column[members[i, s - 1]]
     c1 = c0
     end = i
-    while end < len(members) and members[end, s - 2] == members[i, s - 2]:
+    while end < last and members[end, s - 2] == members[i, s - 2] and row[end] == row[i]:
         y = members[end, s - 1]
         if column[y] - c1 > GAP:
             break
@@ -279,7 +320,7 @@ def find_agreements(
 
     ``blocks`` and ``behind`` are the parts of ``columns`` in use; ``matrix`` is overwritten.
     """
-    small = len(agreements.weight) - 1
+    small = agreements.weight.shape[1] - 1
     ends = np.zeros(2, np.uint32)
     for t in range(2, small + 1):
         if subsets.n_subsets[t] > 0:
@@ -290,46 +331,53 @@ def find_agreements(
 
 
 @njit(**INLINE)
-def count_pairs(members, n_cells, column, position, arity, f, matrix, cells, agreements, sweep, G):
-    """Write ``G[set]`` of sets that share all but their last two members, sweep after sweep.
-
-    ``column`` and ``position`` are those of :class:`~parentage.kernels.packing.Columns`.
-    """
-    sums, one_start = sweep.sums, agreements.one_start
+def count_pairs(block, i, last, n_cells, columns, arity, f, matrix, cells, agreements, sweep):
+    """Fill the sets ``i … last − 1``, which share all but their last two members, by sweeps."""
+    members, row, G, excess = block
+    column, position = columns.first, columns.position
+    sums, extra, one_start = sweep.sums, sweep.extra, agreements.one_start
     s = members.shape[1]
     any_small = one_start[len(one_start) - 1] > 0
-    i = np.int64(0)
-    while i < len(members):
+    occupied = len(excess) > 0
+    while i < last:
         q = members[i, s - 2]
-        end, c0, c1 = sweep_of(members, i, column, arity)
-        sum_over_pairs(column[q], arity[q], c0, c1, n_cells, matrix, cells, f, sweep)
+        end, c0, c1 = sweep_of(block, i, last, column, arity)
+        sum_over_pairs(column[q], arity[q], c0, c1, n_cells, matrix, cells, f[row[i]], sweep)
         for k in range(i, end):
             y = members[k, s - 1]
             g = np.int64(0)
             for c in range(column[y], column[y] + arity[y]):
                 g += sums[c]
             G[k] = g
+            if occupied:
+                e = np.int64(0)
+                for c in range(column[y], column[y] + arity[y]):
+                    e += np.int64(extra[c])
+                excess[k] = e
         if any_small:
             p0, p1 = position[members[i, s - 1]], position[members[end - 1, s - 1]] + 1
-            sum_over_agreements(position[q], p0, p1, agreements, sums, sweep.counts)
+            sum_over_agreements(position[q], p0, p1, row[i], agreements, sums, sweep.counts, extra)
             for k in range(i, end):
                 G[k] += sums[position[members[k, s - 1]]]
+            if occupied:
+                for k in range(i, end):
+                    excess[k] += np.int64(extra[position[members[k, s - 1]]])
         i = end
 
 
 @njit(**INLINE)
 def count_behind_stem(
-    members, n_large, breadth, columns, arity, f, matrix, cells, agreements, sweep, G
+    block, i, last, n_large, breadth, columns, arity, f, matrix, cells, agreements, sweep
 ):
-    """Write ``G[set]`` of sets that share their stem, *one* after *one*.
+    """Fill the sets ``i … last − 1``, which share their stem, *one* after *one*.
 
     The bit matrix has ``n_large`` groups, ``breadth`` variables are behind the stem. Returns the
     cells, which may have got more room.
     """
+    members = block.members
     column, position = columns.first, columns.position
-    n_sets, s = members.shape
-    i = np.int64(0)
-    while i < n_sets:
+    s = members.shape[1]
+    while i < last:
         end = shared_prefix(members, i, s - 2)
         at = np.int64(-1)
         if s == 2:
@@ -341,23 +389,19 @@ def count_behind_stem(
         words_below_one(at, breadth, agreements)
         cells = more_totals(cells, n_cells * matrix.stride + 64)
         cell_totals(column[members[i, s - 2]] & ~(LANES - 1), n_cells, matrix, cells)
-        count_pairs(
-            members[i:end], n_cells, column, position, arity, f, matrix, cells, agreements, sweep,
-            G[i:end],
-        )  # fmt: skip
+        count_pairs(block, i, end, n_cells, columns, arity, f, matrix, cells, agreements, sweep)
         i = end
     return cells
 
 
 @njit(**JIT)
-def count_sets(members, first_rows, first_starts, arity, offset, codes, row_bits, f, G):
-    """Write G of every set into ``G[set]``.
+def count_sets(block, first_rows, first_starts, arity, offset, codes, row_bits, f):
+    """Fill ``G`` and, if it has room, ``excess`` of every set of a :class:`Block`.
 
     Parameters
     ----------
-    members
-        ``uint16[set, member]``: rising within a set, sets in lexicographic order, two members
-        or more.
+    block
+        Members rise within a set, two or more of them; sets are in lexicographic order.
     first_rows, first_starts
         ``uint32``: the partition to start from, normally all rows in one group.
     arity, offset
@@ -365,10 +409,9 @@ def count_sets(members, first_rows, first_starts, arity, offset, codes, row_bits
     codes, row_bits
         ``uint16[variable, row]`` and ``uint64[row, word]``: the table in both forms.
     f
-        ``int64[count]``: c·ln c in fixed point.
-    G
-        ``int64[set]``: filled.
+        ``int64[row, count]``.
     """
+    members = block.members
     n_sets, s = members.shape
     stem = max(s - 3, 0)
     n_rows, width = len(first_rows), offset[len(arity)] + 2 * LANES
@@ -378,8 +421,13 @@ def count_sets(members, first_rows, first_starts, arity, offset, codes, row_bits
     bits, word_start = np.empty(1, np.uint64), np.empty(most_groups + 1, np.int64)
     cells = room_for_cells(n_rows, most_groups)
     subsets, agreements = room_for_subsets(n_rows, row_bits.shape[1], f)
-    small = len(agreements.weight) - 1
-    sweep = Sweep(np.empty(width, np.int64), np.empty(width, np.uint64), np.empty(width, np.uint64))
+    small = agreements.weight.shape[1] - 1
+    sweep = Sweep(
+        np.empty(width, np.int64),
+        np.empty(width, np.uint64),
+        np.empty(width, np.uint64),
+        np.empty(width if len(block.excess) > 0 else 0, np.uint64),
+    )
     depth = np.int64(0)
     i = np.int64(0)
     while i < n_sets:
@@ -402,7 +450,6 @@ def count_sets(members, first_rows, first_starts, arity, offset, codes, row_bits
         )
         n_large = pack(rows, starts, small, blocks, columns.pick, row_bits, matrix)
         cells = count_behind_stem(
-            members[i:end], n_large, breadth, columns, arity, f, matrix, cells, agreements, sweep,
-            G[i:end],
-        )  # fmt: skip
+            block, i, end, n_large, breadth, columns, arity, f, matrix, cells, agreements, sweep
+        )
         i = end

@@ -17,6 +17,7 @@ from parentage.kernels._options import INLINE, JIT, njit
 DEAD = 2**62
 # Positions in parentage.scoring.rulebook.RULES; a test keeps the two in step.
 ALG3, ALG4, THM2, ALG1, ALG2, THM1, THM2_CACHE, LEMMA3, THM1P = range(4, 13)
+CHILD, CELLS, PARENT, FUNCTIONAL = range(13, 17)  # for scores by sums: kernels.sums
 
 
 class Join(NamedTuple):

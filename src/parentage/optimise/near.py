@@ -24,6 +24,7 @@ from parentage.errors import DataWarning, InputError, UnprovenWarning
 from parentage.optimise.near_search import Search, find_pieces, first_of_equals
 from parentage.optimise.prepare import allowed_problem, prepare
 from parentage.scoring.account import Account
+from parentage.scoring.catalogue import by_name, not_equivalent
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -120,6 +121,15 @@ class NearOptimal:
     stopped: str | None
     unit: float
     reaching: bool
+    score_name: str | None = None
+    """The score behind the lists; None if it is not known."""
+
+    @property
+    def about_directions(self) -> str:
+        """Say that the networks of a class differ in score, where they do."""
+        if self.score_name is None or by_name(self.score_name).equivalent:
+            return ""
+        return not_equivalent(self.score_name)
 
     def __len__(self) -> int:
         return len(self.scores)
@@ -366,6 +376,7 @@ def _collect(run: Run, best: Solution, gap: float, most: int, found: Choices | N
         stopped,
         lists.account.unit,
         reaches(lists, gap),
+        lists.account.score if isinstance(lists.account, Account) else None,
     )
 
 

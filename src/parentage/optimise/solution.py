@@ -136,6 +136,7 @@ class Solution:
         from html import escape
 
         said = f"Score {self.score:.4f}, {self.network.n_arcs} arcs: {self.proof()}."
+        said += f" {self.scope.about_directions()}".rstrip()
         return f"<p>{escape(said)}</p>{self.network.to_svg(self.gains)}"
 
 

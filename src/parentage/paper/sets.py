@@ -31,8 +31,6 @@ class SetLevel:
 
 def count_all_sets(encoded: Encoded, largest: int) -> list[SetLevel]:
     """Count the sets of 0, 1, … ``largest`` members; level s is at index s."""
-    from parentage.kernels.counting import count_sets
-
     n = encoded.n_variables
     nothing = np.zeros((1, 0), np.uint16)
     single = np.arange(n, dtype=np.uint16)[:, None]
@@ -42,13 +40,7 @@ def count_all_sets(encoded: Encoded, largest: int) -> list[SetLevel]:
     ]
     for _ in range(2, min(largest, n) + 1):
         members = extend(levels[-1].members, n)
-        G = np.empty(len(members), np.int64)
-        e = encoded
-        count_sets(
-            members, e.first_rows, e.first_starts, e.arity, e.offset, e.codes, e.row_bits,
-            e.grid.f, G,
-        )  # fmt: skip
-        levels.append(SetLevel(members, ranks_of_subsets(members, n), G))
+        levels.append(SetLevel(members, ranks_of_subsets(members, n), encoded.count(members)))
     return levels
 
 

@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from parentage.scoring.constraints import Constraints
     from parentage.scoring.entropy import Int64s
     from parentage.scoring.plan import Preparation, SearchPlan
-    from parentage.scoring.search import Outcome
+    from parentage.scoring.steps import Outcome
     from parentage.work.progress import Report
     from parentage.work.stop import Stop
 
@@ -134,7 +134,7 @@ def _account(
         float(plan.encoded.grid.to_float(plan.encoded.grid.tolerance)) for plan in prepared.plans
     ]
     return Account(
-        score=prepared.score,
+        score=prepared.score.name,
         log_base=prepared.log_base,
         rows=table.n_rows,
         data=table.digest,

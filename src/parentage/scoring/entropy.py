@@ -26,14 +26,14 @@ import numpy as np
 import numpy.typing as npt
 
 from parentage.errors import ResourceError, Way
-from parentage.scoring.scores import weight
+from parentage.scoring.scores import BySums, parse_score
 from parentage.work.memory import require_memory
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
 
     from parentage.data.table import Table
-    from parentage.scoring.scores import ScoreName
+    from parentage.scoring.scores.sums import Longs
 
 Int64s = npt.NDArray[np.int64]
 
@@ -107,6 +107,23 @@ class FixedPoint:
         own = 4 * everything * scale * float(np.finfo(np.float64).eps)  # w itself is rounded
         return cls(scale, f, unit, cap, math.ceil(3 * states + 2 + logarithm + own))
 
+    @classmethod
+    def for_sums(cls, n_rows: int, largest: float, leftover: Longs) -> FixedPoint:
+        """Choose the grid for a score whose sums are at most ``largest``; f is ``leftover``.
+
+        A comparison has at most six sums of N/2 rounded terms each and N rounded logarithms of
+        arities; the terms themselves were added up in extended precision.
+        """
+        bits = min(MOST_BITS, 60 - math.ceil(math.log2(2 * largest)))
+        if bits < FEWEST_BITS:
+            raise ResourceError(
+                f"{n_rows} rows and sets of so many joint states are too large for 64-bit "
+                "arithmetic; use fewer rows or a smaller limit on parents"
+            )
+        f = np.rint(leftover * np.longdouble(2.0**bits)).astype(np.int64)
+        summing = 8 * n_rows * largest * 2.0**bits * float(np.finfo(np.longdouble).eps)
+        return cls(2.0**bits, f, 0, 0, math.ceil(2 * n_rows + 16 + summing))
+
     def to_fixed(self, x: float) -> int:
         """Round a number to the grid."""
         return round(x * self.scale)
@@ -120,6 +137,8 @@ def _too_large(n_rows: int, w: float, most_states: int, width: float, everything
     """Say what makes the numbers too large: the width, the penalties, or the rows."""
     if width > max(everything, w * most_states):
         return f"a width of {width:.3g} nats is too large for 64-bit arithmetic; use a smaller one"
+    if w < 0.5 and everything / w > MOST_PARAMETERS / 2:
+        return f"a penalty of {w:.3g} nats a parameter is too small for 64-bit arithmetic"
     if w * most_states > everything:
         return (
             f"a penalty of {w:.3g} nats a parameter and up to {most_states} states are too large "
@@ -149,6 +168,8 @@ class Encoded:
     """G of every single variable (within the context)."""
     empty: int
     """G of the empty set (of the context)."""
+    context_states: int = 1
+    """Joint states of the context."""
 
     @property
     def n_variables(self) -> int:
@@ -160,6 +181,32 @@ class Encoded:
         """N·H of every variable (within the context), in fixed point."""
         return self.empty - self.single
 
+    def count(
+        self,
+        members: npt.NDArray[np.uint16],
+        f: Int64s | None = None,
+        row: npt.NDArray[np.int32] | None = None,
+        excess: Int64s | None = None,
+    ) -> Int64s:
+        """Return G of every set of two or more members (in lexicographic order).
+
+        With ``f[row, count]`` it is the sum of that instead of c ln c, for set i of ``f[row[i]]``;
+        ``excess``, if given, is filled (:mod:`parentage.kernels.counting`).
+        """
+        from parentage.kernels.counting import Block, count_sets
+
+        block = Block(
+            members,
+            np.zeros(len(members), np.int32) if row is None else row,
+            np.empty(len(members), np.int64),
+            np.empty(0, np.int64) if excess is None else excess,
+        )
+        count_sets(
+            block, self.first_rows, self.first_starts, self.arity, self.offset, self.codes,
+            self.row_bits, self.grid.f[None, :] if f is None else f,
+        )  # fmt: skip
+        return block.G
+
     @property
     def w(self) -> float:
         """Penalty of one free parameter in nats (within the context)."""
@@ -168,13 +215,16 @@ class Encoded:
 
 def encode(
     table: Table,
-    score: ScoreName,
+    score: str,
     width: float = 0.0,
     context: Sequence[int] = (),
     *,
     live_only: bool = True,
+    most_parents: int | None = None,
 ) -> Encoded:
     """Encode the non-constant columns of a table, for a search over live sets or over all.
+
+    ``most_parents``, besides those of the context, says how fine the grid of some scores can be.
 
     With a ``context`` every G(S) becomes G(S ∪ context) and every penalty is multiplied by the
     context's number of joint states: the scores of the parent sets that contain the context.
@@ -183,14 +233,22 @@ def encode(
     left_out = {*(table.index(name) for name in table.constant), *context}
     kept = [v for v in range(table.n_variables) if v not in left_out]
     times = math.prod(int(table.cardinalities[v]) for v in context)
-    w = weight(score, table.n_rows) * times
     widest = int(table.cardinalities[kept].max(initial=2))
+    by = parse_score(score)
     labels = Labels.of(table).join(table, context)
 
     def distinct_rows() -> int:
         return labels.join(table, kept).count
 
-    grid = FixedPoint.fit(table.n_rows, w, widest, width, distinct_rows)
+    if isinstance(by, BySums):
+        largest_first = sorted((int(r) for r in table.cardinalities[kept]), reverse=True)
+        joint = largest_first[: 1 + (len(kept) if most_parents is None else most_parents)]
+        log_q = math.log(times) + math.fsum(math.log(r) for r in joint)
+        largest = by.largest(table.n_rows, log_q, widest) + width
+        grid = FixedPoint.for_sums(table.n_rows, largest, by.leftover(table.n_rows))
+    else:
+        w = by.weight(table) * times
+        grid = FixedPoint.fit(table.n_rows, w, widest, width, distinct_rows)
     single = np.array([labels.join(table, [v]).G(grid.f) for v in kept], np.int64)
     by_speed = np.lexsort((single, table.cardinalities[kept]))
     if not live_only:
@@ -213,6 +271,7 @@ def encode(
         grid,
         single[by_speed],
         labels.G(grid.f),
+        times,
     )
 
 

@@ -7,7 +7,9 @@ any family of any table can be explained, not only small ones. The numbers are t
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, field
+from functools import cached_property
 from html import escape
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -16,7 +18,7 @@ from parentage.errors import InputError
 from parentage.scoring.candidates import score
 from parentage.scoring.entropy import encode, residuals
 from parentage.scoring.lists import Candidate
-from parentage.scoring.plan import check_table
+from parentage.scoring.plan import check_table, prepare
 from parentage.scoring.rulebook import (
     BY_NAME,
     RULES,
@@ -27,19 +29,23 @@ from parentage.scoring.rulebook import (
 )
 from parentage.scoring.rules import fires
 from parentage.scoring.scores import (
-    check_score,
+    BySums,
+    Penalised,
     entropy_sum,
     free_parameters,
     local_score,
+    parse_score,
     unit_of,
-    weight,
 )
+from parentage.scoring.scores.counts import joint_counts, joint_states
+from parentage.scoring.settings import Scoring
+from parentage.scoring.sum_search import SumSearch
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from parentage.data.table import Table
-    from parentage.scoring.scores import ScoreName
+    from parentage.scoring.scores import Score
 
 
 class RuleCheck(NamedTuple):
@@ -63,6 +69,12 @@ class Explanation:
     dominated_by: tuple[str, ...] | None
     """The best proper subset, if it scores at least as well."""
     dominating_score: float | None
+    at_most: float
+    """No superset scores more, the family itself included."""
+    unexplained: float
+    """The part of that which no parents at all explain."""
+    of_bound: str
+    """What the rest of it is, in words."""
     rules: tuple[RuleCheck, ...] = field(repr=False)
 
     def fired(self) -> list[RuleCheck]:
@@ -78,11 +90,13 @@ class Explanation:
             "kept": self.kept,
             "dominated_by": None if self.dominated_by is None else list(self.dominated_by),
             "dominating_score": self.dominating_score,
+            "at_most": self.at_most,
+            "unexplained": self.unexplained,
             "rules": [check._asdict() for check in self.rules],
         }
 
     def __str__(self) -> str:
-        return "\n".join([*self._verdict(), *self._reasons()])
+        return "\n".join([*self._verdict(), *self._bound(), *self._reasons()])
 
     def _verdict(self) -> list[str]:
         family = f"{_braces(self.parents)} → {self.child}"
@@ -96,6 +110,15 @@ class Explanation:
         return [
             f"Not kept: {family} scores {self.score:.4f}; "
             f"{_braces(self.dominated_by)} alone scores {self.dominating_score:.4f}, {better}."
+        ]
+
+    def _bound(self) -> list[str]:
+        if not self.of_bound or not self.parents:
+            return []
+        rest = -self.at_most - self.unexplained
+        return [
+            f"It and all its supersets score at most {self.at_most:.4f}: {self.unexplained:.4f} "
+            f"that nothing explains, and {rest:.4f} {self.of_bound}."
         ]
 
     def _reasons(self) -> list[str]:
@@ -145,7 +168,7 @@ def explain(
     table = as_table(table)
     check_table(table)
     members = _check_family(table, child, parents)
-    family = _Family(table, check_score(score), child, members, unit_of(log_base))
+    family = _Family(table, parse_score(score), child, members, unit_of(log_base))
     own = local_score(table, child, members, score=score, log_base=log_base)
     if not members and child in table.constant:
         own = 0.0  # as in the lists, whatever states are declared
@@ -158,6 +181,9 @@ def explain(
         kept,
         None if kept else best,
         None if kept or value is None else value / family.unit,
+        -(family.residual(child) + family.price()) / family.unit,
+        family.residual(child) / family.unit,
+        family.price_in_words(),
         tuple(family.checks()),
     )
 
@@ -182,13 +208,18 @@ class _Family:
     """The numbers of one family; in nats inside, in the chosen unit outside."""
 
     def __init__(
-        self, table: Table, score: ScoreName, child: str, parents: tuple[str, ...], unit: float
+        self,
+        table: Table,
+        score: Penalised | BySums,
+        child: str,
+        parents: tuple[str, ...],
+        unit: float,
     ) -> None:
         self.table, self.score, self.child, self.parents = table, score, child, parents
         self.unit = unit
-        self.w = weight(score, table.n_rows)
-        self.lists = _lists_of(table, score, [child, *parents])
-        self.encoded = encode(table, score)
+        self.w = score.weight(table) if isinstance(score, Penalised) else 0.0
+        self.lists = _lists_of(table, score.on_columns_of(table), [child, *parents])
+        self.encoded = encode(table, score.name)
         self.tolerance = float(self.encoded.grid.to_float(self.encoded.grid.tolerance))
         self.h = residuals(self.encoded, table)
 
@@ -225,6 +256,22 @@ class _Family:
         x = t.index(self.child if child is None else child)
         return self.w * free_parameters(t, x, [t.index(p) for p in parents])
 
+    def price(self) -> float:
+        """What the parents cost whatever is explained."""
+        t = self.table
+        return self.score.price(t, t.index(self.child), [t.index(p) for p in self.parents])
+
+    def price_in_words(self) -> str:
+        """What that is; nothing for penalised likelihoods, whose rules say it."""
+        if isinstance(self.score, Penalised):
+            return ""
+        if self.score.kind.name != "bdeu":
+            return "for the parents"
+        t = self.table
+        cells = len(joint_counts(t, [t.index(v) for v in (*self.parents, self.child)]))
+        r = int(t.cardinalities[t.index(self.child)])
+        return f"for {cells} joint states that occur (ln {r} each)"
+
     def listed(self, y: str, star: Sequence[str]) -> float:
         """Least N·H(y | Π′) over the Π′ ⊆ star in y's own list: score without penalty."""
         if y in self.table.constant:
@@ -234,7 +281,7 @@ class _Family:
 
     def checks(self) -> list[RuleCheck]:
         """Every rule that is proved for this score, for every parent."""
-        proved = [rule for rule in RULES if self.score in rule.scores]
+        proved = [rule for rule in RULES if self.score.kind.name in rule.scores]
         numbers = {y: self.numbers(y) for y in self.parents}
         caps = self.caps(RuleSet(tuple(rule.name for rule in proved)))
         size = len(self.parents)
@@ -253,6 +300,8 @@ class _Family:
 
     def numbers(self, y: str) -> FamilyNumbers:
         """What the rules need to know of the family and its parent y, in nats."""
+        if isinstance(self.score, BySums):
+            return self.numbers_by_sums(y, self.score)
         x = self.child
         star = [p for p in self.parents if p != y]
         penalty_star = self.penalty(star)
@@ -272,6 +321,53 @@ class _Family:
             delta=bin_star - (-x_star - penalty_star),
         )
 
+    def numbers_by_sums(self, y: str, score: BySums) -> FamilyNumbers:
+        """The same for the rules of scores by sums."""
+        t, star = self.table, [p for p in self.parents if p != y]
+        x, pi, less = t.index(self.child), *([t.index(p) for p in m] for m in (self.parents, star))
+        family = {x, *pi}
+        bin_star, r = self.bin(star), int(t.cardinalities[x])
+        price, price_star = score.price(t, x, pi), score.price(t, x, less)
+        cells = max(len(joint_counts(t, sorted(family - {v}))) for v in family)
+        return FamilyNumbers(
+            n_h_x=self.entropy(self.child),
+            n_h_y=self.entropy(y),
+            n_h_x_star=self.entropy(self.child, star),
+            n_h_y_star=self.entropy(y, star),
+            n_h_y_listed=0.0,
+            h_x=self.residual(self.child),
+            h_y=self.residual(y),
+            added=price - price_star,
+            penalty=price,
+            bin_star=bin_star,
+            delta=bin_star - score.local(t, x, less),
+            cells=math.log(r) * cells,
+            adds=score.adds(joint_states(t, pi)),
+            least_added=self.least_added(y, star),
+            occupied=len(joint_counts(t, pi)),
+            occupied_star=len(joint_counts(t, less)),
+        )
+
+    def least_added(self, y: str, star: Sequence[str]) -> float:
+        """The least that y adds to the penalty in Theorem 7's region; 0 is always right."""
+        if self.score.kind.name != "qnml" or {self.child, y, *star} & set(self.table.constant):
+            return 0.0
+        levels, order = self.levels, self.encoded.order.tolist()
+        kinds = [int(levels.kind[order.index(self.table.index(v))]) for v in star]
+        few = tuple(kinds.count(k) for k in range(len(levels.arities)))
+        x, of_y = (order.index(self.table.index(v)) for v in (self.child, y))
+        row = levels.multisets.at(len(star)).index(few)
+        least = int(levels.least_added(len(star))[x, levels.kind[of_y], row])
+        return max(0.0, float(self.encoded.grid.to_float(least)))
+
+    @cached_property
+    def levels(self) -> SumSearch:
+        """The search as it would be without a limit; nothing is searched."""
+        plan = prepare(self.table, Scoring(score=self.score.name)).plans[0]
+        levels = SumSearch(plan)
+        levels.first()
+        return levels
+
     def caps(self, rules: RuleSet) -> dict[str, int]:
         """The most parents of the child by cap rule; a constant child has none."""
         e = self.encoded
@@ -288,9 +384,7 @@ class _Family:
         return {name: int(cap[where[0]]) for name, cap in caps_by_rule(rules, numbers).items()}
 
 
-def _lists_of(
-    table: Table, score_name: ScoreName, names: Sequence[str]
-) -> dict[str, list[Candidate]]:
+def _lists_of(table: Table, by: Score, names: Sequence[str]) -> dict[str, list[Candidate]]:
     """The candidate lists when there are only these columns: scores in nats, best first.
 
     Whether a set beats its subsets does not depend on other columns: these are the sets of the
@@ -299,9 +393,9 @@ def _lists_of(
     live = [name for name in names if name not in table.constant]
     found = {name: [Candidate(0.0, ())] for name in names}
     if len(live) > 1:
-        found |= score(table.select(live), score=score_name, threads=1).to_dict()
+        found |= score(table.select(live), score=by.name, threads=1).to_dict()
     elif live:
-        found[live[0]] = [Candidate(local_score(table, live[0], score=score_name), ())]
+        found[live[0]] = [Candidate(local_score(table, live[0], score=by.name), ())]
     return found
 
 

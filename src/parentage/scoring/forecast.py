@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from parentage.errors import ResourceError, Way
+from parentage.scoring.scores import BySums
 from parentage.work.memory import available_memory, gigabytes
 
 if TYPE_CHECKING:
@@ -26,7 +27,7 @@ if TYPE_CHECKING:
 
     from parentage.scoring.entropy import Encoded
     from parentage.scoring.plan import SearchPlan
-    from parentage.scoring.search import Outcome
+    from parentage.scoring.steps import Outcome
 
 SECONDS_PER_SET = 6e-7
 SECONDS_PER_SET_AND_ROW = 1.1e-10
@@ -57,9 +58,9 @@ class Forecast:
         return asdict(self)
 
 
-def bytes_per_set(size: int) -> int:
-    """Return what a stored set of ``size`` variables takes: members, subsets, best and G."""
-    return 14 * size + 8
+def bytes_per_set(size: int, more: int = 0) -> int:
+    """Return what a stored set of ``size`` variables takes: members, subsets, best, G and more."""
+    return 14 * size + 8 + more
 
 
 def fixed_memory(encoded: Encoded, threads: int) -> int:
@@ -70,13 +71,20 @@ def fixed_memory(encoded: Encoded, threads: int) -> int:
     return int(tables + threads * n_rows * (48 + columns // 4))
 
 
-def level_memory(sizes: Sequence[int]) -> int:
+def level_memory(sizes: Sequence[int], more: int = 0) -> int:
     """Return the peak of two adjacent levels, the new one while it is put together."""
     peak = 0
     for s in range(2, len(sizes) + 1):
-        below = sizes[s - 2] * bytes_per_set(s - 1)
-        peak = max(peak, below + int(JOINING * sizes[s - 1] * bytes_per_set(s)))
+        below = sizes[s - 2] * bytes_per_set(s - 1, more)
+        peak = max(peak, below + int(JOINING * sizes[s - 1] * bytes_per_set(s, more)))
     return peak
+
+
+def more_per_set(plan: SearchPlan) -> int:
+    """Return the bytes that a set takes besides, under scores by sums: minus, row, occupied."""
+    if not isinstance(plan.score, BySums):
+        return 0
+    return 8 + 8 * (len(set(plan.encoded.arity.tolist())) if plan.score.own_minus else 1)
 
 
 def all_sets(n: int, deepest: int) -> list[int]:
@@ -118,7 +126,7 @@ def seconds_for(sets: int, n_rows: int) -> float:
 
 def forecast(plan: SearchPlan, threads: int = 1) -> Forecast:
     """Say what is known without searching."""
-    encoded, closed = plan.encoded, plan.rules.closed
+    encoded, closed = plan.encoded, plan.leaves_out
     n = encoded.n_variables
     sizes = sizes_at_most(plan)
     stored = sizes[:-1] if len(sizes) < n else sizes
@@ -129,7 +137,7 @@ def forecast(plan: SearchPlan, threads: int = 1) -> Forecast:
         "at most" if closed else "counted",
         sets,
         seconds_for(sets, encoded.codes.shape[1]),
-        fixed_memory(encoded, threads) + level_memory(stored),
+        fixed_memory(encoded, threads) + level_memory(stored, more_per_set(plan)),
     )
 
 
@@ -162,7 +170,7 @@ def sharpen(known: Forecast, plan: SearchPlan, outcome: Outcome, spent: float) -
         "searched" if finished else "extrapolated",
         known.sets_at_most,
         spent * sets / max(outcome.sets_counted, 1),
-        min(known.memory, fixed_memory(encoded, 1) + level_memory(sizes)),
+        min(known.memory, fixed_memory(encoded, 1) + level_memory(sizes, more_per_set(plan))),
     )
 
 
@@ -205,7 +213,7 @@ def extrapolate(sizes: Sequence[int], n: int, bound: Sequence[int]) -> list[int]
 
 def refuse_what_cannot_fit(plan: SearchPlan, threads: int) -> None:
     """Refuse a search over all sets that is too large; one over live sets stops in time."""
-    if plan.rules.closed:
+    if plan.leaves_out:
         return
     known = forecast(plan, threads)
     what = f"counting every set ({plan.rules} leaves none out)"

@@ -13,6 +13,7 @@ from parentage.scoring import rules as r
 from parentage.scoring.entropy import residuals
 from parentage.scoring.forecast import forecast, sharpen, together
 from parentage.scoring.plan import prepare
+from parentage.scoring.scores import BySums, entropy_sum
 from parentage.scoring.search import search
 from parentage.scoring.settings import Scoring
 from parentage.work.running import Running, available_cores
@@ -25,6 +26,8 @@ if TYPE_CHECKING:
 PROBE_SECONDS = 4.0
 PROBE_MEMORY = 2**31
 MOST_TO_PROBE = 2**40  # bytes forecast, above which a moment of searching tells nothing
+MOST_SETS = 2**25
+"""More than these nobody wants to count where no bound ends the search."""
 
 
 @dataclass(frozen=True)
@@ -61,6 +64,9 @@ class Overview:
     corollary1: int | None
     corollary1p: int | None
     forecast: dict[str, Any]
+    score: str
+    ends_by_itself: bool
+    """False if nothing known ends the search before there are too many sets to count."""
 
     def to_dict(self) -> dict[str, Any]:
         """Return what ``info --json`` prints."""
@@ -71,6 +77,8 @@ class Overview:
             "corollary1": self.corollary1,
             "corollary1p": self.corollary1p,
             "forecast": self.forecast,
+            "score": self.score,
+            "ends_by_itself": self.ends_by_itself,
         }
 
 
@@ -89,7 +97,7 @@ def overview(
     prepared = prepare(table, settings or Scoring())
     share = probe_seconds / len(prepared.plans)
     known = together([_forecast(plan, share) for plan in prepared.plans])
-    bic = prepared.score == "bic"
+    bic = prepared.score.name == "bic"
     caps = _caps(table, prepared.plans[0])
     variables = tuple(
         VariableInfo(
@@ -109,18 +117,27 @@ def overview(
         r.corollary1(table.n_rows) if bic else None,
         r.corollary1_prime(table.n_rows) if bic else None,
         known.to_dict(),
+        prepared.score.name,
+        _ends(prepared.plans[0], known),
     )
 
 
-def _caps(table: Table, plan: SearchPlan) -> dict[str, tuple[float, int, int]]:
+def _caps(table: Table, plan: SearchPlan) -> dict[str, tuple[float, int | None, int | None]]:
     """Entropy per row, Theorem 3 and Theorem 3″ by variable; zeros for a constant."""
     encoded, grid, n = plan.encoded, plan.encoded.grid, table.n_rows
+    if isinstance(plan.score, BySums):
+        whole = entropy_sum(table, [])
+        return {
+            name: ((whole - entropy_sum(table, [v])) / n, None, None)
+            for v, name in enumerate(table.names)
+        }
     unexplained = plan.h if plan.rules.needs_residuals else residuals(encoded, table)
     entropies = [float(x) for x in grid.to_float(encoded.entropies)]
     h = [float(x) for x in grid.to_float(unexplained)]
     arity = [int(a) for a in encoded.arity]
     third = r.theorem3(n, [e / n for e in entropies], arity)
     second = r.theorem3_double_prime(entropies, h, arity, encoded.w)
+    found: dict[str, tuple[float, int | None, int | None]]
     found = dict.fromkeys(table.names, (0.0, 0, 0))
     for i, v in enumerate(encoded.order):
         found[table.names[v]] = (entropies[i] / n, third[i], second[i])
@@ -130,9 +147,14 @@ def _caps(table: Table, plan: SearchPlan) -> dict[str, tuple[float, int, int]]:
 def _forecast(plan: SearchPlan, seconds: float) -> Forecast:
     """Say what is known without searching; if that is rough, search for a while."""
     known = forecast(plan)
-    if known.memory < MOST_TO_PROBE and plan.rules.closed:
+    if known.memory < MOST_TO_PROBE and plan.leaves_out and _ends(plan, known):
         return _probe(plan, known, seconds)
     return known
+
+
+def _ends(plan: SearchPlan, known: Forecast) -> bool:
+    """Whether the search ends by itself before anybody's patience does."""
+    return not isinstance(plan.score, BySums) or known.sets_at_most < MOST_SETS
 
 
 def _probe(plan: SearchPlan, known: Forecast, seconds: float) -> Forecast:

@@ -27,14 +27,14 @@ from parentage.scoring.rulebook import (
     caps_by_rule,
     choose_rules,
 )
-from parentage.scoring.scores import check_score, unit_of
+from parentage.scoring.scores import parse_score, unit_of
 
 if TYPE_CHECKING:
     from parentage.data.table import Table
     from parentage.kernels.families import SearchFacts
     from parentage.scoring.account import Limit
     from parentage.scoring.entropy import Int64s
-    from parentage.scoring.scores import ScoreName
+    from parentage.scoring.scores import Score
     from parentage.scoring.settings import Scoring
 
 
@@ -78,6 +78,8 @@ class SearchPlan:
 
     Parameters
     ----------
+    score
+        What is maximised.
     encoded
         The table, ready for counting.
     rules
@@ -94,6 +96,7 @@ class SearchPlan:
         Required parents, as indices of the table.
     """
 
+    score: Score
     encoded: Encoded
     rules: RuleSet
     h: Int64s
@@ -102,8 +105,13 @@ class SearchPlan:
     width: float | None
     context: tuple[int, ...]
 
+    @property
+    def leaves_out(self) -> bool:
+        """Whether sets that nobody needs are left out; else every set is counted."""
+        return self.rules.closed or self.rules.bounded
+
     def facts(self) -> SearchFacts:
-        """Put together what the kernels need."""
+        """Put together what the kernels need for a penalised likelihood."""
         from parentage.kernels.families import SearchFacts
 
         grid = self.encoded.grid
@@ -154,7 +162,7 @@ class Preparation:
     """
 
     table: Table
-    score: ScoreName
+    score: Score
     log_base: float | None
     rules: RuleSet
     width: float | None
@@ -190,7 +198,14 @@ class Preparation:
         if context:
             rules = rules.in_context()
         width = None if self.width is None else self.width * self.unit
-        encoded = encode(table, self.score, width or 0.0, context, live_only=rules.closed)
+        encoded = encode(
+            table,
+            self.score.name,
+            width or 0.0,
+            context,
+            live_only=rules.closed,
+            most_parents=int(self.most.max(initial=0)),
+        )
         order = encoded.order
         h = np.zeros_like(encoded.single)
         if rules.needs_residuals:
@@ -202,6 +217,7 @@ class Preparation:
             x = table.index(child)
             limit = np.where(order == x, self.most[x] - len(context), -1)
         return SearchPlan(
+            self.score,
             encoded,
             rules,
             h,
@@ -224,7 +240,7 @@ def prepare(table: Table, settings: Scoring) -> Preparation:
         A table that nothing can be learned from, settings that make no sense, or constraints that
         contradict each other.
     """
-    score = check_score(settings.score)
+    score = parse_score(settings.score)
     unit = unit_of(settings.log_base)
     check_table(table)
     width = None if settings.width is None else check_width(settings.width)
@@ -234,7 +250,7 @@ def prepare(table: Table, settings: Scoring) -> Preparation:
         table,
         score,
         None if unit == 1.0 else float(settings.log_base or math.e),
-        choose_rules(settings.rules, score, width),
+        choose_rules(settings.rules, score.name, width),
         width,
         max_parents_by_variable(table, settings.max_parents, constraints),
         constraints,

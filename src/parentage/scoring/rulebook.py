@@ -16,6 +16,7 @@ import numpy.typing as npt
 
 from parentage.errors import InputError, did_you_mean
 from parentage.scoring import rules as theorems
+from parentage.scoring.catalogue import KINDS, PENALISED
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
@@ -40,12 +41,21 @@ class FamilyNumbers(NamedTuple):
     added: Number
     """(r_Y − 1)·pen(X, Π*), what Y adds to the penalty."""
     penalty: Number
-    """pen(X, Π)."""
+    """pen(X, Π), or the price of other scores."""
     bin_star: Number
     """Bin(Π*)."""
     delta: Number
     """δ(Π*) = Bin(Π*) − s(Π*)."""
     width: Number = 0.0
+    cells: Number = 0.0
+    """ln r_X times the most joint states that occur in a set one smaller than X ∪ Π (BDeu)."""
+    adds: bool = True
+    """Whether ess / q_Π ≤ 1/3 (BDeu)."""
+    least_added: Number = 0.0
+    """The least that Y adds to the penalty in the region of Theorem 7 (qNML)."""
+    occupied: Number = 0.0
+    """Joint states of Π that occur."""
+    occupied_star: Number = 0.0
 
 
 class TableNumbers(NamedTuple):
@@ -63,7 +73,8 @@ class TableNumbers(NamedTuple):
 
 
 BIC = frozenset({"bic"})
-BIC_AND_AIC = frozenset({"bic", "aic"})
+BY_PARTITION = frozenset({"k2", "jeffreys", "fnml"})
+"""Scores that see of the parents only how they part the rows."""
 RESIDUALS = "residuals"
 """A rule that needs these uses h, what nothing explains: n + 1 more sets to count."""
 
@@ -79,7 +90,7 @@ class Rule:
     function: Callable[..., object]
     """The statement in :mod:`parentage.scoring.rules`."""
     scores: frozenset[str]
-    """The scores it is proved for."""
+    """The kinds of scores it is proved for."""
     words: str
     """Its inequality for ``explain``; :func:`parentage.scoring.explanation.in_words` fills it."""
     sides: Callable[[FamilyNumbers], Sides] | None = None
@@ -91,6 +102,8 @@ class Rule:
     in_context: bool = True
     """Whether it holds where some parents are required."""
     needs: frozenset[str] = frozenset()
+    bounds: bool = False
+    """Whether it bounds what all supersets score: Proposition 2 can leave sets out by it."""
     closed_with: tuple[frozenset[str], ...] = ()
     """Sets of rules, this one among them, for which the closure theorem holds."""
     default: bool = False
@@ -103,9 +116,11 @@ class Rule:
 
     def why_not(self, score: str, width: float | None) -> str | None:
         """Return why the rule must not be used here, or None if it may."""
-        if score not in self.scores:
-            proved = ", ".join(sorted(self.scores)).upper()
-            return f"is proved for {proved} only, not for {score.upper()}"
+        kind = score.partition(":")[0]
+        if kind not in self.scores:
+            proved = ", ".join(known.title for known in KINDS if known.name in self.scores)
+            titles = {known.name: known.title for known in KINDS}
+            return f"is proved for {proved} only, not for {titles.get(kind, kind)}"
         if width is not None and not self.with_width:
             return "does not hold with a width"
         return None
@@ -153,7 +168,7 @@ RULES: tuple[Rule, ...] = (
         "thm3pp",
         "Theorem 3″",
         theorems.theorem3_double_prime,
-        BIC_AND_AIC,
+        PENALISED,
         _CAP,
         cap=lambda t: theorems.theorem3_double_prime(t.n_h, t.h, t.arity, t.w, t.width),
         needs=frozenset({RESIDUALS}),
@@ -163,7 +178,7 @@ RULES: tuple[Rule, ...] = (
         "alg3",
         "Alg1–Alg4",
         theorems.alg3,
-        BIC_AND_AIC,
+        PENALISED,
         "{of_x} = " + _ADDS,
         sides=lambda f: theorems.alg3(f.n_h_x, f.added, f.width),
         closed_with=(_BOTH_OF_THEOREM_2,),
@@ -172,7 +187,7 @@ RULES: tuple[Rule, ...] = (
         "alg4",
         "Alg1–Alg4",
         theorems.alg4,
-        BIC_AND_AIC,
+        PENALISED,
         "{of_y} = " + _ADDS,
         sides=lambda f: theorems.alg4(f.n_h_y, f.added, f.width),
         closed_with=(_BOTH_OF_THEOREM_2,),
@@ -181,7 +196,7 @@ RULES: tuple[Rule, ...] = (
         "thm2",
         "Theorem 2",
         theorems.theorem2,
-        BIC_AND_AIC,
+        PENALISED,
         "the smaller of {of_x} and {of_y} is " + _ADDS,
         sides=lambda f: theorems.theorem2(f.n_h_x, f.n_h_y, f.added, f.width),
         closed_with=(frozenset({"thm2"}),),
@@ -190,7 +205,7 @@ RULES: tuple[Rule, ...] = (
         "alg1",
         "Alg1–Alg4",
         theorems.alg1,
-        BIC_AND_AIC,
+        PENALISED,
         "{of_x_star} = " + _ADDS,
         sides=lambda f: theorems.alg1(f.n_h_x_star, f.added, f.width),
         closed_with=(_BOTH_OF_THEOREM_1,),
@@ -199,7 +214,7 @@ RULES: tuple[Rule, ...] = (
         "alg2",
         "Alg1–Alg4",
         theorems.alg2,
-        BIC_AND_AIC,
+        PENALISED,
         "{of_y_star} = " + _ADDS,
         sides=lambda f: theorems.alg2(f.n_h_y_star, f.added, f.width),
         closed_with=(_BOTH_OF_THEOREM_1, _LEMMA_3_AND_PARENT),
@@ -208,7 +223,7 @@ RULES: tuple[Rule, ...] = (
         "thm1",
         "Theorem 1",
         theorems.theorem1,
-        BIC_AND_AIC,
+        PENALISED,
         "the smaller of {of_x_star} and {of_y_star} is " + _ADDS,
         sides=lambda f: theorems.theorem1(f.n_h_x_star, f.n_h_y_star, f.added, f.width),
         closed_with=(frozenset({"thm1"}),),
@@ -217,7 +232,7 @@ RULES: tuple[Rule, ...] = (
         "thm2-cache",
         "Theorem 2",
         theorems.theorem2_cache,
-        BIC_AND_AIC,
+        PENALISED,
         "N·H({y} | its best listed parents among the others) = " + _ADDS,
         sides=lambda f: theorems.theorem2_cache(f.n_h_y_listed, f.added, f.width),
     ),
@@ -225,7 +240,7 @@ RULES: tuple[Rule, ...] = (
         "lemma3",
         "Lemma 3",
         theorems.lemma3,
-        BIC_AND_AIC,
+        PENALISED,
         "the best subset without {y} scores −{left}, the penalty alone is {right}",
         sides=lambda f: theorems.lemma3(f.bin_star, f.penalty, f.width),
         closed_with=(_LEMMA_3_AND_PARENT,),
@@ -234,13 +249,57 @@ RULES: tuple[Rule, ...] = (
         "thm1p",
         "Theorem 1⁺",
         theorems.theorem1_plus,
-        BIC_AND_AIC,
+        PENALISED,
         "at most {left} can be gained by {y}; it would have to beat {right}",
         sides=lambda f: theorems.theorem1_plus(
             f.n_h_x_star, f.n_h_y_star, f.h_x, f.h_y, f.added, f.delta, f.width
         ),
         needs=frozenset({RESIDUALS}),
         closed_with=(frozenset({"thm1p"}),),
+        default=True,
+    ),
+    Rule(
+        "child",
+        "Theorem 6",
+        theorems.theorem6,
+        frozenset({"qnml", *BY_PARTITION}),
+        "the best subset without {y} scores −{left}, and this and all supersets at most −{right}",
+        sides=lambda f: theorems.theorem6(f.bin_star, f.h_x, f.penalty, f.width),
+        needs=frozenset({RESIDUALS}),
+        bounds=True,
+        default=True,
+    ),
+    Rule(
+        "cells",
+        "Theorem 4",
+        theorems.theorem4,
+        frozenset({"bdeu"}),
+        "the best subset without {y} scores −{left}, and this and all supersets at most −{right}",
+        sides=lambda f: theorems.theorem4(f.bin_star, f.h_x, f.cells, f.adds, f.width),
+        needs=frozenset({RESIDUALS}),
+        bounds=True,
+        default=True,
+    ),
+    Rule(
+        "parent",
+        "Theorem 7",
+        theorems.theorem7,
+        frozenset({"qnml"}),
+        "at most {left} can be gained by {y}; it would have to beat {right}",
+        sides=lambda f: theorems.theorem7(
+            f.n_h_y_star, f.h_y, f.added, f.delta, f.least_added, f.width
+        ),
+        needs=frozenset({RESIDUALS}),
+        default=True,
+    ),
+    Rule(
+        "functional",
+        "Functional rule",
+        theorems.functional,
+        BY_PARTITION,
+        "{left} joint states occur with {y} as without: {y} tells nothing new",
+        sides=lambda f: theorems.functional(f.occupied, f.occupied_star),
+        with_width=False,
         default=True,
     ),
 )
@@ -270,6 +329,11 @@ class RuleSet:
         """Whether the closure theorem holds, so that sets without a live family can be left out."""
         chosen = set(self.names)
         return any(needed <= chosen for rule in self.records for needed in rule.closed_with)
+
+    @property
+    def bounded(self) -> bool:
+        """Whether some rule bounds all supersets, so that Proposition 2 can leave sets out."""
+        return any(rule.bounds for rule in self.records)
 
     @property
     def mask(self) -> int:

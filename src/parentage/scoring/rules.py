@@ -157,6 +157,52 @@ def theorem1_plus(
 
 
 # ---------------------------------------------------------------------------------------------
+# Other scores than penalised likelihoods
+
+
+def theorem4(bin_star: Number, h_x: Number, cells: Number, adds: Any, width: Number = 0.0) -> Sides:
+    r"""Theorem 4 (BDeu): if Bin(Π \\ Y) ≥ −h_X − cells·ln r_X, drop Π and all supersets.
+
+    ``cells`` is ln r_X times the joint states that occur, of Π or of X with all but one of Π. The
+    two parts add up where ess / q_Π ≤ 1/3 (``adds``); elsewhere the larger one counts.
+    """
+    return Sides(-bin_star + width, np.where(adds, h_x + cells, np.maximum(h_x, cells)))
+
+
+def theorem6(bin_star: Number, h_x: Number, price: Number, width: Number = 0.0) -> Sides:
+    r"""Theorem 6 (child's side): if Bin(Π \\ Y) ≥ −h_X − price(X, Π), drop Π and all supersets.
+
+    The price of qNML is its penalty, that of K2, Jeffreys and fNML what the score of Π would be if
+    it told X exactly; neither falls when parents are added.
+    """
+    return Sides(-bin_star + width, h_x + price)
+
+
+def theorem7(
+    n_h_y_star: Number,
+    h_y: Number,
+    added: Number,
+    delta: Number,
+    least_added: Number,
+    width: Number = 0.0,
+) -> Sides:
+    """Theorem 7 (qNML, parent's side): N·H(Y|Π*) − h_Y ≤ min{added + δ(Π*), least added}.
+
+    What Y adds to the penalty falls again for many joint states, so the least it adds wherever the
+    penalty is still affordable has to be enough, too.
+    """
+    return Sides(n_h_y_star - h_y + width, np.minimum(added + delta, least_added))
+
+
+def functional(occupied: Number, occupied_star: Number) -> Sides:
+    """Functional rule (K2, Jeffreys, fNML): Y tells nothing if Π has no more joint states than Π*.
+
+    Both are whole numbers; the quarter makes equality fire in spite of a tolerance.
+    """
+    return Sides(occupied, occupied_star + 0.25)
+
+
+# ---------------------------------------------------------------------------------------------
 # Caps: the largest number of parents, before any search
 
 

@@ -20,6 +20,7 @@ from parentage.scoring.account import (
     origin_from_dict,
     origin_to_dict,
 )
+from parentage.scoring.catalogue import by_name, not_equivalent
 from parentage.scoring.constraints import Constraints
 
 
@@ -55,6 +56,11 @@ class Scope:
         return self.origin.score if isinstance(self.origin, Account) else None
 
     @property
+    def equivalent(self) -> bool | None:
+        """Whether the score values Markov equivalent networks alike; None if it is not known."""
+        return None if self.score is None else by_name(self.score).equivalent
+
+    @property
     def log_base(self) -> float | None:
         """Base of the score's logarithms; None for natural ones."""
         return self.origin.log_base if isinstance(self.origin, Account) else None
@@ -77,6 +83,12 @@ class Scope:
         if self.constraints:
             bounds.append("the constraints allow")
         return f" among the networks that {' and '.join(bounds)}" if bounds else ""
+
+    def about_directions(self) -> str:
+        """Say that directions of arcs are part of the choice, where the score makes them so."""
+        if self.score is None or self.equivalent:
+            return ""
+        return not_equivalent(self.score)
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain values that JSON can hold; :meth:`from_dict` is the way back."""

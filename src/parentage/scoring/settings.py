@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from parentage.scoring.catalogue import score_help
 from parentage.work.settings import Option, setting
 
 if TYPE_CHECKING:
@@ -30,8 +31,8 @@ class Scoring:
     )
     score: str = setting(
         "bic",
-        'What is maximised: ``"bic"`` or ``"aic"``.',
-        Option(("--score",), "What is maximised.", "bic|aic"),
+        'What is maximised, by name: ``"bic"``, ``"aic"``, ``"ebic:0.5"`` … (``docs/scores.md``).',
+        Option(("--score",), score_help(), "NAME"),
     )
     log_base: float | str | None = setting(
         None,

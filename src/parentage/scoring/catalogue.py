@@ -1,0 +1,159 @@
+"""The scores by name: what is typed, what it means, when to use which. Below everything in scoring.
+
+One record per kind of score. The text of ``--score`` in the help, the words in messages and files,
+and the table of ``docs/scores.md`` follow from :data:`KINDS`; what a score *computes* is in
+:mod:`parentage.scoring.scores`.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+from parentage.errors import InputError, did_you_mean
+
+
+@dataclass(frozen=True)
+class Kind:
+    """A kind of score.
+
+    Parameters
+    ----------
+    name
+        What is typed, in lower case.
+    title
+        How it is written in a sentence.
+    use
+        When to use it, in one line.
+    equivalent
+        Whether Markov equivalent networks score alike.
+    parameter
+        What follows the colon; None if nothing does.
+    default
+        The parameter when none is typed; None if it has to be.
+    least
+        The parameter must exceed this, or equal it if ``least_allowed``.
+    least_allowed
+        Whether ``least`` itself is allowed.
+    """
+
+    name: str
+    title: str
+    use: str
+    equivalent: bool = True
+    parameter: str | None = None
+    default: float | None = None
+    least: float = 0.0
+    least_allowed: bool = False
+
+    @property
+    def typed(self) -> str:
+        """The name with what follows it: ``ebic:GAMMA``."""
+        return self.name if self.parameter is None else f"{self.name}:{self.parameter}"
+
+    def spell(self, parameter: float | None) -> str:
+        """Return the full name of one score of this kind, parameter included.
+
+        >>> by_name("ebic").spell(0.5), by_name("penalty").spell(3.0)
+        ('ebic:0.5', 'penalty:3')
+        """
+        if parameter is None:
+            return self.name
+        return f"{self.name}:{repr(parameter).removesuffix('.0')}"
+
+
+KINDS: tuple[Kind, ...] = (
+    Kind("bic", "BIC", "the usual choice: few arcs"),
+    Kind("aic", "AIC", "more arcs, for prediction"),
+    Kind("hqc", "HQC", "between AIC and BIC"),
+    Kind(
+        "ebic",
+        "eBIC",
+        "many variables, few rows; GAMMA 0.5",
+        parameter="GAMMA",
+        default=0.5,
+        least_allowed=True,
+    ),
+    Kind("penalty", "penalty", "W nats a parameter", parameter="W"),
+    Kind("qnml", "qNML", "like BIC for few rows, no parameter"),
+    Kind("bdeu", "BDeu", "Bayesian; ESS 1", parameter="ESS", default=1.0),
+    Kind("k2", "K2", "Bayesian, uniform priors", equivalent=False),
+    Kind("jeffreys", "Jeffreys", "Bayesian, Jeffreys' priors", equivalent=False),
+    Kind("fnml", "fNML", "qNML's forerunner", equivalent=False),
+)
+"""All kinds of scores, in the order in which they are shown."""
+
+_BY_NAME = {kind.name: kind for kind in KINDS}
+PENALISED = frozenset({"bic", "aic", "hqc", "ebic", "penalty"})
+"""The kinds that are a likelihood minus a weight times the number of free parameters."""
+
+
+def by_name(name: str) -> Kind:
+    """Return the kind of a score; its parameter, if typed, does not matter.
+
+    >>> by_name("penalty:2").title
+    'penalty'
+    """
+    return _BY_NAME[name.partition(":")[0]]
+
+
+def parse_name(text: str) -> tuple[Kind, float | None]:
+    """Take apart what was typed: the kind of score and its parameter.
+
+    >>> kind, gamma = parse_name("eBIC")
+    >>> kind.spell(gamma)
+    'ebic:0.5'
+
+    Raises
+    ------
+    InputError
+        An unknown score, or a parameter that is missing, superfluous or makes no sense.
+    """
+    name, colon, number = text.strip().lower().partition(":")
+    kind = _BY_NAME.get(name)
+    if kind is None:
+        raise InputError(f"unknown score {text!r}; {did_you_mean(name, _BY_NAME)}")
+    if kind.parameter is None:
+        if colon:
+            raise InputError(f"the score {text!r} has a number too many; type {name}")
+        return kind, None
+    if not colon and kind.default is not None:
+        return kind, kind.default
+    return kind, _parameter(kind, text, number)
+
+
+def _parameter(kind: Kind, text: str, number: str) -> float:
+    example = kind.spell(kind.default or 2.0)
+    try:
+        value = float(number)
+    except ValueError:
+        raise InputError(
+            f"the score {text!r} needs a number: {kind.typed}, for example {example}"
+        ) from None
+    enough = value >= kind.least if kind.least_allowed else value > kind.least
+    if not (math.isfinite(value) and enough):
+        bound = "at least" if kind.least_allowed else "above"
+        raise InputError(
+            f"the score {text!r}: {kind.parameter} must be a number {bound} {kind.least:g}, "
+            f"for example {example}"
+        )
+    return value
+
+
+def not_equivalent(name: str) -> str:
+    """Say of a score what networks of one class can expect of it.
+
+    >>> not_equivalent("k2")
+    'K2 scores networks of one equivalence class differently: reversing an arc changes the score.'
+    """
+    return (
+        f"{by_name(name).title} scores networks of one equivalence class differently: "
+        "reversing an arc changes the score."
+    )
+
+
+def score_help() -> str:
+    r"""Return what ``--help`` says of the scores, one line each, as click lays it out (``\b``)."""
+    width = max(len(kind.typed) for kind in KINDS) + 2
+    lines = [f"{kind.typed:<{width}}{kind.use}" for kind in KINDS]
+    return "\n".join(["What is maximised:", "", "\b", *lines, "", "More in docs/scores.md."])

@@ -1,0 +1,157 @@
+"""Levels of the search under penalised likelihoods: BIC and its relatives.
+
+A part of :mod:`parentage.scoring.search`. One G per set, the penalty from the product of arities,
+and a rule set that is closed: only live sets are looked at.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+
+from parentage.scoring.rulebook import ORDER
+from parentage.scoring.steps import Chunk, Step, collect, concatenate
+
+if TYPE_CHECKING:
+    from parentage.kernels.families import Level, SearchFacts
+    from parentage.scoring.entropy import Int64s
+    from parentage.scoring.plan import SearchPlan
+
+
+class PenaltySearch:
+    """The levels of one search, from single variables on."""
+
+    def __init__(self, plan: SearchPlan) -> None:
+        self.plan = plan
+        self.facts = plan.facts()
+
+    def first(self) -> tuple[Level, Int64s]:
+        """The single variables, and G of the level below them: the empty set."""
+        from parentage.kernels.families import Level
+        from parentage.kernels.judging import THM2_CACHE
+
+        encoded, facts = self.plan.encoded, self.facts
+        n = encoded.n_variables
+        penalty = facts.unit * (facts.arity - 1)
+        best = (encoded.single - encoded.empty - penalty)[:, None]
+        with_least = bool(facts.rules >> THM2_CACHE & 1)
+        least = facts.single[:, None].copy() if with_least else np.empty((1, 0), np.int64)
+        level = Level(
+            np.arange(n, dtype=np.uint16)[:, None],
+            np.zeros((n, 1), np.int32),
+            encoded.single,
+            np.ascontiguousarray(best),
+            least,
+        )
+        return level, np.array([encoded.empty], np.int64)
+
+    def below(self, level: Level) -> Int64s:
+        """What the next step but one needs of a level."""
+        return level.G
+
+    def step(self, level: Level, below: Int64s, in_degree: int, store: bool) -> Step:
+        """Return the step to the sets of one more member."""
+        return PenaltyStep(self.plan, self.facts, level, below, in_degree, store)
+
+    def beyond(self, level: Level, below: Int64s, complete_to: int) -> npt.NDArray[np.float64]:
+        """Bound per child what families of more than ``complete_to`` parents score; −∞: none.
+
+        A family that can matter contains, with every Y left out, families that are alive: so its
+        parents contain those of a live family of the level, and at least so many more that there
+        are ``complete_to`` + 1.
+        """
+        del below
+        encoded = self.plan.encoded
+        states = encoded.arity.astype(np.float64)
+        least = least_products(self.plan, level.members, level.best, complete_to)
+        unexplained = encoded.grid.to_float(self.plan.h - encoded.grid.tolerance)
+        bound: npt.NDArray[np.float64] = -unexplained - encoded.w * (states - 1) * least
+        return bound
+
+
+def least_products(
+    plan: SearchPlan, members: npt.NDArray[np.uint16], best: Int64s, complete_to: int
+) -> npt.NDArray[np.float64]:
+    """Return per child the fewest joint states of parents beyond ``complete_to``; ∞: none."""
+    from parentage.kernels.judging import DEAD
+
+    encoded = plan.encoded
+    states = encoded.arity.astype(np.float64)
+    least = np.full(encoded.n_variables, np.inf)
+    whole = np.ones(len(members))
+    for a in range(members.shape[1]):
+        whole *= states[members[:, a]]
+    for a in range(members.shape[1]):
+        alive = best[:, a] < DEAD
+        children = members[alive, a]
+        np.minimum.at(least, children, whole[alive] / states[children])
+    least[plan.limits.capped(complete_to + 1) != -1] = np.inf
+    more = complete_to + 1 - (members.shape[1] - 1)
+    least *= math.prod(sorted(encoded.arity.tolist())[:more])
+    return least
+
+
+class PenaltyStep(Step):
+    """From one level to the next."""
+
+    def __init__(
+        self,
+        plan: SearchPlan,
+        facts: SearchFacts,
+        level: Level,
+        below: Int64s,
+        in_degree: int,
+        store: bool,
+    ) -> None:
+        super().__init__(plan.encoded, level, len(below), plan.limits.capped(in_degree), store)
+        self.facts = facts
+        self.below = below
+
+    def work(self, span: tuple[int, int]) -> Chunk:
+        """Join, count and score one run of sets; touches nothing shared."""
+        from parentage.kernels.families import Level, join_siblings, score_families
+
+        first, last = span
+        size = self.level.members.shape[1] + 1
+        pairs = int(self.pairs[last] - self.pairs[first])
+        with_least = self.level.least.shape[1] > 0
+        room = Level(
+            np.empty((pairs + 1, size), np.uint16),
+            np.empty((pairs + 1, size), np.int32),
+            np.empty(0, np.int64),
+            np.empty((pairs + 1, size), np.int64),
+            np.empty((pairs + 1, size) if with_least else (1, 0), np.int64),
+        )
+        tally = np.zeros(len(ORDER), np.int64)
+        end = join_siblings(
+            np.int64(first), np.int64(last), self.siblings, self.level, self.below, self.facts,
+            self.capped, room, tally,
+        )  # fmt: skip
+        if end == 0:
+            return Chunk(pairs, None, None, 0, 0, tally)
+        new = Level(
+            room.members[:end].copy(),
+            room.subsets[:end].copy(),
+            self.encoded.count(room.members[:end]),
+            room.best[:end].copy(),
+            room.least[:end].copy() if with_least else room.least,
+        )
+        del room
+        where = np.empty(end * size, np.int32)
+        child = np.empty(end * size, np.uint8)
+        score = np.empty(end * size, np.int64)
+        scored, kept = score_families(new, self.level, self.facts, self.capped, where, child, score)
+        found = collect(new.members, where[:kept], child[:kept], score[:kept])
+        return Chunk(pairs, tuple(new), found, end, int(scored), tally)
+
+    def assemble(self, parts: list[list[npt.NDArray[np.generic]]]) -> Level:
+        """Put the chunks together into a level."""
+        from parentage.kernels.families import Level
+
+        fields: list[Any] = concatenate(parts, 5 if self.level.least.size else 4)
+        if len(fields) == 4:  # no thm2-cache: the placeholder stays as it is
+            fields.append(self.level.least)
+        return Level(*fields)

@@ -1,0 +1,95 @@
+"""Local scores, for one family at a time: one module per family of scores.
+
+A score is typed by name (``"bic"``, ``"ebic:0.5"``; :mod:`parentage.scoring.catalogue` has them
+all) and made by :func:`parse_score`. Here is the plain version, used for single families and as
+the truth in tests; :mod:`parentage.scoring.candidates` scores millions. Natural logarithms; a log
+base only changes the unit in which scores are reported, never which parent sets are better.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING
+
+from parentage.errors import InputError
+from parentage.scoring.catalogue import PENALISED, parse_name
+from parentage.scoring.scores.counts import entropy_sum, free_parameters, joint_labels
+from parentage.scoring.scores.dirichlet import Dirichlet
+from parentage.scoring.scores.nml import FNML, QNML
+from parentage.scoring.scores.penalised import Penalised
+from parentage.scoring.scores.score import Score
+from parentage.scoring.scores.sums import BySums
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from parentage.data.table import Table
+
+__all__ = [
+    "FNML",
+    "QNML",
+    "BySums",
+    "Dirichlet",
+    "Penalised",
+    "Score",
+    "entropy_sum",
+    "free_parameters",
+    "joint_labels",
+    "local_score",
+    "parse_score",
+    "unit_of",
+]
+
+
+def parse_score(name: str) -> Penalised | BySums:
+    """Return the score of a name as typed; refuse an unknown one.
+
+    >>> parse_score("BIC").name, parse_score("ebic").name, parse_score("bdeu").name
+    ('bic', 'ebic:0.5', 'bdeu:1')
+    """
+    kind, parameter = parse_name(name)
+    makers: dict[str, type[BySums]] = {"qnml": QNML, "fnml": FNML}
+    if kind.name in PENALISED:
+        return Penalised(kind, parameter)
+    return makers.get(kind.name, Dirichlet)(kind, parameter)
+
+
+def unit_of(log_base: float | str | None) -> float:
+    """Return the size in nats of the unit scores are reported in: ln b, 1 for natural logs.
+
+    >>> unit_of(None), unit_of("e"), round(unit_of(2), 4)
+    (1.0, 1.0, 0.6931)
+    """
+    if log_base is None or log_base == "e":
+        return 1.0
+    try:
+        base = float(log_base)
+    except ValueError:
+        base = math.nan
+    if not (math.isfinite(base) and base > 1):
+        raise InputError(f"log base {log_base!r} must be a number above 1, or e; try 2 or 10")
+    return math.log(base)
+
+
+def local_score(
+    table: Table,
+    child: str,
+    parents: Iterable[str] = (),
+    *,
+    score: str = "bic",
+    log_base: float | str | None = None,
+) -> float:
+    """Return the local score of one family.
+
+    Examples
+    --------
+    >>> from parentage.data.table import Table
+    >>> t = Table.from_columns({"a": "0011", "b": "0011", "c": "0101"})
+    >>> local_score(t, "a", ["b"]) > local_score(t, "a") > local_score(t, "a", ["c"])
+    True
+    """
+    if isinstance(parents, str):
+        raise InputError(f"parents must be a list of names, not {parents!r}; write [{parents!r}]")
+    members = [table.index(parent) for parent in parents]
+    value = parse_score(score).local(table, table.index(child), members)
+    return value / unit_of(log_base)

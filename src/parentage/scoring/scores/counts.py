@@ -1,0 +1,44 @@
+"""Joint counts of one family, the plain way: what the definitions of the scores are made of."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING
+
+import numpy as np
+import numpy.typing as npt
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from parentage.data.table import Table
+
+
+def joint_labels(table: Table, variables: Iterable[int]) -> npt.NDArray[np.int64]:
+    """Number the joint states of some variables that occur: one label per row, below N."""
+    labels = np.zeros(table.n_rows, np.int64)
+    for v in variables:
+        combined = labels * int(table.cardinalities[v]) + table.codes[v]
+        labels = np.unique(combined, return_inverse=True)[1].astype(np.int64)
+    return labels
+
+
+def joint_counts(table: Table, variables: Iterable[int]) -> list[int]:
+    """Return the rows of every joint state that occurs; all N of them for no variable."""
+    return [int(count) for count in np.bincount(joint_labels(table, variables))]
+
+
+def entropy_sum(table: Table, variables: Iterable[int]) -> float:
+    """Return G(S) = Σ n_c ln n_c over the joint states c of the variables; G(∅) = N ln N."""
+    counts = np.bincount(joint_labels(table, variables)).astype(np.float64)
+    return math.fsum(counts * np.log(counts))
+
+
+def joint_states(table: Table, variables: Iterable[int]) -> int:
+    """Return q, the number of joint states, declared ones that never occur included."""
+    return math.prod(int(table.cardinalities[v]) for v in variables)
+
+
+def free_parameters(table: Table, child: int, parents: Iterable[int]) -> int:
+    """Return (r − 1)·q of a family, with declared states."""
+    return (int(table.cardinalities[child]) - 1) * joint_states(table, parents)

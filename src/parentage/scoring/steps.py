@@ -1,0 +1,224 @@
+"""One step of a search, whatever the score: chunks on threads, put together in order.
+
+A step joins the siblings of one level, judges, counts and scores what survives; a chunk of it works
+on private arrays and chunks are put together in order, so the result is bit for bit the same for
+any number of threads. Part of :mod:`parentage.scoring.search`; what the levels hold is in
+:mod:`parentage.scoring.penalty_search` and :mod:`parentage.scoring.sum_search`.
+"""
+
+from __future__ import annotations
+
+import math
+import time
+from abc import ABC, abstractmethod
+from collections import deque
+from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from parentage.scoring.forecast import JOINING, LISTING
+from parentage.scoring.rulebook import ORDER
+from parentage.work.progress import Progress
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from parentage.scoring.entropy import Encoded, Int64s
+    from parentage.work.progress import Report
+    from parentage.work.stop import Reason, Stop
+
+MOST_PAIRS = 65_536
+FEWEST_PAIRS = 256
+
+
+class Kept(NamedTuple):
+    """Kept families of one size: children ``[f]``, parents ``[f, size]``, fixed-point scores."""
+
+    children: Int64s
+    parents: Int64s
+    scores: Int64s
+
+
+@dataclass(eq=False)
+class Outcome:
+    """What a search found and what it cost."""
+
+    kept: list[Kept] = field(default_factory=list)
+    sets_counted: int = 0
+    families_scored: int = 0
+    tally: Int64s = field(default_factory=lambda: np.zeros(len(ORDER), np.int64))
+    live: list[int] = field(default_factory=list)
+    """Sets of each size, from single variables on."""
+    complete_to: int | None = None
+    """In-degree up to which the lists are complete; None when nothing was cut short."""
+    ended: Reason | None = None
+    """Why the search was cut short."""
+    beyond: npt.NDArray[np.float64] | None = None
+    """``[variable]``: what no family beyond ``complete_to`` exceeds, in nats; −∞: there is none."""
+
+    def listing(self) -> int:
+        """Return what making lists of the kept families will take, in bytes."""
+        return LISTING * sum(array.nbytes for part in self.kept for array in part)
+
+
+@dataclass(frozen=True, eq=False)
+class Chunk:
+    """One task's share of a level and what came of it."""
+
+    pairs: int
+    parts: tuple[npt.NDArray[np.generic], ...] | None
+    kept: Kept | None
+    sets: int
+    scored: int
+    tally: Int64s
+
+
+class Clock(NamedTuple):
+    """When to end, whom to tell, and since when the search runs."""
+
+    stop: Stop
+    report: Report | None
+    began: float
+
+
+class StoppedError(Exception):
+    """The search was asked to stop, or what it keeps does not fit."""
+
+    def __init__(self, reason: Reason) -> None:
+        super().__init__(reason)
+        self.reason = reason
+
+
+class Step(ABC):
+    """From one level to the next.
+
+    ``level`` is a named tuple of arrays with ``members``, ``subsets`` and ``best``, the level below
+    has ``n_below`` sets; ``capped`` says per child what bars the new in-degree, ``store`` whether
+    the new level is needed for a further one.
+    """
+
+    def __init__(
+        self, encoded: Encoded, level: Any, n_below: int, capped: Int64s, store: bool
+    ) -> None:
+        from parentage.kernels.families import Siblings, live_members
+
+        self.encoded = encoded
+        self.level = level
+        self.capped = capped
+        self.store = store
+        self.overflowed = False
+        prefix = level.subsets[:, -1]
+        children = np.zeros(n_below + 1, np.int64)
+        np.cumsum(np.bincount(prefix, minlength=n_below), out=children[1:])
+        end = children[prefix + 1]
+        tails = np.ascontiguousarray(level.members[:, -1])
+        live = np.empty(len(prefix), np.uint64)
+        live_members(level.best, live)
+        self.siblings = Siblings(end, children, tails, live)
+        self.pairs = np.concatenate([[0], np.cumsum(end - np.arange(len(prefix)) - 1)])
+
+    @abstractmethod
+    def work(self, span: tuple[int, int]) -> Chunk:
+        """Join, count and score one run of sets; touches nothing shared."""
+
+    @abstractmethod
+    def assemble(self, parts: list[list[npt.NDArray[np.generic]]]) -> Any:
+        """Put the chunks together into a level."""
+
+    def ranges(self) -> Iterator[tuple[int, int]]:
+        """Cut the sets into runs with a bounded number of joins."""
+        rows = max(1, len(self.encoded.first_rows))
+        most = min(MOST_PAIRS, max(FEWEST_PAIRS, 2**30 // rows))
+        first, n_sets = 0, len(self.level.members)
+        while first < n_sets:
+            last = int(np.searchsorted(self.pairs, self.pairs[first] + most, side="right")) - 1
+            last = min(max(last, first + 1), n_sets)
+            if self.pairs[last] > self.pairs[first]:
+                yield first, last
+            first = last
+
+    def run(self, outcome: Outcome, threads: int, clock: Clock) -> Any | None:
+        """Do all chunks, in order; return the new level, or None if there is none to store."""
+        parts: list[list[npt.NDArray[np.generic]]] = []
+        done = used = 0
+        memory = math.inf if clock.stop.memory is None else clock.stop.memory
+        held = sum(array.nbytes for array in self.level) + outcome.listing()
+        for chunk in in_order(self.work, self.ranges(), threads):
+            reason = clock.stop.reason()
+            if reason is not None:
+                raise StoppedError(reason)
+            done += chunk.pairs
+            outcome.sets_counted += chunk.sets
+            outcome.families_scored += chunk.scored
+            outcome.tally += chunk.tally
+            if chunk.kept is not None:
+                outcome.kept.append(chunk.kept)
+                held += LISTING * sum(array.nbytes for array in chunk.kept)
+                if held > memory:
+                    raise StoppedError("memory")
+            if self.store and chunk.parts is not None:
+                parts.append(list(chunk.parts))
+                used += sum(array.nbytes for array in chunk.parts)
+            if self.store and held + JOINING * used > memory:
+                self.store, self.overflowed = False, True
+                parts.clear()
+            if clock.report is not None:
+                clock.report(self.progress(done, outcome.sets_counted, clock.began))
+        return self.assemble(parts) if parts else None
+
+    def progress(self, done: int, sets_counted: int, began: float) -> Progress:
+        """Say where the search is."""
+        in_degree = self.level.members.shape[1]
+        return Progress(
+            "scoring",
+            f"{in_degree} parent{'' if in_degree == 1 else 's'}",
+            time.perf_counter() - began,
+            done,
+            int(self.pairs[-1]),
+            sets_counted,
+        )
+
+
+def concatenate(
+    parts: list[list[npt.NDArray[np.generic]]], fields: int
+) -> list[npt.NDArray[np.generic]]:
+    """Put the chunks together field by field, letting go of each field's pieces at once."""
+    return [np.concatenate([part.pop(0) for part in parts]) for _ in range(fields)]
+
+
+def collect(
+    all_members: npt.NDArray[np.uint16],
+    sets: npt.NDArray[np.int32],
+    child: npt.NDArray[np.uint8],
+    scores: Int64s,
+) -> Kept | None:
+    """Turn kept families of a chunk into children and parents."""
+    if len(sets) == 0:
+        return None
+    members = all_members[sets].astype(np.int64)
+    parent = np.arange(members.shape[1]) != child[:, None]
+    parents = members[parent].reshape(len(sets), members.shape[1] - 1)
+    return Kept(members[~parent], parents, scores.copy())
+
+
+def in_order(
+    work: Callable[[tuple[int, int]], Chunk], spans: Iterator[tuple[int, int]], threads: int
+) -> Iterator[Chunk]:
+    """Do the work on threads, a few chunks ahead of what is consumed; results in order."""
+    if threads <= 1:
+        yield from map(work, spans)
+        return
+    pool = ThreadPoolExecutor(threads)
+    waiting: deque[Future[Chunk]] = deque()
+    try:
+        for span in spans:
+            waiting.append(pool.submit(work, span))
+            if len(waiting) >= 4 * threads:
+                yield waiting.popleft().result()
+        while waiting:
+            yield waiting.popleft().result()
+    finally:
+        pool.shutdown(wait=True, cancel_futures=True)

@@ -1,0 +1,392 @@
+"""Levels of the search under scores that are differences of sums: qNML, BDeu, K2, Jeffreys, fNML.
+
+A part of :mod:`parentage.scoring.search`. One sum per set serves all children; K2, Jeffreys and
+fNML need one more per distinct number of states, of sets that become parents. BDeu's function of
+the counts depends on the number of joint states, so it has a row of its own for every multiset of
+arities, made level by level.
+"""
+
+from __future__ import annotations
+
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from parentage.scoring.arities import Multisets
+from parentage.scoring.penalty_search import least_products
+from parentage.scoring.rulebook import ORDER
+from parentage.scoring.scores import QNML, BySums
+from parentage.scoring.steps import Chunk, Step, StoppedError, collect, concatenate
+
+if TYPE_CHECKING:
+    from parentage.kernels.sums import Rung, SumFacts, SumLevel
+    from parentage.scoring.entropy import Int64s
+    from parentage.scoring.plan import SearchPlan
+
+MOST_TABLE = 2**30  # bytes of functions, one row per multiset of arities
+MOST_PRODUCTS = 5_000  # beyond that many the parent's side of qNML is not worth its tables
+
+
+class Below(NamedTuple):
+    """What a step needs of the level below the one it starts from."""
+
+    value: Int64s
+    minus: Int64s
+    row: npt.NDArray[np.int32]
+
+
+class SumSearch:
+    """The levels of one search, from single variables on."""
+
+    def __init__(self, plan: SearchPlan) -> None:
+        if not isinstance(plan.score, BySums):
+            raise TypeError(f"{plan.score.name} is not a score by sums")
+        self.plan, self.score = plan, plan.score
+        encoded = self.encoded = plan.encoded
+        self.n_rows = encoded.codes.shape[1]
+        self.multisets = Multisets(encoded.arity.tolist(), encoded.context_states)
+        self.arities = self.multisets.arities
+        self.kind = np.searchsorted(np.array(self.arities), encoded.arity).astype(np.int64)
+        deepest = min(plan.limits.deepest, encoded.n_variables - 1)
+        self.deepest = deepest
+        self.longest = max(8, *(int(counts.max()) for counts in self._single_counts()))
+        self.best_alone = np.full((encoded.n_variables,) * 2, -(2**62), np.int64)
+
+    def fixed(self, x: Any) -> Int64s:
+        """Round to the grid."""
+        scaled = np.asarray(x, np.longdouble) * np.longdouble(self.encoded.grid.scale)
+        rounded: Int64s = np.rint(scaled).astype(np.int64)
+        return rounded
+
+    def _groups(self) -> Int64s:
+        """Rows per group of the context; groups of a single row are left out."""
+        starts = self.encoded.first_starts.astype(np.int64)
+        return starts[1:] - starts[:-1]
+
+    def _single_counts(self) -> list[Int64s]:
+        """Rows per joint state of every variable with the context."""
+        e = self.encoded
+        group = np.repeat(np.arange(len(e.first_starts) - 1), self._groups())
+        rows = e.first_rows.astype(np.int64)
+        return [
+            np.bincount(group * r + codes[rows], minlength=1)
+            for codes, r in zip(e.codes, e.arity, strict=True)
+        ]
+
+    @cached_property
+    def minus_functions(self) -> list[Int64s]:
+        """One function per column of ``minus``; none if it is the value."""
+        if not self.score.own_minus:
+            return []
+        return [self.fixed(self.score.minus(self.n_rows, r)) for r in self.arities]
+
+    def value_function(self, q: int, most: int) -> Int64s:
+        """F for sets of q joint states."""
+        return self.fixed(self.score.value(most, q))
+
+    @cached_property
+    def facts(self) -> SumFacts:
+        """What does not change from level to level."""
+        from parentage.kernels.sums import SumFacts
+
+        plan, score, grid = self.plan, self.score, self.encoded.grid
+        arity = self.encoded.arity.tolist()
+        width = 0 if plan.width is None else grid.to_fixed(plan.width)
+        forbidden = plan.forbidden if plan.forbidden.any() else np.zeros((0, 0), np.bool_)
+        return SumFacts(
+            self.kind,
+            self.kind if score.own_minus else np.zeros_like(self.kind),
+            self.fixed([score.constant(self.n_rows, r) for r in arity]),
+            plan.h,
+            self.fixed(np.log(np.array(arity, np.longdouble))),
+            np.ascontiguousarray(forbidden),
+            grid.tolerance + width,
+            grid.tolerance if plan.width is None else -width - grid.tolerance - 1,
+            plan.rules.mask,
+        )
+
+    def first(self) -> tuple[SumLevel, Below]:
+        """The single variables, and the empty set."""
+        from parentage.kernels.sums import SumLevel
+
+        n, facts = self.encoded.n_variables, self.facts
+        counts, row = self._single_counts(), self._first_rows()
+        values = [
+            int(self.value_function(q, self.n_rows)[of].sum())
+            for q, of in zip([self.multisets.products(1)[r] for r in row], counts, strict=True)
+        ]
+        value = np.array(values, np.int64) + self.rho(1)[row]
+        minus = self._minus_of(value, counts)
+        groups, q = self._groups(), self.multisets.products(0)[0]
+        nothing = self.value_function(q, self.n_rows)[groups].sum() + self.rho(0)
+        below = Below(nothing, self._minus_of(nothing, [groups]), np.zeros(1, np.int32))
+        best = value - below.minus[0, facts.column] - facts.constant
+        occupied = [self.n_rows - int(np.maximum(of - 1, 0).sum()) for of in counts]
+        np.fill_diagonal(self.best_alone, best)
+        level = SumLevel(
+            np.arange(n, dtype=np.uint16)[:, None],
+            np.zeros((n, 1), np.int32),
+            value,
+            minus,
+            np.array(occupied, np.int32),
+            row,
+            np.ascontiguousarray(best[:, None]),
+        )
+        return level, below
+
+    def _first_rows(self) -> npt.NDArray[np.int32]:
+        rows: npt.NDArray[np.int32] = self.multisets.times(0)[self.kind, 0]
+        return rows
+
+    def _minus_of(self, value: Int64s, counts: list[Int64s]) -> Int64s:
+        """Return ``minus[set, column]`` from the counts themselves."""
+        if not self.score.own_minus:
+            return np.ascontiguousarray(value[:, None])
+        sums = [[int(m[of].sum()) for m in self.minus_functions] for of in counts]
+        return np.array(sums, np.int64).reshape(len(counts), -1)
+
+    def rho(self, size: int) -> Int64s:
+        """Return ρ per row of sets of this size."""
+        return self.fixed([self.score.rho(self.n_rows, q) for q in self.multisets.products(size)])
+
+    def penalty(self, size: int) -> Int64s:
+        """Return ``[kind, row]``: what parents of this size cost such a child by q alone."""
+        if not isinstance(self.score, QNML):
+            return np.zeros((len(self.arities), len(self.multisets.products(size))), np.int64)
+        products = self.multisets.products(size)
+        after = [[self.score.rho(self.n_rows, r * q) for q in products] for r in self.arities]
+        return self.rho(size) - self.fixed(after)
+
+    def adds(self, size: int) -> npt.NDArray[np.bool_]:
+        """Return per row whether h and the price of cells add up."""
+        return np.array([self.score.adds(q) for q in self.multisets.products(size)], np.bool_)
+
+    def below(self, level: SumLevel) -> Below:
+        """What the next step but one needs of a level."""
+        return Below(level.value, level.minus, level.row)
+
+    def step(self, level: SumLevel, below: Below, in_degree: int, store: bool) -> SumStep:
+        """Return the step from sets of ``in_degree`` members to those of one more."""
+        from parentage.kernels.sums import Rung
+
+        if level.members.shape[1] == 2:
+            self._note_single_parents(level)
+        rung = Rung(
+            self.multisets.times(in_degree),
+            self.penalty(in_degree),
+            self.penalty(in_degree + 1),
+            self.adds(in_degree),
+            self.adds(in_degree + 1),
+            self.rho(in_degree),
+            self.least_added(in_degree - 1),
+            self.best_alone,
+            below.value,
+            below.row,
+            self.rho(in_degree - 1),
+        )
+        return SumStep(self, level, len(below.value), rung, in_degree, store)
+
+    def _note_single_parents(self, level: SumLevel) -> None:
+        """Remember Bin of every single parent, for Proposition 2; a pair left out is dead."""
+        from parentage.kernels.judging import DEAD
+
+        alone = np.full_like(self.best_alone, DEAD)
+        np.fill_diagonal(alone, self.best_alone.diagonal())
+        a, b = level.members[:, 0], level.members[:, 1]
+        alone[a, b], alone[b, a] = level.best[:, 0], level.best[:, 1]
+        self.best_alone = alone
+
+    def functions(self, size: int) -> Int64s:
+        """Return ``f[row, count]`` for counting sets of this size."""
+        if self.score.one_function:
+            return self.value_function(1, self.longest)[None, :]
+        products = self.multisets.products(size)
+        if len(products) * self.longest * 8 > MOST_TABLE:
+            raise StoppedError("memory")
+        return np.stack([self.value_function(q, self.longest) for q in products])
+
+    def counts_cells(self, level: SumLevel, size: int) -> bool:
+        """Whether knowing the joint states of sets of this size can let Theorem 4 fire."""
+        from parentage.kernels.judging import CELLS, DEAD
+
+        facts = self.facts
+        if not facts.rules >> CELLS & 1:
+            return False
+        top = np.full(len(facts.kind), -DEAD, np.int64)
+        alive = level.best < DEAD
+        np.maximum.at(top, level.members[alive], level.best[alive])
+        cells = min(self.n_rows, max(self.multisets.products(size)))
+        return bool((top - facts.slack >= -facts.residual - facts.log_arity * cells).any())
+
+    @cached_property
+    def region(self) -> tuple[list[int], Int64s] | None:
+        """All products of parents that can be met, rising, and ln C of each; None: too many."""
+        found: set[int] = set()
+        for size in range(self.deepest):
+            found.update(self.multisets.products(size))
+            if len(found) > MOST_PRODUCTS:
+                return None
+        products = sorted(found)
+        return products, self.regret(products)
+
+    def regret(self, products: list[int]) -> Int64s:
+        """Return ln C(N, q)."""
+        return -self.fixed([self.score.rho(self.n_rows, q) for q in products])
+
+    @cached_property
+    def added(self) -> dict[tuple[int, int], tuple[Int64s, Int64s]]:
+        """By kinds of x and y, over the region: what y adds, and x's penalty with y."""
+        if self.region is None:
+            return {}
+        products, plain = self.region
+        times = {r: self.regret([q * r for q in products]) for r in self.arities}
+        found = {}
+        for i, r_x in enumerate(self.arities):
+            for j, r_y in enumerate(self.arities):
+                both = self.regret([q * r_x * r_y for q in products])
+                with_y = both - times[r_y]
+                found[i, j] = (with_y - times[r_x] + plain, with_y)
+        return found
+
+    def least_added(self, size: int) -> Int64s:
+        """Return ``[x, kind of y, row]``: Theorem 7's second condition for Π* of this size.
+
+        The least that y adds to x's penalty over the products of at least twice q_Π* at which the
+        penalty of x is still affordable. A rule that is off has an empty table.
+        """
+        from parentage.kernels.judging import DEAD, PARENT
+
+        n, facts = self.encoded.n_variables, self.facts
+        starts_at = self.multisets.products(size)
+        table = n * len(self.arities) * len(starts_at) * 8
+        if not facts.rules >> PARENT & 1 or self.region is None or table > MOST_TABLE // 4:
+            return np.full((n, len(self.arities), len(starts_at)), -DEAD, np.int64)
+        products = self.region[0]
+        after = np.searchsorted(np.array(products, object), [2 * q for q in starts_at])
+        found = np.empty((n, len(self.arities), len(starts_at)), np.int64)
+        spare = facts.slack - self.best_alone.diagonal() - facts.residual
+        for x in range(n):
+            for j in range(len(self.arities)):
+                added, with_y = self.added[int(self.kind[x]), j]
+                affordable = np.where(with_y < spare[x], added, DEAD)
+                suffix = np.append(np.minimum.accumulate(affordable[::-1])[::-1], DEAD)
+                found[x, j] = suffix[after]
+        return found
+
+    def beyond(self, level: SumLevel, below: Below, complete_to: int) -> npt.NDArray[np.float64]:
+        """Bound per child what families of more than ``complete_to`` parents score; −∞: none.
+
+        As for penalised likelihoods, with each score's own price of the parents of a live family.
+        """
+        from parentage.kernels.judging import DEAD
+
+        facts, grid = self.facts, self.encoded.grid
+        states = least_products(self.plan, level.members, level.best, complete_to)
+        price = np.full(len(states), 2**62, np.int64)
+        cells = np.full(len(states), self.n_rows, np.int64)
+        for a in range(level.members.shape[1]):
+            alive = level.best[:, a] < DEAD
+            x, pi = level.members[alive, a].astype(np.int64), level.subsets[alive, a]
+            own = below.minus[pi, facts.column[x]] + facts.constant[x] - below.value[pi]
+            np.minimum.at(price, x, own)
+            np.minimum.at(cells, x, level.occupied[alive])
+        found = np.full(len(states), -np.inf)
+        for x in np.nonzero(np.isfinite(states))[0]:
+            q = int(states[x] * (1 - 1e-9)) * self.encoded.context_states
+            cost = price[x]
+            if isinstance(self.score, QNML):
+                cost = self.fixed(self.score.penalty(self.n_rows, int(self.encoded.arity[x]), q))
+            elif not self.score.own_minus:
+                cost = facts.log_arity[x] * cells[x]
+                if not self.score.adds(q):
+                    cost = max(0, cost - facts.residual[x])
+            found[x] = grid.to_float(int(grid.tolerance - facts.residual[x] - cost))
+        return found
+
+
+class SumStep(Step):
+    """From one level to the next."""
+
+    def __init__(
+        self,
+        levels: SumSearch,
+        level: SumLevel,
+        n_below: int,
+        rung: Rung,
+        in_degree: int,
+        store: bool,
+    ) -> None:
+        capped = levels.plan.limits.capped(in_degree)
+        super().__init__(levels.encoded, level, n_below, capped, store)
+        self.facts, self.rung = levels.facts, rung
+        self.n_rows = levels.n_rows
+        self.functions = levels.functions(in_degree + 1)
+        self.one_function = levels.score.one_function
+        self.minus_functions = levels.minus_functions if store else []
+        self.own_minus = levels.score.own_minus
+        self.rho = levels.rho(in_degree + 1)
+        self.cells = store and levels.counts_cells(level, in_degree + 1)
+
+    def work(self, span: tuple[int, int]) -> Chunk:
+        """Join, count and score one run of sets; touches nothing shared."""
+        from parentage.kernels.sums import SumLevel, join_sums, score_sums
+
+        first, last = span
+        size = self.level.members.shape[1] + 1
+        pairs = int(self.pairs[last] - self.pairs[first])
+        nothing = np.empty(0, np.int64)
+        room = SumLevel(
+            np.empty((pairs + 1, size), np.uint16),
+            np.empty((pairs + 1, size), np.int32),
+            nothing,
+            nothing[:, None],
+            np.empty(0, np.int32),
+            np.empty(pairs + 1, np.int32),
+            np.empty((pairs + 1, size), np.int64),
+        )
+        tally = np.zeros(len(ORDER), np.int64)
+        end = join_sums(
+            np.int64(first), np.int64(last), self.siblings, self.level, self.facts, self.rung,
+            self.capped, room, tally,
+        )  # fmt: skip
+        if end == 0:
+            return Chunk(pairs, None, None, 0, 0, tally)
+        new = self._counted(room, end)
+        del room
+        where = np.empty(end * size, np.int32)
+        child = np.empty(end * size, np.uint8)
+        score = np.empty(end * size, np.int64)
+        scored, kept = score_sums(
+            new, self.level.minus, self.facts, self.capped, where, child, score
+        )
+        found = collect(new.members, where[:kept], child[:kept], score[:kept])
+        return Chunk(pairs, tuple(new), found, end, int(scored), tally)
+
+    def _counted(self, room: SumLevel, end: int) -> SumLevel:
+        """Count the sets that were joined."""
+        from parentage.kernels.sums import SumLevel
+
+        members, row = room.members[:end].copy(), room.row[:end].copy()
+        excess = np.empty(end, np.int64) if self.cells else None
+        which = None if self.one_function else row
+        value = self.encoded.count(members, self.functions, which, excess) + self.rho[row]
+        if self.own_minus:
+            sums = [self.encoded.count(members, m[None, :]) for m in self.minus_functions]
+            minus = np.stack(sums, axis=1) if sums else np.empty((end, 0), np.int64)
+        else:
+            minus = value[:, None]
+        occupied = np.zeros(end, np.int32)
+        if excess is not None:
+            occupied = (self.n_rows - excess).astype(np.int32)
+        return SumLevel(
+            members, room.subsets[:end].copy(), value, minus, occupied, row, room.best[:end].copy()
+        )
+
+    def assemble(self, parts: list[list[npt.NDArray[np.generic]]]) -> SumLevel:
+        """Put the chunks together into a level."""
+        from parentage.kernels.sums import SumLevel
+
+        fields: list[Any] = concatenate(parts, len(SumLevel._fields))
+        return SumLevel(*fields)
