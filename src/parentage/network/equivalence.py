@@ -140,3 +140,28 @@ def compelled_arcs(parents: Parents, order: Sequence[int]) -> set[IndexArc]:
         else:
             compelled.update((w, y) for w in inherited)
     return compelled
+
+
+def equivalence_classes(networks: Sequence[Parents]) -> tuple[tuple[int, ...], ...]:
+    """Group networks with the same skeleton and the same v-structures (Verma and Pearl 1990)."""
+    classes: dict[object, list[int]] = {}
+    for i, parents in enumerate(networks):
+        classes.setdefault(_class_key(parents), []).append(i)
+    return tuple(tuple(members) for members in classes.values())
+
+
+def _class_key(parents: Parents) -> object:
+    """Skeleton and v-structures, as bits."""
+    joined = [0] * len(parents)
+    for child, above in enumerate(parents):
+        for parent in above:
+            joined[child] |= 1 << parent
+            joined[parent] |= 1 << child
+    meeting = [
+        (child, a, b)
+        for child, above in enumerate(parents)
+        for k, b in enumerate(above)
+        for a in above[:k]
+        if not joined[a] >> b & 1
+    ]
+    return tuple(joined), tuple(meeting)

@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from parentage.errors import DataWarning, InputError, UnprovenWarning
+from parentage.network.equivalence import equivalence_classes
 from parentage.optimise.near_search import Search, find_pieces, first_of_equals
 from parentage.optimise.prepare import allowed_problem, prepare
 from parentage.scoring.account import Account
@@ -387,31 +388,6 @@ def _parents(lists: CandidateLists, row: Ints) -> Parents:
 def _drawn(a: str, mark: str, b: str) -> str:
     """Draw a joined pair, arrows from left to right."""
     return f"{b} → {a}" if mark == "←" else f"{a} {mark} {b}"
-
-
-def equivalence_classes(networks: tuple[Parents, ...]) -> tuple[tuple[int, ...], ...]:
-    """Group networks with the same skeleton and the same v-structures (Verma and Pearl 1990)."""
-    classes: dict[object, list[int]] = {}
-    for i, parents in enumerate(networks):
-        classes.setdefault(_class_key(parents), []).append(i)
-    return tuple(tuple(members) for members in classes.values())
-
-
-def _class_key(parents: Parents) -> object:
-    """Skeleton and v-structures, as bits."""
-    joined = [0] * len(parents)
-    for child, above in enumerate(parents):
-        for parent in above:
-            joined[child] |= 1 << parent
-            joined[parent] |= 1 << child
-    meeting = [
-        (child, a, b)
-        for child, above in enumerate(parents)
-        for k, b in enumerate(above)
-        for a in above[:k]
-        if not joined[a] >> b & 1
-    ]
-    return tuple(joined), tuple(meeting)
 
 
 def _distance(lists: CandidateLists, factor: float | None, gap: float | None) -> float:
