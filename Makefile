@@ -3,7 +3,9 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: demo test check lint doctest test-long bench clean
+MINUTES ?= 10
+
+.PHONY: demo test check lint coverage test-long fuzz bench clean
 
 demo: $(VENV)/.installed
 	@$(BIN)/python examples/demo.py
@@ -19,8 +21,15 @@ lint: $(VENV)/.tested
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 
+coverage: $(VENV)/.tested
+	-$(BIN)/python -m pytest -q -n 2 --cov --cov-report=
+	$(BIN)/python -m coverage report
+
 test-long: $(VENV)/.tested
 	$(BIN)/python -m pytest -q -n 2 -m long
+
+fuzz: $(VENV)/.tested
+	PYTHONPATH=tests $(BIN)/python -m fuzz --minutes $(MINUTES)
 
 bench: $(VENV)/.tested
 	$(BIN)/python benchmarks/run.py
@@ -38,4 +47,4 @@ $(VENV)/.tested: $(VENV)/bin/python pyproject.toml
 	@touch $@ $(VENV)/.installed
 
 clean:
-	rm -rf $(VENV) build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis .coverage

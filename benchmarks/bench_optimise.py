@@ -2,9 +2,10 @@
 
 ``python benchmarks/bench_optimise.py [SECTION …] [--instances NAME …] [--limit SECONDS] [--again]``
 
-Sections: ``proof`` (every instance to proof, or to the limit), ``anytime`` (order search alone,
-seeds 1 to 5, ten seconds), ``ablation`` (branch-and-cut without one of its means), ``tables``
-(from table to proof, and where hill climbing ends). What is recorded already is not measured
+Sections: ``proof`` (every instance to proof, or to the limit), ``roots`` (the gap that each
+family of cuts leaves at the root), ``anytime`` (order search alone, seeds 1 to 5, ten seconds),
+``ablation`` (branch-and-cut without one of its means), ``tables`` (from table to proof, and where
+hill climbing ends). What is recorded already is not measured
 again unless asked for, so a long benchmark can be run piece by piece.
 
 Reading and compiling are excluded. Two threads. Wall and CPU seconds; the CPU seconds are the ones
@@ -21,8 +22,9 @@ from typing import TYPE_CHECKING, Any
 
 import measure
 from parentage.optimise import learn_lists
-from parentage.optimise.engines import Tactics, solve
+from parentage.optimise.engines import solve
 from parentage.optimise.prepare import prepare
+from parentage.optimise.root_lp import Tactics
 from parentage.optimise.run import Run
 from parentage.scoring.formats import read_lists
 from parentage.work.stop import Stop
@@ -52,6 +54,23 @@ KNOWN = {
 }
 """Instances whose optimum is published or was proven before."""
 
+ROOTS = (
+    "alarm_10000_BIC",
+    "slim_alarm-5000.jkl",
+    "aur_alarm_10000.jaa",
+    "hailfinder_10000_BDeu",
+    "mobs_soybean_BIC.txt",
+)
+FAMILIES = {
+    "clusters": Tactics(set_packing=False, local_cuts=False),
+    "+ set packing, k": Tactics(local_cuts=False),
+    "+ local ≤ 4": Tactics(sizes=((4,),)),
+    "≤ 6": Tactics(sizes=((5, 6),)),
+    "≤ 8": Tactics(sizes=((5, 6), (5, 8))),
+    "≤ 11": Tactics(sizes=((5, 6), (5, 8), (5, 8, 11))),
+}
+"""What the root may use, from left to right in the table of root gaps."""
+
 LATER_KNOWN = (
     "aur_hailfinder_10000.jaa",
     "hailfinder_10000_BDeu",
@@ -77,11 +96,13 @@ VARIANTS = {
     "all of it": Tactics(),
     "without set packing": Tactics(set_packing=False),
     "without warm start": Tactics(warm_start=False),
-    "without root LP": Tactics(root_lp=False),
+    "without local cuts": Tactics(local_cuts=False),
 }
 TABLES = ("zoo", "vote", "hepatitis", "tic-tac-toe", "insurance 1000", "alarm 1000", "alarm 10000")
 THREADS = 2
 ANYTIME_SECONDS = 10.0
+
+SECTIONS = ("proof", "roots", "anytime", "ablation", "tables")
 
 Record = dict[str, Any]
 
@@ -119,7 +140,7 @@ def timed(
         "cpu_seconds": round(time.process_time() - cpu, 2),
         "root_gap": solution.record.root_gap,
         "nodes": solution.record.effort.nodes,
-        "cuts": solution.record.effort.root_cuts + solution.record.effort.cuts,
+        "cuts": sum(solution.record.effort.cuts.values()),
         "incumbent_after": round(
             next(t for t, s, _ in solution.trace if s >= solution.score - 1e-6), 2
         ),
@@ -131,6 +152,27 @@ def prove(name: str, limit: float) -> Record:
     record = timed(instance(name), "auto", limit, Tactics())
     if name in KNOWN and record["optimal"]:
         assert abs(record["score"] - KNOWN[name]) < 1e-3, (name, record["score"])
+    return record
+
+
+def roots(name: str) -> Record:
+    """Cut at the root with ever more families, from the best network known; no branching."""
+    from parentage.optimise.orders import first_incumbent, search_orders
+    from parentage.optimise.root_lp import solve_root
+
+    lists = instance(name)
+    record: Record = {}
+    for family, tactics in FAMILIES.items():
+        run = Run(lists, prepare(lists), threads=THREADS)
+        for part in run.parts:
+            first_incumbent(part)
+        large = [part for part in run.parts if part.problem.n > 20]
+        search_orders(large, patience=20)
+        cpu, gap = time.process_time(), 0.0
+        for part in large:
+            solve_root(part, tactics)
+            gap += part.cost - part.bound
+        record[family] = {"gap": gap, "cpu_seconds": round(time.process_time() - cpu, 1)}
     return record
 
 
@@ -215,23 +257,42 @@ def from_table(name: str, limit: float) -> Record:
     return record
 
 
-def proof_table(found: dict[str, Record]) -> str:
+def proof_table(found: dict[str, Record], before: dict[str, Record]) -> str:
     """Proofs as Markdown."""
     rows = []
     for name, r in sorted(found.items(), key=lambda item: item[1]["variables"]):
+        past = before.get(name)
+        past_gap = (
+            "" if past is None or past["optimal"] else f", gap {past['bound'] - past['score']:.4g}"
+        )
+        earlier = "" if past is None else f"{past['cpu_seconds']:.1f}{past_gap}"
         known = KNOWN.get(name)
         verdict = "proven" if r["optimal"] else f"gap {r['bound'] - r['score']:.4f}"
         root = "" if r["root_gap"] is None else f"{r['root_gap']:.2f}"
         rows.append([
             f"`{name}`", str(r["variables"]), f"{r['sets']:,}", f"{r['score']:.4f}",
             verdict, "" if known is None else f"{known:.4f}", r["engine"],
-            f"{r['seconds']:.1f}", f"{r['cpu_seconds']:.1f}",
+            f"{r['seconds']:.1f}", f"{r['cpu_seconds']:.1f}", earlier,
             root, str(r["nodes"]), str(r["cuts"]),
         ])  # fmt: skip
     return measure.markdown(
         ["instance", "n", "sets", "score", "", "known optimum", "engine", "s", "CPU s",
-         "root gap", "nodes", "cuts"], rows,
+         "CPU s with SCIP", "root gap", "nodes", "cuts"], rows,
     )  # fmt: skip
+
+
+def roots_table(found: dict[str, Record]) -> str:
+    """Root gaps as Markdown."""
+
+    def cell(r: Record) -> str:
+        return (
+            f"{r['gap']:.1f} ({r['cpu_seconds']:.1f} s)"
+            if r["gap"] > 1e-5
+            else "**0** (" + (f"{r['cpu_seconds']:.1f} s)")
+        )
+
+    rows = [[f"`{name}`", *(cell(r[family]) for family in FAMILIES)] for name, r in found.items()]
+    return measure.markdown(["instance", *FAMILIES], rows)
 
 
 def anytime_table(found: dict[str, Record], proofs: dict[str, Record]) -> str:
@@ -278,7 +339,11 @@ def report(found: dict[str, dict[str, Record]]) -> str:
     """The whole report."""
     parts = [f"# Learning\n\n{(__doc__ or '').split(chr(10) * 2)[-1].strip()}"]
     if found["proof"]:
-        parts.append("## Time to proof\n\n" + proof_table(found["proof"]))
+        parts.append("## Time to proof\n\n" + proof_table(found["proof"], found["before"]))
+    if found["roots"]:
+        parts.append(
+            "## What each family of cuts leaves open at the root\n\n" + roots_table(found["roots"])
+        )
     if found["anytime"]:
         parts.append(
             "## Order search alone, ten seconds\n\n"
@@ -298,19 +363,18 @@ def report(found: dict[str, dict[str, Record]]) -> str:
 def main() -> None:
     """Measure what was asked for and is not recorded yet; write after every measurement."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("sections", nargs="*", default=["proof", "anytime", "ablation", "tables"])
+    parser.add_argument("sections", nargs="*", default=list(SECTIONS))
     parser.add_argument("--instances", nargs="*")
     parser.add_argument("--limit", type=float, default=300.0)
     parser.add_argument("--again", action="store_true")
     options = parser.parse_args()
     path = measure.RESULTS / "optimise.json"
-    found: dict[str, dict[str, Record]] = {
-        s: {} for s in ("proof", "anytime", "ablation", "tables")
-    }
+    found: dict[str, dict[str, Record]] = {s: {} for s in (*SECTIONS, "before")}
     if path.exists():
         found |= json.loads(path.read_text())
     jobs: dict[str, tuple[tuple[str, ...], Callable[[str], Record]]] = {
         "proof": (tuple(KNOWN), lambda name: prove(name, options.limit)),
+        "roots": (ROOTS, roots),
         "anytime": ((*tuple(KNOWN)[:11], *LATER_KNOWN), anytime),
         "ablation": (ABLATED, lambda name: ablate(name, options.limit)),
         "tables": (TABLES, lambda name: from_table(name, options.limit)),

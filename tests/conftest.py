@@ -3,10 +3,17 @@
 from __future__ import annotations
 
 import os
+import time
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 from hypothesis import settings
+
+from real_data import RealData
+
+if TYPE_CHECKING:
+    from parentage.paper.reproduction import Reproduction
 
 # A kernel compiles on its first call, so no deadline; what lands must not depend on luck.
 settings.register_profile("parentage", deadline=None, derandomize=bool(os.environ.get("CI")))
@@ -23,3 +30,21 @@ def shared() -> Path:
     if not (folder / "data").is_dir():
         pytest.fail(f"PARENTAGE_SHARED is set, but {folder / 'data'} is not there")
     return folder
+
+
+@pytest.fixture(scope="session")
+def real(shared: Path) -> RealData:
+    """Real tables and instances, each read once."""
+    return RealData(shared / "data")
+
+
+@pytest.fixture(scope="session")
+def everything(shared: Path) -> Reproduction:
+    """All 18 tables of the paper in both readings; within the time the command promises."""
+    from parentage.paper.reproduction import reproduce
+
+    reproduce()  # compiles
+    began = time.process_time()
+    result = reproduce(shared / "data" / "uci")
+    assert time.process_time() - began < 60
+    return result

@@ -192,8 +192,8 @@ def test_model_strings() -> None:
         ("[a][b|a", r"no model string at '\[b|a'"),
         ("[a][a]", "has 'a' twice"),
         ("[|a][a]", "a family without a child"),
-        ("[a|b]", "'b' that is no variable"),
-        ("[a|b:][b]", "'' that is no variable"),
+        ("[a|b]", "the end 'b', which is not a variable"),
+        ("[a|b:][b]", "the end '', which is not a variable"),
     ):
         with pytest.raises(InputError, match=message):
             from_model_string(text)

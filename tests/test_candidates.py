@@ -22,6 +22,7 @@ from parentage.scoring.rulebook import RULES, RuleSet
 from strategies import PENALISED, make_table, naive_of, random_columns, random_table, tables
 
 if TYPE_CHECKING:
+    from naive import Naive
     from parentage.scoring.lists import CandidateLists
 
 Families = dict[tuple[str, tuple[str, ...]], float]
@@ -31,6 +32,7 @@ RULE_SETS = [
     "lemma3,alg2", "lemma3,thm2", "thm1,thm3", "thm1p,thm2-cache",
 ]  # fmt: skip
 BY_FAMILY = [rule.name for rule in RULES if rule.sides is not None and "bic" in rule.scores]
+CLOSED = sorted({needed for rule in RULES for needed in rule.closed_with}, key=sorted)
 BIC_ONLY = {"thm3", "cor1", "cor1p", "thm1,thm3"}
 
 
@@ -116,12 +118,68 @@ def test_tally_is_what_the_rule_removes(table: Table, rule: str, k: int) -> None
         assert whole == lists.known().tallies.families
 
 
+def families_met(naive: Naive, rules: frozenset[str], k: int) -> list[tuple[int, int, int, int]]:
+    """Go through the sets of a closed search: per size, sets met and live, families dead and live.
+
+    A set is met if all its subsets are live and one of its families has no dead family inside;
+    it is live if one of its families is.
+    """
+    removed = set[tuple[int, tuple[int, ...]]]().union(*(naive.removed(rule) for rule in rules))
+
+    def inside(child: int, members: tuple[int, ...]) -> list[tuple[int, tuple[int, ...]]]:
+        parents = tuple(v for v in members if v != child)
+        return [(child, tuple(v for v in parents if v != left_out)) for left_out in parents]
+
+    live: set[tuple[int, ...]] = {(v,) for v in range(naive.n)}
+    found = [(naive.n, naive.n, 0, naive.n)]
+    for size in range(2, min(k + 1, naive.n) + 1):
+        met = [
+            members
+            for members in itertools.combinations(range(naive.n), size)
+            if all(tuple(v for v in members if v != out) in live for out in members)
+            and any(not removed.intersection(inside(child, members)) for child in members)
+        ]
+        alive = {
+            members: sum(
+                (child, tuple(v for v in members if v != child)) not in removed for child in members
+            )
+            for members in met
+        }
+        live = {members for members in met if alive[members]}
+        n_alive = sum(alive.values())
+        found.append((len(met), len(live), size * len(met) - n_alive, n_alive))
+    return found
+
+
+@settings(max_examples=60)
+@given(
+    tables(6),
+    st.sampled_from(CLOSED),
+    st.sampled_from([1, 2, 3, 9]),
+    st.sampled_from(["bic", "aic"]),
+)
+def test_the_tally_of_a_closed_search_is_of_the_families_it_meets(
+    table: Table, rules: frozenset[str], k: int, name: str
+) -> None:
+    naive, _ = naive_of(table, name)
+    tallies = score(table, score=name, rules=rules, max_parents=k, threads=1).known().tallies
+    by_size = families_met(naive, rules, k)
+    dead, alive = (sum(row[i] for row in by_size) for i in (2, 3))
+    assert sum(tallies.pruned.values()) == dead
+    assert tallies.families_scored == alive
+    behind_h = naive.n + 1 if "thm1p" in rules else 0
+    assert tallies.sets_counted == sum(row[1] for row in by_size) + behind_h
+    stored = len(tallies.live_sets)  # the last size is streamed when nothing is built on it
+    assert list(tallies.live_sets) == [row[1] for row in by_size][:stored]
+    assert tallies.families_scored + dead <= tallies.families
+
+
 @settings(max_examples=40)
 @given(tables(6))
 def test_closure_theorem(table: Table) -> None:
     """If a closed rule set removes every family inside Π, it removes (X, Π) for every X."""
     naive, _ = naive_of(table)
-    for rules in {needed for rule in RULES for needed in rule.closed_with}:
+    for rules in CLOSED:
         removed = set[tuple[int, tuple[int, ...]]]()
         for rule in rules:
             removed |= naive.removed(rule)

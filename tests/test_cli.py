@@ -8,11 +8,11 @@ import random
 import signal
 import subprocess
 import sys
-import time
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from command import await_handlers, in_a_process, ok, refused, run
 from parentage.data.reading import read_table
 from parentage.scoring.candidates import score
 from parentage.scoring.formats import read_lists
@@ -21,27 +21,6 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 SMALL = "a,b,c\n" + "x,0,u\nx,0,v\ny,1,u\ny,1,v\ny,0,u\n" * 6
-
-
-def run(*args: str, stdin: str | None = None) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [sys.executable, "-m", "parentage", *args], capture_output=True, text=True, input=stdin
-    )
-
-
-def ok(*args: str, stdin: str | None = None) -> str:
-    done = run(*args, stdin=stdin)
-    assert done.returncode == 0, done.stderr
-    return done.stdout
-
-
-def refused(*args: str, stdin: str | None = None) -> str:
-    """Bad input: exit code 2, nothing on stdout, no traceback; returns the message."""
-    done = run(*args, stdin=stdin)
-    assert done.returncode == 2, (done.returncode, done.stdout, done.stderr)
-    assert done.stdout == ""
-    assert "Traceback" not in done.stderr
-    return done.stderr
 
 
 @pytest.fixture
@@ -80,7 +59,14 @@ def test_score_with_only_a_file_prints_nothing(data: str, tmp_path: Path) -> Non
 
 def test_score_text_and_stdin(data: str) -> None:
     assert "candidate parent sets" in ok("score", data)
-    assert json.loads(ok("score", "-", "--json", stdin=SMALL))["rows"] == 30
+    piped = in_a_process("score", "-", "--json", stdin=SMALL)
+    assert json.loads(piped.stdout)["rows"] == 30
+
+
+def test_a_process_of_its_own_does_the_same(data: str) -> None:
+    """All other tests call the command in this process."""
+    for arguments in (("explain", data, "a", "b", "--json"), ("score", data, "--rules", "x")):
+        assert in_a_process(*arguments) == run(*arguments)
 
 
 def test_score_limits_and_rules(data: str) -> None:
@@ -196,7 +182,7 @@ def test_what_cannot_fit_is_refused_before_it_starts(tmp_path: Path) -> None:
     path = write(tmp_path, header + "\n" + rows + "\n")
     message = refused("score", path, "--rules", "none")
     assert "GB" in message
-    assert "-k 3" in message
+    assert "--max-parents 3" in message
 
 
 def test_a_closed_pipe_is_no_error(data: str) -> None:
@@ -218,7 +204,7 @@ def test_an_interrupt_keeps_what_is_complete(number: int, tmp_path: Path) -> Non
          "-k", "5"],
         stdout=subprocess.PIPE, stderr=subprocess.PIPE,
     )  # fmt: skip
-    time.sleep(4)
+    await_handlers(child)
     os.kill(child.pid, number)
     _, err = child.communicate(timeout=60)
     assert child.returncode == 130, err

@@ -8,15 +8,15 @@ import random
 import signal
 import subprocess
 import sys
-import time
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from command import await_handlers, ok, refused, run
 from parentage.data.reading import read_table
 from parentage.network.formats import read_network
 from parentage.network.network import Network
-from test_cli import SMALL, ok, refused, run, write
+from test_cli import SMALL, write
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -113,7 +113,7 @@ def test_writing_says_what_is_proved(data: str, slow: str, tmp_path: Path) -> No
     """A picture cannot tell a proven network from another; stderr does."""
     target = str(tmp_path / "net.svg")
     assert "proven optimal" in run("learn", data, "-o", target).stderr
-    cut = run("learn", slow, "-o", target, "--time-limit", "1")
+    cut = run("learn", slow, "-o", target, "--time-limit", "0.5")
     assert "not proven optimal" in cut.stderr
 
 
@@ -141,7 +141,7 @@ def test_within(data: str) -> None:
 
 
 def test_time_limit_gives_an_honest_result(slow: str) -> None:
-    done = run("learn", slow, "--json", "--time-limit", "2", "--require-optimal")
+    done = run("learn", slow, "--json", "--time-limit", "1", "--require-optimal")
     found = json.loads(done.stdout)
     assert found["bound"] >= found["score"]
     assert Network.from_parents(found["parents"]).n_variables == 40
@@ -165,7 +165,7 @@ def test_interrupt_keeps_the_incumbent(slow: str, tmp_path: Path) -> None:
         [sys.executable, "-m", "parentage", "learn", slow, "-o", str(target), "--json"],
         stdout=subprocess.PIPE, stderr=subprocess.PIPE,
     )  # fmt: skip
-    time.sleep(6)
+    await_handlers(child)
     os.kill(child.pid, signal.SIGINT)
     out, err = child.communicate(timeout=90)
     assert child.returncode == 130, err

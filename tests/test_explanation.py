@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import warnings
 from typing import TYPE_CHECKING
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from parentage.data.reading import read_table
 from parentage.errors import InputError, TableError
 from parentage.scoring.candidates import score
 from parentage.scoring.explanation import Explanation, explain
@@ -17,9 +15,8 @@ from parentage.scoring.rulebook import CAPS, RULES
 from strategies import PENALISED, make_table, naive_of, random_table, tables
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from parentage.data.table import Table
+    from real_data import RealData
 
 
 def check(found: Explanation, rule: str, y: str) -> tuple[float, float, bool]:
@@ -28,10 +25,8 @@ def check(found: Explanation, rule: str, y: str) -> tuple[float, float, bool]:
 
 
 @pytest.fixture
-def glass(shared: Path) -> Table:
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        return read_table(shared / "data" / "uci" / "glass.arff", discretize="median")
+def glass(real: RealData) -> Table:
+    return real.uci("glass")
 
 
 def test_worked_example_1(glass: Table) -> None:

@@ -9,7 +9,7 @@ import os
 import time
 import warnings
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import polars as pl
@@ -25,6 +25,9 @@ from parentage.scoring.account import Origin, Unknown
 from parentage.scoring.formats import jkl, parquet, pss, read_lists, write_lists
 from parentage.scoring.formats.names import decode_name, encode_name, is_whole, looks_like_score
 from parentage.scoring.lists import CandidateLists
+
+if TYPE_CHECKING:
+    from real_data import RealData
 
 AWKWARD = ["", " ", "a b", "100%", "%20", "#no", "7", "-1.5", "0", "nan", "é ü", "VAR", "\u2028"]
 names = st.one_of(st.sampled_from(AWKWARD), st.text(max_size=6))
@@ -142,22 +145,25 @@ def test_trailing_whole_numbers_are_skipped_with_one_warning() -> None:
 
 REFUSED = {
     "empty": ("# only a remark\n", "is empty"),
-    "no size": ("a b\n", "line 1: 'a b' is no number of variables"),
-    "no variables": ("0\n", "line 1: '0' is no number of variables"),
+    "no size": ("a b\n", "line 1: 'a b' is not a number of variables"),
+    "no variables": ("0\n", "line 1: '0' is not a number of variables"),
     "too many variables": (GOOD.replace("3", "4", 1), "line 2 announces 4 variables, but only 3"),
     "too few variables": (
         GOOD.replace("3\n", "2\n", 1),
-        r"line 11: '-4.25 1 0' stands after the last block.*\(2, line 2\)",
+        r"line 11: '-4.25 1 0' comes after the last block.*\(2, line 2\)",
     ),
-    "too many sets announced": (GOOD.replace("0 2", "0 3"), "line 10: '1 1' is no parent set"),
+    "too many sets announced": (GOOD.replace("0 2", "0 3"), "line 10: '1 1' is not a parent set"),
     "too many sets at the end": (GOOD.replace("1 1\n", "1 2\n"), "announces 2 parent sets, but 1"),
     "too few sets announced": (GOOD.replace("0 2", "0 1"), "line 9: '-3 0' does not start a block"),
-    "too few at the end": (GOOD.replace("1 1\n", "1 0\n"), "line 11: '-4.25 1 0' stands after"),
-    "too few parents": (GOOD.replace("2 1 2", "2 1"), "line 7: '-2.5 2 1' is no parent set"),
-    "too many parents": (GOOD.replace("2 1 2", "1 1 2"), "line 7: '-2.5 1 1 2' is no parent set"),
+    "too few at the end": (GOOD.replace("1 1\n", "1 0\n"), "line 11: '-4.25 1 0' comes after"),
+    "too few parents": (GOOD.replace("2 1 2", "2 1"), "line 7: '-2.5 2 1' is not a parent set"),
+    "too many parents": (
+        GOOD.replace("2 1 2", "1 1 2"),
+        "line 7: '-2.5 1 1 2' is not a parent set",
+    ),
     "unknown parent": (
         GOOD.replace("2 1 2", "2 1 9"),
-        "line 7: '0' has the parent '9'.*no variable",
+        "line 7: '0' has the parent '9'.*not a variable",
     ),
     "own parent": (GOOD.replace("2 1 2", "2 0 2"), "line 7: '0' is its own parent"),
     "parent twice": (GOOD.replace("2 1 2", "2 1 1"), "line 7: a parent of '0' is named twice"),
@@ -167,15 +173,15 @@ REFUSED = {
     ),
     "repeated set": (
         GOOD.replace("0 2", "0 3").replace("-3 0", "-3 0\n-2 2 2 1"),
-        r"line 10: the parent set \{2, 1\} of '0' stands already in line 7",
+        r"line 10: the parent set \{2, 1\} of '0' is already in line 7",
     ),
-    "repeated empty set": (GOOD.replace("2 1\n-1.5 0", "2 2\n-1.5 0\n-1 0"), "stands already"),
+    "repeated empty set": (GOOD.replace("2 1\n-1.5 0", "2 2\n-1.5 0\n-1 0"), "is already"),
     "nan": (GOOD.replace("-4.25", "nan"), "line 11: the score is nan"),
     "infinite": (GOOD.replace("-4.25", "-inf"), "line 11: the score is -inf"),
-    "no score": (GOOD.replace("-4.25", "x"), "line 11: the score 'x' is no number"),
-    "trailing text": (GOOD + "hello\n", "line 12: 'hello' stands after the last block"),
-    "trailing set": (GOOD + "-1 0\n", "line 12: '-1 0' stands after the last block"),
-    "huge counts": ("9" * 5000 + "\n0 1\n", "is no number of variables"),
+    "no score": (GOOD.replace("-4.25", "x"), "line 11: the score 'x' is not a number"),
+    "trailing text": (GOOD + "hello\n", "line 12: 'hello' comes after the last block"),
+    "trailing set": (GOOD + "-1 0\n", "line 12: '-1 0' comes after the last block"),
+    "huge counts": ("9" * 5000 + "\n0 1\n", "is not a number of variables"),
 }
 
 
@@ -204,8 +210,8 @@ def test_every_instance_reads(shared: Path) -> None:
         assert (lists.n_variables, lists.n_sets) == (n_variables, sets), path.name
 
 
-def test_an_instance_is_read_to_the_digit(shared: Path) -> None:
-    lists = read_lists(shared / "data/instances/slim_survey-5000.jkl")
+def test_an_instance_is_read_to_the_digit(shared: Path, real: RealData) -> None:
+    lists = real.instance("slim_survey-5000.jkl")
     lines = (shared / "data/instances/slim_survey-5000.jkl").read_text().split("\n")
     lines = [line for line in lines if line and not line.startswith("#")]
     at = 1
@@ -249,13 +255,13 @@ def test_pss_of_other_programs() -> None:
     [
         ("META x=1\n", "no VAR line"),
         ("META x\nVAR a\n", "line 1: 'META x' should be META key=value"),
-        ("META x=1\n-1\n", "line 2: '-1' stands before the first VAR"),
+        ("META x=1\n-1\n", "line 2: '-1' comes before the first VAR"),
         ("VAR a b\n", "line 1: VAR needs one name"),
         ("VAR a\n-1\nVAR a\n", "line 3: the variable 'a' has a block already"),
-        ("VAR a\n-1 b\n", "line 2: 'a' has the parent 'b', which is no variable"),
+        ("VAR a\n-1 b\n", "line 2: 'a' has the parent 'b', which is not a variable"),
         ("VAR a\nnan\n", "line 2: the score is nan"),
-        ("VAR a\n-1\n-1\n", "line 3: the parent set .* stands already in line 2"),
-        ("VAR a\nhello\n", "line 2: the score 'hello' is no number"),
+        ("VAR a\n-1\n-1\n", "line 3: the parent set .* is already in line 2"),
+        ("VAR a\nhello\n", "line 2: the score 'hello' is not a number"),
     ],
 )
 def test_pss_contradictions_are_refused_with_their_line(text: str, message: str) -> None:
@@ -334,7 +340,7 @@ def test_format_overrides_the_content() -> None:
     assert detect(CONTENT["csv"], "jkl") == Detected("lists", "jkl")
     assert detect(CONTENT["jkl"], ".CSV") == Detected("table", "csv")
     assert detect(CONTENT["jkl"], "scores") == Detected("lists", "jkl")
-    with pytest.raises(InputError, match="no format 'xls'; known: csv, tsv"):
+    with pytest.raises(InputError, match="format='xls' is not a format; known: csv, tsv"):
         detect(CONTENT["csv"], "xls")
     with pytest.raises(InputError, match="is empty"):
         detect(b"", "parquet")
@@ -343,7 +349,7 @@ def test_format_overrides_the_content() -> None:
 
 
 def test_a_table_is_no_list() -> None:
-    with pytest.raises(ListsError, match=r"holds a table \(csv\).*parentage score"):
+    with pytest.raises(ListsError, match=r"holds a table \(csv\).*`score` makes lists"):
         read_lists(CONTENT["csv"])
 
 

@@ -7,7 +7,6 @@ import numpy as np
 import pytest
 
 from network_cases import all_dags, random_network, random_parameters
-from parentage.data.reading import read_table
 from parentage.data.table import Table
 from parentage.errors import InputError, TableError, UnprovenWarning
 from parentage.learner import ParentageLearner, learn
@@ -19,6 +18,8 @@ from parentage.scoring.constraints import Constraints
 
 if TYPE_CHECKING:
     from pathlib import Path
+
+    from real_data import RealData
 
 COLUMNS = {"rain": list("0011" * 9), "wet": list("0011" * 8 + "0111"), "coin": list("01" * 18)}
 
@@ -106,7 +107,7 @@ def test_reading_options_reach_the_reader() -> None:
 
 def test_no_proof_is_a_warning_that_quotes_the_gap() -> None:
     table = sampled(8, 12, 300)
-    learner = ParentageLearner(engine="orders", time_limit=2, seed=3)
+    learner = ParentageLearner(engine="orders", time_limit=0.5, seed=3)
     with pytest.warns(UnprovenWarning, match=r"the gap is at most [0-9.e+-]+"):
         learner.fit(table)
     assert learner.optimal_ is False
@@ -125,9 +126,9 @@ def test_learn_takes_tables_frames_files_and_lists(tmp_path: Path) -> None:
         assert learn(source).score == expected.score
 
 
-def test_the_known_optimum_of_alarm(shared: Path, tmp_path: Path) -> None:
+def test_the_known_optimum_of_alarm(real: RealData, tmp_path: Path) -> None:
     gum = pytest.importorskip("pyagrum")
-    table = read_table(shared / "data" / "tables" / "alarm1000.csv", header=False)
+    table = real.table("alarm1000.csv")
     learner = ParentageLearner().fit(table)
     assert learner.optimal_
     assert learner.score_ == pytest.approx(-11783.0463, abs=0.01)  # as its producers print it

@@ -148,7 +148,7 @@ def test_malformed_families_are_refused(
 def test_unknown_names_get_a_hint() -> None:
     with pytest.raises(InputError, match="did you mean 'smoke'"):
         ASIA.parents_of("smok")
-    with pytest.raises(InputError, match="'lung' → 'x' has an end 'x' that is no variable"):
+    with pytest.raises(InputError, match="'lung' → 'x' has the end 'x', which is not a variable"):
         Network.from_arcs(["lung"], [("lung", "x")])
 
 

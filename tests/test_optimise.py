@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import warnings
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -19,17 +18,16 @@ from naive_network import (
 )
 from parentage.errors import ConstraintError, ListsError
 from parentage.optimise import Solution, learn_lists
-from parentage.optimise.engines import Tactics, cut_and_branch, solve
+from parentage.optimise.engines import cut_and_branch, solve
 from parentage.optimise.orders import first_incumbent
 from parentage.optimise.prepare import prepare
+from parentage.optimise.root_lp import Tactics
 from parentage.optimise.run import Run
-from parentage.scoring.formats import read_lists
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from parentage.scoring.constraints import Constraints
     from parentage.scoring.lists import CandidateLists
+    from real_data import RealData
 
 OPTIMA = {
     "zoo_BIC": -773.486072,
@@ -106,9 +104,9 @@ def assert_agreement(seed: int) -> None:
     for tactics in (
         Tactics(),
         Tactics(warm_start=False),
-        Tactics(root_lp=False),
+        Tactics(local_cuts=False),
         Tactics(set_packing=False),
-        Tactics(warm_start=False, root_lp=False, set_packing=False),
+        Tactics(warm_start=False, local_cuts=False, set_packing=False),
     ):
         solution = by_cuts(lists, constraints, tactics)
         check(solution, lists)
@@ -145,33 +143,27 @@ def test_the_slow_truth_is_the_best_of_all_networks(seed: int) -> None:
 
 
 @pytest.mark.parametrize("name", OPTIMA)
-def test_published_optima(shared: Path, name: str) -> None:
-    assert_proven(shared, name, OPTIMA[name])
+def test_published_optima(real: RealData, name: str) -> None:
+    assert_proven(real, name, OPTIMA[name])
 
 
 @pytest.mark.long
 @pytest.mark.parametrize("name", SLOWER_OPTIMA)
-def test_published_optima_that_take_longer(shared: Path, name: str) -> None:
-    assert_proven(shared, name, SLOWER_OPTIMA[name])
+def test_published_optima_that_take_longer(real: RealData, name: str) -> None:
+    assert_proven(real, name, SLOWER_OPTIMA[name])
 
 
-def assert_proven(shared: Path, name: str, optimum: float) -> None:
-    lists = instance(shared, name)
+def assert_proven(real: RealData, name: str, optimum: float) -> None:
+    lists = real.instance(name)
     solution = learn_lists(lists, threads=2)
     check(solution, lists)
     assert solution.optimal
     assert solution.score == pytest.approx(optimum, abs=1e-4)
 
 
-def instance(shared: Path, name: str) -> CandidateLists:
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        return read_lists(shared / "data" / "instances" / name)
-
-
 @pytest.mark.parametrize("name", ["slim_child-5000.jkl", "alarm1000_BIC"])
-def test_order_search_alone_finds_the_optimum(shared: Path, name: str) -> None:
-    lists = instance(shared, name)
+def test_order_search_alone_finds_the_optimum(real: RealData, name: str) -> None:
+    lists = real.instance(name)
     solution = learn_lists(lists, engine="orders", time_limit=2.0, seed=1)
     check(solution, lists)
     assert solution.score == pytest.approx(OPTIMA[name], abs=1e-4)

@@ -68,7 +68,7 @@ def test_impossible_parents() -> None:
     broken = CandidateLists(
         ("a",), np.array([0, 1]), np.array([0, 1]), np.array([7], np.int32), np.array([-1.0])
     )
-    with pytest.raises(ListsError, match="parent 7 is no variable"):
+    with pytest.raises(ListsError, match="parent 7 is not the index"):
         learn_lists(broken)
 
 

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from parentage.cli import main
+from command import ok, refused, run
 from parentage.data.datasets import tic_tac_toe
 from parentage.errors import InputError, ParentageWarning
 from parentage.paper.errata import errata
@@ -39,11 +39,6 @@ FILES = {
 def made() -> Reproduction:
     """Tic-tac-toe alone: runs anywhere."""
     return reproduce()
-
-
-@pytest.fixture(scope="module")
-def all_tables(shared: Path) -> Reproduction:
-    return reproduce(shared / "data" / "uci")
 
 
 @pytest.fixture(scope="module")
@@ -94,8 +89,8 @@ def test_tables_csv_has_every_count(made: Reproduction, tmp_path: Path) -> None:
     assert (last["published"], last["printed"], last["stated"]) == ("1114", "1114", "1134")
 
 
-def test_csv_files_of_all_tables(all_tables: Reproduction, tmp_path: Path) -> None:
-    write_folder(tmp_path, all_tables)
+def test_csv_files_of_all_tables(everything: Reproduction, tmp_path: Path) -> None:
+    write_folder(tmp_path, everything)
     tables = rows_of((tmp_path / "tables.csv").read_text())
     assert len(tables) == 378 + 54
     assert all(row["published"] == row["printed"] for row in tables)
@@ -230,8 +225,8 @@ def test_the_page_shows_matches_and_differences(made: Reproduction, changed: Rep
     assert bad.classes.count("bad") > wrong
 
 
-def test_the_page_of_all_tables(all_tables: Reproduction) -> None:
-    page = html_page(all_tables)
+def test_the_page_of_all_tables(everything: Reproduction) -> None:
+    page = html_page(everything)
     found = parsed(page)
     assert set(DATASETS) <= set(found.ids)
     assert found.classes.count("bad") == 0
@@ -244,8 +239,8 @@ def test_the_page_of_all_tables(all_tables: Reproduction) -> None:
 # Errata
 
 
-def test_errata_are_computed(all_tables: Reproduction) -> None:
-    found = {e.key: " ".join(e.paragraphs) for e in errata(all_tables)}
+def test_errata_are_computed(everything: Reproduction) -> None:
+    found = {e.key: " ".join(e.paragraphs) for e in errata(everything)}
     assert "224 of the 378 counts grow and none shrink" in found["tables"]
     assert "Alg4 on zoo at in-degree 4 prunes 9,058 families, not 2,843" in found["tables"]
     assert "140 of 289 bounds are one larger, none smaller" in found["mixed-bases"]
@@ -315,27 +310,17 @@ def test_boxes_of_one_value_and_of_none() -> None:
 # The command
 
 
-def run(arguments: list[str], capsys: pytest.CaptureFixture[str]) -> tuple[int, str, str]:
-    code = 0
-    try:
-        main(["reproduce", *arguments])
-    except SystemExit as stop:
-        code = int(stop.code or 0)
-    captured = capsys.readouterr()
-    return code, captured.out, captured.err
-
-
-def test_readable_result_on_stdout(capsys: pytest.CaptureFixture[str]) -> None:
-    code, out, err = run([], capsys)
-    assert (code, err) == (0, "")
+def test_readable_result_on_stdout() -> None:
+    done = run("reproduce")
+    assert (done.returncode, done.stderr) == (0, "")
+    out = done.stdout
     assert re.search(r"counts in Tables 2–3 +21 +21", out)
     assert "put glass.arff, diabetes.arff" in out
     assert max(map(len, out.splitlines())) <= 100
 
 
-def test_json_is_one_object(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
-    code, out, _ = run(["--json", "-o", str(tmp_path / "out"), "--threads", "2"], capsys)
-    assert code == 0
+def test_json_is_one_object(tmp_path: Path) -> None:
+    out = ok("reproduce", "--json", "-o", str(tmp_path / "out"), "--threads", "2")
     answer = json.loads(out)
     assert answer["counts"] == {"matched": 21, "of": 21}
     assert answer["bounds"] == {"matched": 2, "of": 2}
@@ -347,18 +332,16 @@ def test_json_is_one_object(capsys: pytest.CaptureFixture[str], tmp_path: Path) 
     assert {path.name for path in (tmp_path / "out").iterdir()} == FILES
 
 
-def test_changed_data_shows(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+def test_changed_data_shows(tmp_path: Path) -> None:
     write_tic_tac_toe(tmp_path / "tic-tac-toe.arff", 640)
-    code, out, _ = run(["--data", str(tmp_path), "--json"], capsys)
-    answer = json.loads(out)
-    assert code == 0
+    answer = json.loads(ok("reproduce", "--data", str(tmp_path), "--json"))
     assert answer["counts"]["matched"] < answer["counts"]["of"] == 21
     assert {row["dataset"] for row in answer["mismatches"]} == {"tic-tac-toe"}
-    _, out, _ = run(["--data", str(tmp_path)], capsys)
+    out = ok("reproduce", "--data", str(tmp_path))
     assert re.search(r"tic-tac-toe +5 +Alg1 +659 +\d+", out)
 
 
-def test_bad_input_ends_with_2(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+def test_bad_input_ends_with_2(tmp_path: Path) -> None:
     (tmp_path / "zoo.arff").write_text("@relation zoo\n@data\n")
     (tmp_path / "file").write_text("")
     for arguments, words in (
@@ -368,16 +351,24 @@ def test_bad_input_ends_with_2(capsys: pytest.CaptureFixture[str], tmp_path: Pat
         (["--threads", "0"], "--threads"),
         (["surplus"], "surplus"),
     ):
-        code, out, err = run(arguments, capsys)
-        assert (code, out) == (2, "")
-        assert words in err
-        assert "Traceback" not in err
+        assert words in refused("reproduce", *arguments)
 
 
-def test_all_tables_on_the_command_line(capsys: pytest.CaptureFixture[str], shared: Path) -> None:
-    code, out, err = run(["--data", str(shared / "data" / "uci"), "--json"], capsys)
-    assert (code, err) == (0, "")
-    answer = json.loads(out)
+def test_all_tables_on_the_command_line(
+    everything: Reproduction, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What the command says of them; that it counts what it is given, others test."""
+    folders: list[str] = []
+
+    def counted_before(folder: str, **_: object) -> Reproduction:
+        folders.append(folder)
+        return everything
+
+    monkeypatch.setattr("parentage.paper.reproduction.reproduce", counted_before)
+    done = run("reproduce", "--data", "uci", "--json")
+    assert folders == ["uci"]
+    assert (done.returncode, done.stderr) == (0, "")
+    answer = json.loads(done.stdout)
     assert {k: tuple(answer[k].values()) for k in ("counts", "bounds", "search_space")} == {
         "counts": (378, 378),
         "bounds": (36, 36),

@@ -164,8 +164,8 @@ def test_sampling_is_repeatable_and_never_draws_the_impossible() -> None:
     ("table", "message"),
     [
         ([[0.5, 0.6]], "row 0 .* sums to 1.1"),
-        ([[1.5, -0.5]], "no probability"),
-        ([[math.nan, 1.0]], "no probability"),
+        ([[1.5, -0.5]], "not a probability"),
+        ([[math.nan, 1.0]], "not a probability"),
         ([[1.0]], r"shape \(1, 1\)"),
         ([0.5, 0.5], r"shape \(2,\)"),
     ],

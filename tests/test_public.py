@@ -16,7 +16,6 @@ HEAVY = [
     "pandas",
     "pyarrow",
     "highspy",
-    "pyscipopt",
     "matplotlib",
     "rich",
 ]

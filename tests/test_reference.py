@@ -11,15 +11,14 @@ import numpy as np
 import pytest
 
 from parentage.data import datasets
-from parentage.data.reading import read_table
 from parentage.scoring.candidates import score
-from parentage.scoring.formats import read_lists
 from parentage.scoring.scores import local_score
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     from parentage.data.table import Table
+    from real_data import RealData
 
 INSTANCES = {
     "alarm1000_BIC": "alarm1000.csv",
@@ -104,13 +103,9 @@ def test_pgmpy_agrees_on_other_scores(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", sorted(INSTANCES))
-def test_score_files_of_others_agree(shared: Path, name: str) -> None:
+def test_score_files_of_others_agree(real: RealData, name: str) -> None:
     """Every family that another program scored from the same table has our score, to its digits."""
-    table_name = INSTANCES[name]
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        table = read_table(shared / "data" / "tables" / table_name, header=False)
-        theirs = read_lists(shared / "data" / "instances" / name)
+    table, theirs = real.table(INSTANCES[name]), real.instance(name)
     assert theirs.n_variables == table.n_variables
     rounding = 4e-7 * table.n_rows * math.log(table.n_rows)  # some added up in 32 bits
     checked = 0
@@ -123,13 +118,9 @@ def test_score_files_of_others_agree(shared: Path, name: str) -> None:
 
 
 @pytest.mark.parametrize("name", ["alarm1000_BIC", "water1000_BIC"])
-def test_lists_of_others_are_ours(shared: Path, name: str) -> None:
+def test_lists_of_others_are_ours(real: RealData, name: str) -> None:
     """Their lists are cut at some in-degree; below it they are exactly the undominated sets."""
-    table_name = INSTANCES[name]
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        table = read_table(shared / "data" / "tables" / table_name, header=False)
-        theirs = read_lists(shared / "data" / "instances" / name)
+    table, theirs = real.table(INSTANCES[name]), real.instance(name)
     ours = score(table, max_parents=theirs.max_in_degree)
     for v in range(table.n_variables):
         mine = {parents: value for value, parents in ours.candidates(v)}

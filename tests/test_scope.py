@@ -31,12 +31,13 @@ from parentage.scoring.lists import CandidateLists
 from parentage.scoring.scope import Scope
 from parentage.scoring.settings import Scoring
 from parentage.work.stop import Reason, Stop
-from strategies import BY_SUMS, make_table, random_columns, random_table
+from strategies import BY_SUMS, PENALISED, make_table, random_columns, random_table
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     from parentage.data.table import Table
+    from parentage.optimise import Solution
 
 OPTIMUM = -2288.8471
 """BIC of the best network of the chest clinic."""
@@ -244,6 +245,84 @@ def test_an_aic_solution_draws_its_own_gains(tmp_path: Path) -> None:
     own = (tmp_path / "own.svg").read_text()
     assert own == (tmp_path / "aic.svg").read_text()
     assert own != (tmp_path / "bic.svg").read_text()
+
+
+def naive_gains(solution: Solution, lists: CandidateLists) -> dict[tuple[str, str], float]:
+    """What a child loses when a parent leaves it: the best listed set of the other parents."""
+    gains = {}
+    for child in lists.names:
+        chosen = set(solution.network.parents_of(child))
+        own = max(s.score for s in lists[child] if set(s.parents) == chosen)
+        for parent in chosen:
+            rest = [s.score for s in lists[child] if set(s.parents) <= chosen - {parent}]
+            if rest:
+                gains[parent, child] = own - max(rest)
+    return gains
+
+
+@pytest.mark.parametrize("name", [*PENALISED, *BY_SUMS])
+@pytest.mark.parametrize("looks", [None, 1, 2])
+def test_gains_are_those_of_the_lists(name: str, looks: int | None) -> None:
+    """Under every score and base, of whole lists and of cut ones."""
+    arcs = 0
+    for seed in range(12):
+        table = random_table(seed, 6, 60)
+        base = (None, 2, 10)[seed % 3]
+        settings = Scoring(score=name, log_base=base, rules="none" if looks else None)
+        stop = Stop() if looks is None else StopAfter(looks=[looks])
+        lists = score_table(table, settings, stop, threads=1)
+        solution = learn_lists(lists)
+        assert solution.gains == pytest.approx(naive_gains(solution, lists))
+        assert set(solution.gains) == set(solution.network.arcs)  # the empty set is listed
+        assert all(gain > 0 for gain in solution.gains.values())
+        arcs += len(solution.gains)
+        if looks is None:
+            by_table = arc_gains(solution.network, table, name, base)
+            for arc, gain in solution.gains.items():
+                assert gain <= by_table[arc] + 1e-9
+    assert arcs > 10
+
+
+def test_gains_leave_out_arcs_that_the_lists_cannot_judge() -> None:
+    none: list[str] = []
+    lists = CandidateLists.from_families(
+        {"a": [(-1.0, none)], "b": [(-5.0, none)], "c": [(-2.0, ["a", "b"]), (-4.5, ["a"])]}
+    )
+    solution = learn_lists(lists)
+    assert solution.gains == {("b", "c"): 2.5} == naive_gains(solution, lists)
+
+
+def test_a_notebook_shows_cut_answers_as_what_they_are() -> None:
+    """The estimator's and the function's answer, with the gains of their own score."""
+    table = parentage.datasets.chest_clinic(300)
+    lists = cut_lists(table, 1, Scoring(score="aic"))
+    with pytest.warns(UnprovenWarning):
+        solution = parentage.learn(lists)
+    html = solution._repr_html_()
+    assert "not proven optimal" in html
+    assert "sets of up to 1 parent were searched" in html
+    assert f"no network scores above {solution.bound:.4f}" in html
+    assert html.count(", gains ") == len(solution.gains) == solution.network.n_arcs > 0
+    for gain in solution.gains.values():
+        assert f"{gain:.4g}"[:4] in html
+    assert "proven optimal" in repr(solution)
+    assert "gap" in repr(solution)
+
+
+def test_the_facts_of_a_cut_answer_agree_with_each_other() -> None:
+    """Python, JSON and the sentence are one answer."""
+    table = parentage.datasets.chest_clinic(300)
+    best = parentage.learn(table).score
+    for looks in range(4):
+        solution = learn_lists(cut_lists(table, looks, Scoring()))
+        facts = json.loads(json.dumps(solution.facts()))
+        assert facts["optimal"] is solution.optimal
+        assert facts["gap"] == solution.gap == solution.bound - solution.score
+        assert solution.score <= best + 1e-9 <= solution.bound + 2e-9
+        assert solution.proof().startswith("proven" if solution.optimal else "not proven")
+        assert ("optimal (" in repr(solution)) is solution.optimal
+        last = solution.trace[-1]
+        assert last[1:] == (solution.score, solution.bound)
 
 
 def test_lists_refuse_what_is_behind_them() -> None:

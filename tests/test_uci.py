@@ -2,18 +2,14 @@
 
 from __future__ import annotations
 
-import warnings
 from typing import TYPE_CHECKING
 
 import pytest
 
-from parentage.data.reading import read_table
 from parentage.scoring.candidates import score
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
-    from parentage.data.table import Table
+    from real_data import RealData
 
 NAMES = [
     "autos",
@@ -35,22 +31,13 @@ NAMES = [
     "vowel",
     "zoo",
 ]
-IDENTIFIER = {"flags": "name", "zoo": "animal"}
 COUNTED = {"vote": 18_500, "hepatitis": 23_900, "flags": 13_600}
 KEPT = {"vote": 1611, "hepatitis": 275, "flags": 249}
 
 
-def load(shared: Path, name: str) -> Table:
-    drop = [IDENTIFIER[name]] if name in IDENTIFIER else []
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        path = shared / "data" / "uci" / f"{name}.arff"
-        return read_table(path, discretize="median", missing="mode", drop=drop)
-
-
 @pytest.mark.parametrize("name", NAMES)
-def test_live_sets_full_count_and_threads_agree(shared: Path, name: str) -> None:
-    table = load(shared, name)
+def test_live_sets_full_count_and_threads_agree(real: RealData, name: str) -> None:
+    table = real.uci(name)
     live = score(table, max_parents=3, threads=1)
     full = score(table, max_parents=3, rules="none", threads=1)
     two = score(table, max_parents=3, threads=2)
@@ -65,8 +52,8 @@ def test_live_sets_full_count_and_threads_agree(shared: Path, name: str) -> None
 
 
 @pytest.mark.parametrize("name", sorted(COUNTED))
-def test_sets_counted_without_a_limit(shared: Path, name: str) -> None:
-    lists = score(load(shared, name))
+def test_sets_counted_without_a_limit(real: RealData, name: str) -> None:
+    lists = score(real.uci(name))
     assert lists.known().tallies.sets_counted <= COUNTED[name]
     assert lists.known().tallies.kept == KEPT[name]
 
@@ -78,8 +65,8 @@ def test_sets_counted_without_a_limit(shared: Path, name: str) -> None:
         pytest.param(10_000, 2_445_000, 3474, marks=pytest.mark.long),
     ],
 )
-def test_alarm_without_a_limit(shared: Path, rows: int, at_most: int, kept: int) -> None:
-    table = read_table(shared / "data" / "tables" / "alarm_10000.csv").head(rows).observed()
+def test_alarm_without_a_limit(real: RealData, rows: int, at_most: int, kept: int) -> None:
+    table = real.table("alarm_10000.csv").head(rows).observed()
     lists = score(table)
     assert lists.known().tallies.sets_counted <= at_most
     assert lists.known().tallies.kept == kept

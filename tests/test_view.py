@@ -193,11 +193,11 @@ def test_the_picture_of_alarm_has_few_crossings() -> None:
 
 
 def test_pictures_are_repeatable_and_fast() -> None:
-    began = time.perf_counter()
+    began = time.process_time()
     assert network_svg(ALARM) == network_svg(ALARM)
     large = random_network(8, 200, 2)
     assert network_svg(large).count('class="box"') == 200
-    assert time.perf_counter() - began < 20
+    assert time.process_time() - began < 20
 
 
 def test_many_children_do_not_make_one_endless_row() -> None:

@@ -3,9 +3,10 @@
 ::
 
     ParentageError (ValueError)
-    ├── InputError            bad file, table, option or name: the user can mend it
+    ├── InputError            bad file, table, option or name: the user can fix it
     │   ├── TableError        a table that cannot be read or used
-    │   └── ListsError        candidate lists that cannot be read or used
+    │   ├── ListsError        candidate lists that cannot be read or used
+    │   └── NotFittedError    an estimator that has learned nothing yet (also an AttributeError)
     ├── ConstraintError       contradictory or infeasible constraints, culprits named
     ├── ResourceError         what was asked cannot fit in memory or arithmetic
     └── MissingExtraError     an optional library is absent; the message has the pip command
@@ -15,8 +16,9 @@
 
 An error message says what is wrong, where (column, line, value) and what to type instead. What to
 type depends on who reads it, so it is kept as data: a :class:`Way` out names a setting and its
-value; Python shows ``missing="drop"``, the command line ``--missing drop``. The command line turns
-every :class:`ParentageError` into a message on stderr and exit code 2.
+value; Python shows ``missing='drop'``, the command line ``--missing drop``. A way out that is not
+a setting ("rename one of them") is plain text. The command line turns every
+:class:`ParentageError` into a message on stderr and exit code 2.
 """
 
 from __future__ import annotations
@@ -36,6 +38,8 @@ Reader = Literal["python", "command line"]
 class Way:
     """One way out of an error: a setting, its value, and what that does.
 
+    The value ``...`` is whatever the reader has; ``flag`` is the option's name where it differs.
+
     Examples
     --------
     >>> Way("missing", "drop").typed("python"), Way("missing", "drop").typed("command line")
@@ -44,19 +48,24 @@ class Way:
     ('header=False', '--no-header')
     >>> Way("drop", ["a b"]).typed("command line")
     "--drop 'a b'"
+    >>> Way("table", ...).typed("python"), Way("table", ..., flag="data").typed("command line")
+    ('table=…', '--data TABLE')
     """
 
     setting: str
     value: object
     effect: str = ""
+    flag: str = ""
 
     def typed(self, reader: Reader) -> str:
         """Return what to type."""
         if reader == "python":
-            return f"{self.setting}={self.value!r}"
-        flag = self.setting.replace("_", "-")
-        if self.value is False:
-            return f"--no-{flag}"
+            return f"{self.setting}={'…' if self.value is ... else repr(self.value)}"
+        flag = self.flag or self.setting.replace("_", "-")
+        if self.value is ...:
+            return f"--{flag} {self.setting.upper()}"
+        if isinstance(self.value, bool):
+            return f"--{flag}" if self.value else f"--no-{flag}"
         values = self.value if isinstance(self.value, list | tuple) else [self.value]
         return " ".join(f"--{flag} {shlex.quote(str(value))}" for value in values)
 
@@ -69,7 +78,7 @@ class _Told:
     """A message, the setting it is about, and the ways out, written for whoever reads them."""
 
     message: str
-    ways: tuple[Way, ...]
+    ways: tuple[Way | str, ...]
     about: Way | None
 
     def text(self, reader: Reader) -> str:
@@ -77,12 +86,14 @@ class _Told:
         message = self.message
         if self.about is not None:
             message = f"{self.about.typed(reader)} {message}"
-        if not self.ways:
-            return message
-        ways = [way.words(reader) for way in self.ways]
-        listed = ways[0] if len(ways) == 1 else f"{', '.join(ways[:-1])} or {ways[-1]}"
-        verb = "pass" if reader == "python" else "type"
-        return f"{message}; {verb} {listed}"
+        settings = [way for way in self.ways if isinstance(way, Way)]
+        clauses = [way for way in self.ways if isinstance(way, str)]
+        if settings:
+            *others, last = [way.words(reader) for way in settings]
+            before = (", or " if any(way.effect for way in settings) else " or ") if others else ""
+            verb = "pass" if reader == "python" else "type"
+            clauses.insert(0, f"{verb} {', '.join(others)}{before}{last}")
+        return f"{message}; {', or '.join(clauses)}" if clauses else message
 
 
 class ParentageError(_Told, ValueError):
@@ -95,15 +106,17 @@ class ParentageError(_Told, ValueError):
     a cell is missing; pass missing='drop' to leave rows out
     >>> print(error.text("command line"))
     a cell is missing; type --missing drop to leave rows out
+    >>> print(ParentageError("bad names", Way("header", False), "rename the columns"))
+    bad names; pass header=False, or rename the columns
     """
 
-    def __init__(self, message: str, *ways: Way, about: Way | None = None) -> None:
+    def __init__(self, message: str, *ways: Way | str, about: Way | None = None) -> None:
         self.message, self.ways, self.about = message, ways, about
         super().__init__(self.text("python"))
 
 
 class InputError(ParentageError):
-    """Input that the user can mend."""
+    """Input that the user can fix."""
 
 
 class TableError(InputError):
@@ -112,6 +125,10 @@ class TableError(InputError):
 
 class ListsError(InputError):
     """Candidate lists that cannot be read or used."""
+
+
+class NotFittedError(InputError, AttributeError):
+    """An estimator is asked for what it has not learned yet."""
 
 
 class ConstraintError(ParentageError):
@@ -132,7 +149,7 @@ class MissingExtraError(ParentageError):
 class ParentageWarning(_Told, UserWarning):
     """Base of every warning the package issues."""
 
-    def __init__(self, message: str, *ways: Way, about: Way | None = None) -> None:
+    def __init__(self, message: str, *ways: Way | str, about: Way | None = None) -> None:
         self.message, self.ways, self.about = message, ways, about
         super().__init__(self.text("python"))
 

@@ -12,7 +12,7 @@ import warnings
 from typing import TYPE_CHECKING, Any
 
 from parentage.data.settings import Reading
-from parentage.errors import InputError, UnprovenWarning, did_you_mean
+from parentage.errors import InputError, NotFittedError, UnprovenWarning, did_you_mean
 from parentage.optimise.settings import Optimising
 from parentage.scoring.settings import Scoring
 from parentage.work.running import Running
@@ -21,6 +21,9 @@ from parentage.work.stop import interruptible
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
+
+    import numpy as np
+    import numpy.typing as npt
 
     from parentage.data.table import Table
     from parentage.network.network import Network
@@ -53,6 +56,7 @@ def learn(
     threads: int | None = None,
     time_limit: float | None = None,
     memory: int | None = None,
+    start: Network | None = None,
     progress: Report | None = None,
 ) -> Solution:
     """Find the network with the highest score, and prove it.
@@ -67,6 +71,8 @@ def learn(
     {reading}
     {optimising}
     {running}
+    start
+        A network to begin from.
     progress
         Called with a :class:`parentage.work.progress.Progress` while scoring and learning.
 
@@ -83,12 +89,17 @@ def learn(
     >>> solution.optimal, solution.network.n_arcs
     (True, 1)
     """
-    found = _run(source, {**locals(), "drop": _names(drop)}, progress)
+    found = _run(source, {**locals(), "drop": _names(drop)}, progress, start)
     return found.solution
 
 
-def _run(source: object, values: Mapping[str, Any], progress: Report | None) -> Learned:
-    """Go the path with settings by name; warn when the answer is not proven."""
+def _run(
+    source: object,
+    values: Mapping[str, Any],
+    progress: Report | None,
+    start: Network | None = None,
+) -> Learned:
+    """Follow the path with settings by name; warn when the answer is not proven."""
     from parentage import pipeline
 
     running = take(Running, values)
@@ -100,6 +111,7 @@ def _run(source: object, values: Mapping[str, Any], progress: Report | None) -> 
             take(Optimising, values),
             stop,
             threads=running.workers,
+            start=start,
             report=progress,
         )
     if not found.solution.optimal:
@@ -140,6 +152,10 @@ class ParentageLearner:
         All of the above and how it was found.
     table_
         The data as they were read.
+    n_features_in_
+        Number of columns learned from.
+    feature_names_in_
+        Their names, unless they come from an array, which has none.
 
     Examples
     --------
@@ -184,14 +200,16 @@ class ParentageLearner:
     solution_: Solution
     candidates_: CandidateLists
     table_: Table
+    n_features_in_: int
+    feature_names_in_: npt.NDArray[np.object_]
 
-    def fit(self, X: object, y: None = None) -> ParentageLearner:
-        """Learn from a pandas, polars or pyarrow data frame, a table or a path.
+    def fit(self, X: object, y: object = None) -> ParentageLearner:
+        """Learn from a pandas, polars or pyarrow data frame, an array, a table or a path.
 
         Parameters
         ----------
         X
-            The data, one column per variable.
+            The data, one column per variable. The columns of an array are called x0, x1, …
         y
             Ignored; there for pipelines.
 
@@ -206,9 +224,19 @@ class ParentageLearner:
             raise InputError("the estimator learns from tables; give lists to parentage.learn")
         self.table_, self.candidates_ = found.table, found.lists
         self.solution_ = found.solution
+        self._note_features(X, found.table.names)
         return self
 
-    def score(self, X: object, y: None = None) -> float:
+    def _note_features(self, X: object, names: tuple[str, ...]) -> None:
+        import numpy as np
+
+        self.n_features_in_ = len(names)
+        if isinstance(X, np.ndarray):
+            self.__dict__.pop("feature_names_in_", None)  # those of an earlier fit
+        else:
+            self.feature_names_in_ = np.array(names, dtype=object)
+
+    def score(self, X: object, y: object = None) -> float:
         """Mean log-likelihood of a row, in nats: higher is better.
 
         The parameters are those of the data learned from, smoothed by an equivalent sample size
@@ -218,40 +246,60 @@ class ParentageLearner:
         Parameters
         ----------
         X
-            Data with the columns that were learned from.
+            Data with the columns that were learned from. Missing cells are treated as they were
+            there.
         y
             Ignored; there for pipelines.
         """
         from parentage.data.new_rows import rows_like
 
         parameters = self.network_.fit(self.table_, equivalent_sample_size=1.0)
-        rows = rows_like(self.table_, X)
+        rows = rows_like(self.table_, X, missing=self.missing)
         return parameters.log_likelihood(rows) / rows.n_rows
 
     @property
     def network_(self) -> Network:
         """The network."""
-        return self.solution_.network
+        return self._learned().network
 
     @property
     def score_(self) -> float:
         """Score of the network."""
-        return self.solution_.score
+        return self._learned().score
 
     @property
     def bound_(self) -> float:
         """What no network can exceed."""
-        return self.solution_.bound
+        return self._learned().bound
 
     @property
     def gap_(self) -> float:
         """How much better another network could be at most."""
-        return self.solution_.gap
+        return self._learned().gap
 
     @property
     def optimal_(self) -> bool:
         """Whether the score is proven to be the highest."""
-        return self.solution_.optimal
+        return self._learned().optimal
+
+    def _learned(self) -> Solution:
+        if not self.__sklearn_is_fitted__():
+            raise NotFittedError(f"this {type(self).__name__} has not learned yet; call fit first")
+        return self.solution_
+
+    def __sklearn_is_fitted__(self) -> bool:
+        """Tell scikit-learn whether ``fit`` was called."""
+        return "solution_" in self.__dict__
+
+    def __sklearn_tags__(self) -> Any:
+        """Tell scikit-learn what this is: an estimator of densities, of labels, without target."""
+        from sklearn.utils import InputTags, Tags, TargetTags
+
+        return Tags(
+            estimator_type="density_estimator",
+            target_tags=TargetTags(required=False),
+            input_tags=InputTags(string=True, categorical=True, allow_nan=self.missing != "error"),
+        )
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:
         """Return the constructor's parameters by name; ``deep`` changes nothing here."""

@@ -7,14 +7,14 @@
 
 One :class:`parentage.work.stop.Stop` goes all the way down: scoring takes half of the time there
 is, and whatever ends it early, the lists are solved as they are and the answer says what it is
-worth. Lists of one's own enter in the middle; settings of the stages they have behind them are
-refused.
+worth. Lists may enter in the middle; settings of the stages that they skip are refused.
 """
 
 from __future__ import annotations
 
 import dataclasses
 import os
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
@@ -31,6 +31,7 @@ from parentage.work.settings import changed
 if TYPE_CHECKING:
     from parentage.data.settings import Reading
     from parentage.data.table import Table
+    from parentage.network.network import Network
     from parentage.optimise import Solution
     from parentage.optimise.settings import Optimising
     from parentage.scoring.settings import Scoring
@@ -44,17 +45,22 @@ SHARE_OF_SCORING = 0.5
 """Of the time limit; the rest is for the network and its proof."""
 
 
+ScoringOf = Callable[[tuple[str, ...], bool], "Scoring"]
+"""Makes the settings of scoring, given the names of the variables and whether they are scored."""
+
+
 @dataclass(frozen=True)
 class Gathered:
-    """What is to be learned from: lists, and the table they were made from if it was there."""
+    """What is to be learned from: lists, their table if it was there, and the settings."""
 
     lists: CandidateLists
     table: Table | None
+    scoring: Scoring
 
 
 @dataclass(frozen=True)
 class Learned:
-    """What came of it."""
+    """The result, with what it was learned from."""
 
     table: Table | None
     lists: CandidateLists
@@ -64,7 +70,7 @@ class Learned:
 def gather(
     source: object,
     reading: Reading,
-    scoring: Scoring,
+    scoring: ScoringOf,
     stop: Stop,
     *,
     threads: int,
@@ -77,32 +83,34 @@ def gather(
         if found.kind == "lists":
             opened = read_lists(opened, reading.format, encoding=reading.encoding)
     if isinstance(opened, CandidateLists):
-        refuse_settings(scoring, PICKING)
+        settings = scoring(opened.names, True)
+        refuse_settings(settings, PICKING)
         refuse_settings(reading, ("format", "encoding"))
-        return Gathered(opened, None)
+        return Gathered(opened, None, settings)
     table = as_table(opened, **settings_of(reading))
-    share = stop.share(SHARE_OF_SCORING)
-    return Gathered(score_table(table, scoring, share, threads, report), table)
+    settings, share = scoring(table.names, False), stop.share(SHARE_OF_SCORING)
+    return Gathered(score_table(table, settings, share, threads, report), table, settings)
 
 
 def optimise(
-    lists: CandidateLists,
-    scoring: Scoring,
+    found: Gathered,
     optimising: Optimising,
     stop: Stop,
     *,
     threads: int,
+    start: Network | None = None,
     report: Report | None = None,
 ) -> Solution:
     """Solve lists within the limits; after an interrupt, take the first network there is."""
     interrupted = stop.cancelled.is_set()
     solution = optimise_lists(
-        lists,
+        found.lists,
         optimising,
         stop.at_once() if interrupted else stop,
         threads=threads,
-        max_parents=scoring.max_parents,
-        constraints=scoring.constraints,
+        max_parents=found.scoring.max_parents,
+        constraints=found.scoring.constraints,
+        start=start,
         report=report,
     )
     if interrupted and not solution.optimal:
@@ -118,11 +126,12 @@ def run(
     stop: Stop,
     *,
     threads: int,
+    start: Network | None = None,
     report: Report | None = None,
 ) -> Learned:
-    """Go the whole path."""
-    found = gather(source, reading, scoring, stop, threads=threads, report=report)
-    solution = optimise(found.lists, scoring, optimising, stop, threads=threads, report=report)
+    """Follow the whole path."""
+    found = gather(source, reading, lambda *_: scoring, stop, threads=threads, report=report)
+    solution = optimise(found, optimising, stop, threads=threads, start=start, report=report)
     return Learned(found.table, found.lists, solution)
 
 
@@ -132,7 +141,7 @@ def settings_of(settings: Any) -> dict[str, Any]:
 
 
 def refuse_settings(settings: Any, allowed: tuple[str, ...]) -> None:
-    """Refuse settings of a stage that lists have behind them.
+    """Refuse settings of a stage that lists skip.
 
     Raises
     ------
@@ -142,6 +151,6 @@ def refuse_settings(settings: Any, allowed: tuple[str, ...]) -> None:
     for name in changed(settings):
         if name not in allowed:
             raise InputError(
-                "is for tables, and these are lists, scored already",
+                "is for tables, and these are lists, which are scored already",
                 about=Way(name, getattr(settings, name)),
             )

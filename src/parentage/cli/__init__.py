@@ -8,7 +8,6 @@ was asked; 2 bad input or usage, stdout empty; 130 interrupted.
 from __future__ import annotations
 
 import importlib
-import os
 import sys
 import warnings
 from typing import Any, ClassVar
@@ -16,6 +15,7 @@ from typing import Any, ClassVar
 import click
 
 from parentage import __version__
+from parentage.cli.streams import StdoutError, guard_streams, visible
 
 EPILOG = """\b
 Try:
@@ -33,6 +33,7 @@ class LazyGroup(click.Group):
         "score": ("parentage.cli.score", "Candidate parent sets of every variable."),
         "explain": ("parentage.cli.explain", "Why one parent set is a candidate or not."),
         "learn": ("parentage.cli.learn", "The network with the highest score, and the proof."),
+        "check": ("parentage.cli.check", "Verify a proof that a network is the best one."),
         "reproduce": ("parentage.cli.reproduce", "The tables and figures of the 2018 paper."),
     }
 
@@ -73,8 +74,10 @@ def cli() -> None:
 def main(args: list[str] | None = None) -> None:
     """Run the command line and exit with its code."""
     warnings.showwarning = _show_warning
+    guard_streams()
     try:
         cli.main(args, prog_name="parentage", standalone_mode=False)
+        sys.stdout.flush()
     except click.exceptions.Exit as stop:
         sys.exit(stop.exit_code)
     except click.ClickException as error:
@@ -83,12 +86,18 @@ def main(args: list[str] | None = None) -> None:
     except (click.Abort, KeyboardInterrupt):
         click.echo("parentage: interrupted", err=True)
         sys.exit(130)
-    except BrokenPipeError:
-        # the reader (head, less) has gone: nothing more to say, also not at interpreter exit
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        sys.exit(0)
+    except StdoutError as error:
+        click.echo(f"parentage: error: {error}", err=True)
+        sys.exit(2)
     except ValueError as error:
         _show_refusal(error)
+        sys.exit(2)
+    except (ImportError, OSError) as error:
+        reason = visible(str(error).split("\n")[0][:200])
+        click.echo(
+            f"parentage: error: {reason}; is memory or disk full, or the installation broken?",
+            err=True,
+        )
         sys.exit(2)
     except MemoryError:
         click.echo("parentage: error: out of memory; limit the parents, e.g. -k 3", err=True)
@@ -101,11 +110,11 @@ def _show_refusal(error: ValueError) -> None:
 
     if not isinstance(error, ParentageError):
         raise error
-    click.echo(f"parentage: error: {error.text('command line')}", err=True)
+    click.echo(f"parentage: error: {visible(error.text('command line'))}", err=True)
 
 
 def _show_warning(message: Warning | str, category: type[Warning], *_: Any, **__: Any) -> None:
     from parentage.errors import ParentageWarning
 
     told = message.text("command line") if isinstance(message, ParentageWarning) else message
-    click.echo(f"parentage: warning: {told}", err=True)
+    click.echo(f"parentage: warning: {visible(str(told))}", err=True)

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import functools
 import math
 import sys
 import time
+import warnings
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -12,6 +14,7 @@ import click
 
 from parentage.cli.account import account_text
 from parentage.cli.options import (
+    FORCE,
     limit_options,
     load_table,
     run_options,
@@ -23,7 +26,7 @@ from parentage.cli.options import (
     table_options,
     with_options,
 )
-from parentage.cli.output import print_json, show_progress, table_text, warn
+from parentage.cli.output import logged, print_json, show_progress, table_text, warn
 from parentage.data.settings import Reading
 from parentage.optimise.settings import Optimising
 from parentage.work.settings import take
@@ -31,6 +34,7 @@ from parentage.work.settings import take
 if TYPE_CHECKING:
     from parentage.data.table import Table
     from parentage.optimise import Solution
+    from parentage.pipeline import Gathered
     from parentage.scoring.lists import CandidateLists
     from parentage.scoring.settings import Scoring
     from parentage.work.progress import Report
@@ -54,11 +58,27 @@ if TYPE_CHECKING:
     help="All networks at most FACTOR times less probable than the best.",
 )
 @click.option(
+    "--max-networks",
+    type=click.IntRange(min=1),
+    default=100_000,
+    show_default=True,
+    metavar="N",
+    help="With --within: the largest number of networks.",
+)
+@click.option(
     "--data",
     "data_for_parameters",
     metavar="TABLE",
     help="With LISTS: the table, for parameters in .bif and .xmlbif.",
 )
+@click.option(
+    "--certificate",
+    metavar="FILE",
+    help="Write the proof: .json or .json.gz, for `parentage check`.",
+)
+@click.option("--start", metavar="NET", help="Begin from the network of a file.")
+@click.option("--log", metavar="FILE", help="Write how the work went on: one JSON object a line.")
+@FORCE
 @limit_options
 @table_options
 @score_options
@@ -72,25 +92,41 @@ def learn(data: str, output: str | None, **options: Any) -> None:
     """
     from parentage import pipeline
     from parentage.errors import InputError
-    from parentage.network.formats import check_network_target
+    from parentage.files.target import check_target
+    from parentage.network.formats import check_network_target, read_network
     from parentage.work.stop import interruptible
 
+    reads = [data, options["data_for_parameters"], options["constraints_file"], options["start"]]
+    for name in ("certificate", "log"):
+        if options[name] is not None:
+            check_target(options[name], name, reads=reads, force=options["force"])
+    start = None if options["start"] is None else read_network(options["start"])
     if output is not None:
-        check_network_target(output, needs_table=None)
+        form = check_network_target(output, needs_table=None)
+        check_target(output, form, reads=reads, force=options["force"])
         if options["within"] is not None:
             raise InputError("--within prints many networks; use --json instead of -o")
     began = time.monotonic()
     running = running_of(options)
     optimising = take(Optimising, options)
-    with interruptible(running.stop()) as stop, show_progress() as progress:
+    with (
+        interruptible(running.stop()) as stop,
+        show_progress() as shown,
+        logged(options["log"], shown) as progress,
+    ):
         work = gather(data, options, stop, running.workers, progress)
         if output is not None:
             check_network_target(output, needs_table=work.table is None)
         if options["within"] is not None:
-            show_near(work, options, stop)
+            show_near(work, options, stop, running.workers)
             return
         solution = pipeline.optimise(
-            work.lists, work.scoring, optimising, stop, threads=running.workers, report=progress
+            work.found,
+            optimising,
+            stop,
+            threads=running.workers,
+            start=start,
+            report=progress,
         )
     report_solution(solution, work, output, options, time.monotonic() - began)
     if stop.cancelled.is_set():
@@ -101,47 +137,54 @@ def learn(data: str, output: str | None, **options: Any) -> None:
 
 
 class Work(NamedTuple):
-    """What is to be learned from, and under which settings."""
+    """What is to be learned from, and the table that parameters come from."""
 
     name: str
-    lists: CandidateLists
+    found: Gathered
     table: Table | None
-    scored: bool
-    scoring: Scoring
+
+    @property
+    def lists(self) -> CandidateLists:
+        """The candidate lists."""
+        return self.found.lists
 
 
 def gather(
     data: str, options: dict[str, Any], stop: Stop, threads: int, report: Report | None
 ) -> Work:
-    """Read lists, or read a table and score it."""
+    """Read lists, or read a table and score it; read the table that comes with lists."""
     from parentage import pipeline
-    from parentage.data.reading import read_table
-    from parentage.files.detect import detect
-    from parentage.files.source import open_source
+    from parentage.errors import InputError
     from parentage.scoring.candidates import cut_short_text
-    from parentage.scoring.formats import read_lists
+
+    beside = options["data_for_parameters"]
+    reading = take(Reading, options)
+    if beside:  # how a table is read is for that one
+        reading = Reading(reading.format, encoding=reading.encoding)
+    found = pipeline.gather(
+        data,
+        reading,
+        functools.partial(scoring_within, options),
+        stop,
+        threads=threads,
+        report=report,
+    )
+    if found.table is not None and beside:
+        raise InputError(f"--data {beside!r} goes with lists, and {data!r} is a table")
+    if found.table is not None and not found.lists.account.complete:
+        warn(cut_short_text(found.lists))
+    table = table_of_lists(found.lists, options) if beside else found.table
+    return Work(data, found, table)
+
+
+def scoring_within(options: dict[str, Any], names: tuple[str, ...], scored: bool) -> Scoring:
+    """Turn what was typed into settings; ``--within`` asks for lists that reach as far."""
     from parentage.scoring.scores import unit_of
 
-    source: Any = open_source(data)
-    reading = take(Reading, options)
-    if detect(source, reading.format, reading.encoding).kind == "lists":
-        lists = read_lists(source, reading.format, encoding=reading.encoding)
-        table = None
-        if options["data_for_parameters"]:
-            table = table_of_lists(lists, options)
-            reading = Reading(reading.format, encoding=reading.encoding)
-        scoring = scoring_of(options, lists.names)
-        found = pipeline.gather(lists, reading, scoring, stop, threads=threads)
-        return Work(data, found.lists, table, False, scoring)
-    table = read_table(source, **pipeline.settings_of(reading))
-    scoring = scoring_of(options, table.names)
-    if options["within"] is not None and scoring.width is None:
-        width = math.log(options["within"]) / unit_of(scoring.log_base)
-        scoring = replace(scoring, width=width)
-    found = pipeline.gather(table, Reading(), scoring, stop, threads=threads, report=report)
-    if not found.lists.account.complete:
-        warn(cut_short_text(found.lists))
-    return Work(data, found.lists, table, True, scoring)
+    scoring = scoring_of(options, names)
+    if options["within"] is None or scoring.width is not None or scored:
+        return scoring
+    return replace(scoring, width=math.log(options["within"]) / unit_of(scoring.log_base))
 
 
 def table_of_lists(lists: CandidateLists, options: dict[str, Any]) -> Table:
@@ -176,16 +219,31 @@ def report_solution(
             solution, output, table=work.table, provenance=provenance(work, solution, options)
         )
         click.echo(f"parentage: wrote {output}. {proof_text(solution)}", err=True)
+    if options["certificate"] is not None:
+        write_certificate(solution, options["certificate"])
     if options["as_json"]:
         print_json(as_json(solution, work, options, seconds))
     elif output is None:
         click.echo(as_text(solution, work))
 
 
+def write_certificate(solution: Solution, path: str) -> None:
+    """Write the proof, or say why there is none."""
+    if solution.certificate is not None:
+        solution.certificate.write(path)
+        click.echo(f"parentage: wrote the proof to {path}; `parentage check` reads it", err=True)
+    elif solution.optimal:
+        warn("no certificate is written: this engine keeps no proof; try --engine branch-and-cut")
+    else:
+        warn(f"no certificate is written: the network is {solution.proof()}")
+
+
 def as_json(
     solution: Solution, work: Work, options: dict[str, Any], seconds: float
 ) -> dict[str, Any]:
     """Return what ``learn --json`` prints."""
+    from parentage.work.memory import peak_memory
+
     facts = solution.facts()
     return {
         **{key: facts.pop(key) for key in ("score", "bound", "gap", "optimal")},
@@ -195,6 +253,7 @@ def as_json(
         **facts,
         "seconds": seconds,
         "seconds_solving": solution.seconds,
+        "memory": peak_memory(),
         "candidates": work.lists.n_sets,
         "seed": options["seed"],
     }
@@ -205,7 +264,7 @@ def provenance(work: Work, solution: Solution, options: dict[str, Any]) -> dict[
     from parentage.network.formats.network_json import provenance_of
 
     timings = {"solving": solution.seconds}
-    if work.scored:
+    if work.found.table is not None:
         timings["scoring"] = work.lists.known().tallies.seconds
     return provenance_of(
         work.table,
@@ -228,7 +287,7 @@ def as_text(solution: Solution, work: Work) -> str:
     lines.append(proof_text(solution))
     if solution.scope.about_directions():
         lines.append(solution.scope.about_directions())
-    if work.scored:
+    if work.found.table is not None:
         lines.append(account_text(work.lists.known()))
     return "\n".join(lines)
 
@@ -251,15 +310,26 @@ def proof_text(solution: Solution) -> str:
     return f"{head}: {solution.proof()} ({solution.engine}, {solution.seconds:.2f} s)."
 
 
-def show_near(work: Work, options: dict[str, Any], stop: Stop) -> None:
+def show_near(work: Work, options: dict[str, Any], stop: Stop, threads: int) -> None:
     """Print all networks within the factor, by equivalence class."""
     from parentage.cli.near import show_near as show
     from parentage.optimise import limited
-    from parentage.optimise.near import within
+    from parentage.optimise.near import CutWarning, within
 
-    allowed = limited(work.lists, work.scoring.max_parents, work.scoring.constraints)
-    near = within(work.lists, factor=options["within"], constraints=allowed, stop=stop)
-    show(near, options["within"], work.lists.account.unit, as_json=options["as_json"])
+    scoring = work.found.scoring
+    allowed = limited(work.lists, scoring.max_parents, scoring.constraints)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", CutWarning)  # the text says it
+        near = within(
+            work.lists,
+            factor=options["within"],
+            max_networks=options["max_networks"],
+            constraints=allowed,
+            threads=threads,
+            seed=options["seed"],
+            stop=stop,
+        )
+    show(near, options["within"], as_json=options["as_json"])
     if stop.cancelled.is_set():
         sys.exit(130)
     if options["require_optimal"] and not near.complete:

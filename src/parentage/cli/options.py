@@ -94,6 +94,8 @@ limit_options = with_options(*settings_options(Running, "time_limit", "memory"))
 exact_run_options = with_options(_JSON, *settings_options(Running, "threads"))
 """JSON and threads: for a command in which nothing is random."""
 
+FORCE = click.option("--force", is_flag=True, help="Overwrite a file of another kind.")
+
 run_options = with_options(
     exact_run_options,
     click.option("--seed", type=int, default=0, show_default=True,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 import sys
 from contextlib import contextmanager
@@ -69,6 +70,28 @@ def show_progress() -> Iterator[Report | None]:
         yield display
     finally:
         display.close()
+
+
+@contextmanager
+def logged(path: str | None, shown: Report | None) -> Iterator[Report | None]:
+    """Write every moment of the work to a file as well, one JSON object a line."""
+    if path is None:
+        yield shown
+        return
+    from parentage.errors import InputError
+
+    try:
+        Path(path).touch()
+    except OSError as error:
+        raise InputError(f"cannot write {path!r}: {error.strerror or error}") from None
+    with Path(path).open("w", encoding="utf-8") as file:
+
+        def report(at: Progress) -> None:
+            file.write(json.dumps(dataclasses.asdict(at)) + "\n")
+            if shown is not None:
+                shown(at)
+
+        yield report
 
 
 class Display:

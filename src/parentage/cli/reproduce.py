@@ -65,7 +65,7 @@ def reproduce(
 
 @contextmanager
 def _progress(quiet: bool) -> Iterator[Callable[[str, int, int], None] | None]:
-    """Show a bar on stderr while tables are counted; silence when it is no terminal."""
+    """Show a bar on stderr while tables are counted; silence when it is not a terminal."""
     if quiet or not sys.stderr.isatty():
         yield None
         return
@@ -114,7 +114,7 @@ def _is_finite(value: object) -> bool:
 
 
 def as_summary(result: Reproduction) -> str:
-    """Return how much of the paper came out."""
+    """Return how much of the paper is matched."""
     from parentage.paper import prose
     from parentage.paper.published import CITATION
 

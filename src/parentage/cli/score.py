@@ -9,6 +9,7 @@ import click
 
 from parentage.cli.account import account_json, account_text
 from parentage.cli.options import (
+    FORCE,
     limit_options,
     load_table,
     run_options,
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
 @click.argument("data")
 @click.option("-o", "--output", metavar="FILE",
               help="Write the lists: .jkl, .pss or .parquet.")  # fmt: skip
+@FORCE
 @table_options
 @score_options
 @search_options
@@ -39,12 +41,15 @@ def score(data: str, output: str | None, **options: Any) -> None:
     DATA is a CSV, TSV, Parquet, ARFF or .dat file, or - for standard input. Without -k nothing
     limits the number of parents but what the rules prove. Ctrl-C keeps what is complete so far.
     """
+    from parentage.files.target import check_target
     from parentage.scoring.candidates import cut_short_text, score_table
     from parentage.scoring.formats import check_lists_target, write_lists
     from parentage.work.stop import interruptible
 
     if output is not None:
-        check_lists_target(output)
+        form = check_lists_target(output)
+        reads = [data, options["constraints_file"]]
+        check_target(output, form, reads=reads, force=options["force"])
     running = running_of(options)
     with interruptible(running.stop()) as stop:
         table = load_table(data, options)

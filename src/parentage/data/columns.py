@@ -19,7 +19,6 @@ A column with one observed state is constant: a warning. So is one whose values 
 from __future__ import annotations
 
 import re
-import shlex
 import warnings
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Literal, get_args
@@ -30,7 +29,7 @@ import numpy.typing as npt
 from parentage.data.discretize import Discretizer, codes_of, interval_labels, median
 from parentage.data.formats.raw import CellCodes, Numbers, RawColumn, RawTable, number_label
 from parentage.data.table import Table, as_numbers, sorted_states
-from parentage.errors import DataWarning, InputError, TableError, did_you_mean
+from parentage.errors import DataWarning, InputError, TableError, Way, did_you_mean
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -94,8 +93,8 @@ def build_table(
     """
     if missing not in get_args(Missing):
         raise InputError(
-            f"no way to treat missing cells {missing!r} (--missing); "
-            f"{did_you_mean(missing, get_args(Missing))}"
+            f"is not a way to treat missing cells; {did_you_mean(missing, get_args(Missing))}",
+            about=Way("missing", missing),
         )
     rule = None if discretize is None else Discretizer.parse(discretize)
     _check_rows(raw.n_rows)
@@ -125,28 +124,26 @@ def build_table(
 
 def _kept(columns: Sequence[RawColumn], drop: Iterable[str]) -> list[RawColumn]:
     names = [column.name for column in columns]
-    unwanted = {drop} if isinstance(drop, str) else set(drop)
-    for name in unwanted:
+    dropped = {drop} if isinstance(drop, str) else set(drop)
+    for name in dropped:
         if name not in names:
             raise TableError(f"no column {name!r} to drop; {did_you_mean(name, names)}")
-    kept = [column for column in columns if column.name not in unwanted]
+    kept = [column for column in columns if column.name not in dropped]
     seen: dict[str, int] = {}
     for column in kept:
         at = next(i for i, c in enumerate(columns, 1) if c is column)
         if not column.name:
-            raise TableError(f"column {at} has no name; name it, or leave it out with --drop ''")
+            raise TableError(f"column {at} has no name", _leave_out(""), "name it")
         if column.name in seen:
             raise TableError(
-                f"two columns are named {column.name!r} (columns {seen[column.name]} and {at}); "
-                "rename one of them"
+                f"two columns are named {column.name!r} (columns {seen[column.name]} and {at})",
+                "rename one of them",
             )
         seen[column.name] = at
         if column.refused is not None:
-            raise TableError(
-                f"column {column.name!r} {column.refused}; leave it out: {_drop_hint(column.name)}"
-            )
+            raise TableError(f"column {column.name!r} {column.refused}", _leave_out(column.name))
     if len(kept) < 2:
-        raise TableError(f"{len(kept)} of {len(columns)} columns left; at least 2 are needed")
+        raise TableError(f"{len(kept)} of {len(columns)} columns are left; at least 2 are needed")
     return kept
 
 
@@ -163,8 +160,7 @@ def _with_numbers(raw: RawColumn) -> _Column:
         numbers = raw.values.astype(np.float64)
         if not np.isfinite(numbers).all():
             raise TableError(
-                f"column {raw.name!r} holds infinite numbers; replace them, "
-                f"or leave it out: {_drop_hint(raw.name)}"
+                f"column {raw.name!r} holds infinite numbers", _leave_out(raw.name), "replace them"
             )
         return _Column(raw, numbers)
     available = [not _is_not_available(label) for label in raw.values]
@@ -200,9 +196,11 @@ def _refuse_missing(columns: Sequence[_Column], raw: RawTable) -> None:
     where = f"column {column.raw.name!r}, {raw.place(int(rows[0]))}"
     more = f" ({total} missing cells in {len(gaps)} columns)" if total > 1 else ""
     raise TableError(
-        f"{where}: the cell is missing{more}; type --missing drop to leave such rows out, "
-        "--missing state to make missing a state, --missing mode to fill in the mode, or drop "
-        f"the column: {_drop_hint(column.raw.name)}"
+        f"{where}: the cell is missing{more}",
+        Way("missing", "drop", "to leave such rows out"),
+        Way("missing", "state", "to make missing a state"),
+        Way("missing", "mode", "to fill in the mode"),
+        _leave_out(column.raw.name, effect="to leave out the column"),
     )
 
 
@@ -210,9 +208,13 @@ def _complete_rows(columns: Sequence[_Column]) -> list[_Column]:
     complete = np.logical_and.reduce([column.present for column in columns])
     left = int(complete.sum())
     if left < 2:
+        emptiest = min(columns, key=lambda column: int(column.present.sum()))
         raise TableError(
-            f"--missing drop leaves {left} of {len(complete)} rows, at least 2 are needed; "
-            "type --missing mode or --missing state, or --drop the columns with most gaps"
+            f"leaves {left} of {len(complete)} rows, and at least 2 are needed",
+            Way("missing", "mode"),
+            Way("missing", "state"),
+            _leave_out(emptiest.raw.name, effect="to leave out the column with most gaps"),
+            about=Way("missing", "drop"),
         )
     if left == len(complete):
         return list(columns)
@@ -238,13 +240,13 @@ def _refuse_continuous(columns: Sequence[_Column]) -> None:
     first, *others = columns
     name, numbers = first.raw.name, first.numbers
     distinct = 0 if numbers is None else len(np.unique(numbers))
-    example = f", {number_label(numbers[0])} for one" if numbers is not None and distinct else ""
+    example = f", such as {number_label(numbers.min())}" if numbers is not None and distinct else ""
     more = ", ".join(column.raw.name for column in others[:8]) + (", …" if others[8:] else "")
     also = f" (so are {len(others)} others: {more})" if others else ""
     raise TableError(
-        f"column {name!r} is continuous: {distinct} distinct numbers{example}{also}; type "
-        "--discretize median (or quantile:K, width:K) to cut such columns into states, "
-        f"or leave it out: {_drop_hint(name)}"
+        f"column {name!r} is continuous: {distinct} distinct numbers{example}{also}",
+        Way("discretize", "median", "(or quantile:K, width:K) to cut such columns into states"),
+        _leave_out(name),
     )
 
 
@@ -260,7 +262,7 @@ def _cut(column: _Column, rule: Discretizer, missing: str) -> _Coded:
     filler = int(codes_of(np.array([median(observed)]), cuts)[0])
     if missing == "state" and not present.all():
         filler = len(states)
-        states = [*states, _fresh_label(states)]
+        states = [*states, fresh_label(states)]
     return _Coded(states, np.append(codes_of(numbers, cuts), filler)[codes], cuts)
 
 
@@ -282,21 +284,21 @@ def _label(column: _Column, missing: str) -> _Coded:
     filler = int(counts.argmax())
     if missing == "state" and not column.present.all():
         filler = len(states)
-        states = [*states, _fresh_label(states)]
+        states = [*states, fresh_label(states)]
     return _Coded(states, np.append(new_code, filler)[codes])
 
 
 def _without_values(column: _Column, missing: str) -> _Coded:
     if missing != "state":
         name = column.raw.name
-        raise TableError(f"column {name!r} has no values at all; drop it: {_drop_hint(name)}")
+        raise TableError(f"column {name!r} has no values at all", _leave_out(name))
     states = column.labels() if column.raw.declared else []
     return _Coded(
-        [*states, _fresh_label(states)], np.full(len(column.raw.codes), len(states), np.int64)
+        [*states, fresh_label(states)], np.full(len(column.raw.codes), len(states), np.int64)
     )
 
 
-def _fresh_label(states: Sequence[str]) -> str:
+def fresh_label(states: Sequence[str]) -> str:
     """Return a label for missing cells that no state has."""
     number, label = 1, "missing"
     while label in states:
@@ -316,9 +318,10 @@ def _check_variation(table: Table) -> None:
         cut = [name for name in constant if table.cuts.get(name)]
         reason = f" ({_shown(cut)} after discretisation)" if cut else ""
         warnings.warn(
-            f"{len(constant)} constant column{'s' if len(constant) > 1 else ''}: "
-            f"{_shown(constant)}{reason}; a constant gets the empty parent set and is no parent",
-            DataWarning,
+            DataWarning(
+                f"{len(constant)} constant column{'s' if len(constant) > 1 else ''}: "
+                f"{_shown(constant)}{reason}; a constant has no parents and is never a parent"
+            ),
             stacklevel=4,
         )
 
@@ -331,25 +334,31 @@ def _warn_about_labels(table: Table, columns: Sequence[_Column]) -> None:
     ]
     if distinct:
         warnings.warn(
-            f"all {table.n_rows} values are distinct in {_shown(distinct)}: an identifier tells "
-            f"nothing about other rows; leave it out: {_drop_hint(distinct[0])}",
-            DataWarning,
+            DataWarning(
+                f"all {table.n_rows} values are distinct in {_shown(distinct)}: an identifier "
+                "tells nothing about other rows",
+                _leave_out(
+                    *distinct[:10], effect=f"to leave {'it' if len(distinct) == 1 else 'them'} out"
+                ),
+            ),
             stacklevel=4,
         )
     for name, labels, column in zip(table.names, table.states, columns, strict=True):
         suspects = [] if column.raw.declared else list(filter(_is_not_available, labels))
         if suspects:
             warnings.warn(
-                f"column {name!r} has the state {suspects[0]!r}; if it means missing, blank those "
-                "cells",
-                DataWarning,
+                DataWarning(
+                    f"column {name!r} has the state {suspects[0]!r}; if it means missing, blank "
+                    "those cells"
+                ),
                 stacklevel=4,
             )
         if not column.raw.declared and _has_decimal_commas(labels):
             warnings.warn(
-                f"column {name!r} looks like numbers with decimal commas ({labels[0]}); they are "
-                "taken as labels; write them with points to have them cut (--discretize)",
-                DataWarning,
+                DataWarning(
+                    f"column {name!r} looks like numbers with decimal commas ({labels[0]}); they "
+                    "are taken as labels, and only numbers with points can be cut into states"
+                ),
                 stacklevel=4,
             )
 
@@ -364,5 +373,5 @@ def _shown(names: Sequence[str]) -> str:
     return ", ".join(names[:10]) + (", …" if len(names) > 10 else "")
 
 
-def _drop_hint(name: str) -> str:
-    return f"--drop {shlex.quote(name)}"
+def _leave_out(*names: str, effect: str = "to leave it out") -> Way:
+    return Way("drop", list(names), effect)

@@ -8,8 +8,8 @@ median
     even): 0 if x < median, else 1.
 quantile:K
     Up to K states of about equal counts. The j-th cut is the smallest observed value with at
-    least a share j/K of the others below it; equal cuts are one cut, and a cut that nothing lies
-    below is none. So every state occurs, and ``quantile:2`` splits as ``median`` does.
+    least a share j/K of the others below it; equal cuts count once, and a cut with nothing
+    below it is left out. So every state occurs, and ``quantile:2`` splits as ``median`` does.
 width:K
     K intervals of equal width from the smallest to the largest value; some may be empty.
 
@@ -25,7 +25,7 @@ from typing import Literal
 import numpy as np
 import numpy.typing as npt
 
-from parentage.errors import InputError, TableError
+from parentage.errors import InputError, TableError, Way
 
 Numbers = npt.NDArray[np.float64]
 
@@ -53,8 +53,11 @@ class Discretizer:
         if rule in ("quantile", "width") and plain and 2 <= int(number) <= MAX_BINS:
             return cls("quantile" if rule == "quantile" else "width", int(number))
         raise InputError(
-            f"no way to discretise {text!r}; type --discretize median, quantile:K or width:K "
-            f"with K from 2 to {MAX_BINS}"
+            "is not a way to cut numbers into states",
+            Way("discretize", "median"),
+            Way("discretize", "quantile:4"),
+            Way("discretize", "width:4", f"(2 to {MAX_BINS} intervals)"),
+            about=Way("discretize", text),
         )
 
     def cuts(self, observed: Numbers) -> tuple[float, ...]:
@@ -73,7 +76,9 @@ class Discretizer:
             cuts = np.unique(np.quantile(observed, shares, method="higher"))
             return tuple(float(cut) for cut in cuts if cut > low)
         if not (np.isfinite(low) and np.isfinite(high)):
-            raise TableError("intervals of equal width need finite numbers; use quantile:K")
+            raise TableError(
+                "intervals of equal width need finite numbers", Way("discretize", "quantile:4")
+            )
         cuts = np.unique(low * (1 - shares) + high * shares)
         return tuple(float(cut) for cut in cuts)
 

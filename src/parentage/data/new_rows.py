@@ -2,32 +2,38 @@
 
 The cut points of the known table cut the new numbers, its states number the new labels. One row is
 enough, a column may be constant, other columns are ignored; a label the known table never had is
-refused, because nothing is known about it.
+refused, because nothing is known about it. An array has no names: its columns are taken in order.
 """
 
 from __future__ import annotations
 
 import os
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from parentage.data.columns import numbers_of
+from parentage.data.columns import fresh_label, numbers_of
 from parentage.data.discretize import codes_of
 from parentage.data.formats import frame as frames
 from parentage.data.formats import read_columns
 from parentage.data.formats.raw import number_label
-from parentage.data.table import Table
+from parentage.data.table import Table, as_numbers
 from parentage.errors import TableError, did_you_mean
 from parentage.files.source import Source
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     import numpy.typing as npt
 
     from parentage.data.formats.raw import RawColumn, RawTable
 
+ABSENT = -1
+"""The code of a missing cell."""
 
-def rows_like(known: Table, source: object) -> Table:
+
+def rows_like(known: Table, source: object, missing: str = "error") -> Table:
     r"""Read rows as the known table has them: its columns, in its order, with its states.
 
     Parameters
@@ -36,6 +42,10 @@ def rows_like(known: Table, source: object) -> Table:
         The table whose states and cut points count.
     source
         A table, a data frame, an array or a path.
+    missing
+        How the known table was read: missing cells are refused (``"error"``), their rows left out
+        (``"drop"``), in the state made for them (``"state"``), or filled with the state most
+        frequent in the known table, the middle one of a column that was cut (``"mode"``).
 
     Raises
     ------
@@ -50,41 +60,85 @@ def rows_like(known: Table, source: object) -> Table:
     """
     if isinstance(source, Table):
         return _translated(known, source)
+    raw = _named_as(known, source)
+    codes = np.array(
+        [_codes(known, v, _column(raw, name), missing, raw) for v, name in enumerate(known.names)]
+    )
+    if missing == "drop":
+        codes = codes[:, (codes != ABSENT).all(axis=0)]
+    if not codes.shape[1]:
+        raise TableError("no rows, or none without missing cells; at least one is needed")
+    return Table(known.names, known.states, codes.astype(np.uint16), known.cuts)
+
+
+def _named_as(known: Table, source: object) -> RawTable:
+    """Read the columns there are; those of an array are named as the known ones."""
     if isinstance(source, str | bytes | os.PathLike | Source):
-        raw = read_columns(source)
-    else:
-        raw = frames.read(source)
-    by_name = {column.name: column for column in raw.columns}
-    codes = [
-        _codes(known, name, labels, _column(by_name, name), raw)
-        for name, labels in zip(known.names, known.states, strict=True)
-    ]
-    return Table(known.names, known.states, np.array(codes, np.uint16), known.cuts)
+        return read_columns(source)
+    raw = frames.read(source)
+    if not isinstance(source, np.ndarray):
+        return raw
+    if len(raw.columns) != known.n_variables:
+        raise TableError(
+            f"an array of {len(raw.columns)} columns, but {known.n_variables} were learned from"
+        )
+    columns = zip(raw.columns, known.names, strict=True)
+    return replace(raw, columns=tuple(replace(column, name=name) for column, name in columns))
 
 
-def _column(by_name: dict[str, RawColumn], name: str) -> RawColumn:
-    if name not in by_name:
-        raise TableError(f"no column {name!r}; {did_you_mean(name, by_name)}")
-    return by_name[name]
+def _column(raw: RawTable, name: str) -> RawColumn:
+    found = [column for column in raw.columns if column.name == name]
+    if not found:
+        names = [column.name for column in raw.columns]
+        raise TableError(f"no column {name!r}; {did_you_mean(name, names)}")
+    if len(found) > 1:
+        raise TableError(f"{len(found)} columns are named {name!r}; rename all but one")
+    if found[0].refused is not None:
+        raise TableError(f"column {name!r} {found[0].refused}")
+    return found[0]
 
 
 def _codes(
-    known: Table, name: str, labels: tuple[str, ...], column: RawColumn, raw: RawTable
+    known: Table, v: int, column: RawColumn, missing: str, raw: RawTable
 ) -> npt.NDArray[np.int64]:
-    """Number the cells of one column; a missing one is refused."""
+    """Number the cells of one column; with ``missing="drop"`` a missing one stays absent."""
+    name, labels = known.names[v], known.states[v]
     cells, numbers = numbers_of(column)
-    absent = np.flatnonzero(cells.codes < 0)
-    if len(absent):
-        raise TableError(f"column {name!r}, {raw.place(int(absent[0]))}: the cell is missing")
+    absent = cells.codes < 0
+    codes = np.full(raw.n_rows, ABSENT, np.int64)
+    if absent.any() and missing != "drop":
+        place = raw.place(int(np.flatnonzero(absent)[0]))
+        codes[absent] = _state_for_missing(known, v, missing, place)
+    present = cells.codes[~absent]
+    if not len(present):
+        return codes
     if name in known.cuts:
         if numbers is None:
             raise TableError(f"column {name!r} was cut into states, but holds text now")
-        return codes_of(numbers, known.cuts[name])[cells.codes]
+        codes[~absent] = codes_of(numbers, known.cuts[name])[present]
+        return codes
     texts = [v if isinstance(v, str) else number_label(v) for v in cells.values]
-    return _state_numbers(name, labels, texts, cells.codes)
+    codes[~absent] = _state_numbers(name, labels, texts, present)
+    return codes
+
+
+def _state_for_missing(known: Table, v: int, missing: str, place: str) -> int:
+    """Return the state of a missing cell, as the known table would have it."""
+    name, labels = known.names[v], known.states[v]
+    counts = np.bincount(known.codes[v], minlength=len(labels))
+    if missing == "mode" and name in known.cuts:
+        return int(np.searchsorted(np.cumsum(counts), known.n_rows // 2, side="right"))
+    if missing == "mode":
+        return int(counts.argmax())
+    if missing == "state" and labels[-1] == fresh_label(labels[:-1]):
+        return len(labels) - 1
+    none = " and none was in the data learned from" if missing == "state" else ""
+    raise TableError(f"column {name!r}, {place}: the cell is missing{none}")
 
 
 def _translated(known: Table, table: Table) -> Table:
+    if not table.n_rows:
+        raise TableError("no rows; at least one is needed")
     codes = [
         _state_numbers(
             name, labels, table.states[table.index(name)], table.codes[table.index(name)]
@@ -95,18 +149,23 @@ def _translated(known: Table, table: Table) -> Table:
 
 
 def _state_numbers(
-    name: str,
-    labels: tuple[str, ...],
-    texts: list[str] | tuple[str, ...],
-    codes: npt.NDArray[np.integer],
+    name: str, labels: Sequence[str], texts: Sequence[str], codes: npt.NDArray[np.integer]
 ) -> npt.NDArray[np.int64]:
+    """Number labels as the known column does: the same text, or else the same number."""
     number = {label: k for k, label in enumerate(labels)}
-    for value in np.unique(codes):
-        if texts[value] not in number:
+    values = as_numbers(labels)
+    by_value = {} if values is None else {float(x): k for k, x in reversed([*enumerate(values)])}
+    translate = np.full(len(texts), ABSENT, np.int64)
+    for code in np.unique(codes):
+        text = texts[code]
+        alike = as_numbers([text]) if text not in number and by_value else None
+        found = number.get(text) if alike is None else by_value.get(float(alike[0]))
+        if found is None:
             raise TableError(
-                f"column {name!r} has the state {texts[value]!r}, which was never seen in the "
-                f"data learned from; {did_you_mean(texts[value], labels)}"
+                f"column {name!r} has the state {text!r}, which was never seen in the data "
+                f"learned from ({did_you_mean(text, labels)}); declare all states there, "
+                "e.g. as a pandas Categorical or a polars Enum"
             )
-    translate = np.array([number.get(text, 0) for text in texts], np.int64)
+        translate[code] = found
     numbers: npt.NDArray[np.int64] = translate[codes]
     return numbers

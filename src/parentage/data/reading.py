@@ -36,13 +36,13 @@ def read_table(
         A path, ``"-"`` for standard input, or the content as bytes.
     format
         ``"csv"``, ``"tsv"``, ``"parquet"``, ``"arff"`` or ``"dat"``; the content decides when
-        not given. The separator of a CSV file (comma, tab, semicolon, ``|`` or a blank) is found.
+        not given, and finds the separator of CSV (comma, tab, semicolon, ``|`` or a blank).
     header
         Whether the first line of separated text holds the names; if not, they are 0, 1, …
     drop
         Names of columns to leave out.
     missing
-        What becomes of missing cells (blank or ``?``, null or NaN): ``"error"``, ``"drop"`` the
+        What happens to missing cells (blank or ``?``, null or NaN): ``"error"``, ``"drop"`` the
         row, ``"state"`` (one more state) or ``"mode"`` (the most frequent state; the median in
         a continuous column).
     discretize

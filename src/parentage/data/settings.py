@@ -15,7 +15,7 @@ class Reading:
         None,
         """
         ``"csv"``, ``"tsv"``, ``"parquet"``, ``"arff"`` or ``"dat"``; the content decides when
-        not given. The separator of a CSV file (comma, tab, semicolon, ``|`` or a blank) is found.
+        not given, and finds the separator of CSV (comma, tab, semicolon, ``|`` or a blank).
         """,
         Option(
             ("--format",),
@@ -45,7 +45,7 @@ class Reading:
     missing: str = setting(
         "error",
         """
-        What becomes of missing cells (blank or ``?``, null or NaN): ``"error"``, ``"drop"`` the
+        What happens to missing cells (blank or ``?``, null or NaN): ``"error"``, ``"drop"`` the
         row, ``"state"`` (one more state) or ``"mode"`` (the most frequent state; the median in
         a continuous column).
         """,

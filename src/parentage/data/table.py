@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 
-from parentage.errors import TableError, did_you_mean
+from parentage.errors import TableError, Way, did_you_mean
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -64,8 +64,9 @@ class Table:
         for name, labels in zip(self.names, self.states, strict=True):
             if len(labels) > MAX_STATES:
                 raise TableError(
-                    f"column {name!r} has {len(labels)} states, more than {MAX_STATES}; "
-                    f"drop it (--drop {name!r}) or merge its states"
+                    f"column {name!r} has {len(labels)} states, more than {MAX_STATES}",
+                    Way("drop", [name], "to leave it out"),
+                    "merge its states",
                 )
         codes = np.ascontiguousarray(self.codes, dtype=np.uint16)
         if codes.ndim != 2 or codes.shape[0] != len(self.names):
@@ -135,18 +136,18 @@ class Table:
 
     def select(self, names: Iterable[str]) -> Table:
         """Return a table with these columns only, in this order."""
-        wanted = [self.index(name) for name in names]
+        chosen = [self.index(name) for name in names]
         return Table(
-            tuple(self.names[v] for v in wanted),
-            tuple(self.states[v] for v in wanted),
-            self.codes[wanted],
-            {n: self.cuts[n] for n in (self.names[v] for v in wanted) if n in self.cuts},
+            tuple(self.names[v] for v in chosen),
+            tuple(self.states[v] for v in chosen),
+            self.codes[chosen],
+            {n: self.cuts[n] for n in (self.names[v] for v in chosen) if n in self.cuts},
         )
 
     def drop(self, names: Iterable[str]) -> Table:
         """Return a table without these columns."""
-        unwanted = {self.names[self.index(name)] for name in names}
-        return self.select(name for name in self.names if name not in unwanted)
+        dropped = {self.names[self.index(name)] for name in names}
+        return self.select(name for name in self.names if name not in dropped)
 
     def head(self, rows: int) -> Table:
         """Return the first rows; the states stay as declared or observed in the whole table."""

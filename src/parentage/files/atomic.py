@@ -1,6 +1,6 @@
 """Files appear whole or not at all: written under another name, then renamed.
 
-The last step of every ``write_`` function. The temporary file stands in the folder of the target
+The last step of every ``write_`` function. The temporary file is in the folder of the target
 (a rename across file systems is a copy) and is removed on any error, Ctrl-C included.
 """
 
@@ -8,11 +8,12 @@ from __future__ import annotations
 
 import os
 import secrets
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from parentage.errors import InputError
+from parentage.files.target import resolved
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
 def replacing(path: str | os.PathLike[str]) -> Iterator[Path]:
     """Give a path to write to; when the block ends well, the file takes its real name.
 
-    A target that is no regular file (a pipe, ``/dev/null``) is written to directly.
+    A target that is not a regular file (a pipe, ``/dev/null``) is written to directly.
 
     Examples
     --------
@@ -33,11 +34,10 @@ def replacing(path: str | os.PathLike[str]) -> Iterator[Path]:
     ...     [entry.name for entry in Path(folder).iterdir()]
     ['lists.jkl']
     """
-    target = Path(os.fspath(path))
-    if _is_special(target):
-        yield target
+    target = resolved(path)  # a link stays a link, its file is replaced
+    if _is_special(Path(os.fspath(path))):
+        yield Path(os.fspath(path))
         return
-    target = target.resolve()  # a link stays a link, its file is replaced
     draft = target.with_name(f".parentage-{secrets.token_hex(8)}.part")
     try:
         try:
@@ -46,7 +46,8 @@ def replacing(path: str | os.PathLike[str]) -> Iterator[Path]:
         except OSError as error:
             raise InputError(_cannot_write(target, error)) from error
     except BaseException:
-        draft.unlink(missing_ok=True)
+        with suppress(OSError):  # what made writing fail is the error to tell
+            draft.unlink(missing_ok=True)
         raise
 
 
@@ -57,7 +58,7 @@ def write_text(path: str | os.PathLike[str], text: str) -> None:
 
 
 def _is_special(target: Path) -> bool:
-    """Tell whether the target exists and is no regular file; refuse what cannot be one."""
+    """Tell whether the target exists and is not a regular file; refuse what cannot be one."""
     try:
         if target.is_dir():
             raise InputError(f"{str(target)!r} is a directory; give a file name")

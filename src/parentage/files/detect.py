@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from itertools import islice, takewhile
 from typing import TYPE_CHECKING, Any, Literal
 
-from parentage.errors import InputError, did_you_mean
+from parentage.errors import InputError, Way, did_you_mean
 from parentage.files.dat_shape import has_dat_shape, looks_like_dat
 from parentage.files.source import Source, SourceLike, open_source
 
@@ -30,7 +30,7 @@ ARFF_DECLARATION = re.compile(r"@(relation|attribute|data)(?![\w-])", re.IGNOREC
 OWN_JKL = "# parentage candidate lists 1, names percent-encoded"
 """First line of the .jkl files written here."""
 SEPARATORS = "\t,;|"
-"""What may stand between cells; a blank too, when none of these does."""
+"""What may separate cells; a blank too, when none of these does."""
 
 _HEAD = 1_000_000
 _ALIASES = {"scores": "jkl", "jaa": "jkl", "txt": "csv"}
@@ -115,7 +115,7 @@ def first_records(text: str, separator: str) -> Iterator[list[str]]:
 
 
 def csv_reader(text: str, separator: str) -> Any:
-    """Return Python's lenient parser; blanks around a cell may stand before its quote."""
+    """Return Python's lenient parser; there may be blanks before the quote of a cell."""
     return csv.reader(io.StringIO(text), delimiter=separator, skipinitialspace=True)
 
 
@@ -128,7 +128,7 @@ def _named(source: Source, written: str) -> Detected:
     if name in LISTS_FORMATS:
         return Detected("lists", name)
     known = dict.fromkeys([*TABLE_FORMATS, *LISTS_FORMATS])
-    raise InputError(f"no format {written!r}; {did_you_mean(name, known)}")
+    raise InputError(f"is not a format; {did_you_mean(name, known)}", about=Way("format", written))
 
 
 def _parquet(source: Source) -> Detected:

@@ -12,7 +12,7 @@ import sys
 from dataclasses import dataclass
 from pathlib import Path
 
-from parentage.errors import InputError
+from parentage.errors import InputError, Way
 
 SourceLike = str | os.PathLike[str] | bytes
 """A path, ``"-"`` for standard input, or the content itself."""
@@ -55,8 +55,18 @@ def open_source(source: SourceLike | Source) -> Source:
     if isinstance(source, bytes):
         return Source("<bytes>", source)
     if os.fspath(source) == "-":
-        return Source("<stdin>", sys.stdin.buffer.read())
+        return Source("<stdin>", _read_stdin())
     return _read_file(Path(os.fspath(source)))
+
+
+def _read_stdin() -> bytes:
+    if sys.stdin is None:
+        raise InputError("standard input is closed; give a file instead of -, or pipe into it")
+    try:
+        return sys.stdin.buffer.read()
+    except (OSError, ValueError) as error:
+        reason = getattr(error, "strerror", None) or str(error)
+        raise InputError(f"cannot read standard input: {reason}") from None
 
 
 def _read_file(path: Path) -> Source:
@@ -92,13 +102,15 @@ def _decode(source: Source, encoding: str) -> str:
         text = data.decode(encoding).removeprefix("\ufeff")
     except LookupError:
         raise InputError(
-            f"no text encoding {encoding!r}; type --encoding utf-8, latin-1, cp1252 or utf-16"
+            "is not a text encoding",
+            Way("encoding", "utf-8", "(or latin-1, cp1252, utf-16)"),
+            about=Way("encoding", encoding),
         ) from None
     except UnicodeDecodeError as error:
-        raise InputError(_undecodable(source, error)) from None
+        raise _undecodable(source, error) from None
     except ValueError as error:  # what codecs such as idna or punycode raise
         raise InputError(
-            f"{source.name} is not {encoding} text: {error}; type --encoding latin-1"
+            f"{source.name} is not {encoding} text: {error}", Way("encoding", "latin-1")
         ) from None
     zero = text.find("\0")
     if zero >= 0:
@@ -110,18 +122,22 @@ def _decode(source: Source, encoding: str) -> str:
     return text
 
 
-def _undecodable(source: Source, error: UnicodeDecodeError) -> str:
+def _undecodable(source: Source, error: UnicodeDecodeError) -> InputError:
     data, at = source.data, error.start
     if data.startswith((b"\xff\xfe", b"\xfe\xff")):
-        return (
-            f"{source.name} is not {error.encoding} but looks like utf-16: type --encoding utf-16"
+        return InputError(
+            f"{source.name} is not {error.encoding} but looks like utf-16",
+            Way("encoding", "utf-16"),
         )
     if b"\0" in data:
-        return f"{source.name} is a binary file: byte 0x{data[at]:02X} at offset {at} is no text"
+        return InputError(
+            f"{source.name} is a binary file: byte 0x{data[at]:02X} at offset {at} is not text"
+        )
     line = data.count(b"\n", 0, at) + 1
-    return (
+    return InputError(
         f"{source.name} is not {error.encoding}: byte 0x{data[at]:02X} in line {line} "
-        f"(offset {at}); type --encoding latin-1, or the encoding the file really has"
+        f"(offset {at})",
+        Way("encoding", "latin-1", "or the encoding that the file really has"),
     )
 
 

@@ -9,9 +9,8 @@ from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
-from numba import njit
 
-from parentage.kernels._options import INLINE, JIT
+from parentage.kernels._options import INLINE, JIT, njit
 from parentage.kernels.bits import U, popcount
 
 SMALL = 6  # groups of at most this many rows are counted by the subsets of rows that agree

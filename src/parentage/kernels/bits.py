@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numba import njit, types
+from numba import types
 from numba.extending import intrinsic
 
-from parentage.kernels._options import JIT
+from parentage.kernels._options import JIT, njit
 
 U = np.uint64
 

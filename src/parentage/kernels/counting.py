@@ -51,9 +51,8 @@ from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
-from numba import njit
 
-from parentage.kernels._options import INLINE, JIT
+from parentage.kernels._options import INLINE, JIT, njit
 from parentage.kernels.agreement import (
     agree_on_variables,
     count_subsets,

@@ -18,9 +18,8 @@ from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
-from numba import njit
 
-from parentage.kernels._options import INLINE, JIT
+from parentage.kernels._options import INLINE, JIT, njit
 from parentage.kernels.bits import popcount
 from parentage.kernels.judging import (
     DEAD,

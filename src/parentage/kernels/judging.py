@@ -11,9 +11,8 @@ from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
-from numba import njit
 
-from parentage.kernels._options import INLINE, JIT
+from parentage.kernels._options import INLINE, JIT, njit
 
 DEAD = 2**62
 # Positions in parentage.scoring.rulebook.RULES; a test keeps the two in step.

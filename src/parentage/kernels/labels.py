@@ -7,9 +7,8 @@ few pairs are possible a table of them is looked up, otherwise a hash table with
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
-from parentage.kernels._options import JIT
+from parentage.kernels._options import JIT, njit
 
 U = np.uint64
 SPREAD = U(0x9E3779B97F4A7C15)  # 2^64 divided by the golden ratio, odd

@@ -1,4 +1,4 @@
-"""Kernels of the order search: fitting, insertion moves, windows, perturbation.
+"""Kernels of the order search: fitting, insertion moves, windows.
 
 An order of the variables decides the best network that respects it: every variable takes its
 cheapest candidate set among its predecessors. Arrays shared by all functions here:
@@ -11,6 +11,12 @@ cheapest candidate set among its predecessors. Arrays shared by all functions he
 ``fit[n]``          the set each variable has under the order.
 
 ``work[0]`` counts the sets looked at: the clock of a search that must not depend on the machine.
+Climbing pauses when that reaches ``work[1]``, so that the caller can look at the other clock and go
+on: ``work[2]`` says how many turns brought nothing by then, ``work[3]`` whose turn is next.
+
+What ends the loops: a move counts only if the total, summed anew in the order of the variables, is
+less than before. Totals are then strictly decreasing, so no order comes twice, whatever rounding
+does to the gains.
 """
 
 from __future__ import annotations
@@ -19,19 +25,20 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from numba import njit
 
-from parentage.kernels._options import JIT
+from parentage.kernels._options import JIT, njit
+from parentage.kernels.disturb import draw, perturb, shift, shuffle
 
 Ints = npt.NDArray[np.int64]
 Words = npt.NDArray[np.uint64]
 Floats = npt.NDArray[np.float64]
 
-LONGEST_BLOCK = 24
-"""Blocks that change places are at most this long."""
+LONGEST_CLIMB = 8
+"""A climb longer than this many budgets pauses: some tenths of a second."""
 
 LEAST_GAIN = 1e-9
-"""Gains below this are rounding, not improvement."""
+ROUNDING = 2.0**-49
+"""Gains below the first, or below this share of the total, are rounding, not improvement."""
 
 
 @njit(**JIT)
@@ -99,22 +106,16 @@ def total_cost(fit: Ints, cost: Floats) -> float:
 
 
 @njit(**JIT)
-def shift(order: Ints, source: int, target: int) -> None:
-    """Move the variable at one position to another; those between close up."""
-    v = order[source]
-    if target < source:
-        for j in range(source, target, -1):
-            order[j] = order[j - 1]
-    else:
-        for j in range(source, target):
-            order[j] = order[j + 1]
-    order[target] = v
+def least_gain(total: float) -> float:
+    """Return what a gain must exceed when everything costs ``total``."""
+    return max(LEAST_GAIN, ROUNDING * total)
 
 
 @njit(**JIT)
 def best_insertion(
     x: int,
     here: int,
+    least: float,
     order: Ints,
     fit: Ints,
     offsets: Ints,
@@ -125,14 +126,14 @@ def best_insertion(
 ) -> tuple[int, float]:
     """Find where variable ``x`` (at position ``here``) should stand; return position and gain.
 
-    Walks ``x`` to the front and to the back by adjacent exchanges; each exchange changes the
-    fit of two variables only.
+    A gain of at most ``least`` does not count. Walks ``x`` to the front and to the back by
+    adjacent exchanges; each exchange changes the fit of two variables only.
     """
     n = order.shape[0]
     before = np.empty(masks.shape[1], np.uint64)
     predecessors(order, here, before)
     front = before.copy()
-    best_gain, best_at = LEAST_GAIN, here
+    best_gain, best_at = least, here
 
     gain, own = 0.0, fit[x]
     for j in range(here - 1, -1, -1):
@@ -178,25 +179,37 @@ def climb(
     reach: Words,
     work: Ints,
 ) -> None:
-    """Insert variables, in the order of ``turns[n]`` again and again, until none gains."""
+    """Insert variables, in the order of ``turns[n]`` again and again, until none gains.
+
+    Pauses when ``work[1]`` is reached, and goes on from there with ``work[2]`` and ``work[3]``.
+    """
     n = order.shape[0]
     position = np.empty(n, np.int64)
     for j in range(n):
         position[order[j]] = j
-    idle, turn = 0, 0
-    while idle < n:
+    now = total_cost(fit, cost)
+    least = least_gain(now)
+    idle, turn = work[2], work[3]
+    while idle < n and work[0] < work[1]:
         x = turns[turn]
         turn = turn + 1 if turn + 1 < n else 0
         idle += 1
         here = position[x]
-        there, _ = best_insertion(x, here, order, fit, offsets, masks, cost, reach, work)
-        if there != here:
-            shift(order, here, there)
-            low, high = min(here, there), max(here, there) + 1
-            refit(order, fit, low, high, offsets, masks, work)
+        there, _ = best_insertion(x, here, least, order, fit, offsets, masks, cost, reach, work)
+        if there == here:
+            continue
+        low, high = min(here, there), max(here, there) + 1
+        shift(order, here, there)
+        refit(order, fit, low, high, offsets, masks, work)
+        after = total_cost(fit, cost)
+        if after < now:
+            now, idle = after, 0
             for j in range(low, high):
                 position[order[j]] = j
-            idle = 0
+        else:  # the gain was rounding
+            shift(order, there, here)
+            refit(order, fit, low, high, offsets, masks, work)
+    work[2], work[3] = (idle, turn) if idle < n else (0, 0)
 
 
 @njit(**JIT)
@@ -252,7 +265,7 @@ def reorder_window(
                 best[subset | (1 << t)] = trial
                 last[subset | (1 << t)] = t
     gain = float(present - best[size - 1])
-    if gain <= LEAST_GAIN:
+    if gain <= least_gain(present):
         return 0.0
     members = order[start : start + width].copy()
     subset = size - 1
@@ -281,50 +294,6 @@ def polish(
     for start in range(n - width + 1):
         gain += reorder_window(order, fit, start, width, offsets, masks, cost, work)
     return gain
-
-
-@njit(**JIT)
-def draw(state: Words, below: int) -> int:
-    """Draw a whole number below a limit (splitmix64; the state is the caller's)."""
-    state[0] += np.uint64(0x9E3779B97F4A7C15)
-    z = state[0]
-    z = (z ^ (z >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
-    z = (z ^ (z >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-    z ^= z >> np.uint64(31)
-    return int((z >> np.uint64(11)) % np.uint64(below))
-
-
-@njit(**JIT)
-def shuffle(values: Ints, state: Words) -> None:
-    """Permute an array at random (Fisher–Yates)."""
-    for j in range(values.shape[0] - 1, 0, -1):
-        k = draw(state, j + 1)
-        values[j], values[k] = values[k], values[j]
-
-
-@njit(**JIT)
-def perturb(order: Ints, moves: int, state: Words) -> None:
-    """Disturb an order: move random variables, or now and then exchange neighbouring blocks."""
-    n = order.shape[0]
-    if draw(state, 3) == 0:
-        exchange_blocks(order, state)
-        return
-    for _ in range(moves):
-        shift(order, draw(state, n), draw(state, n))
-
-
-@njit(**JIT)
-def exchange_blocks(order: Ints, state: Words) -> None:
-    """Exchange two neighbouring blocks of random lengths."""
-    n = order.shape[0]
-    start = draw(state, n)
-    middle = min(n, start + 1 + draw(state, LONGEST_BLOCK))
-    end = min(n, middle + 1 + draw(state, LONGEST_BLOCK))
-    block = order[start:middle].copy()
-    for j in range(middle, end):
-        order[start + j - middle] = order[j]
-    for j in range(block.shape[0]):
-        order[end - block.shape[0] + j] = block[j]
 
 
 @njit(**JIT)
@@ -362,6 +331,7 @@ def feasible_order(offsets: Ints, masks: Words, order: Ints) -> int:
 def improve(
     order: Ints,
     fit: Ints,
+    turns: Ints,
     width: int,
     offsets: Ints,
     masks: Words,
@@ -370,20 +340,28 @@ def improve(
     state: Words,
     work: Ints,
 ) -> float:
-    """Climb and polish in turn until neither gains; return the cost."""
-    turns = np.arange(order.shape[0])
+    """Climb and polish in turn until neither gains or ``work[1]`` is reached; return the cost.
+
+    ``turns[n]`` holds all variables; they are shuffled before every climb that begins.
+    """
     while True:
-        shuffle(turns, state)
+        if work[2] == 0 and work[3] == 0:
+            shuffle(turns, state)
         climb(order, fit, turns, offsets, masks, cost, reach, work)
-        if width < 2 or polish(order, fit, width, offsets, masks, cost, work) <= 0.0:
-            return float(total_cost(fit, cost))
+        now = total_cost(fit, cost)
+        if width < 2 or work[0] >= work[1]:
+            return float(now)
+        polish(order, fit, width, offsets, masks, cost, work)
+        after = total_cost(fit, cost)
+        if not after < now:
+            return float(after)
 
 
 @njit(**JIT)
 def search(
-    base: Ints,
-    best: Ints,
+    orders: Ints,
     costs: Floats,
+    work: Ints,
     budget: int,
     strength: int,
     slack: float,
@@ -396,26 +374,30 @@ def search(
 ) -> int:
     """Perturb, climb, accept: an iterated local search that ends when ``budget`` is worked off.
 
-    ``base[n]`` is where it stands, ``best[n]`` the best order seen, ``costs[2]`` what they cost;
-    all three go on from call to call. A new place is accepted when it is worse by less than a
-    random share of ``slack``; windows of ``width`` are tried on every new best order. Returns
-    the number of steps.
+    ``orders[4, n]``: where it stands, the best order seen, the one being climbed from, and whose
+    turn it is then; ``costs[2]``: what the first two cost. They and ``work[4]`` go on from call
+    to call, so that a climb of more than :data:`LONGEST_CLIMB` budgets is taken up again. A new
+    place is accepted when it is worse by less than a random share of ``slack``; windows of
+    ``width`` are tried on every new best order. Returns the number of steps.
     """
-    n = base.shape[0]
-    work = np.zeros(1, np.int64)
-    order, fit = base.copy(), np.empty(n, np.int64)
+    n = orders.shape[1]
+    paused = work[1] > 0 and work[0] >= work[1]
+    work[0], work[1] = 0, LONGEST_CLIMB * budget
+    order, fit, turns = orders[2], np.empty(n, np.int64), orders[3]
     steps = 0
     while work[0] < budget:
         steps += 1
-        overwrite(order, base)
-        perturb(order, 1 + draw(state, strength), state)
+        if not paused:
+            overwrite(order, orders[0])
+            perturb(order, 1 + draw(state, strength), state)
+        paused = False
         refit(order, fit, 0, n, offsets, masks, work)
-        now = improve(order, fit, 0, offsets, masks, cost, reach, state, work)
-        if now < costs[1] - LEAST_GAIN:
-            now = improve(order, fit, width, offsets, masks, cost, reach, state, work)
-            overwrite(best, order)
+        now = improve(order, fit, turns, 0, offsets, masks, cost, reach, state, work)
+        if now < costs[1] - least_gain(now):
+            now = improve(order, fit, turns, width, offsets, masks, cost, reach, state, work)
+            overwrite(orders[1], order)
             costs[1] = now
-        if now <= costs[0] + slack * draw(state, 1 << 20) / (1 << 20):
-            overwrite(base, order)
+        if work[0] < work[1] and now <= costs[0] + slack * draw(state, 1 << 20) / (1 << 20):
+            overwrite(orders[0], order)
             costs[0] = now
     return steps

@@ -14,9 +14,8 @@ from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
-from numba import njit
 
-from parentage.kernels._options import JIT
+from parentage.kernels._options import JIT, njit
 from parentage.kernels.orders import overwrite
 
 Ints = npt.NDArray[np.int64]

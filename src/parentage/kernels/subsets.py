@@ -18,9 +18,8 @@ from __future__ import annotations
 
 import numpy as np
 import numpy.typing as npt
-from numba import njit
 
-from parentage.kernels._options import JIT
+from parentage.kernels._options import JIT, njit
 
 Ints = npt.NDArray[np.int64]
 Words = npt.NDArray[np.uint64]

@@ -36,8 +36,8 @@ class CycleError(InputError):
 class Network:
     """A directed acyclic graph: ``parents[v]`` are the indices of the parents of variable ``v``.
 
-    Two networks are equal when they have the same variables and the same arcs, in whatever order
-    the variables stand.
+    Two networks are equal when they have the same variables and the same arcs, whatever the order
+    of the variables.
 
     Parameters
     ----------
@@ -51,7 +51,7 @@ class Network:
     CycleError
         When the arcs run in a circle.
     InputError
-        When a name occurs twice, or a parent is no variable, stands twice or is its own child.
+        When a name occurs twice, or a parent is not a variable, occurs twice or is its own child.
 
     Examples
     --------
@@ -94,8 +94,8 @@ class Network:
             for end in arc:
                 if end not in index:
                     raise InputError(
-                        f"the arc {arc[0]!r} → {arc[1]!r} has an end {end!r} that is no variable; "
-                        f"{did_you_mean(end, index)}"
+                        f"the arc {arc[0]!r} → {arc[1]!r} has the end {end!r}, which is not "
+                        f"a variable; {did_you_mean(end, index)}"
                     )
             parents[index[arc[1]]].append(index[arc[0]])
         return cls(ordered, tuple(tuple(members) for members in parents))
@@ -349,7 +349,7 @@ def _check_families(names: tuple[str, ...], parents: tuple[tuple[int, ...], ...]
     for name, members in zip(names, parents, strict=True):
         if members and not 0 <= members[0] <= members[-1] < len(names):
             wrong = members[0] if members[0] < 0 else members[-1]
-            raise InputError(f"{name!r} has the parent number {wrong}, which is no variable")
+            raise InputError(f"{name!r} has the parent number {wrong}, which is not a variable")
         if len(set(members)) != len(members):
             twice = next(names[p] for p in members if members.count(p) > 1)
             raise InputError(f"{name!r} has the parent {twice!r} twice")

@@ -23,7 +23,7 @@ import numpy as np
 import numpy.typing as npt
 
 from parentage.data.table import MAX_STATES, Table
-from parentage.errors import InputError, ResourceError, TableError, did_you_mean
+from parentage.errors import InputError, ResourceError, TableError, Way, did_you_mean
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -115,7 +115,7 @@ class Parameters:
     def codes_of(self, table: Table) -> npt.NDArray[np.int64]:
         """Codes of a table in these states: ``int64[variables, rows]``, columns by name.
 
-        A label that is no state here is refused: its probability is not known.
+        A label that is not a state here is refused: its probability is not known.
         """
         rows = np.empty((len(self.states), table.n_rows), np.int64)
         for v, name in enumerate(self.network.names):
@@ -219,7 +219,8 @@ def fit_parameters(
         if q * r > MAX_CELLS:
             raise ResourceError(
                 f"the probability table of {network.names[v]!r} with {len(parents)} parents would "
-                f"have {q * r:,} cells, more than {MAX_CELLS:,}; limit the parents (-k)"
+                f"have {q * r:,} cells, more than {MAX_CELLS:,}",
+                Way("max_parents", len(parents) - 1, "when learning"),
             )
         cells = joint_states(codes, parents, cardinalities) * r + codes[v]
         counts = np.bincount(cells, minlength=q * r).reshape(q, r).astype(np.float64)
@@ -257,7 +258,7 @@ def _check_prior(pseudo_count: float, equivalent_sample_size: float) -> None:
 
 
 def _checked(name: str, table: npt.ArrayLike, shape: tuple[int, int]) -> Probabilities:
-    """Return a read-only copy; refuse what is no table of distributions of this shape."""
+    """Return a read-only copy; refuse what is not a table of distributions of this shape."""
     theta = np.array(table, np.float64)
     if theta.shape != shape:
         raise InputError(
@@ -265,7 +266,7 @@ def _checked(name: str, table: npt.ArrayLike, shape: tuple[int, int]) -> Probabi
             f"its parents ask for {shape}"
         )
     if not (np.isfinite(theta).all() and (theta >= 0).all()):
-        raise InputError(f"the probability table of {name!r} has a value that is no probability")
+        raise InputError(f"the probability table of {name!r} has a value that is not a probability")
     wrong = np.flatnonzero(np.abs(theta.sum(axis=1) - 1) > SUM_TOLERANCE)
     if wrong.size:
         total = float(theta[wrong[0]].sum())

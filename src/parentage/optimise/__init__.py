@@ -1,10 +1,12 @@
 """From candidate lists to the best network, with its proof: the stage after scoring.
 
 Choose one candidate set per variable so that no cycle arises and the scores add up to the most.
-Three engines (:mod:`.subsets`, :mod:`.orders`, :mod:`.branch_and_cut`) solve what
-:mod:`.prepare` and :mod:`.problem` make of the lists; :mod:`.engines` chooses between them;
-:mod:`.run` keeps incumbents and bounds; :mod:`.beyond` bounds what cut lists leave out;
-:mod:`.solution` is what comes out; :mod:`.near` finds all networks close to the best.
+Four engines (:mod:`.forest`, :mod:`.subsets`, :mod:`.orders`, and cuts with branching:
+:mod:`.root_lp`, :mod:`.tree`) solve what :mod:`.prepare` and :mod:`.problem` make of the lists;
+:mod:`.engines` chooses between them; :mod:`.run` keeps incumbents and bounds; :mod:`.beyond`
+bounds what cut lists leave out; :mod:`.solution` is what comes out, with its proof
+(:mod:`.certificate`); :mod:`.near` finds all networks close to the best. docs/solver.md explains
+the cuts.
 """
 
 from __future__ import annotations
@@ -12,6 +14,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from parentage.errors import InputError
 from parentage.optimise.near import NearOptimal, within
 from parentage.optimise.settings import ENGINES, Optimising
 from parentage.optimise.solution import Solution, scope_of
@@ -22,6 +25,7 @@ from parentage.work.settings import documented
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from parentage.network.network import Network
     from parentage.scoring.lists import CandidateLists
     from parentage.work.progress import Report
     from parentage.work.stop import Stop
@@ -38,9 +42,10 @@ def learn_lists(
     engine: str = "auto",
     gap_limit: float = 0.0,
     seed: int = 0,
-    threads: int = 1,
+    threads: int | None = None,
     time_limit: float | None = None,
     memory: int | None = None,
+    start: Network | None = None,
     progress: Report | None = None,
     stop: Stop | None = None,
 ) -> Solution:
@@ -56,6 +61,9 @@ def learn_lists(
         Required and forbidden arcs, in-degrees, tiers.
     {optimising}
     {running}
+    start
+        A network to begin from: what is found scores at least as much, as far as the lists have
+        its sets.
     progress
         Called with a :class:`parentage.work.progress.Progress` whenever something improves, and
         now and then.
@@ -95,6 +103,7 @@ def learn_lists(
         threads=running.workers,
         max_parents=max_parents,
         constraints=constraints,
+        start=start,
         report=progress,
     )
 
@@ -107,6 +116,7 @@ def optimise_lists(
     threads: int = 1,
     max_parents: int | Mapping[str, int] | None = None,
     constraints: Constraints | None = None,
+    start: Network | None = None,
     report: Report | None = None,
 ) -> Solution:
     """Solve; for lists that were cut short, bound what was asked and not only what is listed."""
@@ -122,7 +132,7 @@ def optimise_lists(
         memory_of_problem(lists),
         f"learning from {lists.n_sets} sets of {lists.n_variables} variables",
         "allow fewer parents when scoring",
-        stop.memory,
+        limit=stop.memory,
     )
     run = Run(
         lists,
@@ -132,11 +142,14 @@ def optimise_lists(
         threads=threads,
         seed=settings.seed,
         report=report,
+        constraints=allowed,
+        start=None if start is None else start_order(lists, start),
     )
     scope = scope_of(lists, run.tolerance, max_parents, constraints)
     solution = replace(solve(run, settings.engine), scope=scope)
     if lists.account.complete:
         return solution
+    solution = replace(solution, certificate=None)  # it speaks of the lists, not of what was asked
     beyond = beyond_scores(lists, allowed)
     plain = plain_bound(lists, allowed_sets(lists, allowed), beyond)
     if plain <= solution.score:
@@ -153,10 +166,23 @@ def optimise_lists(
         solution,
         bound=bound,
         optimal=False,
+        certificate=None,
         ties="unknown",
         stopped=solution.stopped or lists.known().ended,
         trace=trace,
     )
+
+
+def start_order(lists: CandidateLists, start: Network) -> list[int]:
+    """Return an order of the variables that a network respects, as indices into the lists.
+
+    The best sets that respect it score at least as much as the network, as far as its sets are
+    listed.
+    """
+    if set(start.names) != set(lists.names):
+        odd = min(set(start.names) ^ set(lists.names))
+        raise InputError(f"the network to start from has other variables: {odd!r} is in one only")
+    return [lists.index(name) for name in start.order]
 
 
 def limited(

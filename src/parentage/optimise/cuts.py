@@ -1,76 +1,168 @@
 """Cuts: what acyclicity demands of the variables of the integer programme.
 
 For every candidate set W of a child v the programme has a variable x, one when v takes W. One
-set per child is chosen. For a cluster C of variables and a number 1 <= k < |C|,
+set per child is chosen. A cut looks at some variables, its members S, and says
 
-    sum over v in C, sets W of v with |W ∩ C| < k of x  >=  k,
+    sum over v in S and sets W of v of  a(v, W ∩ S) · x  <=  b
 
-since in an acyclic network the first k members of C, in any order the network respects, have
-fewer than k parents in C. As each child has one set, the same cut can be written
-``sum over sets with |W ∩ C| >= k of x <= |C| − k``; the shorter form is used.
+with whole coefficients a >= 0 and a right side b that is at least what the best network on S
+alone is worth under a. A network restricted to S is a network, so a cut holds for all of them.
 
-- k = 1: cluster cuts (Jaakkola et al. 2010); for |C| = 2 at most one direction of an arc;
-- k = |C| − 1: set packing, at most one member has all the others as parents;
+Counting cuts have a(v, U) = 1 for |U| >= k and b = |S| − k, since in an acyclic network the first
+k members, in any order the network respects, have fewer than k parents in S:
+
+- k = 1: cluster cuts (Jaakkola et al. 2010), and cycle cuts when S is a cycle of the support;
+- k = |S| − 1: set packing, at most one member has all the others as parents;
 - in between: k-cluster cuts (Cussens 2011).
+
+Local cuts have any coefficients, kept in a table by child and mask (:mod:`.local_cuts`); their
+right side comes from a dynamic programme. A local cut may pass through variables outside S
+(:mod:`.shrink`): such a parent u counts as the members above it by way of the parents that
+``through`` names for u. That is right while all these u have those parents; otherwise the left
+side is at most b + weight, hence the cut
+
+    sum of a · x + weight · sum over u, sets with those parents of x  <=  b + weight · number of u.
 """
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
-
-from parentage.optimise.problem import pack
+import numpy.typing as npt
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
-    from parentage.optimise.problem import Ints, Problem
+    from parentage.optimise.problem import Flags, Floats, Ints, Problem
+
+Table = npt.NDArray[np.int64]
+FAMILIES = ("cluster", "cycle", "packing", "k-cluster", "local", "shrunken")
 
 
-class Cut(NamedTuple):
-    """A cluster of variables (of a problem, rising) and k."""
+@dataclass(frozen=True, eq=False)
+class Cut:
+    """A cut, with its members as variables of a problem.
 
+    Parameters
+    ----------
+    family
+        One of :data:`FAMILIES`.
+    members
+        The variables S, rising.
+    side
+        The right side b.
+    k
+        At least this many parents inside give a coefficient of one; 0 with a table.
+    table
+        ``int16[L, 2^L]``: coefficients by child and mask; rising with the mask.
+    through
+        Variables passed through, each with the parents it is taken to have.
+    weight
+        What each of their sets with those parents weighs.
+    """
+
+    family: str
     members: tuple[int, ...]
-    k: int
+    side: int
+    k: int = 0
+    table: npt.NDArray[np.int16] | None = None
+    through: tuple[tuple[int, tuple[int, ...]], ...] = ()
+    weight: int = 0
+
+    @property
+    def key(self) -> tuple[object, ...]:
+        """What two counting cuts have in common when they are the same."""
+        return (self.members, self.k) if self.table is None else (id(self),)
 
 
 class Row(NamedTuple):
-    """A cut as a row of the programme: ``lower <= sum of x[columns] <= upper``."""
+    """A cut as a row of the programme: ``sum of values · x[columns] <= side``."""
 
     columns: Ints
-    lower: float
-    upper: float
+    values: Floats
+    side: float
 
 
-def cut_row(problem: Problem, cut: Cut) -> Row:
-    """Write a cut in its shorter form; the columns are sets of the problem."""
-    inside = np.zeros((1, problem.n), np.bool_)
-    inside[0, list(cut.members)] = True
-    columns = np.concatenate(
-        [np.arange(problem.offsets[v], problem.offsets[v + 1]) for v in cut.members]
-    )
-    common = count_bits(problem.masks[columns] & pack(inside)).sum(axis=1)
-    few, many = columns[common < cut.k], columns[common >= cut.k]
-    if len(few) <= len(many):
-        return Row(few, float(cut.k), np.inf)
-    return Row(many, -np.inf, float(len(cut.members) - cut.k))
+class Sets(NamedTuple):
+    """The sets of a problem, as the kernels take them."""
+
+    offsets: Ints
+    starts: Ints
+    parents: Ints
+
+    @classmethod
+    def of(cls, problem: Problem) -> Sets:
+        """Take them from a problem."""
+        return cls(problem.offsets, *problem.members())
 
 
-def count_bits(words: np.ndarray[tuple[int, ...], np.dtype[np.uint64]]) -> Ints:
-    """Count the bits of every word (numpy has this from version 2 on)."""
-    pairs = words - ((words >> np.uint64(1)) & np.uint64(0x5555555555555555))
-    nibbles = (pairs & np.uint64(0x3333333333333333)) + (
-        (pairs >> np.uint64(2)) & np.uint64(0x3333333333333333)
-    )
-    octets = (nibbles + (nibbles >> np.uint64(4))) & np.uint64(0x0F0F0F0F0F0F0F0F)
-    counts: Ints = ((octets * np.uint64(0x0101010101010101)) >> np.uint64(56)).astype(np.int64)
-    return counts
+def counting_cut(members: Iterable[int], k: int, family: str | None = None) -> Cut:
+    """Make a counting cut; 1 <= k < number of members."""
+    inside = tuple(sorted(int(v) for v in members))
+    if family is None:
+        packing = k == len(inside) - 1
+        family = "packing" if packing else "cluster" if k == 1 else "k-cluster"
+    return Cut(family, inside, len(inside) - k, k)
+
+
+def unique(cuts: Iterable[Cut]) -> list[Cut]:
+    """Leave out counting cuts that came before."""
+    return list({cut.key: cut for cut in reversed(list(cuts))}.values())[::-1]
+
+
+def cut_row(sets: Sets, cut: Cut, removed: Flags) -> Row:
+    """Write a cut as a row, without the removed sets."""
+    from parentage.kernels.rows import counting_row, passing_row, table_row
+
+    members = np.array([*cut.members, *(u for u, _ in cut.through)], np.int64)
+    room = int((sets.offsets[members + 1] - sets.offsets[members]).sum())
+    columns, values = np.empty(room, np.int64), np.empty(room)
+    members, side = members[: len(cut.members)], cut.side
+    if cut.table is None:
+        count, shift = counting_row(members, cut.k, *sets, removed, columns, values)
+    else:
+        reach = reach_of(cut, len(sets.offsets) - 1)
+        count, shift = table_row(members, reach, cut.table, *sets, removed, columns, values)
+    for u, above in cut.through if cut.weight else ():
+        asked = np.array(above, np.int64)
+        count = passing_row(u, asked, cut.weight, *sets, removed, columns, values, count)
+        side += cut.weight
+    return Row(columns[:count].copy(), values[:count].copy(), float(side - shift))
+
+
+def reach_of(cut: Cut, n: int) -> Ints:
+    """Return for every variable, as bits, the members that it brings in as a parent."""
+    reach = np.zeros(n, np.int64)
+    reach[list(cut.members)] = 1 << np.arange(len(cut.members))
+    changed = bool(cut.through)
+    while changed:
+        changed = False
+        for u, above in cut.through:
+            bits = int(np.bitwise_or.reduce(reach[list(above)], initial=0))
+            changed = changed or bits != reach[u]
+            reach[u] = bits
+    return reach
 
 
 def project(cuts: Iterable[Cut], position: Mapping[int, int]) -> list[Cut]:
-    """Carry cuts over to a part whose variables have new positions; members outside fall away."""
-    carried = [
-        Cut(tuple(sorted(position[v] for v in cut.members if v in position)), cut.k) for cut in cuts
-    ]
-    return [cut for cut in dict.fromkeys(carried) if len(cut.members) > cut.k]
+    """Carry cuts over to a part whose variables have new positions.
+
+    Counting cuts lose members outside; other cuts are carried over when they are all inside.
+    """
+    carried = []
+    for cut in cuts:
+        inside = tuple(sorted(position[v] for v in cut.members if v in position))
+        if cut.table is None and len(inside) > cut.k:
+            family = cut.family if len(inside) == len(cut.members) else None
+            carried.append(counting_cut(inside, cut.k, family))
+        elif len(inside) == len(cut.members) and not cut.through and _rising(cut, position):
+            carried.append(Cut(cut.family, inside, cut.side, 0, cut.table))
+    return unique(carried)
+
+
+def _rising(cut: Cut, position: Mapping[int, int]) -> bool:
+    """Whether the members keep their order, so that the table can stay as it is."""
+    places = [position[v] for v in cut.members]
+    return places == sorted(places)

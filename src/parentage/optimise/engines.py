@@ -2,19 +2,21 @@
 
 Every part gets a first network at once, so there is an incumbent from the start. Then, smallest
 part first, ``auto`` takes dynamic programming where its time is foreseeable and short, and
-otherwise order search, root LP and branch-and-cut, each handing on what it learned.
+otherwise order search, cuts at the root and branching, each handing on what it learned.
 """
 
 from __future__ import annotations
 
+import contextlib
 import math
-from dataclasses import dataclass
+from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from parentage.optimise.branch_and_cut import BranchAndCut
+from parentage.optimise.certificate import certificate_of
 from parentage.optimise.cuts import project
+from parentage.optimise.forest import is_forest, solve_forest, start_from_forest
 from parentage.optimise.orders import (
     OrderSpace,
     climb_from,
@@ -24,13 +26,19 @@ from parentage.optimise.orders import (
 )
 from parentage.optimise.record import Effort, SearchRecord
 from parentage.optimise.root_lp import PHASE as ROOT
-from parentage.optimise.root_lp import solve_root
+from parentage.optimise.root_lp import Tactics, solve_root
 from parentage.optimise.solution import checked_solution, scope_of
 from parentage.optimise.subsets import check_memory, fits, forecast_seconds, solve_subsets
+from parentage.optimise.tree import Tree
 from parentage.work.stop import interruptible
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from concurrent.futures import Executor
+
     from parentage.optimise.cuts import Cut
+    from parentage.optimise.problem import Problem
+    from parentage.optimise.root_lp import Cutter
     from parentage.optimise.run import Part, Run
     from parentage.optimise.solution import Solution
 
@@ -41,22 +49,22 @@ AT_ONCE = 22
 """Parts of at most this many variables go to dynamic programming without more ado."""
 
 LATER = 28
-"""Parts of at most this many variables go there when cuts do not get through in that time."""
+"""Parts of at most this many variables go there when cuts do not get through soon."""
 
-WARM_PATIENCE = 8
+SOON = 0.3
+"""Cuts get this share of the time that dynamic programming would take, counted as work."""
+
+MANY = 30_000
+"""So do those with more sets than this, without a try: their linear programme is too slow."""
+
+LARGE = 100
+"""Parts of more variables are searched again from the order that the linear programme led to."""
+
+WARM_PATIENCE = 5
 """Rounds without a gain after which an order search before the root LP ends."""
 
 PATIENCE = 20
 """Rounds without a gain after which an order search without a time limit ends."""
-
-
-@dataclass(frozen=True)
-class Tactics:
-    """What branch-and-cut may use; switched off one by one in the benchmark's ablation."""
-
-    warm_start: bool = True
-    root_lp: bool = True
-    set_packing: bool = True
 
 
 DEFAULT = Tactics()
@@ -74,11 +82,22 @@ def solve(run: Run, engine: str, tactics: Tactics = DEFAULT) -> Solution:
         with interruptible(run.stop):
             for part in run.parts:
                 first_incumbent(part)
+                if run.start is not None:
+                    begin_with(part, run.start)
+                if part.problem.n > TINY and not run.stopped():
+                    start_from_forest(part)
             solve_parts(run, engine, tactics)
     except KeyboardInterrupt:
         run.stop.cancelled.set()
         run.stopped()
     return conclude(run)
+
+
+def begin_with(part: Part, order: Sequence[int]) -> None:
+    """Climb from an order that the user gave, of all the variables."""
+    at = {int(v): i for i, v in enumerate(part.problem.variables)}
+    own = np.array([at[v] for v in order if v in at], np.int64)
+    climb_from(part, OrderSpace.of(part.problem), own)
 
 
 def solve_parts(run: Run, engine: str, tactics: Tactics) -> None:
@@ -94,7 +113,9 @@ def solve_parts(run: Run, engine: str, tactics: Tactics) -> None:
     for part in rest:
         if run.stopped():
             return
-        if engine == "subsets" or (engine == "auto" and part.problem.n <= AT_ONCE):
+        if engine != "subsets" and is_forest(part.problem):
+            solve_forest(part)
+        elif engine == "subsets" or (engine == "auto" and part.problem.n <= AT_ONCE):
             solve_subsets(part)
         elif not part.proven:
             cut_and_branch(part, tactics, subsets=engine == "auto")
@@ -103,52 +124,85 @@ def solve_parts(run: Run, engine: str, tactics: Tactics) -> None:
 def cut_and_branch(part: Part, tactics: Tactics, *, subsets: bool) -> None:
     """Search, cut, remove what cannot improve, split, and finish what is left of each piece.
 
-    With ``subsets`` small pieces go to dynamic programming instead of branch-and-cut.
+    With ``subsets`` small pieces go to dynamic programming instead of branching.
     """
     if tactics.warm_start:
         search_orders([part], patience=WARM_PATIENCE)
-    found: list[Cut] = []
-    problem = part.problem
-    if tactics.root_lp and not part.proven and not part.stopped():
-        patience = other_way(part) if subsets else math.inf
-        lp = solve_root(part, set_packing=tactics.set_packing, seconds=patience)
-        found, problem = lp.cuts, problem.only(~lp.removed)
+    with contextlib.ExitStack() as stack:
+        pool = None
+        if part.run.threads > 1:
+            pool = stack.enter_context(ThreadPoolExecutor(part.run.threads))
+        finish(part, [], tactics, subsets, pool)
+
+
+def finish(
+    part: Part, start: list[Cut], tactics: Tactics, subsets: bool, pool: Executor | None
+) -> None:
+    """Solve a part to the end: cut at the root, then split or branch.
+
+    Where dynamic programming is possible, cutting and branching get a share of its time.
+    """
     if part.proven or part.stopped():
         return
+    patience = other_way(part) if subsets else math.inf
+    if patience > 0.0 and (part.problem.n > AT_ONCE or not subsets):
+        cutter, root = solve_root(part, tactics, pool=pool, start=start, work=patience)
+        part.root = root
+        if part.problem.n > LARGE and not part.proven and not part.stopped():
+            search_orders([part], patience=WARM_PATIENCE)
+            cutter.tighten(root, ROOT)
+        tree = None
+        if not (part.proven or part.stopped() or cutter.exhausted()):
+            pieces = part.problem.only(~cutter.lp.removed).parts()
+            if pieces[-1].n < part.problem.n:
+                split(part, pieces, cutter, tactics, subsets, pool)
+            else:
+                tree = Tree(cutter, root)
+                tree.solve()
+        count(part, cutter, tree)
+    if patience < math.inf and not part.proven and not part.stopped():
+        solve_subsets(part)
+        part.fewest_arcs = False
+
+
+def split(
+    part: Part,
+    problems: list[Problem],
+    cutter: Cutter,
+    tactics: Tactics,
+    subsets: bool,
+    pool: Executor | None,
+) -> None:
+    """Go on with the strongly connected pieces of what is left of a part."""
     place = {int(v): i for i, v in enumerate(part.problem.variables)}
     order = part.problem.variables[incumbent_order(part)]
-    pieces = part.split(problem.parts())
+    pieces = part.split(problems)
     inside = [{int(v): i for i, v in enumerate(piece.problem.variables)} for piece in pieces]
     for piece, at in zip(pieces, inside, strict=True):
         own = np.array([at[int(v)] for v in order if int(v) in at], np.int64)
         climb_from(piece, OrderSpace.of(piece.problem), own)
     for piece, at in zip(pieces, inside, strict=True):
-        finish(piece, project(found, {place[v]: i for v, i in at.items()}), tactics, subsets)
+        start = project(cutter.lp.cuts, {place[v]: i for v, i in at.items()})
+        finish(piece, start, tactics, subsets, pool)
     engines = {piece.engine for piece in pieces if piece.problem.n > 1}
     part.engine = " + ".join(sorted(engines)) or ROOT
 
 
+def count(part: Part, cutter: Cutter, tree: Tree | None) -> None:
+    """Note what cutting and branching did."""
+    part.effort.lp_rounds += cutter.rounds
+    part.effort.cuts.update(cutter.lp.counts)
+    part.effort.fixed += int(cutter.lp.removed.sum())
+    part.effort.nodes += tree.nodes if tree else 1
+
+
 def other_way(part: Part) -> float:
-    """Seconds dynamic programming would need; infinite where it is out of the question."""
+    """Work that is worth while before dynamic programming; infinite where that cannot be."""
     if part.problem.n > LATER or not fits(part.problem, part.run.threads):
         return math.inf
-    return forecast_seconds(part.problem.n, part.run.threads)
-
-
-def finish(piece: Part, found: list[Cut], tactics: Tactics, subsets: bool) -> None:
-    """Solve one piece to the end.
-
-    Where dynamic programming is possible, branch-and-cut gets as long as that would take.
-    """
-    if piece.proven or piece.stopped():
-        return
-    patience = other_way(piece) if subsets else math.inf
-    if piece.problem.n > AT_ONCE or not subsets:
-        search = BranchAndCut(piece, found, set_packing=tactics.set_packing)
-        search.solve(warm=tactics.warm_start, seconds=patience)
-    if patience < math.inf and not piece.proven and not piece.stopped():
-        solve_subsets(piece)
-        piece.fewest_arcs = False
+    if part.problem.m > MANY:
+        return 0.0
+    return SOON * 1e9 * forecast_seconds(part.problem.n)
 
 
 def conclude(run: Run) -> Solution:
@@ -169,19 +223,24 @@ def conclude(run: Run) -> Solution:
         record=record_of(run),
         trace=run.trace,
         seconds=run.seconds,
+        certificate=certificate_of(run, run.constraints),
     )
 
 
 def record_of(run: Run) -> SearchRecord:
     """Gather what the engines counted."""
     effort = Effort()
-    for part in run.parts:
-        effort = sum((piece.effort for piece in part.parts), effort + part.effort)
+    waiting = list(run.parts)
+    for part in waiting:
+        effort = effort + part.effort
+        waiting.extend(part.parts)
     roots = [p.best_cost - p.root_bound for p in run.parts if p.root_bound is not None]
+    gap = math.fsum(roots) if roots else None
     return SearchRecord(
         tuple(part.problem.n for part in run.parts if part.problem.n > 1),
         run.lists.n_sets,
         sum(part.problem.m for part in run.parts),
-        math.fsum(roots) if roots else None,
+        None if gap is None else run.score() + gap,
+        gap,
         effort,
     )

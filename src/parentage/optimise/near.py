@@ -1,10 +1,8 @@
 """All networks within a distance of the optimum, each once, grouped by equivalence class.
 
-The table of the dynamic programme over subsets says, for every set of variables that still has
-to be arranged, what the rest costs at least; so a depth-first search that removes one sink after
-the other never enters a branch without a result. A network is reached once although it has many
-orders: always the sink with the largest index goes first, and a variable with a larger index
-than the one removed may go only after one of its children went.
+First the optimum is found and proved. Then bounds say which sets can be in a network within the
+distance, and :mod:`.near_search` enumerates them; no table over subsets is needed, so that what
+counts is how many networks there are, not how many variables.
 
 For scores that are logarithms of probabilities (BIC, BDeu) a distance ln f means: at most f
 times less probable than the best network (Liao et al. 2019, "Finding all Bayesian network
@@ -15,32 +13,72 @@ from __future__ import annotations
 
 import math
 import warnings
+from collections import Counter
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from parentage.errors import DataWarning, InputError, ResourceError, UnprovenWarning
-from parentage.network.equivalence import adjacent_pairs, v_structures
-from parentage.optimise.prepare import allowed_problem, check_lists, prepare
-from parentage.optimise.problem import rounding
-from parentage.optimise.subsets import needed_memory, subset_table
+from parentage.errors import DataWarning, InputError, UnprovenWarning
+from parentage.optimise.near_search import Search, find_pieces, first_of_equals
+from parentage.optimise.prepare import allowed_problem, prepare
 from parentage.scoring.account import Account
 from parentage.scoring.catalogue import by_name, not_equivalent
-from parentage.work.memory import require_memory
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from parentage.network.equivalence import EquivalenceClass
     from parentage.network.network import Network
-    from parentage.optimise.problem import Floats, Problem
+    from parentage.optimise.near_search import Choices
+    from parentage.optimise.problem import Ints, Problem
+    from parentage.optimise.run import Run
+    from parentage.optimise.solution import Solution
     from parentage.scoring.constraints import Constraints
     from parentage.scoring.lists import CandidateLists
     from parentage.work.stop import Stop
 
-LIMIT = 100_000
+MAX_NETWORKS = 100_000
 """Networks that are enumerated unless a larger limit is given."""
+
+Parents = tuple[tuple[int, ...], ...]
+
+
+class CutWarning(UnprovenWarning):
+    """Networks are missing because a limit ended the search."""
+
+
+class Share(NamedTuple):
+    """An arc, how many classes have it, and its share of the weight of all networks.
+
+    ``classes`` is the share of classes with a member that has the arc. A network weighs what it
+    is probable, relative to the others found, when all networks are equally probable beforehand.
+    """
+
+    parent: str
+    child: str
+    classes: float
+    weight: float
+
+
+class Difference(NamedTuple):
+    """How a class differs from the best one: pairs joined there, not here, or in another way.
+
+    Arcs ``(parent, child)``, or pairs in the order of names where the direction is open.
+    """
+
+    added: tuple[str, ...]
+    removed: tuple[str, ...]
+    changed: tuple[str, ...]
+
+    def __str__(self) -> str:
+        parts = [
+            *(f"+ {mark}" for mark in self.added),
+            *(f"− {mark}" for mark in self.removed),
+            *self.changed,
+        ]
+        return ", ".join(parts) or "nothing"
 
 
 @dataclass(frozen=True)
@@ -58,23 +96,34 @@ class NearOptimal:
     scores
         Score of every network, falling.
     parents
-        For every network, and every variable, the indices of its parents.
+        For every network, and every variable, the indices of its parents. The first one is the
+        network that learning finds.
     classes
         The networks of each Markov equivalence class, as indices, best class first.
-    complete
-        Whether these are all; False when time or an interrupt ended the enumeration, or when the
-        lists do not reach that far.
+    complete_to
+        Every network of the lists at most this much below the best is there: ``gap``, unless a
+        limit ended the search; −1 when not even the best score is proved.
+    stopped
+        What ended it: ``"networks"``, ``"time"``, ``"interrupt"``; None when nothing did.
+    unit
+        Nats per unit of the scores.
+    reaching
+        Whether the lists hold every set that a network within the gap can have.
+    score_name
+        The score behind the lists; None if it is not known.
     """
 
     names: tuple[str, ...]
     score: float
     gap: float
     scores: tuple[float, ...]
-    parents: tuple[tuple[tuple[int, ...], ...], ...]
+    parents: tuple[Parents, ...]
     classes: tuple[tuple[int, ...], ...]
-    complete: bool
+    complete_to: float
+    stopped: str | None
+    unit: float
+    reaching: bool
     score_name: str | None = None
-    """The score behind the lists; None if it is not known."""
 
     @property
     def about_directions(self) -> str:
@@ -86,6 +135,11 @@ class NearOptimal:
     def __len__(self) -> int:
         return len(self.scores)
 
+    @property
+    def complete(self) -> bool:
+        """Whether these are all networks within the gap, those of other sets included."""
+        return self.reaching and self.complete_to >= self.gap
+
     @cached_property
     def networks(self) -> tuple[Network, ...]:
         """The networks themselves."""
@@ -93,9 +147,55 @@ class NearOptimal:
 
         return tuple(Network(self.names, parents) for parents in self.parents)
 
+    def class_graph(self, number: int) -> EquivalenceClass:
+        """Return what the members of a class have in common, as a graph (CPDAG)."""
+        from parentage.network.network import Network
+
+        return Network(self.names, self.parents[self.classes[number][0]]).equivalence_class()
+
+    def difference(self, number: int) -> Difference:
+        """Say how a class differs from the best one."""
+        best, other = self.class_graph(0), self.class_graph(number)
+        pairs = {(min(p), max(p)) for g in (best, other) for p in g.compelled | g.reversible}
+        added, removed, changed = [], [], []
+        for a, b in sorted(pairs):
+            before, now = best.mark(a, b), other.mark(a, b)
+            if before == now:
+                continue
+            if not before:
+                added.append(_drawn(a, now, b))
+            elif not now:
+                removed.append(_drawn(a, before, b))
+            else:
+                changed.append(f"{_drawn(a, before, b)} becomes {_drawn(a, now, b)}")
+        return Difference(tuple(added), tuple(removed), tuple(changed))
+
+    @cached_property
+    def arc_shares(self) -> tuple[Share, ...]:
+        """Every arc of any network with its shares, the heaviest first."""
+        weights = np.exp((np.array(self.scores) - self.score) * self.unit)
+        weights /= weights.sum()
+        weight: Counter[tuple[int, int]] = Counter()
+        count: Counter[tuple[int, int]] = Counter()
+        for members in self.classes:
+            seen: set[tuple[int, int]] = set()
+            for i in members:
+                arcs = [(p, c) for c, above in enumerate(self.parents[i]) for p in above]
+                seen.update(arcs)
+                own = float(weights[i])
+                for arc in arcs:
+                    weight[arc] += own  # type: ignore[assignment]  # a Counter of floats
+            count.update(seen)
+        shares = [
+            Share(self.names[p], self.names[c], count[p, c] / len(self.classes), weight[p, c])
+            for p, c in weight
+        ]
+        return tuple(sorted(shares, key=lambda s: (-s.weight, -s.classes, s.parent, s.child)))
+
     def __repr__(self) -> str:
         return (
-            f"NearOptimal: {len(self)} network{'s' if len(self) > 1 else ''} in "
+            f"NearOptimal: {'' if self.complete else 'at least '}"
+            f"{len(self)} network{'s' if len(self) > 1 else ''} in "
             f"{len(self.classes)} class{'es' if len(self.classes) > 1 else ''}, "
             f"score {self.score:.6f} and at most {self.gap:.6g} below"
         )
@@ -106,8 +206,10 @@ def within(
     *,
     factor: float | None = None,
     gap: float | None = None,
-    limit: int = LIMIT,
+    max_networks: int = MAX_NETWORKS,
     constraints: Constraints | None = None,
+    threads: int = 1,
+    seed: int = 0,
     stop: Stop | None = None,
 ) -> NearOptimal:
     """Return all networks whose score is within a factor, or a gap, of the optimum.
@@ -116,26 +218,26 @@ def within(
     ----------
     lists
         Candidate lists that hold every set such a network can have. Lists pruned for the
-        optimum alone do not, nor do lists that were cut short; their account says how far they
-        reach, and a warning is given if that is less than what is asked for.
+        optimum alone do not; ``lists.meta["gap"]`` says up to which gap they are complete,
+        and a warning is given if that is less than what is asked for.
     factor
         Networks at most this many times less probable than the best: a gap of ln ``factor``
-        (in the unit of the scores).
+        (in the base of the scores, ``lists.meta["log_base"]``).
     gap
         Networks at most this much below the best score. Give one of the two.
-    limit
-        The largest number of networks.
+    max_networks
+        The largest number of networks; with more, the best of them, and a warning.
     constraints
         Required and forbidden arcs, in-degrees, tiers.
+    threads, seed
+        As in :func:`~parentage.optimise.learn_lists`.
     stop
-        Ends the enumeration early: what was found by then is returned, and says so.
+        Ends the search early: what was found by then is returned, with a warning.
 
     Raises
     ------
     InputError
-        Neither or both of factor and gap, or a negative distance.
-    ResourceError
-        More networks than ``limit``, or more variables than memory allows.
+        Neither or both of factor and gap, a negative distance, or limits that make no sense.
 
     Examples
     --------
@@ -147,53 +249,170 @@ def within(
     ...     near = within(lists, gap=0.7)
     >>> near.scores, near.classes
     ((-3.5, -3.5, -4.0), ((0, 1), (2,)))
+    >>> str(near.difference(1)), near.arc_shares[0].classes
+    ('− a — b', 0.5)
     """
-    gap = _distance(lists, factor, gap)
-    check_lists(lists)
-    _warn_if_incomplete(lists, gap)
-    require_memory(
-        needed_memory(lists.n_variables),
-        f"finding all networks of {lists.n_variables} variables",
-        "leave out variables, or learn the best network alone",
-    )
-    problem = allowed_problem(lists, constraints)
-    pruned = prepare(lists, constraints)
-    best = subset_table(pruned, pruned.cost)
-    if best is None:
-        raise AssertionError("nobody stops this table")
-    slack = rounding(lists) * (lists.n_variables * lists.max_in_degree + 1)
-    found: list[tuple[float, tuple[int, ...]]] = []
-    complete = reaches(lists, gap)
-    for chosen in _networks(problem, best, float(best[-1]) + gap + slack):
-        if len(found) == limit:
-            raise ResourceError(
-                f"there are more than {limit} networks within {gap:.6g} of the best score; "
-                "ask for a smaller factor, or allow more (limit=…)"
-            )
-        found.append((math.fsum(float(lists.scores[i]) for i in chosen), chosen))
-        if stop is not None and stop.reason() is not None:
-            complete = False
-            break
-    found.sort(key=lambda entry: (-entry[0], entry[1]))
-    parents = tuple(
-        tuple(tuple(int(p) for p in lists.parents_of(i)) for i in chosen) for _, chosen in found
-    )
-    scores = tuple(score for score, _ in found)
-    classes = equivalence_classes(parents)
-    origin = lists.account
-    name = origin.score if isinstance(origin, Account) else None
-    return NearOptimal(lists.names, scores[0], gap, scores, parents, classes, complete, name)
+    distance = _distance(lists, factor, gap)
+    _warn_if_incomplete(lists, distance)
+    for near in widening(
+        lists,
+        gap=distance,
+        max_networks=max_networks,
+        constraints=constraints,
+        threads=threads,
+        seed=seed,
+        stop=stop,
+    ):
+        found = near
+    if found.complete_to < distance:
+        warnings.warn(CutWarning(cut_text(found)), stacklevel=2)
+    return found
 
 
-def equivalence_classes(
-    networks: tuple[tuple[tuple[int, ...], ...], ...],
-) -> tuple[tuple[int, ...], ...]:
+def widening(
+    lists: CandidateLists,
+    *,
+    gap: float,
+    max_networks: int = MAX_NETWORKS,
+    constraints: Constraints | None = None,
+    threads: int = 1,
+    seed: int = 0,
+    stop: Stop | None = None,
+) -> Iterator[NearOptimal]:
+    """Yield all networks within growing gaps, the last time all that :func:`within` returns.
+
+    The arguments are those of :func:`within`.
+
+    Examples
+    --------
+    >>> from parentage.scoring.lists import CandidateLists
+    >>> lists = CandidateLists.from_families({"a": [(-2.0, ["b"]), (-2.5, [])], "b": [(-1.0, [])]})
+    >>> [(len(near), near.complete_to) for near in widening(lists, gap=0.8)]
+    [(1, 0.1), (1, 0.2), (1, 0.4), (2, 0.8)]
+    """
+    from parentage.optimise.engines import solve
+    from parentage.optimise.run import Run
+
+    if max_networks < 1:
+        raise InputError(f"max_networks must be at least 1, not {max_networks}")
+    run = Run(
+        lists,
+        prepare(lists, constraints),
+        stop=stop,
+        threads=threads,
+        seed=seed,
+    )
+    best = solve(run, "auto")
+    if not best.optimal:
+        yield _collect(run, best, gap, max_networks, None)
+        return
+    problem = first_of_equals(allowed_problem(lists, constraints))
+    chosen = _rows_of(problem, lists, run.chosen())
+    margin = run.tolerance  # what the proof of each part may have missed
+    pieces = find_pieces(run, problem, chosen, gap + margin)
+    for found in Search(run, max_networks + 1).widen(pieces, chosen, gap, margin):
+        yield _collect(run, best, gap, max_networks, found)
+
+
+def cut_text(near: NearOptimal) -> str:
+    """Say what is known when a search did not find all networks."""
+    why = {"networks": "the limit on networks", "time": "the time limit"}.get(
+        near.stopped or "", "an interruption"
+    )
+    known = f"there are at least {len(near)} networks within {near.gap:.6g} of the best score"
+    if near.complete_to >= near.gap:
+        return f"{known}: the lists are not known to reach that far"
+    if near.complete_to < 0:
+        return f"{known}, as far as that is known: {why} came before the proof of the best"
+    times = math.exp(near.complete_to * near.unit)
+    return (
+        f"{known}: {why} ended the search; complete are those within {near.complete_to:.4g}, "
+        f"a factor of {times:.4g}"
+    )
+
+
+def _rows_of(problem: Problem, lists: CandidateLists, chosen: Ints) -> Ints:
+    """Return the sets of the problem that equal the chosen ones."""
+    found = chosen.copy()
+    for v, (a, b) in enumerate(problem.spans()):
+        wanted = lists.parents_of(int(chosen[v])).tolist()
+        found[v] = next(
+            i for i in problem.sets[a:b].tolist() if lists.parents_of(i).tolist() == wanted
+        )
+    return found
+
+
+def _collect(run: Run, best: Solution, gap: float, most: int, found: Choices | None) -> NearOptimal:
+    """Put what was found in order: the network of learning first, then by score.
+
+    Nothing found means that not even the best network is proved.
+    """
+    lists = run.lists
+    learned = best.network.parents
+    reached = -1.0
+    stopped: str | None = run.stop_reason
+    scores = {learned: best.score}
+    if found is not None:
+        reached = min(gap, found.complete_to)
+        least = found.excess[0] if len(found.excess) else 0.0
+        close = found.sets[found.excess <= least + gap + run.slack]
+        if len(close) > most:
+            stopped = "networks"
+            reached = min(reached, float(np.nextafter(found.excess[most] - least, -math.inf)))
+        for row in close[:most]:
+            scores[_parents(lists, row)] = math.fsum(lists.scores[row].tolist())
+    ranked = sorted(scores, key=lambda parents: (parents != learned, -scores[parents], parents))
+    parents = tuple(ranked[:most])
+    top = max(scores[p] for p in parents)
+    if best.score < top - run.slack - run.tolerance:
+        raise AssertionError(f"a network of score {top} against the optimum {best.score}")
+    return NearOptimal(
+        lists.names,
+        top,
+        gap,
+        tuple(scores[p] for p in parents),
+        parents,
+        equivalence_classes(parents),
+        reached,
+        stopped,
+        lists.account.unit,
+        reaches(lists, gap),
+        lists.account.score if isinstance(lists.account, Account) else None,
+    )
+
+
+def _parents(lists: CandidateLists, row: Ints) -> Parents:
+    return tuple(tuple(lists.parents_of(i).tolist()) for i in row.tolist())
+
+
+def _drawn(a: str, mark: str, b: str) -> str:
+    """Draw a joined pair, arrows from left to right."""
+    return f"{b} → {a}" if mark == "←" else f"{a} {mark} {b}"
+
+
+def equivalence_classes(networks: tuple[Parents, ...]) -> tuple[tuple[int, ...], ...]:
     """Group networks with the same skeleton and the same v-structures (Verma and Pearl 1990)."""
     classes: dict[object, list[int]] = {}
     for i, parents in enumerate(networks):
-        key = frozenset(adjacent_pairs(parents)), frozenset(v_structures(parents))
-        classes.setdefault(key, []).append(i)
+        classes.setdefault(_class_key(parents), []).append(i)
     return tuple(tuple(members) for members in classes.values())
+
+
+def _class_key(parents: Parents) -> object:
+    """Skeleton and v-structures, as bits."""
+    joined = [0] * len(parents)
+    for child, above in enumerate(parents):
+        for parent in above:
+            joined[child] |= 1 << parent
+            joined[parent] |= 1 << child
+    meeting = [
+        (child, a, b)
+        for child, above in enumerate(parents)
+        for k, b in enumerate(above)
+        for a in above[:k]
+        if not joined[a] >> b & 1
+    ]
+    return tuple(joined), tuple(meeting)
 
 
 def _distance(lists: CandidateLists, factor: float | None, gap: float | None) -> float:
@@ -233,36 +452,3 @@ def _warn_if_incomplete(lists: CandidateLists, gap: float) -> None:
             ),
             stacklevel=3,
         )
-
-
-def _networks(problem: Problem, best: Floats, most: float) -> Iterator[tuple[int, ...]]:
-    """Yield the sets (as indices into the lists) of every network that costs at most ``most``."""
-    n = problem.n
-    families = []
-    for span in problem.spans():
-        distinct: dict[int, tuple[float, int]] = {}
-        for i in range(*span):
-            entry = float(problem.cost[i]), int(problem.sets[i])
-            distinct.setdefault(int(problem.masks[i, 0]), entry)
-        families.append(distinct)
-    chosen = np.zeros(n, np.int64)
-
-    def remove_sinks(left: int, waiting: int, cost: float) -> Iterator[tuple[int, ...]]:
-        """Remove sinks from ``left``; those in ``waiting`` need a child removed first."""
-        if left == 0:
-            yield tuple(chosen.tolist())
-            return
-        for v in range(n):
-            if not (left >> v & 1) or waiting >> v & 1:
-                continue
-            rest = left ^ (1 << v)
-            larger = rest >> (v + 1) << (v + 1)
-            for mask, (own, index) in families[v].items():
-                if cost + own + best[rest] > most:
-                    break
-                if mask & ~rest:
-                    continue
-                chosen[v] = index
-                yield from remove_sinks(rest, (waiting | larger) & ~mask & rest, cost + own)
-
-    yield from remove_sinks((1 << n) - 1, 0, 0.0)

@@ -29,6 +29,9 @@ PHASE = "orders"
 BUDGET = 4_000_000
 """Sets looked at per stream and round: some hundredths of a second."""
 
+CLIMB = 8 * BUDGET
+"""Sets looked at between two looks at the clock while climbing: some tenths of a second."""
+
 SMALL_BUDGET = 500
 """In small parts a round ends earlier: after this many times variables times sets."""
 
@@ -84,45 +87,63 @@ class OrderSpace:
 
 @dataclass(eq=False)
 class Stream:
-    """One of the searches: where it stands, the best it saw, its random numbers."""
+    """One of the searches: where it stands, the best it saw, its random numbers.
 
-    base: Ints
+    ``orders[4, n]``, ``costs[2]`` and ``work[4]`` are those of
+    :func:`parentage.kernels.orders.search`.
+    """
+
+    orders: Ints
     slack: float
     state: Words
-    best: Ints = field(init=False)
     costs: Floats = field(init=False)
+    work: Ints = field(init=False)
     stale: int = 0
 
     def __post_init__(self) -> None:
-        self.best = self.base.copy()
         self.costs = np.full(2, np.inf)
+        self.work = np.zeros(4, np.int64)
+
+    @property
+    def base(self) -> Ints:
+        """The order it stands at."""
+        row: Ints = self.orders[0]
+        return row
+
+    @property
+    def best(self) -> Ints:
+        """The best order it saw."""
+        row: Ints = self.orders[1]
+        return row
 
     def advance(self, space: OrderSpace, budget: int) -> None:
         """Search for one round."""
         from parentage.kernels.orders import search
 
-        before = self.costs[1]
+        before, n = self.costs[1], self.orders.shape[1]
         slack = self.slack * self.costs[0] if np.isfinite(self.costs[0]) else 0.0
         search(
-            self.base,
-            self.best,
+            self.orders,
             self.costs,
+            self.work,
             np.int64(budget),
-            np.int64(min(STRENGTH, len(self.base))),
+            np.int64(min(STRENGTH, n)),
             slack,
-            np.int64(min(WINDOW, len(self.base))),
+            np.int64(min(WINDOW, n)),
             space.offsets,
             space.masks,
             space.cost,
             space.reach,
             self.state,
         )
-        self.stale = 0 if self.costs[1] < before else self.stale + 1
+        gained = self.costs[1] < before or self.work[0] >= self.work[1]
+        self.stale = 0 if gained else self.stale + 1
 
     def restart(self, order: Ints) -> None:
         """Go on from another order, forgetting the best seen."""
         self.base[:] = order
         self.costs[:] = np.inf
+        self.work[:] = 0
         self.stale = 0
 
 
@@ -138,14 +159,22 @@ def first_incumbent(part: Part) -> None:
 
 
 def climb_from(part: Part, space: OrderSpace, order: Ints) -> bool:
-    """Climb from an order to a local optimum and offer it; whether it was an improvement."""
+    """Climb from an order to a local optimum and offer it; whether it was an improvement.
+
+    A stopped run gets what the climb has reached by then.
+    """
     from parentage.kernels.orders import improve, refit
 
-    n, work = len(order), np.zeros(1, np.int64)
-    fit, state = np.empty(n, np.int64), np.array([part.run.seed], np.uint64)
+    n, work = len(order), np.zeros(4, np.int64)
+    fit, state = np.empty(n, np.int64), np.array([part.run.seed % (1 << 64)], np.uint64)
+    turns = np.arange(n)
     refit(order, fit, 0, n, space.offsets, space.masks, work)
     arrays = (space.offsets, space.masks, space.cost, space.reach, state, work)
-    improve(order, fit, np.int64(0), *arrays)
+    while work[0] >= work[1]:
+        work[1] = work[0] + CLIMB
+        improve(order, fit, turns, np.int64(0), *arrays)
+        if part.stopped():
+            break
     choice = space.real[fit]
     return bool((choice >= 0).all()) and part.offer(choice, PHASE)
 
@@ -202,13 +231,14 @@ def _streams(part: Part) -> list[Stream]:
         seed = np.random.SeedSequence([part.run.seed, int(part.problem.variables[0]), k])
         rng = np.random.default_rng(seed)
         order = incumbent_order(part) if k == 0 else rng.permutation(part.problem.n)
-        streams.append(Stream(order, slack, rng.integers(1 << 63, size=1, dtype=np.uint64)))
+        orders = np.stack([order, order, order, np.arange(part.problem.n)])
+        streams.append(Stream(orders, slack, rng.integers(1 << 63, size=1, dtype=np.uint64)))
     return streams
 
 
 def _renew(streams: list[Stream], leader: Stream) -> None:
     """Let streams that stopped gaining start again: at the leader's order, or at random."""
-    from parentage.kernels.orders import shuffle
+    from parentage.kernels.disturb import shuffle
 
     for stream in streams:
         if stream.stale < STALE:

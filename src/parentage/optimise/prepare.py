@@ -19,6 +19,9 @@ if TYPE_CHECKING:
     from parentage.scoring.constraints import Constraints
     from parentage.scoring.lists import CandidateLists
 
+LARGEST_SCORE = 1e100
+"""Larger scores, added up and multiplied by what solvers need, are not numbers any more."""
+
 SHOWN = 10
 """Names an error message lists before it says how many more there are."""
 
@@ -61,22 +64,22 @@ def allowed_problem(lists: CandidateLists, constraints: Constraints | None) -> P
 
 
 def check_lists(lists: CandidateLists) -> None:
-    """Refuse variables without sets, scores that are no numbers, and impossible parents."""
+    """Refuse variables without sets, scores that are not numbers, and impossible parents."""
     counts = np.diff(lists.offsets)
     if (counts == 0).any():
         raise ListsError(
             f"{lists.names[int(np.argmin(counts))]!r} has no candidate set; add the empty one"
         )
     child = np.repeat(np.arange(lists.n_variables), counts)
-    wrong = np.flatnonzero(~np.isfinite(lists.scores))
+    wrong = np.flatnonzero(~(np.abs(lists.scores) <= LARGEST_SCORE))
     if len(wrong):
         raise ListsError(
             f"{lists.names[child[wrong[0]]]!r} has a set with the score "
-            f"{lists.scores[wrong[0]]}; scores must be finite numbers"
+            f"{lists.scores[wrong[0]]}; scores must be finite numbers of at most {LARGEST_SCORE:g}"
         )
     outside = (lists.parents < 0) | (lists.parents >= lists.n_variables)
     if outside.any():
-        raise ListsError(f"parent {int(lists.parents[outside][0])} is no variable's index")
+        raise ListsError(f"parent {int(lists.parents[outside][0])} is not the index of a variable")
     owner = np.repeat(child, np.diff(lists.starts))
     own = np.flatnonzero(owner == lists.parents)
     if len(own):

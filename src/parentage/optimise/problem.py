@@ -101,7 +101,7 @@ class Problem:
         return self.only(undominated(self.offsets, self.masks))
 
     def part(self, inside: Ints) -> Problem:
-        """Return the problem of some variables when all others stand before them.
+        """Return the problem of some variables when all others come before them.
 
         Parents outside cost nothing in acyclicity, so sets are compared by what they hold
         inside; those that become dominated go.

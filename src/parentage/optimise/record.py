@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import dataclasses
-from dataclasses import dataclass
+from collections import Counter
+from dataclasses import dataclass, field
 from typing import Any
 
 
@@ -18,23 +19,31 @@ class Effort:
     rounds
         Rounds of the order search.
     lp_rounds
-        Linear programmes solved at the root.
-    root_cuts, cuts
-        Cuts in force at the end of the root, and added in the tree.
+        Linear programmes solved, each followed by separation.
     nodes
-        Nodes of the tree.
+        Nodes that were cut, roots included.
+    fixed
+        Sets removed because their reduced cost shows that they are in no better network.
+    cuts
+        Cuts added, by family (:data:`parentage.optimise.cuts.FAMILIES`).
     """
 
     subsets: int = 0
     rounds: int = 0
     lp_rounds: int = 0
-    root_cuts: int = 0
-    cuts: int = 0
     nodes: int = 0
+    fixed: int = 0
+    cuts: Counter[str] = field(default_factory=Counter)
 
     def __add__(self, other: Effort) -> Effort:
-        both = zip(dataclasses.astuple(self), dataclasses.astuple(other), strict=True)
-        return Effort(*(one + more for one, more in both))
+        return Effort(
+            self.subsets + other.subsets,
+            self.rounds + other.rounds,
+            self.lp_rounds + other.lp_rounds,
+            self.nodes + other.nodes,
+            self.fixed + other.fixed,
+            self.cuts + other.cuts,
+        )
 
 
 @dataclass(frozen=True)
@@ -47,8 +56,10 @@ class SearchRecord:
         Sizes of the strongly connected parts of more than one variable.
     sets, sets_after_pruning
         Candidate sets in the lists, and those left after dominance.
+    root_bound
+        Upper bound on the score after cutting at the roots; None where nothing was cut.
     root_gap
-        What the linear programme at the root left open; None if there was none.
+        What the roots left open, against the final incumbent; None where nothing was cut.
     effort
         What the engines counted, all parts together.
     """
@@ -56,11 +67,14 @@ class SearchRecord:
     parts: tuple[int, ...]
     sets: int
     sets_after_pruning: int
+    root_bound: float | None
     root_gap: float | None
     effort: Effort
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain values, flat."""
-        content = dataclasses.asdict(self)
-        effort = content.pop("effort")
-        return {**content, "parts": list(self.parts), **effort}
+        effort = {f.name: getattr(self.effort, f.name) for f in dataclasses.fields(self.effort)}
+        effort["cuts"] = dict(sorted(self.effort.cuts.items()))
+        own = {f.name: getattr(self, f.name) for f in dataclasses.fields(self)}
+        del own["effort"]
+        return {**own, "parts": list(self.parts), **effort}

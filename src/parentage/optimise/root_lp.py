@@ -1,203 +1,350 @@
-"""The linear programme at the root: cuts, a bound that holds, and sets that can be forgotten.
+"""Cutting at a node: solve the linear programme, bound, remove, separate, and again.
 
-Minimise the cost over fractional x, one set per child, subject to the cuts found so far
-(:mod:`.cuts`); add violated ones, solve again. The bound does not rest on the tolerances of the
-LP solver: with any multipliers y of the right signs,
-
-    L(y) = sum over cuts of y · right side + sum over children v of min over sets of v of
-           (cost − sum of y over the cuts the set is in)
-
-is below the cost of every network (Lagrangian relaxation), and L(y) plus what a set's reduced
-cost exceeds its child's least one is below the cost of every network with that set. Sets for
-which that is above the incumbent are removed.
+The plain cuts come first (:mod:`.separate`); local cuts (:mod:`.local_cuts`) are dearer and
+stronger, and are looked for when the plain ones run dry or stall. In every round the bound is
+computed by us (:mod:`.lp`), sets that cannot be in a better network go, and the order of the LP
+solution is climbed for a better incumbent. The root does this for all sets, a node of the tree for
+those it leaves.
 """
 
 from __future__ import annotations
 
-import math
-from typing import TYPE_CHECKING
+import enum
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from parentage.optimise.cuts import Cut, Row, cut_row
+from parentage.optimise.arms import Arms, shrinkage
+from parentage.optimise.local_cuts import SIZES, Effort, LocalCuts
+from parentage.optimise.lp import CutLP
 from parentage.optimise.orders import OrderSpace, climb_from
-from parentage.optimise.problem import offsets_of
 from parentage.optimise.separate import (
     Support,
+    cycles,
     exact_cluster,
     fractional_order,
-    quick_cuts,
+    plain_cuts,
 )
+from parentage.optimise.shrink import ShrunkenCuts
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable
+    from concurrent.futures import Executor
 
-    from parentage.optimise.problem import Flags, Floats, Problem
+    from parentage.optimise.cuts import Cut
+    from parentage.optimise.problem import Flags, Floats
     from parentage.optimise.run import Part
 
+    Step = tuple[list[Cut], Floats] | None
+
 PHASE = "root LP"
-MOST, FEW = 70, 8
-"""Cuts of one kind added in a round; with few of them, k-cluster cuts are looked for, too."""
+FEW = 8
+"""With fewer plain cuts, k-cluster cuts are looked for, too."""
 
-STALL_ROUNDS = 12
-STALL_SHARE = 0.01
-"""The loop ends when so many rounds close less than this share of the gap."""
+MOST = 70
+"""Cuts of one kind added in a round, or one per variable if these are more."""
 
-EXACT_SECONDS = 4.0
+DRY = 20
+"""With fewer plain cuts than this, local ones are looked for."""
+
+ROUND = 3_000_000
+"""Work of a round apart from the programme and the local cuts."""
+
+SPARSE = 10
+"""With fewer local cuts than this, larger places may be tried."""
+
+SLOW = 0.02
+"""So they are, when the last round closed less than this share of the gap."""
+
+IDLE, SELDOM = 12, 6
+"""After so many climbs without a gain, only every so many rounds there is one."""
+
 EXACT_TRIES = 6
-"""How long, and how often, clusters are separated exactly."""
-
-SLICE = 2.0
-"""Seconds after which the LP solver lets us look whether to stop."""
+"""How often clusters are separated exactly when nothing else is found."""
 
 
-class RootLP:
-    """The linear programme of one part, kept in HiGHS between rounds."""
+class Patience(NamedTuple):
+    """A node is left when so many rounds close less than this share of its gap."""
 
-    def __init__(self, problem: Problem) -> None:
-        import highspy
-
-        self.problem = problem
-        self.members = problem.members()
-        self.cuts: list[Cut] = []
-        self.rows: list[Row] = []
-        self.removed: Flags = np.zeros(problem.m, np.bool_)
-        self.x: Floats = np.zeros(problem.m)
-        self._highspy = highspy
-        self._solver = highspy.Highs()
-        self._solver.silent()
-        self._solver.setOptionValue("threads", 1)
-        self._solver.setOptionValue("presolve", "off")
-        m = problem.m
-        self._solver.addVars(m, np.zeros(m), np.ones(m))
-        self._solver.changeColsCost(m, np.arange(m, dtype=np.int32), problem.cost)
-        self._add_rows([Row(np.arange(a, b), 1.0, 1.0) for a, b in problem.spans()])
-
-    def solve(self, part: Part) -> bool:
-        """Solve the programme as it is, slice by slice; False when stopped or in trouble."""
-        statuses = self._highspy.HighsModelStatus
-        while not part.stopped():
-            used = self._solver.getRunTime()
-            self._solver.setOptionValue("time_limit", used + min(SLICE, part.seconds_left))
-            self._solver.run()
-            part.tick(PHASE)
-            if self._solver.getModelStatus() != statuses.kTimeLimit:
-                break
-        if self._solver.getModelStatus() != statuses.kOptimal:
-            return False
-        self.x = np.array(self._solver.getSolution().col_value)
-        return True
-
-    def multipliers(self) -> Floats:
-        """Return the duals of the cuts, those of the wrong sign set to zero."""
-        dual = np.array(self._solver.getSolution().row_dual)[self.problem.n :]
-        at_least = np.array([np.isfinite(row.lower) for row in self.rows], np.bool_)
-        y: Floats = np.where(at_least, np.maximum(dual, 0.0), np.minimum(dual, 0.0))
-        return y
-
-    def lagrangian(self, y: Floats) -> tuple[float, Floats]:
-        """Return L(y) and by how much it rises, per set, if that set is taken."""
-        problem = self.problem
-        reduced = problem.cost.copy()
-        sides = 0.0
-        if self.rows:
-            columns = np.concatenate([row.columns for row in self.rows])
-            weight = np.repeat(y, [len(row.columns) for row in self.rows])
-            reduced -= np.bincount(columns, weight, problem.m)
-            side = [row.lower if np.isfinite(row.lower) else row.upper for row in self.rows]
-            sides = float(y @ np.array(side))
-        reduced[self.removed] = np.inf
-        least = np.minimum.reduceat(reduced, problem.offsets[:-1])
-        rise = reduced - np.repeat(least, np.diff(problem.offsets))
-        return sides + float(least.sum()), rise
-
-    def add(self, found: Sequence[Cut]) -> None:
-        """Add cuts."""
-        rows = [cut_row(self.problem, cut) for cut in found]
-        self.cuts.extend(found)
-        self.rows.extend(rows)
-        self._add_rows(rows)
-
-    def remove(self, sets: Flags) -> None:
-        """Fix sets to zero."""
-        new = np.flatnonzero(sets & ~self.removed).astype(np.int32)
-        if len(new):
-            self.removed[new] = True
-            zero = np.zeros(len(new))
-            self._solver.changeColsBounds(len(new), new, zero, zero)
-
-    def drop_slack(self) -> None:
-        """Forget cuts that do not bind, when they have become many."""
-        n, total = self.problem.n, len(self.rows)
-        if total < 4 * n + 400:
-            return
-        dual = np.array(self._solver.getSolution().row_dual)[n:]
-        loose = np.flatnonzero(np.abs(dual) < 1e-9)
-        if len(loose) > 0.3 * total:
-            self._solver.deleteRows(len(loose), (loose + n).astype(np.int32))
-            keep = sorted(set(range(total)) - set(loose.tolist()))
-            self.cuts = [self.cuts[i] for i in keep]
-            self.rows = [self.rows[i] for i in keep]
-
-    def _add_rows(self, rows: Sequence[Row]) -> None:
-        if not rows:
-            return
-        starts = offsets_of(np.array([len(row.columns) for row in rows]))
-        lower = np.array([row.lower for row in rows])
-        upper = np.array([row.upper for row in rows])
-        self._solver.addRows(
-            len(rows),
-            np.where(np.isfinite(lower), lower, -self._highspy.kHighsInf),
-            np.where(np.isfinite(upper), upper, self._highspy.kHighsInf),
-            int(starts[-1]),
-            starts[:-1].astype(np.int32),
-            np.concatenate([row.columns for row in rows]).astype(np.int32),
-            np.ones(int(starts[-1])),
-        )
+    rounds: int
+    share: float
 
 
-def solve_root(part: Part, *, set_packing: bool = True, seconds: float = math.inf) -> RootLP:
-    """Cut until nothing is violated, the part is proven, progress stalls or the run stops.
+ROOT_PATIENCE, LARGE_PATIENCE = Patience(8, 0.04), Patience(30, 0.01)
+NODE_PATIENCE = Patience(4, 0.05)
+STALL = Patience(12, 0.01)
+LARGE = 100
+"""Parts of more variables are given more rounds at the root."""
 
-    After ``seconds`` it ends, too: when another engine would have been ready by then.
+
+@dataclass(frozen=True)
+class Tactics:
+    """What cutting and branching may use; switched off one by one in the benchmark's ablation."""
+
+    warm_start: bool = True
+    set_packing: bool = True
+    local_cuts: bool = True
+    sizes: tuple[tuple[int, ...], ...] = SIZES
+
+
+class State(enum.Enum):
+    """What became of a node."""
+
+    CLOSED = "closed"
+    OPEN = "open"
+    STOPPED = "stopped"
+
+
+@dataclass(eq=False)
+class Node:
+    """A node: the sets it leaves, the bound known for it, and the steps that led there.
+
+    A step is a round (cuts with multipliers), or None for following up what is forced. A node
+    that was split has ``branch``: the arc, the node without it, the node with it. ``best`` is the
+    round of the highest bound.
     """
-    lp = RootLP(part.problem)
-    space = OrderSpace.of(part.problem)
-    gaps: list[float] = []
-    exact_left = EXACT_TRIES
-    end = part.run.seconds + seconds
-    while part.run.seconds < end and lp.solve(part):
-        tighten(part, lp)
-        part.effort.lp_rounds += 1
-        if part.proven:
-            break
-        support = Support.of(lp.problem, lp.members, lp.x)
-        climb_from(part, space, fractional_order(support))
-        part.tick(PHASE)
-        gaps.append(part.cost - part.bound)
-        if len(gaps) > STALL_ROUNDS and gaps[-1] > (1 - STALL_SHARE) * gaps[-1 - STALL_ROUNDS]:
-            break
-        found = quick_cuts(support, set_packing=set_packing, most=MOST, few=FEW)
-        if not found and exact_left:
-            exact_left -= 1
-            cut = exact_cluster(support, min(EXACT_SECONDS, max(0.1, part.seconds_left)))
-            found = [] if cut is None else [cut]
+
+    left: Flags
+    bound: float
+    depth: int = 0
+    steps: list[Step] = field(default_factory=list)
+    best: Step = None
+    branch: tuple[int, int, Node, Node] | None = None
+
+
+class Cutter:
+    """Cuts at the nodes of one part, with one linear programme for all of them."""
+
+    def __init__(
+        self, part: Part, tactics: Tactics, pool: Executor | None = None, work: float = np.inf
+    ) -> None:
+        self.part = part
+        self.tactics = tactics
+        self.lp = CutLP(part.problem)
+        self.space = OrderSpace.of(part.problem)
+        self.local = LocalCuts(part.run.seed, pool, tactics.sizes)
+        self.shrunken: ShrunkenCuts | None = None
+        if part.problem.n > LARGE and tactics.local_cuts:
+            self.shrunken = ShrunkenCuts(part, part.run.seed, pool)
+        self.last_arm = len(tactics.sizes) + (self.shrunken is not None)
+        self.arms = Arms(self.last_arm + 1)
+        self.arm = 0
+        self.local_share = 0.0
+        self.work_before = 0, 0
+        self.rounds = 0
+        self.most = max(MOST, part.problem.n)
+        self.exact_left = EXACT_TRIES
+        self.idle_climbs = 0
+        self.most_work = work
+        n = part.problem.n
+        self.patience = LARGE_PATIENCE if n > LARGE else ROOT_PATIENCE
+
+    @property
+    def goal(self) -> float:
+        """A node with a bound above this has no network worth having."""
+        return self.part.cost - 0.5 * self.part.run.tolerance
+
+    def exhausted(self) -> bool:
+        """Whether the work that was granted is done."""
+        return self.lp.work + self.local_work > self.most_work
+
+    def root(self) -> Node:
+        """Return the root, before any cutting."""
+        return Node(np.ones(self.part.problem.m, np.bool_), self.part.bound)
+
+    def work(self, node: Node, phase: str = PHASE) -> State:
+        """Cut at a node until it is closed, cutting stalls or the run stops."""
+        if node.depth > 0 and not self.follow_up(node):
+            return State.CLOSED
+        self.lp.leave_open(node.left)
+        gaps: list[float] = []
+        patience = self.patience if node.depth == 0 else NODE_PATIENCE
+        while True:
+            if not self.lp.solve(self.part, phase):
+                if self.lp.infeasible() and self.shown_empty(node):
+                    return State.CLOSED
+                return State.STOPPED if self.part.stopped() else State.OPEN
+            self.rounds += 1
+            if self.tighten(node, phase):
+                return State.CLOSED
+            support = Support.of(self.lp.sets, self.lp.x)
+            if self.climb(support, len(gaps), node) and self.tighten(node, phase):
+                return State.CLOSED
+            self.part.tick(phase)
+            gaps.append(self.part.cost - node.bound)
+            self.learn(gaps)
+            late = len(gaps) > patience.rounds
+            if late and gaps[-1] > (1 - patience.share) * gaps[-1 - patience.rounds]:
+                return State.OPEN
+            if self.exhausted():
+                return State.OPEN
+            found = self.separate(support, node, gaps)
+            if self.part.stopped():
+                return State.STOPPED
+            if not found:
+                return State.OPEN
+            self.lp.forget()
+            self.lp.compact()
+            self.lp.add(found)
+
+    def climb(self, support: Support, round_: int, node: Node) -> bool:
+        """Climb from the order of the LP solution; whether the incumbent improved.
+
+        Nodes do that once; the root, when it brought nothing for long, now and then.
+        """
+        if (node.depth and round_) or (self.idle_climbs > IDLE and round_ % SELDOM):
+            return False
+        better = climb_from(self.part, self.space, fractional_order(support))
+        self.idle_climbs = 0 if better else self.idle_climbs + 1
+        return better
+
+    def separate(self, support: Support, node: Node, gaps: list[float]) -> list[Cut]:
+        """Return cuts for the present solution: plain ones, local ones when these do not do."""
+        found = plain_cuts(support, set_packing=self.tactics.set_packing, most=self.most, few=FEW)
+        if not found and support.n > LARGE:
+            found = self.exact(support, node)
+        if self.ran_dry(len(found), gaps):
+            self.arms.open(1)
+        self.arm = self.arms.choose(least=0 if found else 1) if self.tactics.local_cuts else 0
+        plain = len(found)
+        if self.arm:
+            found += self.find_local(support, node, urgent=not found)
+        self.local_share = 1.0 - plain / max(1, len(found))
         if not found:
-            break
-        lp.drop_slack()
-        lp.add(found)
-    part.effort.root_cuts = len(lp.cuts)
+            whole = np.flatnonzero(self.lp.x > 0.5)
+            if len(whole) == support.n and self.lp.x[whole].min() > 1 - 1e-6:
+                found = cycles(self.lp.sets, whole)
+        return found or self.exact(support, node)
+
+    def exact(self, support: Support, node: Node) -> list[Cut]:
+        """Separate clusters exactly, at the root, as long as that may be done."""
+        if node.depth > 0 or self.exact_left == 0:
+            return []
+        self.exact_left -= 1
+        cut = exact_cluster(support, self.part.seconds_left)
+        return [] if cut is None else [cut]
+
+    def ran_dry(self, plain: int, gaps: list[float]) -> bool:
+        """Whether it is time for local cuts: plain ones are few, or bring little.
+
+        In large parts few plain cuts still bring much, so these go on until they stall.
+        """
+        if self.part.problem.n > LARGE:
+            stalled = len(gaps) > STALL.rounds
+            return stalled and gaps[-1] > (1 - STALL.share) * gaps[-1 - STALL.rounds]
+        slow = len(gaps) > 1 and gaps[-1] > (1 - SLOW) * gaps[-2]
+        return plain < (max(DRY, self.part.problem.n // 2) if slow else DRY)
+
+    def find_local(self, support: Support, node: Node, *, urgent: bool) -> list[Cut]:
+        """Return local cuts of the chosen arm; if there are none and that is urgent, of others."""
+        enough = max(40, support.n // 2)
+        effort = Effort(enough=enough)
+        if node.depth > 0:
+            effort = Effort(work=effort.work // 3, places=20, enough=enough)
+        while True:
+            found = self.look(support, effort)
+            if len(found) < SPARSE:
+                self.arms.open(self.arm + 1)
+            last = self.arm >= self.last_arm
+            if found or last or not urgent or self.part.stopped():
+                return found
+            self.arm += 1
+
+    def look(self, support: Support, effort: Effort) -> list[Cut]:
+        """Look for local cuts as the chosen arm says; the last one of large parts shrinks."""
+        if self.shrunken is not None and self.arm == self.last_arm:
+            return self.shrunken.separate(self.lp.x, effort, self.part.stopped)
+        binding, level = self.lp.binding(), self.arm - 1
+        return self.local.separate(support, binding, effort, level, self.part.stopped)
+
+    @property
+    def local_work(self) -> int:
+        """Work spent on local cuts."""
+        return self.local.work + (self.shrunken.work if self.shrunken else 0)
+
+    def learn(self, gaps: list[float]) -> None:
+        """Tell the arms what the last one brought and cost, plain and local cuts apart."""
+        work = self.lp.work + ROUND * self.rounds, self.local_work
+        if len(gaps) > 1:
+            gain, share = shrinkage(*gaps[-2:]), self.local_share
+            common = work[0] - self.work_before[0]
+            if self.arm:
+                extra = work[1] - self.work_before[1]
+                self.arms.learn(self.arm, share * gain, share * common + extra)
+            if share < 1.0:
+                self.arms.learn(0, (1.0 - share) * gain, (1.0 - share) * common)
+            self.arms.wait()
+        self.work_before = work
+
+    def tighten(self, node: Node, phase: str) -> bool:
+        """Raise the bound of a node and remove what cannot improve; whether it is closed."""
+        bound, rise = self.lp.lagrangian(self.lp.y)
+        step = self.step()
+        if bound > node.bound or node.best is None:
+            node.bound, node.best = max(node.bound, bound), step
+        if node.depth == 0 and bound < np.inf:
+            self.part.raise_bound(min(bound, self.part.cost), phase)
+        if bound > self.goal:
+            node.steps.append(step)
+            if node.depth == 0:
+                self.part.prove(phase, phase)
+            return True
+        hopeless = bound + rise > self.goal
+        if node.depth == 0:
+            hopeless[self.part.choice] = False
+        hopeless &= node.left
+        if hopeless.any():
+            node.steps.append(step)
+            node.left = node.left & ~hopeless
+            if node.depth == 0:
+                self.lp.remove(hopeless)
+            elif hopeless.sum() > 5 and not self.follow_up(node):
+                return True
+            self.lp.leave_open(node.left)
+        return False
+
+    def step(self) -> Step:
+        """Return the present cuts and multipliers as a step of the proof."""
+        used = np.flatnonzero(self.lp.y > 0.0)
+        return [self.lp.cuts[i] for i in used], self.lp.y[used]
+
+    def follow_up(self, node: Node) -> bool:
+        """Remove what closes a cycle with forced arcs; False if no network is left."""
+        from parentage.kernels.ancestors import shut_cycles
+
+        node.steps.append(None)
+        left = node.left.copy()
+        alive = bool(shut_cycles(*self.lp.sets, left))
+        node.left = left
+        return alive
+
+    def shown_empty(self, node: Node) -> bool:
+        """Whether the ray of an infeasible programme lifts the bound above the incumbent."""
+        ray = self.lp.ray()
+        if len(ray) == 0:
+            return False
+        for scale in (1.0, 2.0**7, 2.0**14, 2.0**20):
+            for sign in (1.0, -1.0):
+                self.lp.y = np.maximum(0.0, sign * scale * ray)
+                if self.lp.lagrangian(self.lp.y)[0] > self.goal:
+                    node.steps.append(self.step())
+                    return True
+        return False
+
+
+def solve_root(
+    part: Part,
+    tactics: Tactics,
+    *,
+    pool: Executor | None = None,
+    start: Iterable[Cut] = (),
+    work: float = np.inf,
+) -> tuple[Cutter, Node]:
+    """Cut at the root; return the cutter, ready for a tree, and the root."""
+    cutter = Cutter(part, tactics, pool, work)
+    cutter.lp.add(list(start))
+    root = cutter.root()
+    cutter.work(root)
     part.root_bound = part.bound
-    return lp
-
-
-def tighten(part: Part, lp: RootLP) -> None:
-    """Raise the bound of the part and remove the sets that cannot improve its incumbent."""
-    bound, rise = lp.lagrangian(lp.multipliers())
-    if part.cost - bound <= part.run.tolerance:
-        part.prove(PHASE, PHASE)
-        return
-    part.raise_bound(bound, PHASE)
-    hopeless = bound + rise > part.cost - part.run.tolerance
-    hopeless[part.choice] = False
-    lp.remove(hopeless)
+    return cutter, root

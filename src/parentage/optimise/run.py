@@ -24,8 +24,12 @@ from parentage.work.progress import Progress
 from parentage.work.stop import Stop
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from parentage.optimise.problem import Ints, Problem
+    from parentage.optimise.root_lp import Node
     from parentage.optimise.solution import TracePoint
+    from parentage.scoring.constraints import Constraints
     from parentage.scoring.lists import CandidateLists
     from parentage.work.progress import Report
     from parentage.work.stop import Reason
@@ -46,6 +50,8 @@ class Run:
         The candidate lists; scores of incumbents are summed from them.
     problem
         All variables, filtered and pruned.
+    constraints
+        What was applied to make the problem.
     """
 
     def __init__(
@@ -58,8 +64,12 @@ class Run:
         threads: int = 1,
         seed: int = 0,
         report: Report | None = None,
+        constraints: Constraints | None = None,
+        start: Sequence[int] | None = None,
     ) -> None:
         self.lists = lists
+        self.constraints = constraints
+        self.start = start
         self.threads = threads
         self.seed = seed
         self.stop = stop or Stop()
@@ -145,6 +155,8 @@ class Part:
         self.fewest_arcs = False
         self.effort = Effort()
         self.root_bound: float | None = None
+        self.root: Node | None = None
+        self.closed_by = ""
         self._bound = problem.cheapest()
 
     def offer(self, choice: Ints, phase: str, engine: str = "orders") -> bool:
@@ -155,6 +167,7 @@ class Part:
         self.cost, self.choice, self.engine = cost, choice.copy(), engine
         if self.cost - self._bound < self.run.rounding / 2:
             self.prove(engine, phase, fewest_arcs=True)
+            self.closed_by = "bound"
         else:
             self.run.note(phase, changed=True)
         return True
@@ -177,6 +190,7 @@ class Part:
         """Say that the incumbent is best, and which engine showed it."""
         self._bound = self.cost
         self.engine, self.fewest_arcs = engine, fewest_arcs
+        self.closed_by = engine
         self.run.note(phase, changed=True)
 
     def split(self, problems: list[Problem]) -> list[Part]:

@@ -1,9 +1,10 @@
 """Separation: the cuts a fractional solution violates.
 
-Four separators, from quick to sure:
+The counting cuts, by five separators, from quick to sure (for the others see :mod:`.local_cuts`):
 
 - :func:`packings`: all set-packing cuts of two to four members, by adding up the support;
 - :func:`clusters`: cluster and k-cluster cuts, found by walks that start at arcs of the support;
+- :func:`short_cycles`: cluster cuts on the shortest cycles of the support, for long cycles;
 - :func:`exact_cluster`: the most violated cluster cut by a small integer programme, for when
   the others find nothing;
 - :func:`cycles`: for a whole-numbered solution, a cycle of each strongly connected component.
@@ -11,6 +12,7 @@ Four separators, from quick to sure:
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING
@@ -18,20 +20,30 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 
-from parentage.optimise.cuts import Cut
+from parentage.optimise.cuts import Cut, counting_cut, unique
 from parentage.optimise.problem import offsets_of
 
 if TYPE_CHECKING:
-    from parentage.optimise.problem import Floats, Ints, Problem
+    from parentage.optimise.cuts import Sets
+    from parentage.optimise.problem import Floats, Ints
 
 ZERO = 1e-7
 """Values below this are not in the support."""
 
+EXACT_NODES = 200
+"""Nodes after which exact separation gives up."""
+
 FEASIBLE = 2
 """HiGHS's word for a feasible solution."""
 
-STARTS = 600
-"""Arcs from which clusters are grown, heaviest first."""
+STARTS, STARTS_EACH = 600, 6
+"""Arcs from which clusters are grown, heaviest first: so many, or so many per variable."""
+
+LARGE = 60
+"""Parts of more variables get cycle cuts in every round."""
+
+SHARED = 4
+"""Cycles of one round that go through the same arcs."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -45,15 +57,14 @@ class Support:
     parents: Ints
 
     @classmethod
-    def of(cls, problem: Problem, members: tuple[Ints, Ints], x: Floats) -> Support:
-        """Take what is positive in ``x[m]``; ``members`` are those of the problem."""
-        all_starts, all_parents = members
+    def of(cls, sets: Sets, x: Floats) -> Support:
+        """Take what is positive in ``x[m]``."""
         used = np.flatnonzero(x > ZERO)
-        sizes = all_starts[used + 1] - all_starts[used]
+        sizes = sets.starts[used + 1] - sets.starts[used]
         starts = offsets_of(sizes)
-        at = np.repeat(all_starts[used] - starts[:-1], sizes) + np.arange(starts[-1])
-        child = np.searchsorted(problem.offsets, used, side="right") - 1
-        return cls(problem.n, child, x[used], starts, all_parents[at])
+        at = np.repeat(sets.starts[used] - starts[:-1], sizes) + np.arange(starts[-1])
+        child = np.searchsorted(sets.offsets, used, side="right") - 1
+        return cls(len(sets.offsets) - 1, child, x[used], starts, sets.parents[at])
 
     @cached_property
     def own_at(self) -> Ints:
@@ -66,6 +77,14 @@ class Support:
         owner = np.repeat(np.arange(len(self.child)), np.diff(self.starts))
         by_parent = np.argsort(self.parents, kind="stable")
         return offsets_of(np.bincount(self.parents, minlength=self.n)), owner[by_parent]
+
+    @cached_property
+    def matrix(self) -> Floats:
+        """``float64[n, n]``: the value of the arc u → v at ``[v, u]``."""
+        head = np.repeat(self.child, np.diff(self.starts))
+        weight = np.repeat(self.value, np.diff(self.starts))
+        flat = np.bincount(head * self.n + self.parents, weight, self.n * self.n).astype(float)
+        return flat.reshape(self.n, self.n)
 
     @cached_property
     def arcs(self) -> tuple[Ints, Ints, Floats]:
@@ -102,7 +121,7 @@ def packings(
     found = []
     for row in groups[first[violated]]:
         members = tuple(sorted(int(v) for v in row if v >= 0))
-        found.append(Cut(members, len(members) - 1))
+        found.append(counting_cut(members, len(members) - 1))
     return found
 
 
@@ -112,11 +131,12 @@ def clusters(support: Support, k: int = 1, *, least: float = 1e-3, most: int = 6
 
     tails, heads, _ = support.arcs
     users_at, users = support.users
+    starts = max(STARTS, STARTS_EACH * support.n)
     found, values = walk_clusters(
         support.n,
         k,
-        tails[:STARTS],
-        heads[:STARTS],
+        tails[:starts],
+        heads[:starts],
         least,
         support.child,
         support.value,
@@ -127,25 +147,54 @@ def clusters(support: Support, k: int = 1, *, least: float = 1e-3, most: int = 6
         support.own_at,
     )
     order = np.argsort(values, kind="stable")[:most]
-    return [Cut(tuple(int(v) for v in np.flatnonzero(found[i])), k) for i in order]
+    return [counting_cut(np.flatnonzero(found[i]), k) for i in order]
 
 
-def cycles(problem: Problem, members: tuple[Ints, Ints], chosen: Ints) -> list[Cut]:
+def short_cycles(support: Support, *, least: float = 1e-2, most: int = 60) -> list[Cut]:
+    """Return violated cluster cuts on cycles of the support, most violated first.
+
+    An arc of value w is 1 − w long: exactly the cycles shorter than one are too heavy.
+    """
+    from parentage.kernels.cycles import shortest_cycles
+
+    tails, heads, weight = support.arcs
+    order = np.lexsort((heads, tails))
+    tails, heads, weight = tails[order], heads[order], weight[order]
+    ruffled = 1e-6 + 1e-4 * ((tails * 7919 + heads * 104729) % 1009) / 1009
+    length = np.maximum(0.0, 1.0 - weight) + ruffled
+    rings, sizes = np.empty((support.n, support.n), np.int64), np.zeros(support.n, np.int64)
+    starts = offsets_of(np.bincount(tails, minlength=support.n))
+    lengths = shortest_cycles(starts, heads, length, 1.0 - least, rings, sizes)
+    found: dict[tuple[int, ...], Cut] = {}
+    shared: dict[tuple[int, int], int] = {}
+    for v in np.argsort(lengths, kind="stable")[: np.count_nonzero(sizes)]:
+        ring = rings[v, : sizes[v]].tolist()
+        pairs = list(zip(ring, ring[1:] + ring[:1], strict=True))
+        key = tuple(sorted(ring))
+        if key in found or min(shared.get(pair, 0) for pair in pairs) >= SHARED:
+            continue
+        shared.update({pair: shared.get(pair, 0) + 1 for pair in pairs})
+        found[key] = counting_cut(key, 1, "cycle")
+        if len(found) == most:
+            break
+    return list(found.values())
+
+
+def cycles(sets: Sets, chosen: Ints) -> list[Cut]:
     """Return a cluster cut for a shortest cycle of each component of the chosen sets."""
     from parentage.kernels.dominance import strong_components
 
-    starts, parents = members
-    child = np.searchsorted(problem.offsets, chosen, side="right") - 1
-    above: list[list[int]] = [[] for _ in range(problem.n)]
+    child = np.searchsorted(sets.offsets, chosen, side="right") - 1
+    above: list[list[int]] = [[] for _ in range(len(sets.offsets) - 1)]
     for v, i in zip(child, chosen, strict=True):
-        above[v] = [int(p) for p in parents[starts[i] : starts[i + 1]]]
+        above[v] = [int(p) for p in sets.parents[sets.starts[i] : sets.starts[i + 1]]]
     flat = np.array([p for members_of in above for p in members_of], np.int64)
     label = strong_components(offsets_of(np.array([len(a) for a in above], np.int64)), flat)
     found = []
     for part in np.flatnonzero(np.bincount(label) > 1):
         inside = np.flatnonzero(label == part).tolist()
         shortest = min([_cycle(above, v) for v in inside], key=len)
-        found.append(Cut(tuple(sorted(shortest)), 1))
+        found.append(counting_cut(shortest, 1, "cycle"))
     return found
 
 
@@ -166,20 +215,25 @@ def _cycle(above: list[list[int]], start: int) -> list[int]:
     raise AssertionError("a strongly connected component without a cycle")
 
 
-def quick_cuts(support: Support, *, set_packing: bool, most: int, few: int) -> list[Cut]:
+def plain_cuts(support: Support, *, set_packing: bool, most: int, few: int) -> list[Cut]:
     """Return what the quick separators find; k-cluster cuts only when that is ``few``.
 
-    Set packing is a special case of k-cluster cuts, so without it there are none of those.
+    Cycle cuts are for large parts and for when the walks find few. Set packing is a special case
+    of k-cluster cuts, so without it there are none of those.
     """
     found = clusters(support, most=most)
     found += packings(support, largest=4 if set_packing else 2, most=most)
+    if support.n > LARGE or len(found) < few:
+        found += short_cycles(support, most=most)
     if set_packing and len(found) < few:
         found += clusters(support, 2, most=most)
-    return list(dict.fromkeys(found))
+    return unique(found)
 
 
-def exact_cluster(support: Support, seconds: float, *, least: float = 1e-3) -> Cut | None:
-    """Return a violated cluster cut if there is one; None, too, when time ran out.
+def exact_cluster(
+    support: Support, seconds: float = math.inf, *, least: float = 1e-3
+) -> Cut | None:
+    """Return a violated cluster cut if there is one; None, too, when that became too much work.
 
     An integer programme: y[v] = 1 for members; z = 1 for a set of the support that belongs to a
     member and holds another; maximise the value of those sets minus the number of members.
@@ -194,7 +248,9 @@ def exact_cluster(support: Support, seconds: float, *, least: float = 1e-3) -> C
     cost, starts, columns, signs = _cluster_programme(support, nodes)
     solver = highspy.Highs()
     solver.silent()
-    solver.setOptionValue("time_limit", float(seconds))
+    if math.isfinite(seconds):
+        solver.setOptionValue("time_limit", max(0.0, seconds))
+    solver.setOptionValue("mip_max_nodes", EXACT_NODES)
     solver.setOptionValue("threads", 1)
     solver.setOptionValue("objective_target", -1.0 + 10 * least)
     solver.changeObjectiveSense(highspy.ObjSense.kMaximize)
@@ -212,7 +268,7 @@ def exact_cluster(support: Support, seconds: float, *, least: float = 1e-3) -> C
     if info.primal_solution_status != FEASIBLE or info.objective_function_value <= -1.0 + least:
         return None
     values = np.array(solver.getSolution().col_value[:members])
-    return Cut(tuple(int(v) for v in nodes[values > 0.5]), 1)
+    return counting_cut(nodes[values > 0.5], 1)
 
 
 def _cluster_programme(

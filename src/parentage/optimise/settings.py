@@ -8,7 +8,6 @@ from parentage.errors import InputError, did_you_mean
 from parentage.work.settings import Option, setting
 
 ENGINES = ("auto", "branch-and-cut", "orders", "subsets")
-LARGEST_SEED = 2**64 - 1
 
 
 @dataclass(frozen=True)
@@ -44,7 +43,7 @@ class Optimising:
     def __post_init__(self) -> None:
         if self.engine not in ENGINES:
             raise InputError(f"no engine {self.engine!r}; {did_you_mean(self.engine, ENGINES)}")
-        if not 0 <= self.seed <= LARGEST_SEED:
-            raise InputError(f"the seed must be from 0 to {LARGEST_SEED}, not {self.seed}")
+        if self.seed < 0:
+            raise InputError(f"the seed must not be negative, but is {self.seed}")
         if not self.gap_limit >= 0:
             raise InputError(f"the gap limit must not be negative, but is {self.gap_limit}")

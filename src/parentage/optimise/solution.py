@@ -9,7 +9,7 @@ re-sums the score from the lists, refuses cycles and never lets the bound fall b
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from parentage.network.network import Network, arc_gains
@@ -20,6 +20,7 @@ from parentage.scoring.scope import Scope
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+    from parentage.optimise.certificate import Certificate
     from parentage.optimise.record import SearchRecord
     from parentage.scoring.account import Limit
     from parentage.scoring.constraints import Arc
@@ -40,7 +41,7 @@ class Solution:
     network
         The network.
     score
-        Sum of the local scores of the chosen sets, as they stand in the lists.
+        Sum of the local scores of the chosen sets, as they are in the lists.
     bound
         No network that the user allowed scores higher, whether its sets were searched or not.
     optimal
@@ -66,6 +67,9 @@ class Solution:
         ``(seconds, incumbent, bound)`` whenever one of the two improved, and at the end.
     seconds
         Wall time of the search.
+    certificate
+        The proof, to be written and checked; None when nothing is proven, or by an engine that
+        cannot be checked (dynamic programming over more than 25 variables).
     """
 
     network: Network
@@ -80,6 +84,7 @@ class Solution:
     record: SearchRecord
     trace: tuple[TracePoint, ...]
     seconds: float
+    certificate: Certificate | None = field(default=None, compare=False, repr=False)
 
     @property
     def gap(self) -> float:
@@ -148,6 +153,7 @@ def checked_solution(
     record: SearchRecord,
     trace: Sequence[TracePoint],
     seconds: float,
+    certificate: Certificate | None = None,
 ) -> Solution:
     """Make a solution of one set per variable; ``chosen`` holds indices of sets of the lists.
 
@@ -181,6 +187,7 @@ def checked_solution(
         record,
         (*steps, (seconds, score, bound)),
         seconds,
+        certificate,
     )
 
 

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from parentage.errors import Way
 from parentage.work.memory import available_memory, require_memory
 
 if TYPE_CHECKING:
@@ -57,7 +58,8 @@ def check_memory(problem: Problem, threads: int) -> None:
     require_memory(
         needed_memory(problem.n, threads),
         f"dynamic programming over the subsets of {problem.n} variables",
-        "use --engine branch-and-cut, or auto",
+        Way("engine", "auto"),
+        Way("engine", "branch-and-cut"),
     )
 
 

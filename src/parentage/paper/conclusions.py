@@ -1,4 +1,4 @@
-"""What becomes of the paper's worked example and of its conclusions: the last errata, generated."""
+"""What changes in the paper's worked example and its conclusions: the last errata, generated."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from parentage.paper.reproduction import Reproduction
 
 MOST_SHIFT = 0.05
-"""A conclusion about percentages stands if none moves by more than this."""
+"""A conclusion about percentages holds if none moves by more than this."""
 
 
 def worked_example(result: Reproduction) -> Erratum | None:
@@ -50,7 +50,7 @@ def worked_example(result: Reproduction) -> Erratum | None:
 
 
 def conclusions(result: Reproduction) -> Erratum:
-    """What becomes of the paper's conclusions."""
+    """What changes in the paper's conclusions."""
     rows = []
     for figure, (more, less) in FIGURES.items():
         for reading in ("printed", "stated"):
@@ -76,7 +76,7 @@ def _gains(result: Reproduction) -> str:
         for reading in ("printed", "stated")
     }
     shift = max(abs(gain[f, "printed"] - gain[f, "stated"]) for f in FIGURES)
-    stands = "stands" if shift < MOST_SHIFT else "does not stand"
+    holds = "holds" if shift < MOST_SHIFT else "does not hold"
     return (
         "The paper finds that Alg1+Alg4, which costs nothing, prunes about 20 % more than Alg1, "
         "and Alg1+Alg2 about 50 % more. Averaged over the three in-degrees it is "
@@ -86,7 +86,7 @@ def _gains(result: Reproduction) -> str:
         + (
             "A verdict needs all tables."
             if result.missing
-            else f"That conclusion {stands}; the largest shift is {100 * shift:.1f} points."
+            else f"That conclusion {holds}; the largest shift is {100 * shift:.1f} points."
         )
     )
 

@@ -45,7 +45,7 @@ def errata(result: Reproduction) -> list[Erratum]:
 
 @dataclass(frozen=True)
 class Change:
-    """One count of Tables 2 and 3 before and after something is mended."""
+    """One count of Tables 2 and 3 before and after something is corrected."""
 
     table: str
     in_degree: int
@@ -59,10 +59,10 @@ class Change:
         return self.after / self.before if self.before else float("inf")
 
 
-def changes(result: Reproduction, mended: Callable[[TableRun], Counts]) -> list[Change]:
-    """Return the counts that differ from the printed reading once something is mended."""
+def changes(result: Reproduction, corrected: Callable[[TableRun], Counts]) -> list[Change]:
+    """Return the counts that differ from the printed reading once something is corrected."""
     every = [
-        Change(t.name, k, column, t.printed.counts[k][column], mended(t)[k][column])
+        Change(t.name, k, column, t.printed.counts[k][column], corrected(t)[k][column])
         for t in result.tables
         for k in IN_DEGREES
         for column in COLUMNS
@@ -83,7 +83,7 @@ def integer_division(result: Reproduction) -> Erratum:
             "printed counts come out only if that half is rounded down. It is then too small for "
             "every odd q, and 0 for Π* = ∅, so that no single parent is ever pruned; the theorems "
             f"prune {single:,} of the {families:,} families with one parent ({at_hand(result)}).",
-            f"With this alone mended, {_growth(found, result)}"
+            f"With this alone corrected, {_growth(found, result)}"
             + (
                 " They shrink because of the next deviation: a set that is pruned is not "
                 "evaluated, and its entropy is then withheld from other families."
@@ -105,13 +105,13 @@ def availability(result: Reproduction) -> Erratum:
             "set of X, and Alg2 and Alg4 only if it had been evaluated as one of Y; sets that "
             "Alg1 or Alg2 had flagged were not evaluated. The theorems have no such condition, "
             "and Alg3 and Alg4 need no evaluated set at all.",
-            f"With this alone mended, {_growth(found, result)}",
+            f"With this alone corrected, {_growth(found, result)}",
         ),
     )
 
 
 def both_together(result: Reproduction) -> Erratum:
-    """Both deviations mended: the corrected tables."""
+    """Both deviations corrected: the right tables."""
     found = changes(result, lambda t: t.stated.counts)
     largest = sorted(found, key=lambda c: (c.factor, c.after), reverse=True)
     finite = [c for c in largest if c.before][:MOST_EXAMPLES]

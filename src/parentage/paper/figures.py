@@ -24,7 +24,7 @@ Ratios = dict[int, dict[int, list[float]]]
 
 
 def ratio(more: int, less: int) -> float:
-    """Return how many times more; nothing out of nothing is as much.
+    """Return how many times more; 0/0 counts as 1.
 
     >>> ratio(154, 114) > 1, ratio(0, 0), ratio(3, 0)
     (True, 1.0, inf)

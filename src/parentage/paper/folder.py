@@ -31,7 +31,7 @@ def write_folder(folder: str | os.PathLike[str], result: Reproduction) -> list[P
         home.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise InputError(
-            f"cannot make the folder {str(home)!r}: {error.strerror or error}; choose another -o"
+            f"cannot make the folder {str(home)!r}: {error.strerror or error}; choose another"
         ) from error
     texts = {
         "tables.csv": tables_csv(result),
@@ -57,7 +57,7 @@ def _write_pngs(home: Path, result: Reproduction) -> list[Path]:
                 write_figure_png(draft, result, figure)
             written.append(path)
     except MissingExtraError as error:
-        warnings.warn(f"no PNG figures, only SVG: {error}", ParentageWarning, stacklevel=3)
+        warnings.warn(ParentageWarning(f"no PNG figures, only SVG: {error}"), stacklevel=3)
     return written
 
 

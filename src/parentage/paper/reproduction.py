@@ -73,7 +73,7 @@ class Readings(NamedTuple):
 
 
 class Conventions(NamedTuple):
-    """The conventions of a run: both readings, and the printed one with one deviation mended."""
+    """The conventions of a run: both readings, and the printed one with one deviation corrected."""
 
     printed: Convention
     stated: Convention
@@ -196,7 +196,7 @@ class Reproduction:
 
     @property
     def tallies(self) -> dict[str, Tally]:
-        """How much of the paper came out, by kind of number."""
+        """How much of the paper is matched, by kind of number."""
         return {
             "counts": tally(self.counts),
             "bounds": tally(self.bounds),

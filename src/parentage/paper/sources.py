@@ -40,7 +40,7 @@ class PaperTable:
 
 
 def find_sources(folder: str | os.PathLike[str] | None = None) -> list[PaperTable]:
-    """Return the tables at hand, in the paper's order; a file goes before a made table.
+    """Return the tables at hand, in the paper's order; a file is preferred to a made table.
 
     >>> [str(source) for source in find_sources()]
     ['made by the package']
@@ -48,8 +48,10 @@ def find_sources(folder: str | os.PathLike[str] | None = None) -> list[PaperTabl
     files = {} if folder is None else _arff_files(Path(folder))
     if folder is not None and not files.keys() & set(DATASETS):
         warnings.warn(
-            f"none of the paper's tables is in {str(folder)!r}; files must be named like zoo.arff",
-            DataWarning,
+            DataWarning(
+                f"none of the paper's tables is in {str(folder)!r}; files must be named like "
+                "zoo.arff"
+            ),
             stacklevel=2,
         )
     return [PaperTable(name, files.get(name)) for name in DATASETS if name in files or name == MADE]
@@ -57,9 +59,7 @@ def find_sources(folder: str | os.PathLike[str] | None = None) -> list[PaperTabl
 
 def _arff_files(folder: Path) -> dict[str, Path]:
     if not folder.is_dir():
-        raise InputError(
-            f"no folder {str(folder)!r}; --data takes a folder with files such as zoo.arff"
-        )
+        raise InputError(f"no folder {str(folder)!r}; give a folder with files such as zoo.arff")
     found = [path for path in sorted(folder.iterdir()) if path.suffix.lower() == ".arff"]
     return {path.stem.lower(): path for path in found}
 
@@ -67,15 +67,17 @@ def _arff_files(folder: Path) -> dict[str, Path]:
 def how_to_add(missing: tuple[str, ...]) -> str:
     """Say which files to put where."""
     files = ", ".join(f"{name}.arff" for name in missing)
-    return f"put {files} (the UCI tables in Weka's form) into a folder and pass --data FOLDER"
+    return (
+        f"put {files} (the UCI tables in Weka's form) into a folder and run again with that folder"
+    )
 
 
 def load(source: PaperTable) -> Table:
     """Read or make a table the way the paper does."""
     table = tic_tac_toe() if source.path is None else _read(source.path)
     identifier = IDENTIFIERS.get(source.name)
-    unwanted = {*table.constant, *(name for name in table.names if name == identifier)}
-    return table.drop(unwanted)
+    dropped = {*table.constant, *(name for name in table.names if name == identifier)}
+    return table.drop(dropped)
 
 
 def _read(path: Path) -> Table:
@@ -84,4 +86,4 @@ def _read(path: Path) -> Table:
         try:
             return read_table(path, format="arff", discretize="median", missing="mode")
         except InputError as error:
-            raise TableError(f"{path.name}: {error}") from error
+            raise TableError(f"{path.name}: {error.message}") from error

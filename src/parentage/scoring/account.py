@@ -75,7 +75,7 @@ class Account:
     data
         Digest of the table.
     constant
-        Columns that do not vary: no parents, nobody's parent.
+        Columns that do not vary: no parents, never a parent.
     rules
         The rules that pruned.
     max_parents

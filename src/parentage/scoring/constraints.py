@@ -229,5 +229,5 @@ def _arc(parent: str, child: str) -> str:
 def _known(name: str, known: set[str], names: Sequence[str], where: str) -> None:
     if name not in known:
         raise ConstraintError(
-            f"{where} names {name!r}, which is no variable; {did_you_mean(name, names)}"
+            f"{where} names {name!r}, which is not a variable; {did_you_mean(name, names)}"
         )

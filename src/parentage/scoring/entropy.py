@@ -13,7 +13,7 @@ in lexicographic order, and packs the states into bits for :mod:`parentage.kerne
 order: fewest states first, then falling entropy, when only live sets are counted (large sets of
 variables with few states live longest, and so share stems); the other way round when all sets
 are (stems of many states leave small groups of rows). Constant columns are left out: the rules
-need at least two states, and a constant has no parents and is nobody's.
+need at least two states, and a constant has no parents and is never a parent.
 """
 
 from __future__ import annotations
@@ -25,17 +25,20 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 
-from parentage.errors import ResourceError
+from parentage.errors import ResourceError, Way
 from parentage.scoring.scores import BySums, parse_score
 from parentage.work.memory import require_memory
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Sequence
 
     from parentage.data.table import Table
     from parentage.scoring.scores.sums import Longs
 
 Int64s = npt.NDArray[np.int64]
+
+FINE = 1e-7
+"""A tolerance of so many nats is fine; a wider one is worth a better grid."""
 
 MOST_BITS = 48
 FEWEST_BITS = 16
@@ -44,16 +47,21 @@ MOST_PARAMETERS = 2**28  # so that the kernels' products of two capped numbers s
 
 @dataclass(frozen=True, eq=False)
 class FixedPoint:
-    """Numbers as integer multiples of 2^−bits, and how far rounding can carry.
+    """Numbers as integer multiples of 1/scale, and how far rounding can reach.
 
     Every f(c) is off by at most half a unit (plus what the logarithm itself is off), a set has at
     most N/2 joint states with two rows or more, and a rule compares at most six G and two
     penalties of at most ``cap`` parameters, each of which may be half a unit off: that sum is
     ``tolerance``. Scores closer than that are equal; a rule that is not beyond its threshold by
     more than that does not fire.
+
+    With many rows that bound is too wide to be called rounding. Then the grid is made so that the
+    penalty of one parameter is a whole number of units, without error, and no set is taken to
+    have more joint states than the table has distinct rows.
     """
 
-    bits: int
+    scale: float
+    """Units in one nat."""
     f: Int64s
     """``f[c]`` = c ln c for c = 0 … N."""
     unit: int
@@ -63,8 +71,17 @@ class FixedPoint:
     tolerance: int
 
     @classmethod
-    def fit(cls, n_rows: int, w: float, most_states: int, width: float = 0.0) -> FixedPoint:
+    def fit(
+        cls,
+        n_rows: int,
+        w: float,
+        most_states: int,
+        width: float = 0.0,
+        distinct_rows: Callable[[], int] | None = None,
+    ) -> FixedPoint:
         """Choose the finest grid on which sums stay below 2^61.
+
+        ``distinct_rows`` counts the distinct rows of the table; asked when there are many rows.
 
         With ``cap`` = (N ln N + width)/w + r parameters, a family is worse than the empty set by
         more than the width whatever its likelihood.
@@ -77,10 +94,18 @@ class FixedPoint:
             raise ResourceError(_too_large(n_rows, w, most_states, width, everything))
         c = np.arange(n_rows + 1, dtype=np.longdouble)
         c[0] = 1
-        f = np.rint(c * np.log(c) * np.longdouble(2.0**bits)).astype(np.int64)
+        logs = c * np.log(c)
         logarithm = 8 * everything * 2.0**bits * float(np.finfo(np.longdouble).eps)
         tolerance = math.ceil(1.5 * n_rows + cap + logarithm)
-        return cls(bits, f, round(w * 2.0**bits), cap, tolerance)
+        if distinct_rows is None or tolerance <= FINE * 2.0**bits:
+            f = np.rint(logs * np.longdouble(2.0**bits)).astype(np.int64)
+            return cls(2.0**bits, f, round(w * 2.0**bits), cap, tolerance)
+        unit = math.floor(w * 2.0**bits)
+        scale = unit / w
+        f = np.rint(logs * np.longdouble(unit) / np.longdouble(w)).astype(np.int64)
+        states = min(n_rows // 2, distinct_rows())
+        own = 4 * everything * scale * float(np.finfo(np.float64).eps)  # w itself is rounded
+        return cls(scale, f, unit, cap, math.ceil(3 * states + 2 + logarithm + own))
 
     @classmethod
     def for_sums(cls, n_rows: int, largest: float, leftover: Longs) -> FixedPoint:
@@ -97,15 +122,15 @@ class FixedPoint:
             )
         f = np.rint(leftover * np.longdouble(2.0**bits)).astype(np.int64)
         summing = 8 * n_rows * largest * 2.0**bits * float(np.finfo(np.longdouble).eps)
-        return cls(bits, f, 0, 0, math.ceil(2 * n_rows + 16 + summing))
+        return cls(2.0**bits, f, 0, 0, math.ceil(2 * n_rows + 16 + summing))
 
     def to_fixed(self, x: float) -> int:
         """Round a number to the grid."""
-        return round(x * 2.0**self.bits)
+        return round(x * self.scale)
 
     def to_float(self, x: int | Int64s) -> npt.NDArray[np.float64]:
         """Return fixed-point values as floats."""
-        return np.asarray(x, np.float64) / 2.0**self.bits
+        return np.asarray(x, np.float64) / self.scale
 
 
 def _too_large(n_rows: int, w: float, most_states: int, width: float, everything: float) -> str:
@@ -185,7 +210,7 @@ class Encoded:
     @property
     def w(self) -> float:
         """Penalty of one free parameter in nats (within the context)."""
-        return self.grid.unit / 2.0**self.grid.bits
+        return self.grid.unit / self.grid.scale
 
 
 def encode(
@@ -209,6 +234,11 @@ def encode(
     kept = [v for v in range(table.n_variables) if v not in left_out]
     times = math.prod(int(table.cardinalities[v]) for v in context)
     widest = int(table.cardinalities[kept].max(initial=2))
+    labels = Labels.of(table).join(table, context)
+
+    def distinct_rows() -> int:
+        return labels.join(table, kept).count
+
     by = parse_score(score)
     if isinstance(by, BySums):
         largest_first = sorted((int(r) for r in table.cardinalities[kept]), reverse=True)
@@ -217,8 +247,8 @@ def encode(
         largest = by.largest(table.n_rows, log_q, widest) + width
         grid = FixedPoint.for_sums(table.n_rows, largest, by.leftover(table.n_rows))
     else:
-        grid = FixedPoint.fit(table.n_rows, by.weight(table) * times, widest, width)
-    labels = Labels.of(table).join(table, context)
+        w = by.weight(table) * times
+        grid = FixedPoint.fit(table.n_rows, w, widest, width, distinct_rows)
     single = np.array([labels.join(table, [v]).G(grid.f) for v in kept], np.int64)
     by_speed = np.lexsort((single, table.cardinalities[kept]))
     if not live_only:
@@ -317,8 +347,7 @@ def _require_room(table: Table, order: Int64s) -> None:
     require_memory(
         table.n_rows * -(-int(states.sum()) // 64) * 8,
         f"a table of {table.n_rows} rows and {int(states.sum())} states in all",
-        f"leave out the columns with most states: --drop {table.names[widest]!r} "
-        f"({int(states.max())} states)",
+        Way("drop", [table.names[widest]], f"({int(states.max())} states)"),
     )
 
 

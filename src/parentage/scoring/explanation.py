@@ -194,7 +194,7 @@ def _check_family(table: Table, child: str, parents: Sequence[str]) -> tuple[str
     table.index(child)
     for parent in parents:
         if parent not in table.names and all(p in table.names for p in parent.split(",")):
-            raise InputError(f"{parent!r} is no column; separate parents by blanks, not by commas")
+            raise InputError(f"{parent!r} is not a column; name every parent by itself")
         table.index(parent)
     if child in parents:
         raise InputError(f"{child!r} cannot be its own parent; leave it out of the parents")
@@ -205,7 +205,7 @@ def _check_family(table: Table, child: str, parents: Sequence[str]) -> tuple[str
 
 
 class _Family:
-    """The numbers of one family; in nats inside, in the wanted unit outside."""
+    """The numbers of one family; in nats inside, in the chosen unit outside."""
 
     def __init__(
         self,

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from parentage.errors import ResourceError
+from parentage.errors import ResourceError, Way
 from parentage.scoring.scores import BySums
 from parentage.work.memory import available_memory, gigabytes
 
@@ -35,6 +35,8 @@ SHARE_OF_MEMORY = 0.8  # of what is free; the rest is for the lists and everybod
 JOINING = 1.6  # what putting a level together takes, in sizes of that level
 LISTING = 8  # what making lists of kept families takes, in sizes of what is kept
 LONGEST = 30 * 24 * 3600.0  # nobody waits for longer
+BASES = ("counted", "searched", "extrapolated", "at most")  # from sure to rough
+_SMALLER = (Way("max_parents", 3), Way("rules", "default"))
 
 
 @dataclass(frozen=True)
@@ -128,7 +130,8 @@ def forecast(plan: SearchPlan, threads: int = 1) -> Forecast:
     n = encoded.n_variables
     sizes = sizes_at_most(plan)
     stored = sizes[:-1] if len(sizes) < n else sizes
-    sets = sum(sizes) + (n + 1 if closed else 0)  # those behind h included
+    behind_h = n + 1 if plan.rules.needs_residuals else 0
+    sets = sum(sizes) + behind_h
     return Forecast(
         sets,
         "at most" if closed else "counted",
@@ -146,6 +149,7 @@ def sizes_at_most(plan: SearchPlan) -> list[int]:
     if not plan.rules.closed:
         return sizes
     bound = live_sets_at_most(encoded, deepest, plan.width or 0.0)
+    bound[0] = encoded.n_variables  # single variables are counted whether they are live or not
     return [min(a, b) for a, b in zip(sizes, bound, strict=True)]
 
 
@@ -158,13 +162,28 @@ def sharpen(known: Forecast, plan: SearchPlan, outcome: Outcome, spent: float) -
     sizes = outcome.live
     if not finished:
         sizes = extrapolate(outcome.live, encoded.n_variables, sizes_at_most(plan))
-    sets = outcome.sets_counted if finished else min(sum(sizes), known.sets_at_most)
+    sets = outcome.sets_counted
+    if not finished:
+        sets = max(sets, min(sum(sizes), known.sets_at_most))
     return Forecast(
         sets,
         "searched" if finished else "extrapolated",
         known.sets_at_most,
         spent * sets / max(outcome.sets_counted, 1),
         min(known.memory, fixed_memory(encoded, 1) + level_memory(sizes, more_per_set(plan))),
+    )
+
+
+def together(forecasts: Sequence[Forecast]) -> Forecast:
+    """Return what searches take that run one after the other."""
+    bounded = any(one.basis == "at most" for one in forecasts)
+    at_most = sum(one.sets_at_most for one in forecasts)
+    return Forecast(
+        at_most if bounded else sum(one.sets for one in forecasts),
+        max((one.basis for one in forecasts), key=BASES.index),
+        at_most,
+        sum(one.seconds for one in forecasts),
+        max(one.memory for one in forecasts),
     )
 
 
@@ -202,10 +221,11 @@ def refuse_what_cannot_fit(plan: SearchPlan, threads: int) -> None:
     if known.memory > free:
         raise ResourceError(
             f"{what} needs {known.sets:.3g} sets and {gigabytes(known.memory)} of memory, "
-            f"{gigabytes(free)} are free; limit the parents (-k 3) or use the default rules"
+            f"{gigabytes(free)} are free",
+            *_SMALLER,
         )
     if known.seconds > LONGEST:
         raise ResourceError(
-            f"{what} needs {known.sets:.3g} sets, about {known.seconds / 86400:.3g} days; "
-            f"limit the parents (-k 3) or use the default rules"
+            f"{what} needs {known.sets:.3g} sets, about {known.seconds / 86400:.3g} days",
+            *_SMALLER,
         )

@@ -2,13 +2,12 @@
 
 For every variable the parent sets that may be in an optimal network, with their scores. Three
 flat arrays hold them (CSR, twice): ``offsets`` cuts the sets by child, ``starts`` cuts
-``parents`` by set. Sets of a child stand by falling score; ties by size, then by index.
+``parents`` by set. Sets of a child are sorted by falling score; ties by size, then by index.
 """
 
 from __future__ import annotations
 
 import hashlib
-import json
 from dataclasses import dataclass, field
 from functools import cached_property
 from html import escape
@@ -130,15 +129,15 @@ class CandidateLists:
 
     @cached_property
     def digest(self) -> str:
-        """SHA-256 of names, sets and scores: equal for equal lists, whoever made them."""
-        content = hashlib.sha256(json.dumps(self.names).encode())
-        for array, kind in (
-            (self.offsets, "<i8"),
-            (self.starts, "<i8"),
-            (self.parents, "<i4"),
-            (self.scores, "<f8"),
-        ):
-            content.update(np.ascontiguousarray(array, kind).tobytes())
+        """SHA-256 of names, sets and scores (docs/certificates.md): equal for equal lists."""
+        content = hashlib.sha256(b"parentage lists 1\n")
+        names = [name.encode(errors="surrogatepass") for name in self.names]
+        content.update(len(names).to_bytes(8, "little"))
+        for name in names:
+            content.update(len(name).to_bytes(8, "little") + name)
+        for numbers in (self.offsets, self.starts, self.parents):
+            content.update(np.ascontiguousarray(numbers, "<i8").tobytes())
+        content.update(np.ascontiguousarray(self.scores + 0.0, "<f8").tobytes())
         return content.hexdigest()
 
     def known(self) -> Account:
@@ -238,6 +237,7 @@ class CandidateLists:
 def _position(index: Mapping[str, int], name: str, child: str) -> int:
     if name not in index:
         raise ListsError(
-            f"{child!r} has the parent {name!r}, which is no variable; {did_you_mean(name, index)}"
+            f"{child!r} has the parent {name!r}, which is not a variable; "
+            f"{did_you_mean(name, index)}"
         )
     return index[name]

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from parentage.scoring import rules as r
 from parentage.scoring.entropy import residuals
-from parentage.scoring.forecast import forecast, sharpen
+from parentage.scoring.forecast import forecast, sharpen, together
 from parentage.scoring.plan import prepare
 from parentage.scoring.scores import BySums, entropy_sum
 from parentage.scoring.search import search
@@ -27,6 +27,7 @@ PROBE_SECONDS = 4.0
 PROBE_MEMORY = 2**31
 MOST_SETS = 2**25
 """More than these nobody wants to count where no bound ends the search."""
+MOST_TO_PROBE = 2**40  # bytes forecast, above which a moment of searching tells nothing
 
 
 @dataclass(frozen=True)
@@ -94,13 +95,11 @@ def overview(
     [1, 1, 0]
     """
     prepared = prepare(table, settings or Scoring())
-    plan = prepared.plans[0]
-    known = forecast(plan)
+    share = probe_seconds / len(prepared.plans)
+    known = together([_forecast(plan, share) for plan in prepared.plans])
     ends = not isinstance(prepared.score, BySums) or known.sets_at_most < MOST_SETS
-    if known.memory < 2**40 and plan.leaves_out and ends:
-        known = _probe(plan, known, probe_seconds)
     bic = prepared.score.name == "bic"
-    caps = _caps(table, plan)
+    caps = _caps(table, prepared.plans[0])
     variables = tuple(
         VariableInfo(
             label,
@@ -144,6 +143,15 @@ def _caps(table: Table, plan: SearchPlan) -> dict[str, tuple[float, int | None, 
     for i, v in enumerate(encoded.order):
         found[table.names[v]] = (entropies[i] / n, third[i], second[i])
     return found
+
+
+def _forecast(plan: SearchPlan, seconds: float) -> Forecast:
+    """Say what is known without searching; if that is rough, search for a while."""
+    known = forecast(plan)
+    ends = not isinstance(plan.score, BySums) or known.sets_at_most < MOST_SETS
+    if known.memory < MOST_TO_PROBE and plan.leaves_out and ends:
+        return _probe(plan, known, seconds)
+    return known
 
 
 def _probe(plan: SearchPlan, known: Forecast, seconds: float) -> Forecast:

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 
-from parentage.errors import ConstraintError, InputError, TableError
+from parentage.errors import ConstraintError, InputError, TableError, Way
 from parentage.scoring.constraints import Constraints
 from parentage.scoring.entropy import Encoded, encode, residuals
 from parentage.scoring.rulebook import (
@@ -74,7 +74,7 @@ class SearchPlan:
 
     The parent sets of a child that contain its required parents are found within the *context* of
     those: every count is taken with them, every penalty multiplied by their number of joint
-    states, and the rules and the closure theorem hold as they stand (``docs/theory.md``).
+    states, and the rules and the closure theorem hold unchanged (``docs/theory.md``).
 
     Parameters
     ----------
@@ -237,7 +237,7 @@ def prepare(table: Table, settings: Scoring) -> Preparation:
     Raises
     ------
     ParentageError
-        A table nothing can be learned from, settings that make no sense, or constraints that
+        A table that nothing can be learned from, settings that make no sense, or constraints that
         contradict each other.
     """
     score = parse_score(settings.score)
@@ -276,7 +276,7 @@ def check_table(table: Table) -> None:
 def check_width(width: float) -> float:
     """Refuse a width that is not a distance."""
     if not (math.isfinite(width) and width >= 0):
-        raise InputError(f"the width must be a number of at least 0, not {width!r}")
+        raise InputError("must be a number of at least 0", about=Way("width", width))
     return width
 
 
@@ -332,7 +332,7 @@ def max_parents_by_variable(
 def check_limit(limit: object) -> int:
     """Refuse a limit on parents that is not a number of them."""
     if isinstance(limit, bool) or not isinstance(limit, int | np.integer) or limit < 0:
-        raise InputError(f"max_parents must be a whole number of at least 0, not {limit!r}")
+        raise InputError("must be a whole number of at least 0", about=Way("max_parents", limit))
     return int(limit)
 
 

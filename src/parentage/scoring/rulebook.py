@@ -354,7 +354,7 @@ class RuleSet:
 
 
 def choose_rules(
-    wanted: str | Iterable[str] | None, score: str, width: float | None = None
+    asked: str | Iterable[str] | None, score: str, width: float | None = None
 ) -> RuleSet:
     """Turn what the user typed into a rule set that is safe for this score and width.
 
@@ -364,13 +364,13 @@ def choose_rules(
     >>> str(choose_rules("alg2, alg1", "bic")), choose_rules("alg1", "bic").closed
     ('alg1,alg2', False)
     """
-    if wanted is None:
-        wanted = "default"
-    if isinstance(wanted, str):
-        wanted = [part.strip().lower() for part in wanted.split(",") if part.strip()]
+    if asked is None:
+        asked = "default"
+    if isinstance(asked, str):
+        asked = [part.strip().lower() for part in asked.split(",") if part.strip()]
     safe = [rule for rule in RULES if rule.why_not(score, width) is None]
     chosen: set[str] = set()
-    for name in wanted:
+    for name in asked:
         if name == "all":
             chosen.update(rule.name for rule in safe)
         elif name == "default":

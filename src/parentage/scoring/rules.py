@@ -1,4 +1,4 @@
-r"""The rules: when a parent set and all its supersets can be thrown away unseen.
+r"""The rules: when a parent set and all its supersets can be dropped without looking at them.
 
 Numbering and notation follow de Campos, Scanagatta, Corani and Zaffalon (2018), "Entropy-based
 Pruning for Learning Bayesian Networks using BIC"; ``docs/theory.md`` has the proofs. For a child

@@ -56,7 +56,7 @@ class SumSearch:
 
     def fixed(self, x: Any) -> Int64s:
         """Round to the grid."""
-        scaled = np.asarray(x, np.longdouble) * np.longdouble(2.0**self.encoded.grid.bits)
+        scaled = np.asarray(x, np.longdouble) * np.longdouble(self.encoded.grid.scale)
         rounded: Int64s = np.rint(scaled).astype(np.int64)
         return rounded
 

@@ -66,7 +66,7 @@ def _interleaved(
 ) -> list[tuple[int, int]]:
     """Sort arcs so that those of one variable change layers in turn.
 
-    Many children in several layers then stand like the teeth of a comb, the arcs to the lower
+    Many children in several layers then look like the teeth of a comb, the arcs to the lower
     ones running down between the upper ones.
     """
     count: dict[tuple[int, int], int] = {}
@@ -180,7 +180,7 @@ def _swap_neighbours(graph: LayeredGraph, layers: Layers) -> None:
 
 
 def _pair_crossings(graph: LayeredGraph, place: dict[int, int], left: int, right: int) -> int:
-    """Count crossings among the arcs of two places if one stood left of the other."""
+    """Count crossings among the arcs of two places if one were left of the other."""
     return sum(
         place[a] > place[b]
         for side in (graph.above, graph.below)

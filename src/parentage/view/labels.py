@@ -14,6 +14,7 @@ FONT_SIZE = 13.0
 LINE_HEIGHT = 16.0
 LONGEST_LINE = 150.0
 MOST_LINES = 3
+LONGEST_TEXT = 600
 
 _NARROW, _SLIM, _WIDE = (
     frozenset("iljI|.,:;'! "),
@@ -38,7 +39,7 @@ def label_lines(name: str) -> list[str]:
     >>> label_lines("age"), label_lines("time_since_last_visit_to_the_clinic")
     (['age'], ['time_since_last_', 'visit_to_the_clinic'])
     """
-    text = printable(name)
+    text = _without_middle(printable(name))
     for count in range(1, MOST_LINES + 1):
         lines = _balanced(text, count)
         if max(text_width(line) for line in lines) <= LONGEST_LINE:
@@ -57,6 +58,12 @@ def printable(name: str) -> str:
         for c in name
     )
     return shown if shown.strip() else "∅"
+
+
+def _without_middle(text: str) -> str:
+    """Cut a text of which most could not be shown anyway: fitting it would take for ever."""
+    half = LONGEST_TEXT // 2
+    return text if len(text) <= LONGEST_TEXT else f"{text[:half]}…{text[-half:]}"
 
 
 def _balanced(text: str, count: int) -> list[str]:

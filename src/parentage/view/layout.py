@@ -1,4 +1,4 @@
-"""Where everything stands in the picture: boxes for variables, routes for arcs.
+"""Where everything is in the picture: boxes for variables, routes for arcs.
 
 Layers from :mod:`parentage.view.layering`, order from :mod:`parentage.view.crossings`; here the
 coordinates. Across, the places of all layers minimise the weighted squares of the horizontal
@@ -173,14 +173,14 @@ def _across(graph: LayeredGraph, layers: Layers, widths: list[float]) -> list[fl
     weights = _arc_weights(graph)
     for sweep in range(SWEEPS):
         for layer in layers if sweep % 2 == 0 else layers[::-1]:
-            wanted, weight = [], []
+            targets, weight = [], []
             for v in layer:
                 total = sum(weights[v].values())
-                wanted.append(
+                targets.append(
                     sum(w * x[u] for u, w in weights[v].items()) / total if total else x[v]
                 )
                 weight.append(total or 1e-3)
-            _spread(layer, wanted, weight, widths, graph.n_real, x)
+            _spread(layer, targets, weight, widths, graph.n_real, x)
     return x
 
 
@@ -196,15 +196,15 @@ def _arc_weights(graph: LayeredGraph) -> list[dict[int, float]]:
 
 def _spread(
     layer: list[int],
-    wanted: list[float],
+    targets: list[float],
     weight: list[float],
     widths: list[float],
     n_real: int,
     x: list[float],
 ) -> None:
-    """Move a layer's places as near to what they want as the distances allow.
+    """Move a layer's places as near to their targets as the distances allow.
 
-    Minimises Σ weight·(x − wanted)² with x rising by the distances: after subtracting the
+    Minimises Σ weight·(x − target)² with x rising by the distances: after subtracting the
     distances, an isotonic regression, solved by pooling adjacent violators.
     """
     offset, offsets = 0.0, []
@@ -215,7 +215,7 @@ def _spread(
             offset += (widths[u] + widths[v]) / 2 + gap
         offsets.append(offset)
     pools: list[tuple[float, float, int]] = []  # weighted mean, weight, members
-    for target, w, shift in zip(wanted, weight, offsets, strict=True):
+    for target, w, shift in zip(targets, weight, offsets, strict=True):
         pool = (target - shift, w, 1)
         while pools and pools[-1][0] > pool[0]:
             mean, heavy, count = pools.pop()
@@ -234,9 +234,9 @@ def _straighten(
     ports: Ports,
     x: list[float],
 ) -> None:
-    """Give runs of dummy places of an arc one position, so that it bends as seldom as it can.
+    """Give runs of dummy places of an arc one position, so that it bends as rarely as possible.
 
-    A run grows as long as some position is free in all its layers. It then stands straight below
+    A run grows as long as some position is free in all its layers. It then runs straight below
     where the arc leaves or above where it meets, if that is free, or near where it was.
     """
     place = {v: i for layer in layers for i, v in enumerate(layer)}

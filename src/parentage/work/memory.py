@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 import os
+import sys
 from pathlib import Path
 
-from parentage.errors import ResourceError
+from parentage.errors import ResourceError, Way
 
 
 def available_memory() -> int:
-    """Bytes this process may still take: free memory, or what its control group leaves."""
-    limits = [_free(), _control_group()]
+    """Bytes this process may still take: what is free, and what its limits leave."""
+    limits = [_free(), _control_group(), _address_space()]
     return min(limit for limit in limits if limit is not None)
 
 
-def require_memory(needed: int, what: str, instead: str, limit: int | None = None) -> None:
+def require_memory(needed: int, what: str, *instead: Way | str, limit: int | None = None) -> None:
     """Refuse work that does not fit into what is free, or into the user's limit.
 
     Raises
@@ -24,13 +25,23 @@ def require_memory(needed: int, what: str, instead: str, limit: int | None = Non
     """
     if limit is not None and needed > limit:
         raise ResourceError(
-            f"{what} needs {gigabytes(needed)} of memory, {gigabytes(limit)} are allowed; {instead}"
+            f"{what} needs {gigabytes(needed)} of memory, {gigabytes(limit)} are allowed", *instead
         )
     free = available_memory()
     if needed > free:
         raise ResourceError(
-            f"{what} needs {gigabytes(needed)} of memory, {gigabytes(free)} are free; {instead}"
+            f"{what} needs {gigabytes(needed)} of memory, {gigabytes(free)} are free", *instead
         )
+
+
+def peak_memory() -> int | None:
+    """Return the most memory this process has had so far, in bytes; None where nobody knows."""
+    try:
+        import resource
+    except ImportError:  # not on Windows
+        return None
+    size = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    return int(size if sys.platform == "darwin" else 1024 * size)
 
 
 def gigabytes(amount: int) -> str:
@@ -54,11 +65,45 @@ def _free() -> int:
     return 4 * 2**30
 
 
-def _control_group() -> int | None:
-    folder = Path("/sys/fs/cgroup")
+def _control_group(
+    root: Path = Path("/sys/fs/cgroup"), own: Path = Path("/proc/self/cgroup")
+) -> int | None:
+    """What the control group of this process, or one above it, still leaves (version 2)."""
     try:
-        limit = (folder / "memory.max").read_text().strip()
-        used = (folder / "memory.current").read_text().strip()
+        groups = [line.split("::", 1)[1] for line in own.read_text().splitlines() if "::" in line]
     except OSError:
+        groups = []
+    inside = root / groups[0].lstrip("/") if groups else root
+    chain = [inside, *inside.parents]
+    left = [_left_in(folder) for folder in chain[: chain.index(root) + 1]]
+    return min((room for room in left if room is not None), default=None)
+
+
+def _left_in(folder: Path) -> int | None:
+    """What one control group leaves; file contents that can be read again count as free."""
+    try:
+        written = (folder / "memory.max").read_text().strip()
+        limit = None if written == "max" else int(written)
+        used = int((folder / "memory.current").read_text())
+        cached = [
+            int(line.split()[1])
+            for line in (folder / "memory.stat").read_text().splitlines()
+            if line.startswith("inactive_file ")
+        ]
+    except (OSError, ValueError):
         return None
-    return None if limit == "max" else max(0, int(limit) - int(used))
+    return None if limit is None else max(0, limit - used + sum(cached))
+
+
+def _address_space() -> int | None:
+    """What ``ulimit -v`` still leaves."""
+    try:
+        import resource
+
+        limit, _ = resource.getrlimit(resource.RLIMIT_AS)
+        pages = int(Path("/proc/self/statm").read_text().split()[0])
+    except (ImportError, OSError, ValueError):
+        return None
+    if limit == resource.RLIM_INFINITY:
+        return None
+    return max(0, limit - pages * resource.getpagesize())

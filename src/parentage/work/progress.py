@@ -1,4 +1,4 @@
-"""Where long work is: one type for every stage, passed to whoever wants to show it.
+"""Where long work is: one type for every stage, passed to whoever shows it.
 
 Work reports, it never prints. A callback gets a :class:`Progress` after every chunk of a search,
 whenever a network or a bound improves, and now and then in between.

@@ -3,7 +3,7 @@
 Every stage has one frozen dataclass of settings whose fields are made by :func:`setting`. The
 functions take the same names as keywords, the estimator as parameters, and the command line makes
 its options from the fields (:mod:`parentage.cli.options`). :func:`documented` writes the meaning
-into docstrings, so that it stands in one place.
+into docstrings, so that it is written in one place.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ class Option:
     Parameters
     ----------
     flags
-        ``("-k", "--max-parents")``; the last one is shown in messages unless it is an alias.
+        ``("-k", "--max-parents")``; messages show the one that is named like the setting.
     help
         One sentence.
     metavar

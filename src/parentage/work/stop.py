@@ -1,7 +1,7 @@
 """When long work has to end: one type for time, memory and Ctrl-C, whatever the work is.
 
 A :class:`Stop` is made once, where the user's limits are known, and handed down the whole path.
-Whoever works asks it often; nobody else looks at a clock or catches a signal. Work that is told to
+Whoever works asks it often; nothing else looks at a clock or catches a signal. Work that is told to
 stop keeps what it has and says why it ended (:data:`Reason`).
 """
 
@@ -96,7 +96,7 @@ class Stop:
 def interruptible(stop: Stop) -> Iterator[Stop]:
     """Let Ctrl-C or SIGTERM end the work, not the program: the first cancels, a second raises.
 
-    Signals are taken over in the main thread only, and only those nobody else handles. A
+    Signals are taken over in the main thread only, and only those that have no other handler. A
     ``KeyboardInterrupt`` that arrives in another way is the caller's.
     """
     taken = [number for number in SIGNALS if _is_free(number)]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from parentage.errors import TableError
+from parentage.errors import TableError, Way
 from parentage.files.detect import detect_with_text
 from parentage.files.source import open_source
 
@@ -28,8 +28,9 @@ def read_columns(
     found, text = detect_with_text(opened, format, encoding)
     if found.kind == "lists":
         raise TableError(
-            f"{opened.name} holds candidate lists ({found.format}), not a table; "
-            "`parentage learn` takes them; type --format csv if it is a table after all"
+            f"{opened.name} holds candidate lists ({found.format}), not a table; `learn` takes "
+            "lists",
+            Way("format", "csv", "if it is a table after all"),
         )
     if found.format == "parquet":
         return frame.read(read_frame(opened.data))

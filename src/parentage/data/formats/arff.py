@@ -2,9 +2,9 @@
 
 One of the doors to the path. A nominal attribute declares its states: they are believed, in the
 order of the header, used or not. ``numeric``, ``real`` and ``integer`` make a column continuous
-whatever its values. Other types (string, date, relational) can only be dropped. Keywords know no
-case, ``%`` starts a comment line, names and values may be quoted with ``'`` or ``"`` and a
-backslash inside quotes protects the next character. An unquoted ``?`` is a missing cell.
+whatever its values. Other types (string, date, relational) can only be dropped. Case does not
+matter in keywords, ``%`` starts a comment line, names and values may be quoted with ``'`` or ``"``
+and a backslash inside quotes protects the next character. An unquoted ``?`` is a missing cell.
 """
 
 from __future__ import annotations
@@ -67,7 +67,7 @@ class _Attribute:
             wrong = next(i for i, cell in enumerate(cells) if as_numbers([cell]) is None)
             raise TableError(
                 f"column {self.name!r}, line {lines[self.codes.index(wrong)]}: {cells[wrong]!r} is "
-                "no number, but the column is declared numeric"
+                "not a number, but the column is declared numeric"
             )
         return RawColumn(self.name, codes, numbers, numeric=True)
 
@@ -82,7 +82,9 @@ def read(text: str) -> RawTable:
         if len(cells) != len(attributes):
             raise TableError(
                 f"line {number} has {len(cells)} cells, the header declares {len(attributes)} "
-                "attributes; mend the line, or quote a value that holds a comma"
+                "attributes",
+                "correct the line",
+                "quote a value that holds a comma",
             )
         for attribute, cell in zip(attributes, cells, strict=True):
             attribute.add(cell, number)
@@ -111,7 +113,7 @@ def _read_header(lines: Iterator[tuple[int, str]]) -> list[_Attribute]:
             attributes.append(_attribute(line[len("@attribute") :], number))
         elif keyword != "relation":
             raise TableError(
-                f"line {number}: {line[:40]!r} is no ARFF declaration; "
+                f"line {number}: {line[:40]!r} is not an ARFF declaration; "
                 "@relation, @attribute or @data is expected"
             )
     raise TableError("the ARFF file has no @data line, so no rows")
@@ -148,7 +150,7 @@ def _states(name: str, kind: str, number: int) -> dict[str, int]:
 
 
 def _closed(kind: str) -> str | None:
-    """Return what stands between the braces; a brace inside quotes does not close."""
+    """Return what is between the braces; a brace inside quotes does not close."""
     at = 1
     while at < len(kind):
         if kind[at] == "}":

@@ -14,7 +14,7 @@ import numpy as np
 from parentage.data.formats.delimited import read as read_delimited
 from parentage.data.formats.raw import RawColumn, RawTable
 from parentage.data.table import MAX_STATES
-from parentage.errors import TableError
+from parentage.errors import TableError, Way
 from parentage.files.dat_shape import first_lines, has_shape, is_code, without_counts
 
 if TYPE_CHECKING:
@@ -29,8 +29,8 @@ def read(text: str) -> RawTable:
     if not has_shape(lines):
         raise TableError(
             f"line {lines[min(1, len(lines) - 1)][0]}: a .dat table has its names in the first "
-            "line and as many whole numbers, the cardinalities, in the second; "
-            "type --format csv if it is another kind of table"
+            "line and as many whole numbers, the cardinalities, in the second",
+            Way("format", "csv", "if it is another kind of table"),
         )
     (_, names), (_, cards), *rows = without_counts(lines)
     if not rows:
@@ -56,8 +56,9 @@ def _declare(name: str, card: int, column: RawColumn, place: Callable[[int], str
         if not is_code(label, card):
             row = int(np.flatnonzero(column.codes == i)[0])
             raise TableError(
-                f"column {name!r}, {place(row)}: {label!r} is no code of its {card} states; "
-                f"codes are 0 … {card - 1} (or type --format csv)"
+                f"column {name!r}, {place(row)}: {label!r} is not a code of its {card} "
+                f"states (0 to {card - 1})",
+                Way("format", "csv", "if it is not a .dat table"),
             )
         states[i] = int(label)
     labels = [str(code) for code in range(card)]

@@ -99,7 +99,7 @@ def _read_plain(text: str, separator: str, header: bool) -> RawTable:
     try:
         data = text.encode()
     except UnicodeEncodeError:
-        raise TableError("the text holds half characters; check --encoding") from None
+        raise TableError("the text holds half characters; check the encoding") from None
     if not data.endswith(b"\n"):
         data += b"\n"
     first, builders, rows = list[str](), list[ColumnBuilder](), 0
@@ -173,6 +173,7 @@ def _first_record(cells: list[str], separator: str) -> list[str]:
 
 def _ragged(line: int, found: int, expected: int, separator: str) -> TableError:
     return TableError(
-        f"line {line} has {found} cells, the first line has {expected} (separator {separator!r}); "
-        "mend the line, or quote a cell that holds the separator"
+        f"line {line} has {found} cells, the first line has {expected} (separator {separator!r})",
+        "correct the line",
+        "quote a cell that holds the separator",
     )

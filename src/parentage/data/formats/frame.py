@@ -1,4 +1,4 @@
-"""Turn data frames of polars, pandas or pyarrow into raw columns. One of the doors to the path.
+"""Turn data frames and arrays into raw columns. One of the doors to the path.
 
 Narwhals recognises the frame; polars and pyarrow columns are read through polars, all others
 through the pandas interface. A pandas Categorical and a polars Enum declare their states, used
@@ -30,8 +30,8 @@ def read(frame: object) -> RawTable:
     except TypeError:
         kind = f"{type(frame).__module__}.{type(frame).__name__}"
         raise TableError(
-            f"{kind} is no table; pass a path, a Table or a pandas, polars or pyarrow data frame "
-            "(collect a lazy one first)"
+            f"{kind} is not a table; pass a path, a Table, an array or a pandas, polars or pyarrow "
+            "data frame (collect a lazy one first)"
         ) from None
     except ValueError as error:
         raise TableError(f"the frame cannot be used: {error}; rename one of the columns") from None
@@ -49,19 +49,36 @@ def _array(values: Any) -> RawTable:
             f"an array of shape {values.shape} and type {values.dtype} is not a table; pass rows "
             "and columns of labels or numbers"
         )
-    columns = []
-    for j in range(values.shape[1]):
-        cells = values[:, j]
-        if values.dtype.kind in "iu":
-            columns.append(_number_column(f"x{j}", cells, np.ones(len(cells), np.bool_)))
-        elif values.dtype.kind == "f":
-            filled = ~np.isnan(cells)
-            columns.append(_number_column(f"x{j}", cells[filled], filled))
-        else:
-            position: dict[str, int] = {}
-            codes = [position.setdefault(str(cell), len(position)) for cell in cells]
-            columns.append(text_column(f"x{j}", np.array(codes, np.int32), list(position)))
+    if isinstance(values, np.ma.MaskedArray):
+        hidden = np.ma.getmaskarray(values)
+        values = values.data.astype(object)
+        values[hidden] = None
+    columns = [_array_column(f"x{j}", values[:, j]) for j in range(values.shape[1])]
     return RawTable(tuple(columns), len(values), lambda row: f"row {row} (from 0)")
+
+
+def _array_column(name: str, cells: Any) -> RawColumn:
+    """Read one column; None and NaN are missing, objects that are all numbers are numbers."""
+    if cells.dtype.kind in "iu":
+        return _number_column(name, cells, np.ones(len(cells), np.bool_))
+    if cells.dtype.kind == "f":
+        filled = ~np.isnan(cells)
+        return _number_column(name, cells[filled], filled)
+    if cells.dtype.kind == "S":
+        cells = np.char.decode(cells, "utf-8", "replace")
+    present = np.array([not _is_nothing(cell) for cell in cells], np.bool_)
+    found = [cell for cell, there in zip(cells.tolist(), present, strict=True) if there]
+    if found and all(isinstance(c, int | float) and not isinstance(c, bool) for c in found):
+        return _number_column(name, np.array(found), present)
+    position: dict[str, int] = {}
+    codes: CellCodes = np.full(len(cells), -1, np.int32)
+    codes[present] = [position.setdefault(str(cell), len(position)) for cell in found]
+    return text_column(name, codes, list(position))
+
+
+def _is_nothing(cell: Any) -> bool:
+    """Tell None and NaN, of any library, from values."""
+    return cell is None or type(cell).__name__ in ("NAType", "NaTType") or bool(cell != cell)
 
 
 def _polars_columns(frame: pl.DataFrame) -> list[RawColumn]:

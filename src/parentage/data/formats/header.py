@@ -12,7 +12,7 @@ import numpy as np
 
 from parentage.data.formats.raw import Numbers, RawColumn, is_missing
 from parentage.data.table import as_numbers
-from parentage.errors import TableError
+from parentage.errors import TableError, Way
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -23,7 +23,7 @@ def refuse_headerless(names: Sequence[str], columns: Sequence[RawColumn]) -> Non
 
     - Not all names are numbers: every name is missing, or occurs below in its own column, or is
       a number above a column of numbers.
-    - All are numbers: one is repeated; or half of them occur below or stand above a column of
+    - All are numbers: one is repeated; or half of them occur below or are above a column of
       measurements. Numbers that count upwards (0, 1, 2, …) are usual names, so then all must.
     """
     cells = [name.strip() for name in names]
@@ -38,8 +38,9 @@ def refuse_headerless(names: Sequence[str], columns: Sequence[RawColumn]) -> Non
     if headerless:
         shown = ", ".join(cells[:5]) + (", …" if len(cells) > 5 else "")
         raise TableError(
-            f"the first line ({shown}) looks like data, not like column names; "
-            "type --no-header (header=False) if the table has none, else rename the columns"
+            f"the first line ({shown}) looks like data, not like column names",
+            Way("header", False, "if the table has none"),
+            "rename the columns",
         )
 
 

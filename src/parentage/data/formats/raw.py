@@ -1,4 +1,4 @@
-"""What a reader of tables hands on: columns as they stand in the source, not yet states.
+"""What a reader of tables hands on: columns as they are in the source, not yet states.
 
 Between file and table. A reader (:mod:`parentage.data.formats.delimited`, ``arff``, ``dat``,
 ``parquet``, ``frame``) only says what is there; :mod:`parentage.data.columns` alone decides what
@@ -61,7 +61,7 @@ class RawTable:
     n_rows
         Number of data rows.
     place
-        Says where row ``i`` stands in the source, for messages: ``"line 7"``.
+        Says where row ``i`` is in the source, for messages: ``"line 7"``.
     """
 
     columns: tuple[RawColumn, ...]
@@ -75,7 +75,7 @@ def is_missing(cell: str) -> bool:
 
 
 def text_column(name: str, codes: CellCodes, cells: Sequence[str | None]) -> RawColumn:
-    """Make a column of labels from distinct cells as they stand in a text.
+    """Make a column of labels from distinct cells as they are in a text.
 
     Blanks around a cell do not count; a blank cell and ``?`` are missing.
 

@@ -125,7 +125,7 @@ def split(data: bytes, block: Block, separator: str, width: int) -> Iterator[tup
 
 
 def line_at(data: bytes, position: int) -> int:
-    """Return the number of the line, from 1, that a byte stands in."""
+    """Return the number of the line, from 1, that a byte is in."""
     return data.count(b"\n", 0, position) + 1
 
 

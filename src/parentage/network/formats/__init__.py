@@ -13,12 +13,13 @@
 from __future__ import annotations
 
 import os
-from pathlib import Path, PurePath
+from pathlib import PurePath
 from typing import TYPE_CHECKING, Any, Protocol
 
-from parentage.errors import InputError, did_you_mean
+from parentage.errors import InputError, Way, did_you_mean
 from parentage.files.atomic import write_text
 from parentage.files.source import open_source
+from parentage.files.target import resolved
 from parentage.network.bridges import from_model_string, to_model_string
 from parentage.network.formats.bif import bif_text as text_of_bif
 from parentage.network.formats.bif_text import parse_bif
@@ -53,10 +54,6 @@ EXTENSIONS = {
     ".txt": "model-string",
 }
 FORMATS = tuple(dict.fromkeys(EXTENSIONS.values()))
-_NO_PARAMETERS = (
-    "{} needs parameters, and a structure learned from lists alone has none; "
-    "give the data too: --data TABLE (in Python: table=…), or write .json or .dot"
-)
 
 
 class Answer(Protocol):
@@ -126,16 +123,17 @@ def write_network(
     write_text(name, _text(kind, record, gains))
 
 
-def check_network_target(path: str | os.PathLike[str], *, needs_table: bool | None) -> None:
-    """Refuse a file name before the work whose result it would lose.
+def check_network_target(path: str | os.PathLike[str], *, needs_table: bool | None) -> str:
+    """Refuse a file name before the work whose result it would lose; return its format.
 
     ``needs_table`` says whether there is no table to take parameters from; None: not known yet.
     """
     kind = _format_of(os.fspath(path), None)
-    if not Path(path).resolve().parent.is_dir():
+    if not resolved(path).parent.is_dir():
         raise InputError(f"cannot write {os.fspath(path)!r}: there is no such folder")
     if needs_table and kind in ("bif", "xmlbif"):
-        raise InputError(_NO_PARAMETERS.format(kind.upper()))
+        raise _without_parameters(kind)
+    return kind
 
 
 def read_network(
@@ -188,8 +186,16 @@ def _text(kind: str, record: NetworkRecord, gains: Mapping[Arc, float] | None) -
     if kind == "model-string":
         return to_model_string(record.network) + "\n"
     if record.parameters is None:
-        raise InputError(_NO_PARAMETERS.format(kind.upper()))
+        raise _without_parameters(kind)
     return text_of_bif(record.parameters) if kind == "bif" else xmlbif_text(record.parameters)
+
+
+def _without_parameters(kind: str) -> InputError:
+    return InputError(
+        f"{kind.upper()} needs parameters, and a structure learned from lists alone has none",
+        Way("table", ..., "to take them from the data", flag="data"),
+        "write .json or .dot",
+    )
 
 
 def _format_of(name: str, format_name: str | None) -> str:

@@ -12,9 +12,9 @@
       (yes) 0.9, 0.1;
     }
 
-The format has no quoting that all programs read, so names and labels that are no plain words are
+The format has no quoting that all programs read, so names and labels that are not plain words are
 escaped (:mod:`parentage.network.formats.escaping`). A plain word is what pyAgrum, pgmpy and R's
-bnlearn all read as one: letters, digits, ``_``, ``.`` and ``-``, not starting like a number, no
+bnlearn all read as one: letters, digits, ``_``, ``.`` and ``-``, not starting like a number, not a
 keyword; labels may be whole numbers too. pgmpy matches variable names without regard to case, so
 of two names that differ in case alone the second is escaped. pyAgrum refuses BIF files with a
 variable of one state: drop constant columns before learning if it is to read the file.

@@ -14,6 +14,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from parentage.errors import InputError, ResourceError, did_you_mean
+from parentage.files.numbers import plain_float
 from parentage.network.formats.escaping import MARK, unescape
 from parentage.network.network import Network
 from parentage.network.parameters import MAX_CELLS, Parameters, Probabilities, from_rows
@@ -117,7 +118,7 @@ class _Parser:
             if token.mark and token.text == ",":
                 continue
             try:
-                values.append(float(token.text))
+                values.append(plain_float(token.text))
             except ValueError:
                 found = token.text or "the end of the file"
                 raise self.error(f"a probability expected, {found!r} found", token.line) from None
@@ -179,7 +180,7 @@ class _Parser:
         if len(states) == 1 and count != "1":
             states = states[0].split()  # no commas: every word is a state
         self.skip(";")
-        if not count.isdecimal() or int(count) != len(states):
+        if count != str(len(states)):
             what = f"variable {name!r} declares {count} states and lists {len(states)}"
             raise self.error(what, line)
         if len(set(states)) != len(states):
@@ -205,7 +206,7 @@ class _Parser:
             line = self.tokens[self.at].line
             given = tuple(self.phrases("a state", ")"))
             if given in block.rows:
-                raise self.error(f"the row ({', '.join(given)}) stands twice", line)
+                raise self.error(f"the row ({', '.join(given)}) occurs twice", line)
             block.rows[given] = self.numbers()
             return
         keyword = self.next()

@@ -6,7 +6,7 @@ import itertools
 import re
 from dataclasses import dataclass
 
-from parentage.errors import InputError
+from parentage.errors import InputError, ResourceError
 from parentage.network.formats.escaping import MARK, unescape
 from parentage.network.network import Network
 
@@ -20,6 +20,13 @@ _TOKEN = re.compile(
 )
 _KEYWORDS = ("strict", "graph", "digraph", "node", "edge", "subgraph")
 _END = ""
+_BRACKET = re.compile("[<>]")
+
+MOST_ARCS = 1_000_000
+"""A few subgraphs joined to each other can mean millions of arcs."""
+
+DEEPEST = 100
+"""Subgraphs inside subgraphs."""
 
 
 @dataclass(frozen=True)
@@ -46,6 +53,8 @@ class _Parser:
         self.decode = unescape if MARK in text else str
         self.nodes: dict[str, None] = {}
         self.arcs: dict[tuple[str, str], None] = {}
+        self.depth = 0
+        self.pairs = 0
 
     def error(self, what: str) -> InputError:
         return InputError(f"{self.name}, line {self.tokens[self.at].line}: {what}")
@@ -83,13 +92,20 @@ class _Parser:
             self.next()
         self.expect("{")
         self.statements()
+        if self.tokens[self.at].text != _END or self.tokens[self.at].kind != "mark":
+            found = self.tokens[self.at].text[:40]
+            raise self.error(f"{found!r} after the closing brace; one digraph a file")
 
     def statements(self) -> list[str]:
-        """Read statements up to the closing brace; return the nodes they speak of."""
+        """Read statements up to the closing brace; return the nodes they mention."""
         inside: dict[str, None] = {}
+        self.depth += 1
+        if self.depth > DEEPEST:
+            raise self.error(f"subgraphs nested more than {DEEPEST} deep")
         while not self.skip("}"):
             inside.update(dict.fromkeys(self.statement()))
             self.skip(";", ",")
+        self.depth -= 1
         return list(inside)
 
     def statement(self) -> list[str]:
@@ -108,6 +124,9 @@ class _Parser:
             raise self.error("an undirected edge '--'; write '->'")
         self.attributes()
         for tails, heads in itertools.pairwise(ends):
+            self.pairs += len(tails) * len(heads)
+            if self.pairs > MOST_ARCS:
+                raise ResourceError(f"{self.name} has more than {MOST_ARCS:,} arcs")
             self.arcs.update(dict.fromkeys((tail, head) for tail in tails for head in heads))
         return [node for group in ends for node in group]
 
@@ -149,7 +168,7 @@ def _tokens(text: str, name: str) -> list[_Token]:
         match = _TOKEN.match(text, at)
         end = match.end() if match else at
         if match is None:
-            raise InputError(f"{name}, line {line}: {text[at]!r} is no dot")
+            raise InputError(f"{name}, line {line}: {text[at]!r} is not valid in a dot file")
         if match["html"]:
             end = _html_end(text, at, name, line)
             tokens.append(_Token(text[at:end], line, "name"))
@@ -169,10 +188,10 @@ def _tokens(text: str, name: str) -> list[_Token]:
 def _html_end(text: str, at: int, name: str, line: int) -> int:
     """Find the end of an HTML-like string: its angle brackets are balanced."""
     depth = 0
-    for match in re.finditer("[<>]", text[at:]):
+    for match in _BRACKET.finditer(text, at):
         depth += 1 if match[0] == "<" else -1
         if depth == 0:
-            return at + match.end()
+            return match.end()
     raise InputError(f"{name}, line {line}: '<' without its '>'")
 
 

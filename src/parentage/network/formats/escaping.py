@@ -1,10 +1,10 @@
 r"""Names that a file format cannot hold, written so that they can be read back.
 
-A character the format has no room for becomes ``_xHH_``, HH its code in hexadecimal (the scheme of
+A character that the format cannot hold becomes ``_xHH_``, HH its code in hexadecimal (the scheme of
 ISO 9075-14 with a free number of digits); nothing at all becomes ``_x_``. An underscore that would
 start such a group by accident is itself written ``_x5f_``, so :func:`unescape` undoes
 :func:`escape` whatever the text. A file with at least one escaped name carries :data:`MARK` in a
-comment; without it names are taken as they stand, since other programs do not escape.
+comment; without it names are taken literally, since other programs do not escape.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ def unescape(text: str) -> str:
         code = int(group[1] or "0", 16)
         if code > _LAST_CHARACTER:
             raise InputError(
-                f"the name {text!r} has the escape {group[0]!r}, which is no character"
+                f"the name {text!r} has the escape {group[0]!r}, which is not a character"
             )
         return chr(code) if group[1] else ""
 

@@ -41,7 +41,7 @@ FORMAT, VERSION = "parentage network", 1
 RESULT_KEYS = (
     "score", "bound", "gap", "optimal", "engine", "ties", "stopped", "seconds", "scope", "search",
 )  # fmt: skip
-_LIBRARIES = ("parentage", "numpy", "numba", "highspy", "pyscipopt")
+_LIBRARIES = ("parentage", "numpy", "numba", "highspy")
 
 
 @dataclass(frozen=True)
@@ -133,10 +133,10 @@ def parse_network_json(text: str, name: str) -> NetworkRecord:
     """Parse what :func:`network_json_text` returns; errors name the file and the key."""
     try:
         content = json.loads(text)
-    except (json.JSONDecodeError, RecursionError) as error:
-        raise InputError(f"{name} is no JSON: {error}") from None
+    except (ValueError, RecursionError) as error:  # ValueError: also a number of 5,000 digits
+        raise InputError(f"{name} is not JSON: {error}") from None
     if not isinstance(content, dict) or content.get("format") != FORMAT:
-        raise InputError(f'{name} is no network of ours: "format" is not {FORMAT!r}')
+        raise InputError(f'{name} is not a network file of parentage: "format" is not {FORMAT!r}')
     if content.get("version") != VERSION:
         raise InputError(
             f"{name} has format version {content.get('version')!r}, this program reads {VERSION}; "
@@ -178,14 +178,14 @@ def _names(value: object, key: str, name: str) -> list[str]:
     return [str(item) for item in value]
 
 
-def _mapping(value: object, key: str, name: str, wanted: Sequence[str]) -> dict[str, Any]:
-    if not isinstance(value, dict) or set(value) != set(wanted):
+def _mapping(value: object, key: str, name: str, expected: Sequence[str]) -> dict[str, Any]:
+    if not isinstance(value, dict) or set(value) != set(expected):
         raise InputError(f"{name}: {key} must have one entry for every variable")
     return value
 
 
 def _finite(value: Any) -> Any:
-    """Replace what JSON has no number for, at any depth, and unwrap numpy's scalars."""
+    """Replace numbers that JSON cannot hold, at any depth, and unwrap numpy's scalars."""
     if isinstance(value, dict):
         return {str(key): _finite(item) for key, item in value.items()}
     if isinstance(value, list | tuple | set | frozenset):

@@ -16,6 +16,7 @@ from xml.sax.saxutils import escape as xml_escape
 import numpy as np
 
 from parentage.errors import InputError, did_you_mean
+from parentage.files.numbers import plain_float
 from parentage.network.formats.escaping import MARK, escape, unescape
 from parentage.network.network import Network
 from parentage.network.parameters import from_rows
@@ -29,6 +30,12 @@ _UNSAFE = re.compile(
     r"^\s|\s$|(?<=\s)\s"  # trimmed or merged by readers
     r"|[^ -~\xa0-\ud7ff\ue000-\ufdcf\ufdf0-\ufefe\uff00-\ufffd\U00010000-\U0010ffff]"  # not XML
 )
+
+_DOCTYPE = re.compile(
+    r"((?:\ufeff?<\?xml[^>]{,200}\?>)?(?:\s|<!--(?:[^-]|-[^-]){,9999}-->){,99})"
+    r"<!DOCTYPE\s[^\[>]{,999}(?:\[[^\]]{,9999}\]\s{,99})?>"
+)
+"""The document type at the beginning; [1] is what stands before it."""
 
 
 def xmlbif_text(parameters: Parameters) -> str:
@@ -59,12 +66,11 @@ def xmlbif_text(parameters: Parameters) -> str:
 
 def parse_xmlbif(text: str, name: str) -> Parameters:
     """Parse XMLBIF; errors name the file."""
-    if "<!ENTITY" in text:
-        raise InputError(f"{name} declares XML entities, which XMLBIF has no use for; remove them")
+    plain = _without_doctype(text, name)
     try:
-        root = ElementTree.fromstring(text)  # noqa: S314 # without entities nothing can expand
+        root = ElementTree.fromstring(plain)  # noqa: S314 # without declarations nothing expands
     except (ElementTree.ParseError, ValueError) as error:
-        raise InputError(f"{name} is no XML: {error}") from None
+        raise InputError(f"{name} is not XML: {error}") from None
     decode = unescape if MARK in text else str
     network_element = next((e for e in root.iter() if _tag(e) == "NETWORK"), None)
     if network_element is None:
@@ -94,6 +100,18 @@ def parse_xmlbif(text: str, name: str) -> Parameters:
     return from_rows(network, states, arrays)
 
 
+def _without_doctype(text: str, name: str) -> str:
+    """Leave out the document type: nothing in it matters here, and what it declares can blow up."""
+    head = _DOCTYPE.match(text)
+    if head is not None:
+        text = head[1] + text[head.end() :]
+    if "<!DOCTYPE" in text or "<!ENTITY" in (head or [""])[0]:
+        raise InputError(
+            f"{name} has a document type (<!DOCTYPE …>) that is not the one of XMLBIF; remove it"
+        )
+    return text
+
+
 def _read_states(
     network: ElementTree.Element, decode: Callable[[str], str], name: str
 ) -> dict[str, list[str]]:
@@ -110,7 +128,7 @@ def _read_table(definition: ElementTree.Element, child: str, name: str) -> list[
     table = next(iter(_children(definition, "TABLE")), None)
     words = "".join(table.itertext()).split() if table is not None else []
     try:
-        return [float(word) for word in words]
+        return [plain_float(word) for word in words]
     except ValueError as error:
         raise InputError(f"{name}: the TABLE of {child!r}: {error}") from None
 

@@ -6,9 +6,10 @@ import os
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from parentage.errors import ListsError
+from parentage.errors import ListsError, Way
 from parentage.files.detect import LISTS_FORMATS, detect_with_text, plain_name
 from parentage.files.source import Source, SourceLike, open_source
+from parentage.files.target import resolved
 
 if TYPE_CHECKING:
     from parentage.scoring.lists import CandidateLists
@@ -42,8 +43,9 @@ def read_lists(
     found, text = detect_with_text(opened, format, encoding)
     if found.kind == "table":
         raise ListsError(
-            f"{opened.name} holds a table ({found.format}), not candidate lists; score it first "
-            "with `parentage score`, or type --format jkl or pss if it holds lists after all"
+            f"{opened.name} holds a table ({found.format}), not candidate lists; `score` makes "
+            "lists of it",
+            Way("format", "jkl", "(or pss) if it holds lists after all"),
         )
     if found.format == "parquet":
         return parquet.read_lists(opened.data)
@@ -76,9 +78,9 @@ def check_lists_target(
     path: str | os.PathLike[str],
     format: str | None = None,  # noqa: A002  # the option is called --format
 ) -> str:
-    """Return the format in which lists would be written; refuse a name that says none.
+    """Return the format in which lists would be written; refuse a name without one.
 
-    Asked before a long search, so that its result is not lost for want of a file name.
+    Asked before a long search, so that its result is not lost to a bad file name.
     """
     name = plain_name(format or Path(path).suffix)
     if name not in LISTS_FORMATS:
@@ -86,6 +88,6 @@ def check_lists_target(
             f"no format of candidate lists {name!r} (in {os.fspath(path)!r}); end the file name in "
             ".jkl, .pss or .parquet"
         )
-    if not Path(path).resolve().parent.is_dir():
+    if not resolved(path).parent.is_dir():
         raise ListsError(f"cannot write {os.fspath(path)!r}: there is no such folder")
     return name

@@ -33,8 +33,8 @@ def read_constraints(path: str | os.PathLike[str]) -> Constraints:
         content = tomllib.loads(Path(path).read_text(encoding="utf-8"))
     except OSError as error:
         raise InputError(f"cannot read {str(path)!r}: {error.strerror or error}") from None
-    except (UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
-        raise InputError(f"{str(path)!r} is no TOML file: {error}") from None
+    except (ValueError, RecursionError) as error:  # ValueError: bad text, TOML or huge numbers
+        raise InputError(f"{str(path)!r} is not a TOML file: {error}") from None
     for part in content:
         if part not in PARTS:
             raise ConstraintError(f"{str(path)!r}: no part {part!r}; {did_you_mean(part, PARTS)}")

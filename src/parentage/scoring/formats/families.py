@@ -1,8 +1,8 @@
-"""Collect parent sets while a file of lists is read, refusing what cannot be. Shared by readers.
+"""Collect parent sets while a file of lists is read, refusing contradictions. Shared by readers.
 
 Between file and candidate lists: the readers of .jkl, .pss and Parquet say which child has which
-parents at which place of the file; here names become indices and every contradiction (a repeated
-set, a parent that is no variable, a score that is no number) becomes a message with its place.
+parents at which place of the file; here names become indices, and every contradiction (a repeated
+set, a parent that is not a variable, a score that is not a number) an error with its place.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from parentage.errors import ListsError, did_you_mean
+from parentage.files.numbers import plain_float
 from parentage.scoring.lists import CandidateLists
 
 if TYPE_CHECKING:
@@ -55,12 +56,15 @@ class FamilyCollector:
     def score(self, token: str, place: int) -> float:
         """Read a score; it must be a finite number."""
         try:
-            value = float(token)
+            value = plain_float(token)
         except ValueError:
-            raise ListsError(f"{self.unit} {place}: the score {token!r} is no number") from None
+            raise ListsError(
+                f"{self.unit} {place}: the score {token[:40]!r} is not a number"
+            ) from None
         if not math.isfinite(value):
             raise ListsError(
-                f"{self.unit} {place}: the score is {token}; leave out sets without a finite score"
+                f"{self.unit} {place}: the score is {token[:40]}; leave out sets without a finite "
+                "score"
             )
         return value
 
@@ -81,7 +85,7 @@ class FamilyCollector:
             if first != i:
                 raise ListsError(
                     f"{self.unit} {self._places[i]}: the parent set "
-                    f"{{{', '.join(self._parents[i])}}} of {order[child]!r} stands already in "
+                    f"{{{', '.join(self._parents[i])}}} of {order[child]!r} is already in "
                     f"{self.unit} {self._places[first]}; keep one of them"
                 )
             members += family
@@ -104,7 +108,7 @@ class FamilyCollector:
             wrong = str(error.args[0])
             raise ListsError(
                 f"{self.unit} {self._places[i]}: {names[child]!r} has the parent {wrong!r}, which "
-                f"is no variable; {did_you_mean(wrong, names)}"
+                f"is not a variable; {did_you_mean(wrong, names)}"
             ) from None
         if child in family:
             raise ListsError(f"{self.unit} {self._places[i]}: {names[child]!r} is its own parent")

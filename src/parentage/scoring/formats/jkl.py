@@ -1,4 +1,4 @@
-"""Read and write candidate lists as .jkl (also .jaa, .scores): the common tongue of the field.
+"""Read and write candidate lists as .jkl (also .jaa, .scores): the common format of the field.
 
 Lists leave and enter the path here. ::
 
@@ -26,7 +26,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from parentage.errors import DataWarning, ListsError
+from parentage.errors import DataWarning, ListsError, Way
 from parentage.files.atomic import write_text
 from parentage.files.detect import OWN_JKL, leading_comments
 from parentage.scoring.formats.facts import Facts, facts_text, parse_facts
@@ -118,8 +118,9 @@ def _read_size(lines: Iterator[_Line]) -> tuple[int, int]:
         raise ListsError("the file is empty: a .jkl file starts with the number of variables")
     if len(tokens) != 1 or not is_count(tokens[0]) or int(tokens[0]) == 0:
         raise ListsError(
-            f"line {number}: {' '.join(tokens)[:40]!r} is no number of variables; a .jkl "
-            "file starts with one; type --format csv if this is a table"
+            f"line {number}: {' '.join(tokens)[:40]!r} is not a number of variables; a .jkl "
+            "file starts with one",
+            Way("format", "csv", "if this is a table"),
         )
     return number, int(tokens[0])
 
@@ -165,7 +166,7 @@ def _check_set(number: int, fields: list[str], head: int, announced: list[str]) 
     if len(fields) < 2 or not is_count(fields[1]) or len(fields) - 2 != int(fields[1]):
         found = " ".join(fields)[:40]
         raise ListsError(
-            f"line {number}: {found!r} is no parent set (score, number of parents, as many "
+            f"line {number}: {found!r} is not a parent set (score, number of parents, as many "
             f"parents); line {head} announces {announced[1]} sets of {announced[0]!r}"
         )
 
@@ -175,16 +176,17 @@ def _skip_trailing(lines: Iterator[_Line], announced: int, n_variables: int) -> 
     for number, tokens in lines:
         if not all(map(is_whole, tokens)):
             raise ListsError(
-                f"line {number}: {' '.join(tokens)[:40]!r} stands after the last block; "
+                f"line {number}: {' '.join(tokens)[:40]!r} comes after the last block; "
                 f"delete it, or correct the number of variables ({n_variables}, line {announced})"
             )
         first, count = first if count else (number, " ".join(tokens)), count + 1
     if count:
         lines_of = "1 line" if count == 1 else f"{count} lines"
         warnings.warn(
-            f"{lines_of} of whole numbers after the last block skipped, the first is "
-            f"line {first[0]}: {first[1]!r}",
-            DataWarning,
+            DataWarning(
+                f"{lines_of} of whole numbers after the last block skipped; the first is "
+                f"line {first[0]}: {first[1]!r}"
+            ),
             stacklevel=2,
         )
 

@@ -1,8 +1,8 @@
 """Read and write candidate lists as Parquet.
 
 Lists are a flat table, one row a parent set: ``child`` (text), ``parents``
-(list of text), ``score`` (double). The order of the variables and the provenance stand in the
-file's metadata under ``parentage``; without it the order of first sight counts.
+(list of text), ``score`` (double). The order of the variables and the provenance are in the
+file's metadata under ``parentage``; without it variables are in the order of first occurrence.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ import numpy as np
 
 from parentage.errors import ListsError
 from parentage.files.atomic import replacing
-from parentage.files.parquet import guarded, holds_lists, read_facts, read_frame
+from parentage.files.parquet import guarded, holds_lists, read_facts, read_frame, write_frame
 from parentage.scoring.formats.facts import facts_text, json_object, parse_facts
 from parentage.scoring.formats.families import FamilyCollector
 
@@ -45,7 +45,7 @@ def read_lists(data: bytes) -> CandidateLists:
         pl.col("parents").cast(pl.List(pl.String)),
         pl.col("score").cast(pl.Float64),
     ]
-    plain = guarded(lambda _: frame.select(typed), data)
+    plain = guarded(lambda: frame.select(typed))
     written = read_facts(data, _KEY)
     if written is None:
         return _collect(plain, [], None)
@@ -75,8 +75,8 @@ def write_lists(lists: CandidateLists, path: str | os.PathLike[str]) -> None:
         schema={"child": pl.String, "parents": pl.List(pl.String), "score": pl.Float64},
     )
     written = json.dumps({"names": list(lists.names), **json_object(facts_text(lists))})
-    with replacing(path) as draft:
-        frame.write_parquet(draft, metadata={_KEY: written})
+    with replacing(path) as draft, draft.open("wb") as file:
+        write_frame(frame, file, {_KEY: written})
 
 
 def _collect(frame: pl.DataFrame, names: list[str], origin: Origin | None) -> CandidateLists:

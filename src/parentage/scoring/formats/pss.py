@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from parentage.errors import ListsError
+from parentage.errors import ListsError, Way
 from parentage.files.atomic import write_text
 from parentage.scoring.account import Unknown
 from parentage.scoring.formats.facts import Facts, facts_text, parse_facts
@@ -62,8 +62,8 @@ def read(text: str) -> CandidateLists:
             child = families.add_child(name, number)
         elif child < 0:
             raise ListsError(
-                f"line {number}: {line.strip()[:40]!r} stands before the first VAR line; "
-                "type --format csv if this is a table"
+                f"line {number}: {line.strip()[:40]!r} comes before the first VAR line",
+                Way("format", "csv", "if this is a table"),
             )
         else:
             parents = tokens[1:] if own is None else [decode_name(t) for t in tokens[1:]]

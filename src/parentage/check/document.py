@@ -1,0 +1,357 @@
+"""A certificate as a document: read, told apart from other files, and turned into typed records.
+
+The format is described in docs/certificates.md. Nothing here judges a proof; but every number
+that comes out has the right type and range, so that what follows can rely on it. A file that is
+not a certificate raises an :class:`~parentage.errors.InputError`; a certificate that breaks the
+format is :class:`~.records.ProofError` with the place that does.
+"""
+
+from __future__ import annotations
+
+import json
+import zlib
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+from parentage.check.records import (
+    LARGEST,
+    Ancestors,
+    Branch,
+    Certificate,
+    Cluster,
+    Dominance,
+    Forest,
+    Local,
+    Node,
+    Part,
+    ProofError,
+    Round,
+    Split,
+    Subsets,
+    Unit,
+)
+from parentage.errors import InputError
+from parentage.files.source import open_source
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from parentage.check.records import Cut, Step
+    from parentage.files.source import SourceLike
+
+FORMAT = "parentage certificate"
+VERSION = 1
+LARGEST_DOCUMENT = 256 * 2**20
+"""Bytes of a document, unpacked."""
+
+MOST_MEMBERS = 16
+"""Members of a local cut."""
+
+Json = Any
+"""What ``json.loads`` returns."""
+
+
+def read_document(source: SourceLike | Mapping[str, Json]) -> Mapping[str, Json]:
+    """Return the JSON object of a certificate: from a path, bytes, or parsed already.
+
+    Raises
+    ------
+    InputError
+        A file that is not there, not JSON, or another kind of document.
+    """
+    if isinstance(source, Mapping):
+        document, name = source, "the certificate"
+    else:
+        opened = open_source(source)
+        name = opened.name
+        document = _parse(_unpack(opened.data, name), name)
+    if not isinstance(document, Mapping) or document.get("format") != FORMAT:
+        raise InputError(f'{name} is not a certificate: it lacks "format": "{FORMAT}"')
+    if document.get("version") != VERSION or document.get("version") is True:
+        raise InputError(
+            f"{name} has version {_shown(document.get('version'))}, and this program knows "
+            f"version {VERSION}; use the release that wrote it"
+        )
+    return document
+
+
+def parse_document(document: Mapping[str, Json], n: int, m: int) -> Certificate:
+    """Turn a document about ``n`` variables and ``m`` sets into records.
+
+    Raises
+    ------
+    ProofError
+        A key that is missing, unknown, or has the wrong type or range.
+    """
+    top = _object(
+        document,
+        "the document",
+        ("format", "version", "lists", "unit", "claim", "denominator", "cuts", "nodes"),
+        ("settings", "constraints", "note"),
+    )
+    about = _object(top["lists"], "lists", ("variables", "sets", "digest"))
+    for key, size in (("variables", n), ("sets", m)):
+        if _whole(about[key], f"lists.{key}") != size:
+            raise ProofError(
+                f"lists: the certificate is about {about[key]} {key}, these have {size}"
+            )
+    if not isinstance(about["digest"], str):
+        raise ProofError("lists.digest: must be text")
+    claim = _object(top["claim"], "claim", ("sets", "score", "tolerance"))
+    if isinstance(claim["score"], bool) or not isinstance(claim["score"], int | float):
+        raise ProofError("claim.score: must be a number")
+    chosen = _wholes(claim["sets"], "claim.sets", below=m)
+    if len(chosen) != n:
+        raise ProofError(f"claim.sets: {len(chosen)} sets for {n} variables")
+    cuts = tuple(_cut(entry, f"cuts[{i}]", n) for i, entry in enumerate(_list(top["cuts"], "cuts")))
+    entries = _list(top["nodes"], "nodes")
+    if not entries:
+        raise ProofError("nodes: the proof is empty")
+    nodes = tuple(_node(entry, i, n, len(cuts), len(entries)) for i, entry in enumerate(entries))
+    _check_tree(nodes)
+    constraints = top.get("constraints", {})
+    if not isinstance(constraints, Mapping):
+        raise ProofError("constraints: must be an object")
+    return Certificate(
+        about["digest"],
+        constraints,
+        _unit(top["unit"]),
+        chosen,
+        _number(claim["score"]),
+        _whole(claim["tolerance"], "claim.tolerance"),
+        _whole(top["denominator"], "denominator", 1),
+        cuts,
+        nodes,
+    )
+
+
+def _unpack(data: bytes, name: str) -> bytes:
+    """Unpack gzip, never beyond the largest document."""
+    if data.startswith(b"\x1f\x8b"):
+        stream = zlib.decompressobj(wbits=31)
+        try:
+            data = stream.decompress(data, LARGEST_DOCUMENT + 1)
+        except zlib.error as error:
+            raise InputError(f"{name} is a damaged gzip file: {error}") from None
+        if not stream.eof and len(data) <= LARGEST_DOCUMENT:
+            raise InputError(f"{name} is a damaged gzip file: its end is missing")
+    if len(data) > LARGEST_DOCUMENT:
+        raise InputError(f"{name} holds more than {LARGEST_DOCUMENT >> 20} MB; it is refused")
+    return data
+
+
+def _parse(data: bytes, name: str) -> Json:
+    try:
+        return json.loads(data, parse_constant=_no_constant, object_pairs_hook=_no_repeats)
+    except RecursionError:
+        raise InputError(f"{name} is nested too deeply for a certificate") from None
+    except (ValueError, UnicodeError) as error:
+        raise InputError(f"{name} is not a certificate in JSON: {error}") from None
+
+
+def _no_constant(text: str) -> Json:
+    raise ValueError(f"{text} is not a JSON number")
+
+
+def _no_repeats(pairs: list[tuple[str, Json]]) -> dict[str, Json]:
+    content = dict(pairs)
+    if len(content) < len(pairs):
+        names = [key for key, _ in pairs]
+        raise ValueError(f"the key {next(k for k in names if names.count(k) > 1)!r} repeats")
+    return content
+
+
+def _shown(value: Json) -> str:
+    """A value for a message, short whatever it is."""
+    text = repr(value) if isinstance(value, str | int | float | bool | None) else "…"
+    return text if len(text) <= 40 else text[:37] + "…"
+
+
+def _object(
+    value: Json, where: str, needed: Sequence[str], optional: Sequence[str] = ()
+) -> Mapping[str, Json]:
+    if not isinstance(value, Mapping):
+        raise ProofError(f"{where}: must be an object")
+    for key in needed:
+        if key not in value:
+            raise ProofError(f"{where}: {key!r} is missing")
+    for key in value:
+        if key not in needed and key not in optional:
+            raise ProofError(f"{where}: unknown key {_shown(key)}")
+    return value
+
+
+def _list(value: Json, where: str) -> Sequence[Json]:
+    if not isinstance(value, list | tuple):
+        raise ProofError(f"{where}: must be a list")
+    return value
+
+
+def _whole(value: Json, where: str, low: int = 0, below: int = LARGEST) -> int:
+    if type(value) is not int:
+        raise ProofError(f"{where}: must be a whole number, not {_shown(value)}")
+    if not low <= value < below:
+        raise ProofError(f"{where}: {_shown(value)} is out of range, {low} to {below - 1}")
+    return value
+
+
+def _wholes(value: Json, where: str, low: int = 0, below: int = LARGEST) -> tuple[int, ...]:
+    entries = tuple(_list(value, where))
+    if entries and not (set(map(type, entries)) == {int} and low <= min(entries)
+                        and max(entries) < below):  # fmt: skip
+        for i, entry in enumerate(entries):
+            _whole(entry, f"{where}[{i}]", low, below)
+    return entries
+
+
+def _distinct(value: Json, where: str, n: int) -> tuple[int, ...]:
+    members = _wholes(value, where, below=n)
+    if len(set(members)) < len(members):
+        raise ProofError(f"{where}: a variable repeats")
+    return members
+
+
+def _number(value: float) -> float:
+    try:
+        return float(value)
+    except OverflowError:
+        raise ProofError("claim.score: too large") from None
+
+
+def _unit(value: Json) -> Unit:
+    kinds = {"decimals": 9, "bits": 60}
+    if not isinstance(value, Mapping) or len(value) != 1 or next(iter(value)) not in kinds:
+        raise ProofError('unit: must be {"decimals": d} or {"bits": b}')
+    ((kind, digits),) = value.items()
+    return Unit(kind == "decimals", _whole(digits, f"unit.{kind}", 0, kinds[kind] + 1))
+
+
+def _cut(value: Json, where: str, n: int) -> Cut:
+    entry = _list(value, where)
+    kind = entry[0] if entry else None
+    if kind == "cluster" and len(entry) == 3:
+        members = _distinct(entry[1], f"{where}: members", n)
+        if len(members) < 2:
+            raise ProofError(f"{where}: a cluster has two members or more")
+        return Cluster(members, _whole(entry[2], f"{where}: k", 1, len(members)))
+    if kind == "local" and len(entry) in (5, 7):
+        return _local(entry, where, n)
+    raise ProofError(
+        f'{where}: must be ["cluster", members, k] or '
+        '["local", members, masks, values, right side(, through, M)]'
+    )
+
+
+def _local(entry: Sequence[Json], where: str, n: int) -> Local:
+    members = _distinct(entry[1], f"{where}: members", n)
+    size = len(members)
+    if not 1 <= size <= MOST_MEMBERS:
+        raise ProofError(f"{where}: {size} members, 1 to {MOST_MEMBERS} are possible")
+    masks, values = _list(entry[2], f"{where}: masks"), _list(entry[3], f"{where}: values")
+    if not len(masks) == len(values) == size:
+        raise ProofError(f"{where}: masks and values must be given for each of {size} members")
+    checked_masks, checked_values = [], []
+    for j in range(size):
+        own = _wholes(masks[j], f"{where}: masks[{j}]", below=1 << size)
+        worth = _wholes(values[j], f"{where}: values[{j}]", 1, 2**40)
+        if len(own) != len(worth):
+            raise ProofError(f"{where}: {len(own)} masks and {len(worth)} values of member {j}")
+        if any(mask >> j & 1 for mask in own):
+            raise ProofError(f"{where}: a mask of member {j} holds that member itself")
+        checked_masks.append(own)
+        checked_values.append(worth)
+    right = _whole(entry[4], f"{where}: right side", 0, 2**50)
+    through: list[tuple[int, tuple[int, ...]]] = []
+    weight = 0
+    if len(entry) == 7:
+        for i, pair in enumerate(_list(entry[5], f"{where}: through")):
+            two = _list(pair, f"{where}: through[{i}]")
+            if len(two) != 2:
+                raise ProofError(f"{where}: through[{i}] must be [variable, parents]")
+            u = _whole(two[0], f"{where}: through[{i}]", 0, n)
+            through.append((u, _distinct(two[1], f"{where}: through[{i}]: parents", n)))
+        _distinct([*members, *(u for u, _ in through)], f"{where}: members and through", n)
+        weight = _whole(entry[6], f"{where}: M", 0, 2**50)
+    return Local(
+        members, tuple(checked_masks), tuple(checked_values), right, tuple(through), weight
+    )
+
+
+def _node(value: Json, index: int, n: int, n_cuts: int, n_nodes: int) -> Node:
+    where = f"nodes[{index}]"
+    ends = ("branch", "split", "subsets", "forest")
+    content = _object(value, where, (), ("steps", *ends))
+    given = [key for key in ends if key in content]
+    if len(given) > 1:
+        raise ProofError(f"{where}: it has {given[0]!r} and {given[1]!r}, one is possible")
+    steps = tuple(
+        _step(entry, f"{where}.steps[{i}]", n_cuts)
+        for i, entry in enumerate(_list(content.get("steps", []), f"{where}.steps"))
+    )
+    if not given:
+        return Node(steps, None)
+    where = f"{where}.{given[0]}"
+    value = content[given[0]]
+    if given[0] in ("subsets", "forest"):
+        if value is not True:
+            raise ProofError(f"{where}: must be true")
+        return Node(steps, Subsets() if given[0] == "subsets" else Forest())
+    if given[0] == "branch":
+        four = _wholes(value, where, below=max(n, n_nodes))
+        if len(four) != 4 or max(four[:2]) >= n or four[0] == four[1]:
+            raise ProofError(f"{where}: must be [parent, child, node without, node with]")
+        _check_child_nodes(four[2:], where, index, n_nodes)
+        return Node(steps, Branch(*four))
+    return Node(steps, _split(value, where, index, n, n_nodes))
+
+
+def _split(value: Json, where: str, index: int, n: int, n_nodes: int) -> Split:
+    parts = []
+    for i, entry in enumerate(_list(value, where)):
+        at = f"{where}[{i}]"
+        three = _list(entry, at)
+        if len(three) != 3:
+            raise ProofError(f"{at}: must be [variables, goal, node]")
+        variables = _distinct(three[0], f"{at}: variables", n)
+        goal = _whole(three[1], f"{at}: goal", -LARGEST)
+        node = _whole(three[2], f"{at}: node", 0, n_nodes)
+        _check_child_nodes((node,), at, index, n_nodes)
+        parts.append(Part(variables, goal, node))
+    return Split(tuple(parts))
+
+
+def _step(value: Json, where: str, n_cuts: int) -> Step:
+    entry = _list(value, where)
+    kind = entry[0] if entry else None
+    if kind == "ancestors" and len(entry) == 1:
+        return Ancestors()
+    if kind == "dominance" and len(entry) == 1:
+        return Dominance()
+    if kind != "round" or len(entry) != 3:
+        raise ProofError(f'{where}: must be ["round", cuts, times], ["ancestors"] or ["dominance"]')
+    cuts = _wholes(entry[1], f"{where}: cuts", below=n_cuts)
+    times = _wholes(entry[2], f"{where}: times")
+    if len(cuts) != len(times):
+        raise ProofError(f"{where}: {len(cuts)} cuts and {len(times)} multipliers")
+    return Round(cuts, times)
+
+
+def _check_child_nodes(nodes: Sequence[int], where: str, index: int, n_nodes: int) -> None:
+    for node in nodes:
+        if not index < node < n_nodes:
+            raise ProofError(f"{where}: node {node} is not one of those after node {index}")
+
+
+def _check_tree(nodes: Sequence[Node]) -> None:
+    """Every node is used once at most."""
+    used: set[int] = set()
+    for i, node in enumerate(nodes):
+        follow: tuple[int, ...] = ()
+        if isinstance(node.end, Branch):
+            follow = (node.end.without, node.end.with_)
+        elif isinstance(node.end, Split):
+            follow = tuple(part.node for part in node.end.parts)
+        for other in follow:
+            if other in used:
+                raise ProofError(f"nodes[{i}]: node {other} is used twice")
+            used.add(other)

@@ -1,0 +1,204 @@
+"""The sets of the lists as a proof sees them: whole costs, and which of them are allowed.
+
+Parents stay in the flat arrays of the lists; what a cut or a step asks of them (which members of
+a group does each set hold) is answered for all sets of a child at once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from parentage.check.records import ProofError
+from parentage.errors import ListsError
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from parentage.check.whole import Flags, Ints
+    from parentage.scoring.lists import CandidateLists
+
+
+@dataclass(frozen=True, eq=False)
+class Families:
+    """Sets by child, with costs.
+
+    Parameters
+    ----------
+    offsets
+        ``int64[n + 1]``: the sets of variable ``v`` are ``offsets[v] … offsets[v + 1] − 1``.
+    starts
+        ``int64[m + 1]``: the parents of set ``i`` are ``parents[starts[i]:starts[i + 1]]``.
+    parents
+        ``int64``: variables.
+    allowed
+        ``bool[m]``: the sets that the constraints leave.
+    cost
+        ``int64[m]``: least whole cost of the child's allowed sets is 0.
+    """
+
+    offsets: Ints
+    starts: Ints
+    parents: Ints
+    allowed: Flags
+    cost: Ints
+
+    @property
+    def n(self) -> int:
+        """Number of variables."""
+        return len(self.offsets) - 1
+
+    @property
+    def m(self) -> int:
+        """Number of sets."""
+        return len(self.cost)
+
+    @cached_property
+    def child(self) -> Ints:
+        """``int64[m]``: the child of every set."""
+        return np.repeat(np.arange(self.n), np.diff(self.offsets))
+
+    @cached_property
+    def owner(self) -> Ints:
+        """The set of every entry of ``parents``."""
+        return np.repeat(np.arange(self.m), np.diff(self.starts))
+
+    @cached_property
+    def largest_cost(self) -> int:
+        """The largest cost of an allowed set."""
+        return int(self.cost[self.allowed].max())
+
+    def sets_of(self, variables: Sequence[int]) -> Ints:
+        """Return the sets of some variables, one variable after the other."""
+        spans = [np.arange(self.offsets[v], self.offsets[v + 1]) for v in variables]
+        return np.concatenate(spans) if spans else np.zeros(0, np.int64)
+
+    def sums(self, v: int, weight: Ints) -> Ints:
+        """Return, for every set of ``v``, the sum of ``weight[n]`` over its parents."""
+        starts = self.starts[self.offsets[v] : self.offsets[v + 1] + 1]
+        running = np.zeros(int(starts[-1] - starts[0]) + 1, np.int64)
+        np.cumsum(weight[self.parents[starts[0] : starts[-1]]], out=running[1:])
+        inside = starts - starts[0]
+        found: Ints = running[inside[1:]] - running[inside[:-1]]
+        return found
+
+
+def check_lists(lists: CandidateLists) -> None:
+    """Refuse lists that are broken.
+
+    Raises
+    ------
+    ListsError
+        A variable without sets, a score that is not finite, a parent that is not another
+        variable, parents that do not rise within a set.
+    """
+    counts = np.diff(lists.offsets)
+    if not lists.n_variables:
+        raise ListsError("the lists have no variables")
+    if (counts <= 0).any():
+        raise ListsError(f"{lists.names[int(np.argmin(counts))]!r} has no candidate set")
+    if not np.isfinite(lists.scores).all():
+        raise ListsError("a score is not a finite number")
+    child = np.repeat(np.arange(lists.n_variables), counts)
+    owner = np.repeat(child, np.diff(lists.starts))
+    wrong = (lists.parents < 0) | (lists.parents >= lists.n_variables) | (lists.parents == owner)
+    if wrong.any():
+        name = lists.names[int(owner[np.argmax(wrong)])]
+        raise ListsError(f"a set of {name!r} has a parent that is not another variable")
+    same = np.diff(np.repeat(np.arange(lists.n_sets), np.diff(lists.starts))) == 0
+    if (np.diff(lists.parents)[same] <= 0).any():
+        raise ListsError("the parents of a set do not rise")
+
+
+def make_families(lists: CandidateLists, allowed: Flags, whole: Ints) -> Families:
+    """Build the families from whole scores; every child must keep a set."""
+    lowest = np.iinfo(np.int64).min
+    best = np.maximum.reduceat(np.where(allowed, whole, lowest), lists.offsets[:-1])
+    if (best == lowest).any():
+        name = lists.names[int(np.argmax(best == lowest))]
+        raise ProofError(f"constraints: they leave {name!r} without a set")
+    cost = np.repeat(best, np.diff(lists.offsets)) - whole
+    return Families(
+        lists.offsets.astype(np.int64),
+        lists.starts.astype(np.int64),
+        lists.parents.astype(np.int64),
+        allowed,
+        np.where(allowed, cost, 0),
+    )
+
+
+def allowed_sets(lists: CandidateLists, constraints: Mapping[str, Any]) -> Flags:
+    """Mark the sets that the constraints of a certificate allow.
+
+    Raises
+    ------
+    ProofError
+        Constraints of a form that is not in the format.
+    """
+    index = {name: v for v, name in enumerate(lists.names)}
+    unknown = set(constraints) - {"required", "forbidden", "max_parents", "tiers"}
+    if unknown:
+        raise ProofError(f"constraints: unknown kind {min(unknown)!r}")
+    sizes = np.diff(lists.starts)
+    child = np.repeat(np.arange(lists.n_variables), np.diff(lists.offsets))
+    owner = np.repeat(np.arange(lists.n_sets), sizes)
+    below = child[owner]
+    broken = np.zeros(lists.n_sets, np.bool_)
+    for parent, v in _arcs(constraints, "required", index):
+        has = np.zeros(lists.n_sets, np.bool_)
+        has[owner[(below == v) & (lists.parents == parent)]] = True
+        broken |= (child == v) & ~has
+    for parent, v in _arcs(constraints, "forbidden", index):
+        broken[owner[(below == v) & (lists.parents == parent)]] = True
+    for v, limit in _limits(constraints, index):
+        broken |= (child == v) & (sizes > limit)
+    tier = _tiers(constraints, index)
+    above = tier[lists.parents]
+    broken[owner[(above >= 0) & (tier[below] >= 0) & (above > tier[below])]] = True
+    return ~broken
+
+
+def _arcs(
+    constraints: Mapping[str, Any], kind: str, index: Mapping[str, int]
+) -> list[tuple[int, int]]:
+    arcs = constraints.get(kind, [])
+    if not isinstance(arcs, list | tuple):
+        raise ProofError(f"constraints.{kind}: must be a list of [parent, child]")
+    found = []
+    for arc in arcs:
+        if not isinstance(arc, list | tuple) or len(arc) != 2:
+            raise ProofError(f"constraints.{kind}: must be a list of [parent, child]")
+        found.append((_variable(arc[0], kind, index), _variable(arc[1], kind, index)))
+    return found
+
+
+def _limits(constraints: Mapping[str, Any], index: Mapping[str, int]) -> list[tuple[int, int]]:
+    limits = constraints.get("max_parents", {})
+    if not isinstance(limits, Mapping) or any(type(limit) is not int for limit in limits.values()):
+        raise ProofError("constraints.max_parents: must be an object of whole numbers")
+    return [(_variable(name, "max_parents", index), limit) for name, limit in limits.items()]
+
+
+def _tiers(constraints: Mapping[str, Any], index: Mapping[str, int]) -> Ints:
+    """The tier of every variable, −1 for none."""
+    tier = np.full(len(index), -1, np.int64)
+    tiers = constraints.get("tiers", [])
+    if not isinstance(tiers, list | tuple) or any(not isinstance(t, list | tuple) for t in tiers):
+        raise ProofError("constraints.tiers: must be a list of lists of names")
+    for level, names in enumerate(tiers):
+        for name in names:
+            v = _variable(name, "tiers", index)
+            if tier[v] >= 0:
+                raise ProofError(f"constraints.tiers: {name!r} is in two tiers")
+            tier[v] = level
+    return tier
+
+
+def _variable(name: Any, kind: str, index: Mapping[str, int]) -> int:
+    if not isinstance(name, str) or name not in index:
+        raise ProofError(f"constraints.{kind}: it names something that is not a variable")
+    return index[name]

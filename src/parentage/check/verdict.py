@@ -1,0 +1,206 @@
+"""The check as a whole: whether a proof is about these lists and every step of it holds."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from parentage.check.document import parse_document, read_document
+from parentage.check.families import allowed_sets, check_lists, make_families
+from parentage.check.nodes import Proof
+from parentage.check.records import ProofError
+from parentage.check.whole import lists_digest, rounding_loss, unit_size, whole_scores
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from parentage.check.families import Families
+    from parentage.check.records import Certificate
+    from parentage.check.whole import WholeScores
+    from parentage.files.source import SourceLike
+    from parentage.scoring.lists import CandidateLists
+
+MEMORY = 4e9
+"""Bytes that dynamic programming may take unless more are allowed."""
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """What became of a certificate.
+
+    Parameters
+    ----------
+    verified
+        Whether every step holds.
+    claim
+        What is proved, in words; what would have been, if it is refused.
+    reason
+        The first step that fails; empty when verified.
+    score
+        The score of the network (NaN when the check did not get that far).
+    tolerance
+        No network scores more than this above it; 0 when the proof is exact.
+    parents
+        For every variable the indices of its parents in the network, if it is one.
+    counts
+        What was checked: ``nodes``, ``rounds``, cuts by kind (``cluster``, ``local``,
+        ``through``), ``removed`` sets, ``subsets`` and ``forest`` nodes.
+    """
+
+    verified: bool
+    claim: str
+    reason: str
+    score: float
+    tolerance: float
+    parents: tuple[tuple[int, ...], ...] = ()
+    counts: Mapping[str, int] = field(default_factory=dict)
+
+    def __bool__(self) -> bool:
+        return self.verified
+
+    def __repr__(self) -> str:
+        said = f"verified: {self.claim}" if self.verified else f"refused: {self.reason}"
+        return f"Verdict: {said}"
+
+
+def check(
+    lists: CandidateLists,
+    certificate: SourceLike | Mapping[str, Any],
+    *,
+    memory: float = MEMORY,
+) -> Verdict:
+    """Verify a certificate of optimality against candidate lists.
+
+    Parameters
+    ----------
+    lists
+        The lists that the network was made from.
+    certificate
+        A path, bytes, or the document itself (docs/certificates.md).
+    memory
+        Bytes that parts solved by dynamic programming may take.
+
+    Raises
+    ------
+    InputError
+        A file that is not a certificate, or lists that are broken.
+
+    Examples
+    --------
+    >>> from parentage.scoring.lists import CandidateLists
+    >>> lists = CandidateLists.from_families(
+    ...     {"rain": [(-3.0, ["wet"]), (-5.0, [])], "wet": [(-2.0, ["rain"]), (-6.0, [])]})
+    >>> proof = {
+    ...     "format": "parentage certificate", "version": 1,
+    ...     "lists": {"variables": 2, "sets": 4, "digest": lists_digest(lists)},
+    ...     "unit": {"decimals": 0}, "denominator": 1,
+    ...     "claim": {"sets": [1, 2], "score": -7.0, "tolerance": 0},
+    ...     "cuts": [["cluster", [0, 1], 1]],
+    ...     "nodes": [{"steps": [["round", [0], [2]]]}]}
+    >>> check(lists, proof)
+    Verdict: verified: the network scores -7 and no network of these lists scores higher
+    >>> check(lists, {**proof, "nodes": [{"steps": [["round", [0], [1]]]}]})
+    Verdict: refused: node 0: it stays open after its last step
+    """
+    document = read_document(certificate)
+    check_lists(lists)
+    claim = Claim()
+    counts: Counter[str] = Counter()
+    reason = ""
+    try:
+        _verify(lists, document, memory, claim, counts)
+    except ProofError as refusal:
+        reason = str(refusal)
+    return Verdict(
+        not reason,
+        claim.text(),
+        reason,
+        claim.score,
+        claim.tolerance,
+        claim.parents,
+        dict(counts),
+    )
+
+
+@dataclass
+class Claim:
+    """What a certificate says about its network, as far as it has been read."""
+
+    score: float = math.nan
+    tolerance: float = math.nan
+    parents: tuple[tuple[int, ...], ...] = ()
+    constrained: bool = False
+
+    def text(self) -> str:
+        """The claim in words."""
+        if math.isnan(self.tolerance):
+            return "no claim was read"
+        among = "these lists" + (" within the constraints" if self.constrained else "")
+        more = "higher" if self.tolerance == 0 else f"more than {self.tolerance:.3g} higher"
+        return f"the network scores {self.score:.12g} and no network of {among} scores {more}"
+
+
+def _verify(
+    lists: CandidateLists,
+    document: Mapping[str, Any],
+    memory: float,
+    claim: Claim,
+    counts: Counter[str],
+) -> None:
+    certificate = parse_document(document, lists.n_variables, lists.n_sets)
+    if certificate.digest != lists_digest(lists):
+        raise ProofError("lists: their digest is another one; the proof is about other lists")
+    allowed = allowed_sets(lists, certificate.constraints)
+    scores = whole_scores(lists.scores, certificate.unit)
+    families = make_families(lists, allowed, scores.whole)
+    chosen = np.array(certificate.chosen, np.int64)
+    claim.parents = _check_network(lists, families, certificate)
+    claim.score = math.fsum(lists.scores[chosen].tolist())
+    claim.constrained = bool(certificate.constraints)
+    claim.tolerance = _tolerance(families, scores, certificate)
+    if claim.score != certificate.score:
+        raise ProofError(
+            f"claim.score: it is {certificate.score!r}, the sets add up to {claim.score!r}"
+        )
+    goal = sum(families.cost[chosen].tolist()) - certificate.tolerance
+    Proof(families, certificate, memory, counts).verify(goal)
+
+
+def _check_network(
+    lists: CandidateLists, families: Families, certificate: Certificate
+) -> tuple[tuple[int, ...], ...]:
+    """Return the parents of the claimed sets: one allowed set per variable, no cycle."""
+    for v, i in enumerate(certificate.chosen):
+        if families.child[i] != v:
+            raise ProofError(f"claim.sets[{v}]: set {i} belongs to another variable")
+        if not families.allowed[i]:
+            raise ProofError(f"claim.sets[{v}]: set {i} breaks the constraints")
+    parents = tuple(tuple(lists.parents_of(i).tolist()) for i in certificate.chosen)
+    waiting = [len(above) for above in parents]
+    below: list[list[int]] = [[] for _ in parents]
+    for v, above in enumerate(parents):
+        for u in above:
+            below[u].append(v)
+    ready = [v for v, count in enumerate(waiting) if count == 0]
+    placed = 0
+    while ready:
+        placed += 1
+        for v in below[ready.pop()]:
+            waiting[v] -= 1
+            if waiting[v] == 0:
+                ready.append(v)
+    if placed < len(parents):
+        names = [lists.names[v] for v, count in enumerate(waiting) if count]
+        raise ProofError(f"claim.sets: the network has a cycle among {', '.join(names[:5])}")
+    return parents
+
+
+def _tolerance(families: Families, scores: WholeScores, certificate: Certificate) -> float:
+    """The tolerance of the claim in the unit of the scores, rounding included."""
+    chosen = np.array(certificate.chosen, np.int64)
+    loss = rounding_loss(scores.lost, families.offsets, families.allowed, chosen)
+    return (certificate.tolerance + loss) * unit_size(certificate.unit)

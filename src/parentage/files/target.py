@@ -1,0 +1,100 @@
+"""Where a result may go: not over what is being read, and not over a file of another kind.
+
+Asked by the commands before the work begins. A file that an earlier run wrote may be replaced; one
+that holds anything else only with ``--force``; one that this run reads never.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from parentage.errors import InputError, Way
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+_ENDS = 1 << 16
+_MARKS: dict[str, re.Pattern[bytes]] = {
+    "jkl": re.compile(rb"\A\s*(?:#[^\n]*\s+)*[0-9]+\s"),
+    "pss": re.compile(rb"\A\s*(?:#[^\n]*\s+)*(?:META|VAR)\s"),
+    "parquet": re.compile(rb"\APAR1.*child.*parents.*score|\APAR1.*parentage", re.DOTALL),
+    "json": re.compile(rb'\A\s*\{\s*"format": "parentage[- ]network"'),
+    "certificate": re.compile(rb'\A\s*\{\s*"format":\s*"parentage certificate"|\A\x1f\x8b'),
+    "log": re.compile(rb'\A\{"stage":'),
+    "bif": re.compile(rb"\A\s*(?://[^\n]*\s+|/\*.*?\*/\s*)*network\b", re.DOTALL),
+    "xmlbif": re.compile(rb"<BIF\b"),
+    "dot": re.compile(rb"\A\s*(?://[^\n]*\s+)*(?:strict\s+)?digraph\b"),
+    "svg": re.compile(rb"<svg\b"),
+    "model-string": re.compile(rb"\A\s*\["),
+}
+"""How a file of each format that the commands write begins (Parquet: and ends)."""
+
+
+def check_target(
+    path: str | os.PathLike[str],
+    form: str,
+    *,
+    reads: Iterable[str | None] = (),
+    force: bool = False,
+) -> None:
+    """Refuse a target that would destroy something.
+
+    Parameters
+    ----------
+    path
+        Where the result is to go.
+    form
+        Its format, one of those the commands write.
+    reads
+        Files this run reads; ``"-"`` and None are none.
+    force
+        Replace a file of another kind all the same.
+    """
+    target = resolved(path)
+    for source in reads:
+        if source not in (None, "-") and _same(target, Path(source)):
+            raise InputError(
+                f"{os.fspath(path)!r} is read here and would be overwritten; choose another name"
+            )
+    if not force and not _replaceable(target, form):
+        raise InputError(
+            f"{os.fspath(path)!r} exists and is not a file that this command writes",
+            Way("force", True, "to overwrite it"),
+            "choose another name",
+        )
+
+
+def resolved(path: str | os.PathLike[str]) -> Path:
+    """Follow links to the file that would be written; refuse names that cannot be one."""
+    target = Path(os.fspath(path))
+    if "\0" in str(target):
+        raise InputError(f"cannot write {str(target)!r}: a null character in the name")
+    try:
+        return target.resolve()
+    except (OSError, RuntimeError):
+        raise InputError(f"cannot write {str(target)!r}: a loop of symbolic links") from None
+
+
+def _same(target: Path, source: Path) -> bool:
+    try:
+        return target.samefile(source)
+    except (OSError, ValueError):  # one of them is not there: that is for others to say
+        return False
+
+
+def _replaceable(target: Path, form: str) -> bool:
+    """Tell whether there is nothing yet, nothing in it, or what the command itself would write."""
+    try:
+        if not target.is_file():
+            return True
+        with target.open("rb") as file:
+            content = file.read(_ENDS)
+            if form == "parquet" and len(content) == _ENDS:
+                file.seek(-min(_ENDS, target.stat().st_size), os.SEEK_END)
+                content += file.read()
+    except OSError:  # cannot be read; writing will say whether it can be replaced
+        return True
+    return not content.strip() or _MARKS[form].search(content) is not None

@@ -1,0 +1,74 @@
+"""Kernels that disturb an order at random, for the order search; the random numbers are our own.
+
+``order[n]`` holds the variables, first to last; ``state[1]`` the state of the random numbers.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+
+from parentage.kernels._options import JIT, njit
+
+Ints = npt.NDArray[np.int64]
+Words = npt.NDArray[np.uint64]
+
+LONGEST_BLOCK = 24
+"""Blocks that change places are at most this long."""
+
+
+@njit(**JIT)
+def shift(order: Ints, source: int, target: int) -> None:
+    """Move the variable at one position to another; those between close up."""
+    v = order[source]
+    if target < source:
+        for j in range(source, target, -1):
+            order[j] = order[j - 1]
+    else:
+        for j in range(source, target):
+            order[j] = order[j + 1]
+    order[target] = v
+
+
+@njit(**JIT)
+def draw(state: Words, below: int) -> int:
+    """Draw a whole number below a limit (splitmix64; the state is the caller's)."""
+    state[0] += np.uint64(0x9E3779B97F4A7C15)
+    z = state[0]
+    z = (z ^ (z >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    z = (z ^ (z >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    z ^= z >> np.uint64(31)
+    return int((z >> np.uint64(11)) % np.uint64(below))
+
+
+@njit(**JIT)
+def shuffle(values: Ints, state: Words) -> None:
+    """Permute an array at random (Fisher–Yates)."""
+    for j in range(values.shape[0] - 1, 0, -1):
+        k = draw(state, j + 1)
+        values[j], values[k] = values[k], values[j]
+
+
+@njit(**JIT)
+def perturb(order: Ints, moves: int, state: Words) -> None:
+    """Disturb an order: move random variables, or now and then exchange neighbouring blocks."""
+    n = order.shape[0]
+    if draw(state, 3) == 0:
+        exchange_blocks(order, state)
+        return
+    for _ in range(moves):
+        shift(order, draw(state, n), draw(state, n))
+
+
+@njit(**JIT)
+def exchange_blocks(order: Ints, state: Words) -> None:
+    """Exchange two neighbouring blocks of random lengths."""
+    n = order.shape[0]
+    start = draw(state, n)
+    middle = min(n, start + 1 + draw(state, LONGEST_BLOCK))
+    end = min(n, middle + 1 + draw(state, LONGEST_BLOCK))
+    block = order[start:middle].copy()
+    for j in range(middle, end):
+        order[start + j - middle] = order[j]
+    for j in range(block.shape[0]):
+        order[end - block.shape[0] + j] = block[j]

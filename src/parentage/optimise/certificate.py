@@ -1,0 +1,334 @@
+"""Certificates: the proof of a run as a document that anyone can check without the solver.
+
+What the solver did is kept as it went (:class:`.root_lp.Node`: rounds of cuts with multipliers,
+branchings; :class:`.run.Part`: how it was split and which engine closed it) and is written down
+only when asked for. docs/certificates.md defines the document; everything in it is whole
+numbers. Scores that are multiples of a power of ten are taken as such, and the proof is exact;
+others are rounded to a fine grid, and the tolerance says what that and the solver's own tolerance
+leave open.
+"""
+
+from __future__ import annotations
+
+import gzip
+import json
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from parentage.files.atomic import replacing
+from parentage.optimise.cuts import Sets, reach_of
+from parentage.optimise.prepare import allowed_sets
+from parentage.scoring.account import Account
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from parentage.optimise.cuts import Cut
+    from parentage.optimise.problem import Floats, Ints
+    from parentage.optimise.root_lp import Node, Step
+    from parentage.optimise.run import Part, Run
+    from parentage.scoring.constraints import Constraints
+    from parentage.scoring.lists import CandidateLists
+
+DECIMALS = 6
+"""Scores with at most so many decimals are exact."""
+
+BITS = 26
+"""Other scores are rounded to multiples of two to the power of minus this."""
+
+FINE = 20
+"""Multipliers have at most so many bits beyond the unit."""
+
+ROOM = 61
+"""All numbers of a round must fit into so many bits."""
+
+MOST_SUBSETS = 25
+"""Variables of a part for which a check repeats dynamic programming."""
+
+
+@dataclass(frozen=True, eq=False)
+class Certificate:
+    """The proof of one run, ready to be written.
+
+    Parameters
+    ----------
+    lists
+        The lists it is about.
+    run
+        The finished run.
+    constraints
+        What networks had to satisfy beyond the lists.
+    """
+
+    lists: CandidateLists
+    run: Run
+    constraints: Constraints | None = None
+
+    @cached_property
+    def document(self) -> dict[str, Any]:
+        """The document, as JSON will have it."""
+        return _Writer(self).document()
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Take the finished document along when it is pickled, not the run behind it."""
+        return {**self.__dict__, "document": self.document, "run": None}
+
+    def to_json(self) -> str:
+        """Return the document as text, without spaces."""
+        return json.dumps(self.document, separators=(",", ":"), ensure_ascii=False) + "\n"
+
+    def write(self, path: str | Path) -> None:
+        """Write the document; compressed when the name ends in ``.gz``."""
+        data = self.to_json().encode()
+        if str(path).endswith(".gz"):
+            data = gzip.compress(data, mtime=0)
+        with replacing(path) as draft:
+            draft.write_bytes(data)
+
+
+def certificate_of(run: Run, constraints: Constraints | None) -> Certificate | None:
+    """Return the certificate of a run, None if it is not proven or an engine keeps no proof."""
+    if not run.proven() or not all(_provable(part) for part in run.parts):
+        return None
+    return Certificate(run.lists, run, constraints)
+
+
+def _provable(part: Part) -> bool:
+    if part.parts:
+        return part.root is not None and all(_provable(piece) for piece in part.parts)
+    if part.closed_by == "subsets":
+        return part.problem.n <= MOST_SUBSETS
+    return part.problem.n == 1 or part.closed_by != ""
+
+
+def scoring_settings(account: Account) -> dict[str, Any]:
+    """Return how a table was scored, so that its lists can be made again from the table."""
+    limit, constraints = account.max_parents, account.constraints.to_dict()
+    if isinstance(limit, Mapping):
+        constraints["max_parents"] = {v: most for v, most in limit.items() if most is not None}
+        limit = None
+    settings = {
+        "score": account.score,
+        "log_base": account.log_base,
+        "max_parents": limit,
+        "width": account.width,
+        "rules": list(account.rules),
+        "constraints": constraints or None,
+    }
+    return {name: value for name, value in settings.items() if value is not None}
+
+
+def whole_unit(scores: Floats) -> tuple[dict[str, int], float, Ints]:
+    """Return the grid of the scores, how many units make one, and the scores in units."""
+    for decimals in range(DECIMALS + 1):
+        factor = 10.0**decimals
+        whole = np.rint(scores * factor)
+        if (whole / factor == scores).all() and np.abs(whole).max(initial=0.0) < 2**52:
+            return {"decimals": decimals}, factor, whole.astype(np.int64)
+    largest = math.frexp(float(np.abs(scores).max(initial=1.0)))[1]
+    bits = max(0, min(BITS, 52 - largest))
+    return {"bits": bits}, 2.0**bits, np.rint(scores * 2.0**bits).astype(np.int64)
+
+
+class _Writer:
+    """Turns the parts of a run into nodes, and collects their cuts."""
+
+    def __init__(self, certificate: Certificate) -> None:
+        self.lists, self.run = certificate.lists, certificate.run
+        self.constraints = certificate.constraints
+        self.chosen = self.run.chosen()
+        self.unit, self.factor, whole = whole_unit(self.lists.scores)
+        allowed = np.ones(self.lists.n_sets, np.bool_)
+        if self.constraints:
+            allowed = allowed_sets(self.lists, self.constraints)
+        lowest = np.where(allowed, whole, whole.min(initial=0))
+        best = np.maximum.reduceat(lowest, self.lists.offsets[:-1])
+        self.cost = best - whole[self.chosen]
+        exact = "decimals" in self.unit
+        slack = self.run.tolerance + self.run.slack
+        self.allowance = 0 if exact else math.ceil(slack * self.factor)
+        largest = int(whole.max(initial=0)) - int(whole.min(initial=0))
+        self.denominator = self._denominator(max(1, largest))
+        self.nodes: list[dict[str, Any]] = []
+        self.cuts: list[list[Any]] = []
+        self._numbers: dict[int, int] = {}
+        self._sets: dict[int, Sets] = {}
+
+    def document(self) -> dict[str, Any]:
+        """Write the whole document."""
+        tolerance = sum(self._tolerance(part) for part in self.run.parts)
+        root: dict[str, Any] = {}
+        self.nodes.append(root)
+        self._split(root, self.run.parts)
+        lists = self.lists
+        written: dict[str, Any] = {
+            "format": "parentage certificate",
+            "version": 1,
+            "lists": {
+                "variables": lists.n_variables,
+                "sets": lists.n_sets,
+                "digest": f"sha256:{lists.digest}",
+            },
+        }
+        if isinstance(lists.account, Account):
+            written["settings"] = scoring_settings(lists.account)
+        if self.constraints:
+            written["constraints"] = {
+                "required": sorted(map(list, self.constraints.required)),
+                "forbidden": sorted(map(list, self.constraints.forbidden)),
+                "max_parents": dict(self.constraints.max_parents),
+                "tiers": [list(tier) for tier in self.constraints.tiers],
+            }
+        return written | {
+            "unit": self.unit,
+            "claim": {
+                "sets": self.chosen.tolist(),
+                "score": self.run.score(),
+                "tolerance": tolerance,
+            },
+            "denominator": self.denominator,
+            "cuts": self.cuts,
+            "nodes": self.nodes,
+        }
+
+    def _denominator(self, largest: int) -> int:
+        """Choose how finely multipliers are written, so that no number becomes too large."""
+        most = float(largest)
+        for part in _all_parts(self.run.parts):
+            for node in _all_nodes(part.root):
+                for step in (*node.steps, node.best):
+                    if step is not None:
+                        weights = [_largest(cut) for cut in step[0]]
+                        total = float(step[1] @ np.array(weights, float)) if weights else 0.0
+                        most = max(most, largest + self.factor * total)
+        return 1 << max(0, min(FINE, ROOM - 1 - math.frexp(most)[1]))
+
+    def _tolerance(self, part: Part) -> int:
+        """What a part may be open by, in units."""
+        if part.parts:
+            return sum(self._tolerance(piece) for piece in part.parts)
+        if part.problem.n == 1:
+            return int(self.cost[part.problem.variables].sum()) if self.allowance else 0
+        return self.allowance
+
+    def _goal(self, part: Part) -> int:
+        return int(self.cost[part.problem.variables].sum()) - self._tolerance(part)
+
+    def _split(self, node: dict[str, Any], parts: list[Part]) -> None:
+        """Write the parts of a node, each with its goal; variables on their own need none."""
+        node["split"] = []
+        for part in parts:
+            if part.problem.n > 1:
+                number = len(self.nodes)
+                self.nodes.append({})
+                variables = part.problem.variables.tolist()
+                node["split"].append([variables, self._goal(part), number])
+                self._part(self.nodes[number], part)
+
+    def _part(self, written: dict[str, Any], part: Part) -> None:
+        """Write how a part was closed."""
+        if part.closed_by in ("subsets", "forest") and not part.parts:
+            written[part.closed_by] = True
+        elif part.root is None:
+            written["steps"] = [["round", [], []]]
+        else:
+            self._node(written, part.root, part)
+            if part.parts:
+                self._split(written, part.parts)
+
+    def _node(self, written: dict[str, Any], node: Node, part: Part) -> None:
+        """Write the steps of a node, and the nodes below it."""
+        written["steps"] = self._steps(node, part)
+        if node.depth == 0 and node.branch:
+            written["steps"].insert(0, ["dominance"])
+        waiting = [(written, node)]
+        while waiting:
+            above, upper = waiting.pop()
+            if upper.branch is None:
+                continue
+            u, v, *sides = upper.branch
+            numbers = []
+            for side in sides:
+                below = {"steps": self._steps(side, part)}
+                numbers.append(len(self.nodes))
+                self.nodes.append(below)
+                waiting.append((below, side))
+            variables = part.problem.variables
+            above["branch"] = [int(variables[u]), int(variables[v]), *numbers]
+
+    def _steps(self, node: Node, part: Part) -> list[Any]:
+        """Write the steps of a node: those that removed sets, and the one of the best bound."""
+        steps = list(node.steps)
+        if node.best is not None and (not steps or steps[-1] is not node.best):
+            steps.append(node.best)
+        return [self._step(step, part) for step in steps]
+
+    def _step(self, step: Step, part: Part) -> list[Any]:
+        if step is None:
+            return ["ancestors"]
+        cuts, y = step
+        times = np.rint(y * (self.factor * self.denominator)).astype(np.int64)
+        used = np.flatnonzero(times)
+        return ["round", [self._cut(cuts[i], part) for i in used], times[used].tolist()]
+
+    def _cut(self, cut: Cut, part: Part) -> int:
+        """Return the number of a cut, which is written when it is met first."""
+        if id(cut) not in self._numbers:
+            self._numbers[id(cut)] = len(self.cuts)
+            if id(part) not in self._sets:
+                self._sets[id(part)] = Sets.of(part.problem)
+            self.cuts.append(_written(cut, part.problem.variables, self._sets[id(part)]))
+        return self._numbers[id(cut)]
+
+
+def _written(cut: Cut, variables: Ints, sets: Sets) -> list[Any]:
+    """Write a cut with variables of the lists."""
+    members = variables[list(cut.members)].tolist()
+    if cut.table is None:
+        return ["cluster", members, cut.k]
+    masks, values = [], []
+    reach = reach_of(cut, len(variables))
+    for j, v in enumerate(cut.members):
+        low, high = sets.starts[sets.offsets[v]], sets.starts[sets.offsets[v + 1]]
+        owner = np.repeat(
+            np.arange(sets.offsets[v + 1] - sets.offsets[v]),
+            np.diff(sets.starts[sets.offsets[v] : sets.offsets[v + 1] + 1]),
+        )
+        inside = np.zeros(sets.offsets[v + 1] - sets.offsets[v], np.int64)
+        np.bitwise_or.at(inside, owner, reach[sets.parents[low:high]])
+        met = np.unique(inside & ~(1 << j))
+        worth = cut.table[j, met].astype(np.int64)
+        implied = ((met[None, :] & ~met[:, None]) == 0) & (met[None, :] != met[:, None])
+        known = np.where(implied, worth[None, :], 0).max(axis=1, initial=0)
+        stated = worth > known
+        masks.append(met[stated].tolist())
+        values.append(worth[stated].tolist())
+    written = ["local", members, masks, values, cut.side]
+    if cut.through:
+        through = [[int(variables[u]), variables[list(w)].tolist()] for u, w in cut.through]
+        written += [through, cut.weight]
+    return written
+
+
+def _largest(cut: Cut) -> int:
+    return 1 if cut.table is None else max(int(cut.table.max()), cut.weight)
+
+
+def _all_parts(parts: list[Part]) -> list[Part]:
+    found = list(parts)
+    for part in found:
+        found.extend(part.parts)
+    return found
+
+
+def _all_nodes(root: Node | None) -> list[Node]:
+    found = [] if root is None else [root]
+    for node in found:
+        if node.branch is not None:
+            found.extend(node.branch[2:])
+    return found

@@ -1,0 +1,201 @@
+"""Local cuts: every facet of the networks on a few variables, where the LP solution needs them.
+
+For a small set S of variables (a *place*) take the LP solution as it looks there: child v has the
+value x(v, U) on the sets whose part inside S is U. Either that is a mixture of networks on S,
+or some inequality that all networks on S satisfy cuts it off. Which of the two, and the
+inequality, comes out of covering x by networks of least weight (:mod:`parentage.kernels.local`): a
+linear programme over all networks on S, whose columns are made by dynamic programming over the
+2^|S| subsets. Coefficients then become whole, the right side is computed anew in whole numbers,
+and the coefficients are raised as far as it allows, so every cut holds exactly. The idea is that
+of Applegate, Bixby, Chvátal and Cook for the travelling salesman.
+
+Most of the art is in choosing S: grown from fractional variables and from fractional arcs along
+fractional arcs, united from overlapping cuts that bind, and where cuts were found before; each
+cut down to its strongly connected core. Budgets count work, not time, and places are
+looked at in batches whose size does not depend on the number of threads: the same input gives the
+same cuts everywhere.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from parentage.optimise.cuts import Cut
+from parentage.optimise.problem import pack
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+    from concurrent.futures import Executor
+
+    from parentage.optimise.problem import Floats, Ints
+    from parentage.optimise.separate import Support
+
+    Place = tuple[int, ...]
+
+LEAST = 1e-3
+"""Relative violation below which a cut is not worth having."""
+
+BATCH, SHARE = 32, 8
+"""Places looked at before the budget is compared with the work done; those a thread takes."""
+
+OVERHEAD = 120_000
+"""Work that a place costs before anything is computed."""
+
+FRACTIONAL = 1e-6
+SMALLEST = 4
+"""Places of fewer variables have no local cuts beyond set packing and clusters."""
+
+SIZES = ((5, 6), (5, 8), (5, 8, 11), (6, 9, 12))
+"""Sizes of places, level by level: larger ones when smaller ones give too little."""
+
+CROWDED = 3
+"""Cuts of one round on every variable of a place after which it is passed over."""
+
+
+@dataclass(frozen=True)
+class Effort:
+    """How hard one round of separation tries.
+
+    Parameters
+    ----------
+    work
+        Steps of the innermost loops, roughly nanoseconds.
+    places
+        Starts of each kind: arcs, unions, places remembered.
+    enough
+        Cuts after which the round ends.
+    """
+
+    work: int = 400_000_000
+    places: int = 60
+    enough: int = 40
+
+
+class LocalCuts:
+    """The separation of local cuts for one part, with what it remembers from round to round."""
+
+    def __init__(
+        self,
+        seed: int,
+        pool: Executor | None = None,
+        sizes: tuple[tuple[int, ...], ...] = SIZES,
+    ) -> None:
+        self.sizes = sizes
+        self.level = 0
+        self.tried = 0
+        self.work = 0
+        self._pool = pool
+        self._rng = np.random.default_rng([seed, 9])
+        self._state = self._rng.integers(1 << 63, size=1, dtype=np.uint64)
+        self._success: dict[Place, float] = {}
+
+    def separate(
+        self,
+        support: Support,
+        binding: Sequence[Cut],
+        effort: Effort,
+        level: int = 0,
+        stopped: Callable[[], bool] = lambda: False,
+    ) -> list[Cut]:
+        """Return violated local cuts on places of a level of ``sizes``, most violated first."""
+        self.level = level
+        places = self._places(support, binding, effort.places)
+        crowd = np.zeros(support.n, np.int64)
+        found: list[tuple[float, Cut]] = []
+        at, work = 0, 0
+        while at < len(places) and work < effort.work and len(found) < effort.enough:
+            batch: list[Place] = []
+            while at < len(places) and len(batch) < BATCH:
+                if crowd[list(places[at])].min() < CROWDED:
+                    batch.append(places[at])
+                at += 1
+            if stopped():
+                break
+            for place, (table, side, violation, used) in zip(
+                batch, self._look(support, batch), strict=True
+            ):
+                work += used + OVERHEAD
+                self.tried += 1
+                if violation > 0.0:
+                    cut = Cut("local", place, int(side), 0, table.astype(np.int16))
+                    found.append((violation, cut))
+                    crowd[list(place)] += 1
+                    self._success[place] = self._success.get(place, 0.0) + 1.0
+                elif place in self._success:
+                    self._success[place] *= 0.5
+        self.work += work
+        found.sort(key=lambda pair: -pair[0])
+        return [cut for _, cut in found]
+
+    def _look(self, support: Support, places: list[Place]) -> list[tuple[Ints, int, float, int]]:
+        """Look for a cut at every place, side by side."""
+        from parentage.kernels.local import local_cut
+
+        arrays = support.own_at, support.value, support.starts, support.parents
+        tasks = [(np.array(p, np.int64), self._rng.permutation(len(p))) for p in places]
+
+        def look(share: list[tuple[Ints, Ints]]) -> list[tuple[Ints, int, float, int]]:
+            return [local_cut(place, *arrays, LEAST, turns) for place, turns in share]
+
+        shares = [tasks[at : at + SHARE] for at in range(0, len(tasks), SHARE)]
+        return [
+            cut for cuts in (self._pool.map if self._pool else map)(look, shares) for cut in cuts
+        ]
+
+    def _places(self, support: Support, binding: Sequence[Cut], most: int) -> list[Place]:
+        """Return places worth a look, each once, small ones rather first."""
+        arc = support.matrix
+        fraction = np.clip(np.minimum(arc, 1.0 - arc), 0.0, None)
+        tie = fraction + fraction.T + 0.25 * (arc + arc.T)
+        found = dict.fromkeys(self._grown(fraction, arc, tie, most))
+        found.update(dict.fromkeys(self._united(binding, arc, most)))
+        alive = np.flatnonzero(arc.sum(axis=0) + arc.sum(axis=1) > 0.0)
+        remembered = [place for place in self._success if np.isin(place, alive).all()]
+        remembered = sorted(remembered, key=lambda place: -self._success[place])[:most]
+        found.update(dict.fromkeys(remembered))
+        places = [place for place in found if len(place) >= SMALLEST]
+        order = np.array([len(place) for place in places]) + 3 * self._rng.random(len(places))
+        return [places[i] for i in np.argsort(order, kind="stable")]
+
+    def _grown(self, fraction: Floats, arc: Floats, tie: Floats, most: int) -> list[Place]:
+        """Grow places from every fractional variable, and from some fractional arcs."""
+        from parentage.kernels.places import grow
+
+        sizes = self.sizes[self.level]
+        split = fraction > FRACTIONAL
+        alone = np.flatnonzero(split.any(axis=0) | split.any(axis=1))
+        heads, tails = np.nonzero(split)
+        some = self._rng.permutation(len(heads))[:most]
+        pairs = np.stack([heads[some], tails[some]], axis=1)
+        single = np.stack([alone, np.full(len(alone), -1)], axis=1)
+        seeds = np.concatenate([*(single for _ in sizes), pairs]).astype(np.int64)
+        size = np.concatenate([np.repeat(sizes, len(alone)), self._rng.choice(sizes, len(pairs))])
+        noise = np.concatenate([np.full(len(sizes) * len(alone), 0.3), np.full(len(pairs), 0.6)])
+        places = np.empty((len(seeds), max(sizes)), np.int64)
+        self.work += 4 * int(size.sum()) * len(arc)
+        counts = grow(seeds, size.astype(np.int64), noise, tie, arc, self._state, places)
+        return _as_places(places, counts)
+
+    def _united(self, binding: Sequence[Cut], arc: Floats, most: int) -> list[Place]:
+        """Unite overlapping cuts that bind."""
+        from parentage.kernels.places import unite
+
+        largest = max(self.sizes[self.level])
+        sets = list(dict.fromkeys(c.members for c in binding if len(c.members) < largest))
+        if len(sets) < 2:
+            return []
+        flags = np.zeros((len(sets), len(arc)), np.bool_)
+        for row, members in zip(flags, sets, strict=True):
+            row[list(members)] = True
+        starts = self._rng.permutation(len(sets))[:most]
+        sizes = self._rng.choice(self.sizes[self.level][-2:], len(starts))
+        places = np.empty((3 * most, largest), np.int64)
+        counts = unite(pack(flags), flags.sum(axis=1), starts, sizes, arc, self._state, places)
+        return _as_places(places, counts)
+
+
+def _as_places(places: Ints, counts: Ints) -> list[Place]:
+    return [tuple(row[:count].tolist()) for row, count in zip(places, counts, strict=False)]

@@ -1,0 +1,234 @@
+"""The linear programme of a part: solved by HiGHS, bounded by us.
+
+Minimise the cost over fractional x, one set per child, subject to cuts (:mod:`.cuts`). The bound
+does not rest on the tolerances of the LP solver: with any multipliers y >= 0 of the cuts,
+
+    L(y) = sum over children v of min over sets of v of (cost + sum of y · coefficient)
+           − sum of y · right side
+
+is below the cost of every network (Lagrangian relaxation), and L(y) plus what a set's reduced
+cost exceeds its child's least one is below the cost of every network with that set. Multipliers
+are rounded to a grid, so that a certificate can repeat the sum in whole numbers.
+
+Sets that are removed for good are missing from new rows, and from time to time their columns are
+deleted. In a tree further sets are shut for a while: bounds of columns, not rows, say so.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from parentage.optimise.cuts import Cut, Row, Sets, cut_row
+from parentage.optimise.problem import offsets_of
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from typing import Any
+
+    from parentage.optimise.problem import Flags, Floats, Ints, Problem
+    from parentage.optimise.run import Part
+
+SLICE = 4000
+"""Iterations after which the LP solver lets us look whether to stop."""
+
+GRID = 2.0**34
+"""Multipliers are whole multiples of one over this."""
+
+OLD = 12
+"""Rounds without a multiplier after which a cut may be forgotten."""
+
+BINDING = 1e-9
+"""Multipliers below this are zero."""
+
+
+class CutLP:
+    """The programme, kept in HiGHS from round to round.
+
+    ``x`` is the last solution, ``y`` the multipliers of the cuts, ``removed`` the sets gone for
+    good, ``shut`` those and the ones that the node at work leaves out. Columns of the programme
+    are the sets ``kept``; ``at`` says where a set is. ``work`` is an estimate of nanoseconds that
+    does not depend on the machine.
+    """
+
+    def __init__(self, problem: Problem) -> None:
+        import highspy
+
+        self.problem = problem
+        self.sets = Sets.of(problem)
+        self.cuts: list[Cut] = []
+        self.rows: list[Row] = []
+        self.counts: Counter[str] = Counter()
+        self.removed: Flags = np.zeros(problem.m, np.bool_)
+        self.shut: Flags = np.zeros(problem.m, np.bool_)
+        self.x: Floats = np.zeros(problem.m)
+        self.y: Floats = np.zeros(0)
+        self.age: Ints = np.zeros(0, np.int64)
+        self.iterations = 0
+        self.work = 0
+        self.kept: Ints = np.arange(problem.m)
+        self.at: Ints = np.arange(problem.m)
+        self._highspy = highspy
+        self.solver: Any = highspy.Highs()
+        self.solver.silent()
+        self.solver.setOptionValue("threads", 1)
+        self.solver.setOptionValue("presolve", "off")
+        m = problem.m
+        self.solver.addVars(m, np.zeros(m), np.ones(m))
+        self.solver.changeColsCost(m, np.arange(m, dtype=np.int32), problem.cost)
+        whole = [Row(np.arange(a, b), np.ones(b - a), 1.0) for a, b in problem.spans()]
+        self._add_rows(whole, lower=1.0)
+
+    def solve(self, part: Part, phase: str) -> bool:
+        """Solve the programme as it is, slice by slice; whether there is a solution.
+
+        False when the run stops, the programme is infeasible or HiGHS is in trouble:
+        :meth:`infeasible` tells.
+        """
+        statuses = self._highspy.HighsModelStatus
+        while not part.stopped():
+            self.limit_iterations(SLICE)
+            if math.isfinite(part.seconds_left):
+                end = self.solver.getRunTime() + part.seconds_left
+                self.solver.setOptionValue("time_limit", end)
+            self.solver.run()
+            steps = max(0, self.solver.getInfo().simplex_iteration_count)
+            self.work += steps * (50_000 + 40 * len(self.kept)) + 800 * len(self.kept)
+            self.iterations += steps
+            part.tick(phase)
+            if self.solver.getModelStatus() != statuses.kIterationLimit:
+                break
+        if self.solver.getModelStatus() != statuses.kOptimal:
+            return False
+        solution = self.solver.getSolution()
+        self.x = np.zeros(self.problem.m)
+        self.x[self.kept] = solution.col_value
+        dual = np.array(solution.row_dual)[self.problem.n :]
+        self.y = on_grid(-dual)
+        self.age = np.where(self.y > BINDING, 0, self.age + 1)
+        return True
+
+    def try_iterations(self, most: int) -> float:
+        """Let the solver work a little; return the objective, infinite if it is infeasible."""
+        self.limit_iterations(most)
+        self.solver.run()
+        steps = max(0, self.solver.getInfo().simplex_iteration_count)
+        self.work += steps * (50_000 + 40 * len(self.kept)) + 800 * len(self.kept)
+        if self.infeasible():
+            return math.inf
+        return float(self.solver.getInfo().objective_function_value)
+
+    def limit_iterations(self, most: int) -> None:
+        """Let the solver do so many iterations at a time."""
+        self.solver.setOptionValue("simplex_iteration_limit", most)
+
+    def infeasible(self) -> bool:
+        """Whether the last run found no solution."""
+        found: bool = self.solver.getModelStatus() == self._highspy.HighsModelStatus.kInfeasible
+        return found
+
+    def ray(self) -> Floats:
+        """Return multipliers that show that there is no solution, as far as HiGHS knows any."""
+        _, known, ray = self.solver.getDualRay()
+        if not known:
+            return np.zeros(0)
+        return on_grid(-np.array(ray)[self.problem.n :])
+
+    def lagrangian(self, y: Floats) -> tuple[float, Floats]:
+        """Return L(y) and by how much it rises, per set, if that set is taken."""
+        problem = self.problem
+        reduced = problem.cost.copy()
+        used = np.flatnonzero(y > 0)
+        sides = 0.0
+        if len(used):
+            rows = [self.rows[i] for i in used]
+            columns = np.concatenate([row.columns for row in rows])
+            values = np.concatenate([row.values for row in rows])
+            values *= np.repeat(y[used], [len(row.columns) for row in rows])
+            reduced += np.bincount(columns, values, problem.m)
+            sides = math.fsum(y[used] * [row.side for row in rows])
+        reduced[self.shut] = np.inf
+        least = np.minimum.reduceat(reduced, problem.offsets[:-1])
+        if np.isinf(least).any():
+            return math.inf, np.full(problem.m, np.inf)
+        rise = reduced - np.repeat(least, np.diff(problem.offsets))
+        return math.fsum(least) - sides, rise
+
+    def add(self, found: Sequence[Cut]) -> None:
+        """Add cuts."""
+        rows = [cut_row(self.sets, cut, self.removed) for cut in found]
+        self.cuts.extend(found)
+        self.rows.extend(rows)
+        self.counts.update(cut.family for cut in found)
+        self.y = np.concatenate([self.y, np.zeros(len(rows))])
+        self.age = np.concatenate([self.age, np.zeros(len(rows), np.int64)])
+        self._add_rows(rows)
+
+    def remove(self, sets: Flags) -> int:
+        """Remove sets for good; return how many that are."""
+        new = sets & ~self.removed
+        self.removed |= new
+        self.leave_open(~(self.shut | new))
+        return int(new.sum())
+
+    def leave_open(self, sets: Flags) -> None:
+        """Shut all other sets, and open these."""
+        shut = ~sets
+        for changed, upper in ((shut & ~self.shut, 0.0), (~shut & self.shut, 1.0)):
+            columns = self.at[np.flatnonzero(changed)]
+            columns = columns[columns >= 0].astype(np.int32)
+            if len(columns):
+                zero = np.zeros(len(columns))
+                self.solver.changeColsBounds(len(columns), columns, zero, zero + upper)
+        self.shut = shut
+
+    def forget(self, old: int = OLD) -> None:
+        """Forget cuts that have not been binding for long, when they have become many."""
+        loose = np.flatnonzero(self.age > old)
+        if len(loose) <= 30 + 0.1 * len(self.rows):
+            return
+        self.solver.deleteRows(len(loose), (loose + self.problem.n).astype(np.int32))
+        keep = np.flatnonzero(self.age <= old)
+        self.cuts = [self.cuts[i] for i in keep]
+        self.rows = [self.rows[i] for i in keep]
+        self.y, self.age = self.y[keep], self.age[keep]
+
+    def compact(self) -> None:
+        """Delete the columns of removed sets, when they have become many."""
+        gone = np.flatnonzero(self.removed[self.kept])
+        if 2 * len(gone) < len(self.kept) + 1000:
+            return
+        self.solver.deleteCols(len(gone), gone.astype(np.int32))
+        self.kept = np.delete(self.kept, gone)
+        self.at = np.full(self.problem.m, -1, np.int64)
+        self.at[self.kept] = np.arange(len(self.kept))
+        for i, row in enumerate(self.rows):
+            live = ~self.removed[row.columns]
+            self.rows[i] = Row(row.columns[live], row.values[live], row.side)
+
+    def binding(self) -> list[Cut]:
+        """Return the cuts with a multiplier."""
+        return [self.cuts[i] for i in np.flatnonzero(self.y > BINDING)]
+
+    def _add_rows(self, rows: Sequence[Row], lower: float = -math.inf) -> None:
+        if not rows:
+            return
+        starts = offsets_of(np.array([len(row.columns) for row in rows]))
+        self.solver.addRows(
+            len(rows),
+            np.full(len(rows), max(lower, -self._highspy.kHighsInf)),
+            np.array([row.side for row in rows]),
+            int(starts[-1]),
+            starts[:-1].astype(np.int32),
+            self.at[np.concatenate([row.columns for row in rows])].astype(np.int32),
+            np.concatenate([row.values for row in rows]),
+        )
+
+
+def on_grid(y: Floats) -> Floats:
+    """Round multipliers to the grid; those below zero become zero."""
+    rounded: Floats = np.rint(np.maximum(y, 0.0) * GRID) / GRID
+    return rounded

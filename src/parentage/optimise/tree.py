@@ -1,0 +1,201 @@
+"""Branching: the tree of nodes of one part, each cut and bounded like the root.
+
+A node is split at an arc u → v: without it (the sets of v with u go) and with it (the others go);
+what is forced then is followed up, so that ancestors cannot become children. The arc is the one
+whose two sides raise the bound most, as far as a few iterations of the dual simplex show, or
+as far as is known from nodes before. Nodes are taken by the least bound, but a node's easier
+side is looked at first while its bound is close to the least. All bounds are ours
+(:mod:`.lp`), not those of the LP solver.
+"""
+
+from __future__ import annotations
+
+import heapq
+import math
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from parentage.optimise.root_lp import Node, State
+from parentage.optimise.separate import Support
+
+if TYPE_CHECKING:
+    from parentage.optimise.problem import Flags
+    from parentage.optimise.root_lp import Cutter
+
+    Arc = tuple[int, int]
+
+PHASE = "branch-and-cut"
+CANDIDATES = 6
+"""Arcs that are tried before one is branched on."""
+
+TRIAL = 100
+"""Iterations of the dual simplex for each side of a trial."""
+
+RELIABLE = 3
+"""Trials of an arc after which its gains are taken from memory."""
+
+HALF = 0.02
+"""Arcs with a value this close to a whole number are not tried when there are others."""
+
+DIVE = 0.25
+"""A dive goes on while the node's bound is above the least one by at most this share of the gap."""
+
+
+class Memory:
+    """What branching on an arc brought, per side: the mean gain per unit of value moved."""
+
+    def __init__(self) -> None:
+        self._gains: dict[tuple[Arc, int], tuple[int, float]] = {}
+
+    def add(self, arc: Arc, side: int, gain: float) -> None:
+        """Remember a gain."""
+        count, total = self._gains.get((arc, side), (0, 0.0))
+        self._gains[arc, side] = count + 1, total + gain
+
+    def known(self, arc: Arc) -> bool:
+        """Whether both sides were tried often enough."""
+        return all(self._gains.get((arc, side), (0, 0.0))[0] >= RELIABLE for side in (0, 1))
+
+    def gain(self, arc: Arc, side: int) -> float:
+        """Return the mean gain, 0 if nothing is known."""
+        count, total = self._gains.get((arc, side), (0, 0.0))
+        return total / count if count else 0.0
+
+
+class Tree:
+    """Branch-and-bound on top of a cutter, from a root that was cut already."""
+
+    def __init__(self, cutter: Cutter, root: Node) -> None:
+        self.cutter = cutter
+        self.part = cutter.part
+        self.nodes = 1
+        self._root = root
+        self._heap: list[tuple[float, int, Node]] = []
+        self._count = 0
+        self._memory = Memory()
+
+    def solve(self) -> None:
+        """Branch until the part is proven, the run stops or the work is used up."""
+        node: Node | None = self._root
+        fresh = True
+        while node is not None:
+            state = State.OPEN if fresh else self.cutter.work(node, PHASE)
+            self.nodes += not fresh
+            fresh = False
+            following: Node | None = None
+            if state is State.OPEN and not self.cutter.exhausted():
+                following = self._branch(node)
+            elif state is not State.CLOSED:
+                self._push(node)
+            least = min(self._least(), following.bound if following else math.inf)
+            self.part.tick(PHASE)
+            if state is State.STOPPED or self.part.stopped() or self.cutter.exhausted():
+                if following is not None:
+                    self._push(following)
+                self.part.raise_bound(min(least, self.part.cost), PHASE)
+                return
+            if least > self.cutter.goal:
+                break
+            self.part.raise_bound(min(least, self.part.cost), PHASE)
+            node = following or self._pop()
+        self.part.prove(PHASE, PHASE)
+
+    def _branch(self, node: Node) -> Node | None:
+        """Split a node; return the side to look at next, if that is close to the least bound."""
+        arc, gains = self._choose(node)
+        without, with_ = (
+            Node(left, node.bound, node.depth + 1) for left in self._sides(arc, node.left)
+        )
+        node.branch = (*arc, without, with_)
+        first, second = (without, with_) if gains[0] <= gains[1] else (with_, without)
+        self._push(second)
+        gap = self.part.cost - self._least()
+        if first.bound > self._least() + DIVE * gap:
+            self._push(first)
+            return None
+        return first
+
+    def _sides(self, arc: Arc, left: Flags) -> tuple[Flags, Flags]:
+        """Return the sets left without and with an arc u → v."""
+        sets, (u, v) = self.cutter.lp.sets, arc
+        low, high = int(sets.offsets[v]), int(sets.offsets[v + 1])
+        span = sets.parents[sets.starts[low] : sets.starts[high]]
+        owner = np.repeat(np.arange(low, high), np.diff(sets.starts[low : high + 1]))
+        without, with_ = left.copy(), left.copy()
+        holding = owner[span == u]
+        without[holding] = False
+        with_[low:high] = False
+        with_[holding] = left[holding]
+        return without, with_
+
+    def _choose(self, node: Node) -> tuple[Arc, tuple[float, float]]:
+        """Choose the arc to branch on, and say what its two sides seem to gain."""
+        candidates = self._candidates()
+        if not candidates:
+            return self._any_arc(node), (0.0, 0.0)
+        best: tuple[float, Arc, tuple[float, float]] | None = None
+        lp = self.cutter.lp
+        basis = lp.solver.getBasis()
+        base = lp.lagrangian(lp.y)[0]
+        for arc in candidates:
+            if self._memory.known(arc):
+                gains = self._memory.gain(arc, 0), self._memory.gain(arc, 1)
+            else:
+                gains = self._try(arc, node, base, basis)
+            worth = max(gains[0], 1e-6) * max(gains[1], 1e-6)
+            if best is None or worth > best[0]:
+                best = worth, arc, gains
+        lp.leave_open(node.left)
+        lp.solver.setBasis(basis)
+        if best is None:
+            raise AssertionError("no arc to branch on")
+        return best[1:]
+
+    def _candidates(self) -> list[Arc]:
+        """Return fractional arcs, the most undecided first."""
+        lp = self.cutter.lp
+        arc = Support.of(lp.sets, lp.x).matrix
+        fraction = np.clip(np.minimum(arc, 1.0 - arc), 0.0, None)
+        least = HALF if (fraction > HALF).any() else 1e-6
+        heads, tails = np.nonzero(fraction > least)
+        value = fraction[heads, tails] + 0.3 * fraction[tails, heads]
+        order = np.argsort(-value, kind="stable")[:CANDIDATES]
+        return [(int(tails[i]), int(heads[i])) for i in order]
+
+    def _try(self, arc: Arc, node: Node, base: float, basis: object) -> tuple[float, float]:
+        """Let the dual simplex work a little on both sides; return what the bound gains."""
+        lp = self.cutter.lp
+        room = self.part.cost - base
+        gains = []
+        for side, left in enumerate(self._sides(arc, node.left)):
+            trial = Node(left, base, node.depth + 1)
+            gain = room
+            if self.cutter.follow_up(trial):
+                lp.leave_open(trial.left)
+                lp.solver.setBasis(basis)
+                gain = min(room, max(0.0, lp.try_iterations(TRIAL) - base))
+            gains.append(gain)
+            self._memory.add(arc, side, gain)
+        return gains[0], gains[1]
+
+    def _any_arc(self, node: Node) -> Arc:
+        """Return an arc that some set left of a child has and another has not."""
+        sets = self.cutter.lp.sets
+        for v in range(len(sets.offsets) - 1):
+            open_sets = [i for i in range(*sets.offsets[v : v + 2]) if node.left[i]]
+            held = [set(sets.parents[sets.starts[i] : sets.starts[i + 1]]) for i in open_sets]
+            apart = set.union(*held) - set.intersection(*held)
+            if apart:
+                return int(min(apart)), v
+        raise AssertionError("a node with one network was left open")
+
+    def _least(self) -> float:
+        return self._heap[0][0] if self._heap else math.inf
+
+    def _push(self, node: Node) -> None:
+        self._count += 1
+        heapq.heappush(self._heap, (node.bound, self._count, node))
+
+    def _pop(self) -> Node | None:
+        return heapq.heappop(self._heap)[2] if self._heap else None

@@ -1,0 +1,112 @@
+"""Certificates that the solver writes, read by the checker: all hold, damaged ones do not."""
+
+from __future__ import annotations
+
+import copy
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pytest
+
+from naive_network import random_constraints, random_lists
+from parentage.check import check
+from parentage.errors import ConstraintError, ListsError
+from parentage.optimise import learn_lists
+
+if TYPE_CHECKING:
+    from parentage.optimise import Solution
+    from parentage.scoring.lists import CandidateLists
+    from real_data import RealData
+
+QUICK = (
+    "slim_alarm-5000.jkl",
+    "hailfinder_10000_BDeu",
+    "alarm_10000_BIC",
+    "aur_insurance_1000.jaa",
+)
+LONG = (
+    "aur_alarm_10000.jaa", "aur_Water_10000.jaa", "aur_hailfinder_10000.jaa",
+    "slim_barley-5000.jkl",
+    "slim_hailfinder-5000.jkl", "mobs_Diabetes_1000_1_2.scores", "slim_link-5000.jkl",
+    "mobs_soybean_BIC.txt", "slim_insurance-5000.jkl", "aur_insurance_10000.jaa",
+)  # fmt: skip
+
+
+def assert_certified(lists: CandidateLists, solution: Solution) -> dict[str, Any]:
+    """The certificate holds, and says what the solution says."""
+    assert solution.certificate is not None
+    document = solution.certificate.document
+    verdict = check(lists, document)
+    assert verdict, verdict.reason
+    assert verdict.score == pytest.approx(solution.score, abs=1e-9)
+    assert verdict.parents == solution.network.parents
+    assert verdict.tolerance < 1e-4
+    return document
+
+
+@pytest.mark.parametrize("engine", ["auto", "branch-and-cut"])
+@pytest.mark.parametrize("seed", range(25))
+def test_random_lists(seed: int, engine: str) -> None:
+    rng = np.random.default_rng(seed)
+    lists = random_lists(rng, int(rng.integers(4, 14)))
+    rules = random_constraints(rng, lists) if seed % 3 == 0 else None
+    try:
+        solution = learn_lists(lists, engine=engine, constraints=rules)
+    except (ListsError, ConstraintError):
+        return
+    assert_certified(lists, solution)
+
+
+def assert_mutations_refused(lists: CandidateLists, document: dict[str, Any]) -> None:
+    """Damage every kind of thing once, where the proof is tight."""
+    nodes = document["nodes"]
+    where = max(range(len(nodes)), key=lambda i: len(nodes[i].get("steps", [])))
+    steps = nodes[where]["steps"]
+    rounds = [i for i, step in enumerate(steps) if step[0] == "round" and step[1]]
+    last = steps[rounds[-1]]
+    heavy = int(np.argmax(last[2]))
+    assert refused(lists, document, lambda d: d["nodes"][where]["steps"].pop(rounds[-1]))
+    assert refused(lists, document, lambda d: d["nodes"][where].update(steps=[]))
+
+    def halve(d: dict[str, Any]) -> None:
+        d["nodes"][where]["steps"][rounds[-1]][2][heavy] //= 2
+
+    assert refused(lists, document, halve)
+    local = [c for c in last[1] if document["cuts"][c][0] == "local"]
+    for c in local[:10]:
+        assert refused(lists, document, lambda d, c=c: lower(d["cuts"][c])), c
+    chosen = document["claim"]["sets"]
+    v = int(np.argmax(np.diff(lists.offsets)))
+
+    def exchange(d: dict[str, Any]) -> None:
+        other = int(lists.offsets[v]) + (chosen[v] == lists.offsets[v])
+        d["claim"]["sets"][v] = other
+
+    assert refused(lists, document, exchange)
+
+
+def lower(cut: list[Any]) -> None:
+    """Make a cut one too strong."""
+    cut[4] -= 1
+
+
+def refused(lists: CandidateLists, document: dict[str, Any], edit: Any) -> bool:
+    other = copy.deepcopy(document)
+    edit(other)
+    return not check(lists, other)
+
+
+@pytest.mark.parametrize("name", QUICK)
+def test_instances(name: str, real: RealData) -> None:
+    lists = real.instance(name)
+    document = assert_certified(lists, learn_lists(lists))
+    assert_mutations_refused(lists, document)
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("name", LONG)
+def test_more_instances(name: str, real: RealData) -> None:
+    lists = real.instance(name)
+    solution = learn_lists(lists, time_limit=600)
+    if solution.optimal:
+        assert_certified(lists, solution)

@@ -1,0 +1,103 @@
+"""One parent at most: the forest is the best network, at once, and a start for larger sets."""
+
+from __future__ import annotations
+
+import time
+
+import numpy as np
+import pytest
+
+from naive_network import best_network, is_acyclic
+from parentage.kernels.forest import NONE, cheapest_forest
+from parentage.optimise import learn_lists
+from parentage.optimise.forest import best_forest, is_forest, start_from_forest
+from parentage.optimise.orders import first_incumbent
+from parentage.optimise.prepare import prepare
+from parentage.optimise.run import Run
+from parentage.scoring.lists import CandidateLists
+
+
+def one_parent_lists(
+    rng: np.random.Generator, n: int, *, share: float = 0.6, ties: bool = False
+) -> CandidateLists:
+    """Lists with sets of at most one parent; some variables have no empty set."""
+    families: dict[str, list[tuple[float, list[str]]]] = {}
+    for v in range(n):
+        gains = rng.integers(1, 4, n) if ties else rng.random(n) * 10
+        own = [(float(gains[u]), [f"v{u}"]) for u in range(n) if u != v and rng.random() < share]
+        if v == 0 or not own or rng.random() < 0.8:
+            own.append((0.0, []))
+        families[f"v{v}"] = own
+    return CandidateLists.from_families(families)
+
+
+def assert_best_forest(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    lists = one_parent_lists(rng, int(rng.integers(9, 12)), ties=bool(rng.random() < 0.3))
+    truth = best_network(lists)
+    if truth is None:
+        return
+    for engine in ("auto", "branch-and-cut"):
+        solution = learn_lists(lists, engine=engine)
+        assert is_acyclic(solution.network.parents)
+        assert solution.optimal
+        assert solution.score == pytest.approx(truth[0], abs=1e-9)
+        assert solution.ties != "fewest arcs" or solution.network.n_arcs == truth[1]
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_the_forest_is_the_best_network(seed: int) -> None:
+    assert_best_forest(seed)
+
+
+@pytest.mark.long
+def test_the_forest_is_the_best_network_hundreds_of_times() -> None:
+    for seed in range(1000, 1400):
+        assert_best_forest(seed)
+
+
+def test_three_hundred_variables_at_once() -> None:
+    lists = one_parent_lists(np.random.default_rng(1), 300, share=1.0)
+    learn_lists(one_parent_lists(np.random.default_rng(2), 20))  # compiles
+    began = time.process_time()
+    solution = learn_lists(lists)
+    assert solution.optimal
+    assert solution.engine == "forest"
+    assert time.process_time() - began < 20.0
+    problem = prepare(lists)
+    assert is_forest(problem)
+
+
+def test_nested_cycles_are_taken_apart() -> None:
+    price = np.full((5, 5), int(NONE))
+    for u, v, cost in [(0, 1, 1), (1, 0, 1), (1, 2, 2), (2, 3, 1), (3, 2, 1), (3, 0, 2),
+                       (4, 0, 50), (4, 1, 60), (4, 2, 55), (4, 3, 70)]:  # fmt: skip
+        price[u, v] = cost
+    parent = np.empty(4, np.int64)
+    cheapest_forest(price, parent)
+    assert parent.tolist() == [4, 0, 1, 2]
+
+
+@pytest.mark.parametrize("seed", range(10))
+def test_the_forest_is_a_start_for_larger_sets(seed: int) -> None:
+    from test_optimise_limits import hard_lists
+
+    run = Run(lists := hard_lists(12, 12, seed), prepare(lists))
+    part = run.parts[-1]
+    first_incumbent(part)
+    before = part.cost
+    start_from_forest(part)
+    assert part.cost <= before
+    choice = best_forest(part.problem, np.arange(part.problem.m))
+    assert choice is None or len(choice) == part.problem.n
+
+
+def test_without_sets_of_one_parent_there_is_no_forest() -> None:
+    families: dict[str, list[tuple[float, list[str]]]] = {
+        "a": [(0.0, [])],
+        "b": [(1.0, ["a", "c"]), (0.0, ["c"])],
+        "c": [(2.0, ["a", "b"]), (0.0, ["b"]), (-1.0, [])],
+        "d": [(3.0, ["a", "b"])],
+    }
+    problem = prepare(CandidateLists.from_families(families))
+    assert best_forest(problem, np.arange(problem.m)) is None

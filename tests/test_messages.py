@@ -1,0 +1,300 @@
+"""Messages fit their reader, what they say to type works, and all texts are plain English."""
+
+from __future__ import annotations
+
+import ast
+import dataclasses
+import random
+import re
+import shlex
+import warnings
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+import parentage
+from parentage.cli import main
+from parentage.data.settings import Reading
+from parentage.errors import DataWarning, ParentageError, ParentageWarning, Way
+from parentage.optimise.settings import Optimising
+from parentage.scoring.settings import Scoring
+from parentage.work.running import Running
+from parentage.work.settings import option_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+ROOT = Path(__file__).parent.parent
+SOURCE = ROOT / "src" / "parentage"
+DOCS = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").glob("*.md")])
+COMMAND_LINE = re.compile(
+    r"(?<!var\()--[a-z][a-z-]*(?![\w:-])|(?<!\S)-[ko]\b|`parentage |in Python:"
+)
+"""An option or a command; ``--name:`` and ``var(--name)`` are CSS."""
+
+STIFF = re.compile(
+    r"(?<!there )\b(is|are) no (?!longer|better|more|less)|\bfor want of\b|\bwanted\b|\bmend"
+    r"|\bstands? (twice|already)\b|\bwhat (came|becomes) of\b|\bnobody's\b|\bknows? no\b",
+    re.IGNORECASE,
+)
+
+
+# --- texts -------------------------------------------------------------------------------------
+
+
+def modules() -> Iterator[tuple[str, ast.Module]]:
+    for path in sorted(SOURCE.rglob("*.py")):
+        yield path.relative_to(SOURCE).as_posix(), ast.parse(path.read_text(encoding="utf-8"))
+
+
+def literals(node: ast.AST) -> Iterator[tuple[int, str]]:
+    """Yield the texts of a module that run: without docstrings and ``Option(…)``."""
+    if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "Option":
+        return
+    if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant):
+        return
+    if isinstance(node, ast.Constant) and isinstance(node.value, str):
+        yield node.lineno, node.value
+    for child in ast.iter_child_nodes(node):
+        yield from literals(child)
+
+
+def texts(tree: ast.Module) -> Iterator[tuple[int, str]]:
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Constant) and isinstance(node.value, str):
+            yield node.lineno, re.sub(r"\s+", " ", node.value)
+
+
+def test_only_the_command_line_speaks_of_its_options() -> None:
+    found = [
+        f"{name}:{line}: {text}"
+        for name, tree in modules()
+        if not name.startswith("cli/") and name != "errors.py"
+        for line, text in literals(tree)
+        if COMMAND_LINE.search(text)
+    ]
+    assert not found
+
+
+def test_the_search_for_options_sees_them() -> None:
+    tree = ast.parse(
+        'def f():\n    """-k"""\n    return f"{x}; type --missing drop", Option("--a")'
+    )
+    assert [text for _, text in literals(tree)] == ["; type --missing drop"]
+    for text in ("(--missing)", "use -k 3", "`parentage learn` takes them", "--no-header"):
+        assert COMMAND_LINE.search(text)
+    for text in ("a{--ok-bg:#fff;color:var(--ok-bg)}", "edge '--'", "score-k", "−1 - x"):
+        assert not COMMAND_LINE.search(text)
+
+
+def test_english_is_plain() -> None:
+    found = [
+        f"{name}:{line}: {text}"
+        for name, tree in modules()
+        for line, text in texts(tree)
+        if STIFF.search(text)
+    ]
+    for path in DOCS:
+        text = re.sub(r"\s+", " ", path.read_text(encoding="utf-8"))
+        found += [
+            f"{path.name}: {text[at.start() - 40 : at.end() + 40]}" for at in STIFF.finditer(text)
+        ]
+    assert not found
+
+
+def test_the_search_for_stiff_phrases_sees_them() -> None:
+    for text in (
+        "'x' is no variable",
+        "lost for want of a name",
+        "the row stands twice",
+        "Mend it",
+    ):
+        assert STIFF.search(text)
+    for text in ("there is no folder", "once m! is no longer exact", "recommended", "understands"):
+        assert not STIFF.search(text)
+
+
+# --- readers -----------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Case:
+    """A file that is refused or warned about, and what both readers are told to type."""
+
+    content: bytes
+    shown: list[tuple[str, str]]
+    python: dict[str, Any] = field(default_factory=dict)
+    command: tuple[str, ...] = ()
+    name: str = "table.csv"
+
+
+SMALL = b"a,b,c\n" + b"x,0,u\nx,0,v\ny,1,u\ny,1,v\ny,0,u\n" * 6
+NUMBERS = b"a,b,c\n" + b"".join(b"%d.5,%d,%d\n" % (i * i % 17, i % 2, i % 3) for i in range(30))
+GAPS = b"a,b,my col\n0,1,x\n1,0,?\n1,1,y\n0,0,x\n"
+IDS = b"id,a,b\n" + b"".join(b"p%d,%d,%d\n" % (i, i % 2, i % 3) for i in range(12))
+DAT = b"a b\n2 2\n0 1\n1 0\n5 1\n"
+LISTS = b"2\na 1\n-2.5 0\nb 2\n-1.5 1 a\n-3 0\n"
+
+REFUSED = {
+    "missing cell": Case(GAPS, [
+        ("missing='drop'", "--missing drop"),
+        ("missing='state'", "--missing state"),
+        ("missing='mode'", "--missing mode"),
+        ("drop=['my col']", "--drop 'my col'"),
+    ]),
+    "too few complete rows": Case(
+        b"a,b,c\n0,1,?\n1,?,0\n?,1,1\n0,0,1\n",
+        [("missing='mode'", "--missing mode"), ("drop=['a']", "--drop a")],
+        {"missing": "drop"}, ("--missing", "drop"),
+    ),
+    "continuous": Case(NUMBERS, [
+        ("discretize='median'", "--discretize median"), ("drop=['a']", "--drop a"),
+    ]),
+    "way to cut": Case(
+        NUMBERS,
+        [("discretize='median'", "--discretize median"),
+         ("discretize='quantile:4'", "--discretize quantile:4"),
+         ("discretize='width:4'", "--discretize width:4")],
+        {"discretize": "mean"}, ("--discretize", "mean"),
+    ),
+    "headerless": Case(b"0,0,1\n0,1,1\n1,0,0\n1,1,0\n", [("header=False", "--no-header")]),
+    "column without a name": Case(
+        b",b,c\n0,1,x\n1,0,y\n1,1,x\n", [("drop=['']", "--drop ''")]
+    ),
+    "not utf-8": Case(
+        "a,b\nä,1\nb,2\nä,2\n".encode("latin-1"), [("encoding='latin-1'", "--encoding latin-1")]
+    ),
+    "utf-16": Case("a,b\n0,1\n1,0\n0,0\n".encode("utf-16"), [
+        ("encoding='utf-16'", "--encoding utf-16")
+    ]),
+    "unknown encoding": Case(
+        SMALL, [("encoding='utf-8'", "--encoding utf-8")],
+        {"encoding": "klingon"}, ("--encoding", "klingon"),
+    ),
+    "no values": Case(
+        b"a,b,c\n?,1,x\n?,0,y\n?,1,y\n", [("drop=['a']", "--drop a")],
+        {"missing": "mode"}, ("--missing", "mode"),
+    ),
+    "code too large": Case(DAT, [("format='csv'", "--format csv")], name="table.dat"),
+    "string attribute": Case(
+        b"@relation r\n@attribute note string\n@attribute a {0,1}\n@attribute b {0,1}\n@data\n"
+        b"hi,0,1\nho,1,0\nhe,1,1\n",
+        [("drop=['note']", "--drop note")], name="table.arff",
+    ),
+    "lists as a table": Case(
+        LISTS, [("format='csv'", "--format csv")], {"format": "jkl"}, ("--format", "jkl")
+    ),
+}  # fmt: skip
+
+
+def through_command(capsys: pytest.CaptureFixture[str], *args: str) -> str:
+    """Run a command in this process; return what it says on stderr."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("always")
+        try:
+            main(list(args))
+        except SystemExit as stop:
+            assert stop.code in (0, 2)
+    return capsys.readouterr().err
+
+
+def through_python(path: Path, **options: Any) -> str:
+    """Read and score a table; return the message if it is refused."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ParentageWarning)
+        try:
+            parentage.score(parentage.read_table(path, **options))
+        except ParentageError as error:
+            return str(error)
+    return ""
+
+
+@pytest.mark.parametrize("case", REFUSED.values(), ids=REFUSED)
+def test_every_reader_is_told_what_works(
+    case: Case, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / case.name
+    path.write_bytes(case.content)
+    said = through_python(path, **case.python)
+    shown = through_command(capsys, "score", str(path), *case.command)
+    problem = said.split(";")[0]
+    assert " --" not in said and "pass " in said
+    assert "='" not in shown and "type " in shown
+    for keyword, option in case.shown:
+        assert keyword in said
+        assert option in shown
+        typed: dict[str, Any] = eval(f"dict({keyword})")  # noqa: S307  # as a reader would type it
+        assert through_python(path, **{**case.python, **typed}).split(";")[0] != problem
+        after = through_command(capsys, "score", str(path), *case.command, *shlex.split(option))
+        assert shown.split(";")[0] not in after
+
+
+def test_warnings_fit_their_reader_too(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "ids.csv"
+    path.write_bytes(IDS)
+    with pytest.warns(DataWarning, match=r"values are distinct in id.*pass drop=\['id'\]"):
+        parentage.read_table(path)
+    assert "type --drop id" in through_command(capsys, "score", str(path))
+    assert "warning" not in through_command(capsys, "score", str(path), "--drop", "id")
+
+
+def test_a_search_that_is_too_large_names_its_limits(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "wide.csv"
+    draw = random.Random(1)
+    lines = [",".join(draw.choices("01", k=40)) for _ in range(20)]
+    path.write_text("\n".join([",".join(f"v{v}" for v in range(40)), *lines, ""]))
+    table = parentage.read_table(path)
+    with pytest.raises(ParentageError, match="pass max_parents=3 or rules='default'"):
+        parentage.score(table, rules="none")
+    assert parentage.score(table, rules="none", max_parents=3).n_variables == 40
+    shown = through_command(capsys, "score", str(path), "--rules", "none")
+    assert "type --max-parents 3 or --rules default" in shown
+    assert "error" not in through_command(
+        capsys, "score", str(path), "--rules", "none", "--max-parents", "3"
+    )
+
+
+def test_parameters_need_the_table(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    table, lists, target = tmp_path / "t.csv", tmp_path / "t.jkl", tmp_path / "t.bif"
+    table.write_bytes(SMALL)
+    scored = parentage.score(parentage.read_table(table))
+    parentage.write_lists(scored, lists)
+    with pytest.raises(ParentageError, match=r"pass table=… .*, or write \.json or \.dot"):
+        parentage.write_network(parentage.learn(scored), target)
+    assert "type --data TABLE" in through_command(capsys, "learn", str(lists), "-o", str(target))
+    assert not target.exists()
+    through_command(capsys, "learn", str(lists), "-o", str(target), "--data", str(table))
+    assert target.exists()
+
+
+def test_settings_for_tables_are_refused_for_lists_in_the_readers_words(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "lists.jkl"
+    path.write_bytes(LISTS)
+    with pytest.raises(ParentageError, match=r"^missing='drop' is for tables"):
+        parentage.learn(path, missing="drop")
+    shown = through_command(capsys, "learn", str(path), "--missing", "drop")
+    assert "error: --missing drop is for tables" in shown
+
+
+def test_messages_and_commands_have_the_same_options() -> None:
+    for kind in (Reading, Scoring, Optimising, Running):
+        for setting in dataclasses.fields(kind):
+            option = option_of(setting)
+            value = False if option is not None and option.is_flag else 1
+            typed = Way(setting.name, value).typed("command line").split()
+            assert option is None or typed[0] in option.flags
+
+
+def test_ways_are_written_for_both_readers() -> None:
+    error = ParentageError("bad", Way("drop", ["a", "b c"]), Way("header", False), "rename them")
+    assert str(error) == "bad; pass drop=['a', 'b c'] or header=False, or rename them"
+    typed = error.text("command line")
+    assert typed == "bad; type --drop a --drop 'b c' or --no-header, or rename them"
+    assert Way("force", True).typed("command line") == "--force"
+    assert str(ParentageError("bad", "rename one", "drop it")) == "bad; rename one, or drop it"

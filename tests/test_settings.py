@@ -1,0 +1,145 @@
+"""What the user can set is the same everywhere: settings, functions, estimator and commands."""
+
+from __future__ import annotations
+
+import dataclasses
+import inspect
+from typing import TYPE_CHECKING, Any
+
+import click
+import pytest
+
+from parentage.cli import LazyGroup, cli
+from parentage.data.reading import as_table, read_table, table_from_frame
+from parentage.data.settings import Reading
+from parentage.learner import ParentageLearner, learn
+from parentage.optimise import learn_lists
+from parentage.optimise.settings import Optimising
+from parentage.scoring.candidates import score
+from parentage.scoring.settings import Scoring
+from parentage.work.running import Running
+from parentage.work.settings import meaning_of, option_of
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+Settings = type[Reading] | type[Scoring] | type[Optimising] | type[Running]
+STAGES: tuple[Settings, ...] = (Reading, Scoring, Optimising, Running)
+
+ASKED_FOR_DIFFERENTLY = {"constraints"}
+"""Typed as --require, --forbid, --tiers and --constraints."""
+
+
+def defaults_of(*stages: Settings) -> dict[str, Any]:
+    return {field.name: field.default for stage in stages for field in dataclasses.fields(stage)}
+
+
+def keywords_of(function: Callable[..., Any]) -> dict[str, Any]:
+    """Keyword parameters with their defaults."""
+    parameters = inspect.signature(function).parameters.values()
+    return {p.name: p.default for p in parameters if p.kind is p.KEYWORD_ONLY}
+
+
+FUNCTIONS: dict[Callable[..., Any], tuple[tuple[Settings, ...], set[str]]] = {
+    learn: (STAGES, {"progress", "start"}),
+    score: ((Scoring, Running), {"progress"}),
+    read_table: ((Reading,), set()),
+    as_table: ((Reading,), set()),
+}
+"""Functions that take all settings of these stages, and what else they take."""
+
+
+@pytest.mark.parametrize("function", FUNCTIONS, ids=lambda function: function.__name__)
+def test_functions_take_the_settings_of_their_stages(function: Callable[..., Any]) -> None:
+    stages, more = FUNCTIONS[function]
+    found, expected = keywords_of(function), defaults_of(*stages)
+    assert found.keys() == expected.keys() | more
+    assert {name: found[name] for name in expected} == expected
+    for name in more:
+        assert found[name] is None
+
+
+def test_settings_have_one_name_each() -> None:
+    names = [field.name for stage in STAGES for field in dataclasses.fields(stage)]
+    assert len(names) == len(set(names))
+
+
+def test_learn_lists_takes_the_settings_of_optimising_and_what_picks_among_lists() -> None:
+    found = keywords_of(learn_lists)
+    expected = defaults_of(Optimising, Running)
+    picking = {name: defaults_of(Scoring)[name] for name in ("max_parents", "constraints")}
+    assert found == expected | picking | {"progress": None, "start": None, "stop": None}
+
+
+def test_a_frame_has_no_file() -> None:
+    of_files = {"format", "header", "encoding"}
+    expected = {name: value for name, value in defaults_of(Reading).items() if name not in of_files}
+    assert keywords_of(table_from_frame) == expected
+
+
+def test_the_estimator_takes_the_settings_that_make_sense_for_it() -> None:
+    """Neither those of files nor a width, and the score by another name."""
+    left_out = {"format", "header", "encoding", "drop", "width"}
+    expected = {name: value for name, value in defaults_of(*STAGES).items() if name not in left_out}
+    expected["criterion"] = expected.pop("score")
+    assert keywords_of(ParentageLearner) == expected
+    assert ParentageLearner().get_params() == expected
+    assert all(getattr(ParentageLearner(), name) == value for name, value in expected.items())
+
+
+def test_docstrings_have_every_setting() -> None:
+    for function, (stages, _) in FUNCTIONS.items():
+        if function is as_table:  # refers to read_table
+            continue
+        for stage in stages:
+            for field in dataclasses.fields(stage):
+                lines = [line.strip() for line in (function.__doc__ or "").split("\n")]
+                assert field.name in lines, (function.__name__, field.name)
+                assert meaning_of(field).split("\n")[0].strip() in lines
+
+
+COMMANDS: dict[str, tuple[Settings, ...]] = {
+    "info": (Reading, Scoring),
+    "score": (Reading, Scoring, Running),
+    "explain": (Reading,),
+    "learn": STAGES,
+}
+
+
+def command(name: str) -> click.Command:
+    assert isinstance(cli, LazyGroup)
+    found = cli.get_command(click.Context(cli), name)
+    assert found is not None
+    return found
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_commands_have_an_option_for_every_setting_of_their_stages(name: str) -> None:
+    options = {p.name: p for p in command(name).params if isinstance(p, click.Option)}
+    for stage in COMMANDS[name]:
+        for field in dataclasses.fields(stage):
+            declared = option_of(field)
+            if declared is None:
+                assert field.name in ASKED_FOR_DIFFERENTLY
+                continue
+            option = options[field.name]
+            assert set(declared.flags) == set(option.opts), field.name
+            assert option.help == declared.help
+            if not declared.repeatable:
+                typed = option.get_default(click.Context(command(name)))
+                assert typed == field.default, field.name
+    for field in dataclasses.fields(Running):  # every command may use threads
+        if field.name == "threads":
+            assert field.name in options
+
+
+@pytest.mark.parametrize("name", [*COMMANDS, "reproduce"])
+def test_no_flag_means_two_things(name: str) -> None:
+    flags = [flag for p in command(name).params for flag in p.opts]
+    assert len(flags) == len(set(flags))
+
+
+def test_constraints_are_asked_for_in_their_own_way() -> None:
+    for name in ("info", "score", "learn"):
+        flags = {flag for p in command(name).params for flag in p.opts}
+        assert {"--require", "--forbid", "--tiers", "--constraints"} <= flags
