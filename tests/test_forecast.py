@@ -26,7 +26,7 @@ from parentage.scoring.forecast import (
 )
 from parentage.scoring.overview import overview
 from parentage.scoring.plan import SearchPlan, prepare
-from parentage.scoring.search import Outcome, search
+from parentage.scoring.search import search
 from parentage.scoring.settings import Scoring
 from parentage.work.stop import Reason, Stop
 from strategies import make_table, random_columns, random_table
@@ -34,6 +34,7 @@ from strategies import make_table, random_columns, random_table
 if TYPE_CHECKING:
     from parentage.data.table import Table
     from parentage.scoring.entropy import Encoded
+    from parentage.scoring.steps import Outcome
 
 CLOSED_RULES = (None, "thm1p", "thm1", "thm2", "alg1,alg2", "lemma3,alg2", "alg3,alg4", "all")
 OPEN_RULES = ("none", "alg1", "alg2", "alg3", "alg4", "lemma3", "thm2-cache", "thm3pp", "alg1,alg4")
