@@ -31,7 +31,7 @@ from parentage.scoring.lists import CandidateLists
 from parentage.scoring.scope import Scope
 from parentage.scoring.settings import Scoring
 from parentage.work.stop import Reason, Stop
-from strategies import BY_SUMS, make_table, random_columns, random_table
+from strategies import BY_SUMS, PENALISED, make_table, random_columns, random_table
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -260,7 +260,7 @@ def naive_gains(solution: Solution, lists: CandidateLists) -> dict[tuple[str, st
     return gains
 
 
-@pytest.mark.parametrize("name", ["bic", "aic", "hqc", "bdeu:1", "qnml", "k2"])
+@pytest.mark.parametrize("name", [*PENALISED, *BY_SUMS])
 @pytest.mark.parametrize("looks", [None, 1, 2])
 def test_gains_are_those_of_the_lists(name: str, looks: int | None) -> None:
     """Under every score and base, of whole lists and of cut ones."""

@@ -30,11 +30,8 @@ Arrays that come from outside
   (variable, state), variable ``x`` starting at bit ``offset[x]``; ``arity[variable]`` states each.
 * ``f[row, c]``: functions with f(0) = f(1) = 0 in fixed point, one per row: c·ln c for most scores
   (:mod:`parentage.scoring.entropy`); set i uses ``f[row[i]]``. A sweep ends where the row changes.
-* ``G[set]``: Σ f(n_c) over the joint states c, filled.
-* ``excess[set]``: Σ (n_c − 1) over the joint states c that occur, filled if it has room; N minus
-  that is the number of those states. Its Newton weights are +1 and −1 in turn.
-
-These four belong to the sets and travel as one :class:`Block`.
+* ``excess[set]``: Σ (n_c − 1) over the joint states c that occur; N minus that is their number.
+  Its Newton weights are +1 and −1 in turn.
 
 The workspaces are named tuples: :class:`~parentage.kernels.packing.Partition` of the rows by the
 stem, :class:`~parentage.kernels.packing.Columns` and :class:`~parentage.kernels.packing.BitMatrix`
@@ -80,16 +77,14 @@ GAP = 16  # idle columns worth sweeping over rather than starting a new sweep
 
 
 class Block(NamedTuple):
-    """The sets to count and what is found of them."""
+    """The sets to count; G and, unless it is empty, excess are filled."""
 
     members: npt.NDArray[np.uint16]
-    """``[set, member]``."""
     row: npt.NDArray[np.int32]
     """``[set]``: which f."""
     G: npt.NDArray[np.int64]
-    """``[set]``: filled."""
+    """``[set]``: Σ f."""
     excess: npt.NDArray[np.int64]
-    """``[set]``: filled; empty if it is not asked for."""
 
 
 class Cells(NamedTuple):

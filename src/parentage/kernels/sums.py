@@ -19,9 +19,8 @@ from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
-from numba import njit
 
-from parentage.kernels._options import INLINE, JIT
+from parentage.kernels._options import INLINE, JIT, njit
 from parentage.kernels.families import find_subsets, in_larger_set
 from parentage.kernels.judging import (
     CELLS,

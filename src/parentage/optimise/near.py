@@ -110,6 +110,8 @@ class NearOptimal:
         Nats per unit of the scores.
     reaching
         Whether the lists hold every set that a network within the gap can have.
+    score_name
+        The score behind the lists; None if it is not known.
     """
 
     names: tuple[str, ...]
@@ -123,7 +125,6 @@ class NearOptimal:
     unit: float
     reaching: bool
     score_name: str | None = None
-    """The score behind the lists; None if it is not known."""
 
     @property
     def about_directions(self) -> str:

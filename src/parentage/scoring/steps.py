@@ -66,7 +66,7 @@ class Outcome:
 
 @dataclass(frozen=True, eq=False)
 class Chunk:
-    """One task's share of a level and what came of it."""
+    """One task's share of a level and its result."""
 
     pairs: int
     parts: tuple[npt.NDArray[np.generic], ...] | None
