@@ -14,7 +14,7 @@ import pytest
 import parentage
 from accounts import account, cut_account
 from naive_network import best_network
-from parentage.errors import InputError, ListsError, UnprovenWarning
+from parentage.errors import ConstraintError, InputError, ListsError, UnprovenWarning
 from parentage.learner import ParentageLearner
 from parentage.network.formats import read_network, write_network
 from parentage.network.formats.network_json import read_network_json
@@ -390,3 +390,57 @@ def test_complete_lists_warn_of_nothing() -> None:
     assert solution.score == pytest.approx(OPTIMUM, abs=1e-4)
     assert solution.gap == 0.0
     assert math.isfinite(solution.scope.tolerance)
+
+
+# --- what is asked when the lists are there already ----------------------------------------------
+
+
+def test_arcs_required_only_now_claim_no_more_than_is_known() -> None:
+    """Sets with a parent that was not required may be missing: a subset scored better."""
+    table = parentage.datasets.chest_clinic(300).select(["asia", "smoke", "bronc", "xray", "dysp"])
+    lists = score(table)
+    unproven = 0
+    for parent in table.names:
+        for child in table.names:
+            if parent == child:
+                continue
+            asked = Constraints(required=frozenset({(parent, child)}))
+            best = parentage.learn(table, constraints=asked)
+            try:
+                found = learn_lists(lists, constraints=asked)
+            except ConstraintError:
+                continue
+            assert best.optimal
+            assert found.score <= best.score + 1e-9 <= found.bound + 2e-9
+            assert not found.optimal or found.score == pytest.approx(best.score, abs=1e-6)
+            unproven += not found.optimal
+    assert unproven
+
+
+def test_limits_of_scoring_and_learning_act_together() -> None:
+    table = parentage.datasets.chest_clinic(300)
+    one = learn_lists(score(table, max_parents=1), max_parents={"asia": 5})
+    assert one.scope.max_parents == 1
+    by_name = score(table, max_parents={"dysp": 1})
+    three = learn_lists(by_name, max_parents=3)
+    assert isinstance(three.scope.max_parents, dict)
+    assert three.scope.max_parents["dysp"] == 1
+    assert three.scope.max_parents["asia"] == 3
+    again = learn_lists(by_name, max_parents=by_name.known().max_parents)
+    assert again.scope.max_parents == by_name.known().max_parents
+    assert learn_lists(by_name, max_parents=int(np.int64(2))).network.max_in_degree <= 2
+    with pytest.raises(InputError, match="whole number"):
+        learn_lists(by_name, max_parents=True)
+
+
+def test_tiers_of_scoring_and_learning_act_together() -> None:
+    table = parentage.datasets.chest_clinic(200)
+    lists = score(table, constraints=Constraints(tiers=(("asia",), ("tub",))))
+    found = learn_lists(lists, constraints=Constraints(tiers=(("smoke",), ("asia",))))
+    assert ("tub", "asia") in found.scope.constraints.forbidden
+    assert found.scope.constraints.tiers == (("smoke",), ("asia",))
+
+
+def test_little_memory_cuts_scoring_and_learning_goes_on() -> None:
+    solution = parentage.learn(parentage.datasets.chest_clinic(200), memory=10**6)
+    assert solution.optimal

@@ -100,6 +100,8 @@ def learn(data: str, output: str | None, **options: Any) -> None:
     for name in ("certificate", "log"):
         if options[name] is not None:
             check_target(options[name], name, reads=reads, force=options["force"])
+    if options["within"] is not None and (options["certificate"] or options["start"]):
+        raise InputError("--within prints many networks; --certificate and --start are for one")
     start = None if options["start"] is None else read_network(options["start"])
     if output is not None:
         form = check_network_target(output, needs_table=None)
@@ -232,6 +234,8 @@ def write_certificate(solution: Solution, path: str) -> None:
     if solution.certificate is not None:
         solution.certificate.write(path)
         click.echo(f"parentage: wrote the proof to {path}; `parentage check` reads it", err=True)
+    elif solution.optimal and not solution.scope.origin.complete:
+        warn("no certificate is written: the lists were cut short, and it would speak of them only")
     elif solution.optimal:
         warn("no certificate is written: this engine keeps no proof; try --engine branch-and-cut")
     else:

@@ -32,7 +32,7 @@ def near_json(near: NearOptimal, factor: float) -> dict[str, Any]:
         "networks": len(near),
         "complete": near.complete,
         "complete_to_factor": math.exp(near.complete_to * near.unit)
-        if near.complete_to >= 0
+        if near.complete_to >= 0 and near.reaching
         else None,
         "stopped": near.stopped,
         "score_equivalent": None if near.score_name is None else not near.about_directions,

@@ -18,13 +18,12 @@ from parentage.errors import InputError
 from parentage.optimise.near import NearOptimal, within
 from parentage.optimise.settings import ENGINES, Optimising
 from parentage.optimise.solution import Solution, scope_of
+from parentage.scoring.account import Account, Limit, limits_by_name
 from parentage.scoring.constraints import Constraints
 from parentage.work.running import Running
 from parentage.work.settings import documented
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from parentage.network.network import Network
     from parentage.scoring.lists import CandidateLists
     from parentage.work.progress import Report
@@ -37,7 +36,7 @@ __all__ = ["ENGINES", "NearOptimal", "Solution", "learn_lists", "optimise_lists"
 def learn_lists(
     lists: CandidateLists,
     *,
-    max_parents: int | Mapping[str, int] | None = None,
+    max_parents: Limit = None,
     constraints: Constraints | None = None,
     engine: str = "auto",
     gap_limit: float = 0.0,
@@ -114,7 +113,7 @@ def optimise_lists(
     stop: Stop,
     *,
     threads: int = 1,
-    max_parents: int | Mapping[str, int] | None = None,
+    max_parents: Limit = None,
     constraints: Constraints | None = None,
     start: Network | None = None,
     report: Report | None = None,
@@ -147,6 +146,8 @@ def optimise_lists(
     )
     scope = scope_of(lists, run.tolerance, max_parents, constraints)
     solution = replace(solve(run, settings.engine), scope=scope)
+    if requires_more(lists, allowed):
+        return unproven_by_lists(lists, solution, max_parents, constraints, settings, stop, threads)
     if lists.account.complete:
         return solution
     solution = replace(solution, certificate=None)  # it speaks of the lists, not of what was asked
@@ -173,6 +174,48 @@ def optimise_lists(
     )
 
 
+def requires_more(lists: CandidateLists, allowed: Constraints) -> bool:
+    """Whether arcs are required that were not when the lists were scored.
+
+    Sets with such a parent may then be missing: a subset without it scored better.
+    """
+    origin = lists.account
+    return isinstance(origin, Account) and bool(allowed.required - origin.constraints.required)
+
+
+def unproven_by_lists(
+    lists: CandidateLists,
+    solution: Solution,
+    max_parents: Limit,
+    constraints: Constraints | None,
+    settings: Optimising,
+    stop: Stop,
+    threads: int,
+) -> Solution:
+    """Bound a solution by the best network without the arcs that are required only now.
+
+    Every network that was asked for scores at most as much, because dropping a requirement
+    allows more networks, and of these the lists have all that can be best.
+    """
+    given = constraints or Constraints()
+    old = lists.known().constraints.required
+    freed = replace(given, required=given.required & old)
+    wider = optimise_lists(
+        lists, settings, stop, threads=threads, max_parents=max_parents, constraints=freed
+    )
+    bound = max(solution.score, wider.bound)
+    proven = wider.optimal and bound - solution.score <= solution.scope.tolerance
+    trace = tuple((t, s, max(b, bound)) for t, s, b in solution.trace)
+    return replace(
+        solution,
+        bound=bound,
+        optimal=proven,
+        ties="unknown",
+        certificate=None,
+        trace=trace,
+    )
+
+
 def start_order(lists: CandidateLists, start: Network) -> list[int]:
     """Return an order of the variables that a network respects, as indices into the lists.
 
@@ -187,13 +230,10 @@ def start_order(lists: CandidateLists, start: Network) -> list[int]:
 
 def limited(
     lists: CandidateLists,
-    max_parents: int | Mapping[str, int] | None,
+    max_parents: Limit,
     constraints: Constraints | None,
 ) -> Constraints:
     """Return all that restricts the choice: constraints and limits on parents together."""
     given = constraints or Constraints()
-    if max_parents is None:
-        return given
-    if isinstance(max_parents, int):
-        max_parents = dict.fromkeys(lists.names, max_parents)
-    return given.merge(Constraints(max_parents=dict(max_parents)))
+    by_name = limits_by_name(lists.names, max_parents)
+    return given.merge(Constraints(max_parents=by_name)) if by_name else given

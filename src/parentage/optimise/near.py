@@ -219,11 +219,11 @@ def within(
     ----------
     lists
         Candidate lists that hold every set such a network can have. Lists pruned for the
-        optimum alone do not; ``lists.meta["gap"]`` says up to which gap they are complete,
+        optimum alone do not; ``their account`` says up to which gap they are complete,
         and a warning is given if that is less than what is asked for.
     factor
         Networks at most this many times less probable than the best: a gap of ln ``factor``
-        (in the base of the scores, ``lists.meta["log_base"]``).
+        (in the base of the scores, ``their account``).
     gap
         Networks at most this much below the best score. Give one of the two.
     max_networks

@@ -200,7 +200,8 @@ def make_problem(lists: CandidateLists, allowed: Flags) -> Problem:
 def memory_of_problem(lists: CandidateLists) -> int:
     """Return what preparing lists takes at its peak, in bytes: masks twice, and orders of sets."""
     masks = 8 * n_words(lists.n_variables) * lists.n_sets
-    return 2 * masks + 80 * lists.n_sets + 48 * len(lists.parents) + FLAGS_AT_ONCE
+    flags = min(FLAGS_AT_ONCE, lists.n_sets * lists.n_variables)
+    return 2 * masks + 80 * lists.n_sets + 48 * len(lists.parents) + flags
 
 
 def masks_of(lists: CandidateLists, sets: Ints) -> Words:

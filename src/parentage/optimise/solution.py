@@ -13,12 +13,12 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from parentage.network.network import Network, arc_gains
-from parentage.scoring.account import Account
+from parentage.scoring.account import Account, stricter
 from parentage.scoring.constraints import Constraints
 from parentage.scoring.scope import Scope
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Sequence
 
     from parentage.optimise.certificate import Certificate
     from parentage.optimise.record import SearchRecord
@@ -126,7 +126,9 @@ class Solution:
         }
 
     def __repr__(self) -> str:
-        proof = "optimal" if self.optimal else f"not proven optimal, gap {self.gap:.6g}"
+        proof = f"not proven optimal, gap {self.gap:.6g}"
+        if self.optimal:
+            proof = f"optimal{self.scope.words()}"
         return (
             f"Solution: {self.network.n_variables} variables, {self.network.n_arcs} arcs, "
             f"score {self.score:.6f}, {proof} ({self.engine}, {self.seconds:.2f} s)"
@@ -194,7 +196,7 @@ def checked_solution(
 def scope_of(
     lists: CandidateLists,
     tolerance: float,
-    max_parents: int | Mapping[str, int] | None = None,
+    max_parents: Limit = None,
     constraints: Constraints | None = None,
 ) -> Scope:
     """Say which networks are allowed: by the lists' own account and by what is asked now.
@@ -203,11 +205,9 @@ def scope_of(
     for every variable; the solver's tolerance comes on top.
     """
     origin, given = lists.account, constraints or Constraints()
-    limit: Limit = max_parents
+    limit = max_parents
     if isinstance(origin, Account):
         given = origin.constraints.merge(given)
-        limit = origin.max_parents if max_parents is None else max_parents
+        limit = stricter(lists.names, origin.max_parents, max_parents)
         tolerance += lists.n_variables * origin.tolerance
-        if isinstance(limit, int) and isinstance(origin.max_parents, int):
-            limit = min(limit, origin.max_parents)
     return Scope(origin, limit, given, tolerance)

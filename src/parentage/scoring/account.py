@@ -16,16 +16,52 @@ from __future__ import annotations
 
 import dataclasses
 import math
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from numbers import Integral
 from typing import Any, get_args
 
-from parentage.errors import ListsError
+from parentage.errors import InputError, ListsError
 from parentage.scoring.constraints import Constraints
 from parentage.work.stop import Reason
 
 Limit = int | Mapping[str, int | None] | None
 """A limit on parents: for all variables, by name (None: no limit for that one), or none at all."""
+
+
+def limits_by_name(names: Iterable[str], limit: Limit) -> dict[str, int]:
+    """Return a limit on parents for every variable that has one.
+
+    >>> limits_by_name(["a", "b"], 2), limits_by_name(["a", "b"], {"a": 1, "b": None})
+    ({'a': 2, 'b': 2}, {'a': 1})
+    """
+    if limit is None:
+        return {}
+    if not isinstance(limit, Mapping):
+        limit = dict.fromkeys(names, limit)
+    return {name: check_limit(most) for name, most in limit.items() if most is not None}
+
+
+def stricter(names: Sequence[str], one: Limit, other: Limit) -> Limit:
+    """Return two limits on parents as one.
+
+    >>> stricter(["a", "b"], 1, {"a": 5}), stricter(["a", "b"], 3, 2), stricter(["a"], None, 4)
+    (1, 2, 4)
+    """
+    first, second = limits_by_name(names, one), limits_by_name(names, other)
+    by_name: dict[str, int | None] = {
+        name: min((most[name] for most in (first, second) if name in most), default=None)
+        for name in names
+    }
+    values = set(by_name.values())
+    return values.pop() if len(values) == 1 else by_name
+
+
+def check_limit(limit: object) -> int:
+    """Refuse a limit on parents that is not a number of them."""
+    if isinstance(limit, bool) or not isinstance(limit, Integral) or int(limit) < 0:
+        raise InputError(f"max_parents must be a whole number of at least 0, not {limit!r}")
+    return int(limit)
 
 
 @dataclass(frozen=True)

@@ -128,7 +128,9 @@ class Constraints:
         )
 
     def merge(self, other: Constraints) -> Constraints:
-        """Return both together; of two limits for a variable the smaller, of two tiers the other's.
+        """Return both together: of two limits for a variable the smaller, of two tiers both.
+
+        The other's tiers stay tiers; what these forbid becomes forbidden arcs.
 
         >>> a, b = Constraints(max_parents={"x": 2}), Constraints(max_parents={"x": 1, "y": 3})
         >>> a.merge(b).max_parents
@@ -137,12 +139,15 @@ class Constraints:
         limits = dict(self.max_parents)
         for child, limit in other.max_parents.items():
             limits[child] = min(limit, limits.get(child, limit))
-        return Constraints(
-            self.required | other.required,
-            self.forbidden | other.forbidden,
-            limits,
-            other.tiers or self.tiers,
-        )
+        tiers, forbidden = other.tiers or self.tiers, self.forbidden | other.forbidden
+        if self.tiers and other.tiers and self.tiers != other.tiers:
+            forbidden |= {
+                (later, earlier)
+                for later in self.tier_of
+                for earlier in self.tier_of
+                if self._later(later, earlier)
+            }
+        return Constraints(self.required | other.required, forbidden, limits, tiers)
 
     def check(self, names: Sequence[str]) -> None:
         """Refuse unknown variables and contradictions, naming the culprits.

@@ -17,6 +17,7 @@ import numpy as np
 import numpy.typing as npt
 
 from parentage.errors import ConstraintError, InputError, TableError, Way
+from parentage.scoring.account import check_limit
 from parentage.scoring.constraints import Constraints
 from parentage.scoring.entropy import Encoded, encode, residuals
 from parentage.scoring.rulebook import (
@@ -327,13 +328,6 @@ def max_parents_by_variable(
                 f"{len(parents)} are required: {', '.join(sorted(parents))}"
             )
     return most
-
-
-def check_limit(limit: object) -> int:
-    """Refuse a limit on parents that is not a number of them."""
-    if isinstance(limit, bool) or not isinstance(limit, int | np.integer) or limit < 0:
-        raise InputError("must be a whole number of at least 0", about=Way("max_parents", limit))
-    return int(limit)
 
 
 def count_families(free: int, most: int) -> int:
