@@ -49,7 +49,7 @@ if TYPE_CHECKING:
     metavar="FILE",
     help="Write the network: .json, .bif, .xmlbif, .dot, .svg or .txt.",
 )
-@with_options(*settings_options(Optimising, "engine", "gap_limit"))
+@with_options(*settings_options(Optimising, but=("seed",)))
 @click.option("--require-optimal", is_flag=True, help="Exit with 1 if the proof is missing.")
 @click.option(
     "--within",

@@ -37,12 +37,12 @@ _JSON = click.option("--json", "as_json", is_flag=True, help="One JSON object on
 _SIZE = re.compile(r"([0-9]+(?:\.[0-9]+)?)\s*([KMGT]?)(i?)B?", re.IGNORECASE)
 
 
-def settings_options(kind: type, *names: str) -> list[Decorator]:
-    """Make the options of a settings class, of all its fields or of those named."""
+def settings_options(kind: type, *names: str, but: Sequence[str] = ()) -> list[Decorator]:
+    """Make the options of a settings class: of all its fields but some, or of those named."""
     options = []
     for field in dataclasses.fields(cast("Any", kind)):
         option = option_of(field)
-        if option is not None and (not names or field.name in names):
+        if option is not None and field.name not in but and (not names or field.name in names):
             options.append(_click_option(field.name, option, field.default))
     return options
 
@@ -83,9 +83,7 @@ table_options = with_options(*settings_options(Reading))
 score_options = with_options(*settings_options(Scoring, "score", "log_base"))
 """What a family's score is."""
 
-search_options = with_options(
-    *settings_options(Scoring, "max_parents", "rules", "width"), *_CONSTRAINTS
-)
+search_options = with_options(*settings_options(Scoring, but=("score", "log_base")), *_CONSTRAINTS)
 """Limits, rules and constraints of a search."""
 
 limit_options = with_options(*settings_options(Running, "time_limit", "memory"))
