@@ -11,8 +11,6 @@ from __future__ import annotations
 import math
 import time
 from abc import ABC, abstractmethod
-from collections import deque
-from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -21,10 +19,11 @@ import numpy.typing as npt
 
 from parentage.scoring.forecast import JOINING, LISTING
 from parentage.scoring.rulebook import ORDER
+from parentage.work.executor import in_order
 from parentage.work.progress import Progress
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Iterator
 
     from parentage.scoring.entropy import Encoded, Int64s
     from parentage.work.progress import Report
@@ -202,23 +201,3 @@ def collect(
     parent = np.arange(members.shape[1]) != child[:, None]
     parents = members[parent].reshape(len(sets), members.shape[1] - 1)
     return Kept(members[~parent], parents, scores.copy())
-
-
-def in_order(
-    work: Callable[[tuple[int, int]], Chunk], spans: Iterator[tuple[int, int]], threads: int
-) -> Iterator[Chunk]:
-    """Do the work on threads, a few chunks ahead of what is consumed; results in order."""
-    if threads <= 1:
-        yield from map(work, spans)
-        return
-    pool = ThreadPoolExecutor(threads)
-    waiting: deque[Future[Chunk]] = deque()
-    try:
-        for span in spans:
-            waiting.append(pool.submit(work, span))
-            if len(waiting) >= 4 * threads:
-                yield waiting.popleft().result()
-        while waiting:
-            yield waiting.popleft().result()
-    finally:
-        pool.shutdown(wait=True, cancel_futures=True)
