@@ -30,6 +30,7 @@ COLUMNS = (
     "direction",
     "in_near_optimal",
     "near_weight",
+    "near_adjacency",
     "in_network",
 )
 """Columns of the table that is written, in their order."""
@@ -66,7 +67,9 @@ class ArcSupport:
     in_near_optimal
         Share of the equivalence classes of near-optimal networks with a member that has the arc.
     near_weight
-        Share of the posterior weight of the near-optimal networks that have the arc.
+        Share of the posterior weight that the near-optimal networks with this arc have.
+    near_adjacency
+        The same for those in which the two are adjacent, whichever way.
     """
 
     parent: str
@@ -82,6 +85,7 @@ class ArcSupport:
     direction: float | None = None
     in_near_optimal: float | None = None
     near_weight: float | None = None
+    near_adjacency: float | None = None
 
     @property
     def arc(self) -> Arc:
@@ -136,8 +140,8 @@ class Bootstrap:
     pairs
         All pairs that some replicate joins, most frequent first.
     threshold
-        Adjacencies at least this frequent are in the averaged network: the threshold whose ideal
-        distribution function is nearest in L1 (Scutari and Nagarajan 2013).
+        Pairs joined more often than this are in the averaged network
+        (:func:`parentage.arcs.averaging.inclusion_threshold`).
     averaged
         The averaged network's arcs.
     stopped
@@ -184,11 +188,10 @@ class NearSet:
     complete
         Whether these are all networks within the gap.
     each_missing
-        No single network that is missing adds more than this to the weight, relative to all that
-        were found.
-    missing_at_most
-        Share of the weight of *all* networks that can be missing here; 1.0 when nothing better is
-        known.
+        No single network that is missing weighs more than this share of those that were found.
+    missing
+        Share of the weight of *all* networks that is missing here, summed exactly; None where there
+        are too many variables for that.
     stopped
         Why the search ended early; None when it did not.
     """
@@ -199,7 +202,7 @@ class NearSet:
     classes: int
     complete: bool
     each_missing: float
-    missing_at_most: float
+    missing: float | None = None
     stopped: str | None = None
 
 
@@ -255,13 +258,14 @@ class Support:
     def shares(self) -> dict[Arc, float]:
         """One number from 0 to 1 for every arc, for pictures; empty when nothing gives one.
 
-        The bootstrap's adjacency if there was one, otherwise the share of near-optimal weight.
+        The bootstrap's adjacency if there was one, otherwise that of the near-optimal networks.
         """
         chosen = ((one.arc, self._share(one)) for one in self.arcs)
         return {arc: share for arc, share in chosen if share is not None}
 
-    def _share(self, one: ArcSupport) -> float | None:
-        return one.near_weight if one.adjacency is None else one.adjacency
+    @staticmethod
+    def _share(one: ArcSupport) -> float | None:
+        return one.near_adjacency if one.adjacency is None else one.adjacency
 
     def to_dict(self) -> dict[str, Any]:
         """Return everything as plain values that JSON can hold."""
