@@ -163,5 +163,5 @@ def _probe(plan: SearchPlan, known: Forecast, seconds: float) -> Forecast:
 
     began = time.process_time()
     stop = Running(time_limit=seconds, memory=PROBE_MEMORY).stop()
-    outcome = search(plan, stop, threads=available_cores())
+    outcome = search(plan, stop, workers=available_cores())
     return sharpen(known, plan, outcome, time.process_time() - began)
