@@ -227,7 +227,7 @@ def test_cut_lists_stay_cut_through_files(extension: str, tmp_path: Path) -> Non
     assert solution.scope.complete_to == 1
     assert solution.scope.max_parents == 3
     with pytest.warns(UnprovenWarning, match="more than 1 parents were not searched"):
-        near = within(replace(again, account=replace(again.known(), width=5.0)), gap=1.0)
+        near = within(replace(again, account=replace(again.known(), width=5.0)), width=1.0)
     assert not near.complete
 
 
