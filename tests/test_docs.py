@@ -23,7 +23,13 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 FLAGS = doctest.NORMALIZE_WHITESPACE | doctest.ELLIPSIS
-WITH_EXAMPLES = ["README.md", "docs/api.md", "docs/constraints.md"]
+WITH_EXAMPLES = [
+    "README.md",
+    "docs/api.md",
+    "docs/classes.md",
+    "docs/constraints.md",
+    "docs/tutorials/research.md",
+]
 
 
 def read(name: str) -> str:
