@@ -32,14 +32,14 @@ autodoc_member_order = "bysource"
 autosummary_generate = False
 numpydoc_show_class_members = False
 
-html_theme = "pydata_sphinx_theme"
+html_theme = "sphinx_book_theme"
 html_title = "parentage"
 html_show_sourcelink = False
 html_theme_options = {
     "show_toc_level": 2,
-    "navigation_with_keys": True,
-    "secondary_sidebar_items": ["page-toc"],
-    "footer_start": ["copyright"],
-    "footer_end": [],
+    "show_navbar_depth": 1,
+    "use_download_button": False,
+    "use_fullscreen_button": False,
+    "home_page_in_toc": False,
 }
 copyright = "the parentage developers, MIT licence"  # noqa: A001  # Sphinx reads this name
