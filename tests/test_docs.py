@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 FLAGS = doctest.NORMALIZE_WHITESPACE | doctest.ELLIPSIS
-WITH_EXAMPLES = ["README.md", "docs/api.md", "docs/constraints.md"]
+WITH_EXAMPLES = ["README.md", "docs/api.md", "docs/constraints.md", "docs/inference.md"]
 
 
 def read(name: str) -> str:
@@ -115,7 +115,7 @@ def commands() -> dict[str, click.Command]:
     return {name: command for name, command in found.items() if command is not None}
 
 
-@pytest.mark.parametrize("name", ["info", "score", "explain", "learn", "reproduce"])
+@pytest.mark.parametrize("name", ["info", "score", "explain", "learn", "query", "reproduce"])
 def test_every_option_is_in_the_cli_page(name: str) -> None:
     page = read("docs/cli.md")
     for parameter in commands()[name].params:
