@@ -119,6 +119,7 @@ class Parameters:
 
         A label that is not a state here is refused: its probability is not known.
         """
+        table.select(self.network.names).refuse_holes("the probability of whole rows")
         rows = np.empty((len(self.states), table.n_rows), np.int64)
         for v, name in enumerate(self.network.names):
             column = table.codes[table.index(name)]
@@ -275,6 +276,7 @@ def fit_parameters(
     """
     _check_prior(pseudo_count, equivalent_sample_size)
     data = table.select(network.names)
+    data.refuse_holes("counting joint states for the parameters")
     cardinalities = [len(labels) for labels in data.states]
     codes = data.codes.astype(np.int64)
     tables = []
