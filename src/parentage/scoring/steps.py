@@ -2,8 +2,9 @@
 
 A step joins the siblings of one level, judges, counts and scores what survives; a chunk of it works
 on private arrays and chunks are put together in order, so the result is bit for bit the same for
-any number of threads, or of workers elsewhere (:mod:`parentage.work.executor`). Part of :mod:`parentage.scoring.search`; what the levels hold is in
-:mod:`parentage.scoring.penalty_search` and :mod:`parentage.scoring.sum_search`.
+any number of threads, or of workers elsewhere (:mod:`parentage.work.executor`). Part of
+:mod:`parentage.scoring.search`; what the levels hold is in :mod:`parentage.scoring.penalty_search`
+and :mod:`parentage.scoring.sum_search`.
 """
 
 from __future__ import annotations
