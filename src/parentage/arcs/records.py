@@ -179,10 +179,8 @@ class NearSet:
 
     Parameters
     ----------
-    gap
-        How far below the best score the networks may be.
     factor
-        The same as a factor of probability.
+        How many times less probable than the best the networks may be.
     networks, classes
         How many were found.
     complete
@@ -196,7 +194,6 @@ class NearSet:
         Why the search ended early; None when it did not.
     """
 
-    gap: float
     factor: float
     networks: int
     classes: int
@@ -227,8 +224,9 @@ class Support:
         those most often joined first.
     bootstrap, near
         Facts about them; None when they were not asked for.
-    stopped
-        Why something is missing or open; None when everything was done.
+    open_points
+        What is not proven or was not done, in sentences without their full stop; empty when
+        everything was done.
     seconds
         Wall time of each piece of work.
     """
@@ -241,7 +239,7 @@ class Support:
     others: tuple[ArcSupport, ...] = ()
     bootstrap: Bootstrap | None = None
     near: NearSet | None = None
-    stopped: Reason | None = None
+    open_points: tuple[str, ...] = ()
     seconds: dict[str, float] = field(default_factory=dict, compare=False)
 
     @cached_property
@@ -277,7 +275,7 @@ class Support:
             "others": [one.to_dict() for one in self.others],
             "bootstrap": None if self.bootstrap is None else _bootstrap_facts(self.bootstrap),
             "near_optimal": None if self.near is None else asdict(self.near),
-            "stopped": self.stopped,
+            "open_points": list(self.open_points),
             "seconds": dict(self.seconds),
         }
 
