@@ -23,7 +23,7 @@ from parentage.errors import TableError, did_you_mean
 from parentage.files.source import Source
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Collection, Sequence
 
     import numpy.typing as npt
 
@@ -33,7 +33,9 @@ ABSENT = -1
 """The code of a missing cell."""
 
 
-def rows_like(known: Table, source: object, missing: str = "error") -> Table:
+def rows_like(
+    known: Table, source: object, missing: str = "error", optional: Collection[str] = ()
+) -> Table:
     r"""Read rows as the known table has them: its columns, in its order, with its states.
 
     Parameters
@@ -47,6 +49,8 @@ def rows_like(known: Table, source: object, missing: str = "error") -> Table:
         (``"drop"``), in the state made for them (``"state"``), or filled with the state most
         frequent in the known table, the middle one of a column that was cut (``"mode"``), or kept
         as holes (``"pnal"``, ``"em"``).
+    optional
+        Columns that may be absent, where holes are kept: all their cells are missing then.
 
     Raises
     ------
@@ -60,10 +64,16 @@ def rows_like(known: Table, source: object, missing: str = "error") -> Table:
     [[0], [1]]
     """
     if isinstance(source, Table):
-        return _translated(known, source, missing)
+        return _translated(known, source, missing, optional)
     raw = _named_as(known, source)
+    there = {column.name for column in raw.columns}
     codes = np.array(
-        [_codes(known, v, _column(raw, name), missing, raw) for v, name in enumerate(known.names)]
+        [
+            _codes(known, v, _column(raw, name), missing, raw)
+            if name in there or name not in optional
+            else np.full(raw.n_rows, MISSING, np.int64)
+            for v, name in enumerate(known.names)
+        ]
     )
     if missing == "drop":
         codes = codes[:, (codes != ABSENT).all(axis=0)]
@@ -140,13 +150,15 @@ def _state_for_missing(known: Table, v: int, missing: str, place: str) -> int:
     raise TableError(f"column {name!r}, {place}: the cell is missing{none}")
 
 
-def _translated(known: Table, table: Table, missing: str) -> Table:
+def _translated(known: Table, table: Table, missing: str, optional: Collection[str]) -> Table:
     if not table.n_rows:
         raise TableError("no rows; at least one is needed")
     if missing not in KEEPS_HOLES:
         table.select(known.names).refuse_holes("what was learned from complete rows")
     codes = np.full((known.n_variables, table.n_rows), MISSING, np.int64)
     for v, (name, labels) in enumerate(zip(known.names, known.states, strict=True)):
+        if name in optional and name not in table.names:
+            continue
         column = table.codes[table.index(name)]
         there = column != MISSING
         texts = table.states[table.index(name)]

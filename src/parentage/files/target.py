@@ -29,6 +29,7 @@ _MARKS: dict[str, re.Pattern[bytes]] = {
     "dot": re.compile(rb"\A\s*(?://[^\n]*\s+)*(?:strict\s+)?digraph\b"),
     "svg": re.compile(rb"<svg\b"),
     "model-string": re.compile(rb"\A\s*\["),
+    "table": re.compile(rb"(?!)"),  # no table is recognisably ours
 }
 """How a file of each format that the commands write begins (Parquet: and ends)."""
 
