@@ -88,7 +88,8 @@ def gather(
         refuse_settings(reading, ("format", "encoding"))
         return Gathered(opened, None, settings)
     table = as_table(opened, **settings_of(reading))
-    settings, share = scoring(table.names, False), stop.share(SHARE_OF_SCORING)
+    settings = scoring(table.names, False).for_missing(reading.missing)
+    share = stop.share(SHARE_OF_SCORING)
     return Gathered(score_table(table, settings, share, threads, report), table, settings)
 
 

@@ -53,7 +53,7 @@ def score(data: str, output: str | None, **options: Any) -> None:
     running = running_of(options)
     with interruptible(running.stop()) as stop:
         table = load_table(data, options)
-        settings = scoring_of(options, table.names)
+        settings = scoring_of(options, table.names).for_missing(options["missing"])
         with show_progress() as progress:
             lists = score_table(table, settings, stop, running.workers, progress)
     if not lists.account.complete:
