@@ -19,6 +19,7 @@ from parentage.scoring.steps import Chunk, Step, collect, concatenate
 
 if TYPE_CHECKING:
     from parentage.kernels.holes import HoleFacts, HoleLevel, Rows
+    from parentage.scoring.entropy import Encoded
     from parentage.scoring.plan import SearchPlan
 
 
@@ -31,13 +32,6 @@ class HoleSearch:
         self.plan, self.encoded = plan, plan.encoded
         n = self.encoded.n_variables
         self.best_alone = np.full((n, n), -(2**62), np.int64)
-
-    def rows(self) -> Rows:
-        """What is counted."""
-        from parentage.kernels.holes import Rows
-
-        e = self.encoded
-        return Rows(e.codes, e.label, e.n_labels, e.grid.f)
 
     def facts(self) -> HoleFacts:
         """What judging and scoring need to know."""
@@ -66,7 +60,7 @@ class HoleSearch:
         e, grid = self.encoded, self.encoded.grid
         members = np.arange(e.n_variables, dtype=np.uint16)[:, None]
         n, left = np.empty(len(members), np.int64), np.empty((len(members), 1), np.int64)
-        count_complete(members, self.rows(), e.arity, n, left)
+        count_complete(members, rows_of(e), e.arity, n, left)
         seen = np.maximum(n, 1)  # within a context, some variable may never be seen
         likelihood = (left[:, 0] // seen) * e.n_rows + (left[:, 0] % seen) * e.n_rows // seen
         best = -likelihood - grid.unit * np.minimum(e.arity - 1, grid.cap)
@@ -123,7 +117,7 @@ class HoleStep(Step):
     ) -> None:
         capped = levels.plan.limits.capped(in_degree)
         super().__init__(levels.encoded, level, n_below, capped, store)
-        self.facts, self.rows = levels.facts(), levels.rows()
+        self.facts = levels.facts()
 
     def work(self, span: tuple[int, int]) -> Chunk:
         """Join, count and score one run of sets; touches nothing shared."""
@@ -152,7 +146,7 @@ class HoleStep(Step):
             return Chunk(pairs, None, None, 0, 0, tally)
         members = room.members[:end].copy()
         n, left = np.empty(end, np.int64), np.empty((end, size), np.int64)
-        count_complete(members, self.rows, self.encoded.arity, n, left)
+        count_complete(members, rows_of(self.encoded), self.encoded.arity, n, left)
         new = HoleLevel(members, room.subsets[:end].copy(), n, room.best[:end].copy())
         del room
         where = np.empty(end * size, np.int32)
@@ -169,3 +163,12 @@ class HoleStep(Step):
 
         fields: list[Any] = concatenate(parts, len(HoleLevel._fields))
         return HoleLevel(*fields)
+
+
+def rows_of(encoded: Encoded) -> Rows:
+    """Return what is counted."""
+    from parentage.kernels.holes import Rows
+
+    if not isinstance(encoded, EncodedHoles):
+        raise TypeError("the table was not encoded with its holes")
+    return Rows(encoded.codes, encoded.label, encoded.n_labels, encoded.grid.f)
