@@ -45,6 +45,7 @@ def learn(
     *,
     max_parents: int | Mapping[str, int] | None = None,
     score: str = "bic",
+    lambda_: float | None = None,
     log_base: float | str | None = None,
     rules: str | Iterable[str] | None = None,
     width: float | None = None,
@@ -145,7 +146,7 @@ class ParentageLearner:
     criterion
         What is maximised, by name: ``"bic"``, ``"aic"`` … (``score`` elsewhere; here
         scikit-learn owns that name.)
-    max_parents, log_base, rules, constraints
+    max_parents, lambda_, log_base, rules, constraints
         As in :func:`parentage.learn`.
     missing, discretize
         How a frame or file is read.
@@ -185,6 +186,7 @@ class ParentageLearner:
         *,
         criterion: str = "bic",
         max_parents: int | Mapping[str, int] | None = None,
+        lambda_: float | None = None,
         log_base: float | str | None = None,
         rules: str | Iterable[str] | None = None,
         constraints: Constraints | None = None,
@@ -199,6 +201,7 @@ class ParentageLearner:
     ) -> None:
         self.criterion = criterion
         self.max_parents = max_parents
+        self.lambda_ = lambda_
         self.log_base = log_base
         self.rules = rules
         self.constraints = constraints

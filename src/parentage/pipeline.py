@@ -92,7 +92,8 @@ def gather(
         refuse_settings(reading, ("format", "encoding"))
         return Gathered(opened, None, settings)
     table = as_table(opened, **settings_of(reading))
-    settings, share = scoring(table.names, False), stop.share(SHARE_OF_SCORING)
+    settings = scoring(table.names, False).for_missing(reading.missing)
+    share = stop.share(SHARE_OF_SCORING)
     lists = score_table(table, settings, share, workers or threads, report, places)
     return Gathered(lists, table, settings)
 

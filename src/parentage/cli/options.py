@@ -81,10 +81,12 @@ def with_options(*options: Decorator) -> Callable[[Command], Command]:
 table_options = with_options(*settings_options(Reading))
 """How a table is read."""
 
-score_options = with_options(*settings_options(Scoring, "score", "log_base"))
+score_options = with_options(*settings_options(Scoring, "score", "lambda_", "log_base"))
 """What a family's score is."""
 
-search_options = with_options(*settings_options(Scoring, but=("score", "log_base")), *_CONSTRAINTS)
+search_options = with_options(
+    *settings_options(Scoring, but=("score", "lambda_", "log_base")), *_CONSTRAINTS
+)
 """Limits, rules and constraints of a search."""
 
 limit_options = with_options(*settings_options(Running, "time_limit", "memory"))
