@@ -96,7 +96,7 @@ def learn(data: str, output: str | None, **options: Any) -> None:
     """
     from parentage import pipeline
     from parentage.errors import InputError
-    from parentage.files.target import check_target
+    from parentage.files.target import check_distinct, check_target
     from parentage.network.formats import check_network_target, read_network
     from parentage.work.stop import interruptible
 
@@ -104,8 +104,11 @@ def learn(data: str, output: str | None, **options: Any) -> None:
     for name in ("certificate", "log"):
         if options[name] is not None:
             check_target(options[name], name, reads=reads, force=options["force"])
+    if options["within"] is not None and not math.isfinite(options["within"]):
+        raise InputError(f"--within {options['within']}: type a factor of at least 1, e.g. 20")
     if options["within"] is not None and (options["certificate"] or options["start"]):
         raise InputError("--within prints many networks; --certificate and --start are for one")
+    check_distinct(output, options["certificate"], options["log"])
     start = None if options["start"] is None else read_network(options["start"])
     if output is not None:
         form = check_network_target(output, needs_table=None)
