@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from parentage.data.table import Table
     from parentage.network.network import Network
     from parentage.optimise import Solution
+    from parentage.optimise.cuts import Cut
     from parentage.optimise.settings import Optimising
     from parentage.scoring.settings import Scoring
     from parentage.work.executor import Workers
@@ -106,8 +107,12 @@ def optimise(
     threads: int,
     start: Network | None = None,
     report: Report | None = None,
+    kept_cuts: list[Cut] | None = None,
 ) -> Solution:
-    """Solve lists within the limits; after an interrupt, take the first network there is."""
+    """Solve lists within the limits; after an interrupt, take the first network there is.
+
+    What was cut is put into ``kept_cuts``, for solving again with a little changed.
+    """
     interrupted = stop.cancelled.is_set()
     solution = optimise_lists(
         found.lists,
@@ -118,6 +123,7 @@ def optimise(
         constraints=found.scoring.constraints,
         start=start,
         report=report,
+        kept_cuts=kept_cuts,
     )
     if interrupted and not solution.optimal:
         return replace(solution, stopped="interrupt")
