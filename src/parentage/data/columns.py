@@ -6,8 +6,9 @@ The stage between reader and table, the same for every source, in this order:
 2. *Numbers.* A column is numeric when the source declares it so, or when nothing is declared and
    all its values are numbers; ``NA``, ``N/A``, ``NaN`` and ``null`` among numbers are missing.
 3. *Missing* cells: refused (``error``), their rows left out (``drop``), a state of their own
-   (``state``) or filled (``mode``: with the mode, ties to the first in state order; in a
-   continuous column with the median of its observed values).
+   (``state``), filled (``mode``: with the mode, ties to the first in state order; in a
+   continuous column with the median of its observed values), or kept as holes for the methods
+   that can deal with them (``pnal``, ``em``).
 4. *Continuous* columns: numeric by declaration, or undeclared with a number that is not whole or
    with more than 20 distinct numbers. They are cut into states (:mod:`parentage.data.discretize`),
    or refused when no rule is given.
@@ -28,13 +29,16 @@ import numpy.typing as npt
 
 from parentage.data.discretize import Discretizer, codes_of, interval_labels, median
 from parentage.data.formats.raw import CellCodes, Numbers, RawColumn, RawTable, number_label
-from parentage.data.table import Table, as_numbers, sorted_states
+from parentage.data.table import MISSING, Table, as_numbers, sorted_states
 from parentage.errors import DataWarning, InputError, TableError, Way, did_you_mean
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-Missing = Literal["error", "drop", "state", "mode"]
+Missing = Literal["error", "drop", "state", "mode", "pnal", "em"]
+
+KEEPS_HOLES = ("pnal", "em")
+"""Ways to treat missing cells that leave them in the table."""
 
 MAX_NUMERIC_STATES = 20
 """A column of more distinct numbers than this is continuous."""
@@ -87,7 +91,7 @@ def build_table(
     drop
         Names of columns to leave out.
     missing
-        ``"error"``, ``"drop"``, ``"state"`` or ``"mode"``.
+        ``"error"``, ``"drop"``, ``"state"``, ``"mode"``, ``"pnal"`` or ``"em"``.
     discretize
         ``"median"``, ``"quantile:K"`` or ``"width:K"`` for continuous columns; None refuses them.
     """
@@ -197,6 +201,8 @@ def _refuse_missing(columns: Sequence[_Column], raw: RawTable) -> None:
     more = f" ({total} missing cells in {len(gaps)} columns)" if total > 1 else ""
     raise TableError(
         f"{where}: the cell is missing{more}",
+        Way("missing", "pnal", "to score every family on the rows where it is complete"),
+        Way("missing", "em", "to complete the data by expectation maximisation"),
         Way("missing", "drop", "to leave such rows out"),
         Way("missing", "state", "to make missing a state"),
         Way("missing", "mode", "to fill in the mode"),
@@ -211,6 +217,7 @@ def _complete_rows(columns: Sequence[_Column]) -> list[_Column]:
         emptiest = min(columns, key=lambda column: int(column.present.sum()))
         raise TableError(
             f"leaves {left} of {len(complete)} rows, and at least 2 are needed",
+            Way("missing", "pnal"),
             Way("missing", "mode"),
             Way("missing", "state"),
             _leave_out(emptiest.raw.name, effect="to leave out the column with most gaps"),
@@ -263,6 +270,8 @@ def _cut(column: _Column, rule: Discretizer, missing: str) -> _Coded:
     if missing == "state" and not present.all():
         filler = len(states)
         states = [*states, fresh_label(states)]
+    elif missing in KEEPS_HOLES:
+        filler = MISSING
     return _Coded(states, np.append(codes_of(numbers, cuts), filler)[codes], cuts)
 
 
@@ -285,6 +294,8 @@ def _label(column: _Column, missing: str) -> _Coded:
     if missing == "state" and not column.present.all():
         filler = len(states)
         states = [*states, fresh_label(states)]
+    elif missing in KEEPS_HOLES:
+        filler = MISSING
     return _Coded(states, np.append(new_code, filler)[codes])
 
 
@@ -330,12 +341,13 @@ def _warn_about_labels(table: Table, columns: Sequence[_Column]) -> None:
     distinct = [
         name
         for name, codes in zip(table.names, table.codes, strict=True)
-        if table.n_rows > _FEW_ROWS and len(np.unique(codes)) == table.n_rows
+        if _all_distinct(codes[codes != MISSING])
     ]
     if distinct:
+        count = "observed" if table.has_holes else f"{table.n_rows}"
         warnings.warn(
             DataWarning(
-                f"all {table.n_rows} values are distinct in {_shown(distinct)}: an identifier "
+                f"all {count} values are distinct in {_shown(distinct)}: an identifier "
                 "tells nothing about other rows",
                 _leave_out(
                     *distinct[:10], effect=f"to leave {'it' if len(distinct) == 1 else 'them'} out"
@@ -361,6 +373,10 @@ def _warn_about_labels(table: Table, columns: Sequence[_Column]) -> None:
                 ),
                 stacklevel=4,
             )
+
+
+def _all_distinct(codes: npt.NDArray[np.integer]) -> bool:
+    return len(codes) > _FEW_ROWS and len(np.unique(codes)) == len(codes)
 
 
 def _has_decimal_commas(labels: Sequence[str]) -> bool:

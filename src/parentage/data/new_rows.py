@@ -13,12 +13,12 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from parentage.data.columns import fresh_label, numbers_of
+from parentage.data.columns import KEEPS_HOLES, fresh_label, numbers_of
 from parentage.data.discretize import codes_of
 from parentage.data.formats import frame as frames
 from parentage.data.formats import read_columns
 from parentage.data.formats.raw import number_label
-from parentage.data.table import Table, as_numbers
+from parentage.data.table import MISSING, Table, as_numbers
 from parentage.errors import TableError, did_you_mean
 from parentage.files.source import Source
 
@@ -45,7 +45,8 @@ def rows_like(known: Table, source: object, missing: str = "error") -> Table:
     missing
         How the known table was read: missing cells are refused (``"error"``), their rows left out
         (``"drop"``), in the state made for them (``"state"``), or filled with the state most
-        frequent in the known table, the middle one of a column that was cut (``"mode"``).
+        frequent in the known table, the middle one of a column that was cut (``"mode"``), or kept
+        as holes (``"pnal"``, ``"em"``).
 
     Raises
     ------
@@ -59,7 +60,7 @@ def rows_like(known: Table, source: object, missing: str = "error") -> Table:
     [[0], [1]]
     """
     if isinstance(source, Table):
-        return _translated(known, source)
+        return _translated(known, source, missing)
     raw = _named_as(known, source)
     codes = np.array(
         [_codes(known, v, _column(raw, name), missing, raw) for v, name in enumerate(known.names)]
@@ -124,6 +125,9 @@ def _codes(
 
 def _state_for_missing(known: Table, v: int, missing: str, place: str) -> int:
     """Return the state of a missing cell, as the known table would have it."""
+    if missing in KEEPS_HOLES:
+        return MISSING
+    known.refuse_holes("filling in what is usual")
     name, labels = known.names[v], known.states[v]
     counts = np.bincount(known.codes[v], minlength=len(labels))
     if missing == "mode" and name in known.cuts:
@@ -136,16 +140,18 @@ def _state_for_missing(known: Table, v: int, missing: str, place: str) -> int:
     raise TableError(f"column {name!r}, {place}: the cell is missing{none}")
 
 
-def _translated(known: Table, table: Table) -> Table:
+def _translated(known: Table, table: Table, missing: str) -> Table:
     if not table.n_rows:
         raise TableError("no rows; at least one is needed")
-    codes = [
-        _state_numbers(
-            name, labels, table.states[table.index(name)], table.codes[table.index(name)]
-        )
-        for name, labels in zip(known.names, known.states, strict=True)
-    ]
-    return Table(known.names, known.states, np.array(codes, np.uint16), known.cuts)
+    if missing not in KEEPS_HOLES:
+        table.select(known.names).refuse_holes("what was learned from complete rows")
+    codes = np.full((known.n_variables, table.n_rows), MISSING, np.int64)
+    for v, (name, labels) in enumerate(zip(known.names, known.states, strict=True)):
+        column = table.codes[table.index(name)]
+        there = column != MISSING
+        texts = table.states[table.index(name)]
+        codes[v, there] = _state_numbers(name, labels, texts, column[there])
+    return Table(known.names, known.states, codes.astype(np.uint16), known.cuts)
 
 
 def _state_numbers(

@@ -43,8 +43,9 @@ def read_table(
         Names of columns to leave out.
     missing
         What happens to missing cells (blank or ``?``, null or NaN): ``"error"``, ``"drop"`` the
-        row, ``"state"`` (one more state) or ``"mode"`` (the most frequent state; the median in
-        a continuous column).
+        row, ``"state"`` (one more state), ``"mode"`` (the most frequent state; the median in
+        a continuous column), or kept as holes: ``"pnal"`` and ``"em"``, for the methods of
+        learning with these names.
     discretize
         How continuous columns are cut: ``"median"``, ``"quantile:K"`` or ``"width:K"``.
     encoding

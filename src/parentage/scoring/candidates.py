@@ -24,6 +24,7 @@ from parentage.scoring.plan import prepare
 from parentage.scoring.rulebook import ORDER
 from parentage.scoring.search import search
 from parentage.scoring.settings import Scoring
+from parentage.work.executor import size_of
 from parentage.work.memory import available_memory
 from parentage.work.running import Running
 from parentage.work.settings import documented
@@ -37,6 +38,7 @@ if TYPE_CHECKING:
     from parentage.scoring.entropy import Int64s
     from parentage.scoring.plan import Preparation, SearchPlan
     from parentage.scoring.steps import Outcome
+    from parentage.work.executor import Workers
     from parentage.work.progress import Report
     from parentage.work.stop import Stop
 
@@ -96,16 +98,16 @@ def score(
 
 
 def score_table(
-    table: Table, settings: Scoring, stop: Stop, threads: int, report: Report | None = None
+    table: Table, settings: Scoring, stop: Stop, workers: Workers, report: Report | None = None
 ) -> CandidateLists:
     """Score a table; the one place where a search becomes lists."""
     began = time.perf_counter()
     prepared = prepare(table, settings)
     for plan in prepared.plans:
-        refuse_what_cannot_fit(plan, threads)
+        refuse_what_cannot_fit(plan, size_of(workers))
     if stop.memory is None:
         stop = replace(stop, memory=int(SHARE_OF_MEMORY * available_memory()))
-    outcomes = [search(plan, stop, threads=threads, report=report) for plan in prepared.plans]
+    outcomes = [search(plan, stop, workers=workers, report=report) for plan in prepared.plans]
     lists = _assemble(prepared, outcomes)
     return replace(lists, account=_account(prepared, outcomes, lists.n_sets, began))
 
