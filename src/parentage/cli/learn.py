@@ -15,6 +15,7 @@ import click
 from parentage.cli.account import account_text
 from parentage.cli.options import (
     FORCE,
+    SIZE,
     limit_options,
     load_table,
     run_options,
@@ -50,8 +51,9 @@ if TYPE_CHECKING:
     "-o",
     "--output",
     metavar="FILE",
-    help="Write the network: .json, .bif, .xmlbif, .dot, .svg or .txt.",
+    help="Write the network: .json, .bif, .xmlbif, .dot, .svg, .png, .pdf or .txt.",
 )
+@SIZE
 @with_options(*settings_options(Optimising, but=("seed",)))
 @click.option("--require-optimal", is_flag=True, help="Exit with 1 if the proof is missing.")
 @click.option(
@@ -111,7 +113,7 @@ def learn(data: str, output: str | None, **options: Any) -> None:
     check_distinct(output, options["certificate"], options["log"])
     start = None if options["start"] is None else read_network(options["start"])
     if output is not None:
-        form = check_network_target(output, needs_table=None)
+        form = check_network_target(output, needs_table=None, size=options["size"])
         check_target(output, form, reads=reads, force=options["force"])
         if options["within"] is not None:
             raise InputError("--within prints many networks; use --json instead of -o")
@@ -228,7 +230,11 @@ def report_solution(
 
     if output is not None:
         write_network(
-            solution, output, table=work.table, provenance=provenance(work, solution, options)
+            solution,
+            output,
+            table=work.table,
+            provenance=provenance(work, solution, options),
+            size=options["size"],
         )
         click.echo(f"parentage: wrote {output}. {proof_text(solution)}", err=True)
     if options["certificate"] is not None:

@@ -98,6 +98,12 @@ scale_options = with_options(*settings_options(Scaling))
 exact_run_options = with_options(_JSON, *settings_options(Running, "threads"))
 """JSON and threads: for a command in which nothing is random."""
 
+SIZE = click.option(
+    "--size",
+    metavar="WIDTH",
+    help="Width of a picture on paper: column (89 mm), page (183 mm), slide, or such as 120mm.",
+)
+
 FORCE = click.option("--force", is_flag=True, help="Overwrite a file of another kind.")
 
 run_options = with_options(

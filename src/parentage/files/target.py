@@ -29,6 +29,9 @@ _MARKS: dict[str, re.Pattern[bytes]] = {
     "xmlbif": re.compile(rb"<BIF\b"),
     "dot": re.compile(rb"\A\s*(?://[^\n]*\s+)*(?:strict\s+)?digraph\b"),
     "svg": re.compile(rb"<svg\b"),
+    "png": re.compile(rb"\A\x89PNG\r\n"),
+    "pdf": re.compile(rb"\A%PDF-"),
+    "html": re.compile(rb'<meta name="generator" content="parentage '),
     "model-string": re.compile(rb"\A\s*\["),
     "table": re.compile(rb"(?!)"),  # no table is recognisably ours
 }
