@@ -12,7 +12,6 @@ worth. Lists may enter in the middle; settings of the stages that they skip are 
 
 from __future__ import annotations
 
-import dataclasses
 import os
 from collections.abc import Callable
 from dataclasses import dataclass, replace
@@ -87,7 +86,7 @@ def gather(
         refuse_settings(settings, PICKING)
         refuse_settings(reading, ("format", "encoding"))
         return Gathered(opened, None, settings)
-    table = as_table(opened, **settings_of(reading))
+    table = as_table(opened, reading)
     settings, share = scoring(table.names, False), stop.share(SHARE_OF_SCORING)
     return Gathered(score_table(table, settings, share, threads, report), table, settings)
 
@@ -133,11 +132,6 @@ def run(
     found = gather(source, reading, lambda *_: scoring, stop, threads=threads, report=report)
     solution = optimise(found, optimising, stop, threads=threads, start=start, report=report)
     return Learned(found.table, found.lists, solution)
-
-
-def settings_of(settings: Any) -> dict[str, Any]:
-    """Return settings by name, as keywords."""
-    return {field.name: getattr(settings, field.name) for field in dataclasses.fields(settings)}
 
 
 def refuse_settings(settings: Any, allowed: tuple[str, ...]) -> None:

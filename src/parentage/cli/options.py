@@ -104,12 +104,9 @@ run_options = with_options(
 
 def load_table(data: Any, options: dict[str, Any]) -> Table:
     """Read the table that DATA and the table options describe."""
-    from parentage.data.reading import read_table
+    from parentage.data.reading import as_table
 
-    reading = take(Reading, options)
-    return read_table(
-        data, **{name.name: getattr(reading, name.name) for name in dataclasses.fields(reading)}
-    )
+    return as_table(data, take(Reading, options))
 
 
 def running_of(options: dict[str, Any]) -> Running:
