@@ -19,16 +19,17 @@ from parentage.optimise.settings import Optimising
 from parentage.scoring.candidates import score
 from parentage.scoring.settings import Scoring
 from parentage.work.running import Running
+from parentage.work.scaling import Scaling
 from parentage.work.settings import meaning_of, option_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-Settings = type[Reading] | type[Scoring] | type[Optimising] | type[Running]
-STAGES: tuple[Settings, ...] = (Reading, Scoring, Optimising, Running)
+Settings = type[Reading] | type[Scoring] | type[Optimising] | type[Running] | type[Scaling]
+STAGES: tuple[Settings, ...] = (Reading, Scoring, Optimising, Running, Scaling)
 
-ASKED_FOR_DIFFERENTLY = {"constraints"}
-"""Typed as --require, --forbid, --tiers and --constraints."""
+ASKED_FOR_DIFFERENTLY = {"constraints", "client", "executor"}
+"""Typed as --require, --forbid, --tiers and --constraints; and as --cluster."""
 
 
 def defaults_of(*stages: Settings) -> dict[str, Any]:
@@ -43,7 +44,7 @@ def keywords_of(function: Callable[..., Any]) -> dict[str, Any]:
 
 FUNCTIONS: dict[Callable[..., Any], tuple[tuple[Settings, ...], set[str]]] = {
     learn: (STAGES, {"progress", "start"}),
-    score: ((Scoring, Running), {"progress"}),
+    score: ((Scoring, Running, Scaling), {"progress"}),
     read_table: ((Reading,), set()),
 }
 """Functions that take all settings of these stages, and what else they take."""
@@ -82,8 +83,8 @@ def test_a_frame_has_no_file(name: str) -> None:
 
 
 def test_the_estimator_takes_the_settings_that_make_sense_for_it() -> None:
-    """Neither those of files nor a width, and the score by another name."""
-    left_out = {*OF_FILES, "drop", "width"}
+    """Neither those of files and clusters nor a width, and the score by another name."""
+    left_out = {*OF_FILES, "drop", "width", *defaults_of(Scaling)}
     expected = {name: value for name, value in defaults_of(*STAGES).items() if name not in left_out}
     expected["criterion"] = expected.pop("score")
     assert keywords_of(ParentageLearner) == expected
@@ -102,7 +103,7 @@ def test_docstrings_have_every_setting() -> None:
 
 COMMANDS: dict[str, tuple[Settings, ...]] = {
     "info": (Reading, Scoring),
-    "score": (Reading, Scoring, Running),
+    "score": (Reading, Scoring, Running, Scaling),
     "explain": (Reading,),
     "learn": STAGES,
 }

@@ -16,12 +16,15 @@ from parentage.errors import InputError, NotFittedError, UnprovenWarning, did_yo
 from parentage.optimise.settings import Optimising
 from parentage.scoring.settings import Scoring
 from parentage.work.running import Running
+from parentage.work.scaling import Scaling
 from parentage.work.settings import documented, take
 from parentage.work.stop import interruptible
 
 if TYPE_CHECKING:
     import os
     from collections.abc import Iterable, Mapping
+    from concurrent.futures import Executor
+    from pathlib import Path
 
     import numpy as np
     import numpy.typing as npt
@@ -36,7 +39,9 @@ if TYPE_CHECKING:
     from parentage.work.progress import Report
 
 
-@documented(scoring=Scoring, reading=Reading, optimising=Optimising, running=Running)
+@documented(
+    scoring=Scoring, reading=Reading, optimising=Optimising, running=Running, scaling=Scaling
+)
 def learn(
     source: object,
     *,
@@ -65,6 +70,12 @@ def learn(
     threads: int | None = None,
     time_limit: float | None = None,
     memory: int | None = None,
+    cluster: str | None = None,
+    client: Any = None,
+    executor: Executor | None = None,
+    exchange: str | Path | None = None,
+    checkpoint: str | Path | None = None,
+    resume: str | Path | None = None,
     start: Network | None = None,
     progress: Report | None = None,
 ) -> Solution:
@@ -80,6 +91,7 @@ def learn(
     {reading}
     {optimising}
     {running}
+    {scaling}
     start
         A network to begin from.
     progress
@@ -111,8 +123,8 @@ def _run(
     """Follow the path with settings by name; warn when the answer is not proven."""
     from parentage import pipeline
 
-    running = take(Running, values)
-    with interruptible(running.stop()) as stop:
+    running, scaling = take(Running, values), take(Scaling, values)
+    with interruptible(running.stop()) as stop, scaling.workers(running.workers) as workers:
         found = pipeline.run(
             source,
             take(Reading, values),
@@ -120,6 +132,8 @@ def _run(
             take(Optimising, values),
             stop,
             threads=running.workers,
+            workers=workers,
+            places=scaling.places,
             start=start,
             report=progress,
         )

@@ -34,7 +34,9 @@ if TYPE_CHECKING:
     from parentage.optimise import Solution
     from parentage.optimise.settings import Optimising
     from parentage.scoring.settings import Scoring
+    from parentage.work.executor import Workers
     from parentage.work.progress import Report
+    from parentage.work.scaling import Places
     from parentage.work.stop import Stop
 
 PICKING = ("max_parents", "constraints")
@@ -74,8 +76,10 @@ def gather(
     *,
     threads: int,
     report: Report | None = None,
+    workers: Workers | None = None,
+    places: Places | None = None,
 ) -> Gathered:
-    """Read lists, or read a table and score it."""
+    """Read lists, or read a table and score it, on ``workers`` if there are more than threads."""
     opened = open_source(source) if isinstance(source, str | bytes | os.PathLike) else source
     if isinstance(opened, Source):
         found = detect(opened, reading.format, reading.encoding)
@@ -88,7 +92,8 @@ def gather(
         return Gathered(opened, None, settings)
     table = as_table(opened, reading)
     settings, share = scoring(table.names, False), stop.share(SHARE_OF_SCORING)
-    return Gathered(score_table(table, settings, share, threads, report), table, settings)
+    lists = score_table(table, settings, share, workers or threads, report, places)
+    return Gathered(lists, table, settings)
 
 
 def optimise(
@@ -127,9 +132,20 @@ def run(
     threads: int,
     start: Network | None = None,
     report: Report | None = None,
+    workers: Workers | None = None,
+    places: Places | None = None,
 ) -> Learned:
     """Follow the whole path."""
-    found = gather(source, reading, lambda *_: scoring, stop, threads=threads, report=report)
+    found = gather(
+        source,
+        reading,
+        lambda *_: scoring,
+        stop,
+        threads=threads,
+        report=report,
+        workers=workers,
+        places=places,
+    )
     solution = optimise(found, optimising, stop, threads=threads, start=start, report=report)
     return Learned(found.table, found.lists, solution)
 

@@ -18,6 +18,7 @@ from parentage.cli.output import print_json, say_if_compiling, table_text
 
 if TYPE_CHECKING:
     from parentage.data.table import Table
+    from parentage.scoring.forecast import Forecast
     from parentage.scoring.overview import Overview
 
 
@@ -86,14 +87,13 @@ def _no_end_text(score: str) -> str:
     )
 
 
-def _forecast_text(forecast: dict[str, Any]) -> str:
-    sets, memory = f"{forecast['sets']:,}", f"{forecast['memory'] / 1e6:,.0f} MB"
-    seconds = forecast["seconds"]
+def _forecast_text(forecast: Forecast) -> str:
+    sets, memory, seconds = f"{forecast.sets:,}", forecast.memory, forecast.seconds
     took = f"{seconds:.1f} s" if seconds < 100 else f"{seconds / 60:,.0f} min"
     how = {
         "searched": f"Scoring counts {sets} sets",
         "counted": f"Scoring counts {sets} sets",
         "extrapolated": f"Scoring counts very roughly {sets} sets",
         "at most": f"Scoring counts at most {sets} sets",
-    }[forecast["basis"]]
-    return f"{how}: about {took} on one core, {memory}."
+    }[forecast.basis]
+    return f"{how}: about {took} on one core, {memory / 1e6:,.0f} MB."

@@ -19,6 +19,7 @@ from parentage.cli.options import (
     load_table,
     run_options,
     running_of,
+    scale_options,
     score_options,
     scoring_of,
     search_options,
@@ -29,6 +30,7 @@ from parentage.cli.options import (
 from parentage.cli.output import logged, print_json, show_progress, table_text, warn
 from parentage.data.settings import Reading
 from parentage.optimise.settings import Optimising
+from parentage.work.scaling import Scaling
 from parentage.work.settings import take
 
 if TYPE_CHECKING:
@@ -37,6 +39,7 @@ if TYPE_CHECKING:
     from parentage.pipeline import Gathered
     from parentage.scoring.lists import CandidateLists
     from parentage.scoring.settings import Scoring
+    from parentage.work.executor import Workers
     from parentage.work.progress import Report
     from parentage.work.stop import Stop
 
@@ -80,6 +83,7 @@ if TYPE_CHECKING:
 @click.option("--log", metavar="FILE", help="Write how the work went on: one JSON object a line.")
 @FORCE
 @limit_options
+@scale_options
 @table_options
 @score_options
 @search_options
@@ -109,14 +113,15 @@ def learn(data: str, output: str | None, **options: Any) -> None:
         if options["within"] is not None:
             raise InputError("--within prints many networks; use --json instead of -o")
     began = time.monotonic()
-    running = running_of(options)
+    running, scaling = running_of(options), take(Scaling, options)
     optimising = take(Optimising, options)
     with (
         interruptible(running.stop()) as stop,
+        scaling.workers(running.workers) as workers,
         show_progress() as shown,
         logged(options["log"], shown) as progress,
     ):
-        work = gather(data, options, stop, running.workers, progress)
+        work = gather(data, options, stop, workers, progress)
         if output is not None:
             check_network_target(output, needs_table=work.table is None)
         if options["within"] is not None:
@@ -152,7 +157,7 @@ class Work(NamedTuple):
 
 
 def gather(
-    data: str, options: dict[str, Any], stop: Stop, threads: int, report: Report | None
+    data: str, options: dict[str, Any], stop: Stop, workers: Workers, report: Report | None
 ) -> Work:
     """Read lists, or read a table and score it; read the table that comes with lists."""
     from parentage import pipeline
@@ -168,8 +173,10 @@ def gather(
         reading,
         functools.partial(scoring_within, options),
         stop,
-        threads=threads,
+        threads=running_of(options).workers,
         report=report,
+        workers=workers,
+        places=take(Scaling, options).places,
     )
     if found.table is not None and beside:
         raise InputError(f"--data {beside!r} goes with lists, and {data!r} is a table")

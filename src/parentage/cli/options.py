@@ -13,6 +13,7 @@ import click
 from parentage.data.settings import Reading
 from parentage.scoring.settings import Scoring
 from parentage.work.running import Running
+from parentage.work.scaling import Scaling
 from parentage.work.settings import option_of, take
 
 if TYPE_CHECKING:
@@ -88,6 +89,9 @@ search_options = with_options(*settings_options(Scoring, but=("score", "log_base
 
 limit_options = with_options(*settings_options(Running, "time_limit", "memory"))
 """When long work ends."""
+
+scale_options = with_options(*settings_options(Scaling))
+"""Where long work runs, and what it keeps."""
 
 exact_run_options = with_options(_JSON, *settings_options(Running, "threads"))
 """JSON and threads: for a command in which nothing is random."""

@@ -14,12 +14,15 @@ from parentage.cli.options import (
     load_table,
     run_options,
     running_of,
+    scale_options,
     score_options,
     scoring_of,
     search_options,
     table_options,
 )
 from parentage.cli.output import print_json, show_progress, table_text, warn
+from parentage.work.scaling import Scaling
+from parentage.work.settings import take
 
 if TYPE_CHECKING:
     from parentage.scoring.lists import CandidateLists
@@ -34,6 +37,7 @@ if TYPE_CHECKING:
 @score_options
 @search_options
 @limit_options
+@scale_options
 @run_options
 def score(data: str, output: str | None, **options: Any) -> None:
     """List the parent sets that can be in an optimal network, with their scores.
@@ -50,12 +54,12 @@ def score(data: str, output: str | None, **options: Any) -> None:
         form = check_lists_target(output)
         reads = [data, options["constraints_file"]]
         check_target(output, form, reads=reads, force=options["force"])
-    running = running_of(options)
-    with interruptible(running.stop()) as stop:
+    running, scaling = running_of(options), take(Scaling, options)
+    with interruptible(running.stop()) as stop, scaling.workers(running.workers) as workers:
         table = load_table(data, options)
         settings = scoring_of(options, table.names)
         with show_progress() as progress:
-            lists = score_table(table, settings, stop, running.workers, progress)
+            lists = score_table(table, settings, stop, workers, progress, scaling.places)
     if not lists.account.complete:
         warn(cut_short_text(lists))
     if output is not None:

@@ -11,8 +11,9 @@ The stage between reader and table, the same for every source, in this order:
    named with a rule is cut whatever its numbers are.
 5. *Suspicion* (:mod:`parentage.data.suspicion`): identifiers and free text are refused.
 6. *Missing* cells: refused (``error``), their rows left out (``drop``), a state of their own
-   (``state``) or filled (``mode``: with the mode, ties to the first in state order; in a
-   continuous column with the median of its observed values).
+   (``state``), filled (``mode``: with the mode, ties to the first in state order; in a
+   continuous column with the median of its observed values), or kept as holes for the methods
+   that can deal with them (``pnal``, ``em``).
 7. Continuous columns are *cut* into states (:mod:`parentage.data.discretize`), or refused when
    no rule is given.
 8. *States*: as declared, used or not; else the observed labels, sorted (numbers by value).
@@ -35,14 +36,17 @@ from parentage.data.discretize import codes_of, interval_labels, median
 from parentage.data.formats.raw import CellCodes, RawColumn, RawTable, number_label
 from parentage.data.recipe import ColumnRecipe, ReadingAccount, Recipe
 from parentage.data.settings import Reading
-from parentage.data.table import Table, sorted_states
+from parentage.data.table import MISSING, Table, sorted_states
 from parentage.data.values import Column, column_of
 from parentage.errors import DataWarning, InputError, TableError, Way, did_you_mean
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-Missing = Literal["error", "drop", "state", "mode"]
+Missing = Literal["error", "drop", "state", "mode", "pnal", "em"]
+
+KEEPS_HOLES = ("pnal", "em")
+"""Ways to treat missing cells that leave them in the table."""
 
 MAX_NUMERIC_STATES = 20
 """A column of more distinct numbers than this is continuous."""
@@ -183,6 +187,8 @@ def _refuse_missing(columns: Sequence[Column], raw: RawTable) -> None:
     more = f" ({total} missing cells in {len(gaps)} columns)" if total > 1 else ""
     raise TableError(
         f"{where}: the cell is missing{more}",
+        Way("missing", "pnal", "to score every family on the rows where it is complete"),
+        Way("missing", "em", "to complete the data by expectation maximisation"),
         Way("missing", "drop", "to leave such rows out"),
         Way("missing", "state", "to make missing a state"),
         Way("missing", "mode", "to fill in the mode"),
@@ -197,6 +203,7 @@ def _complete_rows(columns: Sequence[Column]) -> list[Column]:
         emptiest = min(columns, key=lambda column: int(column.present.sum()))
         raise TableError(
             f"leaves {left} of {len(complete)} rows, and at least 2 are needed",
+            Way("missing", "pnal"),
             Way("missing", "mode"),
             Way("missing", "state"),
             _leave_out(emptiest.name, effect="to leave out the column with most gaps"),
@@ -306,6 +313,8 @@ def _cut(column: Column, cuts: tuple[float, ...], missing: str) -> _Coded:
     if missing == "state" and not present.all():
         filler = len(states)
         states = [*states, fresh_label(states)]
+    elif missing in KEEPS_HOLES:
+        filler = MISSING
     return _Coded(
         states,
         np.append(codes_of(numbers, cuts), filler)[codes],
@@ -339,6 +348,8 @@ def _label(column: Column, missing: str) -> _Coded:
     if missing == "state" and not column.present.all():
         filler = len(states)
         states = [*states, fresh_label(states)]
+    elif missing in KEEPS_HOLES:
+        filler = MISSING
     fill = _fill(states, filler, missing, column)
     return _Coded(states, np.append(new_code, filler)[codes], None, fill)
 

@@ -14,10 +14,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 
-from parentage.data.columns import account_of, check_rows, check_variation
+from parentage.data.columns import KEEPS_HOLES, account_of, check_rows, check_variation
 from parentage.data.discretize import codes_of
 from parentage.data.recipe import ColumnRecipe, Recipe
-from parentage.data.table import Table, as_numbers
+from parentage.data.table import MISSING, Table, as_numbers
 from parentage.data.values import (
     Column,
     column_of,
@@ -127,9 +127,11 @@ def codes_for(cells: Column, column: ColumnRecipe, decimal: str) -> Ints:
 
 
 def filled_rows(codes: Ints, columns: Sequence[ColumnRecipe], missing: str, raw: RawTable) -> Ints:
-    """Return the rows with missing cells filled, or without those rows, or refuse them."""
+    """Return the rows with missing cells filled, kept as holes, left out, or refused."""
     if missing == "drop":
         return codes[:, (codes != ABSENT).all(axis=0)]
+    if missing in KEEPS_HOLES:
+        return np.where(codes == ABSENT, MISSING, codes)
     for v, column in enumerate(columns):
         absent = codes[v] == ABSENT
         if not absent.any():

@@ -14,13 +14,13 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from parentage.data.columns import fresh_label
+from parentage.data.columns import KEEPS_HOLES, fresh_label
 from parentage.data.fitting import cells_for, codes_for, filled_rows, state_numbers
 from parentage.data.formats import frame as frames
 from parentage.data.formats import read_columns
 from parentage.data.recipe import ColumnRecipe
 from parentage.data.settings import Reading
-from parentage.data.table import Table
+from parentage.data.table import MISSING, Table
 from parentage.errors import TableError
 from parentage.files.source import Source
 
@@ -40,7 +40,8 @@ def rows_like(known: Table, source: object, missing: str = "error") -> Table:
     missing
         How the known table was read: missing cells are refused (``"error"``), their rows left out
         (``"drop"``), in the state made for them (``"state"``), or filled with the state most
-        frequent in the known table, the middle one of a column that was cut (``"mode"``).
+        frequent in the known table, the middle one of a column that was cut (``"mode"``), or kept
+        as holes (``"pnal"``, ``"em"``).
 
     Raises
     ------
@@ -54,7 +55,7 @@ def rows_like(known: Table, source: object, missing: str = "error") -> Table:
     [[0], [1]]
     """
     if isinstance(source, Table):
-        return _translated(known, source)
+        return _translated(known, source, missing)
     settings = Reading() if known.recipe is None else known.recipe.settings
     raw = _named_as(known, source, settings)
     columns = [_recipe_of(known, v, missing) for v in range(known.n_variables)]
@@ -81,6 +82,9 @@ def _recipe_of(known: Table, v: int, missing: str) -> ColumnRecipe:
 
 def _state_for_missing(known: Table, v: int, missing: str) -> str | None:
     """Return the state of a missing cell, as the known table would have it."""
+    if missing not in ("mode", "state"):
+        return None
+    known.refuse_holes("filling in what is usual")
     name, labels = known.names[v], known.states[v]
     counts = np.bincount(known.codes[v], minlength=len(labels))
     if missing == "mode" and name in known.cuts:
@@ -107,11 +111,15 @@ def _named_as(known: Table, source: object, settings: Reading) -> RawTable:
     return replace(raw, columns=tuple(replace(column, name=name) for column, name in columns))
 
 
-def _translated(known: Table, table: Table) -> Table:
+def _translated(known: Table, table: Table, missing: str) -> Table:
     if not table.n_rows:
         raise TableError("no rows; at least one is needed")
-    codes = [
-        state_numbers(name, labels, table.states[table.index(name)], table.codes[table.index(name)])
-        for name, labels in zip(known.names, known.states, strict=True)
-    ]
-    return Table(known.names, known.states, np.array(codes, np.uint16), known.cuts)
+    if missing not in KEEPS_HOLES:
+        table.select(known.names).refuse_holes("what was learned from complete rows")
+    codes = np.full((known.n_variables, table.n_rows), MISSING, np.int64)
+    for v, (name, labels) in enumerate(zip(known.names, known.states, strict=True)):
+        column = table.codes[table.index(name)]
+        there = column != MISSING
+        texts = table.states[table.index(name)]
+        codes[v, there] = state_numbers(name, labels, texts, column[there])
+    return Table(known.names, known.states, codes.astype(np.uint16), known.cuts)

@@ -104,13 +104,15 @@ class Reading:
         "error",
         """
         What happens to missing cells (blank or ``?``, null or NaN): ``"error"``, ``"drop"`` the
-        row, ``"state"`` (one more state) or ``"mode"`` (the most frequent state; the median in
-        a continuous column).
+        row, ``"state"`` (one more state), ``"mode"`` (the most frequent state; the median in
+        a continuous column), ``"pnal"`` (every family is scored on the rows where it is
+        complete) or ``"em"`` (expectation maximisation).
         """,
         Option(
             ("--missing",),
-            "Missing cells: refuse, drop the row, one more state, or fill in.",
-            "error|drop|state|mode",
+            "Missing cells: refuse, drop the row, one more state, fill in, or keep them and learn "
+            "by node-average likelihood or expectation maximisation.",
+            "error|drop|state|mode|pnal|em",
         ),
     )
     categorical: tuple[str, ...] = setting(

@@ -28,6 +28,9 @@ Codes = npt.NDArray[np.uint16]
 
 MAX_STATES = 65_535
 
+MISSING = 65_535
+"""The code of a cell that is missing, in tables that keep their holes."""
+
 _NUMBER = re.compile(r"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?")
 
 
@@ -43,7 +46,8 @@ class Table:
         For every variable its state labels. A label that never occurs still counts as a state:
         it enlarges the penalty of the variable's families.
     codes
-        ``uint16[variables, rows]``, C-contiguous, every code below the number of states.
+        ``uint16[variables, rows]``, C-contiguous, every code below the number of states, or
+        ``MISSING``: reading keeps holes with ``missing="pnal"`` and ``missing="em"`` only.
     cuts
         Cut points of the columns that were discretised, by name; a value ``x`` has the code
         ``number of cuts <= x``.
@@ -77,7 +81,7 @@ class Table:
         if codes.ndim != 2 or codes.shape[0] != len(self.names):
             raise TableError(f"codes must be (variables, rows), got shape {codes.shape}")
         for name, labels, column in zip(self.names, self.states, codes, strict=True):
-            if column.size and int(column.max()) >= len(labels):
+            if bool(((column >= len(labels)) & (column != MISSING)).any()):
                 raise TableError(f"column {name!r} has a code without a state label")
         codes.setflags(write=False)
         object.__setattr__(self, "codes", codes)
@@ -127,9 +131,42 @@ class Table:
     def constant(self) -> tuple[str, ...]:
         """Names of the columns with one observed state, whatever their header declares."""
         return tuple(
-            name
-            for name, column in zip(self.names, self.codes, strict=True)
-            if column.size == 0 or bool((column == column[0]).all())
+            name for name, column in zip(self.names, self.codes, strict=True) if not _varies(column)
+        )
+
+    @cached_property
+    def missing_cells(self) -> npt.NDArray[np.int64]:
+        """Number of missing cells of every variable."""
+        return np.array([np.count_nonzero(column == MISSING) for column in self.codes], np.int64)
+
+    @property
+    def has_holes(self) -> bool:
+        """Whether cells are missing."""
+        return bool(self.missing_cells.any())
+
+    def refuse_holes(self, purpose: str, *ways: Way | str) -> None:
+        """Refuse a table with missing cells where only complete ones will do.
+
+        Parameters
+        ----------
+        purpose
+            What needs complete data, as the beginning of a sentence.
+        ways
+            What to do instead; by default, to fill the cells or drop their rows when reading.
+
+        Raises
+        ------
+        TableError
+            Cells are missing.
+        """
+        if not self.has_holes:
+            return
+        first = self.names[int(np.flatnonzero(self.missing_cells)[0])]
+        total = int(self.missing_cells.sum())
+        cells = "a cell is missing" if total == 1 else f"{total} cells are missing"
+        raise TableError(
+            f"{purpose} needs complete data, and {cells}, first in column {first!r}",
+            *(ways or (Way("missing", "drop"), Way("missing", "mode"), Way("missing", "state"))),
         )
 
     def index(self, name: str) -> int:
@@ -163,9 +200,10 @@ class Table:
         """Return a table whose states are only those that occur."""
         states, codes = [], []
         for labels, column in zip(self.states, self.codes, strict=True):
-            seen, column_codes = np.unique(column, return_inverse=True)
+            seen = np.unique(column[column != MISSING])
             states.append(tuple(labels[code] for code in seen))
-            codes.append(column_codes.astype(np.uint16))
+            column_codes = np.searchsorted(seen, column).astype(np.uint16)
+            codes.append(np.where(column == MISSING, np.uint16(MISSING), column_codes))
         return self._of_rows(tuple(states), np.array(codes).reshape(self.codes.shape))
 
     def _of_rows(self, states: tuple[tuple[str, ...], ...], codes: Codes) -> Table:
@@ -184,7 +222,10 @@ class Table:
     def __repr__(self) -> str:
         low, high = self.cardinalities.min(initial=MAX_STATES), self.cardinalities.max(initial=0)
         spread = f"{high}" if low >= high else f"{low}–{high}"
-        return f"Table: {self.n_rows} rows, {self.n_variables} variables, {spread} states each"
+        holes = f", {int(self.missing_cells.sum())} cells missing" if self.has_holes else ""
+        return (
+            f"Table: {self.n_rows} rows, {self.n_variables} variables, {spread} states each{holes}"
+        )
 
     def _repr_html_(self) -> str:
         from html import escape
@@ -196,6 +237,14 @@ class Table:
         )
         head = "<tr><th>variable</th><th>states</th><th>labels</th></tr>"
         return f"<p>{escape(repr(self))}</p><table>{head}{rows}</table>"
+
+
+def _varies(column: Codes) -> bool:
+    """Whether two states are observed."""
+    if not column.size:
+        return False
+    low = int(column.min())
+    return bool(((column != low) & (column != MISSING)).any())
 
 
 def as_numbers(labels: Sequence[str]) -> npt.NDArray[np.float64] | None:

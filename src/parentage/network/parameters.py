@@ -24,6 +24,8 @@ import numpy.typing as npt
 
 from parentage.data.table import MAX_STATES, Table
 from parentage.errors import InputError, ResourceError, TableError, Way, did_you_mean
+from parentage.network import inference
+from parentage.network.posteriors import Model
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -117,6 +119,7 @@ class Parameters:
 
         A label that is not a state here is refused: its probability is not known.
         """
+        table.select(self.network.names).refuse_holes("the probability of whole rows")
         rows = np.empty((len(self.states), table.n_rows), np.int64)
         for v, name in enumerate(self.network.names):
             column = table.codes[table.index(name)]
@@ -144,6 +147,68 @@ class Parameters:
     def log_likelihood(self, table: Table) -> float:
         """Natural logarithm of the probability of the whole table."""
         return math.fsum(self.log_likelihoods(table))
+
+    @cached_property
+    def model(self) -> Model:
+        """The tables as inference takes them."""
+        return Model.of(self)
+
+    def query(
+        self,
+        given: Mapping[str, str] = inference.NOTHING,
+        *,
+        intervene: Mapping[str, str] = inference.NOTHING,
+        targets: Sequence[str] = (),
+    ) -> inference.Posterior:
+        """Return the exact posterior of every target.
+
+        Parameters
+        ----------
+        given
+            The evidence: what was seen, ``{variable: state}``.
+        intervene
+            What is set from outside, ``{variable: state}``: it changes what follows from it and
+            says nothing about its causes.
+        targets
+            Variables to ask about; all others when not given.
+
+        Raises
+        ------
+        EvidenceError
+            The evidence has probability 0.
+        ResourceError
+            The tables would be too large; the message has the number.
+
+        Examples
+        --------
+        >>> from parentage.network.network import Network
+        >>> rain = Network.from_arcs(["rain", "wet"], [("rain", "wet")])
+        >>> parameters = rain.fit(Table.from_columns({"rain": "nnny", "wet": "nnyy"}))
+        >>> round(parameters.query({"wet": "y"})["rain"]["y"], 3)
+        0.5
+        >>> round(parameters.query(intervene={"wet": "y"})["rain"]["y"], 3)
+        0.25
+        """
+        return inference.query(self, given, intervene=intervene, targets=targets)
+
+    def joint(
+        self,
+        targets: Sequence[str],
+        given: Mapping[str, str] = inference.NOTHING,
+        *,
+        intervene: Mapping[str, str] = inference.NOTHING,
+    ) -> inference.Joint:
+        """Return the exact joint distribution of some targets; the rest as in :meth:`query`."""
+        return inference.joint(self, targets, given, intervene=intervene)
+
+    def most_probable(
+        self,
+        given: Mapping[str, str] = inference.NOTHING,
+        *,
+        intervene: Mapping[str, str] = inference.NOTHING,
+    ) -> inference.MostProbable:
+        """Return the most probable joint state of all variables that are not known."""
+        return inference.most_probable(self, given, intervene=intervene)
 
     def sample(self, rows: int, seed: int | None = None) -> Table:
         """Draw a table by ancestral sampling: every variable after its parents.
@@ -211,6 +276,7 @@ def fit_parameters(
     """
     _check_prior(pseudo_count, equivalent_sample_size)
     data = table.select(network.names)
+    data.refuse_holes("counting joint states for the parameters")
     cardinalities = [len(labels) for labels in data.states]
     codes = data.codes.astype(np.int64)
     tables = []

@@ -63,7 +63,7 @@ class Overview:
     constant: tuple[str, ...]
     corollary1: int | None
     corollary1p: int | None
-    forecast: dict[str, Any]
+    forecast: Forecast
     score: str
     ends_by_itself: bool
     """False if nothing known ends the search before there are too many sets to count."""
@@ -76,7 +76,7 @@ class Overview:
             "constant": list(self.constant),
             "corollary1": self.corollary1,
             "corollary1p": self.corollary1p,
-            "forecast": self.forecast,
+            "forecast": self.forecast.to_dict(),
             "score": self.score,
             "ends_by_itself": self.ends_by_itself,
         }
@@ -116,7 +116,7 @@ def overview(
         table.constant,
         r.corollary1(table.n_rows) if bic else None,
         r.corollary1_prime(table.n_rows) if bic else None,
-        known.to_dict(),
+        known,
         prepared.score.name,
         _ends(prepared.plans[0], known),
     )
@@ -163,5 +163,5 @@ def _probe(plan: SearchPlan, known: Forecast, seconds: float) -> Forecast:
 
     began = time.process_time()
     stop = Running(time_limit=seconds, memory=PROBE_MEMORY).stop()
-    outcome = search(plan, stop, threads=available_cores())
+    outcome = search(plan, stop, workers=available_cores())
     return sharpen(known, plan, outcome, time.process_time() - began)

@@ -29,6 +29,7 @@ from parentage.scoring.rulebook import (
     choose_rules,
 )
 from parentage.scoring.scores import parse_score, unit_of
+from parentage.scoring.scores.counts import HOLE_WAYS
 
 if TYPE_CHECKING:
     from parentage.data.table import Table
@@ -244,6 +245,7 @@ def prepare(table: Table, settings: Scoring) -> Preparation:
     score = parse_score(settings.score)
     unit = unit_of(settings.log_base)
     check_table(table)
+    table.refuse_holes(f"the score {score.name}", *HOLE_WAYS)
     width = None if settings.width is None else check_width(settings.width)
     constraints = settings.constraints or Constraints()
     check_constraints(constraints, table)

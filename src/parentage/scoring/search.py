@@ -21,12 +21,13 @@ from parentage.scoring.sum_search import SumSearch
 
 if TYPE_CHECKING:
     from parentage.scoring.plan import SearchPlan
+    from parentage.work.executor import Workers
     from parentage.work.progress import Report
     from parentage.work.stop import Reason, Stop
 
 
 def search(
-    plan: SearchPlan, stop: Stop, *, threads: int = 1, report: Report | None = None
+    plan: SearchPlan, stop: Stop, *, workers: Workers = 1, report: Report | None = None
 ) -> Outcome:
     """Find every family that is kept.
 
@@ -47,7 +48,7 @@ def search(
         complete = len(outcome.kept)
         try:
             step = levels.step(level, below, in_degree, in_degree < deepest)
-            new = step.run(outcome, threads, clock)
+            new = step.run(outcome, workers, clock)
         except StoppedError as stopped:
             del outcome.kept[complete:]
             beyond = levels.beyond(level, below, in_degree - 1)

@@ -152,7 +152,10 @@ def read_parameters(
     content = open_source(source)
     record = _read(content, format)
     if record.parameters is None:
-        raise InputError(f"{content.name} has no parameters; BIF and XMLBIF have, JSON may")
+        raise InputError(
+            f"{content.name} has no parameters (BIF and XMLBIF have, JSON may)",
+            Way("table", ..., "to take them from the data", flag="data"),
+        )
     return record.parameters
 
 
