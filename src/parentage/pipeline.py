@@ -78,8 +78,12 @@ def gather(
     report: Report | None = None,
     workers: Workers | None = None,
     places: Places | None = None,
+    seen: Callable[[Table], None] | None = None,
 ) -> Gathered:
-    """Read lists, or read a table and score it, on ``workers`` if there are more than threads."""
+    """Read lists, or read a table and score it, on ``workers`` if there are more than threads.
+
+    ``seen`` is called with the table before it is scored.
+    """
     opened = open_source(source) if isinstance(source, str | bytes | os.PathLike) else source
     if isinstance(opened, Source):
         found = detect(opened, reading.format, reading.encoding)
@@ -91,6 +95,8 @@ def gather(
         refuse_settings(reading, ("format", "encoding"))
         return Gathered(opened, None, settings)
     table = as_table(opened, reading)
+    if seen is not None:
+        seen(table)
     settings, share = scoring(table.names, False), stop.share(SHARE_OF_SCORING)
     lists = score_table(table, settings, share, workers or threads, report, places)
     return Gathered(lists, table, settings)
