@@ -24,6 +24,7 @@ _MARKS: dict[str, re.Pattern[bytes]] = {
     "parquet": re.compile(rb"\APAR1.*child.*parents.*score|\APAR1.*parentage", re.DOTALL),
     "json": re.compile(rb'\A\s*\{\s*"format": "parentage[- ]network"'),
     "certificate": re.compile(rb'\A\s*\{\s*"format":\s*"parentage certificate"'),
+    "recipe": re.compile(rb"\A# A recipe of parentage"),
     "log": re.compile(rb'\A\{"stage":'),
     "bif": re.compile(rb"\A\s*(?://[^\n]*\s+|/\*.*?\*/\s*)*network\b", re.DOTALL),
     "xmlbif": re.compile(rb"<BIF\b"),

@@ -176,6 +176,7 @@ def _account(
             kept=kept,
             seconds=time.perf_counter() - began,
         ),
+        recipe=table.recipe,
     )
 
 
