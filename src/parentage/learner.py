@@ -21,6 +21,7 @@ from parentage.work.settings import documented, take
 from parentage.work.stop import interruptible
 
 if TYPE_CHECKING:
+    import os
     from collections.abc import Iterable, Mapping
     from concurrent.futures import Executor
     from pathlib import Path
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
     import numpy as np
     import numpy.typing as npt
 
+    from parentage.data.recipe import Recipe
     from parentage.data.table import Table
     from parentage.network.network import Network
     from parentage.optimise import Solution
@@ -45,6 +47,7 @@ def learn(
     *,
     max_parents: int | Mapping[str, int] | None = None,
     score: str = "bic",
+    lambda_: float | None = None,
     log_base: float | str | None = None,
     rules: str | Iterable[str] | None = None,
     width: float | None = None,
@@ -52,9 +55,16 @@ def learn(
     format: str | None = None,  # noqa: A002  # the option is called --format
     header: bool = True,
     encoding: str = "utf-8",
+    decimal: str = ".",
+    sheet: str | None = None,
+    query: str | None = None,
     drop: Iterable[str] = (),
+    keep: Iterable[str] = (),
+    na: object = (),
     missing: str = "error",
-    discretize: str | None = None,
+    categorical: Iterable[str] = (),
+    discretize: str | Iterable[str] | Mapping[str, str] | None = None,
+    recipe: str | os.PathLike[str] | Recipe | None = None,
     engine: str = "auto",
     gap_limit: float = 0.0,
     seed: int = 0,
@@ -101,7 +111,7 @@ def learn(
     >>> solution.optimal, solution.network.n_arcs
     (True, 1)
     """
-    found = _run(source, {**locals(), "drop": _names(drop)}, progress, start)
+    found = _run(source, locals(), progress, start)
     return found.solution
 
 
@@ -133,10 +143,6 @@ def _run(
     return found
 
 
-def _names(names: Iterable[str]) -> tuple[str, ...]:
-    return (names,) if isinstance(names, str) else tuple(names)
-
-
 class ParentageLearner:
     """Learn the best network of a data frame.
 
@@ -145,10 +151,10 @@ class ParentageLearner:
     criterion
         What is maximised, by name: ``"bic"``, ``"aic"`` … (``score`` elsewhere; here
         scikit-learn owns that name.)
-    max_parents, log_base, rules, constraints
+    max_parents, lambda_, log_base, rules, constraints
         As in :func:`parentage.learn`.
-    missing, discretize
-        How a frame or file is read.
+    missing, na, keep, categorical, discretize, decimal, recipe
+        How a frame or file is read; see :func:`parentage.read_table`.
     engine, gap_limit, seed, threads, time_limit, memory
         As in :func:`parentage.learn`.
 
@@ -185,11 +191,17 @@ class ParentageLearner:
         *,
         criterion: str = "bic",
         max_parents: int | Mapping[str, int] | None = None,
+        lambda_: float | None = None,
         log_base: float | str | None = None,
         rules: str | Iterable[str] | None = None,
         constraints: Constraints | None = None,
+        decimal: str = ".",
+        keep: Iterable[str] = (),
+        na: object = (),
         missing: str = "error",
-        discretize: str | None = None,
+        categorical: Iterable[str] = (),
+        discretize: str | Iterable[str] | Mapping[str, str] | None = None,
+        recipe: str | os.PathLike[str] | Recipe | None = None,
         engine: str = "auto",
         gap_limit: float = 0.0,
         seed: int = 0,
@@ -199,11 +211,17 @@ class ParentageLearner:
     ) -> None:
         self.criterion = criterion
         self.max_parents = max_parents
+        self.lambda_ = lambda_
         self.log_base = log_base
         self.rules = rules
         self.constraints = constraints
+        self.decimal = decimal
+        self.keep = keep
+        self.na = na
         self.missing = missing
+        self.categorical = categorical
         self.discretize = discretize
+        self.recipe = recipe
         self.engine = engine
         self.gap_limit = gap_limit
         self.seed = seed

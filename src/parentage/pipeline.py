@@ -12,7 +12,6 @@ worth. Lists may enter in the middle; settings of the stages that they skip are 
 
 from __future__ import annotations
 
-import dataclasses
 import os
 from collections.abc import Callable
 from dataclasses import dataclass, replace
@@ -80,8 +79,12 @@ def gather(
     report: Report | None = None,
     workers: Workers | None = None,
     places: Places | None = None,
+    seen: Callable[[Table], None] | None = None,
 ) -> Gathered:
-    """Read lists, or read a table and score it, on ``workers`` if there are more than threads."""
+    """Read lists, or read a table and score it, on ``workers`` if there are more than threads.
+
+    ``seen`` is called with the table before it is scored.
+    """
     opened = open_source(source) if isinstance(source, str | bytes | os.PathLike) else source
     if isinstance(opened, Source):
         found = detect(opened, reading.format, reading.encoding)
@@ -92,8 +95,11 @@ def gather(
         refuse_settings(settings, PICKING)
         refuse_settings(reading, ("format", "encoding"))
         return Gathered(opened, None, settings)
-    table = as_table(opened, **settings_of(reading))
-    settings, share = scoring(table.names, False), stop.share(SHARE_OF_SCORING)
+    table = as_table(opened, reading)
+    if seen is not None:
+        seen(table)
+    settings = scoring(table.names, False).for_missing(reading.missing)
+    share = stop.share(SHARE_OF_SCORING)
     lists = score_table(table, settings, share, workers or threads, report, places)
     return Gathered(lists, table, settings)
 
@@ -155,11 +161,6 @@ def run(
     )
     solution = optimise(found, optimising, stop, threads=threads, start=start, report=report)
     return Learned(found.table, found.lists, solution)
-
-
-def settings_of(settings: Any) -> dict[str, Any]:
-    """Return settings by name, as keywords."""
-    return {field.name: getattr(settings, field.name) for field in dataclasses.fields(settings)}
 
 
 def refuse_settings(settings: Any, allowed: tuple[str, ...]) -> None:
