@@ -12,7 +12,9 @@ import pytest
 from parentage.cli import LazyGroup, cli
 from parentage.data.reading import as_table, read_table, table_from_frame
 from parentage.data.settings import Reading
-from parentage.learner import ParentageLearner, learn
+from parentage.estimator import ParentageLearner
+from parentage.learner import learn
+from parentage.network.settings import Estimating
 from parentage.optimise import learn_lists
 from parentage.optimise.settings import Optimising
 from parentage.scoring.candidates import score
@@ -83,7 +85,9 @@ def test_the_estimator_takes_the_settings_that_make_sense_for_it() -> None:
     left_out = {"format", "header", "encoding", "drop", "width", *defaults_of(Scaling)}
     expected = {name: value for name, value in defaults_of(*STAGES).items() if name not in left_out}
     expected["criterion"] = expected.pop("score")
-    assert keywords_of(ParentageLearner) == expected
+    own = {"target": None, "unseen": "error"}
+    smoothing = {**defaults_of(Estimating), "equivalent_sample_size": 1.0}
+    assert keywords_of(ParentageLearner) == {**expected, **smoothing, **own}
     assert ParentageLearner().get_params() == expected
     assert all(getattr(ParentageLearner(), name) == value for name, value in expected.items())
 

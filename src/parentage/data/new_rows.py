@@ -32,9 +32,17 @@ if TYPE_CHECKING:
 ABSENT = -1
 """The code of a missing cell."""
 
+UNSEEN = "(unseen)"
+"""The state of labels that the data learned from did not have, where there is one."""
+
 
 def rows_like(
-    known: Table, source: object, missing: str = "error", optional: Collection[str] = ()
+    known: Table,
+    source: object,
+    missing: str = "error",
+    *,
+    optional: Collection[str] = (),
+    unseen: str | None = None,
 ) -> Table:
     r"""Read rows as the known table has them: its columns, in its order, with its states.
 
@@ -50,7 +58,11 @@ def rows_like(
         frequent in the known table, the middle one of a column that was cut (``"mode"``), or kept
         as holes (``"pnal"``, ``"em"``).
     optional
-        Columns that may be absent, where holes are kept: all their cells are missing then.
+        Columns that may be absent: all their cells are missing then. An array may do without all
+        of them.
+    unseen
+        The state of labels that the known table never had, see :func:`with_unseen`; None refuses
+        them.
 
     Raises
     ------
@@ -64,12 +76,12 @@ def rows_like(
     [[0], [1]]
     """
     if isinstance(source, Table):
-        return _translated(known, source, missing, optional)
-    raw = _named_as(known, source)
+        return _translated(known, source, missing, optional, unseen)
+    raw = _named_as(known, source, optional)
     there = {column.name for column in raw.columns}
     codes = np.array(
         [
-            _codes(known, v, _column(raw, name), missing, raw)
+            _codes(known, v, _column(raw, name), missing, raw, unseen)
             if name in there or name not in optional
             else np.full(raw.n_rows, MISSING, np.int64)
             for v, name in enumerate(known.names)
@@ -82,18 +94,27 @@ def rows_like(
     return Table(known.names, known.states, codes.astype(np.uint16), known.cuts)
 
 
-def _named_as(known: Table, source: object) -> RawTable:
+def with_unseen(table: Table) -> Table:
+    """Return the table with one more state in every column, for labels that it does not have."""
+    states = tuple((*labels, UNSEEN) for labels in table.states)
+    return Table(table.names, states, table.codes, table.cuts)
+
+
+def _named_as(known: Table, source: object, optional: Collection[str]) -> RawTable:
     """Read the columns there are; those of an array are named as the known ones."""
     if isinstance(source, str | bytes | os.PathLike | Source):
         return read_columns(source)
     raw = frames.read(source)
     if not isinstance(source, np.ndarray):
         return raw
-    if len(raw.columns) != known.n_variables:
+    names = [name for name in known.names if name not in optional]
+    if len(raw.columns) != len(names):
+        names = list(known.names)
+    if len(raw.columns) != len(names):
         raise TableError(
-            f"an array of {len(raw.columns)} columns, but {known.n_variables} were learned from"
+            f"an array of {len(raw.columns)} columns, but {len(names)} were learned from"
         )
-    columns = zip(raw.columns, known.names, strict=True)
+    columns = zip(raw.columns, names, strict=True)
     return replace(raw, columns=tuple(replace(column, name=name) for column, name in columns))
 
 
@@ -110,7 +131,12 @@ def _column(raw: RawTable, name: str) -> RawColumn:
 
 
 def _codes(
-    known: Table, v: int, column: RawColumn, missing: str, raw: RawTable
+    known: Table,
+    v: int,
+    column: RawColumn,
+    missing: str,
+    raw: RawTable,
+    unseen: str | None,
 ) -> npt.NDArray[np.int64]:
     """Number the cells of one column; with ``missing="drop"`` a missing one stays absent."""
     name, labels = known.names[v], known.states[v]
@@ -129,7 +155,7 @@ def _codes(
         codes[~absent] = codes_of(numbers, known.cuts[name])[present]
         return codes
     texts = [v if isinstance(v, str) else number_label(v) for v in cells.values]
-    codes[~absent] = _state_numbers(name, labels, texts, present)
+    codes[~absent] = _state_numbers(name, labels, texts, present, unseen)
     return codes
 
 
@@ -150,11 +176,15 @@ def _state_for_missing(known: Table, v: int, missing: str, place: str) -> int:
     raise TableError(f"column {name!r}, {place}: the cell is missing{none}")
 
 
-def _translated(known: Table, table: Table, missing: str, optional: Collection[str]) -> Table:
+def _translated(
+    known: Table, table: Table, missing: str, optional: Collection[str], unseen: str | None
+) -> Table:
     if not table.n_rows:
         raise TableError("no rows; at least one is needed")
     if missing not in KEEPS_HOLES:
-        table.select(known.names).refuse_holes("what was learned from complete rows")
+        table.select(
+            name for name in known.names if name in table.names or name not in optional
+        ).refuse_holes("what was learned from complete rows")
     codes = np.full((known.n_variables, table.n_rows), MISSING, np.int64)
     for v, (name, labels) in enumerate(zip(known.names, known.states, strict=True)):
         if name in optional and name not in table.names:
@@ -162,22 +192,28 @@ def _translated(known: Table, table: Table, missing: str, optional: Collection[s
         column = table.codes[table.index(name)]
         there = column != MISSING
         texts = table.states[table.index(name)]
-        codes[v, there] = _state_numbers(name, labels, texts, column[there])
+        codes[v, there] = _state_numbers(name, labels, texts, column[there], unseen)
     return Table(known.names, known.states, codes.astype(np.uint16), known.cuts)
 
 
 def _state_numbers(
-    name: str, labels: Sequence[str], texts: Sequence[str], codes: npt.NDArray[np.integer]
+    name: str,
+    labels: Sequence[str],
+    texts: Sequence[str],
+    codes: npt.NDArray[np.integer],
+    unseen: str | None,
 ) -> npt.NDArray[np.int64]:
     """Number labels as the known column does: the same text, or else the same number."""
     number = {label: k for k, label in enumerate(labels)}
-    values = as_numbers(labels)
+    values = as_numbers([label for label in labels if label != UNSEEN])
     by_value = {} if values is None else {float(x): k for k, x in reversed([*enumerate(values)])}
     translate = np.full(len(texts), ABSENT, np.int64)
     for code in np.unique(codes):
         text = texts[code]
         alike = as_numbers([text]) if text not in number and by_value else None
         found = number.get(text) if alike is None else by_value.get(float(alike[0]))
+        if found is None and unseen is not None:
+            found = number[unseen]
         if found is None:
             raise TableError(
                 f"column {name!r} has the state {text!r}, which was never seen in the data "
