@@ -15,15 +15,17 @@ import numpy as np
 
 from parentage import learner
 from parentage.data.joined import check_array, joined, joined_column, name_of_target
-from parentage.data.new_rows import UNSEEN, rows_like, with_unseen
+from parentage.data.new_rows import rows_like, with_unseen
 from parentage.data.originals import Originals, kind_of
 from parentage.errors import InputError, NotFittedError, Way, did_you_mean
 
 if TYPE_CHECKING:
+    import os
     from collections.abc import Iterable, Mapping
 
     import numpy.typing as npt
 
+    from parentage.data.recipe import Recipe
     from parentage.data.table import Table
     from parentage.network.network import Network
     from parentage.network.parameters import Parameters
@@ -42,10 +44,10 @@ class ParentageLearner:
     criterion
         What is maximised, by name: ``"bic"``, ``"aic"``, ``"bdeu:10"`` … (``score`` elsewhere;
         here scikit-learn owns that name.)
-    max_parents, log_base, rules, constraints
+    max_parents, lambda_, log_base, rules, constraints
         As in :func:`parentage.learn`.
-    missing, discretize
-        How a frame or file is read.
+    missing, na, keep, categorical, discretize, decimal, recipe
+        How a frame or file is read; see :func:`parentage.read_table`.
     engine, gap_limit, seed, threads, time_limit, memory
         As in :func:`parentage.learn`.
     pseudo_count, equivalent_sample_size
@@ -99,11 +101,17 @@ class ParentageLearner:
         *,
         criterion: str = "bic",
         max_parents: int | Mapping[str, int] | None = None,
+        lambda_: float | None = None,
         log_base: float | str | None = None,
         rules: str | Iterable[str] | None = None,
         constraints: Constraints | None = None,
+        decimal: str = ".",
+        keep: Iterable[str] = (),
+        na: object = (),
         missing: str = "error",
-        discretize: str | None = None,
+        categorical: Iterable[str] = (),
+        discretize: str | Iterable[str] | Mapping[str, str] | None = None,
+        recipe: str | os.PathLike[str] | Recipe | None = None,
         engine: str = "auto",
         gap_limit: float = 0.0,
         seed: int = 0,
@@ -117,11 +125,17 @@ class ParentageLearner:
     ) -> None:
         self.criterion = criterion
         self.max_parents = max_parents
+        self.lambda_ = lambda_
         self.log_base = log_base
         self.rules = rules
         self.constraints = constraints
+        self.decimal = decimal
+        self.keep = keep
+        self.na = na
         self.missing = missing
+        self.categorical = categorical
         self.discretize = discretize
+        self.recipe = recipe
         self.engine = engine
         self.gap_limit = gap_limit
         self.seed = seed
@@ -172,7 +186,9 @@ class ParentageLearner:
             found.table.index(target)
         self.table_, self.candidates_ = found.table, found.lists
         self.solution_, self.target_ = found.solution, target
-        self._known = with_unseen(found.table) if self.unseen == "smooth" else found.table
+        self._known, self._unseen = found.table, None
+        if self.unseen == "smooth":
+            self._known, self._unseen = with_unseen(found.table)
         self.parameters_ = found.solution.network.fit(
             self._known,
             pseudo_count=self.pseudo_count,
@@ -304,8 +320,7 @@ class ParentageLearner:
             source = joined(X, y, self.target_ or "", self._features())
         missing = "em" if keep_holes or (every_row and self.missing == "drop") else self.missing
         optional = () if self.target_ is None else (self.target_,)
-        unseen = UNSEEN if self.unseen == "smooth" else None
-        return rows_like(self._known, source, missing, optional=optional, unseen=unseen)
+        return rows_like(self._known, source, missing, optional=optional, unseen=self._unseen)
 
     def _features(self) -> tuple[str, ...]:
         names = self.table_.names

@@ -19,10 +19,12 @@ from parentage.work.settings import documented, take
 from parentage.work.stop import interruptible
 
 if TYPE_CHECKING:
+    import os
     from collections.abc import Iterable, Mapping
     from concurrent.futures import Executor
     from pathlib import Path
 
+    from parentage.data.recipe import Recipe
     from parentage.network.network import Network
     from parentage.optimise import Solution
     from parentage.pipeline import Learned
@@ -38,6 +40,7 @@ def learn(
     *,
     max_parents: int | Mapping[str, int] | None = None,
     score: str = "bic",
+    lambda_: float | None = None,
     log_base: float | str | None = None,
     rules: str | Iterable[str] | None = None,
     width: float | None = None,
@@ -45,9 +48,16 @@ def learn(
     format: str | None = None,  # noqa: A002  # the option is called --format
     header: bool = True,
     encoding: str = "utf-8",
+    decimal: str = ".",
+    sheet: str | None = None,
+    query: str | None = None,
     drop: Iterable[str] = (),
+    keep: Iterable[str] = (),
+    na: object = (),
     missing: str = "error",
-    discretize: str | None = None,
+    categorical: Iterable[str] = (),
+    discretize: str | Iterable[str] | Mapping[str, str] | None = None,
+    recipe: str | os.PathLike[str] | Recipe | None = None,
     engine: str = "auto",
     gap_limit: float = 0.0,
     seed: int = 0,
@@ -94,7 +104,7 @@ def learn(
     >>> solution.optimal, solution.network.n_arcs
     (True, 1)
     """
-    found = run(source, {**locals(), "drop": _names(drop)}, progress, start)
+    found = run(source, locals(), progress, start)
     return found.solution
 
 
@@ -124,7 +134,3 @@ def run(
     if not found.solution.optimal:
         warnings.warn(UnprovenWarning(f"the network is {found.solution.proof()}"), stacklevel=3)
     return found
-
-
-def _names(names: Iterable[str]) -> tuple[str, ...]:
-    return (names,) if isinstance(names, str) else tuple(names)

@@ -12,7 +12,6 @@ worth. Lists may enter in the middle; settings of the stages that they skip are 
 
 from __future__ import annotations
 
-import dataclasses
 import os
 from collections.abc import Callable
 from dataclasses import dataclass, replace
@@ -33,6 +32,7 @@ if TYPE_CHECKING:
     from parentage.data.table import Table
     from parentage.network.network import Network
     from parentage.optimise import Solution
+    from parentage.optimise.cuts import Cut
     from parentage.optimise.settings import Optimising
     from parentage.scoring.settings import Scoring
     from parentage.work.executor import Workers
@@ -79,8 +79,12 @@ def gather(
     report: Report | None = None,
     workers: Workers | None = None,
     places: Places | None = None,
+    seen: Callable[[Table], None] | None = None,
 ) -> Gathered:
-    """Read lists, or read a table and score it, on ``workers`` if there are more than threads."""
+    """Read lists, or read a table and score it, on ``workers`` if there are more than threads.
+
+    ``seen`` is called with the table before it is scored.
+    """
     opened = open_source(source) if isinstance(source, str | bytes | os.PathLike) else source
     if isinstance(opened, Source):
         found = detect(opened, reading.format, reading.encoding)
@@ -91,8 +95,11 @@ def gather(
         refuse_settings(settings, PICKING)
         refuse_settings(reading, ("format", "encoding"))
         return Gathered(opened, None, settings)
-    table = as_table(opened, **settings_of(reading))
-    settings, share = scoring(table.names, False), stop.share(SHARE_OF_SCORING)
+    table = as_table(opened, reading)
+    if seen is not None:
+        seen(table)
+    settings = scoring(table.names, False).for_missing(reading.missing)
+    share = stop.share(SHARE_OF_SCORING)
     lists = score_table(table, settings, share, workers or threads, report, places)
     return Gathered(lists, table, settings)
 
@@ -105,8 +112,12 @@ def optimise(
     threads: int,
     start: Network | None = None,
     report: Report | None = None,
+    kept_cuts: list[Cut] | None = None,
 ) -> Solution:
-    """Solve lists within the limits; after an interrupt, take the first network there is."""
+    """Solve lists within the limits; after an interrupt, take the first network there is.
+
+    What was cut is put into ``kept_cuts``, for solving again with a little changed.
+    """
     interrupted = stop.cancelled.is_set()
     solution = optimise_lists(
         found.lists,
@@ -117,6 +128,7 @@ def optimise(
         constraints=found.scoring.constraints,
         start=start,
         report=report,
+        kept_cuts=kept_cuts,
     )
     if interrupted and not solution.optimal:
         return replace(solution, stopped="interrupt")
@@ -149,11 +161,6 @@ def run(
     )
     solution = optimise(found, optimising, stop, threads=threads, start=start, report=report)
     return Learned(found.table, found.lists, solution)
-
-
-def settings_of(settings: Any) -> dict[str, Any]:
-    """Return settings by name, as keywords."""
-    return {field.name: getattr(settings, field.name) for field in dataclasses.fields(settings)}
 
 
 def refuse_settings(settings: Any, allowed: tuple[str, ...]) -> None:
