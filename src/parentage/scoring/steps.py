@@ -2,8 +2,9 @@
 
 A step joins the siblings of one level, judges, counts and scores what survives; a chunk of it works
 on private arrays and chunks are put together in order, so the result is bit for bit the same for
-any number of threads, or of workers elsewhere (:mod:`parentage.work.executor`). Part of :mod:`parentage.scoring.search`; what the levels hold is in
-:mod:`parentage.scoring.penalty_search` and :mod:`parentage.scoring.sum_search`.
+any number of threads, or of workers elsewhere (:mod:`parentage.work.executor`). Part of
+:mod:`parentage.scoring.search`; what the levels hold is in :mod:`parentage.scoring.penalty_search`
+and :mod:`parentage.scoring.sum_search`.
 """
 
 from __future__ import annotations
@@ -62,6 +63,8 @@ class Outcome:
     """Why the search was cut short."""
     beyond: npt.NDArray[np.float64] | None = None
     """``[variable]``: what no family beyond ``complete_to`` exceeds, in nats; −∞: there is none."""
+    explored: int = 0
+    """Families beyond ``complete_to`` that were scored (:mod:`parentage.scoring.growth`)."""
 
     def listing(self) -> int:
         """Return what making lists of the kept families will take, in bytes."""

@@ -142,7 +142,7 @@ class DaskCrew(Crew):
 
     def result(self, started: Any) -> Any:
         """Wait for a result."""
-        from distributed.comm import CommClosedError
+        from distributed.comm.core import CommClosedError
         from distributed.scheduler import KilledWorker
 
         self._wait_for(started)

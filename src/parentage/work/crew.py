@@ -50,7 +50,9 @@ class Crew(ABC):
 
     def repair(self) -> None:
         """Make good what was lost with a worker, so that tasks can be started again."""
+        raise NotImplementedError("only a crew that raises LostError can lose something")
 
+    @abstractmethod
     def close(self) -> None:
         """End what the crew itself began."""
 
