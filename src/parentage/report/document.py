@@ -12,14 +12,14 @@ import hashlib
 import json
 import math
 from html import escape
-from importlib.resources import files
 from string import Template
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from parentage import __version__
-from parentage.report.sections import sections, why_text
+from parentage.report.records import MOST_CELLS
+from parentage.report.sections import asset, sections, text, why_text
 from parentage.view.labels import printable
 
 if TYPE_CHECKING:
@@ -50,20 +50,6 @@ def document(report: Report) -> str:
     )
 
 
-def text(value: str) -> str:
-    """Return text as HTML; what cannot be shown is replaced.
-
-    >>> text("</script> & co")
-    '&lt;/script&gt; &amp; co'
-    """
-    return escape(printable(value))
-
-
-def asset(name: str) -> str:
-    """Return a file of the page's own."""
-    return (files("parentage.report") / "assets" / name).read_text(encoding="utf-8")
-
-
 def digest(content: str) -> str:
     """Return the digest by which a policy allows a style or a script."""
     sha = hashlib.sha256(content.encode()).digest()
@@ -71,10 +57,10 @@ def digest(content: str) -> str:
 
 
 def embedded(content: Any) -> str:
-    """Return JSON that can stand inside a script element.
+    r"""Return JSON that can stand inside a script element.
 
-    >>> embedded(["</script><!--"])
-    '["\\\\u003c/script\\\\u003e\\\\u003c!--"]'
+    >>> print(embedded(["</script><!--"]))
+    ["\u003c/script\u003e\u003c!--"]
     """
     plain = json.dumps(content, ensure_ascii=True, allow_nan=False, separators=(",", ":"))
     for character in "<>&":
@@ -137,11 +123,15 @@ def _probabilities(what_if: WhatIf) -> dict[str, Any]:
     }
     if counts is not None:
         content["counts"] = [table.ravel().tolist() for table in counts]
-    if what_if.order and (counts is None or not _follow(what_if)):
-        content["tables"] = [table.ravel().tolist() for table in parameters.tables]
-    elif counts is None and sum(table.size for table in parameters.tables) <= 300_000:
+    if _needs_tables(what_if):
         content["tables"] = [table.ravel().tolist() for table in parameters.tables]
     return content
+
+
+def _needs_tables(what_if: WhatIf) -> bool:
+    """Tell whether the tables themselves go into the page: counts do not say them."""
+    small = sum(table.size for table in what_if.parameters.tables) <= MOST_CELLS
+    return small and (what_if.counts is None or not _follow(what_if))
 
 
 def _follow(what_if: WhatIf) -> bool:

@@ -14,6 +14,7 @@ from parentage.scoring.catalogue import by_name
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
+    from parentage.data.recipe import Recipe
     from parentage.data.table import Table
     from parentage.network.network import Network
     from parentage.scoring.scope import Scope
@@ -52,9 +53,7 @@ def verdict(
 ) -> str:
     """Say what was found and what was proved, for somebody who reads only this."""
     rows = f" from {counted(table.n_rows, 'row')}" if table is not None else ""
-    first = (
-        f"{counted(network.n_variables, 'variable')}, {counted(network.n_arcs, 'arc')}{rows}."
-    )
+    first = f"{counted(network.n_variables, 'variable')}, {counted(network.n_arcs, 'arc')}{rows}."
     if "optimal" not in result or scope is None:
         return f"{first} Nothing is recorded of how this network was found."
     among = scope.words() or " among all networks"
@@ -66,40 +65,63 @@ def verdict(
     )
 
 
-def data_facts(table: Table | None, provenance: Mapping[str, Any]) -> tuple[Fact, ...]:
-    """How the data were read."""
-    facts = []
-    if provenance.get("source"):
-        facts.append(Fact("Source", str(provenance["source"])))
-    if table is None:
-        data = provenance.get("data") or {}
-        if "rows" in data:
-            facts.append(Fact("Rows", f"{data['rows']:,}"))
-        if "sha256" in data:
-            facts.append(Fact("SHA-256 of the data", str(data["sha256"])))
-        return tuple(facts)
-    facts.append(Fact("Rows", f"{table.n_rows:,}"))
-    facts.append(Fact("Columns", f"{table.n_variables:,}"))
-    low, high = int(table.cardinalities.min()), int(table.cardinalities.max())
-    facts.append(Fact("States of a column", f"{low}" if low == high else f"{low} to {high}"))
-    missing = table.missing_cells
-    total = int(missing.sum())
-    facts.append(Fact("Missing cells kept", f"{total:,}" if total else "none"))
-    facts.append(Fact("Constant columns", named(table.constant) or "none"))
-    for name, cuts in table.cuts.items():
-        facts.append(Fact(f"“{name}” cut at", ", ".join(f"{cut:.6g}" for cut in cuts)))
-    facts += _settings(provenance, ("missing", "discretize", "drop", "header", "encoding"))
-    facts.append(Fact("SHA-256 of the data", table.digest))
+def data_facts(
+    table: Table | None, scope: Scope | None, provenance: Mapping[str, Any]
+) -> tuple[Fact, ...]:
+    """How the data were read: from the table's recipe, or that of the lists."""
+    recipe = table.recipe if table is not None else None
+    if recipe is None and scope is not None and isinstance(scope.origin, Account):
+        recipe = scope.origin.recipe
+    facts = [Fact("Source", str(provenance["source"]))] if provenance.get("source") else []
+    if table is not None:
+        facts.append(Fact("Rows", f"{table.n_rows:,}"))
+        facts.append(Fact("Columns", f"{table.n_variables:,}"))
+        low, high = int(table.cardinalities.min()), int(table.cardinalities.max())
+        facts.append(Fact("States of a column", f"{low}" if low == high else f"{low} to {high}"))
+        missing = int(table.missing_cells.sum())
+        facts.append(Fact("Missing cells kept", f"{missing:,}" if missing else "none"))
+        facts.append(Fact("Constant columns", named(table.constant) or "none"))
+    if recipe is not None:
+        facts += _reading(recipe)
+    data = provenance.get("data") or {}
+    if table is not None:
+        facts.append(Fact("SHA-256 of the data", table.digest))
+    elif "sha256" in data:
+        facts.append(Fact("Rows", f"{data.get('rows', 0):,}"))
+        facts.append(Fact("SHA-256 of the data", str(data["sha256"])))
     return tuple(facts)
 
 
-def _settings(provenance: Mapping[str, Any], names: Iterable[str]) -> list[Fact]:
-    settings = provenance.get("settings") or {}
-    return [
-        Fact(f"Option --{name}", str(settings[name]))
-        for name in names
-        if settings.get(name) not in (None, [], (), True)
-    ]
+def _reading(recipe: Recipe) -> list[Fact]:
+    """What was done to rows and columns."""
+    facts, account = [], recipe.account
+    if account is not None:
+        facts.append(Fact("Read from", f"{account.source} ({account.format})"))
+        facts.append(Fact("Rows in the source", f"{account.rows_read:,}"))
+        if account.rows_dropped:
+            facts.append(Fact("Rows left out for missing cells", f"{account.rows_dropped:,}"))
+        for label, counts in (
+            ("Missing cells", account.missing),
+            ("Values taken as missing", account.blanked),
+        ):
+            if counts:
+                facts.append(Fact(label, named(f"{name} {n:,}" for name, n in counts.items())))
+        if account.left_out:
+            left = (f"{name} ({why})" for name, why in account.left_out.items())
+            facts.append(Fact("Columns left out", named(left)))
+    if recipe.filled:
+        how = (
+            "the most frequent state"
+            if recipe.settings.missing == "mode"
+            else "a state of their own"
+        )
+        facts.append(Fact("Missing cells get", how))
+    for column in recipe.columns:
+        if column.cuts:
+            rule = f" ({column.rule})" if column.rule else ""
+            points = ", ".join(f"{cut:.6g}" for cut in column.cuts)
+            facts.append(Fact(f"“{column.name}” cut at", points + rule))
+    return facts
 
 
 def proof_facts(result: Mapping[str, Any], scope: Scope | None) -> tuple[Fact, ...]:
@@ -114,7 +136,9 @@ def proof_facts(result: Mapping[str, Any], scope: Scope | None) -> tuple[Fact, .
         facts.append(Fact("Gap", f"{result['gap']:.6g}"))
     if scope is None:
         return tuple(facts)
-    facts.append(Fact("Allowed", (scope.words() or " all networks").removeprefix(" among ").strip()))
+    facts.append(
+        Fact("Allowed", (scope.words() or " all networks").removeprefix(" among ").strip())
+    )
     if scope.constraints:
         facts.append(Fact("Constraints", _constraints(scope)))
     facts.append(Fact("Tolerance of the proof", f"{scope.tolerance:.3g}"))
@@ -193,9 +217,7 @@ def origin_facts(provenance: Mapping[str, Any]) -> tuple[Fact, ...]:
     return tuple(facts)
 
 
-def citation(
-    result: Mapping[str, Any], scope: Scope | None, provenance: Mapping[str, Any]
-) -> str:
+def citation(result: Mapping[str, Any], scope: Scope | None, provenance: Mapping[str, Any]) -> str:
     """Return what to write when the result is used."""
     version = (provenance.get("versions") or {}).get("parentage", "")
     how = ""

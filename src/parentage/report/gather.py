@@ -8,7 +8,6 @@ near-optimal networks the alternatives. Only the network has to be there.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
@@ -27,6 +26,7 @@ from parentage.report.facts import (
     verdict,
 )
 from parentage.report.records import (
+    MOST_CELLS,
     Alternatives,
     NearClass,
     Report,
@@ -34,9 +34,10 @@ from parentage.report.records import (
     WhatIf,
 )
 from parentage.report.refused import next_sets, refused_parents
-from parentage.scoring.lists import CandidateLists
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     import numpy.typing as npt
 
     from parentage.arcs.records import Support
@@ -45,10 +46,8 @@ if TYPE_CHECKING:
     from parentage.network.parameters import Parameters
     from parentage.optimise.near import NearOptimal
     from parentage.scoring.constraints import Arc
+    from parentage.scoring.lists import CandidateLists
     from parentage.scoring.scope import Scope
-
-MOST_CELLS = 300_000
-"""Cells of all probability tables together that a page carries."""
 
 MOST_WORK = 4_000_000
 """Cells of all products of an elimination that a page computes at every click."""
@@ -117,7 +116,7 @@ def gather(material: Material) -> Report:
         variables=tuple(VariableFacts(*both) for both in zip(refused, nexts, strict=True)),
         what_if=_what_if(m, whole=whole),
         alternatives=None if m.near is None else alternatives(m.near),
-        data=data_facts(m.table, m.provenance or {}),
+        data=data_facts(m.table, m.scope, m.provenance or {}),
         proof=proof_facts(m.result, m.scope),
         search=search_facts(m.result, m.scope),
         origin=origin_facts(m.provenance or {}),
@@ -184,7 +183,8 @@ def _what_if(m: Material, *, whole: bool) -> WhatIf | None:
         counts = family_counts(parameters, m.table)
     families = [(v, *members) for v, members in enumerate(network.parents)]
     plan = plan_elimination(families, sizes)
-    refused, marginals = "", ()
+    refused = ""
+    marginals: tuple[tuple[float, ...], ...] = ()
     if cells > MOST_CELLS:
         refused = f"The probability tables have {cells:,} cells, too many for a page."
     elif plan.total > MOST_WORK:

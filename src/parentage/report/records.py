@@ -17,6 +17,10 @@ if TYPE_CHECKING:
     from parentage.network.parameters import Parameters
 
 
+MOST_CELLS = 300_000
+"""Cells of all probability tables together that a page carries."""
+
+
 class Fact(NamedTuple):
     """A line of a list of facts."""
 
@@ -41,7 +45,8 @@ class Refused:
     circle
         The way from the child to this variable that an arc back would close; empty: none.
     why
-        What rules it out: ``"cost"``, ``"circle"``, ``"limit"``, ``"constraint"`` or ``"unproven"``.
+        What rules it out: ``"cost"``, ``"circle"``, ``"limit"``, ``"constraint"``; or nothing
+        does: ``"unproven"``.
     """
 
     parent: int

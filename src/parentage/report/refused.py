@@ -17,8 +17,6 @@ from parentage.scoring.account import limits_by_name
 from parentage.scoring.scores import Penalised, parse_score, unit_of
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from parentage.data.table import Table
     from parentage.network.network import Network
     from parentage.scoring.lists import CandidateLists
@@ -129,7 +127,7 @@ class _Judge:
 
 def next_sets(network: Network, lists: CandidateLists, most: int = 3) -> list[tuple[NextSet, ...]]:
     """Return for every variable the candidate sets just above and just below the one chosen."""
-    found = []
+    found: list[tuple[NextSet, ...]] = []
     place = [lists.index(name) for name in network.names]
     back = {at: v for v, at in enumerate(place)}
     for v, members in enumerate(network.parents):
@@ -147,8 +145,3 @@ def next_sets(network: Network, lists: CandidateLists, most: int = 3) -> list[tu
             )
         )
     return found
-
-
-def chosen_index(sets: Sequence[NextSet]) -> int:
-    """Return how many of these sets score more than the chosen one."""
-    return sum(one.ahead > 0 for one in sets)

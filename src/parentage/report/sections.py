@@ -7,6 +7,8 @@ and moving.
 from __future__ import annotations
 
 from html import escape
+from importlib.resources import files
+from string import Template
 from typing import TYPE_CHECKING, NamedTuple
 
 from parentage.view.drawing import Stroke, network_drawing
@@ -75,7 +77,17 @@ def sections(report: Report) -> list[Section]:
     ]
 
 
-def _text(value: str) -> str:
+def asset(name: str) -> str:
+    """Return a file of the page's own."""
+    return (files("parentage.report") / "assets" / name).read_text(encoding="utf-8")
+
+
+def text(value: str) -> str:
+    """Return text as HTML; what cannot be shown is replaced.
+
+    >>> text("</script> & co")
+    '&lt;/script&gt; &amp; co'
+    """
     return escape(printable(value))
 
 
@@ -96,28 +108,18 @@ def _network(report: Report) -> str:
             'aria-label="Hide weak arcs" aria-describedby="weak-told">'
             '<output id="weak-told" for="weak"></output></label>'
         )
-    names = "".join(f'<option value="{_text(name)}">' for name in report.network.names)
+    names = "".join(f'<option value="{text(name)}">' for name in report.network.names)
     bottom = max((box.box.y + box.box.height / 2 for box in drawing.boxes), default=0.0) + 18
     width, height = max(drawing.width, LEAST_VIEW[0]), max(bottom, LEAST_VIEW[1])
     view = f"{(drawing.width - width) / 2:.0f} {(bottom - height) / 2:.0f} {width:.0f} {height:.0f}"
-    label = f"{drawing.title}. The table of arcs says the same in words."
-    return f"""<div class="split"><figure>
-<div class="tools">
-<label>Find <input id="find" list="names" autocomplete="off"></label>
-<datalist id="names">{names}</datalist>
-<span class="zoom"><button type="button" data-zoom="in" aria-label="Zoom in">+</button>
-<button type="button" data-zoom="out" aria-label="Zoom out">−</button>
-<button type="button" data-zoom="whole">Whole picture</button></span>
-{slider}</div>
-<div id="picture" tabindex="0" role="group" aria-label="Picture of the network. Arrow keys move it, plus and minus zoom, 0 shows all.">
-<svg role="img" aria-label="{_text(label)}" viewBox="{view}" preserveAspectRatio="xMidYMid meet">
-<g class="all">
-{"".join(parts_svg(drawing))}
-</g></svg></div>
-<figcaption>{_legend(report)}<p class="note hint">Drag to move, Ctrl and wheel to zoom, click a variable to see it.</p></figcaption>
-</figure>
-<aside id="panel" aria-label="Chosen variable"><p class="note">Choose a variable, in the picture or by name, to see its states, what it depends on, its probabilities, and why others are not among its parents.</p></aside>
-</div>"""
+    return Template(asset("network.html")).substitute(
+        names=names,
+        slider=slider,
+        label=text(f"{drawing.title}. The table of arcs says the same in words."),
+        view=view,
+        parts="".join(parts_svg(drawing)),
+        legend=_legend(report),
+    )
 
 
 def _legend(report: Report) -> str:
@@ -157,7 +159,7 @@ def _what_if(report: Report, what_if: WhatIf) -> str:
     if what_if.refused:
         said = f"{what_if.refused} The bars show how often each state occurs."
         if not what_if.marginals:
-            return f'<p class="note">{_text(what_if.refused)}</p>'
+            return f'<p class="note">{text(what_if.refused)}</p>'
     else:
         said = (
             "Click a state to say that it was seen: every bar then shows the probability given all "
@@ -176,7 +178,7 @@ def _what_if(report: Report, what_if: WhatIf) -> str:
             'placeholder="part of a name"></label></p>'
         )
     return (
-        f'<p>{_text(said)}</p><p class="note">{escape(prior)}</p>{search}'
+        f'<p>{text(said)}</p><p class="note">{escape(prior)}</p>{search}'
         f'<div class="cards{off}">{cards}</div>'
     )
 
@@ -188,7 +190,9 @@ def _prior(what_if: WhatIf) -> str:
     if pseudo:
         return f"Probabilities are shares of rows, with {pseudo:g} added to every count."
     if sample:
-        return f"Probabilities are shares of rows, with {sample:g} rows spread evenly over each table."
+        return (
+            f"Probabilities are shares of rows, with {sample:g} rows spread evenly over each table."
+        )
     return (
         "Probabilities are shares of rows (maximum likelihood): what never occurs together has "
         "probability 0."
@@ -200,13 +204,13 @@ def _card(
 ) -> str:
     items = "".join(
         f'<li><button class="state" type="button" data-v="{v}" data-k="{k}" data-p="{share!r}" '
-        f'aria-pressed="false"{disabled}><span class="label" title="{_text(label)}">{_text(label)}'
+        f'aria-pressed="false"{disabled}><span class="label" title="{text(label)}">{text(label)}'
         f'</span>{_bar(share)}<span class="value">{escape(percent(share))}</span></button></li>'
         for k, (label, share) in enumerate(zip(labels, shares, strict=True))
     )
     return (
         f'<article class="card" data-v="{v}"><h3><button class="link" type="button" '
-        f'data-choose="{v}">{_text(name)}</button></h3><ul class="states">{items}</ul></article>'
+        f'data-choose="{v}">{text(name)}</button></h3><ul class="states">{items}</ul></article>'
     )
 
 
@@ -244,7 +248,7 @@ def _arcs(report: Report) -> str:
     said = ["Gain: the score that is lost when this parent alone leaves its child."]
     said += report.about_arcs
     table = _arc_table(report, report.arcs, known, "Arcs of the network")
-    html = f'<p class="note">{_text(" ".join(said))}</p>{table}'
+    html = f'<p class="note">{text(" ".join(said))}</p>{table}'
     if report.others:
         seen = [column for column in known if column[0] not in ("gain", "need", "need_direction")]
         html += "<h3>Links that are not in this network but in others</h3>"
@@ -272,8 +276,8 @@ def _arc_table(
     for one in arcs:
         fixed = "either" if one.reversible and not report.directed else "fixed"
         cells = "".join(
-            f'<td data-value="{_text(name)}"><button class="link" type="button" '
-            f'data-choose="{index[name]}">{_text(name)}</button></td>'
+            f'<td data-value="{text(name)}"><button class="link" type="button" '
+            f'data-choose="{index[name]}">{text(name)}</button></td>'
             for name in one.arc
         )
         cells += f'<td data-value="{fixed}">{fixed if one.reversible is not None else "–"}</td>'
@@ -307,11 +311,9 @@ def _alternatives(found: Alternatives) -> str:
             *one.changed,
         ]
         said = "; ".join(parts) or "the same links"
-        items.append(
-            f"<li>{what}, {one.times_less:.3g} times less probable: {_text(said)}.</li>"
-        )
+        items.append(f"<li>{what}, {one.times_less:.3g} times less probable: {text(said)}.</li>")
     more = f"<p>And {found.left_out:,} more classes.</p>" if found.left_out else ""
-    return f'<p>{_text(found.words)}</p><ol class="classes">{"".join(items)}</ol>{more}'
+    return f'<p>{text(found.words)}</p><ol class="classes">{"".join(items)}</ol>{more}'
 
 
 def _proof(report: Report) -> str:
@@ -321,19 +323,17 @@ def _proof(report: Report) -> str:
     if report.origin:
         html += f"<h3>Made with</h3>{_facts(report.origin)}"
     limits = (
-        "Proven means: among the networks that were allowed, none has a higher score on these rows. "
+        "Proven means: of the networks that were allowed, none has a higher score on these rows. "
         "It does not mean that an arc is a cause, nor that other rows would give the same network."
     )
     return (
         f'{html}<p class="note">{limits}</p><h3>How to cite</h3>'
-        f"<blockquote>{_text(report.citation)}</blockquote>"
+        f"<blockquote>{text(report.citation)}</blockquote>"
     )
 
 
 def _facts(facts: Iterable[Fact]) -> str:
-    items = "".join(
-        f"<dt>{_text(label)}</dt><dd>{_text(value)}</dd>" for label, value in facts
-    )
+    items = "".join(f"<dt>{text(label)}</dt><dd>{text(value)}</dd>" for label, value in facts)
     return f'<dl class="facts">{items}</dl>'
 
 

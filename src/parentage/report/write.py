@@ -9,6 +9,7 @@ from parentage.errors import InputError
 from parentage.files.atomic import write_text
 from parentage.network.network import Network
 from parentage.network.parameters import Parameters
+from parentage.optimise.solution import Solution
 from parentage.report.document import document
 from parentage.report.gather import Material, gather
 
@@ -19,7 +20,6 @@ if TYPE_CHECKING:
     from parentage.data.table import Table
     from parentage.network.formats.network_json import NetworkRecord
     from parentage.optimise.near import NearOptimal
-    from parentage.optimise.solution import Solution
     from parentage.scoring.lists import CandidateLists
 
 
@@ -66,7 +66,7 @@ def write_report(
         network, parameters = result.network, result
     elif isinstance(result, Network):
         network = result
-    elif hasattr(result, "facts"):
+    elif isinstance(result, Solution):
         network = result.network
         known = {"result": result.facts(), "scope": result.scope, "gains": result.gains}
     else:
