@@ -258,17 +258,18 @@ def _arcs(report: Report) -> str:
 
 def _arc_table(
     report: Report,
-    arcs: Iterable[ArcSupport],
+    arcs: tuple[ArcSupport, ...],
     known: list[tuple[str, str, bool]],
     caption: str,
 ) -> str:
     index = {name: v for v, name in enumerate(report.network.names)}
+    turned = any(one.reversible is not None for one in arcs)
     heads = "".join(
         f'<th scope="col"{css}><button type="button">{escape(title)}</button></th>'
         for title, css in [
             ("From", ""),
             ("To", ""),
-            ("Direction", ""),
+            *([("Direction", "")] if turned else []),
             *((title, ' class="number"') for _, title, _ in known),
         ]
     )
@@ -280,7 +281,7 @@ def _arc_table(
             f'data-choose="{index[name]}">{text(name)}</button></td>'
             for name in one.arc
         )
-        cells += f'<td data-value="{fixed}">{fixed if one.reversible is not None else "–"}</td>'
+        cells += f'<td data-value="{fixed}">{fixed}</td>' if turned else ""
         cells += "".join(_number(getattr(one, key), share=share) for key, _, share in known)
         rows.append(f"<tr>{cells}</tr>")
     if not rows:

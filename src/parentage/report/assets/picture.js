@@ -44,7 +44,7 @@ function makePicture(data, choose) {
     if (inside && unit() < 1.5) return;
     const box = boxes[v].getBBox();
     const wide = Math.min(whole.w, Math.max(700, frame.clientWidth * 0.9));
-    const w = Math.min(view.w, wide), h = view.h * (w / view.w);
+    const w = Math.min(view.w, wide), h = w * frame.clientHeight / frame.clientWidth;
     show({ x: box.x + box.width / 2 - w / 2, y: box.y + box.height / 2 - h / 2, w, h });
   }
 
