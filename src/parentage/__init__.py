@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from parentage.network.network import Network as Network
     from parentage.optimise import Solution as Solution
     from parentage.optimise import within as within
+    from parentage.report import write_report as write_report
     from parentage.scoring.account import Account as Account
     from parentage.scoring.candidates import score as score
     from parentage.scoring.constraints import Constraints as Constraints
@@ -60,6 +61,7 @@ _HOME = {
     "within": "parentage.optimise",
     "write_lists": "parentage.scoring.formats",
     "write_network": "parentage.network.formats",
+    "write_report": "parentage.report",
 }
 
 __all__ = [  # one sorted list; the names are loaded when first used
@@ -84,6 +86,7 @@ __all__ = [  # one sorted list; the names are loaded when first used
     "within",
     "write_lists",
     "write_network",
+    "write_report",
 ]
 
 __version__ = "0.2.0"

@@ -33,6 +33,7 @@ from parentage.cli.options import (
     write_recipe_of,
 )
 from parentage.cli.output import logged, print_json, show_progress, table_text, warn
+from parentage.cli.report import check_page, is_page
 from parentage.data.settings import Reading
 from parentage.optimise.settings import Optimising
 from parentage.work.scaling import Scaling
@@ -57,7 +58,8 @@ if TYPE_CHECKING:
     "--output",
     metavar="FILE",
     multiple=True,
-    help="Write the network: .json, .bif, .xmlbif, .dot, .svg, .png, .pdf or .txt (repeatable).",
+    help="Write the network: .json, .bif, .xmlbif, .dot, .svg, .png, .pdf, .txt or .html, a page "
+    "(repeatable).",
 )
 @SIZE
 @with_options(*settings_options(Optimising, but=("seed",)))
@@ -123,6 +125,9 @@ def learn(data: str, output: tuple[str, ...], **options: Any) -> None:
     if output and options["within"] is not None:
         raise InputError("--within prints many networks; use --json instead of -o")
     for path in output:
+        if is_page(path):
+            check_page(path, reads, force=options["force"])
+            continue
         form = check_network_target(path, needs_table=None, size=options["size"])
         check_target(path, form, reads=reads, force=options["force"])
     check_recipe_target(options, [*reads, *output])
@@ -137,7 +142,8 @@ def learn(data: str, output: tuple[str, ...], **options: Any) -> None:
     ):
         work = gather(data, options, stop, workers, progress)
         for path in output:
-            check_network_target(path, needs_table=work.table is None)
+            if not is_page(path):
+                check_network_target(path, needs_table=work.table is None)
         write_recipe_of(recipe_of(work), options)
         if options["within"] is not None:
             show_near(work, options, stop, running.workers)
@@ -252,15 +258,16 @@ def report_solution(
 ) -> None:
     """Write and print what was found."""
     from parentage.network.formats import write_network
+    from parentage.report import write_report
 
+    origin = provenance(work, solution, options)
     for path in output:
-        write_network(
-            solution,
-            path,
-            table=work.table,
-            provenance=provenance(work, solution, options),
-            size=options["size"],
-        )
+        if is_page(path):
+            table = work.table
+            write_report(solution, path, table=table, lists=work.lists, provenance=origin)
+        else:
+            size = options["size"]
+            write_network(solution, path, table=work.table, provenance=origin, size=size)
     if output:
         click.echo(f"parentage: wrote {', '.join(output)}. {proof_text(solution)}", err=True)
     if options["certificate"] is not None:
