@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from parentage.pipeline import Learned
     from parentage.scoring.constraints import Constraints
     from parentage.scoring.lists import CandidateLists
+    from parentage.scoring.prior import Prior
     from parentage.work.progress import Report
 
 
@@ -46,6 +47,7 @@ def learn(
     max_parents: int | Mapping[str, int] | None = None,
     score: str = "bic",
     lambda_: float | None = None,
+    prior: Prior | Mapping[tuple[str, str], float] | float | None = None,
     log_base: float | str | None = None,
     rules: str | Iterable[str] | None = None,
     width: float | None = None,
@@ -146,7 +148,7 @@ class ParentageLearner:
     criterion
         What is maximised, by name: ``"bic"``, ``"aic"`` … (``score`` elsewhere; here
         scikit-learn owns that name.)
-    max_parents, lambda_, log_base, rules, constraints
+    max_parents, lambda_, prior, log_base, rules, constraints
         As in :func:`parentage.learn`.
     missing, discretize
         How a frame or file is read.
@@ -187,6 +189,7 @@ class ParentageLearner:
         criterion: str = "bic",
         max_parents: int | Mapping[str, int] | None = None,
         lambda_: float | None = None,
+        prior: Prior | Mapping[tuple[str, str], float] | float | None = None,
         log_base: float | str | None = None,
         rules: str | Iterable[str] | None = None,
         constraints: Constraints | None = None,
@@ -202,6 +205,7 @@ class ParentageLearner:
         self.criterion = criterion
         self.max_parents = max_parents
         self.lambda_ = lambda_
+        self.prior = prior
         self.log_base = log_base
         self.rules = rules
         self.constraints = constraints

@@ -23,6 +23,7 @@ from typing import Any, get_args
 
 from parentage.errors import InputError, ListsError
 from parentage.scoring.constraints import Constraints
+from parentage.scoring.prior import Prior
 from parentage.work.stop import Reason
 
 Limit = int | Mapping[str, int | None] | None
@@ -133,6 +134,10 @@ class Account:
         Scores closer than this count as equal.
     tallies
         What was counted.
+    missing_cells
+        Per variable: cells that are missing; empty if none is.
+    prior
+        Probabilities of arcs, whose logarithms are part of the scores.
     """
 
     score: str
@@ -149,6 +154,8 @@ class Account:
     beyond: tuple[float | None, ...]
     tolerance: float
     tallies: Tallies
+    missing_cells: tuple[int, ...] = ()
+    prior: Prior = field(default_factory=Prior)
 
     @property
     def complete(self) -> bool:
@@ -171,6 +178,7 @@ class Account:
         if isinstance(self.max_parents, Mapping):
             content["max_parents"] = dict(self.max_parents)
         content["constraints"] = self.constraints.to_dict()
+        content["prior"] = self.prior.to_dict()
         content["tallies"] = {
             **dataclasses.asdict(self.tallies),
             "pruned": dict(self.tallies.pruned),
@@ -295,6 +303,8 @@ def _read_account(fields: _Fields) -> Account:
         beyond,
         fields.number("tolerance"),
         _read_tallies(_Fields(fields.content["tallies"])),
+        tuple(int(count) for count in fields.content.get("missing_cells", ())),
+        Prior.from_dict(fields.content.get("prior", Prior().to_dict())),
     )
 
 

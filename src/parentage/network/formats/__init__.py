@@ -115,7 +115,8 @@ def write_network(
         gains = structure.gains if gains is None else gains
     if parameters is not None and parameters.network != network:
         raise InputError("the parameters belong to another network")
-    if parameters is None and table is not None and kind in ("bif", "xmlbif", "json"):
+    needed = kind in ("bif", "xmlbif") or (kind == "json" and table and not table.has_holes)
+    if parameters is None and table is not None and needed:
         parameters = network.fit(table)
     if gains is None and table is not None and kind in ("dot", "svg"):
         gains = arc_gains(network, table)
