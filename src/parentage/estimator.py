@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from parentage.optimise import Solution
     from parentage.scoring.constraints import Constraints
     from parentage.scoring.lists import CandidateLists
+    from parentage.scoring.prior import Prior
 
 UNSEEN_STATES = ("error", "smooth")
 
@@ -44,7 +45,7 @@ class ParentageLearner:
     criterion
         What is maximised, by name: ``"bic"``, ``"aic"``, ``"bdeu:10"`` … (``score`` elsewhere;
         here scikit-learn owns that name.)
-    max_parents, lambda_, log_base, rules, constraints
+    max_parents, lambda_, prior, log_base, rules, constraints
         As in :func:`parentage.learn`.
     missing, na, keep, categorical, discretize, decimal, recipe
         How a frame or file is read; see :func:`parentage.read_table`.
@@ -102,6 +103,7 @@ class ParentageLearner:
         criterion: str = "bic",
         max_parents: int | Mapping[str, int] | None = None,
         lambda_: float | None = None,
+        prior: Prior | Mapping[tuple[str, str], float] | float | None = None,
         log_base: float | str | None = None,
         rules: str | Iterable[str] | None = None,
         constraints: Constraints | None = None,
@@ -126,6 +128,7 @@ class ParentageLearner:
         self.criterion = criterion
         self.max_parents = max_parents
         self.lambda_ = lambda_
+        self.prior = prior
         self.log_base = log_base
         self.rules = rules
         self.constraints = constraints

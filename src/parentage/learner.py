@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from parentage.optimise import Solution
     from parentage.pipeline import Learned
     from parentage.scoring.constraints import Constraints
+    from parentage.scoring.prior import Prior
     from parentage.work.progress import Report
 
 
@@ -41,6 +42,7 @@ def learn(
     max_parents: int | Mapping[str, int] | None = None,
     score: str = "bic",
     lambda_: float | None = None,
+    prior: Prior | Mapping[tuple[str, str], float] | float | None = None,
     log_base: float | str | None = None,
     rules: str | Iterable[str] | None = None,
     width: float | None = None,

@@ -309,6 +309,7 @@ def as_json(
         "memory": peak_memory(),
         "candidates": work.lists.n_sets,
         "recipe": None if recipe is None else recipe.to_dict(),
+        **({"rows_used": used} if (used := rows_used(solution, work)) else {}),
         "seed": options["seed"],
     }
 
@@ -320,20 +321,26 @@ def provenance(work: Work, solution: Solution, options: dict[str, Any]) -> dict[
     timings = {"solving": solution.seconds}
     if work.found.table is not None:
         timings["scoring"] = work.lists.known().tallies.seconds
-    return provenance_of(
+    origin = provenance_of(
         work.table,
         command=["parentage", *sys.argv[1:]],
         settings={key: value for key, value in options.items() if value not in (None, ())},
         timings=timings,
         source=work.name,
     )
+    used = rows_used(solution, work)
+    return {**origin, "rows_used": used} if used else origin
 
 
 def as_text(solution: Solution, work: Work) -> str:
     """Lay out the network for a terminal: arcs by child, then what was proved."""
     rows = [family_row(solution, work.lists, v) for v in range(work.lists.n_variables)]
-    head = ("child", "parents", "score", "over next best")
-    lines = [table_text(head, rows, left=2), ""]
+    head: tuple[str, ...] = ("child", "parents", "score", "over next best")
+    used = rows_used(solution, work)
+    if used:
+        head = (*head, "rows")
+    shown = [(*row, f"{used[row[0]]:,}") if used else row for row in rows]
+    lines = [table_text(head, shown, left=2), ""]
     if any(row[3].endswith("*") for row in rows):
         lines.append("* a better set exists for this child alone; it would close a cycle")
     if any(row[3].startswith("0.00") for row in rows):
@@ -343,7 +350,19 @@ def as_text(solution: Solution, work: Work) -> str:
         lines.append(solution.scope.about_directions())
     if work.found.table is not None:
         lines.append(account_text(work.lists.known()))
+    elif solution.scope.about_scores():
+        lines.append(solution.scope.about_scores())
     return "\n".join(lines)
+
+
+def rows_used(solution: Solution, work: Work) -> dict[str, int]:
+    """Return, of a table with holes, the rows that each variable and its parents were scored on."""
+    from parentage.scoring.holes import rows_of_families
+
+    table = work.found.table
+    if table is None or not table.has_holes:
+        return {}
+    return rows_of_families(table, solution.network.to_dict())
 
 
 def family_row(solution: Solution, lists: CandidateLists, v: int) -> tuple[str, str, str, str]:
