@@ -47,6 +47,7 @@ def learn(
     *,
     max_parents: int | Mapping[str, int] | None = None,
     score: str = "bic",
+    lambda_: float | None = None,
     log_base: float | str | None = None,
     rules: str | Iterable[str] | None = None,
     width: float | None = None,
@@ -150,7 +151,7 @@ class ParentageLearner:
     criterion
         What is maximised, by name: ``"bic"``, ``"aic"`` … (``score`` elsewhere; here
         scikit-learn owns that name.)
-    max_parents, log_base, rules, constraints
+    max_parents, lambda_, log_base, rules, constraints
         As in :func:`parentage.learn`.
     missing, na, keep, categorical, discretize, decimal, recipe
         How a frame or file is read; see :func:`parentage.read_table`.
@@ -190,6 +191,7 @@ class ParentageLearner:
         *,
         criterion: str = "bic",
         max_parents: int | Mapping[str, int] | None = None,
+        lambda_: float | None = None,
         log_base: float | str | None = None,
         rules: str | Iterable[str] | None = None,
         constraints: Constraints | None = None,
@@ -209,6 +211,7 @@ class ParentageLearner:
     ) -> None:
         self.criterion = criterion
         self.max_parents = max_parents
+        self.lambda_ = lambda_
         self.log_base = log_base
         self.rules = rules
         self.constraints = constraints

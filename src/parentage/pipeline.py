@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from parentage.data.table import Table
     from parentage.network.network import Network
     from parentage.optimise import Solution
+    from parentage.optimise.cuts import Cut
     from parentage.optimise.settings import Optimising
     from parentage.scoring.settings import Scoring
     from parentage.work.executor import Workers
@@ -97,7 +98,8 @@ def gather(
     table = as_table(opened, reading)
     if seen is not None:
         seen(table)
-    settings, share = scoring(table.names, False), stop.share(SHARE_OF_SCORING)
+    settings = scoring(table.names, False).for_missing(reading.missing)
+    share = stop.share(SHARE_OF_SCORING)
     lists = score_table(table, settings, share, workers or threads, report, places)
     return Gathered(lists, table, settings)
 
@@ -110,8 +112,12 @@ def optimise(
     threads: int,
     start: Network | None = None,
     report: Report | None = None,
+    kept_cuts: list[Cut] | None = None,
 ) -> Solution:
-    """Solve lists within the limits; after an interrupt, take the first network there is."""
+    """Solve lists within the limits; after an interrupt, take the first network there is.
+
+    What was cut is put into ``kept_cuts``, for solving again with a little changed.
+    """
     interrupted = stop.cancelled.is_set()
     solution = optimise_lists(
         found.lists,
@@ -122,6 +128,7 @@ def optimise(
         constraints=found.scoring.constraints,
         start=start,
         report=report,
+        kept_cuts=kept_cuts,
     )
     if interrupted and not solution.optimal:
         return replace(solution, stopped="interrupt")

@@ -45,7 +45,7 @@ def info(data: str, **options: Any) -> None:
     check_recipe_target(options, [data, options["constraints_file"], options["recipe"]])
     table = load_table(data, options)
     write_recipe_of(table.recipe, options)
-    settings = scoring_of(options, table.names)
+    settings = scoring_of(options, table.names).for_missing(options["missing"])
     say_if_compiling()
     found = overview(table, settings)
     if options["as_json"]:
@@ -68,9 +68,12 @@ def as_text(found: Overview, table: Table) -> str:
                 str(len(variable.states)),
                 f"{variable.entropy:.4f}",
                 *("-" if cap is None else str(cap) for cap in caps),
+                *([f"{variable.missing:,}"] if table.has_holes else []),
             )
         )
-    head = ("variable", "labels", "states", "entropy", "Thm 3", "Thm 3″")
+    head: tuple[str, ...] = ("variable", "labels", "states", "entropy", "Thm 3", "Thm 3″")
+    if table.has_holes:
+        head = (*head, "missing")
     lines = [f"{table.n_rows:,} rows, {table.n_variables} variables", ""]
     lines += [table_text(head, rows, left=2), ""]
     if found.constant:

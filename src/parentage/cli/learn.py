@@ -15,6 +15,7 @@ import click
 from parentage.cli.account import account_text
 from parentage.cli.options import (
     FORCE,
+    SIZE,
     WRITE_RECIPE,
     check_recipe_target,
     limit_options,
@@ -56,8 +57,9 @@ if TYPE_CHECKING:
     "--output",
     metavar="FILE",
     multiple=True,
-    help="Write the network: .json, .bif, .xmlbif, .dot, .svg or .txt (repeatable).",
+    help="Write the network: .json, .bif, .xmlbif, .dot, .svg, .png, .pdf or .txt (repeatable).",
 )
+@SIZE
 @with_options(*settings_options(Optimising, but=("seed",)))
 @click.option("--require-optimal", is_flag=True, help="Exit with 1 if the proof is missing.")
 @click.option(
@@ -103,7 +105,7 @@ def learn(data: str, output: tuple[str, ...], **options: Any) -> None:
     """
     from parentage import pipeline
     from parentage.errors import InputError
-    from parentage.files.target import check_target
+    from parentage.files.target import check_distinct, check_target
     from parentage.network.formats import check_network_target, read_network
     from parentage.work.stop import interruptible
 
@@ -112,13 +114,16 @@ def learn(data: str, output: tuple[str, ...], **options: Any) -> None:
     for name in ("certificate", "log"):
         if options[name] is not None:
             check_target(options[name], name, reads=reads, force=options["force"])
+    if options["within"] is not None and not math.isfinite(options["within"]):
+        raise InputError(f"--within {options['within']}: type a factor of at least 1, e.g. 20")
     if options["within"] is not None and (options["certificate"] or options["start"]):
         raise InputError("--within prints many networks; --certificate and --start are for one")
+    check_distinct(*output, options["certificate"], options["log"], options["write_recipe"])
     start = None if options["start"] is None else read_network(options["start"])
     if output and options["within"] is not None:
         raise InputError("--within prints many networks; use --json instead of -o")
     for path in output:
-        form = check_network_target(path, needs_table=None)
+        form = check_network_target(path, needs_table=None, size=options["size"])
         check_target(path, form, reads=reads, force=options["force"])
     check_recipe_target(options, [*reads, *output])
     began = time.monotonic()
@@ -250,7 +255,11 @@ def report_solution(
 
     for path in output:
         write_network(
-            solution, path, table=work.table, provenance=provenance(work, solution, options)
+            solution,
+            path,
+            table=work.table,
+            provenance=provenance(work, solution, options),
+            size=options["size"],
         )
     if output:
         click.echo(f"parentage: wrote {', '.join(output)}. {proof_text(solution)}", err=True)

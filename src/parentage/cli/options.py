@@ -83,10 +83,12 @@ def with_options(*options: Decorator) -> Callable[[Command], Command]:
 table_options = with_options(*settings_options(Reading))
 """How a table is read."""
 
-score_options = with_options(*settings_options(Scoring, "score", "log_base"))
+score_options = with_options(*settings_options(Scoring, "score", "lambda_", "log_base"))
 """What a family's score is."""
 
-search_options = with_options(*settings_options(Scoring, but=("score", "log_base")), *_CONSTRAINTS)
+search_options = with_options(
+    *settings_options(Scoring, but=("score", "lambda_", "log_base")), *_CONSTRAINTS
+)
 """Limits, rules and constraints of a search."""
 
 limit_options = with_options(*settings_options(Running, "time_limit", "memory"))
@@ -97,6 +99,12 @@ scale_options = with_options(*settings_options(Scaling))
 
 exact_run_options = with_options(_JSON, *settings_options(Running, "threads"))
 """JSON and threads: for a command in which nothing is random."""
+
+SIZE = click.option(
+    "--size",
+    metavar="WIDTH",
+    help="Width of a picture on paper: column (89 mm), page (183 mm), slide, or such as 120mm.",
+)
 
 WRITE_RECIPE = click.option(
     "--write-recipe", metavar="FILE",

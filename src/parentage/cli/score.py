@@ -63,7 +63,7 @@ def score(data: str, output: tuple[str, ...], **options: Any) -> None:
     running, scaling = running_of(options), take(Scaling, options)
     with interruptible(running.stop()) as stop, scaling.workers(running.workers) as workers:
         table = load_table(data, options)
-        settings = scoring_of(options, table.names)
+        settings = scoring_of(options, table.names).for_missing(options["missing"])
         with show_progress() as progress:
             lists = score_table(table, settings, stop, workers, progress, scaling.places)
     if not lists.account.complete:

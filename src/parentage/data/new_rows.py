@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from parentage.data.columns import KEEPS_HOLES, fresh_label
-from parentage.data.fitting import cells_for, codes_for, filled_rows, state_numbers
+from parentage.data.fitting import ABSENT, cells_for, codes_for, filled_rows, state_numbers
 from parentage.data.formats import frame as frames
 from parentage.data.formats import read_columns
 from parentage.data.recipe import ColumnRecipe
@@ -25,10 +25,14 @@ from parentage.errors import TableError
 from parentage.files.source import Source
 
 if TYPE_CHECKING:
+    from collections.abc import Collection
+
     from parentage.data.formats.raw import RawTable
 
 
-def rows_like(known: Table, source: object, missing: str = "error") -> Table:
+def rows_like(
+    known: Table, source: object, missing: str = "error", optional: Collection[str] = ()
+) -> Table:
     r"""Read rows as the known table has them: its columns, in its order, with its states.
 
     Parameters
@@ -42,6 +46,8 @@ def rows_like(known: Table, source: object, missing: str = "error") -> Table:
         (``"drop"``), in the state made for them (``"state"``), or filled with the state most
         frequent in the known table, the middle one of a column that was cut (``"mode"``), or kept
         as holes (``"pnal"``, ``"em"``).
+    optional
+        Columns that may be absent, where holes are kept: all their cells are missing then.
 
     Raises
     ------
@@ -55,12 +61,17 @@ def rows_like(known: Table, source: object, missing: str = "error") -> Table:
     [[0], [1]]
     """
     if isinstance(source, Table):
-        return _translated(known, source, missing)
+        return _translated(known, source, missing, optional)
     settings = Reading() if known.recipe is None else known.recipe.settings
     raw = _named_as(known, source, settings)
     columns = [_recipe_of(known, v, missing) for v in range(known.n_variables)]
-    decimal = settings.decimal
-    codes = [codes_for(cells_for(raw, column, decimal), column, decimal) for column in columns]
+    there, decimal = {column.name for column in raw.columns}, settings.decimal
+    codes = [
+        codes_for(cells_for(raw, column, decimal), column, decimal)
+        if column.name in there or column.name not in optional
+        else np.full(raw.n_rows, ABSENT, np.int64)
+        for column in columns
+    ]
     rows = filled_rows(np.array(codes), columns, missing, raw)
     if not rows.shape[1]:
         raise TableError("no rows, or none without missing cells; at least one is needed")
@@ -111,13 +122,15 @@ def _named_as(known: Table, source: object, settings: Reading) -> RawTable:
     return replace(raw, columns=tuple(replace(column, name=name) for column, name in columns))
 
 
-def _translated(known: Table, table: Table, missing: str) -> Table:
+def _translated(known: Table, table: Table, missing: str, optional: Collection[str]) -> Table:
     if not table.n_rows:
         raise TableError("no rows; at least one is needed")
     if missing not in KEEPS_HOLES:
         table.select(known.names).refuse_holes("what was learned from complete rows")
     codes = np.full((known.n_variables, table.n_rows), MISSING, np.int64)
     for v, (name, labels) in enumerate(zip(known.names, known.states, strict=True)):
+        if name in optional and name not in table.names:
+            continue
         column = table.codes[table.index(name)]
         there = column != MISSING
         texts = table.states[table.index(name)]

@@ -53,6 +53,7 @@ def score(
     *,
     max_parents: int | Mapping[str, int] | None = None,
     score: str = "bic",
+    lambda_: float | None = None,
     log_base: float | str | None = None,
     rules: str | Iterable[str] | None = None,
     width: float | None = None,
@@ -99,7 +100,7 @@ def score(
     >>> score(rain)["wet"][0].parents
     ('rain',)
     """
-    settings = Scoring(max_parents, score, log_base, rules, width, constraints)
+    settings = Scoring(max_parents, score, lambda_, log_base, rules, width, constraints)
     running = Running(threads, time_limit, memory)
     scaling = Scaling(cluster, client, executor, exchange, checkpoint, resume)
     with interruptible(running.stop()) as stop, scaling.workers(running.workers) as workers:
