@@ -71,7 +71,7 @@ def fitted_table(raw: RawTable, recipe: Recipe, reading: Reading) -> Table:
         column.name: "not in the recipe" for column in raw.columns if column.name not in names
     }
     account = account_of(raw, columns, table, left_out)
-    return replace(table, recipe=Recipe(reading, recipe.columns, account))
+    return replace(table, recipe=Recipe(replace(reading, recipe=None), recipe.columns, account))
 
 
 def cells_for(raw: RawTable, column: ColumnRecipe, decimal: str) -> Column:

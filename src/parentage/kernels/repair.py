@@ -92,9 +92,7 @@ def mend(
 
 
 @njit(**JIT)
-def move_some(
-    order: Ints, wanted: npt.NDArray[np.bool_], moves: int, state: Words
-) -> None:
+def move_some(order: Ints, wanted: npt.NDArray[np.bool_], moves: int, state: Words) -> None:
     """Disturb an order as ``perturb`` does, and say which variables were moved."""
     n = order.shape[0]
     if draw(state, 3) == 0:
