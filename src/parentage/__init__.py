@@ -86,7 +86,7 @@ __all__ = [  # one sorted list; the names are loaded when first used
     "write_network",
 ]
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"
 
 
 def __getattr__(name: str) -> Any:

@@ -16,15 +16,20 @@ from parentage.errors import InputError, NotFittedError, UnprovenWarning, did_yo
 from parentage.optimise.settings import Optimising
 from parentage.scoring.settings import Scoring
 from parentage.work.running import Running
+from parentage.work.scaling import Scaling
 from parentage.work.settings import documented, take
 from parentage.work.stop import interruptible
 
 if TYPE_CHECKING:
+    import os
     from collections.abc import Iterable, Mapping
+    from concurrent.futures import Executor
+    from pathlib import Path
 
     import numpy as np
     import numpy.typing as npt
 
+    from parentage.data.recipe import Recipe
     from parentage.data.table import Table
     from parentage.network.network import Network
     from parentage.optimise import Solution
@@ -34,12 +39,15 @@ if TYPE_CHECKING:
     from parentage.work.progress import Report
 
 
-@documented(scoring=Scoring, reading=Reading, optimising=Optimising, running=Running)
+@documented(
+    scoring=Scoring, reading=Reading, optimising=Optimising, running=Running, scaling=Scaling
+)
 def learn(
     source: object,
     *,
     max_parents: int | Mapping[str, int] | None = None,
     score: str = "bic",
+    lambda_: float | None = None,
     log_base: float | str | None = None,
     rules: str | Iterable[str] | None = None,
     width: float | None = None,
@@ -47,15 +55,28 @@ def learn(
     format: str | None = None,  # noqa: A002  # the option is called --format
     header: bool = True,
     encoding: str = "utf-8",
+    decimal: str = ".",
+    sheet: str | None = None,
+    query: str | None = None,
     drop: Iterable[str] = (),
+    keep: Iterable[str] = (),
+    na: object = (),
     missing: str = "error",
-    discretize: str | None = None,
+    categorical: Iterable[str] = (),
+    discretize: str | Iterable[str] | Mapping[str, str] | None = None,
+    recipe: str | os.PathLike[str] | Recipe | None = None,
     engine: str = "auto",
     gap_limit: float = 0.0,
     seed: int = 0,
     threads: int | None = None,
     time_limit: float | None = None,
     memory: int | None = None,
+    cluster: str | None = None,
+    client: Any = None,
+    executor: Executor | None = None,
+    exchange: str | Path | None = None,
+    checkpoint: str | Path | None = None,
+    resume: str | Path | None = None,
     start: Network | None = None,
     progress: Report | None = None,
 ) -> Solution:
@@ -71,6 +92,7 @@ def learn(
     {reading}
     {optimising}
     {running}
+    {scaling}
     start
         A network to begin from.
     progress
@@ -89,7 +111,7 @@ def learn(
     >>> solution.optimal, solution.network.n_arcs
     (True, 1)
     """
-    found = _run(source, {**locals(), "drop": _names(drop)}, progress, start)
+    found = _run(source, locals(), progress, start)
     return found.solution
 
 
@@ -102,8 +124,8 @@ def _run(
     """Follow the path with settings by name; warn when the answer is not proven."""
     from parentage import pipeline
 
-    running = take(Running, values)
-    with interruptible(running.stop()) as stop:
+    running, scaling = take(Running, values), take(Scaling, values)
+    with interruptible(running.stop()) as stop, scaling.workers(running.workers) as workers:
         found = pipeline.run(
             source,
             take(Reading, values),
@@ -111,16 +133,14 @@ def _run(
             take(Optimising, values),
             stop,
             threads=running.workers,
+            workers=workers,
+            places=scaling.places,
             start=start,
             report=progress,
         )
     if not found.solution.optimal:
         warnings.warn(UnprovenWarning(f"the network is {found.solution.proof()}"), stacklevel=3)
     return found
-
-
-def _names(names: Iterable[str]) -> tuple[str, ...]:
-    return (names,) if isinstance(names, str) else tuple(names)
 
 
 class ParentageLearner:
@@ -131,10 +151,10 @@ class ParentageLearner:
     criterion
         What is maximised, by name: ``"bic"``, ``"aic"`` … (``score`` elsewhere; here
         scikit-learn owns that name.)
-    max_parents, log_base, rules, constraints
+    max_parents, lambda_, log_base, rules, constraints
         As in :func:`parentage.learn`.
-    missing, discretize
-        How a frame or file is read.
+    missing, na, keep, categorical, discretize, decimal, recipe
+        How a frame or file is read; see :func:`parentage.read_table`.
     engine, gap_limit, seed, threads, time_limit, memory
         As in :func:`parentage.learn`.
 
@@ -171,11 +191,17 @@ class ParentageLearner:
         *,
         criterion: str = "bic",
         max_parents: int | Mapping[str, int] | None = None,
+        lambda_: float | None = None,
         log_base: float | str | None = None,
         rules: str | Iterable[str] | None = None,
         constraints: Constraints | None = None,
+        decimal: str = ".",
+        keep: Iterable[str] = (),
+        na: object = (),
         missing: str = "error",
-        discretize: str | None = None,
+        categorical: Iterable[str] = (),
+        discretize: str | Iterable[str] | Mapping[str, str] | None = None,
+        recipe: str | os.PathLike[str] | Recipe | None = None,
         engine: str = "auto",
         gap_limit: float = 0.0,
         seed: int = 0,
@@ -185,11 +211,17 @@ class ParentageLearner:
     ) -> None:
         self.criterion = criterion
         self.max_parents = max_parents
+        self.lambda_ = lambda_
         self.log_base = log_base
         self.rules = rules
         self.constraints = constraints
+        self.decimal = decimal
+        self.keep = keep
+        self.na = na
         self.missing = missing
+        self.categorical = categorical
         self.discretize = discretize
+        self.recipe = recipe
         self.engine = engine
         self.gap_limit = gap_limit
         self.seed = seed

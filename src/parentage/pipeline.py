@@ -12,7 +12,6 @@ worth. Lists may enter in the middle; settings of the stages that they skip are 
 
 from __future__ import annotations
 
-import dataclasses
 import os
 from collections.abc import Callable
 from dataclasses import dataclass, replace
@@ -33,9 +32,12 @@ if TYPE_CHECKING:
     from parentage.data.table import Table
     from parentage.network.network import Network
     from parentage.optimise import Solution
+    from parentage.optimise.cuts import Cut
     from parentage.optimise.settings import Optimising
     from parentage.scoring.settings import Scoring
+    from parentage.work.executor import Workers
     from parentage.work.progress import Report
+    from parentage.work.scaling import Places
     from parentage.work.stop import Stop
 
 PICKING = ("max_parents", "constraints")
@@ -75,8 +77,14 @@ def gather(
     *,
     threads: int,
     report: Report | None = None,
+    workers: Workers | None = None,
+    places: Places | None = None,
+    seen: Callable[[Table], None] | None = None,
 ) -> Gathered:
-    """Read lists, or read a table and score it."""
+    """Read lists, or read a table and score it, on ``workers`` if there are more than threads.
+
+    ``seen`` is called with the table before it is scored.
+    """
     opened = open_source(source) if isinstance(source, str | bytes | os.PathLike) else source
     if isinstance(opened, Source):
         found = detect(opened, reading.format, reading.encoding)
@@ -87,9 +95,13 @@ def gather(
         refuse_settings(settings, PICKING)
         refuse_settings(reading, ("format", "encoding"))
         return Gathered(opened, None, settings)
-    table = as_table(opened, **settings_of(reading))
-    settings, share = scoring(table.names, False), stop.share(SHARE_OF_SCORING)
-    return Gathered(score_table(table, settings, share, threads, report), table, settings)
+    table = as_table(opened, reading)
+    if seen is not None:
+        seen(table)
+    settings = scoring(table.names, False).for_missing(reading.missing)
+    share = stop.share(SHARE_OF_SCORING)
+    lists = score_table(table, settings, share, workers or threads, report, places)
+    return Gathered(lists, table, settings)
 
 
 def optimise(
@@ -100,8 +112,12 @@ def optimise(
     threads: int,
     start: Network | None = None,
     report: Report | None = None,
+    kept_cuts: list[Cut] | None = None,
 ) -> Solution:
-    """Solve lists within the limits; after an interrupt, take the first network there is."""
+    """Solve lists within the limits; after an interrupt, take the first network there is.
+
+    What was cut is put into ``kept_cuts``, for solving again with a little changed.
+    """
     interrupted = stop.cancelled.is_set()
     solution = optimise_lists(
         found.lists,
@@ -112,6 +128,7 @@ def optimise(
         constraints=found.scoring.constraints,
         start=start,
         report=report,
+        kept_cuts=kept_cuts,
     )
     if interrupted and not solution.optimal:
         return replace(solution, stopped="interrupt")
@@ -128,16 +145,22 @@ def run(
     threads: int,
     start: Network | None = None,
     report: Report | None = None,
+    workers: Workers | None = None,
+    places: Places | None = None,
 ) -> Learned:
     """Follow the whole path."""
-    found = gather(source, reading, lambda *_: scoring, stop, threads=threads, report=report)
+    found = gather(
+        source,
+        reading,
+        lambda *_: scoring,
+        stop,
+        threads=threads,
+        report=report,
+        workers=workers,
+        places=places,
+    )
     solution = optimise(found, optimising, stop, threads=threads, start=start, report=report)
     return Learned(found.table, found.lists, solution)
-
-
-def settings_of(settings: Any) -> dict[str, Any]:
-    """Return settings by name, as keywords."""
-    return {field.name: getattr(settings, field.name) for field in dataclasses.fields(settings)}
 
 
 def refuse_settings(settings: Any, allowed: tuple[str, ...]) -> None:

@@ -32,6 +32,7 @@ def account_json(lists: CandidateLists) -> dict[str, Any]:
         "complete_to": account.complete_to,
         "ended": account.ended,
         "live_sets": list(tallies.live_sets),
+        "recipe": None if account.recipe is None else account.recipe.to_dict(),
     }
 
 

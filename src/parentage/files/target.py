@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 import re
+import zlib
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -22,13 +23,18 @@ _MARKS: dict[str, re.Pattern[bytes]] = {
     "pss": re.compile(rb"\A\s*(?:#[^\n]*\s+)*(?:META|VAR)\s"),
     "parquet": re.compile(rb"\APAR1.*child.*parents.*score|\APAR1.*parentage", re.DOTALL),
     "json": re.compile(rb'\A\s*\{\s*"format": "parentage[- ]network"'),
-    "certificate": re.compile(rb'\A\s*\{\s*"format":\s*"parentage certificate"|\A\x1f\x8b'),
+    "certificate": re.compile(rb'\A\s*\{\s*"format":\s*"parentage certificate"'),
+    "recipe": re.compile(rb"\A# A recipe of parentage"),
     "log": re.compile(rb'\A\{"stage":'),
     "bif": re.compile(rb"\A\s*(?://[^\n]*\s+|/\*.*?\*/\s*)*network\b", re.DOTALL),
     "xmlbif": re.compile(rb"<BIF\b"),
     "dot": re.compile(rb"\A\s*(?://[^\n]*\s+)*(?:strict\s+)?digraph\b"),
     "svg": re.compile(rb"<svg\b"),
+    "png": re.compile(rb"\A\x89PNG\r\n"),
+    "pdf": re.compile(rb"\A%PDF-"),
+    "html": re.compile(rb'<meta name="generator" content="parentage '),
     "model-string": re.compile(rb"\A\s*\["),
+    "table": re.compile(rb"(?!)"),  # no table is recognisably ours
 }
 """How a file of each format that the commands write begins (Parquet: and ends)."""
 
@@ -67,6 +73,17 @@ def check_target(
         )
 
 
+def check_distinct(*paths: str | None) -> None:
+    """Refuse two results under one name, of which the second would replace the first."""
+    targets = [(path, resolved(path)) for path in paths if path is not None]
+    for i, (path, target) in enumerate(targets):
+        for _, earlier in targets[:i]:
+            if target == earlier or _same(target, earlier):
+                raise InputError(
+                    f"{path!r} is given for two results; choose a name of its own for each"
+                )
+
+
 def resolved(path: str | os.PathLike[str]) -> Path:
     """Follow links to the file that would be written; refuse names that cannot be one."""
     target = Path(os.fspath(path))
@@ -97,4 +114,16 @@ def _replaceable(target: Path, form: str) -> bool:
                 content += file.read()
     except OSError:  # cannot be read; writing will say whether it can be replaced
         return True
+    if form == "certificate":
+        content = _decompressed(content)
     return not content.strip() or _MARKS[form].search(content) is not None
+
+
+def _decompressed(content: bytes) -> bytes:
+    """Return how a gzip file begins, anything else as it is."""
+    if not content.startswith(b"\x1f\x8b"):
+        return content
+    try:
+        return zlib.decompressobj(wbits=31).decompress(content, 1 << 10)
+    except zlib.error:
+        return content

@@ -139,7 +139,8 @@ class Solution:
 
         said = f"Score {self.score:.4f}, {self.network.n_arcs} arcs: {self.proof()}."
         said += f" {self.scope.about_directions()}".rstrip()
-        return f"<p>{escape(said)}</p>{self.network.to_svg(self.gains)}"
+        picture = self.network.to_svg(self.gains, directed=self.scope.equivalent is False)
+        return f"<p>{escape(said)}</p>{picture}"
 
 
 def checked_solution(

@@ -21,6 +21,7 @@ from dataclasses import dataclass, field
 from numbers import Integral
 from typing import Any, get_args
 
+from parentage.data.recipe import Recipe
 from parentage.errors import InputError, ListsError
 from parentage.scoring.constraints import Constraints
 from parentage.work.stop import Reason
@@ -133,6 +134,8 @@ class Account:
         Scores closer than this count as equal.
     tallies
         What was counted.
+    recipe
+        How the table was read; None if it was made in another way, or in files of release 0.1.
     """
 
     score: str
@@ -149,6 +152,7 @@ class Account:
     beyond: tuple[float | None, ...]
     tolerance: float
     tallies: Tallies
+    recipe: Recipe | None = None
 
     @property
     def complete(self) -> bool:
@@ -175,6 +179,7 @@ class Account:
             **dataclasses.asdict(self.tallies),
             "pruned": dict(self.tallies.pruned),
         }
+        content["recipe"] = None if self.recipe is None else self.recipe.to_dict()
         return content
 
     @classmethod
@@ -276,7 +281,7 @@ def _read_account(fields: _Fields) -> Account:
     ended = fields.take("ended", str, type(None))
     if ended is not None and ended not in get_args(Reason):
         raise ValueError(f"ended is {ended!r}")
-    complete_to = fields.content["complete_to"]
+    complete_to, recipe = fields.content["complete_to"], fields.content.get("recipe")
     beyond = tuple(
         None if item is None else float(item) for item in fields.take("beyond", list, tuple)
     )
@@ -295,6 +300,7 @@ def _read_account(fields: _Fields) -> Account:
         beyond,
         fields.number("tolerance"),
         _read_tallies(_Fields(fields.content["tallies"])),
+        None if recipe is None else Recipe.from_dict(recipe),
     )
 
 

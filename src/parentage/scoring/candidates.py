@@ -10,7 +10,7 @@ from __future__ import annotations
 import time
 import warnings
 from dataclasses import replace
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -24,29 +24,36 @@ from parentage.scoring.plan import prepare
 from parentage.scoring.rulebook import ORDER
 from parentage.scoring.search import search
 from parentage.scoring.settings import Scoring
+from parentage.work.executor import size_of
 from parentage.work.memory import available_memory
 from parentage.work.running import Running
+from parentage.work.scaling import Scaling
 from parentage.work.settings import documented
 from parentage.work.stop import interruptible
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
+    from concurrent.futures import Executor
+    from pathlib import Path
 
     from parentage.data.table import Table
     from parentage.scoring.constraints import Constraints
     from parentage.scoring.entropy import Int64s
     from parentage.scoring.plan import Preparation, SearchPlan
     from parentage.scoring.steps import Outcome
+    from parentage.work.executor import Workers
     from parentage.work.progress import Report
+    from parentage.work.scaling import Places
     from parentage.work.stop import Stop
 
 
-@documented(scoring=Scoring, running=Running)
+@documented(scoring=Scoring, running=Running, scaling=Scaling)
 def score(
     table: object,
     *,
     max_parents: int | Mapping[str, int] | None = None,
     score: str = "bic",
+    lambda_: float | None = None,
     log_base: float | str | None = None,
     rules: str | Iterable[str] | None = None,
     width: float | None = None,
@@ -54,6 +61,12 @@ def score(
     threads: int | None = None,
     time_limit: float | None = None,
     memory: int | None = None,
+    cluster: str | None = None,
+    client: Any = None,
+    executor: Executor | None = None,
+    exchange: str | Path | None = None,
+    checkpoint: str | Path | None = None,
+    resume: str | Path | None = None,
     progress: Report | None = None,
 ) -> CandidateLists:
     """List, for every variable, the parent sets that can be in an optimal network.
@@ -64,6 +77,7 @@ def score(
         The data: a table, or a data frame or path, which are read as :func:`read_table` does.
     {scoring}
     {running}
+    {scaling}
     progress
         Called with a :class:`parentage.work.progress.Progress` after every chunk of work.
 
@@ -86,26 +100,32 @@ def score(
     >>> score(rain)["wet"][0].parents
     ('rain',)
     """
-    settings = Scoring(max_parents, score, log_base, rules, width, constraints)
+    settings = Scoring(max_parents, score, lambda_, log_base, rules, width, constraints)
     running = Running(threads, time_limit, memory)
-    with interruptible(running.stop()) as stop:
-        lists = score_table(as_table(table), settings, stop, running.workers, progress)
+    scaling = Scaling(cluster, client, executor, exchange, checkpoint, resume)
+    with interruptible(running.stop()) as stop, scaling.workers(running.workers) as workers:
+        lists = score_table(as_table(table), settings, stop, workers, progress, scaling.places)
     if not lists.account.complete:
         warnings.warn(UnprovenWarning(cut_short_text(lists)), stacklevel=2)
     return lists
 
 
 def score_table(
-    table: Table, settings: Scoring, stop: Stop, threads: int, report: Report | None = None
+    table: Table,
+    settings: Scoring,
+    stop: Stop,
+    workers: Workers,
+    report: Report | None = None,
+    places: Places | None = None,
 ) -> CandidateLists:
     """Score a table; the one place where a search becomes lists."""
     began = time.perf_counter()
     prepared = prepare(table, settings)
     for plan in prepared.plans:
-        refuse_what_cannot_fit(plan, threads)
+        refuse_what_cannot_fit(plan, size_of(workers))
     if stop.memory is None:
         stop = replace(stop, memory=int(SHARE_OF_MEMORY * available_memory()))
-    outcomes = [search(plan, stop, threads=threads, report=report) for plan in prepared.plans]
+    outcomes = [search(plan, stop, workers=workers, report=report) for plan in prepared.plans]
     lists = _assemble(prepared, outcomes)
     return replace(lists, account=_account(prepared, outcomes, lists.n_sets, began))
 
@@ -156,6 +176,7 @@ def _account(
             kept=kept,
             seconds=time.perf_counter() - began,
         ),
+        recipe=table.recipe,
     )
 
 

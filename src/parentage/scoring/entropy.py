@@ -27,6 +27,7 @@ import numpy.typing as npt
 
 from parentage.errors import ResourceError, Way
 from parentage.scoring.scores import BySums, parse_score
+from parentage.scoring.scores.counts import HOLE_WAYS
 from parentage.work.memory import require_memory
 
 if TYPE_CHECKING:
@@ -312,6 +313,7 @@ class Labels:
     @classmethod
     def of(cls, table: Table) -> Labels:
         """All rows in one class: the partition by no variable."""
+        table.refuse_holes("this score", *HOLE_WAYS)
         return cls(np.zeros(table.n_rows, np.int64), 1)
 
     def join(self, table: Table, variables: Iterable[int]) -> Labels:

@@ -17,8 +17,9 @@ from parentage.data.reading import as_table
 from parentage.errors import InputError
 from parentage.scoring.candidates import score
 from parentage.scoring.entropy import encode, residuals
+from parentage.scoring.holes import complete_residuals, encode_with_holes
 from parentage.scoring.lists import Candidate
-from parentage.scoring.plan import check_table, prepare
+from parentage.scoring.plan import check_table, prepare, score_for
 from parentage.scoring.rulebook import (
     BY_NAME,
     RULES,
@@ -30,14 +31,15 @@ from parentage.scoring.rulebook import (
 from parentage.scoring.rules import fires
 from parentage.scoring.scores import (
     BySums,
+    NodeAverage,
     Penalised,
     entropy_sum,
     free_parameters,
     local_score,
-    parse_score,
     unit_of,
 )
 from parentage.scoring.scores.counts import joint_counts, joint_states
+from parentage.scoring.scores.node_average import complete_rows
 from parentage.scoring.settings import Scoring
 from parentage.scoring.sum_search import SumSearch
 
@@ -45,7 +47,8 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from parentage.data.table import Table
-    from parentage.scoring.scores import Score
+    from parentage.scoring.entropy import Encoded
+    from parentage.scoring.scores import AnyScore, Score
 
 
 class RuleCheck(NamedTuple):
@@ -86,7 +89,7 @@ class Explanation:
         return {
             "child": self.child,
             "parents": list(self.parents),
-            "score": self.score,
+            "score": self.score if math.isfinite(self.score) else None,
             "kept": self.kept,
             "dominated_by": None if self.dominated_by is None else list(self.dominated_by),
             "dominating_score": self.dominating_score,
@@ -103,6 +106,8 @@ class Explanation:
         if self.kept:
             what = "beats every proper subset" if self.parents else "is always a candidate"
             return [f"Kept: {family} scores {self.score:.4f} and {what}."]
+        if not math.isfinite(self.score):
+            return [f"Not kept: {family} are never observed in one row, so they have no score."]
         if self.dominated_by is None or self.dominating_score is None:
             return [f"Not kept: {family} scores {self.score:.4f}."]
         ahead = self.dominating_score - self.score
@@ -152,6 +157,7 @@ def explain(
     parents: Sequence[str],
     *,
     score: str = "bic",
+    lambda_: float | None = None,
     log_base: float | str | None = None,
 ) -> Explanation:
     """Explain one family: score, dominating subset, and both sides of every rule.
@@ -168,8 +174,9 @@ def explain(
     table = as_table(table)
     check_table(table)
     members = _check_family(table, child, parents)
-    family = _Family(table, parse_score(score), child, members, unit_of(log_base))
-    own = local_score(table, child, members, score=score, log_base=log_base)
+    by = score_for(table, score, lambda_)
+    family = _Family(table, by, child, members, unit_of(log_base))
+    own = by.local(table, table.index(child), [table.index(p) for p in members]) / family.unit
     if not members and child in table.constant:
         own = 0.0  # as in the lists, whatever states are declared
     best, value = family.best_proper_subset()
@@ -210,7 +217,7 @@ class _Family:
     def __init__(
         self,
         table: Table,
-        score: Penalised | BySums,
+        score: AnyScore,
         child: str,
         parents: tuple[str, ...],
         unit: float,
@@ -219,9 +226,13 @@ class _Family:
         self.unit = unit
         self.w = score.weight(table) if isinstance(score, Penalised) else 0.0
         self.lists = _lists_of(table, score.on_columns_of(table), [child, *parents])
-        self.encoded = encode(table, score.name)
+        if isinstance(score, NodeAverage):
+            self.encoded: Encoded = encode_with_holes(table, score)
+            self.h = complete_residuals(self.encoded, table)
+        else:
+            self.encoded = encode(table, score.name)
+            self.h = residuals(self.encoded, table)
         self.tolerance = float(self.encoded.grid.to_float(self.encoded.grid.tolerance))
-        self.h = residuals(self.encoded, table)
 
     def is_kept(self) -> bool:
         return any(set(members) == set(self.parents) for _, members in self.lists[self.child])
@@ -247,6 +258,9 @@ class _Family:
     def residual(self, name: str) -> float:
         """H of a variable; a constant has none."""
         v = self.table.index(name)
+        if isinstance(self.score, NodeAverage):
+            parents = [self.table.index(p) for p in self.parents]
+            return self.score.unexplained(self.table, v, parents)
         where = [i for i, column in enumerate(self.encoded.order) if column == v]
         return float(self.encoded.grid.to_float(self.h[where[0]])) if where else 0.0
 
@@ -302,6 +316,8 @@ class _Family:
         """What the rules need to know of the family and its parent y, in nats."""
         if isinstance(self.score, BySums):
             return self.numbers_by_sums(y, self.score)
+        if isinstance(self.score, NodeAverage):
+            return self.numbers_with_holes(y, self.score)
         x = self.child
         star = [p for p in self.parents if p != y]
         penalty_star = self.penalty(star)
@@ -347,6 +363,19 @@ class _Family:
             occupied=len(joint_counts(t, pi)),
             occupied_star=len(joint_counts(t, less)),
         )
+
+    def numbers_with_holes(self, y: str, score: NodeAverage) -> FamilyNumbers:
+        """The same for the one rule of tables with holes; h is spread over rows of subsets."""
+        t, star = self.table, [p for p in self.parents if p != y]
+        x, pi = t.index(self.child), [t.index(p) for p in self.parents]
+        fewest = max(score.unexplained(t, x, [p for p in pi if p != z]) for z in pi)
+        without_x = int(complete_rows(t, pi).sum())
+        with_x = int(complete_rows(t, [x]).sum())
+        if 0 < without_x < with_x:
+            fewest = max(fewest, score.unexplained(t, x) * with_x / without_x)
+        nothing = dict.fromkeys(FamilyNumbers._fields[:11], 0.0)
+        bound = FamilyNumbers(**nothing, adds=True)
+        return bound._replace(h_x=fewest, penalty=self.price(), bin_star=self.bin(star))
 
     def least_added(self, y: str, star: Sequence[str]) -> float:
         """The least that y adds to the penalty in Theorem 7's region; 0 is always right."""

@@ -1,7 +1,8 @@
 """The level-wise search over live sets: from encoded data to kept families.
 
 One level holds the sets of one size (:class:`parentage.kernels.families.Level` for penalised
-likelihoods, :class:`parentage.kernels.sums.SumLevel` for other scores). A step
+likelihoods, :class:`parentage.kernels.holes.HoleLevel` for tables with holes,
+:class:`parentage.kernels.sums.SumLevel` for other scores). A step
 (:mod:`parentage.scoring.steps`) joins siblings, tests the rules, counts what survives and scores
 its families. Two adjacent levels are in memory; the last one, when its size is known beforehand or
 when it does not fit, is streamed: scored and forgotten.
@@ -14,19 +15,21 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from parentage.scoring.hole_search import HoleSearch
 from parentage.scoring.penalty_search import PenaltySearch
-from parentage.scoring.scores import BySums
+from parentage.scoring.scores import BySums, NodeAverage
 from parentage.scoring.steps import Clock, Kept, Outcome, StoppedError
 from parentage.scoring.sum_search import SumSearch
 
 if TYPE_CHECKING:
     from parentage.scoring.plan import SearchPlan
+    from parentage.work.executor import Workers
     from parentage.work.progress import Report
     from parentage.work.stop import Reason, Stop
 
 
 def search(
-    plan: SearchPlan, stop: Stop, *, threads: int = 1, report: Report | None = None
+    plan: SearchPlan, stop: Stop, *, workers: Workers = 1, report: Report | None = None
 ) -> Outcome:
     """Find every family that is kept.
 
@@ -37,7 +40,7 @@ def search(
     outcome = Outcome()
     encoded = plan.encoded
     clock = Clock(stop, report, time.perf_counter())
-    levels: Any = SumSearch(plan) if isinstance(plan.score, BySums) else PenaltySearch(plan)
+    levels = _levels(plan)
     level, below = levels.first()
     _keep_empty_sets(level, plan, outcome)
     deepest = min(plan.limits.deepest, encoded.n_variables - 1)
@@ -47,7 +50,7 @@ def search(
         complete = len(outcome.kept)
         try:
             step = levels.step(level, below, in_degree, in_degree < deepest)
-            new = step.run(outcome, threads, clock)
+            new = step.run(outcome, workers, clock)
         except StoppedError as stopped:
             del outcome.kept[complete:]
             beyond = levels.beyond(level, below, in_degree - 1)
@@ -63,6 +66,12 @@ def search(
     if plan.rules.needs_residuals:
         outcome.sets_counted += encoded.n_variables + 1
     return outcome
+
+
+def _levels(plan: SearchPlan) -> Any:
+    if isinstance(plan.score, NodeAverage):
+        return HoleSearch(plan)
+    return SumSearch(plan) if isinstance(plan.score, BySums) else PenaltySearch(plan)
 
 
 def _cut_short(

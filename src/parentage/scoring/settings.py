@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
+from parentage.errors import InputError, Way
 from parentage.scoring.catalogue import score_help
 from parentage.work.settings import Option, setting
 
@@ -33,6 +34,20 @@ class Scoring:
         "bic",
         'What is maximised, by name: ``"bic"``, ``"aic"``, ``"ebic:0.5"`` … (``docs/scores.md``).',
         Option(("--score",), score_help(), "NAME"),
+    )
+    lambda_: float | None = setting(
+        None,
+        """
+        The penalty λ of a free parameter and row under ``"pnal"``, the score of tables with holes;
+        N^(−1/4) / p by default, for N rows and p columns that vary.
+        """,
+        Option(
+            ("--lambda",),
+            "Penalty of a free parameter and row under pnal, for tables with holes; "
+            "N^(-1/4) / columns by default.",
+            "L",
+            float,
+        ),
     )
     log_base: float | str | None = setting(
         None,
@@ -70,3 +85,24 @@ class Scoring:
         None,
         "Required and forbidden arcs, tiers, limits by name: they act before dominance.",
     )
+
+    def for_missing(self, missing: str) -> Scoring:
+        """Return the settings for a table read with this way to treat missing cells.
+
+        ``pnal`` is a way and a score at once.
+
+        Raises
+        ------
+        InputError
+            Another score was asked for.
+        """
+        if missing != "pnal" or self.score.strip().lower().startswith("pnal"):
+            return self
+        if self.score != "bic":
+            raise InputError(
+                f"has a score of its own, and {self.score} is asked for",
+                Way("missing", "em"),
+                "leave the score out",
+                about=Way("missing", missing),
+            )
+        return replace(self, score="pnal")

@@ -87,9 +87,17 @@ class Stop:
             return self
         return replace(self, deadline=time.monotonic() + part * max(0.0, left))
 
+    def __reduce__(self) -> tuple[object, ...]:
+        """Travel to another process as the time that is left; it cannot be cancelled from here."""
+        return _arrived, (self.seconds_left, self.memory)
+
     def at_once(self) -> Stop:
         """Return a stop that leaves no time at all, for taking the first answer there is."""
         return Stop(-math.inf, self.memory)
+
+
+def _arrived(seconds: float, memory: int | None) -> Stop:
+    return Stop(time.monotonic() + seconds, memory)
 
 
 @contextlib.contextmanager

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from parentage.errors import TableError, Way
@@ -10,22 +11,17 @@ from parentage.files.source import open_source
 
 if TYPE_CHECKING:
     from parentage.data.formats.raw import RawTable
+    from parentage.data.settings import Reading
     from parentage.files.source import Source, SourceLike
 
 
-def read_columns(
-    source: SourceLike | Source,
-    *,
-    format: str | None = None,  # noqa: A002  # the option is called --format
-    header: bool = True,
-    encoding: str = "utf-8",
-) -> RawTable:
+def read_columns(source: SourceLike | Source, reading: Reading) -> RawTable:
     """Read a table as raw columns; candidate lists are refused."""
     from parentage.data.formats import arff, dat, delimited, frame
     from parentage.files.parquet import read_frame
 
     opened = open_source(source)
-    found, text = detect_with_text(opened, format, encoding)
+    found, text = detect_with_text(opened, reading.format, reading.encoding)
     if found.kind == "lists":
         raise TableError(
             f"{opened.name} holds candidate lists ({found.format}), not a table; `learn` takes "
@@ -33,9 +29,12 @@ def read_columns(
             Way("format", "csv", "if it is a table after all"),
         )
     if found.format == "parquet":
-        return frame.read(read_frame(opened.data))
-    if found.format == "arff":
-        return arff.read(text)
-    if found.format == "dat":
-        return dat.read(text)
-    return delimited.read(text, header=header, separator="\t" if found.format == "tsv" else None)
+        raw = frame.read(read_frame(opened.data))
+    elif found.format == "arff":
+        raw = arff.read(text)
+    elif found.format == "dat":
+        raw = dat.read(text)
+    else:
+        separator = "\t" if found.format == "tsv" else None
+        raw = delimited.read(text, header=reading.header, separator=separator)
+    return replace(raw, source=opened.name, format=found.format)
