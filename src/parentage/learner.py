@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 from parentage.data.settings import Reading
 from parentage.errors import InputError, NotFittedError, UnprovenWarning, did_you_mean
 from parentage.optimise.settings import Optimising
-from parentage.scoring.settings import Scoring
+from parentage.scoring.settings import Growing, Scoring
 from parentage.work.running import Running
 from parentage.work.scaling import Scaling
 from parentage.work.settings import documented, take
@@ -40,7 +40,12 @@ if TYPE_CHECKING:
 
 
 @documented(
-    scoring=Scoring, reading=Reading, optimising=Optimising, running=Running, scaling=Scaling
+    scoring=Scoring,
+    reading=Reading,
+    growing=Growing,
+    optimising=Optimising,
+    running=Running,
+    scaling=Scaling,
 )
 def learn(
     source: object,
@@ -65,6 +70,8 @@ def learn(
     categorical: Iterable[str] = (),
     discretize: str | Iterable[str] | Mapping[str, str] | None = None,
     recipe: str | os.PathLike[str] | Recipe | None = None,
+    complete: int | None = None,
+    effort: float | None = None,
     engine: str = "auto",
     gap_limit: float = 0.0,
     seed: int = 0,
@@ -90,6 +97,7 @@ def learn(
         refuse what would have changed their scores.
     {scoring}
     {reading}
+    {growing}
     {optimising}
     {running}
     {scaling}
@@ -137,6 +145,7 @@ def _run(
             places=scaling.places,
             start=start,
             report=progress,
+            growing=take(Growing, values),
         )
     if not found.solution.optimal:
         warnings.warn(UnprovenWarning(f"the network is {found.solution.proof()}"), stacklevel=3)

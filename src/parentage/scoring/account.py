@@ -134,6 +134,9 @@ class Account:
         Scores closer than this count as equal.
     tallies
         What was counted.
+    explored
+        Families of more than ``complete_to`` parents that were scored all the same, where they
+        promised most (:mod:`parentage.scoring.growth`).
     recipe
         How the table was read; None if it was made in another way, or in files of release 0.1.
     """
@@ -153,6 +156,7 @@ class Account:
     tolerance: float
     tallies: Tallies
     recipe: Recipe | None = None
+    explored: int = 0
 
     @property
     def complete(self) -> bool:
@@ -301,6 +305,7 @@ def _read_account(fields: _Fields) -> Account:
         fields.number("tolerance"),
         _read_tallies(_Fields(fields.content["tallies"])),
         None if recipe is None else Recipe.from_dict(recipe),
+        fields.count("explored") if "explored" in fields.content else 0,
     )
 
 
