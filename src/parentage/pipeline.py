@@ -219,7 +219,8 @@ def _with_growing(solution: Solution, lists: CandidateLists, grown: Grown) -> So
     """Put what happened while lists grew in front of how the last ones were solved."""
     bound = solution.bound
     early = tuple((t, min(s, solution.score), bound) for t, s, _ in grown.trace)
-    late = tuple((t + grown.seconds, s, b) for t, s, b in solution.trace)
+    reached = early[-1][1] if early else -math.inf
+    late = tuple((t + grown.seconds, max(s, reached), b) for t, s, b in solution.trace)
     return replace(
         solution,
         trace=(*early, *late),

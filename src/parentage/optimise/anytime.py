@@ -144,8 +144,8 @@ class Anytime:
 
     def score(self) -> float:
         """Score of the network, in nats."""
-        total = int(self.growth.scores[self.choice].sum())
-        return float(self.growth.plan.encoded.grid.to_float(total))
+        grid = self.growth.plan.encoded.grid  # many of them would not fit into 64 bits
+        return math.fsum(grid.to_float(self.growth.scores[self.choice]).tolist())
 
     def _grow_around(self) -> int:
         """Grow around the network, and improve it, until nothing is new."""
