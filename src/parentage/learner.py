@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from parentage.data.settings import Reading
 from parentage.errors import UnprovenWarning
 from parentage.optimise.settings import Optimising
-from parentage.scoring.settings import Scoring
+from parentage.scoring.settings import Growing, Scoring
 from parentage.work.running import Running
 from parentage.work.scaling import Scaling
 from parentage.work.settings import documented, take
@@ -34,7 +34,12 @@ if TYPE_CHECKING:
 
 
 @documented(
-    scoring=Scoring, reading=Reading, optimising=Optimising, running=Running, scaling=Scaling
+    scoring=Scoring,
+    reading=Reading,
+    growing=Growing,
+    optimising=Optimising,
+    running=Running,
+    scaling=Scaling,
 )
 def learn(
     source: object,
@@ -60,6 +65,8 @@ def learn(
     categorical: Iterable[str] = (),
     discretize: str | Iterable[str] | Mapping[str, str] | None = None,
     recipe: str | os.PathLike[str] | Recipe | None = None,
+    complete: int | None = None,
+    effort: float | None = None,
     engine: str = "auto",
     gap_limit: float = 0.0,
     seed: int = 0,
@@ -85,6 +92,7 @@ def learn(
         refuse what would have changed their scores.
     {scoring}
     {reading}
+    {growing}
     {optimising}
     {running}
     {scaling}
@@ -132,6 +140,7 @@ def run(
             places=scaling.places,
             start=start,
             report=progress,
+            growing=take(Growing, values),
         )
     if not found.solution.optimal:
         warnings.warn(UnprovenWarning(f"the network is {found.solution.proof()}"), stacklevel=3)

@@ -36,12 +36,14 @@ from parentage.cli.output import logged, print_json, show_progress, table_text, 
 from parentage.cli.report import check_page, is_page
 from parentage.data.settings import Reading
 from parentage.optimise.settings import Optimising
+from parentage.scoring.settings import Growing
 from parentage.work.scaling import Scaling
 from parentage.work.settings import take
 
 if TYPE_CHECKING:
     from parentage.data.recipe import Recipe
     from parentage.data.table import Table
+    from parentage.network.network import Network
     from parentage.optimise import Solution
     from parentage.pipeline import Gathered
     from parentage.scoring.lists import CandidateLists
@@ -62,7 +64,7 @@ if TYPE_CHECKING:
     "(repeatable).",
 )
 @SIZE
-@with_options(*settings_options(Optimising, but=("seed",)))
+@with_options(*settings_options(Growing), *settings_options(Optimising, but=("seed",)))
 @click.option("--require-optimal", is_flag=True, help="Exit with 1 if the proof is missing.")
 @click.option(
     "--within",
@@ -140,7 +142,7 @@ def learn(data: str, output: tuple[str, ...], **options: Any) -> None:
         show_progress() as shown,
         logged(options["log"], shown) as progress,
     ):
-        work = gather(data, options, stop, workers, progress)
+        work = gather(data, options, stop, workers, progress, start)
         for path in output:
             if not is_page(path):
                 check_network_target(path, needs_table=work.table is None)
@@ -178,7 +180,12 @@ class Work(NamedTuple):
 
 
 def gather(
-    data: str, options: dict[str, Any], stop: Stop, workers: Workers, report: Report | None
+    data: str,
+    options: dict[str, Any],
+    stop: Stop,
+    workers: Workers,
+    report: Report | None,
+    start: Network | None,
 ) -> Work:
     """Read lists, or read a table and score it; read the table that comes with lists."""
     from parentage import pipeline
@@ -199,6 +206,9 @@ def gather(
         workers=workers,
         places=take(Scaling, options).places,
         seen=lambda table: tell_reading(table, options),
+        growing=None if options["within"] is not None else take(Growing, options),
+        optimising=take(Optimising, options),
+        start=start,
     )
     if found.table is not None and beside:
         raise InputError(f"--data {beside!r} goes with lists, and {data!r} is a table")

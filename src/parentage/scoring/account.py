@@ -135,6 +135,9 @@ class Account:
         Scores closer than this count as equal.
     tallies
         What was counted.
+    explored
+        Families of more than ``complete_to`` parents that were scored all the same, where they
+        promised most (:mod:`parentage.scoring.growth`).
     recipe
         How the table was read; None if it was made in another way, or in files of release 0.1.
     missing_cells
@@ -160,6 +163,7 @@ class Account:
     recipe: Recipe | None = None
     missing_cells: tuple[int, ...] = ()
     prior: Prior = field(default_factory=Prior)
+    explored: int = 0
 
     @property
     def complete(self) -> bool:
@@ -311,6 +315,7 @@ def _read_account(fields: _Fields) -> Account:
         None if recipe is None else Recipe.from_dict(recipe),
         tuple(int(count) for count in fields.content.get("missing_cells", ())),
         Prior.from_dict(fields.content.get("prior", Prior().to_dict())),
+        fields.count("explored") if "explored" in fields.content else 0,
     )
 
 
