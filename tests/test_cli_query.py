@@ -143,3 +143,76 @@ def test_commas_and_equal_signs_in_names(tmp_path: Path) -> None:
     assert content["marginals"]["x=y"]["="] == pytest.approx(0.9)
     done = run("query", str(tmp_path / "n.json"), "--given", "x=y=c,a,b=2=3,a,b=2=3", "--json")
     assert json.loads(done.stdout)["given"] == {"x=y": "c,a,b=2=3", "a,b": "2=3"}
+
+
+def test_apply_likelihood(folder: Path, tmp_path: Path) -> None:
+    net, rows = str(folder / "clinic.bif"), str(folder / "clinic.csv")
+    logs = ASIA.fit(chest_clinic(500)).log_likelihoods(chest_clinic(500))
+    assert f"500 rows: mean log-likelihood {logs.mean():.6f} nats" in run("apply", net, rows).stdout
+    content = json.loads(run("apply", net, rows, "--json").stdout)
+    assert content["log_likelihoods"] == pytest.approx(logs.tolist())
+    assert (content["rows"], content["impossible"]) == (500, 0)
+    out = tmp_path / "logs.csv"
+    assert run("apply", net, rows, "-o", str(out)).stdout == ""
+    assert [float(line) for line in out.read_text().split()[1:]] == pytest.approx(logs.tolist())
+    assert "exists and is not a file" in refused("apply", net, rows, "-o", str(out))
+    assert run("apply", net, rows, "-o", str(out), "--force").returncode == 0
+    assert "would be overwritten" in refused("apply", net, rows, "-o", rows, "--force")
+    (tmp_path / "odd.csv").write_text(
+        "asia,tub,smoke,lung,bronc,either,xray,dysp\n" + "no,yes,no,no,no,no,no,?\n"
+    )
+    told = run("apply", net, str(tmp_path / "odd.csv")).stdout
+    assert "1 rows, 1 cells missing: 1 of them have probability 0" in told
+
+
+def test_apply_predict_and_impute(folder: Path, tmp_path: Path) -> None:
+    net = str(folder / "clinic.bif")
+    fitted, table = ASIA.fit(chest_clinic(500)), chest_clinic(500)
+    done = run("apply", net, str(folder / "clinic.csv"), "--predict", "dysp", "--json")
+    shares = fitted.predict(table, "dysp")
+    content = json.loads(done.stdout)
+    assert content["accuracy"] == (shares.argmax(1) == table.codes[7]).mean()
+    assert [row["yes"] for row in content["probabilities"]] == pytest.approx(shares[:, 1])
+    rows = tmp_path / "rows.csv"
+    rows.write_text("xray,asia,tub,smoke,lung,bronc,either\nno,no,,yes,no,?,no\n")
+    done = run("apply", net, str(rows), "--predict", "dysp")
+    given = {"xray": "no", "asia": "no", "smoke": "yes", "lung": "no", "either": "no"}
+    expected = fitted.query(given, targets=["dysp"])["dysp"]
+    head, line = done.stdout.splitlines()
+    assert head == "dysp,P(no),P(yes)"
+    assert [float(p) for p in line.split(",")[1:]] == pytest.approx(list(expected.values()))
+    assert done.stderr == ""
+    assert "no column 'dysp'" in refused("apply", net, str(rows))
+    assert "did you mean 'dysp'" in refused("apply", net, str(rows), "--predict", "disp")
+    holes = tmp_path / "holes.csv"
+    holes.write_text("xray,asia,tub,smoke,lung,bronc,either,dysp\nno,no,,yes,no,?,no,yes\n")
+    for more in ([], ["--together"]):
+        done = run("apply", net, str(holes), "--impute", *more)
+        assert done.stdout.splitlines()[1] == "no,yes,no,no,yes,no,no,yes"
+        assert "filled 2 cells in 2 columns" in done.stderr
+    done = run("apply", net, str(holes), "--impute", "--json")
+    assert json.loads(done.stdout) == {"rows": 1, "filled": {"tub": 1, "bronc": 1}}
+    assert "ask one" in refused("apply", net, str(holes), "--impute", "--predict", "dysp")
+    assert "type --impute" in refused("apply", net, str(holes), "--together")
+
+
+def test_apply_cuts_numbers_as_the_table_was_cut(tmp_path: Path) -> None:
+    table = "age,ill\n" + "".join(f"{a}.5,{'yes' if a > 40 else 'no'}\n" for a in range(20, 60))
+    (tmp_path / "t.csv").write_text(table)
+    (tmp_path / "n.txt").write_text("[age][ill|age]")
+    (tmp_path / "new.csv").write_text("name,age\nA,3.25\nB,99.125\n")
+    done = run("apply", str(tmp_path / "n.txt"), str(tmp_path / "new.csv"), "--predict", "ill",
+               "--data", str(tmp_path / "t.csv"), "--discretize", "median")  # fmt: skip
+    assert [line.split(",")[0] for line in done.stdout.split()] == ["ill", "no", "yes"]
+
+
+def test_sample(folder: Path, tmp_path: Path) -> None:
+    net, out = str(folder / "clinic.bif"), tmp_path / "rows.csv"
+    done = run("sample", net, "50", "--seed", "3")
+    assert run("sample", net, "50", "--seed", "3", "-o", str(out)).returncode == 0
+    assert out.read_text() == done.stdout
+    drawn = ASIA.fit(chest_clinic(500)).sample(50, 3)
+    lines = [line.split(",") for line in done.stdout.splitlines()]
+    assert tuple(lines[0]) == drawn.names
+    assert [line[5] for line in lines[1:]] == [drawn.states[5][k] for k in drawn.codes[5]]
+    assert "is not in the range" in refused("sample", net, "0")

@@ -117,7 +117,9 @@ def commands() -> dict[str, click.Command]:
     return {name: command for name, command in found.items() if command is not None}
 
 
-@pytest.mark.parametrize("name", ["info", "score", "explain", "learn", "query", "reproduce"])
+@pytest.mark.parametrize(
+    "name", ["info", "score", "explain", "learn", "query", "apply", "sample", "reproduce"]
+)
 def test_every_option_is_in_the_cli_page(name: str) -> None:
     page = read("docs/cli.md")
     for parameter in commands()[name].params:

@@ -30,6 +30,7 @@ COLUMNS = (
     "direction",
     "in_near_optimal",
     "near_weight",
+    "near_adjacency",
     "in_network",
 )
 """Columns of the table that is written, in their order."""
@@ -66,7 +67,9 @@ class ArcSupport:
     in_near_optimal
         Share of the equivalence classes of near-optimal networks with a member that has the arc.
     near_weight
-        Share of the posterior weight of the near-optimal networks that have the arc.
+        Share of the posterior weight that the near-optimal networks with this arc have.
+    near_adjacency
+        The same for those in which the two are adjacent, whichever way.
     """
 
     parent: str
@@ -82,6 +85,7 @@ class ArcSupport:
     direction: float | None = None
     in_near_optimal: float | None = None
     near_weight: float | None = None
+    near_adjacency: float | None = None
 
     @property
     def arc(self) -> Arc:
@@ -136,8 +140,8 @@ class Bootstrap:
     pairs
         All pairs that some replicate joins, most frequent first.
     threshold
-        Adjacencies at least this frequent are in the averaged network: the threshold whose ideal
-        distribution function is nearest in L1 (Scutari and Nagarajan 2013).
+        Pairs joined more often than this are in the averaged network
+        (:func:`parentage.arcs.averaging.inclusion_threshold`).
     averaged
         The averaged network's arcs.
     stopped
@@ -175,31 +179,27 @@ class NearSet:
 
     Parameters
     ----------
-    gap
-        How far below the best score the networks may be.
     factor
-        The same as a factor of probability.
+        How many times less probable than the best the networks may be.
     networks, classes
         How many were found.
     complete
         Whether these are all networks within the gap.
     each_missing
-        No single network that is missing adds more than this to the weight, relative to all that
-        were found.
-    missing_at_most
-        Share of the weight of *all* networks that can be missing here; 1.0 when nothing better is
-        known.
+        No single network that is missing weighs more than this share of those that were found.
+    missing
+        Share of the weight of *all* networks that is missing here, summed exactly; None where there
+        are too many variables for that.
     stopped
         Why the search ended early; None when it did not.
     """
 
-    gap: float
     factor: float
     networks: int
     classes: int
     complete: bool
     each_missing: float
-    missing_at_most: float
+    missing: float | None = None
     stopped: str | None = None
 
 
@@ -224,8 +224,9 @@ class Support:
         those most often joined first.
     bootstrap, near
         Facts about them; None when they were not asked for.
-    stopped
-        Why something is missing or open; None when everything was done.
+    open_points
+        What is not proven or was not done, in sentences without their full stop; empty when
+        everything was done.
     seconds
         Wall time of each piece of work.
     """
@@ -238,7 +239,7 @@ class Support:
     others: tuple[ArcSupport, ...] = ()
     bootstrap: Bootstrap | None = None
     near: NearSet | None = None
-    stopped: Reason | None = None
+    open_points: tuple[str, ...] = ()
     seconds: dict[str, float] = field(default_factory=dict, compare=False)
 
     @cached_property
@@ -255,13 +256,14 @@ class Support:
     def shares(self) -> dict[Arc, float]:
         """One number from 0 to 1 for every arc, for pictures; empty when nothing gives one.
 
-        The bootstrap's adjacency if there was one, otherwise the share of near-optimal weight.
+        The bootstrap's adjacency if there was one, otherwise that of the near-optimal networks.
         """
         chosen = ((one.arc, self._share(one)) for one in self.arcs)
         return {arc: share for arc, share in chosen if share is not None}
 
-    def _share(self, one: ArcSupport) -> float | None:
-        return one.near_weight if one.adjacency is None else one.adjacency
+    @staticmethod
+    def _share(one: ArcSupport) -> float | None:
+        return one.near_adjacency if one.adjacency is None else one.adjacency
 
     def to_dict(self) -> dict[str, Any]:
         """Return everything as plain values that JSON can hold."""
@@ -273,7 +275,7 @@ class Support:
             "others": [one.to_dict() for one in self.others],
             "bootstrap": None if self.bootstrap is None else _bootstrap_facts(self.bootstrap),
             "near_optimal": None if self.near is None else asdict(self.near),
-            "stopped": self.stopped,
+            "open_points": list(self.open_points),
             "seconds": dict(self.seconds),
         }
 

@@ -33,7 +33,9 @@ def account_json(lists: CandidateLists) -> dict[str, Any]:
         "missing_cells": dict(zip(lists.names, account.missing_cells, strict=False)),
         "prior": account.prior.to_dict(),
         "ended": account.ended,
+        "explored": account.explored,
         "live_sets": list(tallies.live_sets),
+        "recipe": None if account.recipe is None else account.recipe.to_dict(),
     }
 
 
@@ -42,8 +44,9 @@ def account_text(account: Account) -> str:
     tallies = account.tallies
     limit = account.max_parents if account.complete else account.complete_to
     whole = f" of {tallies.families + len(account.constant):,}" if account.complete else ""
+    beyond = f"; {account.explored:,} larger families tried" if account.explored else ""
     lines = [
-        f"{tallies.kept:,} candidate parent sets{whole} ({limit_text(limit)})",
+        f"{tallies.kept:,} candidate parent sets{whole} ({limit_text(limit)}{beyond})",
         f"{tallies.sets_counted:,} sets counted, {tallies.families_scored:,} families scored, "
         f"{tallies.seconds:.2f} s",
     ]

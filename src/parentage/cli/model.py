@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import csv
+import io
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
@@ -12,6 +14,8 @@ from parentage.network.settings import Estimating
 from parentage.work.settings import changed, take
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
     from parentage.data.table import Table
     from parentage.network.parameters import Parameters
 
@@ -33,6 +37,18 @@ class LoadedModel(NamedTuple):
 
     parameters: Parameters
     table: Table | None
+
+    @property
+    def known(self) -> Table:
+        """A table with the states, and cut points if there are any, that new rows are read in."""
+        from parentage.data.table import Table
+
+        if self.table is not None:
+            return self.table
+        import numpy as np
+
+        names, states = self.parameters.network.names, self.parameters.states
+        return Table(names, states, np.zeros((len(names), 0), np.uint16))
 
 
 def load_model(net: str, options: dict[str, Any]) -> LoadedModel:
@@ -64,3 +80,37 @@ def load_model(net: str, options: dict[str, Any]) -> LoadedModel:
         equivalent_sample_size=estimating.equivalent_sample_size,
     )
     return LoadedModel(fitted, table.select(network.names))
+
+
+def csv_text(names: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
+    """Return separated text with a line of names.
+
+    >>> print(csv_text(["a", "b,c"], [["1", "x"]]), end="")
+    a,"b,c"
+    1,x
+    """
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerow(names)
+    writer.writerows(rows)
+    return text.getvalue()
+
+
+def table_csv(table: Table) -> str:
+    """Return a table without holes as CSV, cells as labels."""
+    columns = [
+        [labels[code] for code in codes]
+        for labels, codes in zip(table.states, table.codes.tolist(), strict=True)
+    ]
+    return csv_text(table.names, zip(*columns, strict=True))
+
+
+def deliver(text: str, output: str | None) -> None:
+    """Print text, or write it to a file and say so."""
+    from parentage.files.atomic import write_text
+
+    if output is None:
+        click.echo(text, nl=False)
+        return
+    write_text(output, text)
+    click.echo(f"parentage: wrote {output}", err=True)

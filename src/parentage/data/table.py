@@ -21,6 +21,8 @@ from parentage.errors import TableError, Way, did_you_mean
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
+    from parentage.data.recipe import Recipe
+
 Codes = npt.NDArray[np.uint16]
 """State codes, one row per variable: ``codes[variable, row]``."""
 
@@ -49,6 +51,8 @@ class Table:
     cuts
         Cut points of the columns that were discretised, by name; a value ``x`` has the code
         ``number of cuts <= x``.
+    recipe
+        How it was read (:class:`parentage.data.recipe.Recipe`); None if it was not.
 
     Examples
     --------
@@ -60,6 +64,7 @@ class Table:
     states: tuple[tuple[str, ...], ...]
     codes: Codes
     cuts: Mapping[str, tuple[float, ...]] = field(default_factory=dict)
+    recipe: Recipe | None = field(default=None, repr=False)
 
     def __post_init__(self) -> None:
         if len(set(self.names)) != len(self.names):
@@ -179,6 +184,7 @@ class Table:
             tuple(self.states[v] for v in chosen),
             self.codes[chosen],
             {n: self.cuts[n] for n in (self.names[v] for v in chosen) if n in self.cuts},
+            None if self.recipe is None else self.recipe.select(self.names[v] for v in chosen),
         )
 
     def drop(self, names: Iterable[str]) -> Table:
@@ -188,7 +194,7 @@ class Table:
 
     def head(self, rows: int) -> Table:
         """Return the first rows; the states stay as declared or observed in the whole table."""
-        return Table(self.names, self.states, self.codes[:, :rows], self.cuts)
+        return self._of_rows(self.states, self.codes[:, :rows])
 
     def observed(self) -> Table:
         """Return a table whose states are only those that occur."""
@@ -198,9 +204,12 @@ class Table:
             states.append(tuple(labels[code] for code in seen))
             column_codes = np.searchsorted(seen, column).astype(np.uint16)
             codes.append(np.where(column == MISSING, np.uint16(MISSING), column_codes))
-        return Table(
-            self.names, tuple(states), np.array(codes).reshape(self.codes.shape), self.cuts
-        )
+        return self._of_rows(tuple(states), np.array(codes).reshape(self.codes.shape))
+
+    def _of_rows(self, states: tuple[tuple[str, ...], ...], codes: Codes) -> Table:
+        """Return other rows of the same columns."""
+        recipe = None if self.recipe is None else self.recipe.with_states(states)
+        return Table(self.names, states, codes, self.cuts, recipe)
 
     @cached_property
     def digest(self) -> str:

@@ -274,6 +274,6 @@ def most_probable(
     """Return the most probable explanation; see :meth:`Parameters.most_probable`."""
     case = Situation.of(parameters, given, intervene)
     log_probability = case.possible(float(log_evidence(case.model, case.observed)[0]))
-    codes, log_joint = most_probable_codes(case.model, case.codes)
-    states = {case.model.names[v]: parameters.states[v][codes[v]] for v in sorted(codes)}
-    return MostProbable(states, case.given, case.intervene, log_probability, log_joint)
+    codes, logs = most_probable_codes(case.model, case.observed)
+    states = {case.model.names[v]: parameters.states[v][int(codes[v][0])] for v in sorted(codes)}
+    return MostProbable(states, case.given, case.intervene, log_probability, float(logs[0]))

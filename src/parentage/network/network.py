@@ -249,11 +249,21 @@ class Network:
             raise InputError("these parameters belong to another network")
         return source.query(given or {}, intervene=intervene or {}, targets=targets)
 
-    def to_svg(self, gains: Mapping[Arc, float] | None = None) -> str:
-        """Draw the layered picture, arcs as wide as what they gain (:mod:`parentage.view`)."""
+    def to_svg(
+        self,
+        gains: Mapping[Arc, float] | None = None,
+        support: Mapping[Arc, float] | None = None,
+        *,
+        directed: bool = False,
+    ) -> str:
+        """Draw the layered picture (:mod:`parentage.view`).
+
+        Arcs are as wide as what they gain, as strong as their support, and have a head where all
+        equivalent networks have them in this direction, or ``directed`` says that all do.
+        """
         from parentage.view.svg import network_svg
 
-        return network_svg(self, gains)
+        return network_svg(self, gains, support, directed=directed)
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Network):

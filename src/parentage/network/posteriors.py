@@ -154,7 +154,7 @@ def posteriors(
     factors = model.factors(observed, targets)
     tree = Tree(factors, model.plan(factors), log_sum)
     wanted = set(targets)
-    rows = max((len(codes) for codes in observed.values()), default=1)
+    rows = rows_of(observed)
     logs = np.broadcast_to(tree.root.values, (rows,))
     found = {v: np.ones((rows, 1)) for v in wanted if model.cardinalities[v] == 1}
     for v, belief in tree.beliefs():
@@ -173,7 +173,7 @@ def joint_posterior(
     wide = [v for v in targets if model.cardinalities[v] > 1]
     kept = eliminate(factors, model.plan(factors, wide), log_sum)
     axes = tuple(range(1, kept.values.ndim))
-    rows = max((len(codes) for codes in observed.values()), default=1)
+    rows = rows_of(observed)
     order = [0, *(1 + kept.scope.index(v) for v in wide)]
     values = normalised(kept.values, axes).transpose(order)
     shape = (rows, *(model.cardinalities[v] for v in targets))
@@ -184,26 +184,34 @@ def joint_posterior(
 def log_evidence(model: Model, observed: Mapping[int, Codes]) -> npt.NDArray[np.float64]:
     """Return the logarithm of P(evidence) of every row."""
     factors = model.factors(observed, ())
-    rows = max((len(codes) for codes in observed.values()), default=1)
+    rows = rows_of(observed)
     return np.broadcast_to(eliminate(factors, model.plan(factors), log_sum).values, (rows,))
 
 
-def most_probable_codes(model: Model, observed: Mapping[int, int]) -> tuple[dict[int, int], float]:
+def most_probable_codes(
+    model: Model, observed: Mapping[int, Codes]
+) -> tuple[dict[int, Codes], npt.NDArray[np.float64]]:
     """Return the most probable codes of all variables not observed, and log P(they, evidence).
 
-    Among equally probable states the one that comes first is taken.
+    Both one per row of evidence; among equally probable states the one that comes first is taken.
     """
-    one_row = {v: np.array([code]) for v, code in observed.items()}
     everything = [v for v in range(len(model.names)) if v not in observed]
-    factors = model.factors(one_row, everything)
+    factors = model.factors(observed, everything)
     plan = model.plan(factors)
     tree = Tree(factors, plan, log_max)
-    chosen = {v: 0 for v in everything if model.cardinalities[v] == 1}
+    every = np.arange(rows_of(observed))
+    chosen = {v: np.zeros_like(every) for v in everything if model.cardinalities[v] == 1}
     for i in reversed(range(len(plan.order))):
         v, clique = plan.order[i], plan.cliques[i]
-        at = (0, *(slice(None) if u == v else chosen[u] for u in clique))
-        chosen[v] = int(np.argmax(product(tree.entering(i), clique)[at]))
-    return chosen, float(tree.root.values.reshape(-1)[0])
+        table = np.moveaxis(product(tree.entering(i), clique), 1 + clique.index(v), -1)
+        row = every if table.shape[0] > 1 else 0
+        chosen[v] = table[(row, *(chosen[u] for u in clique if u != v))].argmax(axis=-1) + 0 * every
+    return chosen, np.broadcast_to(tree.root.values, every.shape)
+
+
+def rows_of(observed: Mapping[int, Codes]) -> int:
+    """Return the number of rows of evidence."""
+    return max((len(codes) for codes in observed.values()), default=1)
 
 
 def normalised(logs: Logs, axes: tuple[int, ...] = (1,)) -> npt.NDArray[np.float64]:

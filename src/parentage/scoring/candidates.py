@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import time
 import warnings
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -120,16 +120,64 @@ def score_table(
     report: Report | None = None,
     places: Places | None = None,
 ) -> CandidateLists:
-    """Score a table; the one place where a search becomes lists."""
+    """Score a table: search, and make lists of what was found."""
+    return search_table(table, settings, stop, workers, report, places).lists()
+
+
+@dataclass(frozen=True)
+class Searched:
+    """What a search found, before it becomes lists."""
+
+    prepared: Preparation
+    outcomes: tuple[Outcome, ...]
+    began: float
+
+    @property
+    def complete(self) -> bool:
+        """Whether nothing was cut short."""
+        return all(outcome.complete_to is None for outcome in self.outcomes)
+
+    def lists(self) -> CandidateLists:
+        """Make lists; the one place where a search becomes lists."""
+        lists = _assemble(self.prepared, self.outcomes)
+        account = _account(self.prepared, self.outcomes, lists.n_sets, self.began)
+        return replace(lists, account=account)
+
+    def with_partial(self) -> Searched:
+        """Take what is there of a level that was cut short."""
+        outcomes = []
+        for outcome in self.outcomes:
+            more = sum(len(part.children) for part in outcome.partial)
+            kept = [*outcome.kept, *outcome.partial]
+            outcomes.append(
+                replace(outcome, kept=kept, partial=[], explored=outcome.explored + more)
+            )
+        return replace(self, outcomes=tuple(outcomes))
+
+
+def search_table(
+    table: Table,
+    settings: Scoring,
+    stop: Stop,
+    workers: Workers,
+    report: Report | None = None,
+    places: Places | None = None,
+    *,
+    up_to: int | None = None,
+    foresee: bool = False,
+) -> Searched:
+    """Search a table; the last two are those of :func:`parentage.scoring.search.search`."""
     began = time.perf_counter()
     prepared = prepare(table, settings)
     for plan in prepared.plans:
         refuse_what_cannot_fit(plan, size_of(workers))
     if stop.memory is None:
         stop = replace(stop, memory=int(SHARE_OF_MEMORY * available_memory()))
-    outcomes = [search(plan, stop, workers=workers, report=report) for plan in prepared.plans]
-    lists = _assemble(prepared, outcomes)
-    return replace(lists, account=_account(prepared, outcomes, lists.n_sets, began))
+    outcomes = [
+        search(plan, stop, workers=workers, report=report, up_to=up_to, foresee=foresee)
+        for plan in prepared.plans
+    ]
+    return Searched(prepared, tuple(outcomes), began)
 
 
 def cut_short_text(lists: CandidateLists) -> str:
@@ -137,11 +185,20 @@ def cut_short_text(lists: CandidateLists) -> str:
     account = lists.known()
     if account.complete_to is None:
         raise AssertionError("these lists were not cut short")
-    why = {"time": "the time limit", "memory": "lack of memory", "interrupt": "an interrupt"}
+    why = {
+        "time": "the time limit",
+        "memory": "lack of memory",
+        "interrupt": "an interrupt",
+        "asked": "the limit on complete lists",
+        "forecast": "its forecast, because the next number of parents would take days",
+    }
     most = account.complete_to
+    larger = "larger sets were not searched"
+    if account.explored:
+        larger = f"of larger ones {account.explored:,} were tried where they promised most"
     return (
         f"scoring was ended by {why[account.ended or 'interrupt']}; the lists are complete up to "
-        f"{most} parent{'' if most == 1 else 's'}, larger sets were not searched"
+        f"{most} parent{'' if most == 1 else 's'}, {larger}"
     )
 
 
@@ -165,6 +222,7 @@ def _account(
         complete_to=min((o.complete_to for o in cut if o.complete_to is not None), default=None),
         ended=next((outcome.ended for outcome in cut), None),
         beyond=_beyond(prepared, outcomes) if cut else (),
+        explored=sum(outcome.explored for outcome in outcomes),
         tolerance=_tolerance(prepared) / unit,
         missing_cells=tuple(int(n) for n in table.missing_cells) if table.has_holes else (),
         prior=prepared.prior,
@@ -177,6 +235,7 @@ def _account(
             kept=kept,
             seconds=time.perf_counter() - began,
         ),
+        recipe=table.recipe,
     )
 
 

@@ -266,7 +266,7 @@ def encode(
         arity,
         codes,
         np.concatenate([[0], np.cumsum(arity)]),
-        _pack_states(codes, arity),
+        pack_states(codes, arity),
         first_rows,
         first_starts,
         grid,
@@ -353,7 +353,7 @@ def _require_room(table: Table, order: Int64s) -> None:
     )
 
 
-def _pack_states(codes: npt.NDArray[np.uint16], arity: Int64s) -> npt.NDArray[np.uint64]:
+def pack_states(codes: npt.NDArray[np.uint16], arity: Int64s) -> npt.NDArray[np.uint64]:
     """One bit per (variable, state): ``row_bits[row, word]``."""
     n_rows = codes.shape[1]
     offset = np.concatenate([[0], np.cumsum(arity)])

@@ -84,6 +84,11 @@ class Scope:
         """Number of parents up to which sets were searched; None if nothing was cut short."""
         return self.origin.complete_to if isinstance(self.origin, Account) else None
 
+    @property
+    def explored(self) -> int:
+        """Families with more parents than that which were scored all the same."""
+        return self.origin.explored if isinstance(self.origin, Account) else 0
+
     def words(self) -> str:
         """Say among which networks the solution is the best; nothing for all there are."""
         bounds = []
