@@ -167,7 +167,7 @@ def as_markdown(content: dict[str, Any]) -> str:
     beside = "pygobnilp is not installed: not measured."
     if other is not None:
         beside = (
-            f"alarm, 1000 rows, k = 3, BDeu with ess 1: pygobnilp 1.0 takes {other['pygobnilp']:.2f} "
+            f"alarm, 1000 rows, k = 3, BDeu with ess 1: pygobnilp takes {other['pygobnilp']:.2f} "
             f"CPU s, we take {other['parentage']:.3f}, {other['ratio']:.0f} times less; the same "
             f"{other['kept']:,} sets."
         )
