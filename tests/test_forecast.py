@@ -166,7 +166,7 @@ def test_the_forecast_covers_every_search() -> None:
         Scoring(constraints=required),
         Scoring(constraints=required, rules="none", max_parents=2),
     ):
-        counted = score_table(table, given_settings, Stop(), threads=1).known().tallies.sets_counted
+        counted = score_table(table, given_settings, Stop(), workers=1).known().tallies.sets_counted
         found = overview(table, given_settings, probe_seconds=60.0).forecast
         assert found.sets == counted
         assert found.sets_at_most >= counted

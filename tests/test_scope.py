@@ -15,7 +15,7 @@ import parentage
 from accounts import account, cut_account
 from naive_network import best_network
 from parentage.errors import ConstraintError, InputError, ListsError, UnprovenWarning
-from parentage.learner import ParentageLearner
+from parentage.estimator import ParentageLearner
 from parentage.network.formats import read_network, write_network
 from parentage.network.formats.network_json import read_network_json
 from parentage.network.network import arc_gains
@@ -55,12 +55,12 @@ class StopAfter(Stop):
 
 
 def cut_lists(table: Table, looks: int, settings: Scoring) -> CandidateLists:
-    return score_table(table, settings, StopAfter(looks=[looks]), threads=1)
+    return score_table(table, settings, StopAfter(looks=[looks]), workers=1)
 
 
 def assert_honest(table: Table, looks: int, settings: Scoring) -> bool:
     """Compare a search cut at some look with the whole one; return whether it was cut."""
-    whole = score_table(table, settings, Stop(), threads=1)
+    whole = score_table(table, settings, Stop(), workers=1)
     cut = cut_lists(table, looks, settings)
     made = cut.known()
     if made.complete:
@@ -270,7 +270,7 @@ def test_gains_are_those_of_the_lists(name: str, looks: int | None) -> None:
         base = (None, 2, 10)[seed % 3]
         settings = Scoring(score=name, log_base=base, rules="none" if looks else None)
         stop = Stop() if looks is None else StopAfter(looks=[looks])
-        lists = score_table(table, settings, stop, threads=1)
+        lists = score_table(table, settings, stop, workers=1)
         solution = learn_lists(lists)
         assert solution.gains == pytest.approx(naive_gains(solution, lists))
         assert set(solution.gains) == set(solution.network.arcs)  # the empty set is listed

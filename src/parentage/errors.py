@@ -9,6 +9,7 @@
     │   └── NotFittedError    an estimator that has learned nothing yet (also an AttributeError)
     ├── ConstraintError       contradictory or infeasible constraints, culprits named
     ├── ResourceError         what was asked cannot fit in memory or arithmetic
+    ├── WorkersError          workers of a cluster or a pool were lost, and not replaced
     └── MissingExtraError     an optional library is absent; the message has the pip command
     ParentageWarning (UserWarning)
     ├── DataWarning           a column or file that is legal but suspicious
@@ -61,7 +62,7 @@ class Way:
         """Return what to type."""
         if reader == "python":
             return f"{self.setting}={'…' if self.value is ... else repr(self.value)}"
-        flag = self.flag or self.setting.replace("_", "-")
+        flag = self.flag or self.setting.rstrip("_").replace("_", "-")
         if self.value is ...:
             return f"--{flag} {self.setting.upper()}"
         if isinstance(self.value, bool):
@@ -137,6 +138,10 @@ class ConstraintError(ParentageError):
 
 class ResourceError(ParentageError):
     """A request that cannot fit in memory or in the arithmetic."""
+
+
+class WorkersError(ParentageError):
+    """Workers of a cluster or a pool that were lost, or cannot be reached."""
 
 
 class MissingExtraError(ParentageError):

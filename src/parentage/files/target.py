@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from parentage.errors import InputError, Way
+from parentage.files.source import matching
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -24,12 +25,17 @@ _MARKS: dict[str, re.Pattern[bytes]] = {
     "parquet": re.compile(rb"\APAR1.*child.*parents.*score|\APAR1.*parentage", re.DOTALL),
     "json": re.compile(rb'\A\s*\{\s*"format": "parentage[- ]network"'),
     "certificate": re.compile(rb'\A\s*\{\s*"format":\s*"parentage certificate"'),
+    "recipe": re.compile(rb"\A# A recipe of parentage"),
     "log": re.compile(rb'\A\{"stage":'),
     "bif": re.compile(rb"\A\s*(?://[^\n]*\s+|/\*.*?\*/\s*)*network\b", re.DOTALL),
     "xmlbif": re.compile(rb"<BIF\b"),
     "dot": re.compile(rb"\A\s*(?://[^\n]*\s+)*(?:strict\s+)?digraph\b"),
     "svg": re.compile(rb"<svg\b"),
+    "png": re.compile(rb"\A\x89PNG\r\n"),
+    "pdf": re.compile(rb"\A%PDF-"),
+    "html": re.compile(rb'<meta name="generator" content="parentage '),
     "model-string": re.compile(rb"\A\s*\["),
+    "table": re.compile(rb"(?!)"),  # no table is recognisably ours
 }
 """How a file of each format that the commands write begins (Parquet: and ends)."""
 
@@ -56,7 +62,9 @@ def check_target(
     """
     target = resolved(path)
     for source in reads:
-        if source not in (None, "-") and _same(target, Path(source)):
+        if source in (None, "-"):
+            continue
+        if any(_same(target, file) for file in _read_here(source)):
             raise InputError(
                 f"{os.fspath(path)!r} is read here and would be overwritten; choose another name"
             )
@@ -88,6 +96,13 @@ def resolved(path: str | os.PathLike[str]) -> Path:
         return target.resolve()
     except (OSError, RuntimeError):
         raise InputError(f"cannot write {str(target)!r}: a loop of symbolic links") from None
+
+
+def _read_here(source: str) -> list[Path]:
+    try:
+        return matching(source)
+    except InputError:  # nothing matches: reading will say so
+        return []
 
 
 def _same(target: Path, source: Path) -> bool:

@@ -1,7 +1,8 @@
 """The level-wise search over live sets: from encoded data to kept families.
 
 One level holds the sets of one size (:class:`parentage.kernels.families.Level` for penalised
-likelihoods, :class:`parentage.kernels.sums.SumLevel` for other scores). A step
+likelihoods, :class:`parentage.kernels.holes.HoleLevel` for tables with holes,
+:class:`parentage.kernels.sums.SumLevel` for other scores). A step
 (:mod:`parentage.scoring.steps`) joins siblings, tests the rules, counts what survives and scores
 its families. Two adjacent levels are in memory; the last one, when its size is known beforehand or
 when it does not fit, is streamed: scored and forgotten.
@@ -14,21 +15,39 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from parentage.scoring.hole_search import HoleSearch
 from parentage.scoring.penalty_search import PenaltySearch
-from parentage.scoring.scores import BySums
+from parentage.scoring.scores import BySums, NodeAverage
 from parentage.scoring.steps import Clock, Kept, Outcome, StoppedError
 from parentage.scoring.sum_search import SumSearch
 
 if TYPE_CHECKING:
     from parentage.scoring.plan import SearchPlan
+    from parentage.work.executor import Workers
     from parentage.work.progress import Report
     from parentage.work.stop import Reason, Stop
 
 
+LONGEST_LEVEL = 24 * 3600.0
+"""A level that takes longer, by the forecast, is not begun where something else can be done."""
+
+FORECAST_OFF_BY = 2.0
+"""So far above what is left may a forecast be before it ends the search."""
+
+
 def search(
-    plan: SearchPlan, stop: Stop, *, threads: int = 1, report: Report | None = None
+    plan: SearchPlan,
+    stop: Stop,
+    *,
+    workers: Workers = 1,
+    report: Report | None = None,
+    up_to: int | None = None,
+    foresee: bool = False,
 ) -> Outcome:
     """Find every family that is kept.
+
+    With ``up_to`` sets of more parents are not searched; with ``foresee`` a level is not begun that
+    cannot be finished in the time there is.
 
     ``stop`` is asked after every chunk; its memory, if it has a limit, is what levels and kept
     families may take. A search that ends early keeps the families of complete levels, and bounds
@@ -37,18 +56,24 @@ def search(
     outcome = Outcome()
     encoded = plan.encoded
     clock = Clock(stop, report, time.perf_counter())
-    levels: Any = SumSearch(plan) if isinstance(plan.score, BySums) else PenaltySearch(plan)
+    levels = _levels(plan)
     level, below = levels.first()
     _keep_empty_sets(level, plan, outcome)
     deepest = min(plan.limits.deepest, encoded.n_variables - 1)
-    in_degree = 0
+    in_degree, rate = 0, 0.0
     while in_degree < deepest and len(level.members) > 1:
         in_degree += 1
         complete = len(outcome.kept)
+        began = time.perf_counter()
         try:
+            if up_to is not None and in_degree + len(plan.context) > up_to:
+                raise StoppedError("asked")
             step = levels.step(level, below, in_degree, in_degree < deepest)
-            new = step.run(outcome, threads, clock)
+            if foresee:
+                _foresee(rate * float(step.pairs[-1]), stop)
+            new = step.run(outcome, workers, clock)
         except StoppedError as stopped:
+            outcome.partial = outcome.kept[complete:]
             del outcome.kept[complete:]
             beyond = levels.beyond(level, below, in_degree - 1)
             _cut_short(outcome, plan, beyond, in_degree - 1, stopped.reason)
@@ -58,11 +83,26 @@ def search(
                 beyond = levels.beyond(level, below, in_degree)
                 _cut_short(outcome, plan, beyond, in_degree, "memory")
             break
+        rate = (time.perf_counter() - began) / max(1, int(step.pairs[-1]))
         level, below = new, levels.below(level)
         outcome.live.append(len(level.members))
     if plan.rules.needs_residuals:
         outcome.sets_counted += encoded.n_variables + 1
     return outcome
+
+
+def _foresee(seconds: float, stop: Stop) -> None:
+    """Do not begin a level that takes longer than there is time, or days."""
+    if seconds > FORECAST_OFF_BY * stop.seconds_left:
+        raise StoppedError("time")
+    if seconds > LONGEST_LEVEL:
+        raise StoppedError("forecast")
+
+
+def _levels(plan: SearchPlan) -> Any:
+    if isinstance(plan.score, NodeAverage):
+        return HoleSearch(plan)
+    return SumSearch(plan) if isinstance(plan.score, BySums) else PenaltySearch(plan)
 
 
 def _cut_short(

@@ -1,19 +1,19 @@
-"""One step of a search, whatever the score: chunks on threads, put together in order.
+"""One step of a search, whatever the score: chunks on workers, put together in order.
 
 A step joins the siblings of one level, judges, counts and scores what survives; a chunk of it works
 on private arrays and chunks are put together in order, so the result is bit for bit the same for
-any number of threads. Part of :mod:`parentage.scoring.search`; what the levels hold is in
-:mod:`parentage.scoring.penalty_search` and :mod:`parentage.scoring.sum_search`.
+any number of threads, or of workers elsewhere (:mod:`parentage.work.executor`). Part of
+:mod:`parentage.scoring.search`; what the levels hold is in :mod:`parentage.scoring.penalty_search`
+and :mod:`parentage.scoring.sum_search`.
 """
 
 from __future__ import annotations
 
 import math
+import threading
 import time
 from abc import ABC, abstractmethod
-from collections import deque
-from concurrent.futures import Future, ThreadPoolExecutor
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -21,17 +21,22 @@ import numpy.typing as npt
 
 from parentage.scoring.forecast import JOINING, LISTING
 from parentage.scoring.rulebook import ORDER
+from parentage.work.executor import in_order
 from parentage.work.progress import Progress
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Iterator
 
     from parentage.scoring.entropy import Encoded, Int64s
+    from parentage.work.executor import Workers
     from parentage.work.progress import Report
     from parentage.work.stop import Reason, Stop
 
 MOST_PAIRS = 65_536
 FEWEST_PAIRS = 256
+
+NOT_SENT = ("encoded", "siblings", "pairs")
+_MAKING_READY = threading.Lock()
 
 
 class Kept(NamedTuple):
@@ -58,6 +63,10 @@ class Outcome:
     """Why the search was cut short."""
     beyond: npt.NDArray[np.float64] | None = None
     """``[variable]``: what no family beyond ``complete_to`` exceeds, in nats; −∞: there is none."""
+    partial: list[Kept] = field(default_factory=list)
+    """Kept families of the level that was cut short: right, but not all there are."""
+    explored: int = 0
+    """Families beyond ``complete_to`` that were scored (:mod:`parentage.scoring.growth`)."""
 
     def listing(self) -> int:
         """Return what making lists of the kept families will take, in bytes."""
@@ -103,13 +112,19 @@ class Step(ABC):
     def __init__(
         self, encoded: Encoded, level: Any, n_below: int, capped: Int64s, store: bool
     ) -> None:
-        from parentage.kernels.families import Siblings, live_members
-
         self.encoded = encoded
         self.level = level
+        self.n_below = n_below
         self.capped = capped
         self.store = store
         self.overflowed = False
+        self._find_siblings()
+
+    def _find_siblings(self) -> None:
+        """See which sets are joined with which, and how many joins come before each."""
+        from parentage.kernels.families import Siblings, live_members
+
+        level, n_below = self.level, self.n_below
         prefix = level.subsets[:, -1]
         children = np.zeros(n_below + 1, np.int64)
         np.cumsum(np.bincount(prefix, minlength=n_below), out=children[1:])
@@ -119,6 +134,17 @@ class Step(ABC):
         live_members(level.best, live)
         self.siblings = Siblings(end, children, tails, live)
         self.pairs = np.concatenate([[0], np.cumsum(end - np.arange(len(prefix)) - 1)])
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Leave out what every step shares, and what a worker finds out faster than it is sent."""
+        return {name: value for name, value in vars(self).items() if name not in NOT_SENT}
+
+    def make_ready(self, encoded: Encoded) -> None:
+        """Complete a step that was sent; one that was not is complete."""
+        with _MAKING_READY:
+            if "pairs" not in vars(self):
+                self.encoded = encoded
+                self._find_siblings()
 
     @abstractmethod
     def work(self, span: tuple[int, int]) -> Chunk:
@@ -140,13 +166,18 @@ class Step(ABC):
                 yield first, last
             first = last
 
-    def run(self, outcome: Outcome, threads: int, clock: Clock) -> Any | None:
+    def tasks(self) -> Iterator[tuple[int, int, bool]]:
+        """Yield the runs, each with whether its sets are still stored when it is started."""
+        for first, last in self.ranges():
+            yield first, last, self.store
+
+    def run(self, outcome: Outcome, workers: Workers, clock: Clock) -> Any | None:
         """Do all chunks, in order; return the new level, or None if there is none to store."""
         parts: list[list[npt.NDArray[np.generic]]] = []
         done = used = 0
         memory = math.inf if clock.stop.memory is None else clock.stop.memory
         held = sum(array.nbytes for array in self.level) + outcome.listing()
-        for chunk in in_order(self.work, self.ranges(), threads):
+        for chunk in in_order(work_on, self.tasks(), workers, (self.encoded, self), self.phase):
             reason = clock.stop.reason()
             if reason is not None:
                 raise StoppedError(reason)
@@ -169,17 +200,30 @@ class Step(ABC):
                 clock.report(self.progress(done, outcome.sets_counted, clock.began))
         return self.assemble(parts) if parts else None
 
+    @property
+    def phase(self) -> str:
+        """What is going on, in words."""
+        in_degree = self.level.members.shape[1]
+        return f"{in_degree} parent{'' if in_degree == 1 else 's'}"
+
     def progress(self, done: int, sets_counted: int, began: float) -> Progress:
         """Say where the search is."""
-        in_degree = self.level.members.shape[1]
         return Progress(
             "scoring",
-            f"{in_degree} parent{'' if in_degree == 1 else 's'}",
+            self.phase,
             time.perf_counter() - began,
             done,
             int(self.pairs[-1]),
             sets_counted,
         )
+
+
+def work_on(encoded: Encoded, step: Step, task: tuple[int, int, bool]) -> Chunk:
+    """Do one run of a step, wherever; sets that nobody will store are not sent back."""
+    first, last, store = task
+    step.make_ready(encoded)
+    chunk = step.work((first, last))
+    return chunk if store else replace(chunk, parts=None)
 
 
 def concatenate(
@@ -202,23 +246,3 @@ def collect(
     parent = np.arange(members.shape[1]) != child[:, None]
     parents = members[parent].reshape(len(sets), members.shape[1] - 1)
     return Kept(members[~parent], parents, scores.copy())
-
-
-def in_order(
-    work: Callable[[tuple[int, int]], Chunk], spans: Iterator[tuple[int, int]], threads: int
-) -> Iterator[Chunk]:
-    """Do the work on threads, a few chunks ahead of what is consumed; results in order."""
-    if threads <= 1:
-        yield from map(work, spans)
-        return
-    pool = ThreadPoolExecutor(threads)
-    waiting: deque[Future[Chunk]] = deque()
-    try:
-        for span in spans:
-            waiting.append(pool.submit(work, span))
-            if len(waiting) >= 4 * threads:
-                yield waiting.popleft().result()
-        while waiting:
-            yield waiting.popleft().result()
-    finally:
-        pool.shutdown(wait=True, cancel_futures=True)

@@ -1,0 +1,88 @@
+"""Those who do the tasks: threads here; other processes and clusters build on the same few calls.
+
+A :class:`Crew` brings what all tasks share to its workers, starts tasks, and hands back what became
+of them. A result that was lost with its worker raises :class:`LostError`, and
+:func:`parentage.work.executor.in_order` starts the task once more: the caller still has everything
+that was shared, so nothing but time is lost.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from concurrent.futures import Future, ThreadPoolExecutor
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+Shared = tuple[Any, ...]
+
+
+class LostError(Exception):
+    """A task, or what it needs, was lost with a worker; it may be started once more."""
+
+
+class Crew(ABC):
+    """Workers of one kind."""
+
+    size: int
+    """How many tasks run at a time."""
+
+    @abstractmethod
+    def bring(self, shared: Shared) -> None:
+        """Bring what the next tasks share to the workers.
+
+        What was shared before and is shared again, the same object, is not sent again; what is
+        not shared any more is let go.
+        """
+
+    @abstractmethod
+    def start(self, function: Callable[..., Any], task: Any, name: str) -> Any:
+        """Start ``function(*shared, task)``; return something to ask for its result."""
+
+    @abstractmethod
+    def result(self, started: Any) -> Any:
+        """Wait for a result, or raise what the task raised, or LostError."""
+
+    @abstractmethod
+    def cancel(self, started: Any) -> None:
+        """Let go of a task whose result nobody wants."""
+
+    def repair(self) -> None:
+        """Make good what was lost with a worker, so that tasks can be started again."""
+        raise NotImplementedError("only a crew that raises LostError can lose something")
+
+    @abstractmethod
+    def close(self) -> None:
+        """End what the crew itself began."""
+
+
+class Threads(Crew):
+    """Threads of this process; they share its memory, so nothing is brought anywhere."""
+
+    def __init__(self, size: int, pool: ThreadPoolExecutor | None = None) -> None:
+        self.size = size
+        self.own = pool is None
+        self.pool = ThreadPoolExecutor(size) if pool is None else pool
+        self.shared: Shared = ()
+
+    def bring(self, shared: Shared) -> None:
+        """Remember what is shared."""
+        self.shared = shared
+
+    def start(self, function: Callable[..., Any], task: Any, name: str) -> Future[Any]:
+        """Submit a task."""
+        return self.pool.submit(function, *self.shared, task)
+
+    def result(self, started: Future[Any]) -> Any:
+        """Wait for a result."""
+        return started.result()
+
+    def cancel(self, started: Future[Any]) -> None:
+        """Take a task off the queue."""
+        started.cancel()
+
+    def close(self) -> None:
+        """End the threads, unless they are the caller's."""
+        if self.own:
+            self.pool.shutdown(wait=True, cancel_futures=True)

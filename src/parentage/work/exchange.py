@@ -1,0 +1,177 @@
+"""Large objects for other processes, through files: written once, mapped by every worker.
+
+A parcel is one file: the object pickled, and its arrays behind it, each at a multiple of 64 bytes.
+A worker maps the file and makes arrays of what it mapped, copy on write, so a machine holds one
+copy however many of its processes read it. What a worker has opened it keeps, until the next
+parcel of that place. Parcels are for the moment; they are not a format to keep data in.
+"""
+
+from __future__ import annotations
+
+import mmap
+import pickle
+import secrets
+import shutil
+import struct
+import tempfile
+from concurrent.futures import BrokenExecutor, CancelledError, Executor, Future
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from parentage.errors import InputError, Way, WorkersError
+from parentage.work.crew import Crew, Shared
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+ALIGNED = 64
+UNKNOWN_SIZE = 16
+"""Workers of an executor that does not say how many it has."""
+
+_HEAD = struct.Struct("<QQ")
+_opened: dict[tuple[str, int], tuple[str, Any]] = {}
+"""In a worker: by folder and place, the parcel that is open and what was in it."""
+
+
+class Parcel(NamedTuple):
+    """Where a shared object is: its folder, its place among what is shared, its file."""
+
+    folder: str
+    place: int
+    name: str
+
+
+class Processes(Crew):
+    """The workers of any executor, for whom shared objects are in a folder that all of them see.
+
+    Without ``folder`` it is a temporary one, which is enough for processes of this machine.
+    """
+
+    def __init__(self, executor: Executor, folder: Path | None = None) -> None:
+        self.executor = executor
+        self.size = max(1, int(getattr(executor, "_max_workers", None) or UNKNOWN_SIZE))
+        self.own = folder is None
+        self.folder = make_folder(folder)
+        self.shared: Shared = ()
+        self.parcels: tuple[Parcel, ...] = ()
+
+    def bring(self, shared: Shared) -> None:
+        """Write what is new; remove what is not shared any more."""
+        before = {id(value): parcel for value, parcel in self._pairs()}
+        parcels = [
+            before.get(id(value)) or pack(self.folder, place, value)
+            for place, value in enumerate(shared)
+        ]
+        for parcel in self.parcels:
+            if parcel not in parcels:
+                (self.folder / parcel.name).unlink(missing_ok=True)
+        self.shared, self.parcels = shared, tuple(parcels)
+
+    def _pairs(self) -> list[tuple[Any, Parcel]]:
+        return list(zip(self.shared, self.parcels, strict=True))
+
+    def start(self, function: Callable[..., Any], task: Any, name: str) -> Future[Any]:
+        """Submit a task."""
+        try:
+            return self.executor.submit(run, function, self.parcels, task)
+        except BrokenExecutor as error:
+            raise self._broken(error) from error
+
+    def result(self, started: Future[Any]) -> Any:
+        """Wait for a result."""
+        try:
+            return started.result()
+        except (BrokenExecutor, CancelledError) as error:
+            raise self._broken(error) from error
+
+    def _broken(self, error: BaseException) -> WorkersError:
+        return WorkersError(
+            f"the workers of {type(self.executor).__name__} were lost "
+            f"({type(error).__name__}: {error})",
+            "see whether they ran out of memory, and start again with new ones",
+        )
+
+    def cancel(self, started: Future[Any]) -> None:
+        """Take a task off the queue."""
+        started.cancel()
+
+    def close(self) -> None:
+        """Remove the parcels."""
+        self.bring(())
+        if self.own:
+            shutil.rmtree(self.folder, ignore_errors=True)
+
+
+def make_folder(folder: Path | None) -> Path:
+    """Return a folder for parcels: the one given, made if need be, or a temporary one."""
+    if folder is None:
+        return Path(tempfile.mkdtemp(prefix="parentage-"))
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise InputError(
+            f"cannot be used: {error.strerror or error}", about=Way("exchange", str(folder))
+        ) from None
+    return folder
+
+
+def pack(folder: Path, place: int, value: Any) -> Parcel:
+    """Write an object into a file of its own."""
+    arrays: list[pickle.PickleBuffer] = []
+    head = pickle.dumps(value, protocol=5, buffer_callback=arrays.append)
+    raw = [array.raw() for array in arrays]
+    parcel = Parcel(str(folder), place, f"parcel-{secrets.token_hex(8)}")
+    try:
+        with (folder / parcel.name).open("xb") as file:
+            file.write(_HEAD.pack(len(head), len(raw)))
+            file.write(struct.pack(f"<{len(raw)}Q", *(len(view) for view in raw)))
+            file.write(head)
+            for view in raw:
+                file.write(bytes(-file.tell() % ALIGNED))
+                file.write(view)
+    except OSError as error:
+        (folder / parcel.name).unlink(missing_ok=True)
+        raise InputError(
+            f"cannot write what workers need into {str(folder)!r}: {error.strerror or error}",
+            Way("exchange", ..., "with more room"),
+        ) from error
+    return parcel
+
+
+def unpack(parcel: Parcel) -> Any:
+    """Return what is in a parcel; mapped once, then remembered."""
+    key = (parcel.folder, parcel.place)
+    name, value = _opened.get(key, ("", None))
+    if name == parcel.name:
+        return value
+    _opened.pop(key, None)
+    try:
+        with (Path(parcel.folder) / parcel.name).open("rb") as file:
+            content = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_COPY)
+    except OSError as error:
+        raise WorkersError(
+            f"a worker cannot read {parcel.folder!r} ({error.strerror or error})",
+            Way("exchange", ..., "for a folder that all workers see"),
+        ) from error
+    value = _read(memoryview(content))
+    _opened[key] = (parcel.name, value)
+    return value
+
+
+def _read(content: memoryview) -> Any:
+    length, count = _HEAD.unpack_from(content)
+    sizes = struct.unpack_from(f"<{count}Q", content, _HEAD.size)
+    at = _HEAD.size + 8 * count
+    head = content[at : at + length]
+    at += length
+    views = []
+    for size in sizes:
+        at += -at % ALIGNED
+        views.append(content[at : at + size])
+        at += size
+    return pickle.loads(head, buffers=views)  # noqa: S301  # we wrote it a moment ago
+
+
+def run(function: Callable[..., Any], parcels: tuple[Parcel, ...], task: Any) -> Any:
+    """Do one task, in a worker."""
+    return function(*map(unpack, parcels), task)
