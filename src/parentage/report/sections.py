@@ -178,7 +178,7 @@ def _what_if(report: Report, what_if: WhatIf) -> str:
             'placeholder="part of a name"></label></p>'
         )
     return (
-        f'<p>{text(said)}</p><p class="note">{escape(prior)}</p>{search}'
+        f'<p class="{"" if what_if.refused else "hint"}">{text(said)}</p><p class="note">{escape(prior)}</p>{search}'
         f'<div class="cards{off}">{cards}</div>'
     )
 
