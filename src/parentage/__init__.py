@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from parentage.data.reading import read_table as read_table
     from parentage.data.reading import table_from_frame as table_from_frame
     from parentage.data.table import Table as Table
-    from parentage.learner import ParentageLearner as ParentageLearner
+    from parentage.estimator import ParentageLearner as ParentageLearner
     from parentage.learner import learn as learn
     from parentage.network.formats import read_network as read_network
     from parentage.network.formats import write_network as write_network
@@ -45,7 +45,7 @@ _HOME = {
     "Constraints": "parentage.scoring.constraints",
     "Explanation": "parentage.scoring.explanation",
     "Network": "parentage.network.network",
-    "ParentageLearner": "parentage.learner",
+    "ParentageLearner": "parentage.estimator",
     "Scope": "parentage.scoring.scope",
     "Solution": "parentage.optimise",
     "Table": "parentage.data.table",
