@@ -15,7 +15,7 @@ import numpy.typing as npt
 
 from parentage.kernels._options import JIT, njit
 from parentage.kernels.disturb import draw, exchange_blocks, shift
-from parentage.kernels.fitting import Sets
+from parentage.kernels.fitting import Sets, uses
 from parentage.kernels.orders import (
     LONGEST_CLIMB,
     best_insertion,
@@ -92,16 +92,48 @@ def mend(
 
 
 @njit(**JIT)
-def move_some(order: Ints, wanted: npt.NDArray[np.bool_], moves: int, state: Words) -> None:
-    """Disturb an order as ``perturb`` does, and say which variables were moved."""
+def some_parent(x: int, here: int, order: Ints, fit: Ints, sets: Sets, state: Words) -> int:
+    """Return the position of a parent of ``x``, which stands at ``here``; ``here`` if it has none.
+
+    The search begins at a random place in front of it, so any parent may be met.
+    """
+    if here == 0:
+        return here
+    first = draw(state, here)
+    for k in range(here):
+        j = first - k if k <= first else first - k + here
+        if uses(sets, fit[x], order[j]):
+            return j
+    return here
+
+
+@njit(**JIT)
+def move_some(
+    order: Ints,
+    fit: Ints,
+    wanted: npt.NDArray[np.bool_],
+    moves: int,
+    sets: Sets,
+    state: Words,
+) -> None:
+    """Disturb an order: turn arcs around, move variables anywhere, or exchange blocks.
+
+    To turn the arc from p to x around, x is put in front of p. Says who was moved.
+    """
     n = order.shape[0]
-    if draw(state, 3) == 0:
+    kind = draw(state, 4)
+    if kind == 0:
         exchange_blocks(order, state)
         return
     for _ in range(moves):
         source = draw(state, n)
-        wanted[order[source]] = True
-        shift(order, source, draw(state, n))
+        x = order[source]
+        target = draw(state, n)
+        if kind > 1:
+            target = some_parent(x, source, order, fit, sets, state)
+            wanted[order[target]] = True
+        wanted[x] = True
+        shift(order, source, target)
 
 
 @njit(**JIT)
@@ -143,7 +175,7 @@ def search_large(
     while work[0] < budget:
         steps += 1
         overwrite(order, orders[0])
-        move_some(order, wanted, 1 + draw(state, strength), state)
+        move_some(order, base, wanted, 1 + draw(state, strength), sets, state)
         refit(order, fit, 0, n, offsets, sets, work)
         now = mend(order, fit, base, wanted, offsets, sets, cost, reach, work)
         if now < costs[1] - least_gain(now):

@@ -25,7 +25,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from parentage.network.network import Network
 from parentage.optimise.orders import SLACKS, OrderSpace, Stream, budget_of, renew
+from parentage.scoring.growth import Growth
 from parentage.work.progress import Progress
 
 if TYPE_CHECKING:
@@ -34,7 +36,9 @@ if TYPE_CHECKING:
 
     from parentage.optimise.problem import Ints
     from parentage.optimise.solution import TracePoint
-    from parentage.scoring.growth import Family, Growth
+    from parentage.scoring.candidates import Searched
+    from parentage.scoring.growth import Family
+    from parentage.scoring.steps import Outcome
     from parentage.work.progress import Report
     from parentage.work.stop import Stop
 
@@ -46,11 +50,47 @@ SECONDS_PER_LOOK = 5e-9
 SHARE_OF_ORDERS = 0.5
 """Of the nominal seconds, as long as the order search finds something."""
 
+SHARE_OF_STEMS = 4
+"""Vectors of stems may take one part in so many of the memory."""
+
 NEAR_PER_CHILD = 4
 """Sets of one child that are enlarged at a time because they are near."""
 
 PATIENCE = 20
 """Rounds of orders without a gain, with nothing left to grow, after which the work ends."""
+
+
+def grow_lists(
+    searched: Searched,
+    effort: float,
+    stop: Stop,
+    *,
+    threads: int = 1,
+    seed: int = 0,
+    start: Network | None = None,
+    report: Report | None = None,
+) -> tuple[Outcome, Network, tuple[TracePoint, ...]]:
+    """Grow what a search found until the effort is spent or the stop says so.
+
+    Returns the families, the best network made of them, and how its score rose.
+    """
+    table, (plan,), (outcome,) = searched.prepared.table, searched.prepared.plans, searched.outcomes
+    memory = None if stop.memory is None else stop.memory // SHARE_OF_STEMS
+    growth = Growth(plan, outcome, threads=threads, memory=memory)
+    order = [int(v) for v in plan.encoded.order]
+    first = None
+    if start is not None:
+        at = {table.names[v]: i for i, v in enumerate(order)}
+        first = [at[name] for name in start.order if name in at]
+    anytime = Anytime(growth, stop, threads=threads, seed=seed, start=first, report=report)
+    anytime.run(effort)
+    parents: list[tuple[int, ...]] = [()] * table.n_variables
+    for i in anytime.choice.tolist():
+        child, members = growth.family(i)
+        parents[order[child]] = tuple(sorted(order[p] for p in members))
+    unit = searched.prepared.unit
+    trace = tuple((seconds, score / unit, bound) for seconds, score, bound in anytime.trace)
+    return growth.result(), Network(table.names, tuple(parents)), trace
 
 
 class Anytime:
@@ -104,8 +144,8 @@ class Anytime:
 
     def score(self) -> float:
         """Score of the network, in nats."""
-        total = int(self.growth.scores[self.choice].sum())
-        return float(self.growth.plan.encoded.grid.to_float(total))
+        grid = self.growth.plan.encoded.grid  # many of them would not fit into 64 bits
+        return math.fsum(grid.to_float(self.growth.scores[self.choice]).tolist())
 
     def _grow_around(self) -> int:
         """Grow around the network, and improve it, until nothing is new."""

@@ -49,6 +49,9 @@ ROUNDS_OF_CLIMBS = 20
 """In large parts a round has room for so many climbs over all positions of all variables."""
 
 STRENGTH = 8
+STRENGTH_IN_LARGE = 4
+"""Most moves of one disturbance."""
+
 WINDOW = 6
 STALE = 12
 """Rounds without a gain after which a stream starts elsewhere."""
@@ -144,7 +147,7 @@ class Stream:
             self.costs,
             self.work,
             np.int64(budget),
-            np.int64(min(STRENGTH, n)),
+            np.int64(min(STRENGTH_IN_LARGE if n > LARGE else STRENGTH, n)),
             slack,
             np.int64(min(WINDOW, n)),
             space.offsets,

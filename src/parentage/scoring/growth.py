@@ -24,8 +24,9 @@ import numpy.typing as npt
 
 from parentage.scoring.entropy import pack_states
 from parentage.scoring.forecast import seconds_for
-from parentage.scoring.scores import BySums
-from parentage.scoring.steps import Kept, in_order
+from parentage.scoring.scores import BySums, NodeAverage
+from parentage.scoring.steps import Kept
+from parentage.work.executor import in_order
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -66,7 +67,7 @@ def can_grow(prepared: Preparation, outcomes: Sequence[Outcome]) -> bool:
         any(outcome.complete_to is not None for outcome in outcomes)
         and len(prepared.plans) == 1
         and prepared.width is None
-        and not isinstance(prepared.score, BySums)
+        and not isinstance(prepared.score, BySums | NodeAverage)
     )
 
 
@@ -105,7 +106,7 @@ class Growth:
         self._done: set[int] = set()
         self.n_sets = 0
         self._store = self._first_store(outcome)
-        self.n_complete = self.n_sets
+        self.n_complete = sum(len(part.children) for part in outcome.kept)
         self.families_scored = 0
 
     @property
@@ -210,20 +211,23 @@ class Growth:
         return replace(
             self.outcome,
             kept=[*self.outcome.kept, *parts],
+            partial=[],
             sets_counted=self.outcome.sets_counted + self.sets_counted,
             families_scored=self.outcome.families_scored + self.families_scored,
-            explored=self.outcome.explored + self.families_scored,
+            explored=sum(len(part.children) for part in self.outcome.partial)
+            + self.families_scored,
         )
 
     def _first_store(self, outcome: Outcome) -> Store:
         from parentage.kernels.stems import enter
 
-        widest = max((part.parents.shape[1] for part in outcome.kept), default=0)
+        parts = [*outcome.kept, *outcome.partial]
+        widest = max((part.parents.shape[1] for part in parts), default=0)
         self.deepest = max(self.deepest, widest)
-        total = sum(len(part.children) for part in outcome.kept)
+        total = sum(len(part.children) for part in parts)
         store = self._room(max(1024, 2 * total))
         at = 0
-        for part in outcome.kept:
+        for part in parts:
             end = at + len(part.children)
             size = part.parents.shape[1]
             store.child[at:end], store.size[at:end] = part.children, size
@@ -323,7 +327,7 @@ class Stems:
         def count(span: tuple[int, int]) -> Any:
             return self._count(new[span[0] : span[1]])
 
-        for span, found in zip(chunks, in_order(count, iter(chunks), self.threads), strict=True):
+        for span, found in zip(chunks, in_order(count, chunks, self.threads), strict=True):
             for stem, vector in zip(new[span[0] : span[1]], found, strict=True):
                 at = self._free_row()
                 self.vectors[at] = vector

@@ -28,10 +28,26 @@ if TYPE_CHECKING:
     from parentage.work.stop import Reason, Stop
 
 
+LONGEST_LEVEL = 24 * 3600.0
+"""A level that takes longer, by the forecast, is not begun where something else can be done."""
+
+FORECAST_OFF_BY = 2.0
+"""So far above what is left may a forecast be before it ends the search."""
+
+
 def search(
-    plan: SearchPlan, stop: Stop, *, workers: Workers = 1, report: Report | None = None
+    plan: SearchPlan,
+    stop: Stop,
+    *,
+    workers: Workers = 1,
+    report: Report | None = None,
+    up_to: int | None = None,
+    foresee: bool = False,
 ) -> Outcome:
     """Find every family that is kept.
+
+    With ``up_to`` sets of more parents are not searched; with ``foresee`` a level is not begun that
+    cannot be finished in the time there is.
 
     ``stop`` is asked after every chunk; its memory, if it has a limit, is what levels and kept
     families may take. A search that ends early keeps the families of complete levels, and bounds
@@ -44,14 +60,20 @@ def search(
     level, below = levels.first()
     _keep_empty_sets(level, plan, outcome)
     deepest = min(plan.limits.deepest, encoded.n_variables - 1)
-    in_degree = 0
+    in_degree, rate = 0, 0.0
     while in_degree < deepest and len(level.members) > 1:
         in_degree += 1
         complete = len(outcome.kept)
+        began = time.perf_counter()
         try:
+            if up_to is not None and in_degree + len(plan.context) > up_to:
+                raise StoppedError("asked")
             step = levels.step(level, below, in_degree, in_degree < deepest)
+            if foresee:
+                _foresee(rate * float(step.pairs[-1]), stop)
             new = step.run(outcome, workers, clock)
         except StoppedError as stopped:
+            outcome.partial = outcome.kept[complete:]
             del outcome.kept[complete:]
             beyond = levels.beyond(level, below, in_degree - 1)
             _cut_short(outcome, plan, beyond, in_degree - 1, stopped.reason)
@@ -61,11 +83,20 @@ def search(
                 beyond = levels.beyond(level, below, in_degree)
                 _cut_short(outcome, plan, beyond, in_degree, "memory")
             break
+        rate = (time.perf_counter() - began) / max(1, int(step.pairs[-1]))
         level, below = new, levels.below(level)
         outcome.live.append(len(level.members))
     if plan.rules.needs_residuals:
         outcome.sets_counted += encoded.n_variables + 1
     return outcome
+
+
+def _foresee(seconds: float, stop: Stop) -> None:
+    """Do not begin a level that takes longer than there is time, or days."""
+    if seconds > FORECAST_OFF_BY * stop.seconds_left:
+        raise StoppedError("time")
+    if seconds > LONGEST_LEVEL:
+        raise StoppedError("forecast")
 
 
 def _levels(plan: SearchPlan) -> Any:

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
     from parentage.scoring.constraints import Constraints
+    from parentage.scoring.prior import Prior
 
 
 @dataclass(frozen=True)
@@ -47,6 +48,19 @@ class Scoring:
             "N^(-1/4) / columns by default.",
             "L",
             float,
+        ),
+    )
+    prior: Prior | Mapping[tuple[str, str], float] | float | None = setting(
+        None,
+        """
+        Soft arcs: the probability that an arc is there, one for all or by arc ``(parent, child)``.
+        The log prior, relative to the network without arcs, is part of every score.
+        """,
+        Option(
+            ("--prior",),
+            "Probability of every arc, or a TOML file of probabilities (docs/constraints.md). "
+            "Scores then include the log prior.",
+            "P|FILE",
         ),
     )
     log_base: float | str | None = setting(
@@ -106,3 +120,45 @@ class Scoring:
                 about=Way("missing", missing),
             )
         return replace(self, score="pnal")
+
+
+@dataclass(frozen=True)
+class Growing:
+    """Settings of learning where the complete lists do not fit (``docs/scale.md``)."""
+
+    complete: int | None = setting(
+        None,
+        """
+        Search every set up to this many parents only, and grow the lists beyond that around the
+        best network; None searches as far as time and memory allow.
+        """,
+        Option(
+            ("--complete",),
+            "Search every set up to K parents only, and larger ones around the best network.",
+            "K",
+            int,
+            least=0,
+        ),
+    )
+    effort: float | None = setting(
+        None,
+        """
+        How much work growing may take, in nominal seconds of one core: counted in work and not by
+        a clock, so that runs repeat. None grows until the time limit, without one for a minute or
+        as long as scoring took.
+        """,
+        Option(
+            ("--effort",),
+            "Work for growing lists, in nominal seconds of one core: runs with it repeat. "
+            "Until the time limit by default.",
+            "S",
+            float,
+            least=0,
+        ),
+    )
+
+    def __post_init__(self) -> None:
+        if self.complete is not None and self.complete < 0:
+            raise InputError(f"complete must be at least 0, not {self.complete}")
+        if self.effort is not None and not self.effort >= 0:
+            raise InputError(f"the effort must not be negative, but is {self.effort}")

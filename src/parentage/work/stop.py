@@ -20,8 +20,12 @@ from parentage.errors import InputError
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-Reason = Literal["time", "memory", "interrupt", "gap"]
-"""Why work ended before it was done; ``"gap"``: the user's gap limit was reached."""
+Reason = Literal["time", "memory", "interrupt", "gap", "asked", "forecast"]
+"""Why work ended before it was done.
+
+``"gap"``: the user's gap limit was reached; ``"asked"``: no more was asked for; ``"forecast"``:
+what comes next would take days.
+"""
 
 SIGNALS = (signal.SIGINT, signal.SIGTERM)
 
