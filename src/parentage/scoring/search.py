@@ -3,8 +3,9 @@
 One level holds the sets of one size (:class:`parentage.kernels.families.Level` for penalised
 likelihoods, :class:`parentage.kernels.sums.SumLevel` for other scores). A step
 (:mod:`parentage.scoring.steps`) joins siblings, tests the rules, counts what survives and scores
-its families. Two adjacent levels are in memory; the last one, when its size is known beforehand or
-when it does not fit, is streamed: scored and forgotten.
+its families. Two adjacent levels are in memory, or mapped from files where they do not fit
+(:mod:`parentage.scoring.keeper`); the last one, when its size is known beforehand, is streamed:
+scored and forgotten.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from parentage.scoring.keeper import Keeper, Position
 from parentage.scoring.penalty_search import PenaltySearch
 from parentage.scoring.scores import BySums
 from parentage.scoring.steps import Clock, Kept, Outcome, StoppedError
@@ -27,42 +29,77 @@ if TYPE_CHECKING:
 
 
 def search(
-    plan: SearchPlan, stop: Stop, *, workers: Workers = 1, report: Report | None = None
+    plan: SearchPlan,
+    stop: Stop,
+    *,
+    workers: Workers = 1,
+    report: Report | None = None,
+    keeper: Keeper | None = None,
 ) -> Outcome:
     """Find every family that is kept.
 
     ``stop`` is asked after every chunk; its memory, if it has a limit, is what levels and kept
     families may take. A search that ends early keeps the families of complete levels, and bounds
-    what it did not look at.
+    what it did not look at. A ``keeper`` with a checkpoint lets it go on where it was.
     """
     outcome = Outcome()
     encoded = plan.encoded
     clock = Clock(stop, report, time.perf_counter())
     levels: Any = SumSearch(plan) if isinstance(plan.score, BySums) else PenaltySearch(plan)
+    keeper = keeper or Keeper()
+    at = keeper.resumed(outcome)
+    if at is True:
+        return outcome
     level, below = levels.first()
-    _keep_empty_sets(level, plan, outcome)
+    if isinstance(at, Position):
+        levels.remember(at.arrays["memory"])
+        if at.in_degree > 1:
+            level, below = levels.level_of(at.arrays["level"]), levels.below_of(at.arrays["below"])
+    else:
+        _keep_empty_sets(level, plan, outcome)
+        at = keeper.begin(1, _arrays(levels, level, below))
     deepest = min(plan.limits.deepest, encoded.n_variables - 1)
-    in_degree = 0
-    while in_degree < deepest and len(level.members) > 1:
-        in_degree += 1
-        complete = len(outcome.kept)
+    while at.in_degree <= deepest and len(level.members) > 1:
+        complete = _pieces_below(outcome, at.in_degree)
         try:
-            step = levels.step(level, below, in_degree, in_degree < deepest)
-            new = step.run(outcome, workers, clock)
+            step = levels.step(level, below, at.in_degree, at.in_degree < deepest)
+            step.run(outcome, workers, clock, at, keeper)
         except StoppedError as stopped:
+            keeper.write(at, outcome)
             del outcome.kept[complete:]
-            beyond = levels.beyond(level, below, in_degree - 1)
-            _cut_short(outcome, plan, beyond, in_degree - 1, stopped.reason)
-            break
-        if new is None:
+            beyond = levels.beyond(level, below, at.in_degree - 1)
+            _cut_short(outcome, plan, beyond, at.in_degree - 1, stopped.reason)
+            return _with_residuals(plan, outcome)
+        if at.new.n_sets == 0:
             if step.overflowed:
-                beyond = levels.beyond(level, below, in_degree)
-                _cut_short(outcome, plan, beyond, in_degree, "memory")
+                beyond = levels.beyond(level, below, at.in_degree)
+                _cut_short(outcome, plan, beyond, at.in_degree, "memory")
             break
-        level, below = new, levels.below(level)
+        level, below = levels.level_of(at.new.fields()), levels.below(level)
         outcome.live.append(len(level.members))
+        at = keeper.next(at, _arrays(levels, level, below))
+        keeper.after_level(at, outcome)
+    _with_residuals(plan, outcome)
+    if outcome.ended is None:
+        keeper.write_end(outcome)
+    return outcome
+
+
+def _arrays(levels: Any, level: Any, below: Any) -> dict[str, Any]:
+    """Return what a position holds, by group."""
+    below = below if isinstance(below, tuple) else (below,)
+    return {"level": levels.fields(level), "below": below, "memory": levels.memory()}
+
+
+def _pieces_below(outcome: Outcome, in_degree: int) -> int:
+    """Return how many pieces of what is kept have fewer parents."""
+    return sum(piece.parents.shape[1] < in_degree for piece in outcome.kept)
+
+
+def _with_residuals(plan: SearchPlan, outcome: Outcome) -> Outcome:
+    """Count the sets behind the residual entropies as well."""
     if plan.rules.needs_residuals:
-        outcome.sets_counted += encoded.n_variables + 1
+        outcome.sets_counted += plan.encoded.n_variables + 1
     return outcome
 
 
