@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 
 MINUTES ?= 10
 
-.PHONY: demo test check lint coverage test-long fuzz bench clean
+.PHONY: demo test check lint coverage test-long fuzz bench docs wheel clean
 
 demo: $(VENV)/.installed
 	@$(BIN)/python examples/demo.py
@@ -31,6 +31,17 @@ test-long: $(VENV)/.tested
 fuzz: $(VENV)/.tested
 	PYTHONPATH=tests $(BIN)/python -m fuzz --minutes $(MINUTES)
 
+docs: $(VENV)/.documented
+	$(BIN)/python -m sphinx -q -W --keep-going -b html -c docs/site . build/docs
+	@echo "build/docs/docs/index.html"
+
+wheel: $(VENV)/bin/python
+	rm -rf build/wheel
+	$(BIN)/python -m pip wheel --quiet --no-deps --wheel-dir build/wheel .
+	$(PYTHON) -m venv build/wheel/venv
+	build/wheel/venv/bin/python -m pip install --quiet build/wheel/parentage-*.whl
+	cd build/wheel && venv/bin/python ../../examples/demo.py && venv/bin/parentage --version
+
 bench: $(VENV)/.tested
 	$(BIN)/python benchmarks/run.py
 
@@ -45,6 +56,10 @@ $(VENV)/.installed: $(VENV)/bin/python pyproject.toml
 $(VENV)/.tested: $(VENV)/bin/python pyproject.toml
 	$(BIN)/python -m pip install --quiet --editable '.[test,lint]'
 	@touch $@ $(VENV)/.installed
+
+$(VENV)/.documented: $(VENV)/.tested
+	$(BIN)/python -m pip install --quiet --editable '.[docs]'
+	@touch $@
 
 clean:
 	rm -rf $(VENV) build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis .coverage

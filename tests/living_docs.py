@@ -3,7 +3,7 @@
 In the Markdown files two kinds of blocks are not written by hand:
 
 * a fenced ``text`` block that starts with ``$ parentage …``: what that command prints, run where
-  ``clinic.csv`` is the table of ``examples/demo.py``;
+  ``clinic.csv`` is the table of ``examples/demo.py`` and ``clinic.bif`` its network;
 * what stands between ``<!-- from FILE: HEADING -->`` and ``<!-- end -->``: the first table under
   that heading of a file of results.
 
@@ -22,7 +22,7 @@ from functools import cache
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
-PAGES = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").glob("*.md")])
+PAGES = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md")])
 
 _COMMAND = re.compile(r"^```text\n\$ (parentage .+)\n(?:.*\n)*?```$", re.MULTILINE)
 _TABLE = re.compile(r"<!-- from (\S+): (.+) -->\n[\s\S]*?<!-- end -->")
@@ -44,10 +44,12 @@ def without_times(text: str) -> str:
 
 @cache
 def clinic_folder() -> Path:
-    """Return a folder with the demo's table."""
+    """Return a folder with the demo's table and its network."""
     folder = Path(tempfile.mkdtemp())
     demo = [sys.executable, str(ROOT / "examples" / "demo.py"), "clinic.csv"]
     subprocess.run(demo, cwd=folder, check=True, capture_output=True)
+    learn = [sys.executable, "-m", "parentage", "learn", "clinic.csv", "-o", "clinic.bif"]
+    subprocess.run(learn, cwd=folder, check=True, capture_output=True)
     return folder
 
 

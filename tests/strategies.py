@@ -6,8 +6,9 @@ import numpy as np
 from hypothesis import strategies as st
 
 from naive import Naive
+from naive_holes import HOLE, NaiveHoles
 from naive_scores import NaiveSum
-from parentage.data.table import Table
+from parentage.data.table import MISSING, Table
 from parentage.scoring import catalogue
 
 Columns = list[list[int]]
@@ -65,8 +66,10 @@ def make_table(columns: Columns, unused: list[int] | None = None) -> Table:
 def naive_of(table: Table, score: str = "bic") -> tuple[Naive, list[int]]:
     """The slow version of a table's non-constant columns, and their indices."""
     keep = [v for v, name in enumerate(table.names) if name not in table.constant]
-    columns = tuple(tuple(int(c) for c in table.codes[v]) for v in keep)
+    columns = tuple(tuple(HOLE if c == MISSING else int(c) for c in table.codes[v]) for v in keep)
     kind = Naive if score.partition(":")[0] in catalogue.PENALISED else NaiveSum
+    if score.startswith("pnal"):
+        kind = NaiveHoles
     return kind(columns, tuple(int(table.cardinalities[v]) for v in keep), score), keep
 
 
@@ -95,3 +98,32 @@ def tables(
     """Hypothesis strategy: tables by seed (seeds shrink; the kinds above make the coverage)."""
     seeds = st.integers(0, 2**32 - 1)
     return seeds.map(lambda seed: random_table(seed, most_variables, most_rows, least_rows))
+
+
+def with_holes(table: Table, seed: int) -> Table:
+    """Remove cells: at random, by value, whole rows, and so that two columns never meet."""
+    rng = np.random.default_rng(seed + 99)
+    n, rows = table.codes.shape
+    while True:
+        codes = table.codes.copy()
+        share = rng.choice([0.0, 0.05, 0.2, 0.5, 0.8])
+        gone = rng.random(codes.shape) < share
+        if rng.random() < 0.3:  # what is missing depends on what it would have been
+            gone |= (codes == rng.integers(0, 3)) & (rng.random(codes.shape) < 0.5)
+        if rng.random() < 0.2:
+            gone[:, rng.random(rows) < 0.3] = True
+        if rng.random() < 0.3:
+            a, b = rng.permutation(n)[:2]
+            here = rng.random(rows) < 0.5
+            gone[a, here], gone[b, ~here] = True, True
+        codes[gone] = MISSING
+        found = Table(table.names, table.states, codes)
+        observed = (codes != MISSING).any(axis=1)
+        if observed.all() and n - len(found.constant) >= 2:
+            return found
+
+
+def tables_with_holes(most_variables: int = 6, most_rows: int = 60) -> st.SearchStrategy[Table]:
+    """Hypothesis strategy: tables of every kind with cells missing in every way."""
+    seeds = st.integers(0, 2**32 - 1)
+    return seeds.map(lambda seed: with_holes(random_table(seed, most_variables, most_rows), seed))

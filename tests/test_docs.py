@@ -23,7 +23,9 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 FLAGS = doctest.NORMALIZE_WHITESPACE | doctest.ELLIPSIS
-WITH_EXAMPLES = ["README.md", "docs/api.md", "docs/constraints.md"]
+WITH_EXAMPLES = [
+    str(page.relative_to(ROOT)) for page in PAGES if ">>>" in page.read_text(encoding="utf-8")
+]
 
 
 def read(name: str) -> str:
@@ -42,9 +44,9 @@ def test_python_examples_run(name: str) -> None:
     assert failed == 0
 
 
-def test_every_page_with_examples_is_run() -> None:
-    found = {page_id(page) for page in PAGES if ">>>" in page.read_text(encoding="utf-8")}
-    assert found == set(WITH_EXAMPLES)
+def test_pages_with_examples_are_found() -> None:
+    """The check above must not pass because it sees nothing."""
+    assert {"README.md", "docs/api.md", "docs/tutorials/research.md"} <= set(WITH_EXAMPLES)
 
 
 def slug(heading: str) -> str:
@@ -115,7 +117,9 @@ def commands() -> dict[str, click.Command]:
     return {name: command for name, command in found.items() if command is not None}
 
 
-@pytest.mark.parametrize("name", ["info", "score", "explain", "learn", "reproduce"])
+@pytest.mark.parametrize(
+    "name", ["info", "score", "explain", "learn", "query", "apply", "sample", "reproduce"]
+)
 def test_every_option_is_in_the_cli_page(name: str) -> None:
     page = read("docs/cli.md")
     for parameter in commands()[name].params:

@@ -62,12 +62,12 @@ def test_a_climb_pauses_and_goes_on() -> None:
     space = OrderSpace.of(make_problem(lists, np.ones(lists.n_sets, np.bool_)).pruned())
     order, fit = np.arange(30), np.empty(30, np.int64)
     work, state = np.zeros(4, np.int64), np.array([1], np.uint64)
-    refit(order, fit, 0, 30, space.offsets, space.masks, work)
+    refit(order, fit, 0, 30, space.offsets, space.sets, work)
     turns = np.arange(30)
     costs, pauses = [space.cost[fit].sum()], 0
     while work[0] >= work[1]:
         work[1] = work[0] + 500
-        arrays = space.offsets, space.masks, space.cost, space.reach, state, work
+        arrays = space.offsets, space.sets, space.cost, space.reach, state, work
         costs.append(improve(order, fit, turns, np.int64(0), *arrays))
         assert sorted(order.tolist()) == list(range(30))
         pauses += 1

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import gzip
 import os
 import resource
 import shlex
@@ -125,6 +126,41 @@ def test_results_of_ours_are_known_again(folder: Path) -> None:
     pl.DataFrame({"a": [1, 2], "b": [3, 4]}).write_parquet(table_file)
     with pytest.raises(InputError, match="pass force=True"):
         check_target(table_file, "parquet")
+
+
+def test_a_compressed_file_is_not_a_certificate_by_that(folder: Path) -> None:
+    target = folder / "data.json.gz"
+    for data in (gzip.compress(SMALL.encode()), b"\x1f\x8b damaged"):
+        target.write_bytes(data)
+        line = f"parentage learn small.csv --certificate {target.name}"
+        assert_refused(here(line, folder), "--force", target.name)
+        assert target.read_bytes() == data
+    for name in ("proof.json.gz", "proof.json"):
+        for _ in range(2):  # one of ours may be replaced
+            done = here(f"parentage learn small.csv --certificate {name}", folder)
+            assert done.returncode == 0, done.stderr
+
+
+def test_two_results_need_two_names(folder: Path) -> None:
+    (folder / "link.json").symlink_to("n.json")
+    for line in (
+        "-o n.json --certificate n.json",
+        "-o n.json --certificate ./n.json",
+        "-o n.json --certificate link.json",
+        "--log n.json --certificate n.json",
+    ):
+        assert_refused(here(f"parentage learn small.csv {line}", folder), "for two results")
+        assert not (folder / "n.json").exists()
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="no /dev/full")
+def test_a_device_that_is_full(folder: Path) -> None:
+    done = here("parentage learn small.csv --certificate /dev/full", folder)
+    assert_refused(done, "cannot write '/dev/full'", "No space left")
+    done = here("parentage learn small.csv --log /dev/full", folder)
+    assert done.returncode == 0
+    assert done.stderr.count("the log '/dev/full' ends here: No space left") == 1
+    assert "proven optimal" in done.stdout
 
 
 @pytest.mark.parametrize("line", ["score small.csv -o loop.jkl", "learn small.csv -o loop.json"])

@@ -12,6 +12,7 @@ from parentage.errors import ParentageError
 from parentage.learner import learn
 from parentage.optimise import learn_lists, within
 from parentage.scoring.candidates import score
+from parentage.scoring.constraints import Constraints
 from strategies import random_table
 from test_faults_orders import scaled_lists
 
@@ -62,3 +63,16 @@ def test_widths_that_make_no_sense(width: float) -> None:
 def test_factors_that_make_no_sense(factor: float) -> None:
     with pytest.raises(ParentageError):
         within(score(SMALL), factor=factor)
+
+
+def test_limits_beyond_any_number_of_variables_are_none() -> None:
+    many = 10**30
+    free, lists = learn(SMALL), score(SMALL)
+    for limited in (
+        learn(SMALL, max_parents=many),
+        learn(lists, max_parents=many),
+        learn(lists, max_parents={lists.names[0]: many}),
+        learn(SMALL, constraints=Constraints(max_parents={lists.names[0]: many})),
+    ):
+        assert limited.network == free.network
+        assert limited.optimal

@@ -168,8 +168,8 @@ def test_the_forecast_covers_every_search() -> None:
     ):
         counted = score_table(table, given_settings, Stop(), workers=1).known().tallies.sets_counted
         found = overview(table, given_settings, probe_seconds=60.0).forecast
-        assert found["sets"] == counted
-        assert found["sets_at_most"] >= counted
+        assert found.sets == counted
+        assert found.sets_at_most >= counted
 
 
 def test_searches_one_after_the_other_add_up() -> None:

@@ -31,7 +31,7 @@ def problem_of(lists: CandidateLists) -> Problem:
 
 def cost_of_order(space: OrderSpace, order: list[int]) -> float:
     """Each variable takes its cheapest set among its predecessors."""
-    flags = unpack(space.masks, len(order))
+    flags = unpack(space.sets, len(order))
     total = 0.0
     for j, v in enumerate(order):
         after = order[j:]
@@ -104,9 +104,9 @@ def test_climbing_ends_where_no_insertion_helps(seed: int) -> None:
     order = rng.permutation(n).astype(np.int64)
     before = cost_of_order(space, order.tolist())
     work, fit = np.array([0, 1 << 40, 0, 0]), np.empty(n, np.int64)
-    refit(order, fit, 0, n, space.offsets, space.masks, work)
+    refit(order, fit, 0, n, space.offsets, space.sets, work)
     assert abs(space.cost[fit].sum() - before) < 1e-9
-    arrays = space.offsets, space.masks, space.cost, space.reach, np.array([seed], np.uint64), work
+    arrays = space.offsets, space.sets, space.cost, space.reach, np.array([seed], np.uint64), work
     after = improve(order, fit, np.arange(n), np.int64(0), *arrays)
     assert sorted(order.tolist()) == list(range(n))
     assert abs(after - cost_of_order(space, order.tolist())) < 1e-9
@@ -132,8 +132,8 @@ def test_a_window_is_put_into_its_best_order(seed: int) -> None:
         for w in permutations(window)
     )
     work, fit = np.zeros(1, np.int64), np.empty(n, np.int64)
-    refit(order, fit, 0, n, space.offsets, space.masks, work)
-    gain = reorder_window(order, fit, start, width, space.offsets, space.masks, space.cost, work)
+    refit(order, fit, 0, n, space.offsets, space.sets, work)
+    gain = reorder_window(order, fit, start, width, space.offsets, space.sets, space.cost, work)
     found = cost_of_order(space, order.tolist())
     assert abs(found - best) < 1e-6
     assert abs(cost_of_order(space, given_order) - gain - found) < 1e-6

@@ -32,21 +32,21 @@ def assert_agreement(seed: int) -> None:
     rng = np.random.default_rng(seed)
     lists = complete(random_lists(rng, int(rng.integers(3, 6))))
     constraints = random_constraints(rng, lists) if rng.random() < 0.3 else None
-    gap = float(rng.choice([0.0, 1.0, 5.0, 20.0]))
+    width = float(rng.choice([0.0, 1.0, 5.0, 20.0]))
     networks = list(all_networks(constrained(lists, constraints) if constraints else lists))
     if not networks:
         with pytest.raises((ListsError, ConstraintError)):
-            within(lists, gap=gap, constraints=constraints)
+            within(lists, width=width, constraints=constraints)
         return
     best = max(score for score, _ in networks)
-    near = within(lists, gap=gap, constraints=constraints, max_networks=10**7)
+    near = within(lists, width=width, constraints=constraints, max_networks=10**7)
     assert near.score == pytest.approx(best)
-    assert set(near.parents) == {w for score, w in networks if score >= best - gap - 1e-9}
+    assert set(near.parents) == {w for score, w in networks if score >= best - width - 1e-9}
     assert len(set(near.parents)) == len(near.parents) == len(near)
     assert all(a >= b - 1e-9 for a, b in pairwise(near.scores))
     assert near.parents[0] == learn_lists(lists, constraints=constraints).network.parents
     assert near.complete
-    assert near.complete_to == gap
+    assert near.complete_to == width
     check_classes(near)
 
 
@@ -79,14 +79,23 @@ def test_wine_has_308_networks_in_7_classes_within_a_factor_of_3(real: RealData)
     assert near.score == pytest.approx(-1258.445909, abs=1e-5)
     assert near.scores[-1] >= near.score - math.log(3) - 1e-9
     check_classes(near)
-    assert near.complete_to == near.gap
+    assert near.complete_to == near.width
     assert not near.complete  # of these lists, but nobody knows how far the lists reach
     assert repr(near).startswith("NearOptimal: at least 308 networks in 7 classes")
 
 
-def test_a_gap_of_zero_gives_the_optima() -> None:
+def test_gap_is_the_former_name_of_width() -> None:
+    lists = complete(random_lists(np.random.default_rng(3), 4))
+    near = within(lists, gap=1.0)
+    assert near == within(lists, width=1.0)
+    assert near.gap == near.width == 1.0
+    with pytest.raises(InputError, match="former name"):
+        within(lists, gap=1.0, width=1.0)
+
+
+def test_a_width_of_zero_gives_the_optima() -> None:
     lists = complete(random_lists(np.random.default_rng(3), 6))
-    near = within(lists, gap=0.0)
+    near = within(lists, width=0.0)
     best = learn_lists(lists)
     assert near.score == best.score
     assert best.network.parents in near.parents
@@ -96,7 +105,7 @@ def test_lists_that_say_they_are_complete_give_no_warning() -> None:
     lists = complete(random_lists(np.random.default_rng(0), 4))
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        assert len(within(lists, gap=1.0)) >= 1
+        assert len(within(lists, width=1.0)) >= 1
 
 
 def test_the_factor_is_in_the_base_of_the_scores() -> None:
@@ -113,15 +122,15 @@ def test_duplicate_sets_do_not_make_duplicate_networks() -> None:
         "a": [(-1.0, []), (-1.0, [])],
         "b": [(-1.0, ["a"]), (-2.0, ["a"]), (-1.5, [])],
     }
-    near = within(complete(CandidateLists.from_families(families)), gap=1.0)
+    near = within(complete(CandidateLists.from_families(families)), width=1.0)
     assert near.scores == (-2.0, -2.5)
 
 
 def test_too_many_networks_are_cut_and_that_is_said() -> None:
     lists = complete(random_lists(np.random.default_rng(1), 5))
-    everything = within(lists, gap=100.0)
+    everything = within(lists, width=100.0)
     with pytest.warns(UnprovenWarning, match="at least 3 networks within 100 of the best.*limit"):
-        near = within(lists, gap=100.0, max_networks=3)
+        near = within(lists, width=100.0, max_networks=3)
     assert len(near) == 3
     assert near.stopped == "networks"
     assert near.scores == pytest.approx(everything.scores[:3])
@@ -142,14 +151,14 @@ def assert_complete_to(near: NearOptimal, everything: NearOptimal) -> None:
 def test_what_a_limit_leaves_is_the_best_and_complete_as_far_as_said(seed: int) -> None:
     rng = np.random.default_rng(seed)
     try:
-        everything = within(complete(random_lists(rng, 5)), gap=30.0)
+        everything = within(complete(random_lists(rng, 5)), width=30.0)
     except ListsError:
         pytest.skip("these lists have no network")
     lists = complete(random_lists(np.random.default_rng(seed), 5))
     limit = int(rng.integers(1, len(everything) + 1))
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UnprovenWarning)
-        near = within(lists, gap=30.0, max_networks=limit)
+        near = within(lists, width=30.0, max_networks=limit)
     assert len(near) == limit
     assert near.complete == (limit == len(everything))
     assert_complete_to(near, everything)
@@ -159,7 +168,7 @@ def test_what_a_limit_leaves_is_the_best_and_complete_as_far_as_said(seed: int) 
 def test_a_time_limit_leaves_a_true_statement() -> None:
     lists = complete(random_lists(np.random.default_rng(1), 6))
     with pytest.warns(UnprovenWarning, match="at least 1 network.*before the proof|at least"):
-        near = within(lists, gap=100.0, stop=Stop.after(0.0))
+        near = within(lists, width=100.0, stop=Stop.after(0.0))
     assert len(near) >= 1
     assert not near.complete
     assert near.stopped == "time"
@@ -170,7 +179,7 @@ def test_cancelling_ends_the_search() -> None:
     stop.cancelled.set()
     lists = complete(random_lists(np.random.default_rng(1), 9))
     with pytest.warns(UnprovenWarning, match="interruption"):
-        near = within(lists, gap=100.0, stop=stop)
+        near = within(lists, width=100.0, stop=stop)
     assert near.stopped == "interrupt"
 
 
@@ -182,10 +191,10 @@ def test_many_variables_are_possible() -> None:
         families[f"b{i}"] = [(-1.0, [f"a{i}"]), (-2.0 - i, [])]
     lists = complete(CandidateLists.from_families(families))
     with pytest.warns(UnprovenWarning, match="at least 100 networks"):
-        near = within(lists, gap=0.0, max_networks=100)
+        near = within(lists, width=0.0, max_networks=100)
     assert len(near.classes) == 1
     few = complete(CandidateLists.from_families(dict(list(families.items())[:6])))
-    assert len(within(few, gap=1.0)) == 2**3 + 2**2  # both directions; without the first pair
+    assert len(within(few, width=1.0)) == 2**3 + 2**2  # both directions; without the first pair
 
 
 @pytest.mark.parametrize(
@@ -206,13 +215,13 @@ def test_larger_pieces_agree_with_the_table(
 def test_all_ways_agree_on_larger_lists(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
     lists = complete(random_lists(np.random.default_rng(seed), 10))
     try:
-        near = within(lists, gap=6.0)
+        near = within(lists, width=6.0)
     except ListsError:
         return
     monkeypatch.setattr("parentage.optimise.near_search.SMALL", 1)
     for patience in (10**9, 500_000):
         monkeypatch.setattr("parentage.optimise.near_search.PATIENCE", patience)
-        assert set(within(lists, gap=6.0).parents) == set(near.parents)
+        assert set(within(lists, width=6.0).parents) == set(near.parents)
 
 
 def test_differences_and_shares_by_hand() -> None:
@@ -221,7 +230,7 @@ def test_differences_and_shares_by_hand() -> None:
         "b": [(-2.0, []), (-1.5, ["a"])],
         "c": [(-1.0, ["a", "b"]), (-1.4, ["a"])],
     }
-    near = within(complete(CandidateLists.from_families(families)), gap=0.8)
+    near = within(complete(CandidateLists.from_families(families)), width=0.8)
     assert [len(members) for members in near.classes] == [2, 2, 1]
     said = [str(near.difference(i)) for i in range(3)]
     assert said[0] == "nothing"
@@ -252,12 +261,12 @@ def test_alarm_within_a_factor_of_20(real: RealData) -> None:
 @pytest.mark.parametrize(
     ("distance", "message"),
     [
-        ({}, "either a factor or a gap"),
-        ({"factor": 2.0, "gap": 1.0}, "either a factor or a gap"),
+        ({}, "either a factor or a width"),
+        ({"factor": 2.0, "width": 1.0}, "either a factor or a width"),
         ({"factor": 0.5}, "factor must be at least 1"),
         ({"factor": float("nan")}, "factor must be at least 1"),
-        ({"gap": -1.0}, "gap must not be negative"),
-        ({"gap": 1.0, "max_networks": 0}, "max_networks must be at least 1"),
+        ({"width": -1.0}, "width must not be negative"),
+        ({"width": 1.0, "max_networks": 0}, "max_networks must be at least 1"),
     ],
 )
 def test_distances_that_make_no_sense(distance: dict[str, float], message: str) -> None:

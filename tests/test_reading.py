@@ -237,8 +237,8 @@ def test_missing_mode_fills_small_integers_with_the_mode() -> None:
 def test_not_available_among_numbers_is_missing_elsewhere_a_suspicious_state() -> None:
     text = b"a,b\n1,x\nNA,NA\n2,x\n"
     with pytest.raises(TableError, match="column 'a', line 3"):
-        read_table(text)
-    with pytest.warns(DataWarning, match="column 'b' has the state 'NA'"):
+        quietly(text)
+    with pytest.warns(DataWarning, match=r"column 'b' has the state 'NA'; pass na=\['NA'\]"):
         table = read_table(text, missing="state")
     assert table.states == (("1", "2", "missing"), ("NA", "x"))
 
@@ -526,7 +526,7 @@ BAD: dict[str, tuple[bytes, str]] = {
     "utf-16": ("a,b\n0,1\n".encode("utf-16"), "encoding='utf-16'"),
     "binary": (b"a,b\n\x00\x01", "binary file"),
     "program": (b"\x7fELF\xff\x00\x01", "binary file"),
-    "gzip": (b"\x1f\x8b\x08\x00", "compressed, gzip"),
+    "gzip": (b"\x1f\x8b\x08\x00", "a damaged gzip file: its end is missing"),
     "parquet": (b"PAR1 is not enough", "the Parquet file cannot be read"),
     "lists": (b"2\na 1\n-1.5 0\nb 1\n-2.5 0\n", "holds candidate lists"),
 }
@@ -570,17 +570,27 @@ def test_unnamed_columns_can_be_dropped() -> None:
     assert read_table(b",b,c\n0,1,x\n1,0,y\n", drop=[""]).names == ("b", "c")
 
 
-@pytest.mark.parametrize(("rows", "prefix"), [(30, "p"), (6, "p"), (20, "")])
-def test_identifiers_are_warned_about(rows: int, prefix: str) -> None:
+@pytest.mark.parametrize(("rows", "prefix"), [(30, "p"), (6, "p"), (20, ""), (500, "")])
+def test_identifiers_are_refused_unless_kept(rows: int, prefix: str) -> None:
     text = "id,a,b\n" + "".join(f"{prefix}{i},{i % 2},{i % 3}\n" for i in range(rows))
-    with pytest.warns(DataWarning, match=rf"all {rows} values are distinct in id.*drop=\['id'\]"):
-        assert len(read_table(text.encode()).states[0]) == rows
+    with pytest.raises(TableError, match=r"column 'id' is an identifier.*drop=\['id'\].*keep="):
+        read_table(text.encode(), discretize="median")
+    assert read_table(text.encode(), drop=["id"]).names == ("a", "b")
+    kept = read_table(text.encode(), keep=["id"], discretize=None if rows < 30 else "median")
+    assert len(kept.states[0]) == (rows if rows < 30 or prefix else 2)
+
+
+def test_declared_identifiers_are_warned_about() -> None:
+    labels = [f"p{i}" for i in range(12)]
+    frame = pl.DataFrame({"id": labels, "a": [i % 2 for i in range(12)]})
+    with pytest.warns(DataWarning, match=r"column 'id' has 12 different values.*drop=\['id'\]"):
+        table_from_frame(frame.cast({"id": pl.Enum(labels)}))
 
 
 def test_too_many_states_are_refused() -> None:
     text = "id,a\n" + "".join(f"p{i},{i % 2}\n" for i in range(70_000))
     with pytest.raises(TableError, match=r"column 'id' has 70000 states.*drop=\['id'\]"):
-        read_table(text.encode())
+        read_table(text.encode(), keep=["id"])
 
 
 @given(st.binary(max_size=200))

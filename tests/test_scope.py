@@ -15,7 +15,7 @@ import parentage
 from accounts import account, cut_account
 from naive_network import best_network
 from parentage.errors import ConstraintError, InputError, ListsError, UnprovenWarning
-from parentage.learner import ParentageLearner
+from parentage.estimator import ParentageLearner
 from parentage.network.formats import read_network, write_network
 from parentage.network.formats.network_json import read_network_json
 from parentage.network.network import arc_gains
@@ -227,7 +227,7 @@ def test_cut_lists_stay_cut_through_files(extension: str, tmp_path: Path) -> Non
     assert solution.scope.complete_to == 1
     assert solution.scope.max_parents == 3
     with pytest.warns(UnprovenWarning, match="more than 1 parents were not searched"):
-        near = within(replace(again, account=replace(again.known(), width=5.0)), gap=1.0)
+        near = within(replace(again, account=replace(again.known(), width=5.0)), width=1.0)
     assert not near.complete
 
 

@@ -7,12 +7,15 @@ import inspect
 from typing import TYPE_CHECKING, Any
 
 import click
+import polars as pl
 import pytest
 
 from parentage.cli import LazyGroup, cli
 from parentage.data.reading import as_table, read_table, table_from_frame
-from parentage.data.settings import Reading
-from parentage.learner import ParentageLearner, learn
+from parentage.data.settings import OF_FILES, Reading
+from parentage.estimator import ParentageLearner
+from parentage.learner import learn
+from parentage.network.settings import Estimating
 from parentage.optimise import learn_lists
 from parentage.optimise.settings import Optimising
 from parentage.scoring.candidates import score
@@ -24,7 +27,14 @@ from parentage.work.settings import meaning_of, option_of
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-Settings = type[Reading] | type[Scoring] | type[Optimising] | type[Running] | type[Scaling]
+Settings = (
+    type[Reading]
+    | type[Scoring]
+    | type[Optimising]
+    | type[Running]
+    | type[Scaling]
+    | type[Estimating]
+)
 STAGES: tuple[Settings, ...] = (Reading, Scoring, Optimising, Running, Scaling)
 
 ASKED_FOR_DIFFERENTLY = {"constraints", "client", "executor"}
@@ -45,7 +55,6 @@ FUNCTIONS: dict[Callable[..., Any], tuple[tuple[Settings, ...], set[str]]] = {
     learn: (STAGES, {"progress", "start"}),
     score: ((Scoring, Running, Scaling), {"progress"}),
     read_table: ((Reading,), set()),
-    as_table: ((Reading,), set()),
 }
 """Functions that take all settings of these stages, and what else they take."""
 
@@ -72,17 +81,24 @@ def test_learn_lists_takes_the_settings_of_optimising_and_what_picks_among_lists
     assert found == expected | picking | {"progress": None, "start": None, "stop": None}
 
 
-def test_a_frame_has_no_file() -> None:
-    of_files = {"format", "header", "encoding"}
-    expected = {name: value for name, value in defaults_of(Reading).items() if name not in of_files}
-    assert keywords_of(table_from_frame) == expected
+@pytest.mark.parametrize("name", OF_FILES)
+def test_a_frame_has_no_file(name: str) -> None:
+    frame = pl.DataFrame({"a": [0, 1, 1], "b": ["x", "y", "x"]})
+    with pytest.raises(TypeError, match=f"{name} is for files"):
+        table_from_frame(frame, **{name: None})
+    with pytest.raises(TypeError, match="unexpected keyword"):
+        table_from_frame(frame, mising="drop")
+    assert table_from_frame(frame, drop=()).digest == as_table(frame, Reading()).digest
 
 
 def test_the_estimator_takes_the_settings_that_make_sense_for_it() -> None:
     """Neither those of files and clusters nor a width, and the score by another name."""
-    left_out = {"format", "header", "encoding", "drop", "width", *defaults_of(Scaling)}
+    left_out = {*OF_FILES, "drop", "width", *defaults_of(Scaling)}
     expected = {name: value for name, value in defaults_of(*STAGES).items() if name not in left_out}
     expected["criterion"] = expected.pop("score")
+    own = {"target": None, "unseen": "error"}
+    smoothing = {**defaults_of(Estimating), "equivalent_sample_size": 1.0}
+    expected |= {**smoothing, **own}
     assert keywords_of(ParentageLearner) == expected
     assert ParentageLearner().get_params() == expected
     assert all(getattr(ParentageLearner(), name) == value for name, value in expected.items())
@@ -90,8 +106,6 @@ def test_the_estimator_takes_the_settings_that_make_sense_for_it() -> None:
 
 def test_docstrings_have_every_setting() -> None:
     for function, (stages, _) in FUNCTIONS.items():
-        if function is as_table:  # refers to read_table
-            continue
         for stage in stages:
             for field in dataclasses.fields(stage):
                 lines = [line.strip() for line in (function.__doc__ or "").split("\n")]

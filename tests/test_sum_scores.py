@@ -357,7 +357,7 @@ def test_info_says_where_nothing_ends_the_search() -> None:
     assert overview(wide, Scoring(score="bdeu", max_parents=2)).ends_by_itself
     assert overview(wide, Scoring(max_parents=2)).ends_by_itself
     small = overview(chest_clinic(200), Scoring(score="qnml"))
-    assert small.ends_by_itself and small.forecast["basis"] == "searched"
+    assert small.ends_by_itself and small.forecast.basis == "searched"
 
 
 def test_a_search_without_an_end_is_ended_honestly() -> None:
@@ -377,7 +377,7 @@ def test_scores_that_are_not_equivalent_say_so(name: str, equivalent: bool) -> N
     solution = learn(lists)
     assert solution.scope.equivalent is equivalent
     assert ("K2 scores networks" in solution._repr_html_()) != equivalent
-    near = within(lists, gap=1.0)
+    near = within(lists, width=1.0)
     assert ("K2 scores networks of one" in near_text(near, math.e)) != equivalent
     assert near_json(near, math.e)["score_equivalent"] is equivalent
     for members in near.classes:

@@ -3,6 +3,7 @@ from __future__ import annotations
 import re
 import time
 from itertools import combinations, pairwise, permutations, product
+from typing import TYPE_CHECKING
 from xml.etree import ElementTree
 
 import numpy as np
@@ -10,15 +11,22 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from command import ok, refused
 from network_cases import ASIA, ODD_NAMES, all_dags, random_network, random_parents
+from parentage.errors import DataWarning, InputError, MissingExtraError
 from parentage.network.bridges import from_model_string
+from parentage.network.formats import check_network_target, write_network
 from parentage.network.network import Network
 from parentage.view.crossings import layered_graph, ordered_layers, total_crossings
 from parentage.view.labels import LONGEST_LINE, label_lines, printable, text_width
 from parentage.view.layering import components, shortest_levels, split_wide_layers
 from parentage.view.layout import Layout, layout
-from parentage.view.strokes import NARROW, PLAIN, WIDE, stroke_widths
-from parentage.view.svg import network_svg
+from parentage.view.paper import paper_width, row_width_for, scale_for
+from parentage.view.strokes import NARROW, PLAIN, WIDE, opacity_of, stroke_widths
+from parentage.view.svg import DARK, LIGHT, network_svg
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 SVG = "{http://www.w3.org/2000/svg}"
 Box = tuple[float, float, float, float]
@@ -241,6 +249,118 @@ def test_the_picture_has_light_and_dark_and_asks_nobody() -> None:
     assert "max-width:100%" in svg
 
 
+def test_colours_need_no_style_sheet() -> None:
+    """What librsvg, Inkscape and cairosvg see: every shape has its own colours and sizes."""
+    gains = {arc: float(i) for i, arc in enumerate(ASIA.arcs)}
+    svg = network_svg(ASIA, gains, dict.fromkeys(ASIA.arcs, 0.5))
+    assert "var(" not in svg
+    root = ElementTree.fromstring(svg)  # noqa: S314  # our own picture
+    assert "style" not in root.attrib  # cairosvg takes height:auto for no height at all
+    shapes = {"rect": ("fill",), "path": ("fill", "stroke", "stroke-width"), "polygon": ("fill",)}
+    for name, attributes in shapes.items():
+        for shape in root.iter(f"{SVG}{name}"):
+            assert all(shape.get(key) for key in attributes), ElementTree.tostring(shape)
+    inherited = {
+        group.get("fill") for group in root.iter(f"{SVG}g") if group.find(f"{SVG}text") is not None
+    }
+    assert LIGHT["ink"] in inherited
+    outside = re.sub(r"@media[^{]*\{(?:[^{}]*\{[^{}]*\})*[^{}]*\}", "", svg)
+    assert "height:auto" not in outside
+    assert not any(colour in outside for colour in DARK.values())
+
+
+def arcs_drawn(svg: str) -> dict[str, bool]:
+    """What is told of every arc, and whether it has a head."""
+    root = ElementTree.fromstring(svg)  # noqa: S314  # our own picture
+    groups = [g for g in root.iter(f"{SVG}g") if g.get("class") == "arc"]
+    return {str(g.findtext(f"{SVG}title")): g.find(f"{SVG}polygon") is not None for g in groups}
+
+
+def test_heads_show_what_is_compelled() -> None:
+    heads = arcs_drawn(network_svg(ASIA))
+    compelled = ASIA.equivalence_class().compelled
+    assert heads == {
+        f"{a} {'→' if (a, b) in compelled else '—'} {b}": (a, b) in compelled for a, b in ASIA.arcs
+    }
+    assert len(set(heads.values())) == 2
+    assert set(arcs_drawn(network_svg(ASIA, directed=True)).values()) == {True}
+
+
+def texts(svg: str) -> list[str]:
+    root = ElementTree.fromstring(svg)  # noqa: S314  # our own picture
+    return [str(text.text) for text in root.iter(f"{SVG}text")]
+
+
+def test_the_legend_says_what_can_be_seen() -> None:
+    chain = Network.from_arcs("abc", [("a", "b"), ("b", "c")])
+    assert texts(network_svg(chain))[3:] == ["either direction", "3 variables, 2 arcs"]
+    assert texts(network_svg(chain, directed=True))[3:] == ["3 variables, 2 arcs"]
+    meet = Network.from_arcs("abc", [("a", "c"), ("b", "c")])
+    gains = {("a", "c"): 2.0, ("b", "c"): 30.0}
+    shown = texts(network_svg(meet, gains, {("a", "c"): 0.25}))[3:]
+    assert shown[:4] == ["this direction only", "gains 2", "gains 30", "support 25%"]
+    assert 'opacity="0.40"' in network_svg(meet, gains, {("a", "c"): 0.25})
+    assert texts(network_svg(Network(("a",), ((),))))[1:] == ["1 variables, 0 arcs"]
+
+
+def test_support_is_opacity() -> None:
+    assert opacity_of(0.0) < opacity_of(0.5) < opacity_of(1.0) == opacity_of(None) == 1.0
+    assert opacity_of(float("nan")) == opacity_of(7.0) == 1.0
+    assert opacity_of(-1.0) == opacity_of(0.0)
+
+
+def test_sizes_for_paper() -> None:
+    assert row_width_for(None) is None
+    narrow = network_svg(ALARM, row_width=row_width_for("column"))
+    wide = network_svg(ALARM, row_width=row_width_for("page"))
+    widths = [float(ElementTree.fromstring(s).get("width", "nan")) for s in (narrow, wide)]  # noqa: S314
+    assert widths[0] < 560 < widths[1] < 1000
+    assert 13 * scale_for(widths[0], "column") > 5.5  # points of the text
+    for wrong in ("wide", "3", "-5mm", "nan mm", "1e9mm", "1mm", "99999in", ""):
+        with pytest.raises(InputError, match="is not a width"):
+            paper_width(wrong)
+
+
+@pytest.mark.parametrize(
+    ("form", "begins"), [("png", b"\x89PNG"), ("pdf", b"%PDF-"), ("svg", b"<svg")]
+)
+def test_pictures_are_written(form: str, begins: bytes, tmp_path: Path) -> None:
+    pytest.importorskip("matplotlib")
+    hostile = Network(("$a_b$", "\\frac{1}", "<b>"), ((), (0,), (0, 1)))
+    for network, size in ((ASIA, None), (ASIA, "column"), (hostile, "12cm")):
+        path = tmp_path / f"net.{form}"
+        write_network(network, path, size=size, gains=dict.fromkeys(network.arcs, 2.0))
+        assert path.read_bytes().startswith(begins)
+    write_network(ASIA, tmp_path / f"again.{form}", size="column")
+    first = (tmp_path / f"again.{form}").read_bytes()
+    write_network(ASIA, tmp_path / f"again.{form}", size="column")
+    assert (tmp_path / f"again.{form}").read_bytes() == first
+
+
+def test_characters_without_a_font_are_told(tmp_path: Path) -> None:
+    pytest.importorskip("matplotlib")
+    odd = Network(("\U0001f9ec gene", "b"), ((), (0,)))
+    with pytest.warns(DataWarning, match=r"in none of the fonts here .* \.svg"):
+        write_network(odd, tmp_path / "net.png")
+
+
+def test_no_matplotlib_is_told_before_the_work(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("parentage.view.figure.find_spec", lambda name: None)
+    with pytest.raises(MissingExtraError, match=r"pip install 'parentage\[plot\]'"):
+        check_network_target("net.png", needs_table=False)
+
+
+def test_learn_draws_for_paper(tmp_path: Path) -> None:
+    pytest.importorskip("matplotlib")
+    table = tmp_path / "t.csv"
+    table.write_text("a,b\n" + "0,0\n1,1\n" * 20)
+    ok("learn", str(table), "-o", str(tmp_path / "n.pdf"), "--size", "column")
+    assert (tmp_path / "n.pdf").read_bytes().startswith(b"%PDF-")
+    told = refused("learn", str(table), "-o", str(tmp_path / "m.svg"), "--size", "huge")
+    assert "column, page, slide" in told
+    assert not (tmp_path / "m.svg").exists()
+
+
 def test_widths_grow_with_gains() -> None:
     arcs = [("a", "b"), ("a", "c"), ("b", "c")]
     gains = {("a", "b"): 100.0, ("a", "c"): 1.0, ("b", "c"): 25.0}
@@ -254,7 +374,7 @@ def test_widths_grow_with_gains() -> None:
     assert missing["a", "c"] == missing["b", "c"] == WIDE
     svg = network_svg(Network.from_arcs("abc", arcs), gains)
     assert 'stroke-width="6.00"' in svg
-    assert "a → b, gains 100" in svg
+    assert "a — b, gains 100" in svg  # all equivalent: a triangle without a v-structure
     assert "at most 100" in svg
 
 

@@ -62,7 +62,7 @@ class Way:
         """Return what to type."""
         if reader == "python":
             return f"{self.setting}={'…' if self.value is ... else repr(self.value)}"
-        flag = self.flag or self.setting.replace("_", "-")
+        flag = self.flag or self.setting.rstrip("_").replace("_", "-")
         if self.value is ...:
             return f"--{flag} {self.setting.upper()}"
         if isinstance(self.value, bool):

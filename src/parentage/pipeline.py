@@ -6,26 +6,31 @@
     Reading    Scoring        Optimising
 
 One :class:`parentage.work.stop.Stop` goes all the way down: scoring takes half of the time there
-is, and whatever ends it early, the lists are solved as they are and the answer says what it is
-worth. Lists may enter in the middle; settings of the stages that they skip are refused.
+is. Where that, or the memory, does not do for complete lists, the lists grow around the best
+network (:mod:`parentage.optimise.anytime`), and the answer says what it is worth. Lists may enter
+in the middle; settings of the stages that they skip are refused.
 """
 
 from __future__ import annotations
 
-import dataclasses
+import math
 import os
+import time
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from parentage.data.reading import as_table
+from parentage.data.reading import as_table, settled
 from parentage.errors import InputError, Way
 from parentage.files.detect import detect
 from parentage.files.source import Source, open_source
 from parentage.optimise import optimise_lists
-from parentage.scoring.candidates import score_table
+from parentage.optimise.settings import Optimising
+from parentage.scoring.candidates import search_table
+from parentage.scoring.forecast import seconds_for
 from parentage.scoring.formats import read_lists
 from parentage.scoring.lists import CandidateLists
+from parentage.scoring.settings import Growing
 from parentage.work.settings import changed
 
 if TYPE_CHECKING:
@@ -33,7 +38,9 @@ if TYPE_CHECKING:
     from parentage.data.table import Table
     from parentage.network.network import Network
     from parentage.optimise import Solution
-    from parentage.optimise.settings import Optimising
+    from parentage.optimise.cuts import Cut
+    from parentage.optimise.solution import TracePoint
+    from parentage.scoring.candidates import Searched
     from parentage.scoring.settings import Scoring
     from parentage.work.executor import Workers
     from parentage.work.progress import Report
@@ -47,6 +54,16 @@ SHARE_OF_SCORING = 0.5
 """Of the time limit; the rest is for the network and its proof."""
 
 
+MANY_VARIABLES = 100
+"""With more, growing takes all the time that is left, with fewer half of it: a proof of what is
+listed is in reach there, and with luck one of everything."""
+
+LAST_SHARE = 0.93
+"""Of the time limit, after which lists of many variables are put together for the answer."""
+
+LEAST_EFFORT = 60.0
+"""Nominal seconds that growing takes where there is no time limit."""
+
 ScoringOf = Callable[[tuple[str, ...], bool], "Scoring"]
 """Makes the settings of scoring, given the names of the variables and whether they are scored."""
 
@@ -58,6 +75,16 @@ class Gathered:
     lists: CandidateLists
     table: Table | None
     scoring: Scoring
+    grown: Grown | None = None
+
+
+@dataclass(frozen=True)
+class Grown:
+    """The network that lists grew around, and how it became better."""
+
+    network: Network
+    trace: tuple[TracePoint, ...]
+    seconds: float
 
 
 @dataclass(frozen=True)
@@ -79,22 +106,80 @@ def gather(
     report: Report | None = None,
     workers: Workers | None = None,
     places: Places | None = None,
+    seen: Callable[[Table], None] | None = None,
+    growing: Growing | None = None,
+    optimising: Optimising | None = None,
+    start: Network | None = None,
 ) -> Gathered:
-    """Read lists, or read a table and score it, on ``workers`` if there are more than threads."""
+    """Read lists, or read a table and score it, on ``workers`` if there are more than threads.
+
+    ``seen`` is called with the table before it is scored. With ``growing`` lists that are cut short
+    grow, from the network ``start`` on.
+    """
     opened = open_source(source) if isinstance(source, str | bytes | os.PathLike) else source
+    how = settled(reading)
     if isinstance(opened, Source):
-        found = detect(opened, reading.format, reading.encoding)
+        found = detect(opened, how.format, how.encoding)
         if found.kind == "lists":
             opened = read_lists(opened, reading.format, encoding=reading.encoding)
     if isinstance(opened, CandidateLists):
         settings = scoring(opened.names, True)
         refuse_settings(settings, PICKING)
         refuse_settings(reading, ("format", "encoding"))
+        refuse_settings(growing or Growing(), ())
         return Gathered(opened, None, settings)
-    table = as_table(opened, **settings_of(reading))
-    settings, share = scoring(table.names, False), stop.share(SHARE_OF_SCORING)
-    lists = score_table(table, settings, share, workers or threads, report, places)
-    return Gathered(lists, table, settings)
+    table = as_table(opened, how)
+    if seen is not None:
+        seen(table)
+    settings = scoring(table.names, False).for_missing(reading.missing)
+    share = stop.share(SHARE_OF_SCORING)
+    searched = search_table(
+        table,
+        settings,
+        share,
+        workers or threads,
+        report,
+        places,
+        up_to=None if growing is None else growing.complete,
+        foresee=growing is not None,
+    )
+    if growing is None or searched.complete or stop.cancelled.is_set():
+        return Gathered(searched.lists(), table, settings)
+    searched, grown = grow(
+        searched, growing, optimising or Optimising(), stop, threads, start, report
+    )
+    return Gathered(searched.lists(), table, settings, grown)
+
+
+def grow(
+    searched: Searched,
+    growing: Growing,
+    optimising: Optimising,
+    stop: Stop,
+    threads: int,
+    start: Network | None = None,
+    report: Report | None = None,
+) -> tuple[Searched, Grown | None]:
+    """Grow lists that were cut short, if they can grow; else take what there is."""
+    from parentage.optimise.anytime import grow_lists
+    from parentage.scoring.growth import can_grow
+
+    if not can_grow(searched.prepared, searched.outcomes):
+        return searched.with_partial(), None
+    few = searched.prepared.table.n_variables <= MANY_VARIABLES
+    own = stop.share(0.5 if few else LAST_SHARE)
+    effort = growing.effort
+    if effort is None:
+        effort = math.inf
+        if stop.deadline == math.inf:
+            counted = searched.outcomes[0].sets_counted
+            effort = max(LEAST_EFFORT, seconds_for(counted, searched.prepared.table.n_rows))
+    began = time.monotonic()
+    outcome, network, trace = grow_lists(
+        searched, effort, own, threads=threads, seed=optimising.seed, start=start, report=report
+    )
+    grown = Grown(network, trace, time.monotonic() - began)
+    return replace(searched, outcomes=(outcome,)), grown
 
 
 def optimise(
@@ -105,22 +190,44 @@ def optimise(
     threads: int,
     start: Network | None = None,
     report: Report | None = None,
+    kept_cuts: list[Cut] | None = None,
 ) -> Solution:
-    """Solve lists within the limits; after an interrupt, take the first network there is."""
-    interrupted = stop.cancelled.is_set()
+    """Solve lists within the limits; after an interrupt, take the first network there is.
+
+    What was cut is put into ``kept_cuts``, for solving again with a little changed.
+    """
+    interrupted, grown = stop.cancelled.is_set(), found.grown
+    many = grown is not None and found.lists.n_variables > MANY_VARIABLES
     solution = optimise_lists(
         found.lists,
         optimising,
-        stop.at_once() if interrupted else stop,
+        stop.at_once() if interrupted or many else stop,
         threads=threads,
         max_parents=found.scoring.max_parents,
         constraints=found.scoring.constraints,
-        start=start,
+        start=start if grown is None else grown.network,
         report=report,
+        kept_cuts=kept_cuts,
     )
+    if grown is not None:
+        solution = _with_growing(solution, found.lists, grown)
     if interrupted and not solution.optimal:
         return replace(solution, stopped="interrupt")
     return solution
+
+
+def _with_growing(solution: Solution, lists: CandidateLists, grown: Grown) -> Solution:
+    """Put what happened while lists grew in front of how the last ones were solved."""
+    bound = solution.bound
+    early = tuple((t, min(s, solution.score), bound) for t, s, _ in grown.trace)
+    reached = early[-1][1] if early else -math.inf
+    late = tuple((t + grown.seconds, max(s, reached), b) for t, s, b in solution.trace)
+    return replace(
+        solution,
+        trace=(*early, *late),
+        seconds=solution.seconds + grown.seconds,
+        stopped=None if solution.optimal else lists.known().ended,
+    )
 
 
 def run(
@@ -135,6 +242,7 @@ def run(
     report: Report | None = None,
     workers: Workers | None = None,
     places: Places | None = None,
+    growing: Growing | None = None,
 ) -> Learned:
     """Follow the whole path."""
     found = gather(
@@ -146,14 +254,12 @@ def run(
         report=report,
         workers=workers,
         places=places,
+        growing=growing,
+        optimising=optimising,
+        start=start,
     )
     solution = optimise(found, optimising, stop, threads=threads, start=start, report=report)
     return Learned(found.table, found.lists, solution)
-
-
-def settings_of(settings: Any) -> dict[str, Any]:
-    """Return settings by name, as keywords."""
-    return {field.name: getattr(settings, field.name) for field in dataclasses.fields(settings)}
 
 
 def refuse_settings(settings: Any, allowed: tuple[str, ...]) -> None:

@@ -33,7 +33,11 @@ class LazyGroup(click.Group):
         "score": ("parentage.cli.score", "Candidate parent sets of every variable."),
         "explain": ("parentage.cli.explain", "Why one parent set is a candidate or not."),
         "learn": ("parentage.cli.learn", "The network with the highest score, and the proof."),
+        "query": ("parentage.cli.query", "Probabilities given evidence, what-if, explanations."),
+        "apply": ("parentage.cli.apply", "New rows: likelihood, prediction, missing cells."),
+        "sample": ("parentage.cli.sample", "Rows drawn from a network."),
         "check": ("parentage.cli.check", "Verify a proof that a network is the best one."),
+        "report": ("parentage.cli.report", "One page: picture, what if, every arc, the proof."),
         "reproduce": ("parentage.cli.reproduce", "The tables and figures of the 2018 paper."),
     }
 

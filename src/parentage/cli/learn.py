@@ -15,6 +15,9 @@ import click
 from parentage.cli.account import account_text
 from parentage.cli.options import (
     FORCE,
+    SIZE,
+    WRITE_RECIPE,
+    check_recipe_target,
     limit_options,
     load_table,
     run_options,
@@ -25,16 +28,22 @@ from parentage.cli.options import (
     search_options,
     settings_options,
     table_options,
+    tell_reading,
     with_options,
+    write_recipe_of,
 )
 from parentage.cli.output import logged, print_json, show_progress, table_text, warn
+from parentage.cli.report import check_page, is_page
 from parentage.data.settings import Reading
 from parentage.optimise.settings import Optimising
+from parentage.scoring.settings import Growing
 from parentage.work.scaling import Scaling
 from parentage.work.settings import take
 
 if TYPE_CHECKING:
+    from parentage.data.recipe import Recipe
     from parentage.data.table import Table
+    from parentage.network.network import Network
     from parentage.optimise import Solution
     from parentage.pipeline import Gathered
     from parentage.scoring.lists import CandidateLists
@@ -50,9 +59,12 @@ if TYPE_CHECKING:
     "-o",
     "--output",
     metavar="FILE",
-    help="Write the network: .json, .bif, .xmlbif, .dot, .svg or .txt.",
+    multiple=True,
+    help="Write the network: .json, .bif, .xmlbif, .dot, .svg, .png, .pdf, .txt or .html, a page "
+    "(repeatable).",
 )
-@with_options(*settings_options(Optimising, but=("seed",)))
+@SIZE
+@with_options(*settings_options(Growing), *settings_options(Optimising, but=("seed",)))
 @click.option("--require-optimal", is_flag=True, help="Exit with 1 if the proof is missing.")
 @click.option(
     "--within",
@@ -81,6 +93,7 @@ if TYPE_CHECKING:
 )
 @click.option("--start", metavar="NET", help="Begin from the network of a file.")
 @click.option("--log", metavar="FILE", help="Write how the work went on: one JSON object a line.")
+@WRITE_RECIPE
 @FORCE
 @limit_options
 @scale_options
@@ -88,7 +101,7 @@ if TYPE_CHECKING:
 @score_options
 @search_options
 @run_options
-def learn(data: str, output: str | None, **options: Any) -> None:
+def learn(data: str, output: tuple[str, ...], **options: Any) -> None:
     """Find the network with the highest score, and prove that it is the highest.
 
     DATA is a table, which is scored first (options as in `parentage score`), LISTS are candidate
@@ -96,22 +109,30 @@ def learn(data: str, output: str | None, **options: Any) -> None:
     """
     from parentage import pipeline
     from parentage.errors import InputError
-    from parentage.files.target import check_target
+    from parentage.files.target import check_distinct, check_target
     from parentage.network.formats import check_network_target, read_network
     from parentage.work.stop import interruptible
 
-    reads = [data, options["data_for_parameters"], options["constraints_file"], options["start"]]
+    others = ("data_for_parameters", "constraints_file", "start", "recipe")
+    reads = [data, *(options[name] for name in others)]
     for name in ("certificate", "log"):
         if options[name] is not None:
             check_target(options[name], name, reads=reads, force=options["force"])
+    if options["within"] is not None and not math.isfinite(options["within"]):
+        raise InputError(f"--within {options['within']}: type a factor of at least 1, e.g. 20")
     if options["within"] is not None and (options["certificate"] or options["start"]):
         raise InputError("--within prints many networks; --certificate and --start are for one")
+    check_distinct(*output, options["certificate"], options["log"], options["write_recipe"])
     start = None if options["start"] is None else read_network(options["start"])
-    if output is not None:
-        form = check_network_target(output, needs_table=None)
-        check_target(output, form, reads=reads, force=options["force"])
-        if options["within"] is not None:
-            raise InputError("--within prints many networks; use --json instead of -o")
+    if output and options["within"] is not None:
+        raise InputError("--within prints many networks; use --json instead of -o")
+    for path in output:
+        if is_page(path):
+            check_page(path, reads, force=options["force"])
+            continue
+        form = check_network_target(path, needs_table=None, size=options["size"])
+        check_target(path, form, reads=reads, force=options["force"])
+    check_recipe_target(options, [*reads, *output])
     began = time.monotonic()
     running, scaling = running_of(options), take(Scaling, options)
     optimising = take(Optimising, options)
@@ -121,9 +142,11 @@ def learn(data: str, output: str | None, **options: Any) -> None:
         show_progress() as shown,
         logged(options["log"], shown) as progress,
     ):
-        work = gather(data, options, stop, workers, progress)
-        if output is not None:
-            check_network_target(output, needs_table=work.table is None)
+        work = gather(data, options, stop, workers, progress, start)
+        for path in output:
+            if not is_page(path):
+                check_network_target(path, needs_table=work.table is None)
+        write_recipe_of(recipe_of(work), options)
         if options["within"] is not None:
             show_near(work, options, stop, running.workers)
             return
@@ -157,7 +180,12 @@ class Work(NamedTuple):
 
 
 def gather(
-    data: str, options: dict[str, Any], stop: Stop, workers: Workers, report: Report | None
+    data: str,
+    options: dict[str, Any],
+    stop: Stop,
+    workers: Workers,
+    report: Report | None,
+    start: Network | None,
 ) -> Work:
     """Read lists, or read a table and score it; read the table that comes with lists."""
     from parentage import pipeline
@@ -177,6 +205,10 @@ def gather(
         report=report,
         workers=workers,
         places=take(Scaling, options).places,
+        seen=lambda table: tell_reading(table, options),
+        growing=None if options["within"] is not None else take(Growing, options),
+        optimising=take(Optimising, options),
+        start=start,
     )
     if found.table is not None and beside:
         raise InputError(f"--data {beside!r} goes with lists, and {data!r} is a table")
@@ -184,6 +216,16 @@ def gather(
         warn(cut_short_text(found.lists))
     table = table_of_lists(found.lists, options) if beside else found.table
     return Work(data, found, table)
+
+
+def recipe_of(work: Work) -> Recipe | None:
+    """Return how the table was read, here or when the lists were made."""
+    from parentage.scoring.account import Account
+
+    if work.table is not None:
+        return work.table.recipe
+    account = work.lists.account
+    return account.recipe if isinstance(account, Account) else None
 
 
 def scoring_within(options: dict[str, Any], names: tuple[str, ...], scored: bool) -> Scoring:
@@ -218,21 +260,31 @@ def table_of_lists(lists: CandidateLists, options: dict[str, Any]) -> Table:
 
 
 def report_solution(
-    solution: Solution, work: Work, output: str | None, options: dict[str, Any], seconds: float
+    solution: Solution,
+    work: Work,
+    output: tuple[str, ...],
+    options: dict[str, Any],
+    seconds: float,
 ) -> None:
     """Write and print what was found."""
     from parentage.network.formats import write_network
+    from parentage.report import write_report
 
-    if output is not None:
-        write_network(
-            solution, output, table=work.table, provenance=provenance(work, solution, options)
-        )
-        click.echo(f"parentage: wrote {output}. {proof_text(solution)}", err=True)
+    origin = provenance(work, solution, options)
+    for path in output:
+        if is_page(path):
+            table = work.table
+            write_report(solution, path, table=table, lists=work.lists, provenance=origin)
+        else:
+            size = options["size"]
+            write_network(solution, path, table=work.table, provenance=origin, size=size)
+    if output:
+        click.echo(f"parentage: wrote {', '.join(output)}. {proof_text(solution)}", err=True)
     if options["certificate"] is not None:
         write_certificate(solution, options["certificate"])
     if options["as_json"]:
         print_json(as_json(solution, work, options, seconds))
-    elif output is None:
+    elif not output:
         click.echo(as_text(solution, work))
 
 
@@ -255,7 +307,7 @@ def as_json(
     """Return what ``learn --json`` prints."""
     from parentage.work.memory import peak_memory
 
-    facts = solution.facts()
+    facts, recipe = solution.facts(), recipe_of(work)
     return {
         **{key: facts.pop(key) for key in ("score", "bound", "gap", "optimal")},
         "max_parents": facts["scope"]["max_parents"],
@@ -266,6 +318,8 @@ def as_json(
         "seconds_solving": solution.seconds,
         "memory": peak_memory(),
         "candidates": work.lists.n_sets,
+        "recipe": None if recipe is None else recipe.to_dict(),
+        **({"rows_used": used} if (used := rows_used(solution, work)) else {}),
         "seed": options["seed"],
     }
 
@@ -277,20 +331,26 @@ def provenance(work: Work, solution: Solution, options: dict[str, Any]) -> dict[
     timings = {"solving": solution.seconds}
     if work.found.table is not None:
         timings["scoring"] = work.lists.known().tallies.seconds
-    return provenance_of(
+    origin = provenance_of(
         work.table,
         command=["parentage", *sys.argv[1:]],
         settings={key: value for key, value in options.items() if value not in (None, ())},
         timings=timings,
         source=work.name,
     )
+    used = rows_used(solution, work)
+    return {**origin, "rows_used": used} if used else origin
 
 
 def as_text(solution: Solution, work: Work) -> str:
     """Lay out the network for a terminal: arcs by child, then what was proved."""
     rows = [family_row(solution, work.lists, v) for v in range(work.lists.n_variables)]
-    head = ("child", "parents", "score", "over next best")
-    lines = [table_text(head, rows, left=2), ""]
+    head: tuple[str, ...] = ("child", "parents", "score", "over next best")
+    used = rows_used(solution, work)
+    if used:
+        head = (*head, "rows")
+    shown = [(*row, f"{used[row[0]]:,}") if used else row for row in rows]
+    lines = [table_text(head, shown, left=2), ""]
     if any(row[3].endswith("*") for row in rows):
         lines.append("* a better set exists for this child alone; it would close a cycle")
     if any(row[3].startswith("0.00") for row in rows):
@@ -300,7 +360,19 @@ def as_text(solution: Solution, work: Work) -> str:
         lines.append(solution.scope.about_directions())
     if work.found.table is not None:
         lines.append(account_text(work.lists.known()))
+    elif solution.scope.about_scores():
+        lines.append(solution.scope.about_scores())
     return "\n".join(lines)
+
+
+def rows_used(solution: Solution, work: Work) -> dict[str, int]:
+    """Return, of a table with holes, the rows that each variable and its parents were scored on."""
+    from parentage.scoring.holes import rows_of_families
+
+    table = work.found.table
+    if table is None or not table.has_holes:
+        return {}
+    return rows_of_families(table, solution.network.to_dict())
 
 
 def family_row(solution: Solution, lists: CandidateLists, v: int) -> tuple[str, str, str, str]:

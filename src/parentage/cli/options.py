@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 import click
 
+from parentage.cli.streams import visible
 from parentage.data.settings import Reading
 from parentage.scoring.settings import Scoring
 from parentage.work.running import Running
@@ -17,8 +18,10 @@ from parentage.work.scaling import Scaling
 from parentage.work.settings import option_of, take
 
 if TYPE_CHECKING:
+    from parentage.data.recipe import Recipe
     from parentage.data.table import Table
     from parentage.scoring.constraints import Constraints
+    from parentage.scoring.prior import Prior
     from parentage.work.settings import Option
 
 Command = TypeVar("Command", bound=Callable[..., Any])
@@ -81,10 +84,12 @@ def with_options(*options: Decorator) -> Callable[[Command], Command]:
 table_options = with_options(*settings_options(Reading))
 """How a table is read."""
 
-score_options = with_options(*settings_options(Scoring, "score", "log_base"))
+score_options = with_options(*settings_options(Scoring, "score", "lambda_", "prior", "log_base"))
 """What a family's score is."""
 
-search_options = with_options(*settings_options(Scoring, but=("score", "log_base")), *_CONSTRAINTS)
+search_options = with_options(
+    *settings_options(Scoring, but=("score", "lambda_", "prior", "log_base")), *_CONSTRAINTS
+)
 """Limits, rules and constraints of a search."""
 
 limit_options = with_options(*settings_options(Running, "time_limit", "memory"))
@@ -95,6 +100,17 @@ scale_options = with_options(*settings_options(Scaling))
 
 exact_run_options = with_options(_JSON, *settings_options(Running, "threads"))
 """JSON and threads: for a command in which nothing is random."""
+
+SIZE = click.option(
+    "--size",
+    metavar="WIDTH",
+    help="Width of a picture on paper: column (89 mm), page (183 mm), slide, or such as 120mm.",
+)
+
+WRITE_RECIPE = click.option(
+    "--write-recipe", metavar="FILE",
+    help="Write how the table was read (TOML), for --recipe.",
+)  # fmt: skip
 
 FORCE = click.option("--force", is_flag=True, help="Overwrite a file of another kind.")
 
@@ -108,12 +124,40 @@ run_options = with_options(
 
 def load_table(data: Any, options: dict[str, Any]) -> Table:
     """Read the table that DATA and the table options describe."""
-    from parentage.data.reading import read_table
+    from parentage.data.reading import as_table
 
-    reading = take(Reading, options)
-    return read_table(
-        data, **{name.name: getattr(reading, name.name) for name in dataclasses.fields(reading)}
-    )
+    table = as_table(data, take(Reading, options))
+    tell_reading(table, options)
+    return table
+
+
+def tell_reading(table: Table, options: dict[str, Any]) -> None:
+    """Say on stderr what was done to a table, in one line; JSON has it instead."""
+    recipe = table.recipe
+    if recipe is not None and recipe.parts() and not options.get("as_json"):
+        click.echo(f"parentage: read {visible(recipe.words())}", err=True)
+
+
+def check_recipe_target(options: dict[str, Any], reads: Sequence[str | None]) -> None:
+    """Refuse a file for the recipe that would destroy something."""
+    from parentage.files.target import check_target
+
+    if options["write_recipe"] is not None:
+        check_target(options["write_recipe"], "recipe", reads=reads, force=options["force"])
+
+
+def write_recipe_of(recipe: Recipe | None, options: dict[str, Any]) -> None:
+    """Write the recipe where it was asked for."""
+    from parentage.data.recipe_file import write_recipe
+    from parentage.errors import InputError
+
+    path = options["write_recipe"]
+    if path is None:
+        return
+    if recipe is None:
+        raise InputError(f"--write-recipe {path!r}: no table was read here, so there is no recipe")
+    write_recipe(recipe, path)
+    click.echo(f"parentage: wrote the recipe to {path}; --recipe reads it", err=True)
 
 
 def running_of(options: dict[str, Any]) -> Running:
@@ -127,7 +171,26 @@ def scoring_of(options: dict[str, Any], names: Sequence[str]) -> Scoring:
     """Turn the search options typed into settings for these variables."""
     common, _ = parse_max_parents(options["max_parents"])
     constraints = parse_constraints(names, options)
-    return take(Scoring, {**options, "max_parents": common, "constraints": constraints})
+    more = {"max_parents": common, "constraints": constraints, "prior": prior_of(options)}
+    return take(Scoring, {**options, **more})
+
+
+def prior_of(options: dict[str, Any]) -> Prior | None:
+    """Turn ``--prior P`` or ``--prior FILE`` into probabilities of arcs."""
+    from parentage.scoring.formats.prior import read_prior
+    from parentage.scoring.prior import Prior
+
+    text = options["prior"]
+    if text is None:
+        return None
+    try:
+        return Prior.of(float(text))
+    except ValueError as error:
+        from parentage.errors import ParentageError
+
+        if isinstance(error, ParentageError):
+            raise
+    return read_prior(text)
 
 
 def parse_size(text: str) -> int:

@@ -10,6 +10,8 @@ import click
 from parentage.cli.account import account_json, account_text
 from parentage.cli.options import (
     FORCE,
+    WRITE_RECIPE,
+    check_recipe_target,
     limit_options,
     load_table,
     run_options,
@@ -19,6 +21,7 @@ from parentage.cli.options import (
     scoring_of,
     search_options,
     table_options,
+    write_recipe_of,
 )
 from parentage.cli.output import print_json, show_progress, table_text, warn
 from parentage.work.scaling import Scaling
@@ -30,8 +33,9 @@ if TYPE_CHECKING:
 
 @click.command()
 @click.argument("data")
-@click.option("-o", "--output", metavar="FILE",
-              help="Write the lists: .jkl, .pss or .parquet.")  # fmt: skip
+@click.option("-o", "--output", metavar="FILE", multiple=True,
+              help="Write the lists: .jkl, .pss or .parquet (repeatable).")  # fmt: skip
+@WRITE_RECIPE
 @FORCE
 @table_options
 @score_options
@@ -39,10 +43,11 @@ if TYPE_CHECKING:
 @limit_options
 @scale_options
 @run_options
-def score(data: str, output: str | None, **options: Any) -> None:
+def score(data: str, output: tuple[str, ...], **options: Any) -> None:
     """List the parent sets that can be in an optimal network, with their scores.
 
-    DATA is a CSV, TSV, Parquet, ARFF or .dat file, or - for standard input. Without -k nothing
+    DATA is a table: CSV, TSV, Parquet, Arrow, ARFF, .dat, Excel, SQLite or DuckDB, compressed or
+    not; several files by a pattern ('visits-*.csv'); or - for standard input. Without -k nothing
     limits the number of parents but what the rules prove. Ctrl-C keeps what is complete so far.
     """
     from parentage.files.target import check_target
@@ -50,29 +55,33 @@ def score(data: str, output: str | None, **options: Any) -> None:
     from parentage.scoring.formats import check_lists_target, write_lists
     from parentage.work.stop import interruptible
 
-    if output is not None:
-        form = check_lists_target(output)
-        reads = [data, options["constraints_file"]]
-        check_target(output, form, reads=reads, force=options["force"])
+    reads = [data, options["constraints_file"], options["recipe"]]
+    for path in output:
+        form = check_lists_target(path)
+        check_target(path, form, reads=reads, force=options["force"])
+    check_recipe_target(options, [*reads, *output])
     running, scaling = running_of(options), take(Scaling, options)
     with interruptible(running.stop()) as stop, scaling.workers(running.workers) as workers:
         table = load_table(data, options)
-        settings = scoring_of(options, table.names)
+        settings = scoring_of(options, table.names).for_missing(options["missing"])
         with show_progress() as progress:
             lists = score_table(table, settings, stop, workers, progress, scaling.places)
     if not lists.account.complete:
         warn(cut_short_text(lists))
-    if output is not None:
-        write_lists(lists, output)
-        click.echo(f"parentage: wrote {lists.n_sets:,} parent sets to {output}", err=True)
+    for path in output:
+        write_lists(lists, path)
+    if output:
+        names = ", ".join(output)
+        click.echo(f"parentage: wrote {lists.n_sets:,} parent sets to {names}", err=True)
+    write_recipe_of(table.recipe, options)
     if options["as_json"]:
         content = account_json(lists)
-        if output is None:
+        if not output:
             content["lists"] = {
                 child: [[c.score, list(c.parents)] for c in lists[child]] for child in lists
             }
         print_json(content)
-    elif output is None:
+    elif not output:
         click.echo(as_text(lists))
     if stop.cancelled.is_set():
         sys.exit(130)

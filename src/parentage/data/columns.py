@@ -3,22 +3,26 @@
 The stage between reader and table, the same for every source, in this order:
 
 1. *Drop* the columns named.
-2. *Numbers.* A column is numeric when the source declares it so, or when nothing is declared and
-   all its values are numbers; ``NA``, ``N/A``, ``NaN`` and ``null`` among numbers are missing.
-3. *Missing* cells: refused (``error``), their rows left out (``drop``), a state of their own
-   (``state``) or filled (``mode``: with the mode, ties to the first in state order; in a
-   continuous column with the median of its observed values).
+2. *Missing values.* Cells with a value that was named as missing are blanked.
+3. *Numbers.* A column is numeric when the source declares it so, or when nothing is declared and
+   all its values are numbers; ``NA``, ``N/A``, ``NaN``, ``null`` … among numbers are missing.
 4. *Continuous* columns: numeric by declaration, or undeclared with a number that is not whole or
-   with more than 20 distinct numbers. They are cut into states (:mod:`parentage.data.discretize`),
-   or refused when no rule is given.
-5. *States*: as declared, used or not; else the observed labels, sorted (numbers by value).
+   with more than 20 distinct numbers; unless they were named as categories. A column that was
+   named with a rule is cut whatever its numbers are.
+5. *Suspicion* (:mod:`parentage.data.suspicion`): identifiers and free text are refused.
+6. *Missing* cells: refused (``error``), their rows left out (``drop``), a state of their own
+   (``state``), filled (``mode``: with the mode, ties to the first in state order; in a
+   continuous column with the median of its observed values), or kept as holes for the methods
+   that can deal with them (``pnal``, ``em``).
+7. Continuous columns are *cut* into states (:mod:`parentage.data.discretize`), or refused when
+   no rule is given.
+8. *States*: as declared, used or not; else the observed labels, sorted (numbers by value).
 
-A column with one observed state is constant: a warning. So is one whose values are all distinct.
+A column with one observed state is constant: a warning. The table's recipe says what was done.
 """
 
 from __future__ import annotations
 
-import re
 import warnings
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Literal, get_args
@@ -26,109 +30,127 @@ from typing import TYPE_CHECKING, Literal, get_args
 import numpy as np
 import numpy.typing as npt
 
-from parentage.data.discretize import Discretizer, codes_of, interval_labels, median
-from parentage.data.formats.raw import CellCodes, Numbers, RawColumn, RawTable, number_label
-from parentage.data.table import Table, as_numbers, sorted_states
+from parentage.data import mdl, suspicion
+from parentage.data.choices import Choice, choices_of
+from parentage.data.discretize import codes_of, interval_labels, median
+from parentage.data.formats.raw import CellCodes, RawColumn, RawTable, number_label
+from parentage.data.recipe import ColumnRecipe, ReadingAccount, Recipe
+from parentage.data.settings import Reading
+from parentage.data.table import MISSING, Table, sorted_states
+from parentage.data.values import Column, column_of
 from parentage.errors import DataWarning, InputError, TableError, Way, did_you_mean
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Mapping, Sequence
 
-Missing = Literal["error", "drop", "state", "mode"]
+Missing = Literal["error", "drop", "state", "mode", "pnal", "em"]
+
+KEEPS_HOLES = ("pnal", "em")
+"""Ways to treat missing cells that leave them in the table."""
 
 MAX_NUMERIC_STATES = 20
 """A column of more distinct numbers than this is continuous."""
 
-_NOT_AVAILABLE = ("na", "n/a", "nan", "null")
-_DECIMAL_COMMA = re.compile(r"[-+]?\d+(,\d+)?")
-_FEW_ROWS = 5  # of so few, all values may well differ
-
-
-@dataclass(frozen=True)
-class _Column:
-    """A raw column and, when it is numeric, the number of each of its values."""
-
-    raw: RawColumn
-    numbers: Numbers | None
-
-    @property
-    def present(self) -> npt.NDArray[np.bool_]:
-        return self.raw.codes >= 0
-
-    def labels(self) -> list[str]:
-        values = self.raw.values
-        if isinstance(values, np.ndarray):
-            return [number_label(value) for value in values]
-        return list(values)
-
 
 @dataclass(frozen=True)
 class _Coded:
-    """A finished column."""
+    """A finished column; ``fill`` is the state that missing cells got."""
 
     states: Sequence[str]
     codes: npt.NDArray[np.integer]
     cuts: tuple[float, ...] | None = None
+    fill: str | None = None
 
 
-def build_table(
-    raw: RawTable,
-    *,
-    drop: Iterable[str] = (),
-    missing: str = "error",
-    discretize: str | None = None,
-) -> Table:
+def build_table(raw: RawTable, reading: Reading | None = None) -> Table:
     """Turn raw columns into a table of states; see the module's steps.
 
     Parameters
     ----------
     raw
         What a reader found.
-    drop
-        Names of columns to leave out.
-    missing
-        ``"error"``, ``"drop"``, ``"state"`` or ``"mode"``.
-    discretize
-        ``"median"``, ``"quantile:K"`` or ``"width:K"`` for continuous columns; None refuses them.
+    reading
+        What was set.
     """
-    if missing not in get_args(Missing):
-        raise InputError(
-            f"is not a way to treat missing cells; {did_you_mean(missing, get_args(Missing))}",
-            about=Way("missing", missing),
-        )
-    rule = None if discretize is None else Discretizer.parse(discretize)
-    _check_rows(raw.n_rows)
-    columns = [_with_numbers(column) for column in _kept(raw.columns, drop)]
-    if missing == "error":
-        _refuse_missing(columns, raw)
-    elif missing == "drop":
-        columns = _complete_rows(columns)
-    continuous = [_is_continuous(column) for column in columns]
-    if rule is None:
-        _refuse_continuous([c for c, cut in zip(columns, continuous, strict=True) if cut])
-    coded = [
-        _cut(column, rule, missing) if rule is not None and cut else _label(column, missing)
-        for column, cut in zip(columns, continuous, strict=True)
+    reading = reading or Reading()
+    check_missing(reading.missing)
+    choices = choices_of(reading, [column.name for column in raw.columns])
+    check_rows(raw.n_rows)
+    found = [
+        column_of(column, choices[column.name].na, reading.decimal)
+        for column in _kept(raw.columns, choices)
     ]
-    names = [column.raw.name for column in columns]
+    continuous = [_is_continuous(column, choices[column.name]) for column in found]
+    _look_for_suspicious(found, continuous, choices, reading.decimal)
+    columns = found
+    if reading.missing == "error":
+        _refuse_missing(columns, raw)
+    elif reading.missing == "drop":
+        columns = _complete_rows(columns)
+    _refuse_continuous(
+        [
+            column
+            for column, cut in zip(columns, continuous, strict=True)
+            if cut and choices[column.name].rule is None
+        ]
+    )
+    cuts = _cut_points(columns, continuous, choices)
+    coded = [
+        _cut(column, cuts[v], reading.missing) if v in cuts else _label(column, reading.missing)
+        for v, column in enumerate(columns)
+    ]
+    names = [column.name for column in columns]
     table = Table(
         tuple(names),
         tuple(tuple(column.states) for column in coded),
         np.array([column.codes.astype(np.uint16) for column in coded]),
         {n: c.cuts for n, c in zip(names, coded, strict=True) if c.cuts is not None},
     )
-    _check_variation(table)
-    _warn_about_labels(table, columns)
-    return table
+    check_variation(table)
+    made = [
+        ColumnRecipe(
+            name,
+            tuple(column.states),
+            column.cuts,
+            None if column.cuts is None else str(choices[name].rule),
+            choices[name].na,
+            column.fill,
+        )
+        for name, column in zip(names, coded, strict=True)
+    ]
+    left_out = {column.name: "dropped" for column in raw.columns if choices[column.name].dropped}
+    account = account_of(raw, found, table, left_out)
+    return replace(table, recipe=Recipe(replace(reading, recipe=None), tuple(made), account))
 
 
-def _kept(columns: Sequence[RawColumn], drop: Iterable[str]) -> list[RawColumn]:
-    names = [column.name for column in columns]
-    dropped = {drop} if isinstance(drop, str) else set(drop)
-    for name in dropped:
-        if name not in names:
-            raise TableError(f"no column {name!r} to drop; {did_you_mean(name, names)}")
-    kept = [column for column in columns if column.name not in dropped]
+def account_of(
+    raw: RawTable, columns: Sequence[Column], table: Table, left_out: Mapping[str, str]
+) -> ReadingAccount:
+    """Write down what was done to the rows; the columns are as they were before it."""
+    holes = {column.name: int((~column.present).sum()) for column in columns}
+    return ReadingAccount(
+        raw.source,
+        raw.format,
+        raw.n_rows,
+        raw.n_rows - table.n_rows,
+        {name: number for name, number in holes.items() if number},
+        {column.name: column.blanked for column in columns if column.blanked},
+        left_out,
+        table.constant,
+    )
+
+
+def check_missing(missing: str) -> None:
+    """Refuse a way to treat missing cells that is not known."""
+    if missing not in get_args(Missing):
+        raise InputError(
+            f"is not a way to treat missing cells; {did_you_mean(missing, get_args(Missing))}",
+            about=Way("missing", missing),
+        )
+
+
+def _kept(columns: Sequence[RawColumn], choices: Mapping[str, Choice]) -> list[RawColumn]:
+    kept = [column for column in columns if not choices[column.name].dropped]
     seen: dict[str, int] = {}
     for column in kept:
         at = next(i for i, c in enumerate(columns, 1) if c is column)
@@ -147,73 +169,44 @@ def _kept(columns: Sequence[RawColumn], drop: Iterable[str]) -> list[RawColumn]:
     return kept
 
 
-def _check_rows(n_rows: int) -> None:
+def check_rows(n_rows: int) -> None:
+    """Refuse a table of fewer than two rows."""
     if n_rows < 2:
         found = "one data row" if n_rows == 1 else "no data rows, only column names"
         raise TableError(f"the table has {found}; at least 2 rows are needed")
 
 
-def _with_numbers(raw: RawColumn) -> _Column:
-    if raw.declared or raw.numeric is False:
-        return _Column(raw, None)
-    if isinstance(raw.values, np.ndarray):
-        numbers = raw.values.astype(np.float64)
-        if not np.isfinite(numbers).all():
-            raise TableError(
-                f"column {raw.name!r} holds infinite numbers", _leave_out(raw.name), "replace them"
-            )
-        return _Column(raw, numbers)
-    available = [not _is_not_available(label) for label in raw.values]
-    labels = [label for label, kept in zip(raw.values, available, strict=True) if kept]
-    found = as_numbers(labels) if labels else None
-    if found is None or all(available):
-        return _Column(raw, found)
-    new_code = np.full(len(available) + 1, -1, np.int32)
-    new_code[:-1][available] = np.arange(len(labels))
-    return _Column(replace(raw, values=labels, codes=new_code[raw.codes]), found)
-
-
-def numbers_of(raw: RawColumn) -> tuple[RawColumn, Numbers | None]:
-    """Return a column with words for missing numbers blanked, and its values as numbers.
-
-    None if they are not numbers.
-    """
-    column = _with_numbers(raw)
-    return column.raw, column.numbers
-
-
-def _is_not_available(label: str) -> bool:
-    return len(label) <= 4 and label.casefold() in _NOT_AVAILABLE
-
-
-def _refuse_missing(columns: Sequence[_Column], raw: RawTable) -> None:
+def _refuse_missing(columns: Sequence[Column], raw: RawTable) -> None:
     gaps = [(c, np.flatnonzero(~c.present)) for c in columns]
     gaps = [(column, rows) for column, rows in gaps if len(rows)]
     if not gaps:
         return
     column, rows = min(gaps, key=lambda gap: int(gap[1][0]))
     total = sum(len(rows) for _, rows in gaps)
-    where = f"column {column.raw.name!r}, {raw.place(int(rows[0]))}"
+    where = f"column {column.name!r}, {raw.place(int(rows[0]))}"
     more = f" ({total} missing cells in {len(gaps)} columns)" if total > 1 else ""
     raise TableError(
         f"{where}: the cell is missing{more}",
+        Way("missing", "pnal", "to score every family on the rows where it is complete"),
+        Way("missing", "em", "to complete the data by expectation maximisation"),
         Way("missing", "drop", "to leave such rows out"),
         Way("missing", "state", "to make missing a state"),
         Way("missing", "mode", "to fill in the mode"),
-        _leave_out(column.raw.name, effect="to leave out the column"),
+        _leave_out(column.name, effect="to leave out the column"),
     )
 
 
-def _complete_rows(columns: Sequence[_Column]) -> list[_Column]:
+def _complete_rows(columns: Sequence[Column]) -> list[Column]:
     complete = np.logical_and.reduce([column.present for column in columns])
     left = int(complete.sum())
     if left < 2:
         emptiest = min(columns, key=lambda column: int(column.present.sum()))
         raise TableError(
             f"leaves {left} of {len(complete)} rows, and at least 2 are needed",
+            Way("missing", "pnal"),
             Way("missing", "mode"),
             Way("missing", "state"),
-            _leave_out(emptiest.raw.name, effect="to leave out the column with most gaps"),
+            _leave_out(emptiest.name, effect="to leave out the column with most gaps"),
             about=Way("missing", "drop"),
         )
     if left == len(complete):
@@ -221,7 +214,14 @@ def _complete_rows(columns: Sequence[_Column]) -> list[_Column]:
     return [replace(c, raw=replace(c.raw, codes=c.raw.codes[complete])) for c in columns]
 
 
-def _is_continuous(column: _Column) -> bool:
+def _is_continuous(column: Column, choice: Choice) -> bool:
+    """Whether a column is to be cut, or refused because nobody said how."""
+    if choice.categorical:
+        return False
+    if choice.by_name and choice.rule is not None:
+        if column.numbers is None:
+            raise TableError(f"column {column.name!r} is to be cut, but does not hold numbers")
+        return True
     if column.numbers is None or column.raw.numeric is not None:
         return column.raw.numeric is True
     observed = column.numbers[_observed_values(column.raw.codes)]
@@ -229,44 +229,107 @@ def _is_continuous(column: _Column) -> bool:
     return not whole or len(np.unique(observed)) > MAX_NUMERIC_STATES
 
 
+def _look_for_suspicious(
+    columns: Sequence[Column],
+    continuous: Sequence[bool],
+    choices: Mapping[str, Choice],
+    decimal: str,
+) -> None:
+    found = [
+        one
+        for column, cut in zip(columns, continuous, strict=True)
+        for one in suspicion.suspicions_of(
+            column,
+            labelled=not cut,
+            believed=choices[column.name].kept or choices[column.name].by_name,
+            decimal=decimal,
+        )
+    ]
+    suspicion.tell(found)
+
+
 def _observed_values(codes: CellCodes) -> npt.NDArray[np.int64]:
     """Return which values occur, as rising codes."""
     return np.flatnonzero(np.bincount(codes[codes >= 0]))
 
 
-def _refuse_continuous(columns: Sequence[_Column]) -> None:
+def _refuse_continuous(columns: Sequence[Column]) -> None:
     if not columns:
         return
     first, *others = columns
-    name, numbers = first.raw.name, first.numbers
-    distinct = 0 if numbers is None else len(np.unique(numbers))
-    example = f", such as {number_label(numbers.min())}" if numbers is not None and distinct else ""
-    more = ", ".join(column.raw.name for column in others[:8]) + (", …" if others[8:] else "")
+    name, distinct = first.name, np.unique(first.observed())
+    example = f", such as {number_label(distinct[0])}" if len(distinct) else ""
+    more = ", ".join(column.name for column in others[:8]) + (", …" if others[8:] else "")
     also = f" (so are {len(others)} others: {more})" if others else ""
     raise TableError(
-        f"column {name!r} is continuous: {distinct} distinct numbers{example}{also}",
-        Way("discretize", "median", "(or quantile:K, width:K) to cut such columns into states"),
+        f"column {name!r} is continuous: {len(distinct)} distinct numbers{example}{also}",
+        Way("discretize", "mdl", "to cut such columns where they tell most about the others"),
+        Way("discretize", "median", "(or quantile:K, width:K)"),
+        Way("categorical", [name], "if its numbers are codes"),
         _leave_out(name),
     )
 
 
-def _cut(column: _Column, rule: Discretizer, missing: str) -> _Coded:
+def _cut_points(
+    columns: Sequence[Column], continuous: Sequence[bool], choices: Mapping[str, Choice]
+) -> dict[int, tuple[float, ...]]:
+    """Find the cut points of every column that is to be cut, by its number."""
+    found: dict[int, tuple[float, ...]] = {}
+    together: list[int] = []
+    for v, (column, cut) in enumerate(zip(columns, continuous, strict=True)):
+        rule = choices[column.name].rule
+        if not cut or rule is None:
+            continue
+        if rule.rule == "mdl":
+            together.append(v)
+        else:
+            observed = column.observed()
+            found[v] = rule.cuts(observed) if len(observed) else ()
+    if together:
+        cells = [_cells(column, choices[column.name], v in together or v in found)
+                 for v, column in enumerate(columns)]  # fmt: skip
+        found |= {v: mdl.mdl_cuts(cells, v) for v in together}
+    return found
+
+
+def _cells(column: Column, choice: Choice, cut: bool) -> mdl.Cells:
+    """Return a column as the search for cut points sees it."""
+    codes = column.raw.codes
+    if not cut or column.numbers is None:
+        return mdl.Cells(codes.astype(np.int64), max(len(column.raw.values), 1))
+    numbers = np.append(column.numbers, np.nan)[codes]  # −1, the last one, is missing
+    return mdl.of_numbers(numbers, 2 if choice.rule is None else choice.rule.bins)
+
+
+def _cut(column: Column, cuts: tuple[float, ...], missing: str) -> _Coded:
     """Cut a continuous column into states."""
     numbers = np.empty(0) if column.numbers is None else column.numbers
     codes, present = column.raw.codes, column.present
-    observed = numbers[codes[present]]
+    observed = column.observed()
     if not len(observed):
         return _without_values(column, missing)
-    cuts = rule.cuts(observed)
     states = interval_labels(cuts) if cuts else [number_label(observed[0])]
     filler = int(codes_of(np.array([median(observed)]), cuts)[0])
     if missing == "state" and not present.all():
         filler = len(states)
         states = [*states, fresh_label(states)]
-    return _Coded(states, np.append(codes_of(numbers, cuts), filler)[codes], cuts)
+    elif missing in KEEPS_HOLES:
+        filler = MISSING
+    return _Coded(
+        states,
+        np.append(codes_of(numbers, cuts), filler)[codes],
+        cuts,
+        _fill(states, filler, missing, column),
+    )
 
 
-def _label(column: _Column, missing: str) -> _Coded:
+def _fill(states: Sequence[str], filler: int, missing: str, column: Column) -> str | None:
+    """Return the state of missing cells, also of those that other rows may have."""
+    added = missing == "state" and not column.present.all()
+    return states[filler] if missing == "mode" or added else None
+
+
+def _label(column: Column, missing: str) -> _Coded:
     """Take the labels of a column as its states."""
     codes, labels = column.raw.codes, column.labels()
     if not column.present.any():
@@ -279,23 +342,26 @@ def _label(column: _Column, missing: str) -> _Coded:
         rank = {label: code for code, label in enumerate(states)}
         new_code = np.array([rank.get(label, 0) for label in labels])
     if len(set(states)) < len(states):
-        raise TableError(f"column {column.raw.name!r} has two states with the same label")
+        raise TableError(f"column {column.name!r} has two states with the same label")
     counts = np.bincount(new_code[codes[column.present]], minlength=len(states))
     filler = int(counts.argmax())
     if missing == "state" and not column.present.all():
         filler = len(states)
         states = [*states, fresh_label(states)]
-    return _Coded(states, np.append(new_code, filler)[codes])
+    elif missing in KEEPS_HOLES:
+        filler = MISSING
+    fill = _fill(states, filler, missing, column)
+    return _Coded(states, np.append(new_code, filler)[codes], None, fill)
 
 
-def _without_values(column: _Column, missing: str) -> _Coded:
+def _without_values(column: Column, missing: str) -> _Coded:
     if missing != "state":
-        name = column.raw.name
+        name = column.name
         raise TableError(f"column {name!r} has no values at all", _leave_out(name))
     states = column.labels() if column.raw.declared else []
-    return _Coded(
-        [*states, fresh_label(states)], np.full(len(column.raw.codes), len(states), np.int64)
-    )
+    states = [*states, fresh_label(states)]
+    codes = np.full(len(column.raw.codes), len(states) - 1, np.int64)
+    return _Coded(states, codes, None, states[-1])
 
 
 def fresh_label(states: Sequence[str]) -> str:
@@ -307,7 +373,8 @@ def fresh_label(states: Sequence[str]) -> str:
     return label
 
 
-def _check_variation(table: Table) -> None:
+def check_variation(table: Table) -> None:
+    """Refuse a table of constants; warn about single ones."""
     constant = table.constant
     if table.n_variables - len(constant) < 2:
         raise TableError(
@@ -324,49 +391,6 @@ def _check_variation(table: Table) -> None:
             ),
             stacklevel=4,
         )
-
-
-def _warn_about_labels(table: Table, columns: Sequence[_Column]) -> None:
-    distinct = [
-        name
-        for name, codes in zip(table.names, table.codes, strict=True)
-        if table.n_rows > _FEW_ROWS and len(np.unique(codes)) == table.n_rows
-    ]
-    if distinct:
-        warnings.warn(
-            DataWarning(
-                f"all {table.n_rows} values are distinct in {_shown(distinct)}: an identifier "
-                "tells nothing about other rows",
-                _leave_out(
-                    *distinct[:10], effect=f"to leave {'it' if len(distinct) == 1 else 'them'} out"
-                ),
-            ),
-            stacklevel=4,
-        )
-    for name, labels, column in zip(table.names, table.states, columns, strict=True):
-        suspects = [] if column.raw.declared else list(filter(_is_not_available, labels))
-        if suspects:
-            warnings.warn(
-                DataWarning(
-                    f"column {name!r} has the state {suspects[0]!r}; if it means missing, blank "
-                    "those cells"
-                ),
-                stacklevel=4,
-            )
-        if not column.raw.declared and _has_decimal_commas(labels):
-            warnings.warn(
-                DataWarning(
-                    f"column {name!r} looks like numbers with decimal commas ({labels[0]}); they "
-                    "are taken as labels, and only numbers with points can be cut into states"
-                ),
-                stacklevel=4,
-            )
-
-
-def _has_decimal_commas(labels: Sequence[str]) -> bool:
-    """Whether every label, of several, is a number, some with a comma before the fraction."""
-    numbers = len(labels) > 2 and all(_DECIMAL_COMMA.fullmatch(label) for label in labels)
-    return numbers and any("," in label for label in labels)
 
 
 def _shown(names: Sequence[str]) -> str:

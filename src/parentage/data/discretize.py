@@ -12,8 +12,13 @@ quantile:K
     below it is left out. So every state occurs, and ``quantile:2`` splits as ``median`` does.
 width:K
     K intervals of equal width from the smallest to the largest value; some may be empty.
+at:CUT,CUT,…
+    The cut points themselves.
+mdl, mdl:K
+    Up to K states (5 if not said), cut at round numbers where the column tells most about the
+    others: :mod:`parentage.data.mdl`.
 
-A column with one distinct value has no cuts and one state.
+A column with one distinct value has no cuts and one state, unless the cut points were given.
 """
 
 from __future__ import annotations
@@ -25,40 +30,64 @@ from typing import Literal
 import numpy as np
 import numpy.typing as npt
 
+from parentage.data.table import as_numbers
 from parentage.errors import InputError, TableError, Way
 
 Numbers = npt.NDArray[np.float64]
 
 MAX_BINS = 1000
+MDL_STATES = 5
+"""The most states that ``mdl`` makes when no number is given."""
+
+Rule = Literal["median", "quantile", "width", "at", "mdl"]
+_COUNTED: tuple[Rule, ...] = ("quantile", "width", "mdl")
 
 
 @dataclass(frozen=True)
 class Discretizer:
-    """A rule for cutting numbers into states, with its number of states."""
+    """A rule for cutting numbers into states, with its number of states or its cut points."""
 
-    rule: Literal["median", "quantile", "width"]
+    rule: Rule
     bins: int = 2
+    points: tuple[float, ...] = ()
 
     @classmethod
-    def parse(cls, text: str) -> Discretizer:
-        """Read ``median``, ``quantile:K`` or ``width:K``.
+    def parse(cls, text: str, *, column: str | None = None) -> Discretizer:
+        """Read ``mdl``, ``median``, ``quantile:K``, ``width:K`` or ``at:CUT,CUT,…``.
 
         >>> Discretizer.parse("quantile:4")
-        Discretizer(rule='quantile', bins=4)
+        Discretizer(rule='quantile', bins=4, points=())
+        >>> Discretizer.parse("at:65,40", column="age").points
+        (40.0, 65.0)
         """
-        rule, colon, number = text.strip().lower().partition(":")
-        if rule == "median" and not colon:
-            return cls("median")
-        plain = number.isascii() and number.isdigit() and len(number) < 6
-        if rule in ("quantile", "width") and plain and 2 <= int(number) <= MAX_BINS:
-            return cls("quantile" if rule == "quantile" else "width", int(number))
+        rule, colon, rest = text.strip().lower().partition(":")
+        if rule in ("median", "mdl") and not colon:
+            return cls("median") if rule == "median" else cls("mdl", MDL_STATES)
+        plain = rest.isascii() and rest.isdigit() and len(rest) < 6
+        if rule in _COUNTED and plain and 2 <= int(rest) <= MAX_BINS:
+            return cls(next(known for known in _COUNTED if known == rule), int(rest))
+        if rule == "at":
+            points = as_numbers([point.strip() for point in rest.split(",")])
+            if points is not None and column is not None and len(points) < MAX_BINS:
+                cuts = tuple(sorted({float(point) for point in points}))
+                return cls("at", len(cuts) + 1, cuts)
+        prefix = "" if column is None else f"{column}="
         raise InputError(
             "is not a way to cut numbers into states",
-            Way("discretize", "median"),
-            Way("discretize", "quantile:4"),
-            Way("discretize", "width:4", f"(2 to {MAX_BINS} intervals)"),
-            about=Way("discretize", text),
+            Way("discretize", f"{prefix}median"),
+            Way("discretize", f"{prefix}mdl"),
+            Way("discretize", f"{prefix}quantile:4"),
+            Way("discretize", f"{prefix}width:4", f"(2 to {MAX_BINS} intervals)"),
+            *([] if column is None else [Way("discretize", f"{column}=at:10,20")]),
+            about=Way("discretize", f"{prefix}{text}"),
         )
+
+    def __str__(self) -> str:
+        """Return the rule as it is typed."""
+        if self.rule == "at":
+            return "at:" + ",".join(f"{point:.15g}" for point in self.points)
+        default = self.rule == "median" or (self.rule, self.bins) == ("mdl", MDL_STATES)
+        return self.rule if default else f"{self.rule}:{self.bins}"
 
     def cuts(self, observed: Numbers) -> tuple[float, ...]:
         """Return the cut points for these values (at least one, none missing).
@@ -66,9 +95,13 @@ class Discretizer:
         >>> Discretizer("median").cuts(np.array([1.0, 2.0, 5.0, 9.0]))
         (3.5,)
         """
+        if self.rule == "at":
+            return self.points
         low, high = float(observed.min()), float(observed.max())
         if low == high:
             return ()
+        if self.rule == "mdl":
+            raise AssertionError("mdl looks at all columns; see parentage.data.mdl")
         if self.rule == "median":
             return (median(observed),)
         shares = np.arange(1, self.bins) / self.bins

@@ -1,59 +1,66 @@
 """Read a table from a file, standard input or a data frame. The entrance of the path.
 
 Thin: :mod:`parentage.data.formats` says what is there, :mod:`parentage.data.columns` decides what
-it means.
+it means, or :mod:`parentage.data.fitting` when a recipe has decided it already.
 """
 
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
 
 from parentage.data.columns import build_table
+from parentage.data.fitting import fitted_table
 from parentage.data.formats import read_columns
+from parentage.data.recipe import Recipe
+from parentage.data.recipe_file import read_recipe
+from parentage.data.settings import OF_FILES, Reading
 from parentage.data.table import Table
+from parentage.errors import InputError, Way
 from parentage.files.source import Source, SourceLike
+from parentage.work.settings import changed, documented
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Mapping
+
+    from parentage.data.formats.raw import RawTable
 
 
+@documented(reading=Reading)
 def read_table(
     source: SourceLike | Source,
     *,
     format: str | None = None,  # noqa: A002  # the option is called --format
     header: bool = True,
-    drop: Iterable[str] = (),
-    missing: str = "error",
-    discretize: str | None = None,
     encoding: str = "utf-8",
+    decimal: str = ".",
+    sheet: str | None = None,
+    query: str | None = None,
+    drop: Iterable[str] = (),
+    keep: Iterable[str] = (),
+    na: object = (),
+    missing: str = "error",
+    categorical: Iterable[str] = (),
+    discretize: str | Iterable[str] | Mapping[str, str] | None = None,
+    recipe: str | os.PathLike[str] | Recipe | None = None,
 ) -> Table:
-    r"""Read a table of categorical data from CSV, TSV, Parquet, ARFF or blip's .dat.
+    r"""Read a table of categorical data from a file.
+
+    CSV, TSV, Parquet, ARFF, blip's .dat, Arrow, Excel, SQLite and DuckDB are read, compressed or
+    not; a pattern such as ``"visits-*.csv"`` reads all files of that name as one table.
 
     Parameters
     ----------
     source
-        A path, ``"-"`` for standard input, or the content as bytes.
-    format
-        ``"csv"``, ``"tsv"``, ``"parquet"``, ``"arff"`` or ``"dat"``; the content decides when
-        not given, and finds the separator of CSV (comma, tab, semicolon, ``|`` or a blank).
-    header
-        Whether the first line of separated text holds the names; if not, they are 0, 1, …
-    drop
-        Names of columns to leave out.
-    missing
-        What happens to missing cells (blank or ``?``, null or NaN): ``"error"``, ``"drop"`` the
-        row, ``"state"`` (one more state) or ``"mode"`` (the most frequent state; the median in
-        a continuous column).
-    discretize
-        How continuous columns are cut: ``"median"``, ``"quantile:K"`` or ``"width:K"``.
-    encoding
-        Encoding of text.
+        A path or a pattern of paths, ``"-"`` for standard input, or the content as bytes.
+    {reading}
 
     Returns
     -------
     Table
         States are those the source declares, used or not; otherwise the observed ones, sorted.
+        ``table.recipe`` says what was done.
 
     Raises
     ------
@@ -66,18 +73,15 @@ def read_table(
     >>> table.names, table.states[0]
     (('smoker', 'cough'), ('no', 'yes'))
     """
-    raw = read_columns(source, format=format, header=header, encoding=encoding)
-    return build_table(raw, drop=drop, missing=missing, discretize=discretize)
+    settings = {name: value for name, value in locals().items() if name != "source"}
+    return as_table(source, Reading(**settings))
 
 
-def table_from_frame(
-    frame: object,
-    *,
-    drop: Iterable[str] = (),
-    missing: str = "error",
-    discretize: str | None = None,
-) -> Table:
-    """Make a table from a pandas, polars or pyarrow data frame; options as in `read_table`.
+def table_from_frame(frame: object, **settings: Any) -> Table:
+    """Make a table from a pandas, polars or pyarrow data frame.
+
+    Settings as in :func:`read_table`, but for those that only files need (``format``, ``header``,
+    ``encoding``, ``sheet``, ``query``).
 
     Examples
     --------
@@ -85,36 +89,54 @@ def table_from_frame(
     >>> table_from_frame(pl.DataFrame({"a": [0, 1, 1], "b": ["x", "y", "x"]}))
     Table: 3 rows, 2 variables, 2 states each
     """
-    from parentage.data.formats import frame as frames
+    for name in OF_FILES:
+        if name in settings:
+            raise TypeError(f"{name} is for files, not for data frames")
+    return as_table(frame, Reading(**settings))
 
-    return build_table(frames.read(frame), drop=drop, missing=missing, discretize=discretize)
 
-
-def as_table(
-    source: object,
-    *,
-    format: str | None = None,  # noqa: A002  # the option is called --format
-    header: bool = True,
-    drop: Iterable[str] = (),
-    missing: str = "error",
-    discretize: str | None = None,
-    encoding: str = "utf-8",
-) -> Table:
+def as_table(source: object, reading: Reading | None = None, **settings: Any) -> Table:
     """Return a table made from whatever holds one: a `Table`, a data frame or a path.
 
-    Options as in `read_table`; ``format``, ``header`` and ``encoding`` only concern files. A
-    `Table` has no missing or continuous cells any more, so only ``drop`` applies to it.
+    Settings as one object or by name, as in :func:`read_table`; those of files do not concern
+    frames. A `Table` has no missing or continuous cells any more, so only ``drop`` applies to it.
     """
+    reading = settled(replace(reading or Reading(), **settings))
     if isinstance(source, Table):
-        return source.drop([drop] if isinstance(drop, str) else drop) if drop else source
+        return source.drop(reading.drop) if reading.drop else source
+    recipe = reading.recipe
+    if isinstance(recipe, Recipe) and recipe.columns:
+        return fitted_table(_raw(source, reading), recipe, reading)
+    return build_table(_raw(source, reading), reading)
+
+
+def settled(reading: Reading) -> Reading:
+    """Return the settings with those of the recipe, which is read if it is a file.
+
+    Raises
+    ------
+    InputError
+        Something is set that the recipe decides; only what concerns files may differ.
+    """
+    given = reading.recipe
+    if given is None:
+        return reading
+    recipe = given if isinstance(given, Recipe) else read_recipe(given)
+    here = [name for name in changed(reading) if name != "recipe"]
+    for name in here:
+        value = getattr(reading, name)
+        if name not in OF_FILES and value != getattr(recipe.settings, name):
+            raise InputError(
+                "is decided by the recipe; change it there, or read without one",
+                about=Way(name, value),
+            )
+    values = {name: getattr(reading, name) for name in here if name in OF_FILES}
+    return replace(recipe.settings, recipe=recipe, **values)
+
+
+def _raw(source: object, reading: Reading) -> RawTable:
     if isinstance(source, str | bytes | os.PathLike | Source):
-        return read_table(
-            source,
-            format=format,
-            header=header,
-            drop=drop,
-            missing=missing,
-            discretize=discretize,
-            encoding=encoding,
-        )
-    return table_from_frame(source, drop=drop, missing=missing, discretize=discretize)
+        return read_columns(source, reading)
+    from parentage.data.formats import frame as frames
+
+    return frames.read(source)

@@ -1,10 +1,29 @@
-"""How a file or a frame becomes a table: the settings of reading."""
+"""How a file or a frame becomes a table: the settings of reading.
+
+What may be given in several ways (one name or many, a mapping or texts ``COLUMN=VALUE``) is kept
+in one: a tuple of texts as they are typed on the command line.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from numbers import Real
+from typing import TYPE_CHECKING, Any
 
+from parentage.errors import InputError, Way
 from parentage.work.settings import Option, setting
+
+if TYPE_CHECKING:
+    import os
+
+    from parentage.data.recipe import Recipe
+
+OF_FILES = ("format", "header", "encoding", "sheet", "query")
+"""Settings that a data frame does not need."""
+
+EVERY = "all"
+"""Stands for all columns in ``categorical``."""
 
 
 @dataclass(frozen=True)
@@ -14,13 +33,14 @@ class Reading:
     format: str | None = setting(
         None,
         """
-        ``"csv"``, ``"tsv"``, ``"parquet"``, ``"arff"`` or ``"dat"``; the content decides when
-        not given, and finds the separator of CSV (comma, tab, semicolon, ``|`` or a blank).
+        ``"csv"``, ``"tsv"``, ``"parquet"``, ``"arff"``, ``"dat"``, ``"arrow"``, ``"excel"``,
+        ``"sqlite"`` or ``"duckdb"``; the content decides when not given, and finds the separator
+        of CSV (comma, tab, semicolon, ``|`` or a blank).
         """,
         Option(
             ("--format",),
-            "csv, tsv, parquet, arff or dat; for lists jkl, pss or parquet. "
-            "The content decides otherwise.",
+            "csv, tsv, parquet, arff, dat, arrow, excel, sqlite or duckdb; for lists jkl, pss or "
+            "parquet. The content decides otherwise.",
             "FORMAT",
         ),
     )
@@ -32,13 +52,51 @@ class Reading:
     encoding: str = setting(
         "utf-8", "Encoding of text.", Option(("--encoding",), "Encoding of text.", "TEXT")
     )
+    decimal: str = setting(
+        ".",
+        'What stands before a fraction in text: ``"."`` or ``","``.',
+        Option(("--decimal",), "Decimal point of numbers in text.", ".|,"),
+    )
+    sheet: str | None = setting(
+        None,
+        "The sheet of a workbook or the table of a database, where there are several.",
+        Option(("--sheet",), "Sheet of a workbook, table of a database.", "NAME"),
+    )
+    query: str | None = setting(
+        None,
+        "What to select from a database, in SQL.",
+        Option(("--query",), "What to select from a database.", "SQL"),
+    )
     drop: tuple[str, ...] = setting(
         (),
         "Names of columns to leave out.",
         Option(
             ("--drop",),
-            "Leave a column out, e.g. an identifier (repeatable).",
-            "COLUMN",
+            "Leave columns out, e.g. an identifier (repeatable).",
+            "A,B",
+            repeatable=True,
+        ),
+    )
+    keep: tuple[str, ...] = setting(
+        (),
+        "Names of columns to keep although they look like identifiers or free text.",
+        Option(
+            ("--keep",),
+            "Keep columns that look like identifiers or free text (repeatable).",
+            "A,B",
+            repeatable=True,
+        ),
+    )
+    na: tuple[str, ...] = setting(
+        (),
+        """
+        Values that mean a missing cell, besides blank and ``?``: ``["k.A.", -999]`` in every
+        column, ``{"age": [-999]}`` or ``"age=-999"`` in one.
+        """,
+        Option(
+            ("--na",),
+            "A value that means missing, everywhere or in one column (repeatable).",
+            "VALUE|COLUMN=VALUE",
             repeatable=True,
         ),
     )
@@ -46,19 +104,96 @@ class Reading:
         "error",
         """
         What happens to missing cells (blank or ``?``, null or NaN): ``"error"``, ``"drop"`` the
-        row, ``"state"`` (one more state) or ``"mode"`` (the most frequent state; the median in
-        a continuous column).
+        row, ``"state"`` (one more state), ``"mode"`` (the most frequent state; the median in
+        a continuous column), ``"pnal"`` (every family is scored on the rows where it is
+        complete) or ``"em"`` (expectation maximisation).
         """,
         Option(
             ("--missing",),
-            "Missing cells: refuse, drop the row, one more state, or fill in.",
-            "error|drop|state|mode",
+            "Missing cells: refuse, drop the row, one more state, fill in, or keep them and learn "
+            "by node-average likelihood or expectation maximisation.",
+            "error|drop|state|mode|pnal|em",
         ),
     )
-    discretize: str | None = setting(
-        None,
-        'How continuous columns are cut: ``"median"``, ``"quantile:K"`` or ``"width:K"``.',
+    categorical: tuple[str, ...] = setting(
+        (),
+        'Names of columns whose numbers are codes of categories; ``"all"`` for all columns.',
         Option(
-            ("--discretize",), "Cut continuous columns into states.", "median|quantile:K|width:K"
+            ("--categorical",),
+            "Numbers of these columns are categories, not quantities (repeatable).",
+            "A,B|all",
+            repeatable=True,
         ),
     )
+    discretize: tuple[str, ...] | None = setting(
+        None,
+        """
+        How continuous columns are cut: ``"mdl"``, ``"median"``, ``"quantile:K"`` or ``"width:K"``;
+        for single columns, continuous or not, ``{"age": "at:40,65"}`` or ``"age=at:40,65"`` (the
+        rule for all others is under ``"*"``).
+        """,
+        Option(
+            ("--discretize",),
+            "Cut continuous columns, or one column, into states: mdl, median, quantile:K, width:K "
+            "or at:CUT,CUT,… (repeatable).",
+            "HOW|COLUMN=HOW",
+            repeatable=True,
+        ),
+    )
+    recipe: str | os.PathLike[str] | Recipe | None = setting(
+        None,
+        """
+        How an earlier table was read, from a TOML file or from ``table.recipe``: the same
+        columns, missing values, cut points and states. A table that does not fit is refused.
+        """,
+        Option(("--recipe",), "Read as a recipe says (TOML; see --write-recipe).", "FILE"),
+    )
+
+    def __post_init__(self) -> None:
+        for name in ("drop", "keep", "categorical"):
+            object.__setattr__(self, name, _names(getattr(self, name)))
+        object.__setattr__(self, "na", _texts(self.na, "na"))
+        object.__setattr__(self, "discretize", _texts(self.discretize, "discretize") or None)
+        if self.decimal not in (".", ","):
+            raise InputError(
+                "cannot stand before a fraction",
+                Way("decimal", ","),
+                Way("decimal", "."),
+                about=Way("decimal", self.decimal),
+            )
+
+
+def _names(given: object) -> tuple[str, ...]:
+    if given is None:
+        return ()
+    return (given,) if isinstance(given, str) else tuple(str(name) for name in _each(given))
+
+
+def _texts(given: object, setting_name: str) -> tuple[str, ...]:
+    """Write values, lists of them or a mapping by column as texts ``VALUE`` or ``COLUMN=VALUE``.
+
+    >>> _texts({"age": [-999, 99.0], "*": "k.A."}, "na")
+    ('age=-999', 'age=99', 'k.A.')
+    """
+    if given is None:
+        return ()
+    if isinstance(given, Mapping):
+        return tuple(
+            text if name == "*" else f"{name}={text}"
+            for name, values in given.items()
+            for text in _texts(values, setting_name)
+        )
+    if isinstance(given, str):
+        return (given,)
+    if isinstance(given, Real):
+        number = float(given)
+        return (str(int(number)) if number.is_integer() else repr(number),)
+    if not isinstance(given, Iterable):
+        raise InputError("is neither a text nor several", about=Way(setting_name, given))
+    return tuple(text for value in given for text in _texts(value, setting_name))
+
+
+def _each(given: Any) -> Iterable[Any]:
+    if not isinstance(given, Iterable):
+        raise InputError(f"{given!r} is not a list of names")
+    return given

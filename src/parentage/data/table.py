@@ -21,10 +21,15 @@ from parentage.errors import TableError, Way, did_you_mean
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
+    from parentage.data.recipe import Recipe
+
 Codes = npt.NDArray[np.uint16]
 """State codes, one row per variable: ``codes[variable, row]``."""
 
 MAX_STATES = 65_535
+
+MISSING = 65_535
+"""The code of a cell that is missing, in tables that keep their holes."""
 
 _NUMBER = re.compile(r"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?")
 
@@ -41,10 +46,13 @@ class Table:
         For every variable its state labels. A label that never occurs still counts as a state:
         it enlarges the penalty of the variable's families.
     codes
-        ``uint16[variables, rows]``, C-contiguous, every code below the number of states.
+        ``uint16[variables, rows]``, C-contiguous, every code below the number of states, or
+        ``MISSING``: reading keeps holes with ``missing="pnal"`` and ``missing="em"`` only.
     cuts
         Cut points of the columns that were discretised, by name; a value ``x`` has the code
         ``number of cuts <= x``.
+    recipe
+        How it was read (:class:`parentage.data.recipe.Recipe`); None if it was not.
 
     Examples
     --------
@@ -56,6 +64,7 @@ class Table:
     states: tuple[tuple[str, ...], ...]
     codes: Codes
     cuts: Mapping[str, tuple[float, ...]] = field(default_factory=dict)
+    recipe: Recipe | None = field(default=None, repr=False)
 
     def __post_init__(self) -> None:
         if len(set(self.names)) != len(self.names):
@@ -72,7 +81,7 @@ class Table:
         if codes.ndim != 2 or codes.shape[0] != len(self.names):
             raise TableError(f"codes must be (variables, rows), got shape {codes.shape}")
         for name, labels, column in zip(self.names, self.states, codes, strict=True):
-            if column.size and int(column.max()) >= len(labels):
+            if bool(((column >= len(labels)) & (column != MISSING)).any()):
                 raise TableError(f"column {name!r} has a code without a state label")
         codes.setflags(write=False)
         object.__setattr__(self, "codes", codes)
@@ -122,9 +131,42 @@ class Table:
     def constant(self) -> tuple[str, ...]:
         """Names of the columns with one observed state, whatever their header declares."""
         return tuple(
-            name
-            for name, column in zip(self.names, self.codes, strict=True)
-            if column.size == 0 or bool((column == column[0]).all())
+            name for name, column in zip(self.names, self.codes, strict=True) if not _varies(column)
+        )
+
+    @cached_property
+    def missing_cells(self) -> npt.NDArray[np.int64]:
+        """Number of missing cells of every variable."""
+        return np.array([np.count_nonzero(column == MISSING) for column in self.codes], np.int64)
+
+    @property
+    def has_holes(self) -> bool:
+        """Whether cells are missing."""
+        return bool(self.missing_cells.any())
+
+    def refuse_holes(self, purpose: str, *ways: Way | str) -> None:
+        """Refuse a table with missing cells where only complete ones will do.
+
+        Parameters
+        ----------
+        purpose
+            What needs complete data, as the beginning of a sentence.
+        ways
+            What to do instead; by default, to fill the cells or drop their rows when reading.
+
+        Raises
+        ------
+        TableError
+            Cells are missing.
+        """
+        if not self.has_holes:
+            return
+        first = self.names[int(np.flatnonzero(self.missing_cells)[0])]
+        total = int(self.missing_cells.sum())
+        cells = "a cell is missing" if total == 1 else f"{total} cells are missing"
+        raise TableError(
+            f"{purpose} needs complete data, and {cells}, first in column {first!r}",
+            *(ways or (Way("missing", "drop"), Way("missing", "mode"), Way("missing", "state"))),
         )
 
     def index(self, name: str) -> int:
@@ -142,6 +184,7 @@ class Table:
             tuple(self.states[v] for v in chosen),
             self.codes[chosen],
             {n: self.cuts[n] for n in (self.names[v] for v in chosen) if n in self.cuts},
+            None if self.recipe is None else self.recipe.select(self.names[v] for v in chosen),
         )
 
     def drop(self, names: Iterable[str]) -> Table:
@@ -151,18 +194,22 @@ class Table:
 
     def head(self, rows: int) -> Table:
         """Return the first rows; the states stay as declared or observed in the whole table."""
-        return Table(self.names, self.states, self.codes[:, :rows], self.cuts)
+        return self._of_rows(self.states, self.codes[:, :rows])
 
     def observed(self) -> Table:
         """Return a table whose states are only those that occur."""
         states, codes = [], []
         for labels, column in zip(self.states, self.codes, strict=True):
-            seen, column_codes = np.unique(column, return_inverse=True)
+            seen = np.unique(column[column != MISSING])
             states.append(tuple(labels[code] for code in seen))
-            codes.append(column_codes.astype(np.uint16))
-        return Table(
-            self.names, tuple(states), np.array(codes).reshape(self.codes.shape), self.cuts
-        )
+            column_codes = np.searchsorted(seen, column).astype(np.uint16)
+            codes.append(np.where(column == MISSING, np.uint16(MISSING), column_codes))
+        return self._of_rows(tuple(states), np.array(codes).reshape(self.codes.shape))
+
+    def _of_rows(self, states: tuple[tuple[str, ...], ...], codes: Codes) -> Table:
+        """Return other rows of the same columns."""
+        recipe = None if self.recipe is None else self.recipe.with_states(states)
+        return Table(self.names, states, codes, self.cuts, recipe)
 
     @cached_property
     def digest(self) -> str:
@@ -175,7 +222,10 @@ class Table:
     def __repr__(self) -> str:
         low, high = self.cardinalities.min(initial=MAX_STATES), self.cardinalities.max(initial=0)
         spread = f"{high}" if low >= high else f"{low}–{high}"
-        return f"Table: {self.n_rows} rows, {self.n_variables} variables, {spread} states each"
+        holes = f", {int(self.missing_cells.sum())} cells missing" if self.has_holes else ""
+        return (
+            f"Table: {self.n_rows} rows, {self.n_variables} variables, {spread} states each{holes}"
+        )
 
     def _repr_html_(self) -> str:
         from html import escape
@@ -187,6 +237,14 @@ class Table:
         )
         head = "<tr><th>variable</th><th>states</th><th>labels</th></tr>"
         return f"<p>{escape(repr(self))}</p><table>{head}{rows}</table>"
+
+
+def _varies(column: Codes) -> bool:
+    """Whether two states are observed."""
+    if not column.size:
+        return False
+    low = int(column.min())
+    return bool(((column != low) & (column != MISSING)).any())
 
 
 def as_numbers(labels: Sequence[str]) -> npt.NDArray[np.float64] | None:

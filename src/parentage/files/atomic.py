@@ -36,7 +36,10 @@ def replacing(path: str | os.PathLike[str]) -> Iterator[Path]:
     """
     target = resolved(path)  # a link stays a link, its file is replaced
     if _is_special(Path(os.fspath(path))):
-        yield Path(os.fspath(path))
+        try:
+            yield Path(os.fspath(path))
+        except OSError as error:
+            raise InputError(_cannot_write(target, error)) from error
         return
     draft = target.with_name(f".parentage-{secrets.token_hex(8)}.part")
     try:

@@ -8,10 +8,12 @@ from __future__ import annotations
 
 import os
 import re
+import zlib
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from parentage.errors import InputError, Way
+from parentage.files.source import matching
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -22,13 +24,18 @@ _MARKS: dict[str, re.Pattern[bytes]] = {
     "pss": re.compile(rb"\A\s*(?:#[^\n]*\s+)*(?:META|VAR)\s"),
     "parquet": re.compile(rb"\APAR1.*child.*parents.*score|\APAR1.*parentage", re.DOTALL),
     "json": re.compile(rb'\A\s*\{\s*"format": "parentage[- ]network"'),
-    "certificate": re.compile(rb'\A\s*\{\s*"format":\s*"parentage certificate"|\A\x1f\x8b'),
+    "certificate": re.compile(rb'\A\s*\{\s*"format":\s*"parentage certificate"'),
+    "recipe": re.compile(rb"\A# A recipe of parentage"),
     "log": re.compile(rb'\A\{"stage":'),
     "bif": re.compile(rb"\A\s*(?://[^\n]*\s+|/\*.*?\*/\s*)*network\b", re.DOTALL),
     "xmlbif": re.compile(rb"<BIF\b"),
     "dot": re.compile(rb"\A\s*(?://[^\n]*\s+)*(?:strict\s+)?digraph\b"),
     "svg": re.compile(rb"<svg\b"),
+    "png": re.compile(rb"\A\x89PNG\r\n"),
+    "pdf": re.compile(rb"\A%PDF-"),
+    "html": re.compile(rb'<meta name="generator" content="parentage '),
     "model-string": re.compile(rb"\A\s*\["),
+    "table": re.compile(rb"(?!)"),  # no table is recognisably ours
 }
 """How a file of each format that the commands write begins (Parquet: and ends)."""
 
@@ -55,7 +62,9 @@ def check_target(
     """
     target = resolved(path)
     for source in reads:
-        if source not in (None, "-") and _same(target, Path(source)):
+        if source in (None, "-"):
+            continue
+        if any(_same(target, file) for file in _read_here(source)):
             raise InputError(
                 f"{os.fspath(path)!r} is read here and would be overwritten; choose another name"
             )
@@ -67,6 +76,17 @@ def check_target(
         )
 
 
+def check_distinct(*paths: str | None) -> None:
+    """Refuse two results under one name, of which the second would replace the first."""
+    targets = [(path, resolved(path)) for path in paths if path is not None]
+    for i, (path, target) in enumerate(targets):
+        for _, earlier in targets[:i]:
+            if target == earlier or _same(target, earlier):
+                raise InputError(
+                    f"{path!r} is given for two results; choose a name of its own for each"
+                )
+
+
 def resolved(path: str | os.PathLike[str]) -> Path:
     """Follow links to the file that would be written; refuse names that cannot be one."""
     target = Path(os.fspath(path))
@@ -76,6 +96,13 @@ def resolved(path: str | os.PathLike[str]) -> Path:
         return target.resolve()
     except (OSError, RuntimeError):
         raise InputError(f"cannot write {str(target)!r}: a loop of symbolic links") from None
+
+
+def _read_here(source: str) -> list[Path]:
+    try:
+        return matching(source)
+    except InputError:  # nothing matches: reading will say so
+        return []
 
 
 def _same(target: Path, source: Path) -> bool:
@@ -97,4 +124,16 @@ def _replaceable(target: Path, form: str) -> bool:
                 content += file.read()
     except OSError:  # cannot be read; writing will say whether it can be replaced
         return True
+    if form == "certificate":
+        content = _decompressed(content)
     return not content.strip() or _MARKS[form].search(content) is not None
+
+
+def _decompressed(content: bytes) -> bytes:
+    """Return how a gzip file begins, anything else as it is."""
+    if not content.startswith(b"\x1f\x8b"):
+        return content
+    try:
+        return zlib.decompressobj(wbits=31).decompress(content, 1 << 10)
+    except zlib.error:
+        return content

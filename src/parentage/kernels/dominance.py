@@ -10,6 +10,46 @@ import numpy.typing as npt
 
 from parentage.kernels._options import JIT, njit
 
+FEW = 12
+"""Sets of at most so many parents are compared with their subsets instead of with all sets."""
+
+
+@njit(**JIT)
+def number_of(v: int) -> np.uint64:
+    """Return a fixed random number for a variable (splitmix64)."""
+    z = (np.uint64(v) + np.uint64(1)) * np.uint64(0x9E3779B97F4A7C15)
+    z = (z ^ (z >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    z = (z ^ (z >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    return z ^ (z >> np.uint64(31))
+
+
+@njit(**JIT)
+def contained(masks: npt.NDArray[np.uint64], inner: int, outer: int) -> bool:
+    """Whether one set is a subset of another."""
+    beyond = np.uint64(0)
+    for w in range(masks.shape[1]):
+        beyond |= masks[inner, w] & ~masks[outer, w]
+    return bool(beyond == np.uint64(0))
+
+
+@njit(**JIT)
+def members_of(mask: npt.NDArray[np.uint64], found: npt.NDArray[np.int64]) -> int:
+    """Fill ``found`` with the members of a set, as many as it has room for; return their number."""
+    count = 0
+    for w in range(mask.shape[0]):
+        rest = mask[w]
+        while rest != np.uint64(0):
+            lowest = rest & (~rest + np.uint64(1))
+            v = 64 * w
+            while lowest > np.uint64(1):
+                lowest >>= np.uint64(1)
+                v += 1
+            if count < found.shape[0]:
+                found[count] = v
+            count += 1
+            rest &= rest - np.uint64(1)
+    return count
+
 
 @njit(**JIT)
 def undominated(
@@ -19,26 +59,92 @@ def undominated(
 
     ``masks[m, W]``; the sets of a child stand by rising cost, so an earlier subset is never
     dearer and can take the place of the later set in any network.
+
+    A small set has fewer subsets than there are sets before it, so these are looked up: every kept
+    set is in a hash table under the sum of fixed random numbers of its members. A hit is compared
+    bit by bit, so the answer does not depend on those numbers.
     """
-    n_words = masks.shape[1]
     keep = np.zeros(masks.shape[0], np.bool_)
     kept = np.empty(masks.shape[0], np.int64)
+    most = 2
     for child in range(offsets.shape[0] - 1):
+        while most < 2 * (offsets[child + 1] - offsets[child]):
+            most *= 2
+    slots = np.full(most, -1, np.int64)
+    keys = np.empty(masks.shape[0], np.uint64)
+    members = np.empty(64 * masks.shape[1], np.int64)
+    sums = np.empty(1 << FEW, np.uint64)
+    for child in range(offsets.shape[0] - 1):
+        low, high = offsets[child], offsets[child + 1]
+        room = 2
+        while room < 2 * (high - low):
+            room *= 2
+        slots[:room] = -1
+        last = np.uint64(room - 1)
         n_kept = 0
-        for i in range(offsets[child], offsets[child + 1]):
+        for i in range(low, high):
+            size = members_of(masks[i], members)
+            key = np.uint64(0)
+            for j in range(size):
+                key += number_of(members[j])
             dominated = False
-            for j in range(n_kept):
-                beyond = np.uint64(0)
-                for w in range(n_words):
-                    beyond |= masks[kept[j], w] & ~masks[i, w]
-                if beyond == np.uint64(0):
-                    dominated = True
-                    break
+            if size <= FEW and (1 << size) < n_kept:
+                sums[0] = np.uint64(0)
+                for subset in range(1 << size):
+                    if subset > 0:
+                        lowest = 0
+                        while not (subset >> lowest) & 1:
+                            lowest += 1
+                        sums[subset] = sums[subset & (subset - 1)] + number_of(members[lowest])
+                    at = (sums[subset] ^ (sums[subset] >> np.uint64(32))) & last
+                    while slots[at] >= 0:
+                        other = slots[at]
+                        if keys[other] == sums[subset] and contained(masks, other, i):
+                            dominated = True
+                            break
+                        at = (at + np.uint64(1)) & last
+                    if dominated:
+                        break
+            else:
+                for j in range(n_kept):
+                    if contained(masks, kept[j], i):
+                        dominated = True
+                        break
             if not dominated:
                 kept[n_kept] = i
                 n_kept += 1
                 keep[i] = True
+                keys[i] = key
+                at = (key ^ (key >> np.uint64(32))) & last
+                while slots[at] >= 0:
+                    at = (at + np.uint64(1)) & last
+                slots[at] = i
     return keep
+
+
+@njit(**JIT)
+def best_proper_subsets(
+    offsets: npt.NDArray[np.int64],
+    masks: npt.NDArray[np.uint64],
+    scores: npt.NDArray[np.float64],
+) -> npt.NDArray[np.float64]:
+    """Return for every set the best score of a proper subset in the same child's list; −∞: none.
+
+    ``masks[m, W]``, ``scores[m]``; the sets of a child stand by falling score.
+    """
+    n_words = masks.shape[1]
+    best = np.full(masks.shape[0], -np.inf)
+    for child in range(offsets.shape[0] - 1):
+        for i in range(offsets[child], offsets[child + 1]):
+            for j in range(offsets[child], offsets[child + 1]):
+                beyond, fewer = np.uint64(0), np.uint64(0)
+                for w in range(n_words):
+                    beyond |= masks[j, w] & ~masks[i, w]
+                    fewer |= masks[i, w] & ~masks[j, w]
+                if beyond == np.uint64(0) and fewer != np.uint64(0):
+                    best[i] = scores[j]
+                    break
+    return best
 
 
 @njit(**JIT)

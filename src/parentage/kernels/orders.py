@@ -4,7 +4,8 @@ An order of the variables decides the best network that respects it: every varia
 cheapest candidate set among its predecessors. Arrays shared by all functions here:
 
 ``offsets[n + 1]``  cuts the sets by child, each child's by rising cost;
-``masks[m, W]``     the sets as bits; the last set of a child is empty, so one always fits;
+``sets``            the sets, as bits or numbers of parents (:mod:`parentage.kernels.fitting`); the
+                    last set of a child is empty, so one always fits;
 ``cost[m]``         what a set costs;
 ``reach[n, W]``     union of the sets of a child: its possible parents;
 ``order[n]``        the variables, first to last;
@@ -28,6 +29,7 @@ import numpy.typing as npt
 
 from parentage.kernels._options import JIT, njit
 from parentage.kernels.disturb import draw, perturb, shift, shuffle
+from parentage.kernels.fitting import Sets, exclude, first_fit, holds, include, nobody, uses
 
 Ints = npt.NDArray[np.int64]
 Words = npt.NDArray[np.uint64]
@@ -42,18 +44,6 @@ ROUNDING = 2.0**-49
 
 
 @njit(**JIT)
-def bit(v: int) -> np.uint64:
-    """Return the bit of variable ``v`` within its word."""
-    return np.uint64(1) << np.uint64(v & 63)
-
-
-@njit(**JIT)
-def holds(mask: Words, v: int) -> bool:
-    """Whether variable ``v`` is in a set."""
-    return bool(mask[v >> 6] & bit(v))
-
-
-@njit(**JIT)
 def overwrite(target: npt.NDArray[Any], source: npt.NDArray[Any]) -> None:
     """Copy element by element: ``target[:] = source`` compiles for seconds, to raise errors."""
     for j in range(target.shape[0]):
@@ -61,39 +51,24 @@ def overwrite(target: npt.NDArray[Any], source: npt.NDArray[Any]) -> None:
 
 
 @njit(**JIT)
-def first_fit(masks: Words, low: int, high: int, before: Words, work: Ints) -> int:
-    """Return the first set of ``low … high − 1`` inside ``before[W]``, or ``high``."""
-    i = low
-    while i < high:
-        outside = np.uint64(0)
-        for w in range(before.shape[0]):
-            outside |= masks[i, w] & ~before[w]
-        if outside == np.uint64(0):
-            break
-        i += 1
-    work[0] += i - low + 1
-    return i
-
-
-@njit(**JIT)
-def predecessors(order: Ints, position: int, before: Words) -> None:
-    """Fill ``before[W]`` with the variables in front of a position."""
-    before[:] = np.uint64(0)
+def predecessors(order: Ints, position: int, sets: Sets) -> Sets:
+    """Return the variables in front of a position."""
+    before = nobody(sets, order.shape[0])
     for j in range(position):
-        before[order[j] >> 6] |= bit(order[j])
+        include(before, order[j])
+    return before
 
 
 @njit(**JIT)
 def refit(
-    order: Ints, fit: Ints, low: int, high: int, offsets: Ints, masks: Words, work: Ints
+    order: Ints, fit: Ints, low: int, high: int, offsets: Ints, sets: Sets, work: Ints
 ) -> None:
     """Fit the variables at positions ``low … high − 1`` anew."""
-    before = np.empty(masks.shape[1], np.uint64)
-    predecessors(order, low, before)
+    before = predecessors(order, low, sets)
     for j in range(low, high):
         v = order[j]
-        fit[v] = first_fit(masks, offsets[v], offsets[v + 1] - 1, before, work)
-        before[v >> 6] |= bit(v)
+        fit[v] = first_fit(sets, offsets[v], offsets[v + 1] - 1, before, work)
+        include(before, v)
 
 
 @njit(**JIT)
@@ -119,7 +94,7 @@ def best_insertion(
     order: Ints,
     fit: Ints,
     offsets: Ints,
-    masks: Words,
+    sets: Sets,
     cost: Floats,
     reach: Words,
     work: Ints,
@@ -130,23 +105,22 @@ def best_insertion(
     adjacent exchanges; each exchange changes the fit of two variables only.
     """
     n = order.shape[0]
-    before = np.empty(masks.shape[1], np.uint64)
-    predecessors(order, here, before)
+    before = predecessors(order, here, sets)
     front = before.copy()
     best_gain, best_at = least, here
 
     gain, own = 0.0, fit[x]
     for j in range(here - 1, -1, -1):
         y = order[j]
-        before[y >> 6] &= ~bit(y)
-        if holds(masks[own], y):
-            other = first_fit(masks, own + 1, offsets[x + 1] - 1, before, work)
+        exclude(before, y)
+        if uses(sets, own, y):
+            other = first_fit(sets, own + 1, offsets[x + 1] - 1, before, work)
             gain -= cost[other] - cost[own]
             own = other
         if holds(reach[y], x):
-            before[x >> 6] |= bit(x)
-            gain += cost[fit[y]] - cost[first_fit(masks, offsets[y], fit[y], before, work)]
-            before[x >> 6] &= ~bit(x)
+            include(before, x)
+            gain += cost[fit[y]] - cost[first_fit(sets, offsets[y], fit[y], before, work)]
+            exclude(before, x)
         if gain > best_gain:
             best_gain, best_at = gain, j
 
@@ -154,12 +128,12 @@ def best_insertion(
     gain, own = 0.0, fit[x]
     for j in range(here + 1, n):
         y = order[j]
-        if holds(masks[fit[y]], x):
-            other = first_fit(masks, fit[y] + 1, offsets[y + 1] - 1, before, work)
+        if uses(sets, fit[y], x):
+            other = first_fit(sets, fit[y] + 1, offsets[y + 1] - 1, before, work)
             gain -= cost[other] - cost[fit[y]]
-        before[y >> 6] |= bit(y)
+        include(before, y)
         if holds(reach[x], y):
-            other = first_fit(masks, offsets[x], own, before, work)
+            other = first_fit(sets, offsets[x], own, before, work)
             gain += cost[own] - cost[other]
             own = other
         if gain > best_gain:
@@ -174,7 +148,7 @@ def climb(
     fit: Ints,
     turns: Ints,
     offsets: Ints,
-    masks: Words,
+    sets: Sets,
     cost: Floats,
     reach: Words,
     work: Ints,
@@ -195,12 +169,12 @@ def climb(
         turn = turn + 1 if turn + 1 < n else 0
         idle += 1
         here = position[x]
-        there, _ = best_insertion(x, here, least, order, fit, offsets, masks, cost, reach, work)
+        there, _ = best_insertion(x, here, least, order, fit, offsets, sets, cost, reach, work)
         if there == here:
             continue
         low, high = min(here, there), max(here, there) + 1
         shift(order, here, there)
-        refit(order, fit, low, high, offsets, masks, work)
+        refit(order, fit, low, high, offsets, sets, work)
         after = total_cost(fit, cost)
         if after < now:
             now, idle = after, 0
@@ -208,7 +182,7 @@ def climb(
                 position[order[j]] = j
         else:  # the gain was rounding
             shift(order, there, here)
-            refit(order, fit, low, high, offsets, masks, work)
+            refit(order, fit, low, high, offsets, sets, work)
     work[2], work[3] = (idle, turn) if idle < n else (0, 0)
 
 
@@ -219,7 +193,7 @@ def reorder_window(
     start: int,
     width: int,
     offsets: Ints,
-    masks: Words,
+    sets: Sets,
     cost: Floats,
     work: Ints,
 ) -> float:
@@ -227,10 +201,8 @@ def reorder_window(
 
     ``best[2^width]`` holds the least cost of a subset of the window standing first in it.
     """
-    n_words = masks.shape[1]
     size = 1 << width
-    before = np.empty((size, n_words), np.uint64)
-    predecessors(order, start, before[0])
+    before = predecessors(order, start, sets)
     best = np.full(size, np.inf)
     last = np.zeros(size, np.int64)
     best[0] = 0.0
@@ -239,27 +211,28 @@ def reorder_window(
         present += cost[fit[order[start + t]]]
     floor = np.empty(width, np.int64)
     ceiling = np.empty(width, np.int64)
-    whole = before[0].copy()
     for t in range(width):
-        whole[order[start + t] >> 6] |= bit(order[start + t])
+        include(before, order[start + t])
     for t in range(width):
         v = order[start + t]
-        whole[v >> 6] &= ~bit(v)
-        floor[t] = first_fit(masks, offsets[v], offsets[v + 1] - 1, whole, work)
-        ceiling[t] = first_fit(masks, floor[t], offsets[v + 1] - 1, before[0], work)
-        whole[v >> 6] |= bit(v)
+        exclude(before, v)
+        floor[t] = first_fit(sets, offsets[v], offsets[v + 1] - 1, before, work)
+        include(before, v)
+    for t in range(width):
+        exclude(before, order[start + t])
+    for t in range(width):
+        v = order[start + t]
+        ceiling[t] = first_fit(sets, floor[t], offsets[v + 1] - 1, before, work)
     for subset in range(size):
-        if subset:
-            t = 0
-            while not (subset >> t) & 1:
-                t += 1
-            v = order[start + t]
-            overwrite(before[subset], before[subset & (subset - 1)])
-            before[subset, v >> 6] |= bit(v)
+        for t in range(width):  # from the subset before to this one
+            if (subset >> t) & 1:
+                include(before, order[start + t])
+                break
+            exclude(before, order[start + t])
         for t in range(width):
             if (subset >> t) & 1:
                 continue
-            i = first_fit(masks, floor[t], ceiling[t], before[subset], work)
+            i = first_fit(sets, floor[t], ceiling[t], before, work)
             trial = best[subset] + cost[i]
             if trial < best[subset | (1 << t)]:
                 best[subset | (1 << t)] = trial
@@ -273,7 +246,7 @@ def reorder_window(
         t = last[subset]
         order[j] = members[t]
         subset ^= 1 << t
-    refit(order, fit, start, start + width, offsets, masks, work)
+    refit(order, fit, start, start + width, offsets, sets, work)
     return gain
 
 
@@ -283,7 +256,7 @@ def polish(
     fit: Ints,
     width: int,
     offsets: Ints,
-    masks: Words,
+    sets: Sets,
     cost: Floats,
     work: Ints,
 ) -> float:
@@ -292,12 +265,12 @@ def polish(
     width = min(width, n)
     gain = 0.0
     for start in range(n - width + 1):
-        gain += reorder_window(order, fit, start, width, offsets, masks, cost, work)
+        gain += reorder_window(order, fit, start, width, offsets, sets, cost, work)
     return gain
 
 
 @njit(**JIT)
-def feasible_order(offsets: Ints, masks: Words, order: Ints) -> int:
+def feasible_order(offsets: Ints, sets: Sets, order: Ints) -> int:
     """Fill ``order[n]`` so that each variable has a set among its predecessors.
 
     Returns how many variables can be placed; the others, at the end, block each other: all
@@ -305,19 +278,19 @@ def feasible_order(offsets: Ints, masks: Words, order: Ints) -> int:
     """
     n = order.shape[0]
     work = np.zeros(1, np.int64)
-    before = np.zeros(masks.shape[1], np.uint64)
+    before = nobody(sets, n)
     waiting = np.ones(n, np.bool_)
     placed, found = 0, True
     while found:
         found = False
         for v in range(n):
             if waiting[v] and (
-                first_fit(masks, offsets[v], offsets[v + 1], before, work) < offsets[v + 1]
+                first_fit(sets, offsets[v], offsets[v + 1], before, work) < offsets[v + 1]
             ):
                 order[placed] = v
                 placed += 1
                 waiting[v] = False
-                before[v >> 6] |= bit(v)
+                include(before, v)
                 found = True
     rest = placed
     for v in range(n):
@@ -334,7 +307,7 @@ def improve(
     turns: Ints,
     width: int,
     offsets: Ints,
-    masks: Words,
+    sets: Sets,
     cost: Floats,
     reach: Words,
     state: Words,
@@ -347,11 +320,11 @@ def improve(
     while True:
         if work[2] == 0 and work[3] == 0:
             shuffle(turns, state)
-        climb(order, fit, turns, offsets, masks, cost, reach, work)
+        climb(order, fit, turns, offsets, sets, cost, reach, work)
         now = total_cost(fit, cost)
         if width < 2 or work[0] >= work[1]:
             return float(now)
-        polish(order, fit, width, offsets, masks, cost, work)
+        polish(order, fit, width, offsets, sets, cost, work)
         after = total_cost(fit, cost)
         if not after < now:
             return float(after)
@@ -367,7 +340,7 @@ def search(
     slack: float,
     width: int,
     offsets: Ints,
-    masks: Words,
+    sets: Sets,
     cost: Floats,
     reach: Words,
     state: Words,
@@ -391,10 +364,10 @@ def search(
             overwrite(order, orders[0])
             perturb(order, 1 + draw(state, strength), state)
         paused = False
-        refit(order, fit, 0, n, offsets, masks, work)
-        now = improve(order, fit, turns, 0, offsets, masks, cost, reach, state, work)
+        refit(order, fit, 0, n, offsets, sets, work)
+        now = improve(order, fit, turns, 0, offsets, sets, cost, reach, state, work)
         if now < costs[1] - least_gain(now):
-            now = improve(order, fit, turns, width, offsets, masks, cost, reach, state, work)
+            now = improve(order, fit, turns, width, offsets, sets, cost, reach, state, work)
             overwrite(orders[1], order)
             costs[1] = now
         if work[0] < work[1] and now <= costs[0] + slack * draw(state, 1 << 20) / (1 << 20):

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
     from parentage.data.table import Table
+    from parentage.network.inference import Posterior
     from parentage.network.parameters import Parameters
     from parentage.scoring.constraints import Arc
     from parentage.scoring.lists import CandidateLists
@@ -217,11 +218,52 @@ class Network:
             self, table, pseudo_count=pseudo_count, equivalent_sample_size=equivalent_sample_size
         )
 
-    def to_svg(self, gains: Mapping[Arc, float] | None = None) -> str:
-        """Draw the layered picture, arcs as wide as what they gain (:mod:`parentage.view`)."""
+    def query(
+        self,
+        source: Parameters | Table,
+        given: Mapping[str, str] | None = None,
+        *,
+        intervene: Mapping[str, str] | None = None,
+        targets: Sequence[str] = (),
+        pseudo_count: float = 0.0,
+        equivalent_sample_size: float = 0.0,
+    ) -> Posterior:
+        """Exact posteriors from parameters, or from those of a table; see ``Parameters.query``.
+
+        >>> from parentage.data.table import Table
+        >>> rain = Network.from_arcs(["rain", "wet"], [("rain", "wet")])
+        >>> rain.query(Table.from_columns({"rain": "nnny", "wet": "nnyy"}), {"rain": "y"})["wet"]
+        {'n': 0.0, 'y': 1.0}
+        """
+        from parentage.data.table import Table
+
+        if isinstance(source, Table):
+            source = self.fit(
+                source, pseudo_count=pseudo_count, equivalent_sample_size=equivalent_sample_size
+            )
+        elif pseudo_count or equivalent_sample_size:
+            raise InputError(
+                "these are parameters already; a prior is for taking them from a table"
+            )
+        elif source.network != self:
+            raise InputError("these parameters belong to another network")
+        return source.query(given or {}, intervene=intervene or {}, targets=targets)
+
+    def to_svg(
+        self,
+        gains: Mapping[Arc, float] | None = None,
+        support: Mapping[Arc, float] | None = None,
+        *,
+        directed: bool = False,
+    ) -> str:
+        """Draw the layered picture (:mod:`parentage.view`).
+
+        Arcs are as wide as what they gain, as strong as their support, and have a head where all
+        equivalent networks have them in this direction, or ``directed`` says that all do.
+        """
         from parentage.view.svg import network_svg
 
-        return network_svg(self, gains)
+        return network_svg(self, gains, support, directed=directed)
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Network):

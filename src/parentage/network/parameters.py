@@ -22,8 +22,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 
-from parentage.data.table import MAX_STATES, Table
+from parentage.data.table import MAX_STATES, MISSING, Table
 from parentage.errors import InputError, ResourceError, TableError, Way, did_you_mean
+from parentage.network import incomplete, inference
+from parentage.network.incomplete import ABSENT
+from parentage.network.posteriors import Model
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -115,35 +118,128 @@ class Parameters:
     def codes_of(self, table: Table) -> npt.NDArray[np.int64]:
         """Codes of a table in these states: ``int64[variables, rows]``, columns by name.
 
-        A label that is not a state here is refused: its probability is not known.
+        A cell that is missing has the code −1. A label that is not a state here is refused: its
+        probability is not known.
         """
-        rows = np.empty((len(self.states), table.n_rows), np.int64)
+        rows = np.full((len(self.states), table.n_rows), ABSENT, np.int64)
         for v, name in enumerate(self.network.names):
             column = table.codes[table.index(name)]
             labels = table.states[table.index(name)]
-            seen = np.unique(column)
+            there = column != MISSING
+            seen = np.unique(column[there])
             unknown = [labels[k] for k in seen if labels[k] not in self._codes[v]]
             if unknown:
                 raise TableError(
                     f"column {name!r} has the state {unknown[0]!r}, which the parameters do not "
                     f"know; {did_you_mean(unknown[0], self.states[v])}"
                 )
-            translate = np.array([self._codes[v].get(label, -1) for label in labels], np.int64)
-            rows[v] = translate[column]
+            translate = np.array([self._codes[v].get(label, ABSENT) for label in labels], np.int64)
+            rows[v, there] = translate[column[there]]
         return rows
 
     def log_likelihoods(self, table: Table) -> npt.NDArray[np.float64]:
-        """Natural logarithm of the probability of every row; −∞ for an impossible one."""
+        """Natural logarithm of the probability of every row; −∞ for an impossible one.
+
+        Missing cells are summed over: it is the probability of what is known of the row.
+        """
         codes = self.codes_of(table)
         total = np.zeros(table.n_rows)
+        whole = (codes != ABSENT).all(axis=0)
+        complete = codes[:, whole]
         with np.errstate(divide="ignore"):
             for v, theta in enumerate(self.tables):
-                total += np.log(theta[self._joint(v, codes), codes[v]])
+                total[whole] += np.log(theta[self._joint(v, complete), complete[v]])
+        total[~whole] = incomplete.log_probabilities(self.model, codes[:, ~whole])
         return total
 
     def log_likelihood(self, table: Table) -> float:
         """Natural logarithm of the probability of the whole table."""
         return math.fsum(self.log_likelihoods(table))
+
+    def predict(self, table: Table, column: str) -> npt.NDArray[np.float64]:
+        """Probabilities of a column's states in every row, given the rest of the row.
+
+        ``float64[rows, states]``. What the table has in that column does not count; missing cells
+        are summed over.
+        """
+        return incomplete.predicted(self.model, self.codes_of(table), self.network.index(column))
+
+    def impute(self, table: Table, how: incomplete.Filling = "each") -> Table:
+        """Fill the missing cells of a table, given what is known of their rows.
+
+        Parameters
+        ----------
+        table
+            Rows with holes, in these states; the result has the variables of the network.
+        how
+            ``"each"``: every cell gets its most probable state, which makes fewest wrong cells on
+            average; ``"joint"``: the cells of a row get their most probable states together.
+        """
+        codes = incomplete.filled(self.model, self.codes_of(table), how)
+        cuts = {name: cut for name, cut in table.cuts.items() if name in self.network.names}
+        return Table(self.network.names, self.states, codes.astype(np.uint16), cuts)
+
+    @cached_property
+    def model(self) -> Model:
+        """The tables as inference takes them."""
+        return Model.of(self)
+
+    def query(
+        self,
+        given: Mapping[str, str] = inference.NOTHING,
+        *,
+        intervene: Mapping[str, str] = inference.NOTHING,
+        targets: Sequence[str] = (),
+    ) -> inference.Posterior:
+        """Return the exact posterior of every target.
+
+        Parameters
+        ----------
+        given
+            The evidence: what was seen, ``{variable: state}``.
+        intervene
+            What is set from outside, ``{variable: state}``: it changes what follows from it and
+            says nothing about its causes.
+        targets
+            Variables to ask about; all others when not given.
+
+        Raises
+        ------
+        EvidenceError
+            The evidence has probability 0.
+        ResourceError
+            The tables would be too large; the message has the number.
+
+        Examples
+        --------
+        >>> from parentage.network.network import Network
+        >>> rain = Network.from_arcs(["rain", "wet"], [("rain", "wet")])
+        >>> parameters = rain.fit(Table.from_columns({"rain": "nnny", "wet": "nnyy"}))
+        >>> round(parameters.query({"wet": "y"})["rain"]["y"], 3)
+        0.5
+        >>> round(parameters.query(intervene={"wet": "y"})["rain"]["y"], 3)
+        0.25
+        """
+        return inference.query(self, given, intervene=intervene, targets=targets)
+
+    def joint(
+        self,
+        targets: Sequence[str],
+        given: Mapping[str, str] = inference.NOTHING,
+        *,
+        intervene: Mapping[str, str] = inference.NOTHING,
+    ) -> inference.Joint:
+        """Return the exact joint distribution of some targets; the rest as in :meth:`query`."""
+        return inference.joint(self, targets, given, intervene=intervene)
+
+    def most_probable(
+        self,
+        given: Mapping[str, str] = inference.NOTHING,
+        *,
+        intervene: Mapping[str, str] = inference.NOTHING,
+    ) -> inference.MostProbable:
+        """Return the most probable joint state of all variables that are not known."""
+        return inference.most_probable(self, given, intervene=intervene)
 
     def sample(self, rows: int, seed: int | None = None) -> Table:
         """Draw a table by ancestral sampling: every variable after its parents.
@@ -211,6 +307,7 @@ def fit_parameters(
     """
     _check_prior(pseudo_count, equivalent_sample_size)
     data = table.select(network.names)
+    data.refuse_holes("counting joint states for the parameters")
     cardinalities = [len(labels) for labels in data.states]
     codes = data.codes.astype(np.int64)
     tables = []

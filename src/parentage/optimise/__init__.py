@@ -24,7 +24,10 @@ from parentage.work.running import Running
 from parentage.work.settings import documented
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from parentage.network.network import Network
+    from parentage.optimise.cuts import Cut
     from parentage.scoring.lists import CandidateLists
     from parentage.work.progress import Report
     from parentage.work.stop import Stop
@@ -117,12 +120,19 @@ def optimise_lists(
     constraints: Constraints | None = None,
     start: Network | None = None,
     report: Report | None = None,
+    cuts: Sequence[Cut] = (),
+    kept_cuts: list[Cut] | None = None,
 ) -> Solution:
-    """Solve; for lists that were cut short, bound what was asked and not only what is listed."""
+    """Solve; for lists that were cut short, bound what was asked and not only what is listed.
+
+    ``cuts`` are those of another run over the same variables, whatever its lists and constraints;
+    those of this run are put into ``kept_cuts``.
+    """
     from parentage.optimise.beyond import beyond_scores, plain_bound, relaxed_lists
     from parentage.optimise.engines import solve
     from parentage.optimise.prepare import allowed_sets, prepare
     from parentage.optimise.problem import memory_of_problem
+    from parentage.optimise.root_lp import Tactics
     from parentage.optimise.run import Run
     from parentage.work.memory import require_memory
 
@@ -143,9 +153,13 @@ def optimise_lists(
         report=report,
         constraints=allowed,
         start=None if start is None else start_order(lists, start),
+        cuts=cuts,
     )
     scope = scope_of(lists, run.tolerance, max_parents, constraints)
-    solution = replace(solve(run, settings.engine), scope=scope)
+    tactics = Tactics(warm_start=not cuts)  # who has cuts begins from a network that is near
+    solution = replace(solve(run, settings.engine, tactics), scope=scope)
+    if kept_cuts is not None:
+        kept_cuts.extend(run.found_cuts())
     if requires_more(lists, allowed):
         return unproven_by_lists(lists, solution, max_parents, constraints, settings, stop, threads)
     if lists.account.complete:

@@ -132,7 +132,12 @@ def cut_and_branch(part: Part, tactics: Tactics, *, subsets: bool) -> None:
         pool = None
         if part.run.threads > 1:
             pool = stack.enter_context(ThreadPoolExecutor(part.run.threads))
-        finish(part, [], tactics, subsets, pool)
+        finish(part, inherited(part), tactics, subsets, pool)
+
+
+def inherited(part: Part) -> list[Cut]:
+    """Return the cuts that the run began with, as cuts of a part."""
+    return project(part.run.cuts, {int(v): i for i, v in enumerate(part.problem.variables)})
 
 
 def finish(
@@ -194,6 +199,7 @@ def count(part: Part, cutter: Cutter, tree: Tree | None) -> None:
     part.effort.cuts.update(cutter.lp.counts)
     part.effort.fixed += int(cutter.lp.removed.sum())
     part.effort.nodes += tree.nodes if tree else 1
+    part.cuts = project(cutter.lp.cuts, dict(enumerate(part.problem.variables.tolist())))
 
 
 def other_way(part: Part) -> float:

@@ -25,7 +25,7 @@ from parentage.network.equivalence import equivalence_classes
 from parentage.optimise.near_search import Search, find_pieces, first_of_equals
 from parentage.optimise.prepare import allowed_problem, prepare
 from parentage.scoring.account import Account
-from parentage.scoring.catalogue import by_name, not_equivalent
+from parentage.scoring.scope import about_directions
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -84,7 +84,7 @@ class Difference(NamedTuple):
 
 @dataclass(frozen=True)
 class NearOptimal:
-    """Every network whose score is at most ``gap`` below the best.
+    """Every network whose score is at most ``width`` below the best.
 
     Parameters
     ----------
@@ -92,7 +92,7 @@ class NearOptimal:
         Variable names.
     score
         The best score.
-    gap
+    width
         The distance that was asked for.
     scores
         Score of every network, falling.
@@ -102,21 +102,23 @@ class NearOptimal:
     classes
         The networks of each Markov equivalence class, as indices, best class first.
     complete_to
-        Every network of the lists at most this much below the best is there: ``gap``, unless a
+        Every network of the lists at most this much below the best is there: ``width``, unless a
         limit ended the search; −1 when not even the best score is proved.
     stopped
         What ended it: ``"networks"``, ``"time"``, ``"interrupt"``; None when nothing did.
     unit
         Nats per unit of the scores.
     reaching
-        Whether the lists hold every set that a network within the gap can have.
+        Whether the lists hold every set that a network within the width can have.
     score_name
         The score behind the lists; None if it is not known.
+    about_directions
+        Says that the networks of a class differ in score, where they do.
     """
 
     names: tuple[str, ...]
     score: float
-    gap: float
+    width: float
     scores: tuple[float, ...]
     parents: tuple[Parents, ...]
     classes: tuple[tuple[int, ...], ...]
@@ -125,21 +127,20 @@ class NearOptimal:
     unit: float
     reaching: bool
     score_name: str | None = None
+    about_directions: str = ""
 
     @property
-    def about_directions(self) -> str:
-        """Say that the networks of a class differ in score, where they do."""
-        if self.score_name is None or by_name(self.score_name).equivalent:
-            return ""
-        return not_equivalent(self.score_name)
+    def gap(self) -> float:
+        """The former name of ``width``."""
+        return self.width
 
     def __len__(self) -> int:
         return len(self.scores)
 
     @property
     def complete(self) -> bool:
-        """Whether these are all networks within the gap, those of other sets included."""
-        return self.reaching and self.complete_to >= self.gap
+        """Whether these are all networks within the width, those of other sets included."""
+        return self.reaching and self.complete_to >= self.width
 
     @cached_property
     def networks(self) -> tuple[Network, ...]:
@@ -198,7 +199,7 @@ class NearOptimal:
             f"NearOptimal: {'' if self.complete else 'at least '}"
             f"{len(self)} network{'s' if len(self) > 1 else ''} in "
             f"{len(self.classes)} class{'es' if len(self.classes) > 1 else ''}, "
-            f"score {self.score:.6f} and at most {self.gap:.6g} below"
+            f"score {self.score:.6f} and at most {self.width:.6g} below"
         )
 
 
@@ -206,25 +207,26 @@ def within(
     lists: CandidateLists,
     *,
     factor: float | None = None,
-    gap: float | None = None,
+    width: float | None = None,
     max_networks: int = MAX_NETWORKS,
     constraints: Constraints | None = None,
     threads: int = 1,
     seed: int = 0,
     stop: Stop | None = None,
+    gap: float | None = None,
 ) -> NearOptimal:
-    """Return all networks whose score is within a factor, or a gap, of the optimum.
+    """Return all networks whose score is within a factor, or a width, of the optimum.
 
     Parameters
     ----------
     lists
         Candidate lists that hold every set such a network can have. Lists pruned for the
-        optimum alone do not; ``their account`` says up to which gap they are complete,
+        optimum alone do not; their account says up to which width they are complete,
         and a warning is given if that is less than what is asked for.
     factor
-        Networks at most this many times less probable than the best: a gap of ln ``factor``
-        (in the base of the scores, ``their account``).
-    gap
+        Networks at most this many times less probable than the best: a width of ln ``factor``
+        (in the base of the scores, which their account knows).
+    width
         Networks at most this much below the best score. Give one of the two.
     max_networks
         The largest number of networks; with more, the best of them, and a warning.
@@ -234,11 +236,13 @@ def within(
         As in :func:`~parentage.optimise.learn_lists`.
     stop
         Ends the search early: what was found by then is returned, with a warning.
+    gap
+        The former name of ``width``.
 
     Raises
     ------
     InputError
-        Neither or both of factor and gap, a negative distance, or limits that make no sense.
+        Neither or both of factor and width, a negative distance, or limits that make no sense.
 
     Examples
     --------
@@ -247,17 +251,19 @@ def within(
     ...     {"a": [(-2.0, []), (-1.5, ["b"])], "b": [(-2.0, []), (-1.5, ["a"])]})
     >>> import warnings
     >>> with warnings.catch_warnings(action="ignore"):  # nothing is known of these lists
-    ...     near = within(lists, gap=0.7)
+    ...     near = within(lists, width=0.7)
     >>> near.scores, near.classes
     ((-3.5, -3.5, -4.0), ((0, 1), (2,)))
     >>> str(near.difference(1)), near.arc_shares[0].classes
     ('− a — b', 0.5)
     """
-    distance = _distance(lists, factor, gap)
+    if gap is not None and width is not None:
+        raise InputError("gap is the former name of width; give one of them")
+    distance = _distance(lists, factor, gap if width is None else width)
     _warn_if_incomplete(lists, distance)
     for near in widening(
         lists,
-        gap=distance,
+        width=distance,
         max_networks=max_networks,
         constraints=constraints,
         threads=threads,
@@ -273,14 +279,14 @@ def within(
 def widening(
     lists: CandidateLists,
     *,
-    gap: float,
+    width: float,
     max_networks: int = MAX_NETWORKS,
     constraints: Constraints | None = None,
     threads: int = 1,
     seed: int = 0,
     stop: Stop | None = None,
 ) -> Iterator[NearOptimal]:
-    """Yield all networks within growing gaps, the last time all that :func:`within` returns.
+    """Yield all networks within growing widths, the last time all that :func:`within` returns.
 
     The arguments are those of :func:`within`.
 
@@ -288,7 +294,7 @@ def widening(
     --------
     >>> from parentage.scoring.lists import CandidateLists
     >>> lists = CandidateLists.from_families({"a": [(-2.0, ["b"]), (-2.5, [])], "b": [(-1.0, [])]})
-    >>> [(len(near), near.complete_to) for near in widening(lists, gap=0.8)]
+    >>> [(len(near), near.complete_to) for near in widening(lists, width=0.8)]
     [(1, 0.1), (1, 0.2), (1, 0.4), (2, 0.8)]
     """
     from parentage.optimise.engines import solve
@@ -305,14 +311,14 @@ def widening(
     )
     best = solve(run, "auto")
     if not best.optimal:
-        yield _collect(run, best, gap, max_networks, None)
+        yield _collect(run, best, width, max_networks, None)
         return
     problem = first_of_equals(allowed_problem(lists, constraints))
     chosen = _rows_of(problem, lists, run.chosen())
     margin = run.tolerance  # what the proof of each part may have missed
-    pieces = find_pieces(run, problem, chosen, gap + margin)
-    for found in Search(run, max_networks + 1).widen(pieces, chosen, gap, margin):
-        yield _collect(run, best, gap, max_networks, found)
+    pieces = find_pieces(run, problem, chosen, width + margin)
+    for found in Search(run, max_networks + 1).widen(pieces, chosen, width, margin):
+        yield _collect(run, best, width, max_networks, found)
 
 
 def cut_text(near: NearOptimal) -> str:
@@ -320,8 +326,8 @@ def cut_text(near: NearOptimal) -> str:
     why = {"networks": "the limit on networks", "time": "the time limit"}.get(
         near.stopped or "", "an interruption"
     )
-    known = f"there are at least {len(near)} networks within {near.gap:.6g} of the best score"
-    if near.complete_to >= near.gap:
+    known = f"there are at least {len(near)} networks within {near.width:.6g} of the best score"
+    if near.complete_to >= near.width:
         return f"{known}: the lists are not known to reach that far"
     if near.complete_to < 0:
         return f"{known}, as far as that is known: {why} came before the proof of the best"
@@ -343,7 +349,9 @@ def _rows_of(problem: Problem, lists: CandidateLists, chosen: Ints) -> Ints:
     return found
 
 
-def _collect(run: Run, best: Solution, gap: float, most: int, found: Choices | None) -> NearOptimal:
+def _collect(
+    run: Run, best: Solution, width: float, most: int, found: Choices | None
+) -> NearOptimal:
     """Put what was found in order: the network of learning first, then by score.
 
     Nothing found means that not even the best network is proved.
@@ -354,9 +362,9 @@ def _collect(run: Run, best: Solution, gap: float, most: int, found: Choices | N
     stopped: str | None = run.stop_reason
     scores = {learned: best.score}
     if found is not None:
-        reached = min(gap, found.complete_to)
+        reached = min(width, found.complete_to)
         least = found.excess[0] if len(found.excess) else 0.0
-        close = found.sets[found.excess <= least + gap + run.slack]
+        close = found.sets[found.excess <= least + width + run.slack]
         if len(close) > most:
             stopped = "networks"
             reached = min(reached, float(np.nextafter(found.excess[most] - least, -math.inf)))
@@ -370,15 +378,16 @@ def _collect(run: Run, best: Solution, gap: float, most: int, found: Choices | N
     return NearOptimal(
         lists.names,
         top,
-        gap,
+        width,
         tuple(scores[p] for p in parents),
         parents,
         equivalence_classes(parents),
         reached,
         stopped,
         lists.account.unit,
-        reaches(lists, gap),
+        reaches(lists, width),
         lists.account.score if isinstance(lists.account, Account) else None,
+        about_directions(lists.account) if isinstance(lists.account, Account) else "",
     )
 
 
@@ -391,25 +400,25 @@ def _drawn(a: str, mark: str, b: str) -> str:
     return f"{b} → {a}" if mark == "←" else f"{a} {mark} {b}"
 
 
-def _distance(lists: CandidateLists, factor: float | None, gap: float | None) -> float:
-    """Turn a factor into a gap, in the unit of the scores."""
-    if (factor is None) == (gap is None):
-        raise InputError("give either a factor or a gap")
+def _distance(lists: CandidateLists, factor: float | None, width: float | None) -> float:
+    """Turn a factor into a width, in the unit of the scores."""
+    if (factor is None) == (width is None):
+        raise InputError("give either a factor or a width")
     if factor is not None:
         if not 1 <= factor < math.inf:
             raise InputError(f"the factor must be at least 1, not {factor}")
         return math.log(factor) / lists.account.unit
-    if gap is None or not 0 <= gap < math.inf:
-        raise InputError(f"the gap must not be negative, but is {gap}")
-    return gap
+    if width is None or not 0 <= width < math.inf:
+        raise InputError(f"the width must not be negative, but is {width}")
+    return width
 
 
-def reaches(lists: CandidateLists, gap: float) -> bool:
-    """Whether every network within the gap is made of these lists, as far as is known."""
-    return lists.account.complete and gap <= lists.account.reach * (1 + 1e-12)
+def reaches(lists: CandidateLists, width: float) -> bool:
+    """Whether every network within the width is made of these lists, as far as is known."""
+    return lists.account.complete and width <= lists.account.reach * (1 + 1e-12)
 
 
-def _warn_if_incomplete(lists: CandidateLists, gap: float) -> None:
+def _warn_if_incomplete(lists: CandidateLists, width: float) -> None:
     account = lists.account
     if isinstance(account, Account) and account.complete_to is not None:
         warnings.warn(
@@ -419,11 +428,11 @@ def _warn_if_incomplete(lists: CandidateLists, gap: float) -> None:
             ),
             stacklevel=3,
         )
-    if gap > account.reach * (1 + 1e-12):
+    if width > account.reach * (1 + 1e-12):
         warnings.warn(
             DataWarning(
                 f"networks may be missing: these lists are known to be complete up to "
-                f"{account.reach:.6g} below the optimum, not {gap:.6g}; score the table with "
+                f"{account.reach:.6g} below the optimum, not {width:.6g}; score the table with "
                 "that width"
             ),
             stacklevel=3,

@@ -2,9 +2,10 @@
 
 With any multipliers y of cuts, L(y) is below the cost of every network, and L(y) plus the *rise*
 of a set (how far its reduced cost is above its child's least) below that of every network with
-the set (:mod:`.root_lp`). A network within a gap of the best takes sets whose rises add up to at
-most best + gap − L(y): the closer L(y) comes to the best, the fewer choices remain. So cuts are
-added as for a proof, but sets are removed only where they cannot be in any network of interest.
+the set (:mod:`.root_lp`). A network within some width of the best takes sets whose rises add up
+to at most best + width − L(y): the closer L(y) comes to the best, the fewer choices remain. So
+cuts are added as for a proof, but sets are removed only where they cannot be in any network of
+interest.
 """
 
 from __future__ import annotations
@@ -21,11 +22,11 @@ if TYPE_CHECKING:
     from parentage.optimise.run import Part
 
 
-def reduced_costs(part: Part, least: float, gap: float) -> tuple[float, Floats]:
+def reduced_costs(part: Part, least: float, width: float) -> tuple[float, Floats]:
     """Return a lower bound on the cost, and ``float64[m]``: how far each set lifts it.
 
     ``least`` is the cost of the best network of the part; sets that are in no network within
-    ``gap`` of it may come back with an infinite rise.
+    ``width`` of it may come back with an infinite rise.
     """
     problem = part.problem
     cheapest = np.minimum.reduceat(problem.cost, problem.offsets[:-1])
@@ -35,7 +36,7 @@ def reduced_costs(part: Part, least: float, gap: float) -> tuple[float, Floats]:
         return bound, rise
     cutter = Cutter(part, Tactics())
     lp, node, patience = cutter.lp, cutter.root(), cutter.patience
-    lp.remove(bound + rise > least + gap)
+    lp.remove(bound + rise > least + width)
     gaps: list[float] = []
     while lp.solve(part, PHASE):
         now, its_rise = lp.lagrangian(lp.y)
@@ -43,7 +44,7 @@ def reduced_costs(part: Part, least: float, gap: float) -> tuple[float, Floats]:
             return now, np.full(problem.m, np.inf)
         if now > bound:
             bound, rise = now, its_rise
-        lp.remove(now + its_rise > least + gap)
+        lp.remove(now + its_rise > least + width)
         gaps.append(least - bound)
         cutter.learn(gaps)
         stalled = len(gaps) > patience.rounds

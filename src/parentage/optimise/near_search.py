@@ -1,12 +1,12 @@
-"""All choices of sets within a gap of the best: filter by bounds, split, enumerate, combine.
+"""All choices of sets within a width of the best: filter by bounds, split, enumerate, combine.
 
-Sets whose bound is above the best cost plus the gap are in no network of interest. What is left
+Sets whose bound is above the best cost plus the width are in no network of interest. What is left
 falls into strongly connected pieces, whose networks combine freely: each piece is enumerated
 alone (:mod:`parentage.kernels.near`), and the sums of what the pieces exceed their best by are
-kept up to the gap. Small pieces are enumerated with the table of the dynamic programme, others
+kept up to the width. Small pieces are enumerated with the table of the dynamic programme, others
 with the rises of the bound; where these do not do, a piece is divided into the networks with an
-arc and those without. All this is done for growing gaps, so that when time or a limit ends it,
-all networks within a smaller gap are there.
+arc and those without. All this is done for growing widths, so that when time or a limit ends it,
+all networks within a smaller width are there.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from parentage.optimise.run import Run
 
 SHARES = (0.125, 0.25, 0.5, 1.0)
-"""Shares of the gap that are searched one after the other."""
+"""Shares of the width that are searched one after the other."""
 
 STEPS = 50_000
 """Sets taken between two looks at the clock: some hundredths of a second."""
@@ -61,7 +61,7 @@ class Piece(NamedTuple):
 class Choices(NamedTuple):
     """Choices of sets: ``excess[k]`` over the best, rising; ``sets[k, …]`` as in the lists.
 
-    ``complete_to`` is the gap up to which none is missing.
+    ``complete_to`` is the width up to which none is missing.
     """
 
     excess: Floats
@@ -69,7 +69,7 @@ class Choices(NamedTuple):
     complete_to: float
 
 
-def find_pieces(run: Run, problem: Problem, best: Ints, gap: float) -> list[Piece]:
+def find_pieces(run: Run, problem: Problem, best: Ints, width: float) -> list[Piece]:
     """Filter and split until bounds remove nothing more; ``best[n]`` are the sets of the optimum.
 
     The problem is that of all variables, with all sets but repeated ones.
@@ -79,8 +79,8 @@ def find_pieces(run: Run, problem: Problem, best: Ints, gap: float) -> list[Piec
     while waiting:
         part = Part(run, waiting.pop())
         least = cost_of(part.problem, best)
-        bound, rise = reduced_costs(part, least, gap)
-        keep = (bound + rise <= least + gap) | np.isin(part.problem.sets, best)
+        bound, rise = reduced_costs(part, least, width)
+        keep = (bound + rise <= least + width) | np.isin(part.problem.sets, best)
         left = part.problem.only(keep)
         smaller = split(left)
         if len(smaller) > 1:
@@ -138,21 +138,21 @@ class Search:
         self.limit = limit
 
     def widen(
-        self, pieces: list[Piece], best: Ints, gap: float, margin: float
+        self, pieces: list[Piece], best: Ints, width: float, margin: float
     ) -> Iterator[Choices]:
-        """Yield all choices within growing shares of the gap, the last time all there are.
+        """Yield all choices within growing shares of the width, the last time all there are.
 
         Each holds the choices of those before, until ``limit`` choices are reached or the run
-        stops; what is complete then is said. Choices up to ``margin`` above each width are there,
+        stops; what is complete then is said. Choices up to ``margin`` above each share are there,
         too.
         """
         complete = 0.0
-        for share in SHARES if gap > 0 else (1.0,):
-            width = share * gap + margin
-            narrow = [part for piece in pieces for part in narrower(piece, best, width)]
-            found = self.product(narrow, width)
-            cut = found.complete_to < width
-            complete = share * gap if not cut else max(complete, found.complete_to - margin)
+        for share in SHARES if width > 0 else (1.0,):
+            reach = share * width + margin
+            narrow = [part for piece in pieces for part in narrower(piece, best, reach)]
+            found = self.product(narrow, reach)
+            cut = found.complete_to < reach
+            complete = share * width if not cut else max(complete, found.complete_to - margin)
             yield found._replace(complete_to=complete)
             if cut or self.run.stopped():
                 return

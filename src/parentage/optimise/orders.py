@@ -15,9 +15,10 @@ from __future__ import annotations
 
 from concurrent.futures import Executor, ThreadPoolExecutor
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import numpy.typing as npt
 
 from parentage.network.network import topological_order
 
@@ -38,7 +39,19 @@ SMALL_BUDGET = 500
 SLACKS = (0.0, 1e-5, 1e-4, 1e-3)
 """How much worse, relative to its cost, each stream lets itself become."""
 
+NUMBERS = 200
+"""From so many variables on, sets are numbers of parents instead of masks."""
+
+LARGE = 100
+"""Parts of more variables are mended after a disturbance instead of climbed all over."""
+
+ROUNDS_OF_CLIMBS = 20
+"""In large parts a round has room for so many climbs over all positions of all variables."""
+
 STRENGTH = 8
+STRENGTH_IN_LARGE = 4
+"""Most moves of one disturbance."""
+
 WINDOW = 6
 STALE = 12
 """Rounds without a gain after which a stream starts elsewhere."""
@@ -49,11 +62,12 @@ class OrderSpace:
     """A problem in which every order is possible: children without an empty set get one.
 
     Its price, the ``penalty``, is above that of any network, so the search leaves it behind.
-    ``real[m]`` gives the set of the problem, −1 for such an empty set.
+    ``real[m]`` gives the set of the problem, −1 for such an empty set. The sets are masks, in
+    large parts numbers of parents (:mod:`parentage.kernels.fitting`).
     """
 
     offsets: Ints
-    masks: Words
+    sets: npt.NDArray[Any]
     cost: Floats
     reach: Words
     real: Ints
@@ -67,9 +81,14 @@ class OrderSpace:
         most = np.maximum.reduceat(problem.cost, problem.offsets[:-1]).sum()
         offsets = problem.offsets.copy()
         offsets[1:] += np.cumsum(lacking)
+        sets: npt.NDArray[Any]
+        if problem.n < NUMBERS:
+            sets = np.insert(problem.masks, at, np.uint64(0), axis=0)
+        else:
+            sets = np.insert(numbers_of(*problem.members(), problem.n), at, problem.n, axis=0)
         return cls(
             offsets,
-            np.insert(problem.masks, at, np.uint64(0), axis=0),
+            sets,
             np.insert(problem.cost, at, 1.0 + most),
             np.bitwise_or.reduceat(problem.masks, problem.offsets[:-1], axis=0),
             np.insert(np.arange(problem.m), at, -1),
@@ -80,7 +99,7 @@ class OrderSpace:
         from parentage.kernels.orders import refit
 
         fit = np.empty(len(order), np.int64)
-        refit(order, fit, 0, len(order), self.offsets, self.masks, np.zeros(1, np.int64))
+        refit(order, fit, 0, len(order), self.offsets, self.sets, np.zeros(1, np.int64))
         found = self.real[fit]
         return None if (found < 0).any() else found
 
@@ -119,25 +138,50 @@ class Stream:
     def advance(self, space: OrderSpace, budget: int) -> None:
         """Search for one round."""
         from parentage.kernels.orders import search
+        from parentage.kernels.repair import search_large
 
         before, n = self.costs[1], self.orders.shape[1]
         slack = self.slack * self.costs[0] if np.isfinite(self.costs[0]) else 0.0
-        search(
+        (search_large if n > LARGE else search)(
             self.orders,
             self.costs,
             self.work,
             np.int64(budget),
-            np.int64(min(STRENGTH, n)),
+            np.int64(min(STRENGTH_IN_LARGE if n > LARGE else STRENGTH, n)),
             slack,
             np.int64(min(WINDOW, n)),
             space.offsets,
-            space.masks,
+            space.sets,
             space.cost,
             space.reach,
             self.state,
         )
         gained = self.costs[1] < before or self.work[0] >= self.work[1]
         self.stale = 0 if gained else self.stale + 1
+
+    def price(self, space: OrderSpace) -> None:
+        """Work out the costs of its orders anew, after the sets have changed."""
+        from parentage.kernels.orders import refit
+
+        if not np.isfinite(self.costs[0]):
+            return
+        fit = np.empty(self.orders.shape[1], np.int64)
+        for k in range(2):
+            refit(
+                self.orders[k], fit, 0, len(fit), space.offsets, space.sets, np.zeros(1, np.int64)
+            )
+            self.costs[k] = space.cost[fit].sum()
+        if self.costs[0] < self.costs[1]:
+            self.best[:] = self.base
+            self.costs[1] = self.costs[0]
+
+    def move(self, order: Ints, space: OrderSpace) -> None:
+        """Go on from another order, which is at least a local optimum."""
+        self.base[:] = order
+        if not np.isfinite(self.costs[1]):
+            self.best[:] = order
+        self.costs[:] = 0.0
+        self.price(space)
 
     def restart(self, order: Ints) -> None:
         """Go on from another order, forgetting the best seen."""
@@ -168,8 +212,8 @@ def climb_from(part: Part, space: OrderSpace, order: Ints) -> bool:
     n, work = len(order), np.zeros(4, np.int64)
     fit, state = np.empty(n, np.int64), np.array([part.run.seed % (1 << 64)], np.uint64)
     turns = np.arange(n)
-    refit(order, fit, 0, n, space.offsets, space.masks, work)
-    arrays = (space.offsets, space.masks, space.cost, space.reach, state, work)
+    refit(order, fit, 0, n, space.offsets, space.sets, work)
+    arrays = (space.offsets, space.sets, space.cost, space.reach, state, work)
     while work[0] >= work[1]:
         work[1] = work[0] + CLIMB
         improve(order, fit, turns, np.int64(0), *arrays)
@@ -196,12 +240,24 @@ class OrderSearch:
         gained = choice is not None and self.part.offer(choice, PHASE)
         self.idle = 0 if gained else self.idle + 1
         self.part.effort.rounds += 1
-        _renew(self._streams, leader)
+        renew(self._streams, leader)
         self.part.tick(PHASE)
 
     def _advance(self, stream: Stream) -> None:
-        problem = self.part.problem
-        stream.advance(self._space, min(BUDGET, SMALL_BUDGET * problem.n * problem.m))
+        stream.advance(self._space, budget_of(self.part.problem.n, self.part.problem.m))
+
+
+def budget_of(n: int, m: int) -> int:
+    """Return how many sets a stream looks at in a round."""
+    return min(max(BUDGET, ROUNDS_OF_CLIMBS * n * n), SMALL_BUDGET * n * m)
+
+
+def numbers_of(starts: Ints, parents: Ints, n: int) -> npt.NDArray[np.uint16]:
+    """Return sets given as CSR in rows of numbers, padded with ``n``."""
+    sizes = np.diff(starts)
+    rows = np.full((len(sizes), max(1, int(sizes.max(initial=0)))), n, np.uint16)
+    rows[np.arange(rows.shape[1]) < sizes[:, None]] = parents
+    return rows
 
 
 def search_orders(parts: list[Part], *, patience: int | None = None) -> None:
@@ -236,7 +292,7 @@ def _streams(part: Part) -> list[Stream]:
     return streams
 
 
-def _renew(streams: list[Stream], leader: Stream) -> None:
+def renew(streams: list[Stream], leader: Stream) -> None:
     """Let streams that stopped gaining start again: at the leader's order, or at random."""
     from parentage.kernels.disturb import shuffle
 

@@ -101,7 +101,8 @@ def allowed_sets(lists: CandidateLists, constraints: Constraints) -> Flags:
     required = np.zeros((lists.n_variables, lists.n_variables), np.bool_)
     for name, parents in constraints.required_parents.items():
         required[lists.index(name), [lists.index(parent) for parent in parents]] = True
-    limits = [constraints.max_parents.get(name, lists.n_variables) for name in lists.names]
+    n = lists.n_variables
+    limits = [min(n, constraints.max_parents.get(name, n)) for name in lists.names]
     broken = np.bincount(member_of[constraints.barred(lists.names)[arcs]], minlength=lists.n_sets)
     present = np.bincount(member_of[required[arcs]], minlength=lists.n_sets)
     allowed: Flags = (

@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from parentage.optimise.cuts import unique
 from parentage.optimise.problem import rounding
 from parentage.optimise.record import Effort
 from parentage.work.progress import Progress
@@ -26,6 +27,7 @@ from parentage.work.stop import Stop
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from parentage.optimise.cuts import Cut
     from parentage.optimise.problem import Ints, Problem
     from parentage.optimise.root_lp import Node
     from parentage.optimise.solution import TracePoint
@@ -52,6 +54,8 @@ class Run:
         All variables, filtered and pruned.
     constraints
         What was applied to make the problem.
+    cuts
+        Cuts of another run over the same variables, to begin with; they hold for all networks.
     """
 
     def __init__(
@@ -66,10 +70,12 @@ class Run:
         report: Report | None = None,
         constraints: Constraints | None = None,
         start: Sequence[int] | None = None,
+        cuts: Sequence[Cut] = (),
     ) -> None:
         self.lists = lists
         self.constraints = constraints
         self.start = start
+        self.cuts = cuts
         self.threads = threads
         self.seed = seed
         self.stop = stop or Stop()
@@ -125,6 +131,13 @@ class Run:
         """Whether every part is proven."""
         return all(part.proven for part in self.parts)
 
+    def found_cuts(self) -> list[Cut]:
+        """Return the cuts of all parts, over the variables of the lists."""
+        waiting = list(self.parts)
+        for part in waiting:
+            waiting.extend(part.parts)
+        return unique(cut for part in waiting for cut in part.cuts)
+
     def note(self, phase: str, *, changed: bool) -> None:
         """Record a change and tell the caller; without a change only now and then."""
         now = self.seconds
@@ -157,6 +170,7 @@ class Part:
         self.root_bound: float | None = None
         self.root: Node | None = None
         self.closed_by = ""
+        self.cuts: list[Cut] = []
         self._bound = problem.cheapest()
 
     def offer(self, choice: Ints, phase: str, engine: str = "orders") -> bool:

@@ -104,7 +104,11 @@ class Solution:
         cut = ""
         if reached is not None:
             plural = "" if reached == 1 else "s"
-            cut = f" (scoring was cut short: sets of up to {reached} parent{plural} were searched)"
+            more = f", and {self.scope.explored:,} larger ones" if self.scope.explored else ""
+            cut = (
+                f" (scoring was cut short: sets of up to {reached} parent{plural} were "
+                f"searched{more})"
+            )
         return (
             f"not proven optimal{scope}: no network scores above {self.bound:.4f}, "
             f"so the gap is at most {self.gap:.4g}{cut}"
@@ -139,7 +143,9 @@ class Solution:
 
         said = f"Score {self.score:.4f}, {self.network.n_arcs} arcs: {self.proof()}."
         said += f" {self.scope.about_directions()}".rstrip()
-        return f"<p>{escape(said)}</p>{self.network.to_svg(self.gains)}"
+        said += f" {self.scope.about_scores()}".rstrip()
+        picture = self.network.to_svg(self.gains, directed=self.scope.equivalent is False)
+        return f"<p>{escape(said)}</p>{picture}"
 
 
 def checked_solution(

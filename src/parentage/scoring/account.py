@@ -21,8 +21,10 @@ from dataclasses import dataclass, field
 from numbers import Integral
 from typing import Any, get_args
 
+from parentage.data.recipe import Recipe
 from parentage.errors import InputError, ListsError
 from parentage.scoring.constraints import Constraints
+from parentage.scoring.prior import Prior
 from parentage.work.stop import Reason
 
 Limit = int | Mapping[str, int | None] | None
@@ -133,6 +135,15 @@ class Account:
         Scores closer than this count as equal.
     tallies
         What was counted.
+    explored
+        Families of more than ``complete_to`` parents that were scored all the same, where they
+        promised most (:mod:`parentage.scoring.growth`).
+    recipe
+        How the table was read; None if it was made in another way, or in files of release 0.1.
+    missing_cells
+        Per variable: cells that are missing; empty if none is.
+    prior
+        Probabilities of arcs, whose logarithms are part of the scores.
     """
 
     score: str
@@ -149,6 +160,10 @@ class Account:
     beyond: tuple[float | None, ...]
     tolerance: float
     tallies: Tallies
+    recipe: Recipe | None = None
+    missing_cells: tuple[int, ...] = ()
+    prior: Prior = field(default_factory=Prior)
+    explored: int = 0
 
     @property
     def complete(self) -> bool:
@@ -171,10 +186,12 @@ class Account:
         if isinstance(self.max_parents, Mapping):
             content["max_parents"] = dict(self.max_parents)
         content["constraints"] = self.constraints.to_dict()
+        content["prior"] = self.prior.to_dict()
         content["tallies"] = {
             **dataclasses.asdict(self.tallies),
             "pruned": dict(self.tallies.pruned),
         }
+        content["recipe"] = None if self.recipe is None else self.recipe.to_dict()
         return content
 
     @classmethod
@@ -276,7 +293,7 @@ def _read_account(fields: _Fields) -> Account:
     ended = fields.take("ended", str, type(None))
     if ended is not None and ended not in get_args(Reason):
         raise ValueError(f"ended is {ended!r}")
-    complete_to = fields.content["complete_to"]
+    complete_to, recipe = fields.content["complete_to"], fields.content.get("recipe")
     beyond = tuple(
         None if item is None else float(item) for item in fields.take("beyond", list, tuple)
     )
@@ -295,6 +312,10 @@ def _read_account(fields: _Fields) -> Account:
         beyond,
         fields.number("tolerance"),
         _read_tallies(_Fields(fields.content["tallies"])),
+        None if recipe is None else Recipe.from_dict(recipe),
+        tuple(int(count) for count in fields.content.get("missing_cells", ())),
+        Prior.from_dict(fields.content.get("prior", Prior().to_dict())),
+        fields.count("explored") if "explored" in fields.content else 0,
     )
 
 

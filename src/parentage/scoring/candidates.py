@@ -11,7 +11,7 @@ import contextlib
 import time
 import warnings
 from collections.abc import Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -44,6 +44,7 @@ if TYPE_CHECKING:
     from parentage.scoring.constraints import Constraints
     from parentage.scoring.entropy import Int64s
     from parentage.scoring.plan import Preparation, SearchPlan
+    from parentage.scoring.prior import Prior
     from parentage.scoring.steps import Outcome
     from parentage.work.executor import Workers
     from parentage.work.progress import Report
@@ -56,6 +57,8 @@ def score(
     *,
     max_parents: int | Mapping[str, int] | None = None,
     score: str = "bic",
+    lambda_: float | None = None,
+    prior: Prior | Mapping[tuple[str, str], float] | float | None = None,
     log_base: float | str | None = None,
     rules: str | Iterable[str] | None = None,
     width: float | None = None,
@@ -102,7 +105,7 @@ def score(
     >>> score(rain)["wet"][0].parents
     ('rain',)
     """
-    settings = Scoring(max_parents, score, log_base, rules, width, constraints)
+    settings = Scoring(max_parents, score, lambda_, prior, log_base, rules, width, constraints)
     running = Running(threads, time_limit, memory)
     scaling = Scaling(cluster, client, executor, exchange, checkpoint, resume)
     with interruptible(running.stop()) as stop, scaling.workers(running.workers) as workers:
@@ -120,7 +123,53 @@ def score_table(
     report: Report | None = None,
     places: Places | None = None,
 ) -> CandidateLists:
-    """Score a table; the one place where a search becomes lists."""
+    """Score a table: search, and make lists of what was found."""
+    return search_table(table, settings, stop, workers, report, places).lists()
+
+
+@dataclass(frozen=True)
+class Searched:
+    """What a search found, before it becomes lists."""
+
+    prepared: Preparation
+    outcomes: tuple[Outcome, ...]
+    began: float
+
+    @property
+    def complete(self) -> bool:
+        """Whether nothing was cut short."""
+        return all(outcome.complete_to is None for outcome in self.outcomes)
+
+    def lists(self) -> CandidateLists:
+        """Make lists; the one place where a search becomes lists."""
+        lists = _assemble(self.prepared, self.outcomes)
+        account = _account(self.prepared, self.outcomes, lists.n_sets, self.began)
+        return replace(lists, account=account)
+
+    def with_partial(self) -> Searched:
+        """Take what is there of a level that was cut short."""
+        outcomes = []
+        for outcome in self.outcomes:
+            more = sum(len(part.children) for part in outcome.partial)
+            kept = [*outcome.kept, *outcome.partial]
+            outcomes.append(
+                replace(outcome, kept=kept, partial=[], explored=outcome.explored + more)
+            )
+        return replace(self, outcomes=tuple(outcomes))
+
+
+def search_table(
+    table: Table,
+    settings: Scoring,
+    stop: Stop,
+    workers: Workers,
+    report: Report | None = None,
+    places: Places | None = None,
+    *,
+    up_to: int | None = None,
+    foresee: bool = False,
+) -> Searched:
+    """Search a table; the last two are those of :func:`parentage.scoring.search.search`."""
     began = time.perf_counter()
     prepared = prepare(table, settings)
     for plan in prepared.plans:
@@ -135,9 +184,12 @@ def score_table(
     outcomes = []
     for number, plan in enumerate(prepared.plans):
         with contextlib.closing(Keeper(number, places.exchange, checkpoint)) as keeper:
-            outcomes.append(search(plan, stop, workers=workers, report=report, keeper=keeper))
-    lists = _assemble(prepared, outcomes)
-    return replace(lists, account=_account(prepared, outcomes, lists.n_sets, began))
+            found = search(
+                plan, stop, workers=workers, report=report, up_to=up_to, foresee=foresee,
+                keeper=keeper,
+            )  # fmt: skip
+        outcomes.append(found)
+    return Searched(prepared, tuple(outcomes), began)
 
 
 def _job(prepared: Preparation) -> dict[str, Any]:
@@ -154,6 +206,7 @@ def _job(prepared: Preparation) -> dict[str, Any]:
         "rules": list(prepared.rules.names),
         "max_parents": dict(limit) if isinstance(limit, Mapping) else limit,
         "width": prepared.width,
+        "prior": prepared.prior.to_dict(),
         "constraints": prepared.constraints.to_dict(),
         "version": __version__,
     }
@@ -164,11 +217,20 @@ def cut_short_text(lists: CandidateLists) -> str:
     account = lists.known()
     if account.complete_to is None:
         raise AssertionError("these lists were not cut short")
-    why = {"time": "the time limit", "memory": "lack of memory", "interrupt": "an interrupt"}
+    why = {
+        "time": "the time limit",
+        "memory": "lack of memory",
+        "interrupt": "an interrupt",
+        "asked": "the limit on complete lists",
+        "forecast": "its forecast, because the next number of parents would take days",
+    }
     most = account.complete_to
+    larger = "larger sets were not searched"
+    if account.explored:
+        larger = f"of larger ones {account.explored:,} were tried where they promised most"
     return (
         f"scoring was ended by {why[account.ended or 'interrupt']}; the lists are complete up to "
-        f"{most} parent{'' if most == 1 else 's'}, larger sets were not searched"
+        f"{most} parent{'' if most == 1 else 's'}, {larger}"
     )
 
 
@@ -179,9 +241,6 @@ def _account(
     table, unit = prepared.table, prepared.unit
     tally = np.sum([outcome.tally for outcome in outcomes], axis=0)
     cut = [outcome for outcome in outcomes if outcome.complete_to is not None]
-    tolerances = [
-        float(plan.encoded.grid.to_float(plan.encoded.grid.tolerance)) for plan in prepared.plans
-    ]
     return Account(
         score=prepared.score.name,
         log_base=prepared.log_base,
@@ -195,7 +254,10 @@ def _account(
         complete_to=min((o.complete_to for o in cut if o.complete_to is not None), default=None),
         ended=next((outcome.ended for outcome in cut), None),
         beyond=_beyond(prepared, outcomes) if cut else (),
-        tolerance=max(tolerances) / unit,
+        explored=sum(outcome.explored for outcome in outcomes),
+        tolerance=_tolerance(prepared) / unit,
+        missing_cells=tuple(int(n) for n in table.missing_cells) if table.has_holes else (),
+        prior=prepared.prior,
         tallies=Tallies(
             families=sum(plan.n_families() for plan in prepared.plans),
             sets_counted=sum(outcome.sets_counted for outcome in outcomes),
@@ -205,7 +267,14 @@ def _account(
             kept=kept,
             seconds=time.perf_counter() - began,
         ),
+        recipe=table.recipe,
     )
+
+
+def _tolerance(prepared: Preparation) -> float:
+    """Return how close scores are equal, in nats."""
+    grids = [plan.encoded.grid for plan in prepared.plans]
+    return max(float(grid.to_float(grid.tolerance)) for grid in grids)
 
 
 def _beyond(prepared: Preparation, outcomes: Sequence[Outcome]) -> tuple[float | None, ...]:
@@ -216,7 +285,7 @@ def _beyond(prepared: Preparation, outcomes: Sequence[Outcome]) -> tuple[float |
             continue
         for v, bound in zip(plan.encoded.order, outcome.beyond, strict=True):
             if np.isfinite(bound):
-                bounds[int(v)] = float(bound) / prepared.unit
+                bounds[int(v)] = float(bound + prepared.most_added[v]) / prepared.unit
     return tuple(bounds)
 
 
@@ -249,6 +318,36 @@ def _in_table_order(plan: SearchPlan, outcome: Outcome) -> Found:
     return _join(pieces)
 
 
+def _with_prior(prepared: Preparation, found: Found) -> Found:
+    """Add the log prior to the scores, and keep what then beats its subsets (Proposition 3)."""
+    from parentage.kernels.dominance import best_proper_subsets
+
+    if not prepared.prior:
+        return found
+    row = np.repeat(np.arange(len(found.scores)), found.sizes)
+    added = prepared.log_odds[found.children[row], found.parents]
+    scores = found.scores + np.bincount(row, added, len(found.scores))
+    order = np.lexsort((found.sizes, -scores, found.children))
+    n = prepared.table.n_variables
+    masks = np.zeros((len(scores), -(-n // 64)), np.uint64)
+    np.bitwise_or.at(
+        masks, (row, found.parents >> 6), np.uint64(1) << (found.parents & 63).astype(np.uint64)
+    )
+    counts = np.bincount(found.children, minlength=n)
+    offsets = np.concatenate([[0], np.cumsum(counts)])
+    best = np.empty(len(scores))
+    best[order] = best_proper_subsets(offsets, masks[order], scores[order])
+    tolerance = _tolerance(prepared)
+    if prepared.width is None:
+        keep = scores > best + tolerance
+    else:
+        keep = scores >= best - prepared.width * prepared.unit - tolerance
+    return Found(
+        found.children[keep], found.sizes[keep], found.parents[np.repeat(keep, found.sizes)],
+        scores[keep],
+    )  # fmt: skip
+
+
 def _join(pieces: list[Found]) -> Found:
     return Found(
         np.concatenate([piece.children for piece in pieces]),
@@ -265,7 +364,7 @@ def _assemble(prepared: Preparation, outcomes: Sequence[Outcome]) -> CandidateLi
     empty = np.empty(0, np.int64)
     constant = Found(constants, np.zeros_like(constants), empty, np.zeros(len(constants)))
     found = [_in_table_order(*pair) for pair in zip(prepared.plans, outcomes, strict=True)]
-    whole = _join([constant, *found])
+    whole = _with_prior(prepared, _join([constant, *found]))
     starts = np.concatenate([[0], np.cumsum(whole.sizes)])
     return CandidateLists.from_arrays(
         table.names, whole.children, starts, whole.parents, whole.scores / prepared.unit

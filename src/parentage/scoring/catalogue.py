@@ -45,6 +45,8 @@ class Kind:
     default: float | None = None
     least: float = 0.0
     least_allowed: bool = False
+    by_table: bool = False
+    """Whether the parameter may be left out because the table then decides it."""
 
     @property
     def typed(self) -> str:
@@ -80,6 +82,14 @@ KINDS: tuple[Kind, ...] = (
     Kind("k2", "K2", "Bayesian, uniform priors", equivalent=False),
     Kind("jeffreys", "Jeffreys", "Bayesian, Jeffreys' priors", equivalent=False),
     Kind("fnml", "fNML", "qNML's forerunner", equivalent=False),
+    Kind(
+        "pnal",
+        "PNAL",
+        "tables with holes; see docs/missing.md",
+        equivalent=False,
+        parameter="LAMBDA",
+        by_table=True,
+    ),
 )
 """All kinds of scores, in the order in which they are shown."""
 
@@ -117,13 +127,13 @@ def parse_name(text: str) -> tuple[Kind, float | None]:
         if colon:
             raise InputError(f"the score {text!r} has a number too many; type {name}")
         return kind, None
-    if not colon and kind.default is not None:
+    if not colon and (kind.default is not None or kind.by_table):
         return kind, kind.default
     return kind, _parameter(kind, text, number)
 
 
 def _parameter(kind: Kind, text: str, number: str) -> float:
-    example = kind.spell(kind.default or 2.0)
+    example = kind.spell(kind.default or (0.01 if kind.by_table else 2.0))
     try:
         value = float(number)
     except ValueError:

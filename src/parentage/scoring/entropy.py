@@ -27,6 +27,7 @@ import numpy.typing as npt
 
 from parentage.errors import ResourceError, Way
 from parentage.scoring.scores import BySums, parse_score
+from parentage.scoring.scores.counts import HOLE_WAYS
 from parentage.work.memory import require_memory
 
 if TYPE_CHECKING:
@@ -265,7 +266,7 @@ def encode(
         arity,
         codes,
         np.concatenate([[0], np.cumsum(arity)]),
-        _pack_states(codes, arity),
+        pack_states(codes, arity),
         first_rows,
         first_starts,
         grid,
@@ -312,6 +313,7 @@ class Labels:
     @classmethod
     def of(cls, table: Table) -> Labels:
         """All rows in one class: the partition by no variable."""
+        table.refuse_holes("this score", *HOLE_WAYS)
         return cls(np.zeros(table.n_rows, np.int64), 1)
 
     def join(self, table: Table, variables: Iterable[int]) -> Labels:
@@ -351,7 +353,7 @@ def _require_room(table: Table, order: Int64s) -> None:
     )
 
 
-def _pack_states(codes: npt.NDArray[np.uint16], arity: Int64s) -> npt.NDArray[np.uint64]:
+def pack_states(codes: npt.NDArray[np.uint16], arity: Int64s) -> npt.NDArray[np.uint64]:
     """One bit per (variable, state): ``row_bits[row, word]``."""
     n_rows = codes.shape[1]
     offset = np.concatenate([[0], np.cumsum(arity)])

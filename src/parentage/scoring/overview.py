@@ -9,11 +9,14 @@ import time
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
+from parentage.data.table import MISSING
 from parentage.scoring import rules as r
 from parentage.scoring.entropy import residuals
 from parentage.scoring.forecast import forecast, sharpen, together
 from parentage.scoring.plan import prepare
-from parentage.scoring.scores import BySums, entropy_sum
+from parentage.scoring.scores import BySums, NodeAverage
 from parentage.scoring.search import search
 from parentage.scoring.settings import Scoring
 from parentage.work.running import Running, available_cores
@@ -40,6 +43,7 @@ class VariableInfo:
     theorem3: int | None
     theorem3pp: int | None
     cuts: tuple[float, ...] | None = None
+    missing: int = 0
 
     def to_dict(self) -> dict[str, Any]:
         """Return what ``info --json`` prints for a variable."""
@@ -48,6 +52,7 @@ class VariableInfo:
             "states": list(self.states),
             "entropy": self.entropy,
             "max_parents": {"theorem3": self.theorem3, "theorem3pp": self.theorem3pp},
+            "missing": self.missing,
         }
         if self.cuts is not None:
             content["cuts"] = list(self.cuts)
@@ -63,7 +68,7 @@ class Overview:
     constant: tuple[str, ...]
     corollary1: int | None
     corollary1p: int | None
-    forecast: dict[str, Any]
+    forecast: Forecast
     score: str
     ends_by_itself: bool
     """False if nothing known ends the search before there are too many sets to count."""
@@ -76,7 +81,7 @@ class Overview:
             "constant": list(self.constant),
             "corollary1": self.corollary1,
             "corollary1p": self.corollary1p,
-            "forecast": self.forecast,
+            "forecast": self.forecast.to_dict(),
             "score": self.score,
             "ends_by_itself": self.ends_by_itself,
         }
@@ -107,8 +112,11 @@ def overview(
             caps[label][1] if bic else None,
             caps[label][2],
             table.cuts.get(label),
+            int(missing),
         )
-        for label, states in zip(table.names, table.states, strict=True)
+        for label, states, missing in zip(
+            table.names, table.states, table.missing_cells, strict=True
+        )
     )
     return Overview(
         table.n_rows,
@@ -116,7 +124,7 @@ def overview(
         table.constant,
         r.corollary1(table.n_rows) if bic else None,
         r.corollary1_prime(table.n_rows) if bic else None,
-        known.to_dict(),
+        known,
         prepared.score.name,
         _ends(prepared.plans[0], known),
     )
@@ -125,12 +133,8 @@ def overview(
 def _caps(table: Table, plan: SearchPlan) -> dict[str, tuple[float, int | None, int | None]]:
     """Entropy per row, Theorem 3 and Theorem 3″ by variable; zeros for a constant."""
     encoded, grid, n = plan.encoded, plan.encoded.grid, table.n_rows
-    if isinstance(plan.score, BySums):
-        whole = entropy_sum(table, [])
-        return {
-            name: ((whole - entropy_sum(table, [v])) / n, None, None)
-            for v, name in enumerate(table.names)
-        }
+    if isinstance(plan.score, BySums | NodeAverage):
+        return {name: (_entropy(table, v), None, None) for v, name in enumerate(table.names)}
     unexplained = plan.h if plan.rules.needs_residuals else residuals(encoded, table)
     entropies = [float(x) for x in grid.to_float(encoded.entropies)]
     h = [float(x) for x in grid.to_float(unexplained)]
@@ -142,6 +146,14 @@ def _caps(table: Table, plan: SearchPlan) -> dict[str, tuple[float, int | None, 
     for i, v in enumerate(encoded.order):
         found[table.names[v]] = (entropies[i] / n, third[i], second[i])
     return found
+
+
+def _entropy(table: Table, v: int) -> float:
+    """Entropy of a column in nats, of the rows in which it is observed."""
+    codes = table.codes[v]
+    counts = np.bincount(codes[codes != MISSING]).astype(np.float64)
+    shares = counts[counts > 0] / counts.sum()
+    return float(-(shares * np.log(shares)).sum()) + 0.0
 
 
 def _forecast(plan: SearchPlan, seconds: float) -> Forecast:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING
 
@@ -20,6 +20,13 @@ from parentage.errors import ConstraintError, InputError, TableError, Way
 from parentage.scoring.account import check_limit
 from parentage.scoring.constraints import Constraints
 from parentage.scoring.entropy import Encoded, encode, residuals
+from parentage.scoring.holes import (
+    check_holes,
+    check_seen_together,
+    complete_residuals,
+    encode_with_holes,
+)
+from parentage.scoring.prior import Prior, most_added
 from parentage.scoring.rulebook import (
     CAPS,
     ORDER,
@@ -28,14 +35,15 @@ from parentage.scoring.rulebook import (
     caps_by_rule,
     choose_rules,
 )
-from parentage.scoring.scores import parse_score, unit_of
+from parentage.scoring.scores import NodeAverage, parse_score, unit_of
+from parentage.scoring.scores.counts import HOLE_WAYS
 
 if TYPE_CHECKING:
     from parentage.data.table import Table
     from parentage.kernels.families import SearchFacts
     from parentage.scoring.account import Limit
     from parentage.scoring.entropy import Int64s
-    from parentage.scoring.scores import Score
+    from parentage.scoring.scores import AnyScore, Score
     from parentage.scoring.settings import Scoring
 
 
@@ -169,6 +177,31 @@ class Preparation:
     width: float | None
     most: Int64s
     constraints: Constraints
+    prior: Prior = field(default_factory=Prior)
+
+    @cached_property
+    def log_odds(self) -> npt.NDArray[np.float64]:
+        """``[child, parent]``: what the prior adds for an arc, in nats."""
+        return self.prior.matrix(self.table.names)
+
+    @cached_property
+    def most_added(self) -> npt.NDArray[np.float64]:
+        """``[variable]``: the most that the prior can add to a parent set, in nats."""
+        barred = self.constraints.barred(self.table.names)
+        constant = [self.table.index(name) for name in self.table.constant]
+        barred[constant, :], barred[:, constant] = True, True
+        return most_added(self.log_odds, barred, self.most)
+
+    @property
+    def search_width(self) -> float | None:
+        """How far below its best subset a set may be that the search keeps, in nats.
+
+        Where the prior rewards arcs, sets have to be kept that it may lift (Proposition 3).
+        """
+        spare = float(self.most_added.max(initial=0.0))
+        if self.width is None and not spare:
+            return None
+        return (self.width or 0.0) * self.unit + spare
 
     @property
     def unit(self) -> float:
@@ -198,19 +231,29 @@ class Preparation:
         rules = self.rules
         if context:
             rules = rules.in_context()
-        width = None if self.width is None else self.width * self.unit
-        encoded = encode(
-            table,
-            self.score.name,
-            width or 0.0,
-            context,
-            live_only=rules.closed,
-            most_parents=int(self.most.max(initial=0)),
-        )
+        width = self.search_width
+        encoded: Encoded
+        if isinstance(self.score, NodeAverage):
+            encoded, unexplained = (
+                encode_with_holes(table, self.score, width or 0.0, context),
+                complete_residuals,
+            )
+        else:
+            encoded, unexplained = (
+                encode(
+                    table,
+                    self.score.name,
+                    width or 0.0,
+                    context,
+                    live_only=rules.closed,
+                    most_parents=int(self.most.max(initial=0)),
+                ),
+                residuals,
+            )
         order = encoded.order
         h = np.zeros_like(encoded.single)
         if rules.needs_residuals:
-            h = residuals(encoded, table, context)
+            h = unexplained(encoded, table, context)
         if child is None:
             elsewhere = [table.index(name) for name in required]
             limit = np.where(np.isin(order, elsewhere), -1, self.most[order])
@@ -241,21 +284,63 @@ def prepare(table: Table, settings: Scoring) -> Preparation:
         A table that nothing can be learned from, settings that make no sense, or constraints that
         contradict each other.
     """
-    score = parse_score(settings.score)
     unit = unit_of(settings.log_base)
     check_table(table)
+    score = score_for(table, settings.score, settings.lambda_)
     width = None if settings.width is None else check_width(settings.width)
-    constraints = settings.constraints or Constraints()
+    prior = Prior.of(settings.prior)
+    prior.check(table.names)
+    constraints = (settings.constraints or Constraints()).merge(prior.certain())
     check_constraints(constraints, table)
-    return Preparation(
+    for child, parents in sorted(constraints.required_parents.items()):
+        check_seen_together(table, child, sorted(parents))
+    prepared = Preparation(
         table,
         score,
         None if unit == 1.0 else float(settings.log_base or math.e),
-        choose_rules(settings.rules, score.name, width),
+        RuleSet(()),
         width,
         max_parents_by_variable(table, settings.max_parents, constraints),
         constraints,
+        prior,
     )
+    rules = choose_rules(settings.rules, score.name, prepared.search_width)
+    return replace(prepared, rules=rules)
+
+
+def score_for(table: Table, name: str, rate: float | None = None) -> AnyScore:
+    """Return the score of a name for a table: the λ of PNAL is settled, holes are refused.
+
+    Raises
+    ------
+    InputError
+        A λ for a score that has none, or two of them.
+    TableError
+        A table with holes and a score that cannot deal with them, or a column without a value.
+    """
+    score = parse_score(name)
+    if isinstance(score, NodeAverage):
+        check_holes(table)
+        if rate is not None:
+            if score.parameter is not None:
+                raise InputError(f"is given, and so is {score.name}", about=Way("lambda_", rate))
+            score = NodeAverage(score.kind, check_rate(rate))
+        return NodeAverage(score.kind, score.rate(table))
+    if rate is not None:
+        raise InputError(
+            f"is for the score pnal, not for {score.name}",
+            Way("missing", "pnal"),
+            about=Way("lambda_", rate),
+        )
+    table.refuse_holes(f"the score {score.name}", *HOLE_WAYS)
+    return score
+
+
+def check_rate(rate: float) -> float:
+    """Refuse a λ that is not a positive number."""
+    if not (math.isfinite(rate) and rate > 0):
+        raise InputError("must be a number above 0", about=Way("lambda_", rate))
+    return float(rate)
 
 
 def check_table(table: Table) -> None:

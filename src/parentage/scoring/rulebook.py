@@ -262,7 +262,7 @@ RULES: tuple[Rule, ...] = (
         "child",
         "Theorem 6",
         theorems.theorem6,
-        frozenset({"qnml", *BY_PARTITION}),
+        frozenset({"qnml", "pnal", *BY_PARTITION}),
         "the best subset without {y} scores −{left}, and this and all supersets at most −{right}",
         sides=lambda f: theorems.theorem6(f.bin_star, f.h_x, f.penalty, f.width),
         needs=frozenset({RESIDUALS}),

@@ -1,7 +1,8 @@
 """The level-wise search over live sets: from encoded data to kept families.
 
 One level holds the sets of one size (:class:`parentage.kernels.families.Level` for penalised
-likelihoods, :class:`parentage.kernels.sums.SumLevel` for other scores). A step
+likelihoods, :class:`parentage.kernels.holes.HoleLevel` for tables with holes,
+:class:`parentage.kernels.sums.SumLevel` for other scores). A step
 (:mod:`parentage.scoring.steps`) joins siblings, tests the rules, counts what survives and scores
 its families. Two adjacent levels are in memory, or mapped from files where they do not fit
 (:mod:`parentage.scoring.keeper`); the last one, when its size is known beforehand, is streamed:
@@ -15,9 +16,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from parentage.scoring.hole_search import HoleSearch
 from parentage.scoring.keeper import Keeper, Position
 from parentage.scoring.penalty_search import PenaltySearch
-from parentage.scoring.scores import BySums
+from parentage.scoring.scores import BySums, NodeAverage
 from parentage.scoring.steps import Clock, Kept, Outcome, StoppedError
 from parentage.scoring.sum_search import SumSearch
 
@@ -28,15 +30,27 @@ if TYPE_CHECKING:
     from parentage.work.stop import Reason, Stop
 
 
+LONGEST_LEVEL = 24 * 3600.0
+"""A level that takes longer, by the forecast, is not begun where something else can be done."""
+
+FORECAST_OFF_BY = 2.0
+"""So far above what is left may a forecast be before it ends the search."""
+
+
 def search(
     plan: SearchPlan,
     stop: Stop,
     *,
     workers: Workers = 1,
     report: Report | None = None,
+    up_to: int | None = None,
+    foresee: bool = False,
     keeper: Keeper | None = None,
 ) -> Outcome:
     """Find every family that is kept.
+
+    With ``up_to`` sets of more parents are not searched; with ``foresee`` a level is not begun that
+    cannot be finished in the time there is.
 
     ``stop`` is asked after every chunk; its memory, if it has a limit, is what levels and kept
     families may take. A search that ends early keeps the families of complete levels, and bounds
@@ -45,7 +59,7 @@ def search(
     outcome = Outcome()
     encoded = plan.encoded
     clock = Clock(stop, report, time.perf_counter())
-    levels: Any = SumSearch(plan) if isinstance(plan.score, BySums) else PenaltySearch(plan)
+    levels = _levels(plan)
     keeper = keeper or Keeper()
     at = keeper.resumed(outcome)
     if at is True:
@@ -59,13 +73,20 @@ def search(
         _keep_empty_sets(level, plan, outcome)
         at = keeper.begin(1, _arrays(levels, level, below))
     deepest = min(plan.limits.deepest, encoded.n_variables - 1)
+    rate = 0.0
     while at.in_degree <= deepest and len(level.members) > 1:
         complete = _pieces_below(outcome, at.in_degree)
+        began, before = time.perf_counter(), at.pairs
         try:
+            if up_to is not None and at.in_degree + len(plan.context) > up_to:
+                raise StoppedError("asked")
             step = levels.step(level, below, at.in_degree, at.in_degree < deepest)
+            if foresee:
+                _foresee(rate * float(step.pairs[-1]), stop)
             step.run(outcome, workers, clock, at, keeper)
         except StoppedError as stopped:
             keeper.write(at, outcome)
+            outcome.partial = outcome.kept[complete:]
             del outcome.kept[complete:]
             beyond = levels.beyond(level, below, at.in_degree - 1)
             _cut_short(outcome, plan, beyond, at.in_degree - 1, stopped.reason)
@@ -75,6 +96,7 @@ def search(
                 beyond = levels.beyond(level, below, at.in_degree)
                 _cut_short(outcome, plan, beyond, at.in_degree, "memory")
             break
+        rate = (time.perf_counter() - began) / max(1, at.pairs - before)
         level, below = levels.level_of(at.new.fields()), levels.below(level)
         outcome.live.append(len(level.members))
         at = keeper.next(at, _arrays(levels, level, below))
@@ -87,7 +109,7 @@ def search(
 
 def _arrays(levels: Any, level: Any, below: Any) -> dict[str, Any]:
     """Return what a position holds, by group."""
-    below = below if isinstance(below, tuple) else (below,)
+    below = below if isinstance(below, tuple) else (np.atleast_1d(below),)
     return {"level": levels.fields(level), "below": below, "memory": levels.memory()}
 
 
@@ -101,6 +123,20 @@ def _with_residuals(plan: SearchPlan, outcome: Outcome) -> Outcome:
     if plan.rules.needs_residuals:
         outcome.sets_counted += plan.encoded.n_variables + 1
     return outcome
+
+
+def _foresee(seconds: float, stop: Stop) -> None:
+    """Do not begin a level that takes longer than there is time, or days."""
+    if seconds > FORECAST_OFF_BY * stop.seconds_left:
+        raise StoppedError("time")
+    if seconds > LONGEST_LEVEL:
+        raise StoppedError("forecast")
+
+
+def _levels(plan: SearchPlan) -> Any:
+    if isinstance(plan.score, NodeAverage):
+        return HoleSearch(plan)
+    return SumSearch(plan) if isinstance(plan.score, BySums) else PenaltySearch(plan)
 
 
 def _cut_short(

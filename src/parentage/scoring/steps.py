@@ -66,6 +66,10 @@ class Outcome:
     """Why the search was cut short."""
     beyond: npt.NDArray[np.float64] | None = None
     """``[variable]``: what no family beyond ``complete_to`` exceeds, in nats; −∞: there is none."""
+    partial: list[Kept] = field(default_factory=list)
+    """Kept families of the level that was cut short: right, but not all there are."""
+    explored: int = 0
+    """Families beyond ``complete_to`` that were scored (:mod:`parentage.scoring.growth`)."""
 
     def listing(self) -> int:
         """Return what making lists of the kept families will take, in bytes."""

@@ -64,7 +64,9 @@ class Layout:
     routes: dict[tuple[int, int], tuple[Point, ...]]
 
 
-def layout(sizes: Sequence[Size], parents: Sequence[Sequence[int]]) -> Layout:
+def layout(
+    sizes: Sequence[Size], parents: Sequence[Sequence[int]], row_width: float | None = None
+) -> Layout:
     """Place boxes of the given sizes and the arcs between them.
 
     Parameters
@@ -73,9 +75,11 @@ def layout(sizes: Sequence[Size], parents: Sequence[Sequence[int]]) -> Layout:
         Width and height of every variable's box.
     parents
         Parent indices of every variable; acyclic.
+    row_width
+        About how wide the picture may be; None: what suits the number of variables.
     """
     arcs = [(p, v) for v, members in enumerate(parents) for p in members]
-    limit = _row_limit(sizes)
+    limit = _row_limit(sizes) if row_width is None else max(row_width, 100.0)
     boxes: dict[int, Box] = {}
     routes: dict[tuple[int, int], tuple[Point, ...]] = {}
     found = components(len(sizes), arcs)
@@ -83,7 +87,7 @@ def layout(sizes: Sequence[Size], parents: Sequence[Sequence[int]]) -> Layout:
     drawings = [(_part_layout(p, sizes, arcs, limit), p) for p in found if len(p) > 1]
     drawings.sort(key=lambda drawing: -drawing[0].height)
     placed, parts = [drawn for drawn, _ in drawings], [part for _, part in drawings]
-    limit = _page_width(placed)
+    limit = _page_width(placed) if row_width is None else row_width
     corners = _shelves(placed, limit, PART_GAP)
     below = [y + part.height for (_, y), part in zip(corners, placed, strict=True)]
     bottom = max(below) + PART_GAP if below else 0.0
@@ -274,6 +278,7 @@ def _down(graph: LayeredGraph, layers: Layers, x: list[float], heights: list[flo
     """Upper edge of every layer; the gap grows with how far its arcs have to run sideways."""
     tops = [0.0]
     least, most = LAYER_GAP
+    most = max(1.5 * least, most - 2.0 * max(0, len(layers) - 12))  # deep pictures are high enough
     for layer, height in zip(layers[:-1], heights, strict=False):
         run = max((abs(x[v] - x[u]) for v in layer for u in graph.below[v]), default=0.0)
         tops.append(tops[-1] + height + min(most, max(least, 0.22 * run)))

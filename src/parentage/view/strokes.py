@@ -1,4 +1,4 @@
-"""How wide an arc is drawn: by what it gains. Shared by the SVG picture and dot files."""
+"""How an arc is drawn: as wide as what it gains, as strong as its support. Also for dot files."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from parentage.scoring.constraints import Arc
 
 NARROW, WIDE, PLAIN = 1.0, 6.0, 1.5
+FAINTEST = 0.2
 
 
 def stroke_widths(
@@ -34,3 +35,14 @@ def _width(gain: float, largest: float) -> float:
     if not math.isfinite(gain) or gain >= largest:
         return WIDE
     return NARROW + (WIDE - NARROW) * math.sqrt(max(gain, 0.0) / largest)
+
+
+def opacity_of(support: float | None) -> float:
+    """Return how strongly an arc is drawn: fully at 1 or when nothing is known, faintly at 0.
+
+    >>> opacity_of(None), opacity_of(1.0), opacity_of(0.25), opacity_of(0.0)
+    (1.0, 1.0, 0.4, 0.2)
+    """
+    if support is None or not math.isfinite(support):
+        return 1.0
+    return FAINTEST + (1 - FAINTEST) * min(1.0, max(0.0, support))

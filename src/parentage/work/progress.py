@@ -10,7 +10,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Literal
 
-Stage = Literal["scoring", "learning"]
+Stage = Literal["scoring", "learning", "needs", "bootstrap", "near-optimal"]
 
 
 @dataclass(frozen=True)
@@ -20,17 +20,21 @@ class Progress:
     Parameters
     ----------
     stage
-        ``"scoring"`` or ``"learning"``.
+        ``"scoring"`` or ``"learning"``; ``"needs"``, ``"bootstrap"`` and ``"near-optimal"`` when
+        the support of arcs is asked for.
     phase
         What is going on, in words: ``"2 parents"``, ``"root LP"``.
     seconds
         Wall time since the stage began.
     done, total
-        While scoring: joins of this phase done, and all of them.
+        While scoring: joins of this phase done, and all of them. For support: networks that were
+        optimised, and all that will be.
     sets_counted
         While scoring: sets counted so far.
     incumbent, bound
         While learning: the best score so far, and what no network exceeds.
+    seconds_left
+        For support: how long the rest will take, judged by what is done.
     """
 
     stage: Stage
@@ -41,6 +45,7 @@ class Progress:
     sets_counted: int = 0
     incumbent: float | None = None
     bound: float | None = None
+    seconds_left: float | None = None
 
 
 Report = Callable[[Progress], None]

@@ -20,8 +20,12 @@ from parentage.errors import InputError
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-Reason = Literal["time", "memory", "interrupt", "gap"]
-"""Why work ended before it was done; ``"gap"``: the user's gap limit was reached."""
+Reason = Literal["time", "memory", "interrupt", "gap", "asked", "forecast"]
+"""Why work ended before it was done.
+
+``"gap"``: the user's gap limit was reached; ``"asked"``: no more was asked for; ``"forecast"``:
+what comes next would take days.
+"""
 
 SIGNALS = (signal.SIGINT, signal.SIGTERM)
 
@@ -87,9 +91,17 @@ class Stop:
             return self
         return replace(self, deadline=time.monotonic() + part * max(0.0, left))
 
+    def __reduce__(self) -> tuple[object, ...]:
+        """Travel to another process as the time that is left; it cannot be cancelled from here."""
+        return _arrived, (self.seconds_left, self.memory)
+
     def at_once(self) -> Stop:
         """Return a stop that leaves no time at all, for taking the first answer there is."""
         return Stop(-math.inf, self.memory)
+
+
+def _arrived(seconds: float, memory: int | None) -> Stop:
+    return Stop(time.monotonic() + seconds, memory)
 
 
 @contextlib.contextmanager

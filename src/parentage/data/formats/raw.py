@@ -62,11 +62,15 @@ class RawTable:
         Number of data rows.
     place
         Says where row ``i`` is in the source, for messages: ``"line 7"``.
+    source, format
+        Its name, and what it is in, for the record.
     """
 
     columns: tuple[RawColumn, ...]
     n_rows: int
     place: Callable[[int], str]
+    source: str = "frame"
+    format: str = "frame"
 
 
 def is_missing(cell: str) -> bool:

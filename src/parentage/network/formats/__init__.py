@@ -33,7 +33,11 @@ from parentage.network.formats.network_json import (
 from parentage.network.formats.xmlbif import parse_xmlbif, xmlbif_text
 from parentage.network.network import Network, arc_gains
 from parentage.network.parameters import Parameters
-from parentage.view.svg import network_svg
+from parentage.view.drawing import network_drawing
+from parentage.view.figure import FORMATS as FIGURES
+from parentage.view.figure import require_matplotlib, write_figure
+from parentage.view.paper import row_width_for, scale_for
+from parentage.view.svg import drawing_svg
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -41,6 +45,7 @@ if TYPE_CHECKING:
     from parentage.data.table import Table
     from parentage.files.source import Source, SourceLike
     from parentage.scoring.constraints import Arc
+    from parentage.scoring.scope import Scope
 
 EXTENSIONS = {
     ".bif": "bif",
@@ -51,9 +56,12 @@ EXTENSIONS = {
     ".gv": "dot",
     ".json": "json",
     ".svg": "svg",
+    ".png": "png",
+    ".pdf": "pdf",
     ".txt": "model-string",
 }
 FORMATS = tuple(dict.fromkeys(EXTENSIONS.values()))
+PICTURES = ("svg", "png", "pdf")
 
 
 class Answer(Protocol):
@@ -67,6 +75,10 @@ class Answer(Protocol):
     def gains(self) -> dict[Arc, float]:
         """What every arc gains under the score it was chosen by."""
 
+    @property
+    def scope(self) -> Scope:
+        """What it was compared with."""
+
     def facts(self) -> dict[str, Any]:
         """What the answer says of itself, as plain values."""
 
@@ -79,6 +91,8 @@ def write_network(
     parameters: Parameters | None = None,
     provenance: Mapping[str, Any] | None = None,
     gains: Mapping[Arc, float] | None = None,
+    support: Mapping[Arc, float] | None = None,
+    size: str | None = None,
     format: str | None = None,  # noqa: A002 # the word users know
 ) -> None:
     """Write a network in the format of the path's extension.
@@ -100,12 +114,18 @@ def write_network(
         :func:`parentage.network.formats.network_json.provenance_of`.
     gains
         What every arc gains, drawn as its width; see :func:`parentage.network.network.arc_gains`.
+    support
+        How sure every arc is, from 0 to 1, drawn as its opacity.
+    size
+        Width of a picture on paper: ``"column"``, ``"page"``, ``"slide"``, or such as ``"120mm"``
+        (:mod:`parentage.view.paper`).
     format
-        One of bif, xmlbif, dot, json, svg, model-string, instead of the extension.
+        One of bif, xmlbif, dot, json, svg, png, pdf, model-string, instead of the extension.
     """
     name = os.fspath(path)
     kind = _format_of(name, format)
     facts: dict[str, Any] = {}
+    directed = False
     if isinstance(structure, Parameters):
         parameters, network = structure, structure.network
     elif isinstance(structure, Network):
@@ -113,17 +133,24 @@ def write_network(
     else:
         network, facts = structure.network, structure.facts()
         gains = structure.gains if gains is None else gains
+        directed = structure.scope.equivalent is False
     if parameters is not None and parameters.network != network:
         raise InputError("the parameters belong to another network")
-    if parameters is None and table is not None and kind in ("bif", "xmlbif", "json"):
+    needed = kind in ("bif", "xmlbif") or (kind == "json" and table and not table.has_holes)
+    if parameters is None and table is not None and needed:
         parameters = network.fit(table)
-    if gains is None and table is not None and kind in ("dot", "svg"):
+    if gains is None and table is not None and kind in ("dot", *PICTURES):
         gains = arc_gains(network, table)
+    if kind in PICTURES:
+        _write_picture(network, name, kind, gains, support, directed=directed, size=size)
+        return
     record = NetworkRecord(network, parameters, facts, provenance or {})
     write_text(name, _text(kind, record, gains))
 
 
-def check_network_target(path: str | os.PathLike[str], *, needs_table: bool | None) -> str:
+def check_network_target(
+    path: str | os.PathLike[str], *, needs_table: bool | None, size: str | None = None
+) -> str:
     """Refuse a file name before the work whose result it would lose; return its format.
 
     ``needs_table`` says whether there is no table to take parameters from; None: not known yet.
@@ -133,7 +160,31 @@ def check_network_target(path: str | os.PathLike[str], *, needs_table: bool | No
         raise InputError(f"cannot write {os.fspath(path)!r}: there is no such folder")
     if needs_table and kind in ("bif", "xmlbif"):
         raise _without_parameters(kind)
+    if kind in FIGURES:
+        require_matplotlib(kind)
+    _ = row_width_for(size)  # a size that is none is refused now
     return kind
+
+
+def _write_picture(
+    network: Network,
+    path: str,
+    kind: str,
+    gains: Mapping[Arc, float] | None,
+    support: Mapping[Arc, float] | None,
+    *,
+    directed: bool,
+    size: str | None,
+) -> None:
+    drawing = network_drawing(
+        network, gains, support, directed=directed, row_width=row_width_for(size)
+    )
+    if kind in FIGURES:
+        write_figure(drawing, path, kind, size)
+        return
+    points = scale_for(drawing.width, size)
+    on_paper = f'width="{drawing.width * points:.1f}pt" height="{drawing.height * points:.1f}pt"'
+    write_text(path, drawing_svg(drawing, "" if size is None else on_paper))
 
 
 def read_network(
@@ -152,13 +203,16 @@ def read_parameters(
     content = open_source(source)
     record = _read(content, format)
     if record.parameters is None:
-        raise InputError(f"{content.name} has no parameters; BIF and XMLBIF have, JSON may")
+        raise InputError(
+            f"{content.name} has no parameters (BIF and XMLBIF have, JSON may)",
+            Way("table", ..., "to take them from the data", flag="data"),
+        )
     return record.parameters
 
 
 def _read(content: Source, format_name: str | None) -> NetworkRecord:
     kind = _format_of(content.name, format_name)
-    if kind == "svg":
+    if kind in PICTURES:
         raise InputError(f"{content.name} is a picture; read the .json, .bif or .dot instead")
     if kind == "json":
         return parse_network_json(content.text(), content.name)
@@ -181,8 +235,6 @@ def _text(kind: str, record: NetworkRecord, gains: Mapping[Arc, float] | None) -
         return network_json_text(record)
     if kind == "dot":
         return text_of_dot(record.network, gains)
-    if kind == "svg":
-        return network_svg(record.network, gains)
     if kind == "model-string":
         return to_model_string(record.network) + "\n"
     if record.parameters is None:

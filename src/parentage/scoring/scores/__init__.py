@@ -16,6 +16,7 @@ from parentage.scoring.catalogue import PENALISED, parse_name
 from parentage.scoring.scores.counts import entropy_sum, free_parameters, joint_labels
 from parentage.scoring.scores.dirichlet import Dirichlet
 from parentage.scoring.scores.nml import FNML, QNML
+from parentage.scoring.scores.node_average import NodeAverage
 from parentage.scoring.scores.penalised import Penalised
 from parentage.scoring.scores.score import Score
 from parentage.scoring.scores.sums import BySums
@@ -28,8 +29,10 @@ if TYPE_CHECKING:
 __all__ = [
     "FNML",
     "QNML",
+    "AnyScore",
     "BySums",
     "Dirichlet",
+    "NodeAverage",
     "Penalised",
     "Score",
     "entropy_sum",
@@ -41,7 +44,11 @@ __all__ = [
 ]
 
 
-def parse_score(name: str) -> Penalised | BySums:
+AnyScore = Penalised | BySums | NodeAverage
+"""The kinds of scores there are, each with a search of its own."""
+
+
+def parse_score(name: str) -> AnyScore:
     """Return the score of a name as typed; refuse an unknown one.
 
     >>> parse_score("BIC").name, parse_score("ebic").name, parse_score("bdeu").name
@@ -51,6 +58,8 @@ def parse_score(name: str) -> Penalised | BySums:
     makers: dict[str, type[BySums]] = {"qnml": QNML, "fnml": FNML}
     if kind.name in PENALISED:
         return Penalised(kind, parameter)
+    if kind.name == "pnal":
+        return NodeAverage(kind, parameter)
     return makers.get(kind.name, Dirichlet)(kind, parameter)
 
 

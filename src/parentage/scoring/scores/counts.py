@@ -8,14 +8,23 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 
+from parentage.errors import Way
+
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from parentage.data.table import Table
 
+HOLE_WAYS = (
+    Way("score", "pnal", "to score every family on the rows where it is complete"),
+    Way("missing", "drop", "(or mode, state) when the table is read"),
+)
+"""What to do about missing cells where a score cannot deal with them."""
+
 
 def joint_labels(table: Table, variables: Iterable[int]) -> npt.NDArray[np.int64]:
     """Number the joint states of some variables that occur: one label per row, below N."""
+    table.refuse_holes("this score", *HOLE_WAYS)
     labels = np.zeros(table.n_rows, np.int64)
     for v in variables:
         combined = labels * int(table.cardinalities[v]) + table.codes[v]

@@ -1,0 +1,1 @@
+"""How sure each arc is: its need, its bootstrap, its place among near-optimal networks."""

@@ -1,0 +1,155 @@
+"""Need of an arc: how far the best network without it falls short of the best of all.
+
+For an arc A → B two questions are asked, each answered by optimising again, to a proof:
+
+- *adjacency*: the best network in which A and B are not joined;
+- *direction*: the best network with B → A instead.
+
+The need is the optimum less the score of that network. It is never negative, and unlike the gain of
+an arc it lets everything else adapt: a need of zero means that another network does as well.
+
+The first question needs no new lists, since a set without a parent is dominated by subsets only,
+which lack it too; the second needs the list of A with B required
+(:mod:`parentage.scoring.requiring`). Both begin from the best network and from its cuts, which hold
+for every network (docs/theory.md, "One arc less, one arc turned").
+
+Where a limit ends the work, the score found and the bound leave an interval.
+"""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Literal, NamedTuple
+
+from parentage.errors import ConstraintError
+from parentage.optimise import optimise_lists
+from parentage.scoring.constraints import Constraints
+from parentage.scoring.requiring import lists_requiring
+from parentage.work.executor import in_order, size_of
+from parentage.work.progress import Progress
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from parentage.arcs.ground import Ground
+    from parentage.optimise import Solution
+    from parentage.scoring.constraints import Arc
+    from parentage.work.executor import Workers
+    from parentage.work.progress import Report
+    from parentage.work.stop import Stop
+
+
+GENEROUS = 2.0
+"""With a time limit: how many times its share of the time a question may take."""
+
+_ABOUTS: tuple[Literal["adjacency", "direction"], ...] = ("adjacency", "direction")
+
+
+class Question(NamedTuple):
+    """What is asked of an arc."""
+
+    arc: Arc
+    about: Literal["adjacency", "direction"]
+
+
+@dataclass(frozen=True)
+class Need:
+    """What a network with the change falls short of the optimum: at least, and at most."""
+
+    least: float
+    most: float
+
+
+Needs = dict[Question, Need]
+"""The answers; a question is missing if no network with the change is allowed, or if time ended."""
+
+
+def needs(
+    ground: Ground, arcs: Iterable[Arc], stop: Stop, workers: Workers, report: Report | None = None
+) -> Needs:
+    """Answer both questions for every arc.
+
+    Results do not depend on the workers; with a time limit, whatever is not solved in its share of
+    the time has an interval.
+    """
+    found: Needs = {}
+    open_: list[Question] = []
+    for question in (Question(arc, about) for arc in arcs for about in _ABOUTS):
+        known = answered(ground, question)
+        if known is None:
+            open_.append(question)
+        else:
+            found[question] = known
+    began, left = time.monotonic(), len(open_)
+    tasks = ((question, len(open_) - i) for i, question in enumerate(open_))
+    answers = in_order(_answer, tasks, workers, (ground, stop, size_of(workers)))
+    for question, need in zip(open_, answers, strict=False):
+        if stop.reason() is not None and need is None:
+            break
+        if need is not None:
+            found[question] = need
+        left -= 1
+        if report is not None:
+            seconds, done = time.monotonic() - began, len(open_) - left
+            report(
+                Progress(
+                    "needs", f"{question.arc[0]} → {question.arc[1]}", seconds, done, len(open_),
+                    seconds_left=seconds / done * left,
+                )
+            )  # fmt: skip
+    return found
+
+
+def answered(ground: Ground, question: Question) -> Need | None:
+    """Answer without work: the best network itself, or one equivalent to it, has the change."""
+    (a, b), best = question.arc, ground.best
+    arcs = set(best.network.arcs)
+    joined = (a, b) in arcs or (b, a) in arcs
+    if question.about == "adjacency":
+        has_it = not joined
+    else:
+        has_it = (b, a) in arcs
+        if ground.free and joined:
+            has_it = best.network.equivalence_class().mark(b, a) != "←"
+    return Need(0.0, best.gap) if has_it else None
+
+
+def _answer(ground: Ground, stop: Stop, size: int, task: tuple[Question, int]) -> Need | None:
+    """Answer one question; None if no network is allowed, or if nothing was to be done any more."""
+    question, left = task
+    if stop.reason() is not None:
+        return None
+    changed = solve_changed(ground, question, stop.share(min(1.0, GENEROUS * size / left)))
+    return None if changed is None else shortfall(ground.best, changed)
+
+
+def shortfall(best: Solution, changed: Solution) -> Need:
+    """Bound the difference of two optima by their scores and bounds."""
+    least = max(0.0, best.score - changed.bound)
+    return Need(least, max(least, best.bound - changed.score))
+
+
+def solve_changed(ground: Ground, question: Question, stop: Stop) -> Solution | None:
+    """Find the best network with the change; None if the constraints allow none."""
+    (a, b), lists = question.arc, ground.lists
+    if question.about == "adjacency":
+        change = Constraints(forbidden=frozenset({(a, b), (b, a)}))
+    else:
+        change = Constraints(required=frozenset({(b, a)}))
+    wanted = ground.constraints.merge(change)
+    try:
+        wanted.check(lists.names)
+        if question.about == "direction":
+            lists = lists_requiring(lists, ground.table, ground.scoring, (b, a), stop)
+        return optimise_lists(
+            lists,
+            replace(ground.optimising, gap_limit=0.0),
+            stop,
+            max_parents=ground.scoring.max_parents,
+            constraints=wanted,
+            start=ground.best.network,
+            cuts=ground.cuts,
+        )
+    except ConstraintError:  # together with the user's own: that no network is allowed is an answer
+        return None

@@ -1,0 +1,298 @@
+"""What is known about how sure each arc is: the results of the last stage of the path.
+
+:class:`Support` has one :class:`ArcSupport` for every arc of a network and for every other pair
+that the bootstrap or the near-optimal networks join. A number that was not asked for, or that has
+no meaning for the arc, is None. Nothing here computes.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import asdict, dataclass, field
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from parentage.network.network import Network
+    from parentage.scoring.constraints import Arc
+    from parentage.work.stop import Reason
+
+COLUMNS = (
+    "from",
+    "to",
+    "gain",
+    "need",
+    "need_at_most",
+    "need_direction",
+    "need_direction_at_most",
+    "reversible",
+    "adjacency",
+    "direction",
+    "in_near_optimal",
+    "near_weight",
+    "near_adjacency",
+    "in_network",
+)
+"""Columns of the table that is written, in their order."""
+
+
+@dataclass(frozen=True)
+class ArcSupport:
+    """How sure one arc is.
+
+    Parameters
+    ----------
+    parent, child
+        The arc. For a pair that is not joined in the network, its more frequent direction.
+    in_network
+        Whether the network has this arc.
+    gain
+        The score lost when this parent alone leaves its child, which keeps its other parents.
+    need
+        How far the best network without this adjacency, of all that were allowed, falls short of
+        the optimum; proven to be at least this much.
+    need_at_most
+        The same from above: equal to ``need`` when both networks are proven best, larger when a
+        limit ended the work.
+    need_direction, need_direction_at_most
+        The same for the best network in which the arc points the other way; only for arcs that are
+        compelled.
+    reversible
+        Whether an equivalent network has the arc the other way.
+    adjacency
+        Share of the bootstrap replicates in whose best network the two are adjacent.
+    direction
+        Among those replicates, the share with this direction; one half for a replicate whose
+        equivalence class has both.
+    in_near_optimal
+        Share of the equivalence classes of near-optimal networks with a member that has the arc.
+    near_weight
+        Share of the posterior weight that the near-optimal networks with this arc have.
+    near_adjacency
+        The same for those in which the two are adjacent, whichever way.
+    """
+
+    parent: str
+    child: str
+    in_network: bool = True
+    gain: float | None = None
+    need: float | None = None
+    need_at_most: float | None = None
+    need_direction: float | None = None
+    need_direction_at_most: float | None = None
+    reversible: bool | None = None
+    adjacency: float | None = None
+    direction: float | None = None
+    in_near_optimal: float | None = None
+    near_weight: float | None = None
+    near_adjacency: float | None = None
+
+    @property
+    def arc(self) -> Arc:
+        """The arc as ``(parent, child)``."""
+        return self.parent, self.child
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain values by column."""
+        facts = asdict(self)
+        named = {"from": facts.pop("parent"), "to": facts.pop("child"), **facts}
+        return {column: named[column] for column in COLUMNS}
+
+
+@dataclass(frozen=True)
+class PairShare:
+    """How often two variables are adjacent in the bootstrap, and which way.
+
+    Parameters
+    ----------
+    a, b
+        The pair, in the order of the table.
+    adjacency
+        Share of the replicates that join them.
+    forward
+        Among those, the share of a → b; a replicate whose class has both directions counts half.
+    compelled
+        Among those, the share in which the direction is compelled.
+    """
+
+    a: str
+    b: str
+    adjacency: float
+    forward: float
+    compelled: float
+
+
+@dataclass(frozen=True)
+class Bootstrap:
+    """What resampling the rows showed.
+
+    Parameters
+    ----------
+    asked, done
+        Replicates that were asked for, and that were learned before a limit or an interrupt.
+    proven
+        Of those, how many networks are proven to be the best of their replicate. Others are counted
+        with the network that was found.
+    seed
+        Of the resampling: the same seed gives the same replicates, whatever the threads.
+    scores
+        Score of the best network of each replicate, in their order.
+    pairs
+        All pairs that some replicate joins, most frequent first.
+    threshold
+        Pairs joined more often than this are in the averaged network
+        (:func:`parentage.arcs.averaging.inclusion_threshold`).
+    averaged
+        The averaged network's arcs.
+    stopped
+        Why not all replicates were done; None when they were.
+    """
+
+    asked: int
+    done: int
+    proven: int
+    seed: int
+    scores: tuple[float, ...]
+    pairs: tuple[PairShare, ...]
+    threshold: float
+    averaged: tuple[Arc, ...]
+    stopped: Reason | None = None
+
+    @property
+    def mean_score(self) -> float:
+        """Mean score of the replicates' best networks."""
+        return math.fsum(self.scores) / len(self.scores)
+
+    @property
+    def score_deviation(self) -> float | None:
+        """Standard deviation of these scores; None for fewer than two."""
+        if len(self.scores) < 2:
+            return None
+        mean = self.mean_score
+        squares = math.fsum((score - mean) ** 2 for score in self.scores)
+        return math.sqrt(squares / (len(self.scores) - 1))
+
+
+@dataclass(frozen=True)
+class NearSet:
+    """The near-optimal networks the shares are taken of.
+
+    Parameters
+    ----------
+    factor
+        How many times less probable than the best the networks may be.
+    networks, classes
+        How many were found.
+    complete
+        Whether these are all networks within the gap.
+    each_missing
+        No single network that is missing weighs more than this share of those that were found.
+    missing
+        Share of the weight of *all* networks that is missing here, summed exactly; None where there
+        are too many variables for that.
+    stopped
+        Why the search ended early; None when it did not.
+    """
+
+    factor: float
+    networks: int
+    classes: int
+    complete: bool
+    each_missing: float
+    missing: float | None = None
+    stopped: str | None = None
+
+
+@dataclass(frozen=True)
+class Support:
+    """How sure each arc of a network is.
+
+    Parameters
+    ----------
+    network
+        The network whose arcs are meant.
+    score
+        Its score.
+    best
+        The score of the best network: the same, unless another network was brought.
+    optimal
+        Whether ``best`` is proven to be the highest score.
+    arcs
+        The arcs of the network, by child.
+    others
+        Pairs that the network does not join and that a replicate or a near-optimal network does,
+        those most often joined first.
+    bootstrap, near
+        Facts about them; None when they were not asked for.
+    open_points
+        What is not proven or was not done, in sentences without their full stop; empty when
+        everything was done.
+    seconds
+        Wall time of each piece of work.
+    """
+
+    network: Network
+    score: float
+    best: float
+    optimal: bool
+    arcs: tuple[ArcSupport, ...]
+    others: tuple[ArcSupport, ...] = ()
+    bootstrap: Bootstrap | None = None
+    near: NearSet | None = None
+    open_points: tuple[str, ...] = ()
+    seconds: dict[str, float] = field(default_factory=dict, compare=False)
+
+    @cached_property
+    def _by_arc(self) -> dict[Arc, ArcSupport]:
+        return {one.arc: one for one in (*self.arcs, *self.others)}
+
+    def __getitem__(self, arc: Arc) -> ArcSupport:
+        return self._by_arc[arc]
+
+    def __len__(self) -> int:
+        return len(self.arcs)
+
+    @property
+    def shares(self) -> dict[Arc, float]:
+        """One number from 0 to 1 for every arc, for pictures; empty when nothing gives one.
+
+        The bootstrap's adjacency if there was one, otherwise that of the near-optimal networks.
+        """
+        chosen = ((one.arc, self._share(one)) for one in self.arcs)
+        return {arc: share for arc, share in chosen if share is not None}
+
+    @staticmethod
+    def _share(one: ArcSupport) -> float | None:
+        return one.near_adjacency if one.adjacency is None else one.adjacency
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return everything as plain values that JSON can hold."""
+        return {
+            "score": self.score,
+            "best": self.best,
+            "optimal": self.optimal,
+            "arcs": [one.to_dict() for one in self.arcs],
+            "others": [one.to_dict() for one in self.others],
+            "bootstrap": None if self.bootstrap is None else _bootstrap_facts(self.bootstrap),
+            "near_optimal": None if self.near is None else asdict(self.near),
+            "open_points": list(self.open_points),
+            "seconds": dict(self.seconds),
+        }
+
+    def __repr__(self) -> str:
+        known = [name for name, there in (
+            ("need", any(one.need is not None for one in self.arcs)),
+            ("bootstrap", self.bootstrap is not None),
+            ("near-optimal", self.near is not None),
+        ) if there]  # fmt: skip
+        return f"Support: {len(self.arcs)} arcs; {', '.join(known) or 'gains only'}"
+
+
+def _bootstrap_facts(bootstrap: Bootstrap) -> dict[str, Any]:
+    facts = asdict(bootstrap)
+    return {
+        **facts,
+        "averaged": [list(arc) for arc in bootstrap.averaged],
+        "mean_score": bootstrap.mean_score if bootstrap.scores else None,
+        "score_deviation": bootstrap.score_deviation,
+    }

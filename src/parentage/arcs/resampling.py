@@ -1,0 +1,173 @@
+"""The bootstrap: rows drawn anew, scored and learned from, each to a proof.
+
+A replicate draws N rows of the table with replacement; states stay those of the whole table, so
+penalties do not change. Which rows depends on the seed and on the replicate's number alone, and a
+replicate is learned on one thread, so results do not depend on the workers. It begins from the best
+network of the table and from the cuts that proved it, which hold for every network.
+
+With a time limit a replicate has a few times its share of the time, and at least a tenth of what
+is left: a limit that is too short makes fewer replicates, not worse ones. One that is not proven by
+then counts with the network found, and the result says how many those are. An interrupt keeps the
+replicates that are done.
+"""
+
+from __future__ import annotations
+
+import time
+import warnings
+from dataclasses import replace
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from parentage.arcs.averaging import Directions, averaged_arcs, inclusion_threshold, pair_shares
+from parentage.arcs.records import Bootstrap
+from parentage.errors import DataWarning
+from parentage.optimise import optimise_lists
+from parentage.scoring.candidates import score_table
+from parentage.scoring.scores import local_score
+from parentage.work.executor import in_order, size_of
+from parentage.work.progress import Progress
+
+if TYPE_CHECKING:
+    from parentage.arcs.ground import Ground
+    from parentage.data.table import Table
+    from parentage.scoring.constraints import Constraints
+    from parentage.work.executor import Workers
+    from parentage.work.progress import Report
+    from parentage.work.stop import Reason, Stop
+
+GENEROUS = 4.0
+"""With a time limit: how many times its share of the time a replicate may take."""
+
+LEAST_SHARE = 0.1
+"""Of the time that is left, which every replicate may take."""
+
+SCORING = 0.5
+"""Of a replicate's time; the rest is for its network."""
+
+
+class Replicate(NamedTuple):
+    """The best network of a replicate; None if there was no time left to begin."""
+
+    parents: tuple[tuple[int, ...], ...] | None
+    score: float
+    proven: bool
+
+
+def resampled(table: Table, seed: int, number: int) -> Table:
+    """Draw as many rows as there are, with replacement."""
+    rng = np.random.default_rng([seed, number])
+    rows = rng.integers(table.n_rows, size=table.n_rows)
+    return replace(table, codes=np.ascontiguousarray(table.codes[:, rows]))
+
+
+def learn_replicate(
+    ground: Ground, seed: int, stop: Stop, size: int, task: tuple[int, int]
+) -> Replicate:
+    """Learn from one replicate: ``task`` is its number and how many are left, itself included."""
+    number, left = task
+    if stop.reason() is not None:
+        return Replicate(None, 0.0, False)
+    own = stop.share(min(1.0, max(LEAST_SHARE, GENEROUS * size / left)))
+    table = resampled(ground.table, seed, number)
+    if table.n_variables - len(table.constant) < 2:
+        return _nothing_varies(table, ground)
+    scoring = replace(
+        ground.scoring, width=None, constraints=_without(ground.constraints, table.constant)
+    )
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", DataWarning)  # said of the whole table already
+        lists = score_table(table, scoring, own.share(SCORING), 1)
+    found = optimise_lists(
+        lists,
+        ground.optimising,
+        own,
+        max_parents=scoring.max_parents,
+        constraints=scoring.constraints,
+        start=ground.best.network,
+        cuts=ground.cuts,
+    )
+    return Replicate(found.network.parents, found.score, found.optimal)
+
+
+def _nothing_varies(table: Table, ground: Ground) -> Replicate:
+    """A replicate in which at most one column varies has the network without arcs."""
+    scoring = ground.scoring
+    scores = [
+        local_score(table, name, (), score=scoring.score, log_base=scoring.log_base)
+        for name in table.names
+        if name not in table.constant
+    ]
+    return Replicate(((),) * table.n_variables, sum(scores), True)
+
+
+def _without(given: Constraints, constant: tuple[str, ...]) -> Constraints:
+    """Leave out required arcs of columns that do not vary in a replicate; they count anyway."""
+    kept = {arc for arc in given.required if not set(arc) & set(constant)}
+    return replace(given, required=frozenset(kept))
+
+
+def bootstrap(
+    ground: Ground,
+    asked: int,
+    seed: int,
+    stop: Stop,
+    workers: Workers,
+    report: Report | None = None,
+) -> Bootstrap:
+    """Learn from so many replicates, and count what they join.
+
+    The first is learned alone: its time is the estimate for all others.
+    """
+    began = time.monotonic()
+    done: list[Replicate] = []
+    stopped: Reason | None = None
+    tasks = [(number, asked - number) for number in range(asked)]
+    size = size_of(workers)
+
+    def tell() -> None:
+        if report is None:
+            return
+        seconds, left = time.monotonic() - began, asked - len(done)
+        pace = seconds / len(done) / (size if len(done) == 1 else 1)
+        phase = f"{len(done)} of {asked} replicates"
+        report(Progress("bootstrap", phase, seconds, len(done), asked, seconds_left=pace * left))
+
+    for some, on in ((tasks[:1], 1), (tasks[1:], workers)):
+        for replicate in in_order(learn_replicate, some, on, (ground, seed, stop, size)):
+            stopped = stop.reason()
+            if stopped is not None and not replicate.proven:
+                break
+            done.append(replicate)
+            tell()
+        if stopped is not None:
+            break
+    return _counted(ground, asked, seed, done, None if len(done) == asked else stopped)
+
+
+def _counted(
+    ground: Ground, asked: int, seed: int, done: list[Replicate], stopped: Reason | None
+) -> Bootstrap:
+    """Count pairs and average."""
+    names = ground.table.names
+    index = {name: v for v, name in enumerate(names)}
+    directions = Directions(
+        names,
+        ground.equivalent,
+        ground.constraints.barred(names),
+        frozenset((index[p], index[v]) for p, v in ground.constraints.required),
+    )
+    pairs = pair_shares((one.parents for one in done if one.parents is not None), directions)
+    threshold = inclusion_threshold([pair.adjacency for pair in pairs])
+    return Bootstrap(
+        asked,
+        len(done),
+        sum(one.proven for one in done),
+        seed,
+        tuple(one.score for one in done),
+        pairs,
+        threshold,
+        averaged_arcs(pairs, threshold, frozenset(ground.best.network.arcs)),
+        stopped,
+    )

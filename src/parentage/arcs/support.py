@@ -1,0 +1,390 @@
+"""How sure each arc of a network is: the last stage of the path, in one call.
+
+:func:`support` learns the best network and asks of every arc what :mod:`.need`, :mod:`.resampling`
+and :mod:`.near_shares` can say; the answers are in :class:`parentage.arcs.records.Support`.
+"""
+
+from __future__ import annotations
+
+import math
+import time
+import warnings
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+from parentage import pipeline
+from parentage.arcs.ground import Ground
+from parentage.arcs.near_shares import near_shares
+from parentage.arcs.need import Question, needs
+from parentage.arcs.records import ArcSupport, Support
+from parentage.arcs.resampling import bootstrap as draw
+from parentage.arcs.settings import Supporting
+from parentage.data.settings import Reading
+from parentage.errors import InputError, UnprovenWarning, Way
+from parentage.network.network import arc_gains
+from parentage.optimise.near import MAX_NETWORKS
+from parentage.optimise.settings import Optimising
+from parentage.scoring.scores import unit_of
+from parentage.scoring.settings import Scoring
+from parentage.work.executor import size_of
+from parentage.work.memory import available_memory
+from parentage.work.running import Running
+from parentage.work.settings import documented, take
+from parentage.work.stop import interruptible
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+    from parentage.arcs.near_shares import NearShares
+    from parentage.arcs.need import Needs
+    from parentage.arcs.records import Bootstrap, PairShare
+    from parentage.network.equivalence import EquivalenceClass
+    from parentage.network.network import Network
+    from parentage.scoring.constraints import Arc, Constraints
+    from parentage.work.executor import Workers
+    from parentage.work.progress import Report
+    from parentage.work.stop import Stop
+
+SHARE_OF_LEARNING = 0.25
+"""Of the time limit; the rest is for the questions about arcs."""
+
+SHARE_OF_MEMORY = 0.5
+"""Of what is free, for all workers together, unless a limit is given."""
+
+
+@documented(
+    supporting=Supporting, scoring=Scoring, reading=Reading, optimising=Optimising, running=Running
+)
+def support(
+    source: object,
+    network: Network | None = None,
+    *,
+    need: bool = True,
+    bootstrap: int = 0,
+    within: float | None = None,
+    max_networks: int = MAX_NETWORKS,
+    max_parents: int | Mapping[str, int] | None = None,
+    score: str = "bic",
+    log_base: float | str | None = None,
+    rules: str | Iterable[str] | None = None,
+    width: float | None = None,
+    constraints: Constraints | None = None,
+    format: str | None = None,  # noqa: A002  # the option is called --format
+    header: bool = True,
+    encoding: str = "utf-8",
+    drop: Iterable[str] = (),
+    missing: str = "error",
+    discretize: str | None = None,
+    engine: str = "auto",
+    gap_limit: float = 0.0,
+    seed: int = 0,
+    threads: int | None = None,
+    time_limit: float | None = None,
+    memory: int | None = None,
+    progress: Report | None = None,
+) -> Support:
+    """Say how sure each arc is: of the best network, or of one that is given.
+
+    Parameters
+    ----------
+    source
+        A table, a data frame or a path to one.
+    network
+        The network whose arcs are meant; by default the best one. Needs are always those of the
+        best network that has no such arc, against the best of all.
+    {supporting}
+    {scoring}
+    {reading}
+    {optimising}
+    {running}
+    progress
+        Called with a :class:`parentage.work.progress.Progress` while working.
+
+    Warns
+    -----
+    UnprovenWarning
+        When something is not proven, or was not done because a limit or Ctrl-C came first.
+
+    Examples
+    --------
+    >>> from parentage.data.datasets import chest_clinic
+    >>> found = support(chest_clinic(500, seed=1), bootstrap=20)
+    >>> arc = found["smoke", "bronc"]
+    >>> round(arc.need, 2), arc.reversible, arc.adjacency
+    (9.89, False, 1.0)
+    """
+    names = (drop,) if isinstance(drop, str) else tuple(drop)
+    values: dict[str, Any] = {**locals(), "drop": names}
+    running = take(Running, values)
+    with interruptible(running.stop()) as stop:
+        found = support_of(
+            learn_ground(
+                source,
+                take(Reading, values),
+                lambda *_: scoring_for(take(Scoring, values), within),
+                take(Optimising, values),
+                stop,
+                threads=running.workers,
+                report=progress,
+            ),
+            take(Supporting, values),
+            stop,
+            running.workers,
+            network=network,
+            report=progress,
+        )
+    for point in found.open_points:
+        warnings.warn(UnprovenWarning(point), stacklevel=2)
+    return found
+
+
+def scoring_for(scoring: Scoring, within: float | None) -> Scoring:
+    """Ask for lists that reach as far as the near-optimal networks."""
+    if within is None or scoring.width is not None:
+        return scoring
+    return replace(scoring, width=math.log(within) / unit_of(scoring.log_base))
+
+
+def learn_ground(
+    source: object,
+    reading: Reading,
+    scoring: pipeline.ScoringOf,
+    optimising: Optimising,
+    stop: Stop,
+    *,
+    threads: int,
+    report: Report | None = None,
+) -> Ground:
+    """Learn the best network, and keep what learning again can use."""
+    own = stop.share(SHARE_OF_LEARNING)
+    found = pipeline.gather(source, reading, scoring, own, threads=threads, report=report)
+    if found.table is None:
+        raise InputError("support needs the table: lists have no rows to draw from")
+    cuts: list[Any] = []
+    best = pipeline.optimise(found, optimising, own, threads=threads, report=report, kept_cuts=cuts)
+    return Ground(found.table, found.lists, found.scoring, optimising, best, tuple(cuts))
+
+
+@dataclass(frozen=True, eq=False)
+class Answers:
+    """What was found out; None for what was not asked."""
+
+    needs: Needs
+    bootstrap: Bootstrap | None
+    near: NearShares | None
+
+
+def support_of(
+    ground: Ground,
+    asked: Supporting,
+    stop: Stop,
+    workers: Workers,
+    *,
+    network: Network | None = None,
+    report: Report | None = None,
+) -> Support:
+    """Ask everything that was asked for; each piece of work gets an equal part of the time left."""
+    if network is not None:
+        _check_variables(ground, network)
+    meant = ground.best.network if network is None else network
+    pieces = [asked.within is not None, asked.need, asked.bootstrap > 0]
+    seconds: dict[str, float] = {}
+    near, answers, drawn = None, {}, None
+    if asked.within is not None:
+        began, own = time.monotonic(), stop.share(1 / sum(pieces))
+        threads = workers if isinstance(workers, int) else 1
+        near = near_shares(ground, asked.within, asked.max_networks, own, threads)
+        seconds["near-optimal"] = time.monotonic() - began
+    each = _each(stop, size_of(workers))
+    if asked.need:
+        began, own = time.monotonic(), each.share(1 / sum(pieces[1:]))
+        answers = needs(ground, meant.arcs, own, workers, report)
+        seconds["need"] = time.monotonic() - began
+    if asked.bootstrap:
+        began, seed = time.monotonic(), ground.optimising.seed
+        drawn = draw(ground, asked.bootstrap, seed, each, workers, report)
+        seconds["bootstrap"] = time.monotonic() - began
+    return _put_together(ground, meant, asked, Answers(answers, drawn, near), seconds)
+
+
+def _each(stop: Stop, size: int) -> Stop:
+    """Divide the memory among workers that score and solve side by side."""
+    memory = stop.memory or int(SHARE_OF_MEMORY * available_memory())
+    return replace(stop, memory=max(1, memory // size))
+
+
+def _check_variables(ground: Ground, network: Network) -> None:
+    """Refuse a network of other variables than the table's."""
+    table = set(ground.table.names)
+    for name in network.names:
+        if name not in table:
+            raise InputError(f"the network has the variable {name!r}, the table has no such column")
+    for name in ground.table.names:
+        if name not in network.names:
+            raise InputError(
+                f"the network has no variable {name!r}, which is a column of the table",
+                Way("drop", [name], "to leave it out"),
+            )
+
+
+def _put_together(
+    ground: Ground,
+    network: Network,
+    asked: Supporting,
+    found: Answers,
+    seconds: dict[str, float],
+) -> Support:
+    """Make one record of all answers."""
+    own, scoring = network == ground.best.network, ground.scoring
+    gains = ground.best.gains
+    score = ground.best.score
+    if not own:
+        gains = arc_gains(network, ground.table, scoring.score, scoring.log_base)
+        score = network.score(ground.table, scoring.score, scoring.log_base)
+    pairs = {} if found.bootstrap is None else _by_arc(found.bootstrap.pairs)
+    counted = found.bootstrap is not None and found.bootstrap.done > 0
+    class_ = network.equivalence_class()
+    arcs = [_arc(arc, class_, gains.get(arc), found, pairs, counted) for arc in network.arcs]
+    joined = {frozenset(arc) for arc in network.arcs}
+    others = [
+        _other(arc, found, pairs, counted)
+        for arc in _outside(ground.table.names, joined, found, pairs)
+    ]
+    others.sort(key=lambda one: -(one.adjacency or one.near_adjacency or 0.0))
+    return Support(
+        network,
+        score,
+        ground.best.score,
+        ground.best.optimal,
+        tuple(arcs),
+        tuple(others),
+        found.bootstrap,
+        None if found.near is None else found.near.facts,
+        tuple(open_points(ground, asked, arcs, found)),
+        seconds,
+    )
+
+
+def _by_arc(pairs: Iterable[PairShare]) -> dict[Arc, tuple[float, float]]:
+    """Return, for both directions of every pair, its adjacency and the share of the direction."""
+    shares: dict[Arc, tuple[float, float]] = {}
+    for pair in pairs:
+        shares[pair.a, pair.b] = pair.adjacency, pair.forward
+        shares[pair.b, pair.a] = pair.adjacency, 1.0 - pair.forward
+    return shares
+
+
+def _arc(
+    arc: Arc,
+    class_: EquivalenceClass,
+    gain: float | None,
+    found: Answers,
+    pairs: dict[Arc, tuple[float, float]],
+    counted: bool,
+) -> ArcSupport:
+    """Gather what is known of an arc of the network."""
+    adjacency = found.needs.get(Question(arc, "adjacency"))
+    direction = found.needs.get(Question(arc, "direction"))
+    return replace(
+        _other(arc, found, pairs, counted),
+        in_network=True,
+        gain=gain,
+        need=None if adjacency is None else adjacency.least,
+        need_at_most=None if adjacency is None else adjacency.most,
+        need_direction=None if direction is None else direction.least,
+        need_direction_at_most=None if direction is None else direction.most,
+        reversible=class_.mark(*arc) == "—",
+    )
+
+
+def _other(
+    arc: Arc, found: Answers, pairs: dict[Arc, tuple[float, float]], counted: bool
+) -> ArcSupport:
+    """Gather the shares of an arc, in the network or not."""
+    adjacency, direction = pairs.get(arc, (0.0, None))
+    near = found.near
+    return ArcSupport(
+        *arc,
+        in_network=False,
+        adjacency=adjacency if counted else None,
+        direction=direction if counted else None,
+        in_near_optimal=None if near is None else near.classes.get(arc, 0.0),
+        near_weight=None if near is None else near.weight.get(arc, 0.0),
+        near_adjacency=None if near is None else near.joined(*arc),
+    )
+
+
+def _outside(
+    names: tuple[str, ...],
+    joined: set[frozenset[str]],
+    found: Answers,
+    pairs: dict[Arc, tuple[float, float]],
+) -> list[Arc]:
+    """Return pairs that the network does not join, each in its more frequent direction."""
+    place = {name: v for v, name in enumerate(names)}
+    weight = {} if found.near is None else found.near.weight
+    seen = {(a, b) if place[a] < place[b] else (b, a) for a, b in (*pairs, *weight)}
+    arcs = []
+    for a, b in sorted(seen, key=lambda pair: (place[pair[0]], place[pair[1]])):
+        if frozenset((a, b)) in joined:
+            continue
+        if (a, b) in pairs:
+            forward = pairs[a, b][1] >= 0.5
+        else:
+            forward = weight.get((a, b), 0.0) >= weight.get((b, a), 0.0)
+        arcs.append((a, b) if forward else (b, a))
+    return arcs
+
+
+def open_points(
+    ground: Ground, asked: Supporting, arcs: list[ArcSupport], found: Answers
+) -> list[str]:
+    """Say what is not proven or was not done."""
+    points = []
+    if not ground.best.optimal:
+        points.append(f"the network is {ground.best.proof()}")
+    tolerance = ground.best.scope.tolerance
+    if asked.need:
+        missing = [one for one in arcs if one.need is None and not _fixed(ground, one.arc)]
+        wide = [one for one in arcs if _is_wide(one, tolerance)]
+        if missing:
+            points.append(f"the need of {_arcs(len(missing))} was not found before the work ended")
+        if wide:
+            points.append(f"the need of {_arcs(len(wide))} is known as an interval only")
+    drawn = found.bootstrap
+    if drawn is not None and drawn.done < drawn.asked:
+        why = {"time": "the time limit", "interrupt": "an interrupt"}.get(drawn.stopped or "", "")
+        points.append(
+            f"the bootstrap has {drawn.done} of {drawn.asked} replicates: "
+            f"it was ended by {why or 'a limit'}"
+        )
+    if drawn is not None and drawn.proven < drawn.done:
+        points.append(
+            f"{drawn.done - drawn.proven} of {drawn.done} replicates count with a network that "
+            "is not proven to be their best"
+        )
+    if found.near is not None and not found.near.facts.complete:
+        facts = found.near.facts
+        points.append(f"of the near-optimal networks only {facts.networks} were found")
+    return points
+
+
+def _fixed(ground: Ground, arc: Arc) -> bool:
+    """Whether the constraints require an arc: there is no network without it."""
+    required = ground.constraints.required
+    return arc in required or arc[::-1] in required
+
+
+def _is_wide(one: ArcSupport, tolerance: float) -> bool:
+    sides = (
+        (one.need, one.need_at_most),
+        (one.need_direction, one.need_direction_at_most),
+    )
+    return any(
+        least is not None and most is not None and most - least > 2 * tolerance
+        for least, most in sides
+    )
+
+
+def _arcs(count: int) -> str:
+    return f"{count} arc{'' if count == 1 else 's'}"

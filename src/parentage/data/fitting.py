@@ -1,0 +1,177 @@
+"""Rows in the states that an earlier table had: what a recipe decided applies to them.
+
+The cut points of the recipe cut the new numbers, its states number the new labels, its values mean
+missing, and missing cells get the state it says. Columns that it does not know are left out. A
+table that does not fit (a column that is not there, text instead of numbers, a state never seen) is
+refused with all the differences.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+import numpy.typing as npt
+
+from parentage.data.columns import KEEPS_HOLES, account_of, check_rows, check_variation
+from parentage.data.discretize import codes_of
+from parentage.data.recipe import ColumnRecipe, Recipe
+from parentage.data.table import MISSING, Table, as_numbers
+from parentage.data.values import (
+    Column,
+    column_of,
+    is_not_available,
+    numbers_in,
+    without_values,
+)
+from parentage.errors import TableError, did_you_mean
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from parentage.data.formats.raw import RawColumn, RawTable
+    from parentage.data.settings import Reading
+
+ABSENT = -1
+"""The code of a missing cell."""
+
+_MOST_SHOWN = 10
+
+Ints = npt.NDArray[np.int64]
+
+
+def fitted_table(raw: RawTable, recipe: Recipe, reading: Reading) -> Table:
+    """Read a table as the recipe says."""
+    check_rows(raw.n_rows)
+    columns, codes, wrong = list[Column](), list[Ints](), list[str]()
+    for column in recipe.columns:
+        try:
+            cells = cells_for(raw, column, reading.decimal)
+            columns.append(cells)
+            codes.append(codes_for(cells, column, reading.decimal))
+        except TableError as error:
+            wrong.append(error.message)
+    if wrong:
+        more = f"; and {len(wrong) - _MOST_SHOWN} more" if len(wrong) > _MOST_SHOWN else ""
+        raise TableError(
+            f"the table does not fit its recipe: {'; '.join(wrong[:_MOST_SHOWN])}{more}"
+        )
+    filled = filled_rows(np.array(codes), recipe.columns, reading.missing, raw)
+    names = tuple(column.name for column in recipe.columns)
+    table = Table(
+        names,
+        tuple(column.states for column in recipe.columns),
+        filled.astype(np.uint16),
+        {column.name: column.cuts for column in recipe.columns if column.cuts is not None},
+    )
+    check_rows(table.n_rows)
+    check_variation(table)
+    left_out = {
+        column.name: "not in the recipe" for column in raw.columns if column.name not in names
+    }
+    account = account_of(raw, columns, table, left_out)
+    return replace(table, recipe=Recipe(replace(reading, recipe=None), recipe.columns, account))
+
+
+def cells_for(raw: RawTable, column: ColumnRecipe, decimal: str) -> Column:
+    """Find a column by name, with what the recipe calls missing blanked."""
+    found, na = find_column(raw, column.name), column.na
+    if isinstance(found.values, np.ndarray) or column.cuts is not None or _numbered(column):
+        na = (*na, *filter(is_not_available, _words(found)))
+        cells = column_of(found, na, decimal)
+        return cells if column.cuts is not None else replace(cells, numbers=None)
+    rest, blanked = without_values(found, na, decimal)
+    return Column(rest, None, blanked)
+
+
+def _words(raw: RawColumn) -> list[str]:
+    return [] if isinstance(raw.values, np.ndarray) else list(raw.values)
+
+
+def _numbered(column: ColumnRecipe) -> bool:
+    """Whether its states are numbers, apart from one for missing cells."""
+    labels = [label for label in column.states if label != column.fill]
+    return bool(labels) and as_numbers(labels) is not None
+
+
+def find_column(raw: RawTable, name: str) -> RawColumn:
+    """Return a column by name."""
+    found = [column for column in raw.columns if column.name == name]
+    if not found:
+        names = [column.name for column in raw.columns]
+        raise TableError(f"no column {name!r}; {did_you_mean(name, names)}")
+    if len(found) > 1:
+        raise TableError(f"{len(found)} columns are named {name!r}; rename all but one")
+    if found[0].refused is not None:
+        raise TableError(f"column {name!r} {found[0].refused}")
+    return found[0]
+
+
+def codes_for(cells: Column, column: ColumnRecipe, decimal: str, unseen: str | None = None) -> Ints:
+    """Number the cells of one column; a missing one is absent, an unknown one ``unseen``."""
+    codes = np.full(len(cells.raw.codes), ABSENT, np.int64)
+    present = cells.present
+    if not present.any():
+        return codes
+    if column.cuts is None:
+        labels = cells.labels()
+        there = cells.raw.codes[present]
+        codes[present] = state_numbers(column.name, column.states, labels, there, unseen)
+    elif cells.numbers is None:
+        wrong = [label for label in cells.labels() if numbers_in([label], decimal) is None]
+        example = f" ({wrong[0]!r})" if wrong else ""
+        raise TableError(f"column {column.name!r} was cut into states, but holds text now{example}")
+    else:
+        codes[present] = codes_of(cells.numbers, column.cuts)[cells.raw.codes[present]]
+    return codes
+
+
+def filled_rows(codes: Ints, columns: Sequence[ColumnRecipe], missing: str, raw: RawTable) -> Ints:
+    """Return the rows with missing cells filled, kept as holes, left out, or refused."""
+    if missing == "drop":
+        return codes[:, (codes != ABSENT).all(axis=0)]
+    if missing in KEEPS_HOLES:
+        return np.where(codes == ABSENT, MISSING, codes)
+    for v, column in enumerate(columns):
+        absent = codes[v] == ABSENT
+        if not absent.any():
+            continue
+        if column.fill is None:
+            place = raw.place(int(np.flatnonzero(absent)[0]))
+            none = " and none was in the data learned from" if missing == "state" else ""
+            raise TableError(f"column {column.name!r}, {place}: the cell is missing{none}")
+        codes[v, absent] = column.states.index(column.fill)
+    return codes
+
+
+def state_numbers(
+    name: str,
+    labels: Sequence[str],
+    texts: Sequence[str],
+    codes: npt.NDArray[np.integer],
+    unseen: str | None = None,
+) -> Ints:
+    """Number labels as the known column does: the same text, or else the same number.
+
+    Others have the state ``unseen``, or are refused if there is none.
+    """
+    number = {label: k for k, label in enumerate(labels)}
+    values = as_numbers([label for label in labels if label != unseen])
+    by_value = {} if values is None else {float(x): k for k, x in reversed([*enumerate(values)])}
+    translate = np.full(len(texts), ABSENT, np.int64)
+    for code in np.unique(codes):
+        text = texts[code]
+        alike = as_numbers([text]) if text not in number and by_value else None
+        found = number.get(text) if alike is None else by_value.get(float(alike[0]))
+        if found is None and unseen is not None:
+            found = number[unseen]
+        if found is None:
+            raise TableError(
+                f"column {name!r} has the state {text!r}, which was never seen in the data "
+                f"learned from ({did_you_mean(text, labels)}); declare all states there, "
+                "e.g. as a pandas Categorical or a polars Enum"
+            )
+        translate[code] = found
+    numbers: Ints = translate[codes]
+    return numbers

@@ -1,0 +1,334 @@
+"""How a source became a table: what was set, what each column became, what was done to the rows.
+
+A :class:`Recipe` is made when a table is read and stays with it (``table.recipe``); lists and
+networks carry it in their account. Its settings and columns can be applied to other rows, next
+month's table or the other half of this one; its :class:`ReadingAccount` says what happened to the
+rows of this one.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from parentage.data.settings import Reading
+from parentage.errors import InputError
+from parentage.work.settings import changed
+
+_SHOWN = 6
+
+
+@dataclass(frozen=True)
+class ColumnRecipe:
+    """How one column became states.
+
+    Parameters
+    ----------
+    name
+        Its name.
+    states
+        Its labels, in the order of their codes.
+    cuts
+        Cut points, if it was cut: code = number of cuts ≤ x. None: its labels are its states.
+    rule
+        How the cut points were found, as it is typed: ``"mdl"``, ``"quantile:4"``.
+    na
+        Values that mean missing in this column, besides blank and ``?``.
+    fill
+        The state that missing cells get; None: they get none.
+    """
+
+    name: str
+    states: tuple[str, ...]
+    cuts: tuple[float, ...] | None = None
+    rule: str | None = None
+    na: tuple[str, ...] = ()
+    fill: str | None = None
+
+
+@dataclass(frozen=True)
+class ReadingAccount:
+    """What was done to the rows of one table.
+
+    Parameters
+    ----------
+    source
+        The name of the file; ``"frame"`` for a data frame.
+    format
+        ``"csv"``, ``"arff"`` …; for a frame its library.
+    rows_read, rows_dropped
+        Rows in the source, and those left out for a missing cell.
+    missing
+        Missing cells by column, where there are any.
+    blanked
+        How many of them held a value that means missing.
+    left_out
+        Columns that were left out, and why.
+    constant
+        Columns that do not vary.
+    """
+
+    source: str
+    format: str
+    rows_read: int
+    rows_dropped: int = 0
+    missing: Mapping[str, int] = field(default_factory=dict)
+    blanked: Mapping[str, int] = field(default_factory=dict)
+    left_out: Mapping[str, str] = field(default_factory=dict)
+    constant: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Recipe:
+    r"""How a source became a table, so that it can be done again.
+
+    Parameters
+    ----------
+    settings
+        What was set (:class:`parentage.data.settings.Reading`).
+    columns
+        The columns of the table, in their order.
+    account
+        What happened to the rows; None when they are not those of the source any more.
+
+    Examples
+    --------
+    >>> from parentage import read_table
+    >>> table = read_table(b"smoker,age\nyes,41.5\nno,23\nno,?\n",
+    ...                    discretize="median", missing="mode")
+    >>> print(table.recipe)
+    3 rows, 2 columns; 1 cell filled in (age 1); 1 column cut (age at 32.25)
+    """
+
+    settings: Reading
+    columns: tuple[ColumnRecipe, ...]
+    account: ReadingAccount | None = None
+
+    @property
+    def filled(self) -> dict[str, int]:
+        """Cells that were filled in or given a state of their own, by column."""
+        if self.account is None or self.settings.missing not in ("mode", "state"):
+            return {}
+        return dict(self.account.missing)
+
+    def column(self, name: str) -> ColumnRecipe:
+        """Return the recipe of one column."""
+        found = next((column for column in self.columns if column.name == name), None)
+        if found is None:
+            raise InputError(f"the recipe has no column {name!r}")
+        return found
+
+    def select(self, names: Iterable[str]) -> Recipe:
+        """Return the recipe of some of the columns."""
+        return replace(self, columns=tuple(self.column(name) for name in names))
+
+    def with_states(self, states: Sequence[tuple[str, ...]]) -> Recipe:
+        """Return the recipe of a table of other rows, or with other states."""
+        pairs = zip(self.columns, states, strict=True)
+        columns = tuple(replace(column, states=labels) for column, labels in pairs)
+        return replace(self, columns=columns, account=None)
+
+    def parts(self) -> list[str]:
+        """Say what was done, one clause each; nothing for what was left as it was."""
+        account, said = self.account, list[str]()
+        if account is None:
+            return said
+        if account.left_out:
+            said.append(f"{_columns(account.left_out)} left out ({_some(account.left_out)})")
+        if account.blanked:
+            total = sum(account.blanked.values())
+            said.append(f"{_cells(total)} taken as missing ({_counted(account.blanked)})")
+        if account.rows_dropped:
+            rows = f"{account.rows_dropped:,} row{'' if account.rows_dropped == 1 else 's'}"
+            said.append(f"{rows} dropped for missing cells ({_counted(account.missing)})")
+        elif self.filled:
+            total = sum(self.filled.values())
+            how = "filled in" if self.settings.missing == "mode" else "in a state of their own"
+            said.append(f"{_cells(total)} {how} ({_counted(self.filled)})")
+        elif account.missing:
+            total = sum(account.missing.values())
+            said.append(f"{_cells(total)} missing ({_counted(account.missing)})")
+        cut = {column.name: column.cuts for column in self.columns if column.cuts}
+        if cut:
+            points = [
+                f"{name} at {', '.join(f'{point:.6g}' for point in cuts)}"
+                for name, cuts in cut.items()
+            ]
+            said.append(f"{_columns(cut)} cut ({_some(points, '; ')})")
+        if account.constant:
+            said.append(f"{len(account.constant)} constant ({_some(account.constant)})")
+        return said
+
+    def words(self) -> str:
+        """Say what was read and done, in one line."""
+        size = f"{len(self.columns)} column{'' if len(self.columns) == 1 else 's'}"
+        if self.account is not None:
+            rows = self.account.rows_read
+            size = f"{rows:,} row{'' if rows == 1 else 's'}, {size}"
+        return "; ".join([size, *self.parts()])
+
+    def __str__(self) -> str:
+        return self.words()
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain values that JSON can hold; :meth:`from_dict` is the way back."""
+        settings = {name: _plain(getattr(self.settings, name)) for name in changed(self.settings)}
+        settings.pop("recipe", None)  # this one says as much
+        return {
+            "settings": settings,
+            "columns": [_short(column) for column in self.columns],
+            "account": None if self.account is None else _short(self.account),
+        }
+
+    @classmethod
+    def from_dict(cls, content: object) -> Recipe:
+        """Make a recipe from what :meth:`to_dict` returned, through JSON, TOML or not.
+
+        Raises
+        ------
+        InputError
+            Something is missing or of another kind.
+        """
+        try:
+            return _read(content)
+        except (TypeError, ValueError, KeyError) as error:
+            raise InputError(f"the recipe is damaged ({error})") from None
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, Mapping):
+        return dict(value)
+    return list(value) if isinstance(value, tuple) else value
+
+
+def _short(record: Any) -> dict[str, Any]:
+    """Return the fields that are not at their default."""
+    content = {}
+    for entry in dataclasses.fields(record):
+        value = _plain(getattr(record, entry.name))
+        if value not in (None, [], {}, 0) or entry.name == "rows_read":
+            content[entry.name] = value
+    return content
+
+
+def _cells(number: int) -> str:
+    return f"{number:,} cell{'' if number == 1 else 's'}"
+
+
+def _columns(names: Iterable[str]) -> str:
+    number = len(list(names))
+    return f"{number} column{'' if number == 1 else 's'}"
+
+
+def _some(texts: Iterable[str], separator: str = ", ") -> str:
+    listed = list(texts)
+    return separator.join(listed[:_SHOWN]) + (separator + "…" if len(listed) > _SHOWN else "")
+
+
+def _counted(numbers: Mapping[str, int]) -> str:
+    most = sorted(numbers.items(), key=lambda item: -item[1])
+    return _some([f"{name} {number:,}" for name, number in most])
+
+
+def _read(content: object) -> Recipe:
+    whole = _object(content, "the recipe", {"settings", "columns", "account"})
+    settings = _object(whole.get("settings", {}), "settings", _names_of(Reading))
+    if "recipe" in settings:
+        raise ValueError("a recipe within a recipe")
+    columns = whole.get("columns", [])
+    if not isinstance(columns, list):
+        raise TypeError("columns is not a list")
+    account = whole.get("account")
+    return Recipe(
+        _reading(settings),
+        tuple(_column(column) for column in columns),
+        None if account is None else _account(account),
+    )
+
+
+def _reading(settings: Mapping[str, Any]) -> Reading:
+    for name, value in settings.items():
+        if name == "header":
+            fine = isinstance(value, bool)
+        elif name in ("drop", "keep", "categorical", "na", "discretize"):
+            fine = isinstance(value, str | list | dict)
+        else:
+            fine = isinstance(value, str)
+        if not fine:
+            raise TypeError(f"{name} is {value!r}")
+    return Reading(**settings)
+
+
+def _column(content: object) -> ColumnRecipe:
+    facts = _object(content, "a column", _names_of(ColumnRecipe))
+    name = _text(facts, "name")
+    states, na = _texts(facts.get("states", []), "states"), _texts(facts.get("na", []), "na")
+    cuts = facts.get("cuts")
+    if cuts is not None:
+        points = [float(point) for point in cuts]
+        if not all(map(math.isfinite, points)) or sorted(set(points)) != points:
+            raise ValueError(f"the cuts of {name!r} are not rising numbers")
+        cuts = tuple(points)
+    fill, rule = facts.get("fill"), facts.get("rule")
+    for value in (fill, rule):
+        if not isinstance(value, str | None):
+            raise TypeError(f"column {name!r} holds {value!r}")
+    if not states or len(set(states)) != len(states) or (fill is not None and fill not in states):
+        raise ValueError(f"the states of {name!r} do not fit")
+    if cuts is not None and len(states) - len(cuts) not in (1, 2):
+        raise ValueError(f"column {name!r} has {len(cuts)} cuts and {len(states)} states")
+    return ColumnRecipe(name, states, cuts, rule, na, fill)
+
+
+def _account(content: object) -> ReadingAccount:
+    facts = _object(content, "the account", _names_of(ReadingAccount))
+    counts = {
+        name: {str(k): _count(v, name) for k, v in _object(facts.get(name, {}), name).items()}
+        for name in ("missing", "blanked")
+    }
+    left_out = _object(facts.get("left_out", {}), "left_out")
+    return ReadingAccount(
+        source=_text(facts, "source"),
+        format=_text(facts, "format"),
+        left_out={str(name): str(why) for name, why in left_out.items()},
+        constant=_texts(facts.get("constant", []), "constant"),
+        rows_read=_count(facts.get("rows_read", 0), "rows_read"),
+        rows_dropped=_count(facts.get("rows_dropped", 0), "rows_dropped"),
+        missing=counts["missing"],
+        blanked=counts["blanked"],
+    )
+
+
+def _names_of(kind: Any) -> set[str]:
+    return {entry.name for entry in dataclasses.fields(kind)}
+
+
+def _object(content: object, what: str, known: set[str] | None = None) -> Mapping[str, Any]:
+    if not isinstance(content, Mapping):
+        raise TypeError(f"{what} is {content!r}")
+    unknown = set(content) - known if known is not None else set()
+    if unknown:
+        raise ValueError(f"{what} holds {min(map(str, unknown))!r}")
+    return content
+
+
+def _text(facts: Mapping[str, Any], name: str) -> str:
+    value = facts[name]
+    if not isinstance(value, str):
+        raise TypeError(f"{name} is {value!r}")
+    return value
+
+
+def _texts(value: object, name: str) -> tuple[str, ...]:
+    if not isinstance(value, list | tuple) or not all(isinstance(item, str) for item in value):
+        raise TypeError(f"{name} is {value!r}")
+    return tuple(value)
+
+
+def _count(value: object, name: str) -> int:
+    if isinstance(value, bool) or not isinstance(value, int) or value < 0:
+        raise TypeError(f"{name} is {value!r}")
+    return value

@@ -1,0 +1,156 @@
+"""What the cells of one column are: which are missing, which are numbers. Before states.
+
+Blank and ``?`` are missing already when a reader hands a column on; here come the values that were
+named as missing, and words such as ``NA`` among numbers.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+import numpy as np
+import numpy.typing as npt
+
+from parentage.data.formats.raw import CellCodes, Numbers, RawColumn, number_label
+from parentage.data.table import as_numbers
+from parentage.errors import TableError, Way
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+NOT_AVAILABLE = ("na", "n/a", "#n/a", "n.a.", "k.a.", "k. a.", "nan", "null", "<na>")
+"""Words for a missing cell, in lower case."""
+
+_WITH_COMMA = re.compile(r"([+-]?)([0-9]{1,3}(?:\.[0-9]{3})+|[0-9]*)(?:,([0-9]+))?([eE][+-]?\d+)?")
+
+
+@dataclass(frozen=True)
+class Column:
+    """A raw column and, when it is numeric, the number of each of its values.
+
+    ``blanked`` counts the cells that a word or a value for missing was in.
+    """
+
+    raw: RawColumn
+    numbers: Numbers | None
+    blanked: int = 0
+
+    @property
+    def name(self) -> str:
+        """Its name."""
+        return self.raw.name
+
+    @property
+    def present(self) -> npt.NDArray[np.bool_]:
+        """Which cells are not missing."""
+        return self.raw.codes >= 0
+
+    @cached_property
+    def counts(self) -> npt.NDArray[np.int64]:
+        """Number of cells with each value."""
+        codes = self.raw.codes
+        return np.bincount(codes[codes >= 0], minlength=len(self.raw.values))
+
+    def labels(self) -> list[str]:
+        """Return its values as labels."""
+        return labels_of(self.raw)
+
+    def observed(self) -> Numbers:
+        """Return the numbers of the cells that are there."""
+        numbers = np.empty(0) if self.numbers is None else self.numbers
+        return numbers[self.raw.codes[self.present]]
+
+
+def labels_of(raw: RawColumn) -> list[str]:
+    """Return the values of a column as labels."""
+    if isinstance(raw.values, np.ndarray):
+        return [number_label(value) for value in raw.values]
+    return list(raw.values)
+
+
+def column_of(raw: RawColumn, na: Sequence[str] = (), decimal: str = ".") -> Column:
+    """Blank what is missing and find the numbers."""
+    cells, blanked = without_values(raw, na, decimal)
+    if cells.declared or cells.numeric is False:
+        return Column(cells, None, blanked)
+    if isinstance(cells.values, np.ndarray):
+        numbers = cells.values.astype(np.float64)
+        if not np.isfinite(numbers).all():
+            raise TableError(
+                f"column {raw.name!r} holds infinite numbers",
+                Way("drop", [raw.name], "to leave it out"),
+                "replace them",
+            )
+        return Column(cells, numbers, blanked)
+    available = np.array([not is_not_available(label) for label in cells.values], np.bool_)
+    labels = [label for label, kept in zip(cells.values, available, strict=True) if kept]
+    found = numbers_in(labels, decimal) if labels else None
+    if found is None or available.all():
+        return Column(cells, found, blanked)
+    rest = _keep_values(cells, available)
+    return Column(rest, found, blanked + _cells_lost(cells, rest))
+
+
+def without_values(raw: RawColumn, na: Sequence[str], decimal: str) -> tuple[RawColumn, int]:
+    """Blank the cells with these values, by text or as numbers; return how many they were.
+
+    A value that was declared as a state is one no longer.
+    """
+    if not na:
+        return raw, 0
+    words, meant = set(na), set[float]()
+    for word in na:
+        number = numbers_in([word], decimal)
+        meant |= set() if number is None else {float(number[0])}
+    kept = np.ones(len(raw.values), np.bool_)
+    if isinstance(raw.values, np.ndarray):
+        kept = ~np.isin(raw.values, list(meant))
+    else:
+        for i, label in enumerate(raw.values):
+            number = numbers_in([label], decimal) if meant and label not in words else None
+            kept[i] = not (label in words or (number is not None and float(number[0]) in meant))
+    if kept.all():
+        return raw, 0
+    rest = _keep_values(raw, kept)
+    return rest, _cells_lost(raw, rest)
+
+
+def _keep_values(raw: RawColumn, kept: npt.NDArray[np.bool_]) -> RawColumn:
+    new_code = np.full(len(kept) + 1, -1, np.int32)  # the last entry serves code −1
+    new_code[:-1][kept] = np.arange(int(kept.sum()))
+    codes: CellCodes = new_code[raw.codes]
+    if isinstance(raw.values, np.ndarray):
+        return replace(raw, values=raw.values[kept], codes=codes)
+    labels = [label for label, keep in zip(raw.values, kept, strict=True) if keep]
+    return replace(raw, values=labels, codes=codes)
+
+
+def _cells_lost(before: RawColumn, after: RawColumn) -> int:
+    return int((after.codes < 0).sum() - (before.codes < 0).sum())
+
+
+def numbers_in(labels: Sequence[str], decimal: str = ".") -> Numbers | None:
+    """Read labels as numbers; None when one of them is not.
+
+    With a decimal comma, points part thousands.
+
+    >>> numbers_in(["1,5", "-2", "1.234,5"], ","), numbers_in(["1.5"], ",")
+    (array([ 1.5, -2. , 1234.5]), None)
+    """
+    if decimal == ".":
+        return as_numbers(labels)
+    found = [_WITH_COMMA.fullmatch(label) for label in labels]
+    plain = [
+        f"{m[1]}{m[2].replace('.', '')}.{m[3] or '0'}{m[4] or ''}"
+        for m in found
+        if m is not None and (m[2] or m[3])
+    ]
+    return as_numbers(plain) if len(plain) == len(labels) else None
+
+
+def is_not_available(label: str) -> bool:
+    """Tell whether a label is a word for a missing cell."""
+    return len(label) <= 5 and label.casefold() in NOT_AVAILABLE

@@ -1,0 +1,370 @@
+r"""Count, join, judge and score where cells are missing (:mod:`parentage.scoring.hole_search`).
+
+**Counting.** Every set S is counted once, on the rows where all its members are observed: n rows,
+counts per joint state. For child a in S both sums of the family come from that one table, the
+second from its marginal over a:
+
+.. math:: -n\,H(a | S \setminus a) = \sum_c f(n_c) - \sum_d f(n_d), \qquad f(c) = c \ln c.
+
+The marginal is not what S \\ a has when it is counted by itself, because then more rows are
+complete. Where the joint states are few, their counts are an array and the marginals sums along its
+axes; sets that share all but the last member share the rows and states of the rest. Where they are
+many, labels of rows are joined instead (:mod:`parentage.kernels.labels`).
+
+**Judging.** Likelihoods are averages over different rows, so they do not grow with parents, and the
+only rule is the child's side (Theorem 8): no superset of Π scores more than
+−N h_X / n − N λ (r − 1) q_Π, with n at least its complete rows. Not closed: Proposition 2 decides
+which sets are needed. A set that no row has complete is left out with all its supersets.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from parentage.kernels._options import INLINE, JIT, njit
+from parentage.kernels.families import find_subsets, in_larger_set
+from parentage.kernels.judging import (
+    CHILD,
+    DEAD,
+    Join,
+    credit_rules,
+    has_forbidden,
+    inherited_rule,
+    products_without,
+)
+from parentage.kernels.labels import join_labels
+
+MISSING = 65_535
+
+
+class HoleLevel(NamedTuple):
+    """The sets of one size."""
+
+    members: npt.NDArray[np.uint16]
+    """``[set, member]``, rising."""
+    subsets: npt.NDArray[np.int32]
+    """``[set, member]``: where the set without this member is in the level below."""
+    rows: npt.NDArray[np.int64]
+    """``[set]``: rows in which all members are observed."""
+    best: npt.NDArray[np.int64]
+    """``[set, child]``: Bin, or DEAD + rule."""
+
+
+class HoleFacts(NamedTuple):
+    """What judging and scoring need to know of the data, in fixed point."""
+
+    arity: npt.NDArray[np.int64]
+    """``[variable]``."""
+    residual: npt.NDArray[np.int64]
+    """``[variable]``: h over the rows where nothing is missing; not yet divided by n."""
+    forbidden: npt.NDArray[np.bool_]
+    """``[child, parent]``: arcs that no family may contain."""
+    n_rows: int
+    """N."""
+    unit: int
+    """Penalty of one free parameter, N λ."""
+    cap: int
+    """Free parameters beyond this many are as good as infinitely many."""
+    slack: int
+    """Tolerance plus width."""
+    margin: int
+    """A set is kept if it exceeds its best proper subset by more than this (may be negative)."""
+    rules: int
+    """Bit r: rule number r is on."""
+    best_alone: npt.NDArray[np.int64]
+    """``[x, y]``: Bin of the single parent y, on the diagonal of none; −DEAD where not known."""
+
+
+class Rows(NamedTuple):
+    """The rows to count: those in which the context is observed."""
+
+    codes: npt.NDArray[np.uint16]
+    """``[variable, row]``, MISSING for a hole."""
+    label: npt.NDArray[np.int64]
+    """``[row]``: joint state of the context."""
+    n_labels: int
+    f: npt.NDArray[np.int64]
+    """``[count]``: c ln c."""
+
+
+@njit(**JIT)
+def scaled(x, n_rows, n):
+    """Return ⌊x N / n⌋ for x ≥ 0 without leaving 64 bits."""
+    return (x // n) * n_rows + ((x % n) * n_rows) // n
+
+
+@njit(**JIT)
+def count_complete(members, rows, arity, n, left):
+    """Count sets of one size on the rows where they are complete.
+
+    Parameters
+    ----------
+    members
+        ``uint16[set, member]``, in lexicographic order.
+    rows
+        The rows and what is added up.
+    arity
+        ``int64[variable]``.
+    n
+        ``int64[set]``: filled with the complete rows.
+    left
+        ``int64[set, member]``: filled with n·H(member | the others, context), never negative.
+    """
+    codes, label, n_labels, f = rows
+    n_sets, s = members.shape
+    there = np.empty(len(label), np.int64)
+    cell = np.empty(len(label), np.int64)
+    found = 0
+    dense = np.int64(16 * len(label) + 1024)
+    counts = np.zeros(dense, np.int64)
+    for i in range(n_sets):
+        q = np.int64(n_labels)
+        for t in range(s):
+            q = min(q * arity[members[i, t]], dense + 1)
+        if q > dense:
+            n[i] = count_by_labels(members[i], rows, arity, left[i])
+            found = -1  # the stem is that of another set
+            continue
+        if i == 0 or found < 0 or differs(members, i):
+            found = stem_cells(members[i], codes, label, arity, there, cell)
+        z = members[i, s - 1]
+        r = arity[z]
+        counts[:q] = 0
+        total = 0
+        for k in range(found):
+            code = codes[z, there[k]]
+            if code != MISSING:
+                counts[cell[k] * r + np.int64(code)] += 1
+                total += 1
+        n[i] = total
+        whole = np.int64(0)
+        for c in range(q):
+            whole += f[counts[c]]
+        stride = np.int64(1)
+        for a in range(s - 1, -1, -1):
+            r = arity[members[i, a]]
+            left[i, a] = marginal(counts, q, r, stride, f) - whole
+            stride *= r
+
+
+@njit(**INLINE)
+def differs(members, i):
+    """Whether set i has other members than the set before it, the last one aside."""
+    for t in range(members.shape[1] - 1):
+        if members[i, t] != members[i - 1, t]:
+            return True
+    return False
+
+
+@njit(**JIT)
+def stem_cells(chosen, codes, label, arity, there, cell):
+    """List the rows complete in all members but the last, and their joint states with the context.
+
+    Returns how many there are.
+    """
+    found = 0
+    for row in range(len(label)):
+        at = label[row]
+        whole = True
+        for t in range(len(chosen) - 1):
+            code = codes[chosen[t], row]
+            if code == MISSING:
+                whole = False
+                break
+            at = at * arity[chosen[t]] + np.int64(code)
+        if whole:
+            there[found] = row
+            cell[found] = at
+            found += 1
+    return found
+
+
+@njit(**JIT)
+def marginal(counts, q, r, stride, f):
+    """Return Σ f over the joint states without the axis of r states and this stride."""
+    total = np.int64(0)
+    for high in range(0, q, r * stride):
+        for low in range(high, high + stride):
+            together = np.int64(0)
+            for c in range(low, low + r * stride, stride):
+                together += counts[c]
+            total += f[together]
+    return total
+
+
+@njit(**JIT)
+def count_by_labels(chosen, rows, arity, left):
+    """Count one set whose joint states are too many for an array; returns its complete rows."""
+    codes, label, n_labels, f = rows
+    s = len(chosen)
+    there = np.empty(len(label), np.int64)
+    found = 0
+    for row in range(len(label)):
+        whole = True
+        for t in range(s):
+            whole = whole and codes[chosen[t], row] != MISSING
+        if whole:
+            there[found] = row
+            found += 1
+    column = np.empty((s, found), np.uint16)
+    for t in range(s):
+        for k in range(found):
+            column[t, k] = codes[chosen[t], there[k]]
+    one, other = np.empty(found, np.int64), np.empty(found, np.int64)
+    for a in range(s):
+        for k in range(found):
+            one[k] = label[there[k]]
+        count = np.int64(n_labels)
+        for t in range(s):
+            if t != a:
+                count = join_labels(one, count, column[t], arity[chosen[t]], other)
+                one, other = other, one
+        without = total_of(one, count, f)
+        count = join_labels(one, count, column[a], arity[chosen[a]], other)
+        left[a] = without - total_of(other, count, f)
+    return found
+
+
+@njit(**JIT)
+def total_of(labels, count, f):
+    """Return Σ f over the rows per label."""
+    sizes = np.zeros(count, np.int64)
+    for k in range(len(labels)):
+        sizes[labels[k]] += 1
+    total = np.int64(0)
+    for c in range(count):
+        total += f[sizes[c]]
+    return total
+
+
+@njit(**INLINE)
+def bound_with_holes(x, most_rows, q, facts):
+    """Return what no superset exceeds (Theorem 8); DEAD while the rule is off."""
+    if facts.rules & (1 << CHILD) == 0:
+        return np.int64(DEAD)
+    price = facts.unit * min((facts.arity[x] - 1) * q, facts.cap)
+    return -scaled(facts.residual[x], np.int64(facts.n_rows), most_rows) - price
+
+
+@njit(**JIT)
+def needed_outside(variables, q, most_rows, facts):
+    """Whether a variable outside the set may have it as parents (Proposition 2)."""
+    for x in range(len(facts.arity)):
+        top = facts.best_alone[x, x]
+        outside = True
+        for t in range(len(variables)):
+            outside = outside and variables[t] != x
+            top = max(top, facts.best_alone[x, variables[t]])
+        if outside and top - facts.slack < bound_with_holes(x, most_rows, q, facts):
+            return True
+    return False
+
+
+@njit(**JIT)
+def join_with_holes(first, last, siblings, level, facts, capped, new, tally):
+    """Join each of the sets ``first … last − 1`` with its later siblings.
+
+    The arguments are those of :func:`parentage.kernels.families.join_siblings`; of ``new`` members,
+    subsets and best are written. Returns the number of sets written.
+    """
+    sibling_end, children, tails, live = siblings
+    members, subsets, rows, best = level
+    arity, cap, rules, slack = facts.arity, facts.cap, facts.rules, facts.slack
+    s = subsets.shape[1]
+    at, stop = np.empty(s + 1, np.int64), np.empty(s + 1, np.int64)
+    variables, subset = np.empty(s + 1, np.int64), np.empty(s + 1, np.int64)
+    q, out = np.empty(s + 1, np.int64), np.empty(s + 1, np.int64)
+    join = Join(variables, subset, q, out)
+    end = 0
+    for i in range(first, last):
+        for t in range(s - 1):
+            p = subsets[i, t]
+            at[t] = children[p]
+            stop[t] = children[p + 1]
+        for t in range(s):
+            variables[t] = members[i, t]
+        subset[s] = i
+        alive_i = in_larger_set(live[i], s)
+        for j in range(i + 1, sibling_end[i]):
+            z = tails[j]
+            worth, alive = find_subsets(
+                z, tails, at, stop, live, subset, s - 1, alive_i & in_larger_set(live[j], s - 1),
+                False,
+            )  # fmt: skip
+            if not worth:
+                continue
+            subset[s - 1] = j
+            variables[s] = z
+            products_without(variables, arity, cap, q)
+            most_rows = rows[subset[0]]
+            for t in range(1, s + 1):
+                most_rows = min(most_rows, rows[subset[t]])
+            if most_rows == 0:  # never seen together
+                continue
+            for a in range(s + 1):
+                bit = np.uint64(1) << np.uint64(a)
+                if alive & bit == np.uint64(0):
+                    out[a] = inherited_rule(a, subset, best)
+                    continue
+                top = -np.int64(DEAD)
+                for b in range(s + 1):
+                    if b != a:
+                        top = max(top, best[subset[b], a if a < b else a - 1])
+                out[a] = top
+                if top - slack >= bound_with_holes(variables[a], most_rows, q[a], facts):
+                    out[a] = DEAD + CHILD
+                    alive ^= bit
+            if rules != 0:
+                credit_rules(join, capped, facts.forbidden, tally)
+                states = min(q[0] * arity[variables[0]], 4 * cap)
+                if alive == np.uint64(0) and not needed_outside(
+                    variables, states, most_rows, facts
+                ):
+                    continue
+            for t in range(s + 1):
+                new.members[end, t] = variables[t]
+                new.subsets[end, t] = subset[t]
+                new.best[end, t] = out[t]
+            end += 1
+    return end
+
+
+@njit(**JIT)
+def score_with_holes(new, left, facts, capped, kept_set, kept_child, kept_score):
+    """Score the live families of a new level; as ``score_families``.
+
+    ``left[set, child]`` is n·H(child | the others). Sets without a row are passed over.
+    """
+    members, _, rows, best = new
+    arity, cap, margin = facts.arity, facts.cap, facts.margin
+    n_rows = np.int64(facts.n_rows)
+    n_sets, s = members.shape
+    constrained = len(facts.forbidden) > 0
+    variables, q = np.empty(s, np.int64), np.empty(s, np.int64)
+    scored = 0
+    kept = 0
+    for i in range(n_sets):
+        if rows[i] == 0:
+            continue
+        for a in range(s):
+            variables[a] = members[i, a]
+        products_without(variables, arity, cap, q)
+        for a in range(s):
+            x = variables[a]
+            if best[i, a] >= DEAD or capped[x] != -1:
+                continue
+            if constrained and has_forbidden(a, variables, facts.forbidden):
+                continue
+            price = facts.unit * min((arity[x] - 1) * q[a], cap)
+            score = -scaled(left[i, a], n_rows, rows[i]) - price
+            scored += 1
+            if score > best[i, a] + margin:
+                kept_set[kept] = i
+                kept_child[kept] = a
+                kept_score[kept] = score
+                kept += 1
+            best[i, a] = max(best[i, a], score)
+    return scored, kept

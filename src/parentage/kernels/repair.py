@@ -1,0 +1,202 @@
+"""The order search of large parts: disturb, then mend what the disturbance touched.
+
+In a part of n variables a climb looks at n variables, each at n positions. After a few moves most
+of that finds nothing new, so here only those variables are inserted anew whose set has changed, and
+in turn those whose set changes by that, until none is left: a few dozen instead of n. A full climb
+and windows follow at the end of a round, on the best order of that round.
+
+Arrays are those of :mod:`parentage.kernels.orders`.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+
+from parentage.kernels._options import JIT, njit
+from parentage.kernels.disturb import draw, exchange_blocks, shift
+from parentage.kernels.fitting import Sets, uses
+from parentage.kernels.orders import (
+    LONGEST_CLIMB,
+    best_insertion,
+    improve,
+    least_gain,
+    overwrite,
+    refit,
+    total_cost,
+)
+
+Ints = npt.NDArray[np.int64]
+Words = npt.NDArray[np.uint64]
+Floats = npt.NDArray[np.float64]
+
+
+@njit(**JIT)
+def mend(
+    order: Ints,
+    fit: Ints,
+    before: Ints,
+    wanted: npt.NDArray[np.bool_],
+    offsets: Ints,
+    sets: Sets,
+    cost: Floats,
+    reach: Words,
+    work: Ints,
+) -> float:
+    """Insert the variables that are ``wanted[n]`` and all whose set changes; return the cost.
+
+    ``before[n]`` are the sets the variables had before they were disturbed: who has another one
+    now is wanted, too.
+    """
+    n = order.shape[0]
+    queue, first, count = np.empty(n, np.int64), 0, 0
+    position = np.empty(n, np.int64)
+    for j in range(n):
+        v = order[j]
+        position[v] = j
+        if wanted[v] or fit[v] != before[v]:
+            wanted[v] = True
+            queue[count] = v
+            count += 1
+    now = total_cost(fit, cost)
+    least = least_gain(now)
+    old = np.empty(n, np.int64)
+    while count > 0:
+        x = queue[first]
+        first = first + 1 if first + 1 < n else 0
+        count -= 1
+        wanted[x] = False
+        here = position[x]
+        there, _ = best_insertion(x, here, least, order, fit, offsets, sets, cost, reach, work)
+        if there == here:
+            continue
+        low, high = min(here, there), max(here, there) + 1
+        for j in range(low, high):
+            old[order[j]] = fit[order[j]]
+        shift(order, here, there)
+        refit(order, fit, low, high, offsets, sets, work)
+        after = total_cost(fit, cost)
+        if not after < now:  # the gain was rounding
+            shift(order, there, here)
+            refit(order, fit, low, high, offsets, sets, work)
+            continue
+        now = after
+        for j in range(low, high):
+            v = order[j]
+            position[v] = j
+            if (v == x or fit[v] != old[v]) and not wanted[v]:
+                wanted[v] = True
+                queue[(first + count) % n] = v
+                count += 1
+    return float(now)
+
+
+@njit(**JIT)
+def some_parent(x: int, here: int, order: Ints, fit: Ints, sets: Sets, state: Words) -> int:
+    """Return the position of a parent of ``x``, which stands at ``here``; ``here`` if it has none.
+
+    The search begins at a random place in front of it, so any parent may be met.
+    """
+    if here == 0:
+        return here
+    first = draw(state, here)
+    for k in range(here):
+        j = first - k if k <= first else first - k + here
+        if uses(sets, fit[x], order[j]):
+            return j
+    return here
+
+
+@njit(**JIT)
+def move_some(
+    order: Ints,
+    fit: Ints,
+    wanted: npt.NDArray[np.bool_],
+    moves: int,
+    sets: Sets,
+    state: Words,
+) -> None:
+    """Disturb an order: turn arcs around, move variables anywhere, or exchange blocks.
+
+    To turn the arc from p to x around, x is put in front of p. Says who was moved.
+    """
+    n = order.shape[0]
+    kind = draw(state, 4)
+    if kind == 0:
+        exchange_blocks(order, state)
+        return
+    for _ in range(moves):
+        source = draw(state, n)
+        x = order[source]
+        target = draw(state, n)
+        if kind > 1:
+            target = some_parent(x, source, order, fit, sets, state)
+            wanted[order[target]] = True
+        wanted[x] = True
+        shift(order, source, target)
+
+
+@njit(**JIT)
+def search_large(
+    orders: Ints,
+    costs: Floats,
+    work: Ints,
+    budget: int,
+    strength: int,
+    slack: float,
+    width: int,
+    offsets: Ints,
+    sets: Sets,
+    cost: Floats,
+    reach: Words,
+    state: Words,
+) -> int:
+    """Do what :func:`parentage.kernels.orders.search` does, mending instead of climbing.
+
+    A stream whose cost is not known yet climbs first, and that may take several calls.
+    """
+    n = orders.shape[1]
+    work[0], work[1] = 0, LONGEST_CLIMB * budget
+    order, fit, turns = orders[2], np.empty(n, np.int64), orders[3]
+    base = np.empty(n, np.int64)
+    if not np.isfinite(costs[0]):
+        refit(order, fit, 0, n, offsets, sets, work)
+        now = improve(order, fit, turns, width, offsets, sets, cost, reach, state, work)
+        if work[0] >= work[1]:
+            return 0
+        overwrite(orders[0], order)
+        costs[0] = now
+        if now < costs[1]:
+            overwrite(orders[1], order)
+            costs[1] = now
+    refit(orders[0], base, 0, n, offsets, sets, work)
+    wanted = np.zeros(n, np.bool_)
+    steps, gained = 0, False
+    while work[0] < budget:
+        steps += 1
+        overwrite(order, orders[0])
+        move_some(order, base, wanted, 1 + draw(state, strength), sets, state)
+        refit(order, fit, 0, n, offsets, sets, work)
+        now = mend(order, fit, base, wanted, offsets, sets, cost, reach, work)
+        if now < costs[1] - least_gain(now):
+            overwrite(orders[1], order)
+            costs[1] = now
+            gained = True
+        if now <= costs[0] + slack * draw(state, 1 << 20) / (1 << 20):
+            overwrite(orders[0], order)
+            overwrite(base, fit)
+            costs[0] = now
+    if gained:
+        overwrite(order, orders[1])
+        refit(order, fit, 0, n, offsets, sets, work)
+        work[2] = work[3] = 0
+        now = improve(order, fit, turns, width, offsets, sets, cost, reach, state, work)
+        if now < costs[1]:
+            overwrite(orders[1], order)
+            costs[1] = now
+        if now < costs[0]:
+            overwrite(orders[0], order)
+            costs[0] = now
+        work[2] = work[3] = 0
+    work[0] = min(work[0], work[1] - 1)
+    return steps

@@ -1,0 +1,192 @@
+"""Levels of the search for tables with holes: node-average likelihoods (PNAL).
+
+A part of :mod:`parentage.scoring.search`. Each set is counted once, on its complete rows, and that
+table gives the likelihood of every child in it; nothing of a set is needed when it becomes parents,
+because the next set has other rows. Rules and their proof: Theorem 8 in ``docs/theory.md``.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+import numpy.typing as npt
+
+from parentage.scoring.holes import EncodedHoles
+from parentage.scoring.penalty_search import least_products
+from parentage.scoring.rulebook import ORDER
+from parentage.scoring.steps import Chunk, Step, collect
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from parentage.files.growing import Array
+    from parentage.kernels.holes import HoleFacts, HoleLevel, Rows
+    from parentage.scoring.entropy import Encoded
+    from parentage.scoring.plan import SearchPlan
+
+
+class HoleSearch:
+    """The levels of one search, from single variables on."""
+
+    def __init__(self, plan: SearchPlan) -> None:
+        if not isinstance(plan.encoded, EncodedHoles):
+            raise TypeError("the table was not encoded with its holes")
+        self.plan, self.encoded = plan, plan.encoded
+        n = self.encoded.n_variables
+        self.best_alone = np.full((n, n), -(2**62), np.int64)
+
+    def facts(self) -> HoleFacts:
+        """What judging and scoring need to know."""
+        from parentage.kernels.holes import HoleFacts
+
+        plan, grid = self.plan, self.encoded.grid
+        width = 0 if plan.width is None else grid.to_fixed(plan.width)
+        forbidden = plan.forbidden if plan.forbidden.any() else np.zeros((0, 0), np.bool_)
+        return HoleFacts(
+            self.encoded.arity,
+            plan.h,
+            np.ascontiguousarray(forbidden),
+            self.encoded.n_rows,
+            grid.unit,
+            grid.cap,
+            grid.tolerance + width,
+            grid.tolerance if plan.width is None else -width - grid.tolerance - 1,
+            plan.rules.mask,
+            self.best_alone,
+        )
+
+    def first(self) -> tuple[HoleLevel, int]:
+        """The single variables; the level below them is the empty set."""
+        from parentage.kernels.holes import HoleLevel, count_complete
+
+        e, grid = self.encoded, self.encoded.grid
+        members = np.arange(e.n_variables, dtype=np.uint16)[:, None]
+        n, left = np.empty(len(members), np.int64), np.empty((len(members), 1), np.int64)
+        count_complete(members, rows_of(e), e.arity, n, left)
+        seen = np.maximum(n, 1)  # within a context, some variable may never be seen
+        likelihood = (left[:, 0] // seen) * e.n_rows + (left[:, 0] % seen) * e.n_rows // seen
+        best = -likelihood - grid.unit * np.minimum(e.arity - 1, grid.cap)
+        np.fill_diagonal(self.best_alone, best)
+        subsets = np.zeros((len(members), 1), np.int32)
+        return HoleLevel(members, subsets, n, np.ascontiguousarray(best[:, None])), 1
+
+    def fields(self, level: HoleLevel) -> tuple[Array, ...]:
+        """Return the arrays of a level that have one row per set: all."""
+        return tuple(level)
+
+    def level_of(self, fields: Sequence[Array]) -> HoleLevel:
+        """Make a level of such arrays."""
+        from parentage.kernels.holes import HoleLevel
+
+        return HoleLevel(*fields)
+
+    def below_of(self, fields: Sequence[Array]) -> int:
+        """Return what is needed of a level, from the array that it was kept as."""
+        return int(fields[0][0])
+
+    def memory(self) -> tuple[Array, ...]:
+        """What steps leave to later ones, besides levels: Bin of every single parent."""
+        return (self.best_alone,)
+
+    def remember(self, memory: Sequence[Array]) -> None:
+        """Take up what :meth:`memory` gave."""
+        self.best_alone = np.array(memory[0])
+
+    def below(self, level: HoleLevel) -> int:
+        """What the next step but one needs of a level: how many sets it has."""
+        return len(level.members)
+
+    def step(self, level: HoleLevel, below: int, in_degree: int, store: bool) -> HoleStep:
+        """Return the step to the sets of one more member."""
+        if level.members.shape[1] == 2:
+            self._note_single_parents(level)
+        return HoleStep(self, level, below, in_degree, store)
+
+    def _note_single_parents(self, level: HoleLevel) -> None:
+        """Remember Bin of every single parent, for Proposition 2; a pair left out is dead."""
+        from parentage.kernels.judging import DEAD
+
+        alone = np.full_like(self.best_alone, DEAD)
+        np.fill_diagonal(alone, self.best_alone.diagonal())
+        a, b = level.members[:, 0], level.members[:, 1]
+        alone[a, b], alone[b, a] = level.best[:, 0], level.best[:, 1]
+        self.best_alone = alone
+
+    def beyond(self, level: HoleLevel, below: int, complete_to: int) -> npt.NDArray[np.float64]:
+        """Bound per child what families of more than ``complete_to`` parents score; −∞: none.
+
+        As for penalised likelihoods, with h spread over the most rows that a live family of the
+        level has.
+        """
+        from parentage.kernels.judging import DEAD
+
+        del below
+        e, grid = self.encoded, self.encoded.grid
+        least = least_products(self.plan, level.members, level.best, complete_to)
+        most_rows = np.ones(e.n_variables, np.int64)
+        for a in range(level.members.shape[1]):
+            alive = level.best[:, a] < DEAD
+            np.maximum.at(most_rows, level.members[alive, a], level.rows[alive])
+        unexplained = grid.to_float(self.plan.h) * (e.n_rows / most_rows)
+        price = e.w * (e.arity.astype(np.float64) - 1) * least
+        bound: npt.NDArray[np.float64] = float(grid.to_float(grid.tolerance)) - unexplained - price
+        return bound
+
+
+class HoleStep(Step):
+    """From one level to the next."""
+
+    def __init__(
+        self, levels: HoleSearch, level: HoleLevel, n_below: int, in_degree: int, store: bool
+    ) -> None:
+        capped = levels.plan.limits.capped(in_degree)
+        super().__init__(levels.encoded, level, n_below, capped, store)
+        self.facts = levels.facts()
+
+    def work(self, span: tuple[int, int]) -> Chunk:
+        """Join, count and score one run of sets; touches nothing shared."""
+        from parentage.kernels.holes import (
+            HoleLevel,
+            count_complete,
+            join_with_holes,
+            score_with_holes,
+        )
+
+        first, last = span
+        size = self.level.members.shape[1] + 1
+        pairs = int(self.pairs[last] - self.pairs[first])
+        room = HoleLevel(
+            np.empty((pairs + 1, size), np.uint16),
+            np.empty((pairs + 1, size), np.int32),
+            np.empty(0, np.int64),
+            np.empty((pairs + 1, size), np.int64),
+        )
+        tally = np.zeros(len(ORDER), np.int64)
+        end = join_with_holes(
+            np.int64(first), np.int64(last), self.siblings, self.level, self.facts, self.capped,
+            room, tally,
+        )  # fmt: skip
+        if end == 0:
+            return Chunk(pairs, None, None, 0, 0, tally)
+        members = room.members[:end].copy()
+        n, left = np.empty(end, np.int64), np.empty((end, size), np.int64)
+        count_complete(members, rows_of(self.encoded), self.encoded.arity, n, left)
+        new = HoleLevel(members, room.subsets[:end].copy(), n, room.best[:end].copy())
+        del room
+        where = np.empty(end * size, np.int32)
+        child = np.empty(end * size, np.uint8)
+        score = np.empty(end * size, np.int64)
+        scored, kept = score_with_holes(new, left, self.facts, self.capped, where, child, score)
+        found = collect(new.members, where[:kept], child[:kept], score[:kept])
+        seen = n > 0  # what is never seen together is left out, with all that contains it
+        return Chunk(pairs, tuple(part[seen] for part in new), found, end, int(scored), tally)
+
+
+def rows_of(encoded: Encoded) -> Rows:
+    """Return what is counted."""
+    from parentage.kernels.holes import Rows
+
+    if not isinstance(encoded, EncodedHoles):
+        raise TypeError("the table was not encoded with its holes")
+    return Rows(encoded.codes, encoded.label, encoded.n_labels, encoded.grid.f)

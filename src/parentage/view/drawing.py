@@ -1,0 +1,310 @@
+"""The picture of a network as numbers: what the writers of SVG, PNG, PDF and the page share.
+
+Boxes and routes come from :mod:`parentage.view.layout`. An arc is as wide as the square root of
+what it gains and as strong as its support; it has a head where every equivalent network has it in
+this direction, and is a plain line where the direction is open. A legend says so.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from parentage.view.labels import FONT_SIZE, LINE_HEIGHT, label_lines, printable, text_width
+from parentage.view.layout import Box, Layout, Point, layout
+from parentage.view.strokes import NARROW, PLAIN, WIDE, opacity_of, stroke_widths
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from parentage.network.network import Network
+    from parentage.scoring.constraints import Arc
+
+MARGIN = 18.0
+PADDING = (12.0, 8.0)
+SMALL = 12.0
+"""Size of the text below the picture."""
+LEGEND_LINE = 20.0
+ABOVE_LEGEND = 12.0
+SAMPLE = 30.0
+"""Length of the arcs in the legend."""
+
+
+@dataclass(frozen=True)
+class Stroke:
+    """How an arc is drawn: its width, its opacity, and whether it has a head."""
+
+    width: float
+    opacity: float
+    arrow: bool
+
+    @property
+    def head(self) -> tuple[float, float]:
+        """Length and half width of the head."""
+        return 6.0 + 1.3 * self.width, 2.8 + 0.75 * self.width
+
+
+@dataclass(frozen=True)
+class DrawnArc:
+    """One arc: indices of its ends, the points it visits, and what is told of it.
+
+    The last point is the tip of the head, or the end of the line.
+    """
+
+    tail: int
+    head: int
+    points: tuple[Point, ...]
+    stroke: Stroke
+    told: str
+
+
+@dataclass(frozen=True)
+class DrawnBox:
+    """One variable: its name in full, the lines shown, and where they stand."""
+
+    name: str
+    lines: tuple[str, ...]
+    box: Box
+
+    @property
+    def baselines(self) -> tuple[float, ...]:
+        """Where the text of each line stands."""
+        first = self.box.y - (len(self.lines) - 1) * LINE_HEIGHT / 2 + FONT_SIZE * 0.35
+        return tuple(first + i * LINE_HEIGHT for i in range(len(self.lines)))
+
+
+@dataclass(frozen=True)
+class Sample:
+    """One entry of the legend: a short arc and its meaning, from its left end on."""
+
+    x: float
+    y: float
+    stroke: Stroke
+    text: str
+
+
+@dataclass(frozen=True)
+class Drawing:
+    """A finished picture; coordinates run right and down from the upper left corner.
+
+    Parameters
+    ----------
+    width, height
+        Size of the whole picture.
+    boxes
+        One for every variable.
+    arcs
+        The narrow ones first, so that wide ones lie above them.
+    legend
+        What the arcs mean.
+    caption, caption_at
+        A line of text below, and where it begins.
+    title
+        What the picture shows, for readers who cannot see it.
+    """
+
+    width: float
+    height: float
+    boxes: tuple[DrawnBox, ...]
+    arcs: tuple[DrawnArc, ...]
+    legend: tuple[Sample, ...]
+    caption: str
+    caption_at: Point
+    title: str
+
+
+def network_drawing(
+    network: Network,
+    gains: Mapping[Arc, float] | None = None,
+    support: Mapping[Arc, float] | None = None,
+    *,
+    directed: bool = False,
+    row_width: float | None = None,
+) -> Drawing:
+    """Lay out a network and decide how every arc looks.
+
+    Parameters
+    ----------
+    network
+        What to draw.
+    gains
+        What every arc ``(parent, child)`` gains, drawn as its width.
+    support
+        How sure every arc is, from 0 to 1, drawn as its opacity; arcs that are not named are
+        drawn in full.
+    directed
+        Give every arc a head, as for a score that tells equivalent networks apart.
+    row_width
+        About how wide the picture may be; None: what suits the number of variables.
+    """
+    lines = [tuple(label_lines(name)) for name in network.names]
+    sizes = [
+        _box_size(text, max(len(network.parents[v]), out))
+        for v, (text, out) in enumerate(zip(lines, _out_degrees(network), strict=True))
+    ]
+    drawn = layout(sizes, network.parents, row_width)
+    strokes = _strokes(network, gains, support, directed=directed)
+    caption = _caption(network, gains)
+    entries = _legend_entries(strokes, gains, support, directed=directed)
+    inside = max(drawn.width, text_width(caption) * SMALL / FONT_SIZE, _widest(entries))
+    legend, used = _placed(entries, inside, drawn.height + 2 * MARGIN + ABOVE_LEGEND)
+    dx = MARGIN + (inside - drawn.width) / 2
+    arcs = [
+        _drawn_arc(network, arc, drawn, strokes[_named(network, arc)], gains, support, dx)
+        for arc in drawn.routes
+    ]
+    bottom = drawn.height + 2 * MARGIN + ABOVE_LEGEND + used
+    return Drawing(
+        inside + 2 * MARGIN,
+        bottom + LEGEND_LINE,
+        tuple(
+            DrawnBox(name, text, Box(box.x + dx, box.y + MARGIN, box.width, box.height))
+            for name, text, box in zip(network.names, lines, drawn.boxes, strict=True)
+        ),
+        tuple(sorted(arcs, key=lambda arc: arc.stroke.width)),
+        legend,
+        caption,
+        (MARGIN, bottom + SMALL / 2),
+        repr(network),
+    )
+
+
+def curve(points: tuple[Point, ...]) -> list[tuple[Point, ...]]:
+    """Return the pieces of a route: one point, straight down; three, a curve of third degree.
+
+    It runs straight down inside layers and by an S-curve between them.
+    """
+    pieces: list[tuple[Point, ...]] = []
+    for (x0, y0), (x1, y1) in itertools.pairwise(points):
+        if abs(x1 - x0) < 0.05:
+            pieces.append(((x0, y1),))
+        else:
+            bend = (y1 - y0) * 0.5
+            pieces.append(((x0, y0 + bend), (x1, y1 - bend), (x1, y1)))
+    return pieces
+
+
+def line_and_head(arc: DrawnArc) -> tuple[tuple[Point, ...], tuple[Point, ...]]:
+    """Return the points of an arc's line and the corners of its head; none for a plain line."""
+    *points, (x, entry), tip = arc.points
+    if not arc.stroke.arrow:
+        return arc.points, ()
+    length, half = arc.stroke.head
+    base = (tip[0], tip[1] - length)
+    points += [(x, min(entry, base[1])), base]
+    return tuple(points), (tip, (base[0] - half, base[1]), (base[0] + half, base[1]))
+
+
+def _out_degrees(network: Network) -> list[int]:
+    degrees = [0] * network.n_variables
+    for members in network.parents:
+        for p in members:
+            degrees[p] += 1
+    return degrees
+
+
+def _box_size(lines: tuple[str, ...], ports: int) -> tuple[float, float]:
+    """Room for the text, and for the arcs that meet on one edge."""
+    width = max(text_width(line) for line in lines) + 2 * PADDING[0]
+    return max(44.0, width, min(240.0, 8.0 * ports)), len(lines) * LINE_HEIGHT + 2 * PADDING[1]
+
+
+def _strokes(
+    network: Network,
+    gains: Mapping[Arc, float] | None,
+    support: Mapping[Arc, float] | None,
+    *,
+    directed: bool,
+) -> dict[Arc, Stroke]:
+    compelled = set(network.arcs) if directed else network.equivalence_class().compelled
+    widths = stroke_widths(network.arcs, gains)
+    known = support or {}
+    return {
+        arc: Stroke(widths[arc], opacity_of(known.get(arc)), arc in compelled)
+        for arc in network.arcs
+    }
+
+
+def _drawn_arc(
+    network: Network,
+    arc: tuple[int, int],
+    drawn: Layout,
+    stroke: Stroke,
+    gains: Mapping[Arc, float] | None,
+    support: Mapping[Arc, float] | None,
+    dx: float,
+) -> DrawnArc:
+    parent, child = named = _named(network, arc)
+    told = f"{printable(parent)} {'→' if stroke.arrow else '—'} {printable(child)}"
+    if gains and named in gains:
+        told += f", gains {gains[named]:.4g}"
+    if support and named in support:
+        told += f", support {support[named]:.0%}"
+    points = tuple((x + dx, y + MARGIN) for x, y in drawn.routes[arc])
+    return DrawnArc(*arc, points, stroke, told)
+
+
+def _legend_entries(
+    strokes: Mapping[Arc, Stroke],
+    gains: Mapping[Arc, float] | None,
+    support: Mapping[Arc, float] | None,
+    *,
+    directed: bool,
+) -> list[tuple[Stroke, str]]:
+    """Say what can be seen, and only that."""
+    entries: list[tuple[Stroke, str]] = []
+    arrows = {stroke.arrow for stroke in strokes.values()}
+    if not directed:
+        if True in arrows:
+            entries.append((Stroke(PLAIN, 1.0, True), "this direction only"))
+        if False in arrows:
+            entries.append((Stroke(PLAIN, 1.0, False), "either direction"))
+    known = {arc: gains[arc] for arc in strokes if gains and arc in gains}
+    finite = [gain for gain in known.values() if math.isfinite(gain)]
+    if finite:
+        low, high = min(finite), max(finite)
+        widths = stroke_widths(strokes, gains)
+        if high > low:
+            narrow = min(widths.values(), default=NARROW)
+            entries.append((Stroke(narrow, 1.0, False), f"gains {low:.3g}"))
+        entries.append((Stroke(WIDE, 1.0, False), f"gains {high:.3g}"))
+    shares = [support[arc] for arc in strokes if support and arc in support]
+    if shares:
+        least = min(shares)
+        entries.append((Stroke(3.0, opacity_of(least), False), f"support {least:.0%}"))
+    return entries
+
+
+def _widest(entries: list[tuple[Stroke, str]]) -> float:
+    return max((_entry_width(text) for _, text in entries), default=0.0)
+
+
+def _entry_width(text: str) -> float:
+    return SAMPLE + 8.0 + text_width(text) * SMALL / FONT_SIZE
+
+
+def _placed(
+    entries: list[tuple[Stroke, str]], limit: float, top: float
+) -> tuple[tuple[Sample, ...], float]:
+    """Put the entries side by side, in as many lines as they need; also how high they are."""
+    samples, x, line = [], 0.0, 0
+    for stroke, text in entries:
+        if x > 0 and x + _entry_width(text) > limit:
+            x, line = 0.0, line + 1
+        samples.append(Sample(MARGIN + x, top + line * LEGEND_LINE, stroke, text))
+        x += _entry_width(text) + 20.0
+    return tuple(samples), (line + 1) * LEGEND_LINE if entries else 0.0
+
+
+def _caption(network: Network, gains: Mapping[Arc, float] | None) -> str:
+    arcs = f"{network.n_arcs} arc{'' if network.n_arcs == 1 else 's'}"
+    text = f"{network.n_variables} variables, {arcs}"
+    if gains:
+        text += f"; width: what an arc gains, at most {max(gains.values()):.4g}"
+    return text
+
+
+def _named(network: Network, arc: tuple[int, int]) -> Arc:
+    return network.names[arc[0]], network.names[arc[1]]

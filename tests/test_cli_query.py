@@ -1,0 +1,218 @@
+"""``parentage query`` as a user types it."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pytest
+
+from command import refused, run
+from network_cases import ASIA
+from parentage.data.datasets import chest_clinic
+from parentage.network.formats import write_network
+from parentage.network.network import Network
+from parentage.network.parameters import Parameters
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    found = tmp_path_factory.mktemp("query")
+    table = chest_clinic(500)
+    lines = [",".join(table.names)]
+    lines += [
+        ",".join(table.states[v][k] for v, k in enumerate(row)) for row in table.codes.T.tolist()
+    ]
+    (found / "clinic.csv").write_text("\n".join(lines) + "\n", encoding="utf-8")
+    write_network(ASIA, found / "clinic.bif", table=table)
+    write_network(ASIA, found / "clinic.xmlbif", table=table)
+    write_network(ASIA.fit(table), found / "with.json")
+    write_network(ASIA, found / "clinic.json")
+    write_network(ASIA, found / "clinic.dot")
+    return found
+
+
+def test_marginals_beside_what_they_were(folder: Path) -> None:
+    done = run("query", str(folder / "clinic.bif"), "--given", "smoke=yes,xray=no", "lung", "dysp")
+    assert done.returncode == 0
+    assert done.stderr == ""
+    first, empty, head, *rows = done.stdout.splitlines()
+    fitted = ASIA.fit(chest_clinic(500))
+    answer = fitted.query({"smoke": "yes", "xray": "no"})
+    assert first == f"given smoke = yes, xray = no (probability {answer.probability:.4f})"
+    assert (empty, head.split()) == ("", ["variable", "state", "probability", "before"])
+    assert rows[0].split() == [
+        "lung", "no", f"{answer['lung']['no']:.4f}", f"{fitted.query()['lung']['no']:.4f}",
+    ]  # fmt: skip
+    assert [row.split()[0] for row in rows] == ["lung", "yes", "dysp", "yes"]
+
+
+def test_json_equals_python_from_every_kind_of_file(folder: Path) -> None:
+    evidence, do = {"smoke": "yes"}, {"either": "no"}
+    expected = ASIA.fit(chest_clinic(500)).query(evidence, intervene=do)
+    typed = ["--given", "smoke=yes", "--intervene", "either=no", "--json"]
+    data = ["--data", str(folder / "clinic.csv")]
+    for file, more in [
+        ("clinic.bif", []), ("clinic.xmlbif", []), ("with.json", []),
+        ("clinic.json", data), ("clinic.dot", data), ("clinic.bif", data),
+    ]:  # fmt: skip
+        done = run("query", str(folder / file), *typed, *more)
+        content = json.loads(done.stdout)
+        assert content["given"] == evidence
+        assert content["intervene"] == do
+        assert content["log_probability"] == pytest.approx(expected.log_probability)
+        for name, shares in expected.marginals.items():
+            assert content["marginals"][name] == pytest.approx(shares)
+            assert set(content["before"][name]) == set(shares)
+
+
+def test_smoothing_is_for_tables(folder: Path) -> None:
+    net, data = str(folder / "clinic.dot"), ["--data", str(folder / "clinic.csv")]
+    done = run("query", net, "tub", *data, "--json", "--equivalent-sample-size", "10")
+    expected = ASIA.query(chest_clinic(500), targets=["tub"], equivalent_sample_size=10)
+    assert json.loads(done.stdout)["marginals"]["tub"] == pytest.approx(expected["tub"])
+    assert "before" not in json.loads(done.stdout)
+    message = refused("query", str(folder / "clinic.bif"), "--pseudo-count", "1")
+    assert "--pseudo-count 1.0 is for a table" in message
+    assert "type --data TABLE" in message
+    assert "is for a table" in refused("query", str(folder / "clinic.bif"), "--missing", "drop")
+    impossible = ["--given", "tub=yes,lung=no,either=no"]
+    message = refused("query", net, *data, *impossible)
+    assert "tub=yes, lung=no, either=no has probability 0" in message
+    assert "--equivalent-sample-size 1" in message
+
+
+def test_joint_and_most_probable(folder: Path) -> None:
+    net = str(folder / "clinic.bif")
+    fitted = ASIA.fit(chest_clinic(500))
+    done = run("query", net, "lung", "bronc", "--joint", "--given", "smoke=no", "--json")
+    together = fitted.joint(["lung", "bronc"], {"smoke": "no"})
+    content = json.loads(done.stdout)
+    assert content["targets"] == ["lung", "bronc"]
+    assert [row[:2] for row in content["joint"]][1] == ["no", "yes"]
+    assert [row[2] for row in content["joint"]] == pytest.approx(together.probabilities.ravel())
+    text = run("query", net, "lung", "bronc", "--joint", "--given", "smoke=no").stdout
+    assert text.splitlines()[2].split() == ["lung", "bronc", "probability"]
+    best = fitted.most_probable({"dysp": "yes"})
+    done = run("query", net, "--mpe", "--given", "dysp=yes", "--json")
+    assert json.loads(done.stdout)["most_probable"] == best.states
+    text = run("query", net, "--mpe", "--given", "dysp=yes").stdout
+    assert f"together they have probability {best.probability:.4f} given that" in text
+    assert "--joint needs two targets" in refused("query", net, "lung", "--joint")
+    assert "leave the targets" in refused("query", net, "lung", "--mpe")
+
+
+@pytest.mark.parametrize(
+    ("typed", "message"),
+    [
+        (["--given", "smok=yes"], "no variable 'smok'; did you mean 'smoke'?"),
+        (["--given", "smoke=ye"], "variable 'smoke' has no state 'ye'; did you mean 'yes'?"),
+        (["--given", "smoke"], "--given 'smoke': type a variable and its state"),
+        (["--intervene", "smoke=yes,"], "--intervene '': type a variable and its state"),
+        (["--given", "smoke=yes,smoke=no"], "--given has 'smoke' as 'yes' and as 'no'"),
+        (["--given", "smoke=yes", "--intervene", "smoke=no"], "is both given and set"),
+        (["lungs"], "no variable 'lungs'; did you mean 'lung'?"),
+    ],
+)
+def test_refusals(typed: list[str], message: str, folder: Path) -> None:
+    assert message in refused("query", str(folder / "clinic.bif"), *typed)
+
+
+def test_files_without_probabilities_are_refused(folder: Path) -> None:
+    for file in ("clinic.json", "clinic.dot"):
+        message = refused("query", str(folder / file))
+        assert "has no parameters" in message
+        assert "type --data TABLE" in message
+    (folder / "other.csv").write_text("a,b\n0,1\n1,0\n")
+    message = refused("query", str(folder / "clinic.dot"), "--data", str(folder / "other.csv"))
+    assert "has no column 'asia', which is a variable of" in message
+
+
+def test_commas_and_equal_signs_in_names(tmp_path: Path) -> None:
+    network = Network.from_arcs(["a,b", "x=y", "<b>"], [("a,b", "x=y")])
+    states = (("1,5", "2=3"), ("=", "c,a,b=2=3"), ("😀", '"'))
+    half, wet = np.full((1, 2), 0.5), np.array([[0.9, 0.1], [0.2, 0.8]])
+    write_network(Parameters(network, states, (half, wet, half)), tmp_path / "n.json")
+    done = run("query", str(tmp_path / "n.json"), "--given", 'a,b=1,5,<b>="', "x=y", "--json")
+    content = json.loads(done.stdout)
+    assert content["given"] == {"a,b": "1,5", "<b>": '"'}
+    assert content["marginals"]["x=y"]["="] == pytest.approx(0.9)
+    done = run("query", str(tmp_path / "n.json"), "--given", "x=y=c,a,b=2=3,a,b=2=3", "--json")
+    assert json.loads(done.stdout)["given"] == {"x=y": "c,a,b=2=3", "a,b": "2=3"}
+
+
+def test_apply_likelihood(folder: Path, tmp_path: Path) -> None:
+    net, rows = str(folder / "clinic.bif"), str(folder / "clinic.csv")
+    logs = ASIA.fit(chest_clinic(500)).log_likelihoods(chest_clinic(500))
+    assert f"500 rows: mean log-likelihood {logs.mean():.6f} nats" in run("apply", net, rows).stdout
+    content = json.loads(run("apply", net, rows, "--json").stdout)
+    assert content["log_likelihoods"] == pytest.approx(logs.tolist())
+    assert (content["rows"], content["impossible"]) == (500, 0)
+    out = tmp_path / "logs.csv"
+    assert run("apply", net, rows, "-o", str(out)).stdout == ""
+    assert [float(line) for line in out.read_text().split()[1:]] == pytest.approx(logs.tolist())
+    assert "exists and is not a file" in refused("apply", net, rows, "-o", str(out))
+    assert run("apply", net, rows, "-o", str(out), "--force").returncode == 0
+    assert "would be overwritten" in refused("apply", net, rows, "-o", rows, "--force")
+    (tmp_path / "odd.csv").write_text(
+        "asia,tub,smoke,lung,bronc,either,xray,dysp\n" + "no,yes,no,no,no,no,no,?\n"
+    )
+    told = run("apply", net, str(tmp_path / "odd.csv")).stdout
+    assert "1 rows, 1 cells missing: 1 of them have probability 0" in told
+
+
+def test_apply_predict_and_impute(folder: Path, tmp_path: Path) -> None:
+    net = str(folder / "clinic.bif")
+    fitted, table = ASIA.fit(chest_clinic(500)), chest_clinic(500)
+    done = run("apply", net, str(folder / "clinic.csv"), "--predict", "dysp", "--json")
+    shares = fitted.predict(table, "dysp")
+    content = json.loads(done.stdout)
+    assert content["accuracy"] == (shares.argmax(1) == table.codes[7]).mean()
+    assert [row["yes"] for row in content["probabilities"]] == pytest.approx(shares[:, 1])
+    rows = tmp_path / "rows.csv"
+    rows.write_text("xray,asia,tub,smoke,lung,bronc,either\nno,no,,yes,no,?,no\n")
+    done = run("apply", net, str(rows), "--predict", "dysp")
+    given = {"xray": "no", "asia": "no", "smoke": "yes", "lung": "no", "either": "no"}
+    expected = fitted.query(given, targets=["dysp"])["dysp"]
+    head, line = done.stdout.splitlines()
+    assert head == "dysp,P(no),P(yes)"
+    assert [float(p) for p in line.split(",")[1:]] == pytest.approx(list(expected.values()))
+    assert done.stderr == ""
+    assert "no column 'dysp'" in refused("apply", net, str(rows))
+    assert "did you mean 'dysp'" in refused("apply", net, str(rows), "--predict", "disp")
+    holes = tmp_path / "holes.csv"
+    holes.write_text("xray,asia,tub,smoke,lung,bronc,either,dysp\nno,no,,yes,no,?,no,yes\n")
+    for more in ([], ["--together"]):
+        done = run("apply", net, str(holes), "--impute", *more)
+        assert done.stdout.splitlines()[1] == "no,yes,no,no,yes,no,no,yes"
+        assert "filled 2 cells in 2 columns" in done.stderr
+    done = run("apply", net, str(holes), "--impute", "--json")
+    assert json.loads(done.stdout) == {"rows": 1, "filled": {"tub": 1, "bronc": 1}}
+    assert "ask one" in refused("apply", net, str(holes), "--impute", "--predict", "dysp")
+    assert "type --impute" in refused("apply", net, str(holes), "--together")
+
+
+def test_apply_cuts_numbers_as_the_table_was_cut(tmp_path: Path) -> None:
+    table = "age,ill\n" + "".join(f"{a}.5,{'yes' if a > 40 else 'no'}\n" for a in range(20, 60))
+    (tmp_path / "t.csv").write_text(table)
+    (tmp_path / "n.txt").write_text("[age][ill|age]")
+    (tmp_path / "new.csv").write_text("name,age\nA,3.25\nB,99.125\n")
+    done = run("apply", str(tmp_path / "n.txt"), str(tmp_path / "new.csv"), "--predict", "ill",
+               "--data", str(tmp_path / "t.csv"), "--discretize", "median")  # fmt: skip
+    assert [line.split(",")[0] for line in done.stdout.split()] == ["ill", "no", "yes"]
+
+
+def test_sample(folder: Path, tmp_path: Path) -> None:
+    net, out = str(folder / "clinic.bif"), tmp_path / "rows.csv"
+    done = run("sample", net, "50", "--seed", "3")
+    assert run("sample", net, "50", "--seed", "3", "-o", str(out)).returncode == 0
+    assert out.read_text() == done.stdout
+    drawn = ASIA.fit(chest_clinic(500)).sample(50, 3)
+    lines = [line.split(",") for line in done.stdout.splitlines()]
+    assert tuple(lines[0]) == drawn.names
+    assert [line[5] for line in lines[1:]] == [drawn.states[5][k] for k in drawn.codes[5]]
+    assert "is not in the range" in refused("sample", net, "0")
