@@ -187,7 +187,7 @@ def test_sets_of_a_level_that_was_cut_short_are_candidates() -> None:
         calls = itertools.count()
 
         class Late(Stop):
-            def reason(self):  # type: ignore[no-untyped-def]
+            def reason(self):  # type: ignore[no-untyped-def]  # noqa: ANN202
                 return "time" if next(calls) > 3 else None
 
         late = Late()
