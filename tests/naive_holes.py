@@ -33,7 +33,9 @@ class NaiveHoles(Naive):
     def likelihood(self, x: int, parents: Iterable[int], rows: Sequence[int]) -> float:
         """The log-likelihood of X given its parents on these rows."""
         members = tuple(parents)
-        pairs = Counter((tuple(self.columns[p][i] for p in members), self.columns[x][i]) for i in rows)
+        pairs = Counter(
+            (tuple(self.columns[p][i] for p in members), self.columns[x][i]) for i in rows
+        )
         given = Counter(tuple(self.columns[p][i] for p in members) for i in rows)
         return math.fsum(n * math.log(n / given[d]) for (d, _), n in pairs.items())
 

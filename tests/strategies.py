@@ -66,9 +66,7 @@ def make_table(columns: Columns, unused: list[int] | None = None) -> Table:
 def naive_of(table: Table, score: str = "bic") -> tuple[Naive, list[int]]:
     """The slow version of a table's non-constant columns, and their indices."""
     keep = [v for v, name in enumerate(table.names) if name not in table.constant]
-    columns = tuple(
-        tuple(HOLE if c == MISSING else int(c) for c in table.codes[v]) for v in keep
-    )
+    columns = tuple(tuple(HOLE if c == MISSING else int(c) for c in table.codes[v]) for v in keep)
     kind = Naive if score.partition(":")[0] in catalogue.PENALISED else NaiveSum
     if score.startswith("pnal"):
         kind = NaiveHoles

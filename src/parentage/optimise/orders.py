@@ -167,7 +167,9 @@ class Stream:
             return
         fit = np.empty(self.orders.shape[1], np.int64)
         for k in range(2):
-            refit(self.orders[k], fit, 0, len(fit), space.offsets, space.sets, np.zeros(1, np.int64))
+            refit(
+                self.orders[k], fit, 0, len(fit), space.offsets, space.sets, np.zeros(1, np.int64)
+            )
             self.costs[k] = space.cost[fit].sum()
         if self.costs[0] < self.costs[1]:
             self.best[:] = self.base

@@ -93,7 +93,9 @@ class Growth:
             self.most = np.minimum(self.most, cap)
         self.deepest = min(int(self.most.max(initial=0)), DEEPEST)
         rng = np.random.default_rng(20_180_612)
-        keys = rng.integers(1 << 63, size=(2, self.n), dtype=np.uint64) * np.uint64(2) + np.uint64(1)
+        keys = rng.integers(1 << 63, size=(2, self.n), dtype=np.uint64) * np.uint64(2) + np.uint64(
+            1
+        )
         grid = encoded.grid
         self._growing: Growing = Growing(
             encoded.arity, plan.h, np.ascontiguousarray(plan.forbidden), keys[0], keys[1],
