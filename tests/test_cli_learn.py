@@ -201,4 +201,4 @@ def test_bad_options_are_refused(data: str, tmp_path: Path) -> None:
     assert all(parents == [] for parents in limited["parents"].values())
     assert "one group" in refused("learn", data, "--tiers", "a")
     assert "did you mean 'orders'" in refused("learn", data, "--engine", "order")
-    assert ".bif" in refused("learn", data, "-o", str(tmp_path / "net.png"))
+    assert ".bif" in refused("learn", data, "-o", str(tmp_path / "net.tiff"))

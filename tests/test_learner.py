@@ -9,7 +9,8 @@ import pytest
 from network_cases import all_dags, random_network, random_parameters
 from parentage.data.table import Table
 from parentage.errors import InputError, TableError, UnprovenWarning
-from parentage.learner import ParentageLearner, learn
+from parentage.estimator import ParentageLearner
+from parentage.learner import learn
 from parentage.network.bridges import from_pyagrum
 from parentage.network.formats import write_network
 from parentage.network.network import Network, arc_gains

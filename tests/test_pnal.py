@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import json
 import math
 import warnings
 from random import Random
@@ -13,6 +14,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from command import ok, refused
 from naive import TIE
 from naive_holes import NaiveHoles
 from naive_network import best_network
@@ -20,10 +22,12 @@ from parentage import learn
 from parentage.data.datasets import chest_clinic
 from parentage.data.table import MISSING, Table
 from parentage.errors import ConstraintError, InputError, TableError, UnprovenWarning
+from parentage.network.formats.network_json import read_network_json
 from parentage.scoring import steps
 from parentage.scoring.candidates import score
 from parentage.scoring.constraints import Constraints
 from parentage.scoring.explanation import explain
+from parentage.scoring.formats import read_lists
 from parentage.scoring.rulebook import choose_rules
 from parentage.scoring.scores import local_score
 from parentage.scoring.settings import Scoring
@@ -34,6 +38,7 @@ from test_scope import assert_honest
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+    from pathlib import Path
 
 RATES = ["pnal:0.01", "pnal:0.05", "pnal:0.2", "pnal:1.5"]
 
@@ -334,3 +339,42 @@ def test_explanations_agree_with_brute_force(table: Table, name: str, data: st.D
     assert found.score <= found.at_most + 1e-9
     for check in found.rules:
         assert check.fires == naive.rule_fires(check.rule, x, parents, label.index(check.Y)), check
+
+
+def test_the_command_line_says_what_is_missing(tmp_path: Path) -> None:
+    table = with_holes(chest_clinic(400), 8)
+    assert table.has_holes
+    labels = [
+        ["" if c == MISSING else table.states[v][c] for v, c in enumerate(row)]
+        for row in table.codes.T
+    ]
+    data = tmp_path / "clinic.csv"
+    data.write_text("\n".join(",".join(row) for row in [table.names, *labels]))
+    found = json.loads(ok("learn", str(data), "--missing", "pnal", "--lambda", "0.02", "--json"))
+    expected = learn(table.observed(), score="pnal:0.02")
+    assert found["score"] == pytest.approx(expected.score)
+    account = found["scope"]["account"]
+    assert account["score"] == "pnal:0.02"
+    assert account["missing_cells"] == table.missing_cells.tolist()
+    for child, parents in found["parents"].items():
+        family = [table.index(v) for v in (child, *parents)]
+        rows = (table.codes[family] != MISSING).all(axis=0).sum()
+        assert found["rows_used"][child] == rows
+    said = ok("learn", str(data), "--missing", "pnal", "--lambda", "0.02")
+    total = f"{table.missing_cells.sum():,} of {table.codes.size:,} cells are missing"
+    assert total in said and "pnal:0.02: every family is scored on the rows" in said
+    assert "PNAL scores networks of one equivalence class differently" in said
+    network = tmp_path / "net.json"
+    ok("learn", str(data), "--missing", "pnal", "-o", str(network))
+    stored = read_network_json(network)
+    assert stored.provenance["rows_used"].keys() == set(table.names)
+    assert sum(stored.provenance["data"]["missing_cells"].values()) == table.missing_cells.sum()
+    assert stored.scope is not None and (stored.scope.score or "").startswith("pnal:0.0")
+    lists = tmp_path / "lists.jkl"
+    ok("score", str(data), "--missing", "pnal", "-o", str(lists))
+    again = read_lists(lists).known()
+    assert again.missing_cells == tuple(table.missing_cells.tolist())
+    assert "missing" in ok("info", str(data), "--missing", "pnal")
+    assert "scores" in ok("explain", str(data), "lung", "smoke", "--missing", "pnal")
+    assert "missing_cells" in ok("score", str(data), "--missing", "pnal", "--json")
+    assert "--missing pnal" in refused("learn", str(data))

@@ -526,7 +526,7 @@ BAD: dict[str, tuple[bytes, str]] = {
     "utf-16": ("a,b\n0,1\n".encode("utf-16"), "encoding='utf-16'"),
     "binary": (b"a,b\n\x00\x01", "binary file"),
     "program": (b"\x7fELF\xff\x00\x01", "binary file"),
-    "gzip": (b"\x1f\x8b\x08\x00", "compressed, gzip"),
+    "gzip": (b"\x1f\x8b\x08\x00", "a damaged gzip file: its end is missing"),
     "parquet": (b"PAR1 is not enough", "the Parquet file cannot be read"),
     "lists": (b"2\na 1\n-1.5 0\nb 1\n-2.5 0\n", "holds candidate lists"),
 }

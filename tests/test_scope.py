@@ -15,7 +15,7 @@ import parentage
 from accounts import account, cut_account
 from naive_network import best_network
 from parentage.errors import ConstraintError, InputError, ListsError, UnprovenWarning
-from parentage.learner import ParentageLearner
+from parentage.estimator import ParentageLearner
 from parentage.network.formats import read_network, write_network
 from parentage.network.formats.network_json import read_network_json
 from parentage.network.network import arc_gains

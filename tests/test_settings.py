@@ -13,7 +13,9 @@ import pytest
 from parentage.cli import LazyGroup, cli
 from parentage.data.reading import as_table, read_table, table_from_frame
 from parentage.data.settings import OF_FILES, Reading
-from parentage.learner import ParentageLearner, learn
+from parentage.estimator import ParentageLearner
+from parentage.learner import learn
+from parentage.network.settings import Estimating
 from parentage.optimise import learn_lists
 from parentage.optimise.settings import Optimising
 from parentage.scoring.candidates import score
@@ -25,7 +27,14 @@ from parentage.work.settings import meaning_of, option_of
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-Settings = type[Reading] | type[Scoring] | type[Optimising] | type[Running] | type[Scaling]
+Settings = (
+    type[Reading]
+    | type[Scoring]
+    | type[Optimising]
+    | type[Running]
+    | type[Scaling]
+    | type[Estimating]
+)
 STAGES: tuple[Settings, ...] = (Reading, Scoring, Optimising, Running, Scaling)
 
 ASKED_FOR_DIFFERENTLY = {"constraints", "client", "executor"}
@@ -87,6 +96,9 @@ def test_the_estimator_takes_the_settings_that_make_sense_for_it() -> None:
     left_out = {*OF_FILES, "drop", "width", *defaults_of(Scaling)}
     expected = {name: value for name, value in defaults_of(*STAGES).items() if name not in left_out}
     expected["criterion"] = expected.pop("score")
+    own = {"target": None, "unseen": "error"}
+    smoothing = {**defaults_of(Estimating), "equivalent_sample_size": 1.0}
+    expected |= {**smoothing, **own}
     assert keywords_of(ParentageLearner) == expected
     assert ParentageLearner().get_params() == expected
     assert all(getattr(ParentageLearner(), name) == value for name, value in expected.items())

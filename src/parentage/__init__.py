@@ -20,13 +20,14 @@ if TYPE_CHECKING:
     from parentage.data.reading import read_table as read_table
     from parentage.data.reading import table_from_frame as table_from_frame
     from parentage.data.table import Table as Table
-    from parentage.learner import ParentageLearner as ParentageLearner
+    from parentage.estimator import ParentageLearner as ParentageLearner
     from parentage.learner import learn as learn
     from parentage.network.formats import read_network as read_network
     from parentage.network.formats import write_network as write_network
     from parentage.network.network import Network as Network
     from parentage.optimise import Solution as Solution
     from parentage.optimise import within as within
+    from parentage.report import write_report as write_report
     from parentage.scoring.account import Account as Account
     from parentage.scoring.candidates import score as score
     from parentage.scoring.constraints import Constraints as Constraints
@@ -44,7 +45,7 @@ _HOME = {
     "Constraints": "parentage.scoring.constraints",
     "Explanation": "parentage.scoring.explanation",
     "Network": "parentage.network.network",
-    "ParentageLearner": "parentage.learner",
+    "ParentageLearner": "parentage.estimator",
     "Scope": "parentage.scoring.scope",
     "Solution": "parentage.optimise",
     "Table": "parentage.data.table",
@@ -60,6 +61,7 @@ _HOME = {
     "within": "parentage.optimise",
     "write_lists": "parentage.scoring.formats",
     "write_network": "parentage.network.formats",
+    "write_report": "parentage.report",
 }
 
 __all__ = [  # one sorted list; the names are loaded when first used
@@ -84,6 +86,7 @@ __all__ = [  # one sorted list; the names are loaded when first used
     "within",
     "write_lists",
     "write_network",
+    "write_report",
 ]
 
 __version__ = "0.2.0"

@@ -20,7 +20,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from parentage.data.reading import as_table
+from parentage.data.reading import as_table, settled
 from parentage.errors import InputError, Way
 from parentage.files.detect import detect
 from parentage.files.source import Source, open_source
@@ -120,8 +120,9 @@ def gather(
     grow, from the network ``start`` on.
     """
     opened = open_source(source) if isinstance(source, str | bytes | os.PathLike) else source
+    how = settled(reading)
     if isinstance(opened, Source):
-        found = detect(opened, reading.format, reading.encoding)
+        found = detect(opened, how.format, how.encoding)
         if found.kind == "lists":
             opened = read_lists(opened, reading.format, encoding=reading.encoding)
     if isinstance(opened, CandidateLists):
@@ -130,7 +131,7 @@ def gather(
         refuse_settings(reading, ("format", "encoding"))
         refuse_settings(growing or Growing(), ())
         return Gathered(opened, None, settings)
-    table = as_table(opened, reading)
+    table = as_table(opened, how)
     if seen is not None:
         seen(table)
     settings = scoring(table.names, False).for_missing(reading.missing)

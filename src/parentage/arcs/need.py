@@ -40,6 +40,12 @@ if TYPE_CHECKING:
     from parentage.work.stop import Stop
 
 
+GENEROUS = 2.0
+"""With a time limit: how many times its share of the time a question may take."""
+
+_ABOUTS: tuple[Literal["adjacency", "direction"], ...] = ("adjacency", "direction")
+
+
 class Question(NamedTuple):
     """What is asked of an arc."""
 
@@ -95,9 +101,6 @@ def needs(
     return found
 
 
-_ABOUTS: tuple[Literal["adjacency", "direction"], ...] = ("adjacency", "direction")
-
-
 def answered(ground: Ground, question: Question) -> Need | None:
     """Answer without work: the best network itself, or one equivalent to it, has the change."""
     (a, b), best = question.arc, ground.best
@@ -117,7 +120,7 @@ def _answer(ground: Ground, stop: Stop, size: int, task: tuple[Question, int]) -
     question, left = task
     if stop.reason() is not None:
         return None
-    changed = solve_changed(ground, question, stop.share(min(1.0, size / left)))
+    changed = solve_changed(ground, question, stop.share(min(1.0, GENEROUS * size / left)))
     return None if changed is None else shortfall(ground.best, changed)
 
 

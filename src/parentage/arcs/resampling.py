@@ -5,8 +5,9 @@ penalties do not change. Which rows depends on the seed and on the replicate's n
 replicate is learned on one thread, so results do not depend on the workers. It begins from the best
 network of the table and from the cuts that proved it, which hold for every network.
 
-With a time limit a replicate has a few times its share of the time; one that is not proven by then
-counts with the network found, and the result says how many those are. An interrupt keeps the
+With a time limit a replicate has a few times its share of the time, and at least a tenth of what
+is left: a limit that is too short makes fewer replicates, not worse ones. One that is not proven by
+then counts with the network found, and the result says how many those are. An interrupt keeps the
 replicates that are done.
 """
 
@@ -39,6 +40,9 @@ if TYPE_CHECKING:
 GENEROUS = 4.0
 """With a time limit: how many times its share of the time a replicate may take."""
 
+LEAST_SHARE = 0.1
+"""Of the time that is left, which every replicate may take."""
+
 SCORING = 0.5
 """Of a replicate's time; the rest is for its network."""
 
@@ -65,7 +69,7 @@ def learn_replicate(
     number, left = task
     if stop.reason() is not None:
         return Replicate(None, 0.0, False)
-    own = stop.share(min(1.0, GENEROUS * size / left))
+    own = stop.share(min(1.0, max(LEAST_SHARE, GENEROUS * size / left)))
     table = resampled(ground.table, seed, number)
     if table.n_variables - len(table.constant) < 2:
         return _nothing_varies(table, ground)

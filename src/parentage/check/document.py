@@ -62,7 +62,7 @@ def read_document(source: SourceLike | Mapping[str, Json]) -> Mapping[str, Json]
     if isinstance(source, Mapping):
         document, name = source, "the certificate"
     else:
-        opened = open_source(source)
+        opened = open_source(source, unpack=False)
         name = opened.name
         document = _parse(_unpack(opened.data, name), name)
     if not isinstance(document, Mapping) or document.get("format") != FORMAT:

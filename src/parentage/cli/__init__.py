@@ -37,6 +37,7 @@ class LazyGroup(click.Group):
         "apply": ("parentage.cli.apply", "New rows: likelihood, prediction, missing cells."),
         "sample": ("parentage.cli.sample", "Rows drawn from a network."),
         "check": ("parentage.cli.check", "Verify a proof that a network is the best one."),
+        "report": ("parentage.cli.report", "One page: picture, what if, every arc, the proof."),
         "reproduce": ("parentage.cli.reproduce", "The tables and figures of the 2018 paper."),
     }
 

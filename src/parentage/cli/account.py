@@ -30,6 +30,8 @@ def account_json(lists: CandidateLists) -> dict[str, Any]:
         "gap": account.width,
         "width": account.width,
         "complete_to": account.complete_to,
+        "missing_cells": dict(zip(lists.names, account.missing_cells, strict=False)),
+        "prior": account.prior.to_dict(),
         "ended": account.ended,
         "explored": account.explored,
         "live_sets": list(tallies.live_sets),
@@ -48,10 +50,23 @@ def account_text(account: Account) -> str:
         f"{tallies.sets_counted:,} sets counted, {tallies.families_scored:,} families scored, "
         f"{tallies.seconds:.2f} s",
     ]
+    lines += [line for line in (holes_text(account), account.prior.words()) if line]
     pruned = [f"{rule} {count:,}" for rule, count in tallies.pruned.items() if count]
     if pruned:
         lines.append("families ruled out when met: " + ", ".join(pruned))
     return "\n".join(lines)
+
+
+def holes_text(account: Account) -> str:
+    """Say how many cells are missing and what was done about it; nothing if none is."""
+    if not account.missing_cells:
+        return ""
+    total, most = sum(account.missing_cells), max(account.missing_cells)
+    cells = account.rows * len(account.missing_cells)
+    return (
+        f"{total:,} of {cells:,} cells are missing, at most {most:,} in a column; {account.score}: "
+        "every family is scored on the rows where it is complete"
+    )
 
 
 def limit_text(limit: Limit) -> str:

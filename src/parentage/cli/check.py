@@ -62,11 +62,12 @@ def check(data: str, certificate: str, **options: Any) -> None:
 
 def gather(data: str, document: Mapping[str, Any], options: dict[str, Any]) -> CandidateLists:
     """Read lists, or read a table and score it as the certificate records."""
+    from parentage.data.reading import settled
     from parentage.files.detect import detect
     from parentage.files.source import open_source
     from parentage.scoring.formats import read_lists
 
-    source, reading = open_source(data), take(Reading, options)
+    source, reading = open_source(data), settled(take(Reading, options))
     if detect(source, reading.format, reading.encoding).kind == "lists":
         return read_lists(source, reading.format, encoding=reading.encoding)
     from parentage.scoring.candidates import score

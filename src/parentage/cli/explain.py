@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from parentage.cli.options import load_table, run_options, score_options, table_options
+from parentage.cli.options import load_table, prior_of, run_options, score_options, table_options
 from parentage.cli.output import print_json, say_if_compiling, table_text
 from parentage.scoring.settings import Scoring
 from parentage.work.settings import take
@@ -33,13 +33,15 @@ def explain(data: str, child: str, parents: tuple[str, ...], every: bool, **opti
 
     table = load_table(data, options)
     say_if_compiling()
-    scoring = take(Scoring, options).for_missing(options["missing"])
+    scoring = take(Scoring, {**options, "prior": prior_of(options)})
+    scoring = scoring.for_missing(options["missing"])
     found = explain_family(
         table,
         child,
         parents,
         score=scoring.score,
         lambda_=scoring.lambda_,
+        prior=scoring.prior,
         log_base=scoring.log_base,
     )
     if options["as_json"]:

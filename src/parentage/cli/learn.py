@@ -33,6 +33,7 @@ from parentage.cli.options import (
     write_recipe_of,
 )
 from parentage.cli.output import logged, print_json, show_progress, table_text, warn
+from parentage.cli.report import check_page, is_page
 from parentage.data.settings import Reading
 from parentage.optimise.settings import Optimising
 from parentage.scoring.settings import Growing
@@ -59,7 +60,8 @@ if TYPE_CHECKING:
     "--output",
     metavar="FILE",
     multiple=True,
-    help="Write the network: .json, .bif, .xmlbif, .dot, .svg, .png, .pdf or .txt (repeatable).",
+    help="Write the network: .json, .bif, .xmlbif, .dot, .svg, .png, .pdf, .txt or .html, a page "
+    "(repeatable).",
 )
 @SIZE
 @with_options(*settings_options(Growing), *settings_options(Optimising, but=("seed",)))
@@ -125,6 +127,9 @@ def learn(data: str, output: tuple[str, ...], **options: Any) -> None:
     if output and options["within"] is not None:
         raise InputError("--within prints many networks; use --json instead of -o")
     for path in output:
+        if is_page(path):
+            check_page(path, reads, force=options["force"])
+            continue
         form = check_network_target(path, needs_table=None, size=options["size"])
         check_target(path, form, reads=reads, force=options["force"])
     check_recipe_target(options, [*reads, *output])
@@ -139,7 +144,8 @@ def learn(data: str, output: tuple[str, ...], **options: Any) -> None:
     ):
         work = gather(data, options, stop, workers, progress, start)
         for path in output:
-            check_network_target(path, needs_table=work.table is None)
+            if not is_page(path):
+                check_network_target(path, needs_table=work.table is None)
         write_recipe_of(recipe_of(work), options)
         if options["within"] is not None:
             show_near(work, options, stop, running.workers)
@@ -262,15 +268,16 @@ def report_solution(
 ) -> None:
     """Write and print what was found."""
     from parentage.network.formats import write_network
+    from parentage.report import write_report
 
+    origin = provenance(work, solution, options)
     for path in output:
-        write_network(
-            solution,
-            path,
-            table=work.table,
-            provenance=provenance(work, solution, options),
-            size=options["size"],
-        )
+        if is_page(path):
+            table = work.table
+            write_report(solution, path, table=table, lists=work.lists, provenance=origin)
+        else:
+            size = options["size"]
+            write_network(solution, path, table=work.table, provenance=origin, size=size)
     if output:
         click.echo(f"parentage: wrote {', '.join(output)}. {proof_text(solution)}", err=True)
     if options["certificate"] is not None:
@@ -312,6 +319,7 @@ def as_json(
         "memory": peak_memory(),
         "candidates": work.lists.n_sets,
         "recipe": None if recipe is None else recipe.to_dict(),
+        **({"rows_used": used} if (used := rows_used(solution, work)) else {}),
         "seed": options["seed"],
     }
 
@@ -323,20 +331,26 @@ def provenance(work: Work, solution: Solution, options: dict[str, Any]) -> dict[
     timings = {"solving": solution.seconds}
     if work.found.table is not None:
         timings["scoring"] = work.lists.known().tallies.seconds
-    return provenance_of(
+    origin = provenance_of(
         work.table,
         command=["parentage", *sys.argv[1:]],
         settings={key: value for key, value in options.items() if value not in (None, ())},
         timings=timings,
         source=work.name,
     )
+    used = rows_used(solution, work)
+    return {**origin, "rows_used": used} if used else origin
 
 
 def as_text(solution: Solution, work: Work) -> str:
     """Lay out the network for a terminal: arcs by child, then what was proved."""
     rows = [family_row(solution, work.lists, v) for v in range(work.lists.n_variables)]
-    head = ("child", "parents", "score", "over next best")
-    lines = [table_text(head, rows, left=2), ""]
+    head: tuple[str, ...] = ("child", "parents", "score", "over next best")
+    used = rows_used(solution, work)
+    if used:
+        head = (*head, "rows")
+    shown = [(*row, f"{used[row[0]]:,}") if used else row for row in rows]
+    lines = [table_text(head, shown, left=2), ""]
     if any(row[3].endswith("*") for row in rows):
         lines.append("* a better set exists for this child alone; it would close a cycle")
     if any(row[3].startswith("0.00") for row in rows):
@@ -346,7 +360,19 @@ def as_text(solution: Solution, work: Work) -> str:
         lines.append(solution.scope.about_directions())
     if work.found.table is not None:
         lines.append(account_text(work.lists.known()))
+    elif solution.scope.about_scores():
+        lines.append(solution.scope.about_scores())
     return "\n".join(lines)
+
+
+def rows_used(solution: Solution, work: Work) -> dict[str, int]:
+    """Return, of a table with holes, the rows that each variable and its parents were scored on."""
+    from parentage.scoring.holes import rows_of_families
+
+    table = work.found.table
+    if table is None or not table.has_holes:
+        return {}
+    return rows_of_families(table, solution.network.to_dict())
 
 
 def family_row(solution: Solution, lists: CandidateLists, v: int) -> tuple[str, str, str, str]:

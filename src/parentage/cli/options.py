@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from parentage.data.recipe import Recipe
     from parentage.data.table import Table
     from parentage.scoring.constraints import Constraints
+    from parentage.scoring.prior import Prior
     from parentage.work.settings import Option
 
 Command = TypeVar("Command", bound=Callable[..., Any])
@@ -83,11 +84,11 @@ def with_options(*options: Decorator) -> Callable[[Command], Command]:
 table_options = with_options(*settings_options(Reading))
 """How a table is read."""
 
-score_options = with_options(*settings_options(Scoring, "score", "lambda_", "log_base"))
+score_options = with_options(*settings_options(Scoring, "score", "lambda_", "prior", "log_base"))
 """What a family's score is."""
 
 search_options = with_options(
-    *settings_options(Scoring, but=("score", "lambda_", "log_base")), *_CONSTRAINTS
+    *settings_options(Scoring, but=("score", "lambda_", "prior", "log_base")), *_CONSTRAINTS
 )
 """Limits, rules and constraints of a search."""
 
@@ -170,7 +171,26 @@ def scoring_of(options: dict[str, Any], names: Sequence[str]) -> Scoring:
     """Turn the search options typed into settings for these variables."""
     common, _ = parse_max_parents(options["max_parents"])
     constraints = parse_constraints(names, options)
-    return take(Scoring, {**options, "max_parents": common, "constraints": constraints})
+    more = {"max_parents": common, "constraints": constraints, "prior": prior_of(options)}
+    return take(Scoring, {**options, **more})
+
+
+def prior_of(options: dict[str, Any]) -> Prior | None:
+    """Turn ``--prior P`` or ``--prior FILE`` into probabilities of arcs."""
+    from parentage.scoring.formats.prior import read_prior
+    from parentage.scoring.prior import Prior
+
+    text = options["prior"]
+    if text is None:
+        return None
+    try:
+        return Prior.of(float(text))
+    except ValueError as error:
+        from parentage.errors import ParentageError
+
+        if isinstance(error, ParentageError):
+            raise
+    return read_prior(text)
 
 
 def parse_size(text: str) -> int:

@@ -71,7 +71,7 @@ def fitted_table(raw: RawTable, recipe: Recipe, reading: Reading) -> Table:
         column.name: "not in the recipe" for column in raw.columns if column.name not in names
     }
     account = account_of(raw, columns, table, left_out)
-    return replace(table, recipe=Recipe(reading, recipe.columns, account))
+    return replace(table, recipe=Recipe(replace(reading, recipe=None), recipe.columns, account))
 
 
 def cells_for(raw: RawTable, column: ColumnRecipe, decimal: str) -> Column:
@@ -108,15 +108,16 @@ def find_column(raw: RawTable, name: str) -> RawColumn:
     return found[0]
 
 
-def codes_for(cells: Column, column: ColumnRecipe, decimal: str) -> Ints:
-    """Number the cells of one column; a missing one is absent."""
+def codes_for(cells: Column, column: ColumnRecipe, decimal: str, unseen: str | None = None) -> Ints:
+    """Number the cells of one column; a missing one is absent, an unknown one ``unseen``."""
     codes = np.full(len(cells.raw.codes), ABSENT, np.int64)
     present = cells.present
     if not present.any():
         return codes
     if column.cuts is None:
         labels = cells.labels()
-        codes[present] = state_numbers(column.name, column.states, labels, cells.raw.codes[present])
+        there = cells.raw.codes[present]
+        codes[present] = state_numbers(column.name, column.states, labels, there, unseen)
     elif cells.numbers is None:
         wrong = [label for label in cells.labels() if numbers_in([label], decimal) is None]
         example = f" ({wrong[0]!r})" if wrong else ""
@@ -145,17 +146,26 @@ def filled_rows(codes: Ints, columns: Sequence[ColumnRecipe], missing: str, raw:
 
 
 def state_numbers(
-    name: str, labels: Sequence[str], texts: Sequence[str], codes: npt.NDArray[np.integer]
+    name: str,
+    labels: Sequence[str],
+    texts: Sequence[str],
+    codes: npt.NDArray[np.integer],
+    unseen: str | None = None,
 ) -> Ints:
-    """Number labels as the known column does: the same text, or else the same number."""
+    """Number labels as the known column does: the same text, or else the same number.
+
+    Others have the state ``unseen``, or are refused if there is none.
+    """
     number = {label: k for k, label in enumerate(labels)}
-    values = as_numbers(labels)
+    values = as_numbers([label for label in labels if label != unseen])
     by_value = {} if values is None else {float(x): k for k, x in reversed([*enumerate(values)])}
     translate = np.full(len(texts), ABSENT, np.int64)
     for code in np.unique(codes):
         text = texts[code]
         alike = as_numbers([text]) if text not in number and by_value else None
         found = number.get(text) if alike is None else by_value.get(float(alike[0]))
+        if found is None and unseen is not None:
+            found = number[unseen]
         if found is None:
             raise TableError(
                 f"column {name!r} has the state {text!r}, which was never seen in the data "

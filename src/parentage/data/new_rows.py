@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from parentage.data.columns import KEEPS_HOLES, fresh_label
-from parentage.data.fitting import ABSENT, cells_for, codes_for, filled_rows, state_numbers
+from parentage.data.fitting import cells_for, codes_for, filled_rows, state_numbers
 from parentage.data.formats import frame as frames
 from parentage.data.formats import read_columns
 from parentage.data.recipe import ColumnRecipe
@@ -29,9 +29,17 @@ if TYPE_CHECKING:
 
     from parentage.data.formats.raw import RawTable
 
+UNSEEN = "(unseen)"
+"""The state of labels that the data learned from did not have, where there is one."""
+
 
 def rows_like(
-    known: Table, source: object, missing: str = "error", optional: Collection[str] = ()
+    known: Table,
+    source: object,
+    missing: str = "error",
+    *,
+    optional: Collection[str] = (),
+    unseen: str | None = None,
 ) -> Table:
     r"""Read rows as the known table has them: its columns, in its order, with its states.
 
@@ -47,7 +55,11 @@ def rows_like(
         frequent in the known table, the middle one of a column that was cut (``"mode"``), or kept
         as holes (``"pnal"``, ``"em"``).
     optional
-        Columns that may be absent, where holes are kept: all their cells are missing then.
+        Columns that may be absent: all their cells are missing then. An array may do without all
+        of them.
+    unseen
+        The state of labels that the known table never had, see :func:`with_unseen`; None refuses
+        them.
 
     Raises
     ------
@@ -61,21 +73,33 @@ def rows_like(
     [[0], [1]]
     """
     if isinstance(source, Table):
-        return _translated(known, source, missing, optional)
+        return _translated(known, source, missing, optional, unseen)
     settings = Reading() if known.recipe is None else known.recipe.settings
-    raw = _named_as(known, source, settings)
+    raw = _named_as(known, source, settings, optional)
     columns = [_recipe_of(known, v, missing) for v in range(known.n_variables)]
     there, decimal = {column.name for column in raw.columns}, settings.decimal
+    lacking = [v for v, c in enumerate(columns) if c.name in optional and c.name not in there]
     codes = [
-        codes_for(cells_for(raw, column, decimal), column, decimal)
-        if column.name in there or column.name not in optional
-        else np.full(raw.n_rows, ABSENT, np.int64)
-        for column in columns
+        np.zeros(raw.n_rows, np.int64)
+        if v in lacking
+        else codes_for(cells_for(raw, column, decimal), column, decimal, unseen)
+        for v, column in enumerate(columns)
     ]
     rows = filled_rows(np.array(codes), columns, missing, raw)
+    rows[lacking] = MISSING
     if not rows.shape[1]:
         raise TableError("no rows, or none without missing cells; at least one is needed")
     return Table(known.names, known.states, rows.astype(np.uint16), known.cuts)
+
+
+def with_unseen(table: Table) -> tuple[Table, str]:
+    """Return the table with one more state in every column, for labels it does not have."""
+    label = UNSEEN
+    while any(label in labels for labels in table.states):
+        label = f"({label})"
+    states = tuple((*labels, label) for labels in table.states)
+    recipe = None if table.recipe is None else table.recipe.with_states(states)
+    return Table(table.names, states, table.codes, table.cuts, recipe), label
 
 
 def _recipe_of(known: Table, v: int, missing: str) -> ColumnRecipe:
@@ -107,26 +131,34 @@ def _state_for_missing(known: Table, v: int, missing: str) -> str | None:
     return None
 
 
-def _named_as(known: Table, source: object, settings: Reading) -> RawTable:
+def _named_as(
+    known: Table, source: object, settings: Reading, optional: Collection[str]
+) -> RawTable:
     """Read the columns there are; those of an array are named as the known ones."""
     if isinstance(source, str | bytes | os.PathLike | Source):
-        return read_columns(source, replace(settings, format=None))
+        return read_columns(source, replace(settings, format=None, sheet=None, query=None))
     raw = frames.read(source)
     if not isinstance(source, np.ndarray):
         return raw
-    if len(raw.columns) != known.n_variables:
+    names = [name for name in known.names if name not in optional]
+    if len(raw.columns) != len(names):
+        names = list(known.names)
+    if len(raw.columns) != len(names):
         raise TableError(
-            f"an array of {len(raw.columns)} columns, but {known.n_variables} were learned from"
+            f"an array of {len(raw.columns)} columns, but {len(names)} were learned from"
         )
-    columns = zip(raw.columns, known.names, strict=True)
+    columns = zip(raw.columns, names, strict=True)
     return replace(raw, columns=tuple(replace(column, name=name) for column, name in columns))
 
 
-def _translated(known: Table, table: Table, missing: str, optional: Collection[str]) -> Table:
+def _translated(
+    known: Table, table: Table, missing: str, optional: Collection[str], unseen: str | None
+) -> Table:
     if not table.n_rows:
         raise TableError("no rows; at least one is needed")
     if missing not in KEEPS_HOLES:
-        table.select(known.names).refuse_holes("what was learned from complete rows")
+        needed = [name for name in known.names if name in table.names or name not in optional]
+        table.select(needed).refuse_holes("what was learned from complete rows")
     codes = np.full((known.n_variables, table.n_rows), MISSING, np.int64)
     for v, (name, labels) in enumerate(zip(known.names, known.states, strict=True)):
         if name in optional and name not in table.names:
@@ -134,5 +166,5 @@ def _translated(known: Table, table: Table, missing: str, optional: Collection[s
         column = table.codes[table.index(name)]
         there = column != MISSING
         texts = table.states[table.index(name)]
-        codes[v, there] = state_numbers(name, labels, texts, column[there])
+        codes[v, there] = state_numbers(name, labels, texts, column[there], unseen)
     return Table(known.names, known.states, codes.astype(np.uint16), known.cuts)

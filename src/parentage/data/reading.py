@@ -101,34 +101,37 @@ def as_table(source: object, reading: Reading | None = None, **settings: Any) ->
     Settings as one object or by name, as in :func:`read_table`; those of files do not concern
     frames. A `Table` has no missing or continuous cells any more, so only ``drop`` applies to it.
     """
-    reading = replace(reading or Reading(), **settings)
+    reading = settled(replace(reading or Reading(), **settings))
     if isinstance(source, Table):
         return source.drop(reading.drop) if reading.drop else source
-    if reading.recipe is not None:
-        given = reading.recipe
-        recipe = given if isinstance(given, Recipe) else read_recipe(given)
-        reading = combined(recipe.settings, reading)
-        if recipe.columns:
-            return fitted_table(_raw(source, reading), recipe, reading)
+    recipe = reading.recipe
+    if isinstance(recipe, Recipe) and recipe.columns:
+        return fitted_table(_raw(source, reading), recipe, reading)
     return build_table(_raw(source, reading), reading)
 
 
-def combined(settings: Reading, given: Reading) -> Reading:
-    """Return the settings of a recipe with those of the file at hand.
+def settled(reading: Reading) -> Reading:
+    """Return the settings with those of the recipe, which is read if it is a file.
 
     Raises
     ------
     InputError
-        Something is set that the recipe decides.
+        Something is set that the recipe decides; only what concerns files may differ.
     """
-    here = changed(given)
+    given = reading.recipe
+    if given is None:
+        return reading
+    recipe = given if isinstance(given, Recipe) else read_recipe(given)
+    here = [name for name in changed(reading) if name != "recipe"]
     for name in here:
-        if name not in (*OF_FILES, "recipe"):
+        value = getattr(reading, name)
+        if name not in OF_FILES and value != getattr(recipe.settings, name):
             raise InputError(
                 "is decided by the recipe; change it there, or read without one",
-                about=Way(name, getattr(given, name)),
+                about=Way(name, value),
             )
-    return replace(settings, **{name: getattr(given, name) for name in here if name != "recipe"})
+    values = {name: getattr(reading, name) for name in here if name in OF_FILES}
+    return replace(recipe.settings, recipe=recipe, **values)
 
 
 def _raw(source: object, reading: Reading) -> RawTable:

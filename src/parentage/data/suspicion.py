@@ -95,7 +95,7 @@ def suspicions_of(
         found.append(first)
     if column.numbers is not None:
         found += _sentinels(column)
-    elif not (found and found[0].refused):
+    elif not found:
         found += _missing_words(column)
     if not found and not believed and labelled:
         found += _many_states(column)
@@ -126,17 +126,13 @@ def tell(found: Sequence[Suspicion]) -> None:
     raise TableError(
         f"{seen}{more}",
         *ways,
-        Way("drop", [",".join(names)] if _plain(names) else names, f"to leave {it} out"),
+        Way("drop", names, f"to leave {it} out"),
         Way("keep", names[:1], f"to take {'it' if it == 'it' else 'one'} as it is"),
     )
 
 
 def _shown(names: Sequence[str]) -> str:
     return ", ".join(names[:10]) + (", …" if len(names) > 10 else "")
-
-
-def _plain(names: Sequence[str]) -> bool:
-    return not any("," in name for name in names)
 
 
 def _wrong_kind(column: Column, labelled: bool, decimal: str) -> Suspicion | None:
@@ -149,6 +145,7 @@ def _wrong_kind(column: Column, labelled: bool, decimal: str) -> Suspicion | Non
     name, example = column.name, min(labels)
     if _has_decimal_commas(labels):
         way = Way("decimal", ",", "to read them as numbers")
+        example = min(label for label in labels if "," in label)
         seen = f"looks like numbers with decimal commas ({example}), which are taken as labels"
         return Suspicion(name, seen, (way,), refused=most)
     if len(labels) > 2 and sum(map(_is_date, labels)) >= 0.95 * len(labels):

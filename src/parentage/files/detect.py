@@ -1,9 +1,9 @@
 r"""What a file holds, by its content: a table or candidate lists, and in which format.
 
 The content decides, never the extension alone: a Parquet file by its first bytes and its columns,
-ARFF by its first declaration, .pss by META or VAR, .jkl by a number of variables and the head of a
-block, .dat by names, cardinalities and codes below them; other text is a delimited table.
-``format`` overrides all of it.
+Arrow, workbooks and databases by their first bytes, ARFF by its first declaration, .pss by META or
+VAR, .jkl by a number of variables and the head of a block, .dat by names, cardinalities and codes
+below them; other text is a delimited table. ``format`` overrides all of it.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from parentage.errors import InputError, Way, did_you_mean
 from parentage.files.dat_shape import has_dat_shape, looks_like_dat
+from parentage.files.packed import is_workbook
 from parentage.files.source import Source, SourceLike, open_source
 
 if TYPE_CHECKING:
@@ -24,7 +25,8 @@ if TYPE_CHECKING:
 
 Kind = Literal["table", "lists"]
 
-TABLE_FORMATS = ("csv", "tsv", "arff", "dat", "parquet")
+TABLE_FORMATS = ("csv", "tsv", "arff", "dat", "parquet", "arrow", "excel", "sqlite", "duckdb")
+BINARY = ("parquet", "arrow", "excel", "sqlite", "duckdb")
 LISTS_FORMATS = ("jkl", "pss", "parquet")
 ARFF_DECLARATION = re.compile(r"@(relation|attribute|data)(?![\w-])", re.IGNORECASE)
 OWN_JKL = "# parentage candidate lists 1, names percent-encoded"
@@ -33,7 +35,11 @@ SEPARATORS = "\t,;|"
 """What may separate cells; a blank too, when none of these does."""
 
 _HEAD = 1_000_000
-_ALIASES = {"scores": "jkl", "jaa": "jkl", "txt": "csv"}
+_ALIASES = {
+    "scores": "jkl", "jaa": "jkl", "txt": "csv", "feather": "arrow", "ipc": "arrow",
+    "xlsx": "excel", "xls": "excel", "xlsb": "excel", "ods": "excel", "db": "sqlite",
+    "sqlite3": "sqlite",
+}  # fmt: skip
 _PSS_FIRST = re.compile(r"(?:META [^,;\t]*=|VAR +[^\s,;]+ *$)", re.IGNORECASE)
 
 
@@ -75,17 +81,33 @@ def detect(
 def detect_with_text(
     source: Source, written: str | None, encoding: str = "utf-8"
 ) -> tuple[Detected, str]:
-    """Return what the source is, and its text unless it is a Parquet file."""
+    """Return what the source is, and its text if it is one."""
     named = None if written is None else _named(source, written)
-    if named is not None and named.format == "parquet":
+    if named is not None and named.format in BINARY:
         return named, ""
-    if source.is_parquet and named is None:
-        return _parquet(source), ""
+    binary = binary_format(source.data) if named is None else None
+    if binary is not None:
+        return _parquet(source) if binary == "parquet" else Detected("table", binary), ""
     text = source.text(encoding)
     head = text[:_HEAD]
     if not head.strip() and not text.strip():
         raise InputError(f"{source.name} is empty")
     return named or _by_text(head, source.suffix), text
+
+
+def binary_format(data: bytes) -> str | None:
+    """Return the format of a file that is not text, by its first bytes; None for any other."""
+    if data.startswith(b"PAR1"):
+        return "parquet"
+    if data.startswith((b"ARROW1", b"\xff\xff\xff\xff")):
+        return "arrow"
+    if data.startswith(b"SQLite format 3\0"):
+        return "sqlite"
+    if data[8:12] == b"DUCK":
+        return "duckdb"
+    if data.startswith(b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1") or is_workbook(data):
+        return "excel"
+    return None
 
 
 def plain_name(written: str) -> str:

@@ -1,62 +1,81 @@
-"""Where bytes come from: a path, standard input or memory, read once. Before the readers.
+"""Where bytes come from: paths, standard input or memory, read once. Before the readers.
 
-Everything that can be wrong with a file as such (absent, a folder, binary, another encoding) is
-found here, so that the readers only see text or a Parquet file.
+Everything that can be wrong with a file as such (absent, a folder, damaged by compression, binary,
+another encoding) is found here, so that the readers only see text or a format they know.
 """
 
 from __future__ import annotations
 
 import difflib
+import glob
 import os
 import sys
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from parentage.errors import InputError, Way
+from parentage.files.packed import unpacked
 
 SourceLike = str | os.PathLike[str] | bytes
 """A path, ``"-"`` for standard input, or the content itself."""
 
-_PACKED = {
-    b"\x1f\x8b": "gzip",
-    b"PK\x03\x04": "zip (a spreadsheet?)",
-    b"BZh9": "bzip2",
-    b"\xfd7zXZ": "xz",
-    b"\x28\xb5\x2f\xfd": "zstd",
-}
-
 
 @dataclass(frozen=True)
 class Source:
-    """Content and the name to call it by in messages."""
+    """Content and the name to call it by in messages.
+
+    ``path`` is where it is as a file, if it is one and was not compressed; ``more`` are the other
+    files of a pattern.
+    """
 
     name: str
     data: bytes
+    path: Path | None = None
+    more: tuple[Source, ...] = ()
 
     @property
     def suffix(self) -> str:
         """Return the extension in lower case, with its dot."""
         return Path(self.name).suffix.lower()
 
-    @property
-    def is_parquet(self) -> bool:
-        """Tell whether the content starts as a Parquet file does."""
-        return self.data.startswith(b"PAR1")
-
     def text(self, encoding: str = "utf-8") -> str:
         r"""Return the content as text with ``\n`` line ends; a byte-order mark is skipped."""
         return _universal_newlines(_decode(self, encoding))
 
 
-def open_source(source: SourceLike | Source) -> Source:
-    """Read a path, ``"-"`` (standard input) or bytes completely."""
+def open_source(source: SourceLike | Source, *, unpack: bool = True) -> Source:
+    """Read a path, a pattern of paths, ``"-"`` (standard input) or bytes completely.
+
+    What is compressed is unpacked, unless ``unpack`` is false.
+    """
     if isinstance(source, Source):
         return source
     if isinstance(source, bytes):
-        return Source("<bytes>", source)
-    if os.fspath(source) == "-":
-        return Source("<stdin>", _read_stdin())
-    return _read_file(Path(os.fspath(source)))
+        found = Source("<bytes>", source)
+    elif os.fspath(source) == "-":
+        found = Source("<stdin>", _read_stdin())
+    else:
+        paths = matching(os.fspath(source))
+        first, *others = [_read_file(path) for path in paths]
+        found = replace(first, more=tuple(_unpacked(other) for other in others))
+    return _unpacked(found) if unpack else found
+
+
+def matching(path: str) -> list[Path]:
+    """Return the files a pattern stands for; a path that exists or is no pattern is itself."""
+    plain = Path(path)
+    if not any(character in path for character in "*?[") or plain.exists():
+        return [plain]
+    names = sorted(glob.glob(path, recursive=True))  # noqa: PTH207  # also absolute patterns
+    found = [Path(name) for name in names if Path(name).is_file()]
+    if not found:
+        raise InputError(f"no file matches {path!r}; check the pattern")
+    return found
+
+
+def _unpacked(source: Source) -> Source:
+    name, data = unpacked(source.name, source.data)
+    return source if data is source.data else replace(source, name=name, data=data, path=None)
 
 
 def _read_stdin() -> bytes:
@@ -71,7 +90,7 @@ def _read_stdin() -> bytes:
 
 def _read_file(path: Path) -> Source:
     try:
-        return Source(str(path), path.read_bytes())
+        return Source(str(path), path.read_bytes(), path)
     except FileNotFoundError:
         raise InputError(f"no file {str(path)!r}{_nearest(path)}") from None
     except IsADirectoryError:
@@ -95,9 +114,6 @@ def _nearest(path: Path) -> str:
 
 def _decode(source: Source, encoding: str) -> str:
     data = source.data
-    for magic, kind in _PACKED.items():
-        if data.startswith(magic):
-            raise InputError(f"{source.name} is compressed, {kind}; unpack it first")
     try:
         text = data.decode(encoding).removeprefix("\ufeff")
     except LookupError:
@@ -117,7 +133,8 @@ def _decode(source: Source, encoding: str) -> str:
         line = text.count("\n", 0, zero) + 1
         raise InputError(
             f"{source.name} is a binary file (a null character in line {line}); "
-            "tables are CSV, TSV, ARFF, .dat or Parquet, lists .jkl, .pss or Parquet"
+            "tables are CSV, TSV, ARFF, .dat, Parquet, Arrow, Excel, SQLite or DuckDB, lists .jkl, "
+            ".pss or Parquet"
         )
     return text
 

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from parentage.errors import InputError, Way
+from parentage.files.source import matching
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -61,7 +62,9 @@ def check_target(
     """
     target = resolved(path)
     for source in reads:
-        if source not in (None, "-") and _same(target, Path(source)):
+        if source in (None, "-"):
+            continue
+        if any(_same(target, file) for file in _read_here(source)):
             raise InputError(
                 f"{os.fspath(path)!r} is read here and would be overwritten; choose another name"
             )
@@ -93,6 +96,13 @@ def resolved(path: str | os.PathLike[str]) -> Path:
         return target.resolve()
     except (OSError, RuntimeError):
         raise InputError(f"cannot write {str(target)!r}: a loop of symbolic links") from None
+
+
+def _read_here(source: str) -> list[Path]:
+    try:
+        return matching(source)
+    except InputError:  # nothing matches: reading will say so
+        return []
 
 
 def _same(target: Path, source: Path) -> bool:

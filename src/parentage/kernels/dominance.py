@@ -123,6 +123,31 @@ def undominated(
 
 
 @njit(**JIT)
+def best_proper_subsets(
+    offsets: npt.NDArray[np.int64],
+    masks: npt.NDArray[np.uint64],
+    scores: npt.NDArray[np.float64],
+) -> npt.NDArray[np.float64]:
+    """Return for every set the best score of a proper subset in the same child's list; −∞: none.
+
+    ``masks[m, W]``, ``scores[m]``; the sets of a child stand by falling score.
+    """
+    n_words = masks.shape[1]
+    best = np.full(masks.shape[0], -np.inf)
+    for child in range(offsets.shape[0] - 1):
+        for i in range(offsets[child], offsets[child + 1]):
+            for j in range(offsets[child], offsets[child + 1]):
+                beyond, fewer = np.uint64(0), np.uint64(0)
+                for w in range(n_words):
+                    beyond |= masks[j, w] & ~masks[i, w]
+                    fewer |= masks[i, w] & ~masks[j, w]
+                if beyond == np.uint64(0) and fewer != np.uint64(0):
+                    best[i] = scores[j]
+                    break
+    return best
+
+
+@njit(**JIT)
 def strong_components(
     starts: npt.NDArray[np.int64], heads: npt.NDArray[np.int64]
 ) -> npt.NDArray[np.int64]:

@@ -25,7 +25,7 @@ from parentage.network.equivalence import equivalence_classes
 from parentage.optimise.near_search import Search, find_pieces, first_of_equals
 from parentage.optimise.prepare import allowed_problem, prepare
 from parentage.scoring.account import Account
-from parentage.scoring.catalogue import by_name, not_equivalent
+from parentage.scoring.scope import about_directions
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -112,6 +112,8 @@ class NearOptimal:
         Whether the lists hold every set that a network within the width can have.
     score_name
         The score behind the lists; None if it is not known.
+    about_directions
+        Says that the networks of a class differ in score, where they do.
     """
 
     names: tuple[str, ...]
@@ -125,13 +127,7 @@ class NearOptimal:
     unit: float
     reaching: bool
     score_name: str | None = None
-
-    @property
-    def about_directions(self) -> str:
-        """Say that the networks of a class differ in score, where they do."""
-        if self.score_name is None or by_name(self.score_name).equivalent:
-            return ""
-        return not_equivalent(self.score_name)
+    about_directions: str = ""
 
     @property
     def gap(self) -> float:
@@ -391,6 +387,7 @@ def _collect(
         lists.account.unit,
         reaches(lists, width),
         lists.account.score if isinstance(lists.account, Account) else None,
+        about_directions(lists.account) if isinstance(lists.account, Account) else "",
     )
 
 

@@ -143,6 +143,7 @@ class Solution:
 
         said = f"Score {self.score:.4f}, {self.network.n_arcs} arcs: {self.proof()}."
         said += f" {self.scope.about_directions()}".rstrip()
+        said += f" {self.scope.about_scores()}".rstrip()
         picture = self.network.to_svg(self.gains, directed=self.scope.equivalent is False)
         return f"<p>{escape(said)}</p>{picture}"
 

@@ -24,6 +24,7 @@ from typing import Any, get_args
 from parentage.data.recipe import Recipe
 from parentage.errors import InputError, ListsError
 from parentage.scoring.constraints import Constraints
+from parentage.scoring.prior import Prior
 from parentage.work.stop import Reason
 
 Limit = int | Mapping[str, int | None] | None
@@ -139,6 +140,10 @@ class Account:
         promised most (:mod:`parentage.scoring.growth`).
     recipe
         How the table was read; None if it was made in another way, or in files of release 0.1.
+    missing_cells
+        Per variable: cells that are missing; empty if none is.
+    prior
+        Probabilities of arcs, whose logarithms are part of the scores.
     """
 
     score: str
@@ -156,6 +161,8 @@ class Account:
     tolerance: float
     tallies: Tallies
     recipe: Recipe | None = None
+    missing_cells: tuple[int, ...] = ()
+    prior: Prior = field(default_factory=Prior)
     explored: int = 0
 
     @property
@@ -179,6 +186,7 @@ class Account:
         if isinstance(self.max_parents, Mapping):
             content["max_parents"] = dict(self.max_parents)
         content["constraints"] = self.constraints.to_dict()
+        content["prior"] = self.prior.to_dict()
         content["tallies"] = {
             **dataclasses.asdict(self.tallies),
             "pruned": dict(self.tallies.pruned),
@@ -305,6 +313,8 @@ def _read_account(fields: _Fields) -> Account:
         fields.number("tolerance"),
         _read_tallies(_Fields(fields.content["tallies"])),
         None if recipe is None else Recipe.from_dict(recipe),
+        tuple(int(count) for count in fields.content.get("missing_cells", ())),
+        Prior.from_dict(fields.content.get("prior", Prior().to_dict())),
         fields.count("explored") if "explored" in fields.content else 0,
     )
 

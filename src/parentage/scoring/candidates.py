@@ -40,6 +40,7 @@ if TYPE_CHECKING:
     from parentage.scoring.constraints import Constraints
     from parentage.scoring.entropy import Int64s
     from parentage.scoring.plan import Preparation, SearchPlan
+    from parentage.scoring.prior import Prior
     from parentage.scoring.steps import Outcome
     from parentage.work.executor import Workers
     from parentage.work.progress import Report
@@ -54,6 +55,7 @@ def score(
     max_parents: int | Mapping[str, int] | None = None,
     score: str = "bic",
     lambda_: float | None = None,
+    prior: Prior | Mapping[tuple[str, str], float] | float | None = None,
     log_base: float | str | None = None,
     rules: str | Iterable[str] | None = None,
     width: float | None = None,
@@ -100,7 +102,7 @@ def score(
     >>> score(rain)["wet"][0].parents
     ('rain',)
     """
-    settings = Scoring(max_parents, score, lambda_, log_base, rules, width, constraints)
+    settings = Scoring(max_parents, score, lambda_, prior, log_base, rules, width, constraints)
     running = Running(threads, time_limit, memory)
     scaling = Scaling(cluster, client, executor, exchange, checkpoint, resume)
     with interruptible(running.stop()) as stop, scaling.workers(running.workers) as workers:
@@ -207,9 +209,6 @@ def _account(
     table, unit = prepared.table, prepared.unit
     tally = np.sum([outcome.tally for outcome in outcomes], axis=0)
     cut = [outcome for outcome in outcomes if outcome.complete_to is not None]
-    tolerances = [
-        float(plan.encoded.grid.to_float(plan.encoded.grid.tolerance)) for plan in prepared.plans
-    ]
     return Account(
         score=prepared.score.name,
         log_base=prepared.log_base,
@@ -224,7 +223,9 @@ def _account(
         ended=next((outcome.ended for outcome in cut), None),
         beyond=_beyond(prepared, outcomes) if cut else (),
         explored=sum(outcome.explored for outcome in outcomes),
-        tolerance=max(tolerances) / unit,
+        tolerance=_tolerance(prepared) / unit,
+        missing_cells=tuple(int(n) for n in table.missing_cells) if table.has_holes else (),
+        prior=prepared.prior,
         tallies=Tallies(
             families=sum(plan.n_families() for plan in prepared.plans),
             sets_counted=sum(outcome.sets_counted for outcome in outcomes),
@@ -238,6 +239,12 @@ def _account(
     )
 
 
+def _tolerance(prepared: Preparation) -> float:
+    """Return how close scores are equal, in nats."""
+    grids = [plan.encoded.grid for plan in prepared.plans]
+    return max(float(grid.to_float(grid.tolerance)) for grid in grids)
+
+
 def _beyond(prepared: Preparation, outcomes: Sequence[Outcome]) -> tuple[float | None, ...]:
     """What no set that was not searched exceeds, per column of the table."""
     bounds: list[float | None] = [None] * prepared.table.n_variables
@@ -246,7 +253,7 @@ def _beyond(prepared: Preparation, outcomes: Sequence[Outcome]) -> tuple[float |
             continue
         for v, bound in zip(plan.encoded.order, outcome.beyond, strict=True):
             if np.isfinite(bound):
-                bounds[int(v)] = float(bound) / prepared.unit
+                bounds[int(v)] = float(bound + prepared.most_added[v]) / prepared.unit
     return tuple(bounds)
 
 
@@ -279,6 +286,36 @@ def _in_table_order(plan: SearchPlan, outcome: Outcome) -> Found:
     return _join(pieces)
 
 
+def _with_prior(prepared: Preparation, found: Found) -> Found:
+    """Add the log prior to the scores, and keep what then beats its subsets (Proposition 3)."""
+    from parentage.kernels.dominance import best_proper_subsets
+
+    if not prepared.prior:
+        return found
+    row = np.repeat(np.arange(len(found.scores)), found.sizes)
+    added = prepared.log_odds[found.children[row], found.parents]
+    scores = found.scores + np.bincount(row, added, len(found.scores))
+    order = np.lexsort((found.sizes, -scores, found.children))
+    n = prepared.table.n_variables
+    masks = np.zeros((len(scores), -(-n // 64)), np.uint64)
+    np.bitwise_or.at(
+        masks, (row, found.parents >> 6), np.uint64(1) << (found.parents & 63).astype(np.uint64)
+    )
+    counts = np.bincount(found.children, minlength=n)
+    offsets = np.concatenate([[0], np.cumsum(counts)])
+    best = np.empty(len(scores))
+    best[order] = best_proper_subsets(offsets, masks[order], scores[order])
+    tolerance = _tolerance(prepared)
+    if prepared.width is None:
+        keep = scores > best + tolerance
+    else:
+        keep = scores >= best - prepared.width * prepared.unit - tolerance
+    return Found(
+        found.children[keep], found.sizes[keep], found.parents[np.repeat(keep, found.sizes)],
+        scores[keep],
+    )  # fmt: skip
+
+
 def _join(pieces: list[Found]) -> Found:
     return Found(
         np.concatenate([piece.children for piece in pieces]),
@@ -295,7 +332,7 @@ def _assemble(prepared: Preparation, outcomes: Sequence[Outcome]) -> CandidateLi
     empty = np.empty(0, np.int64)
     constant = Found(constants, np.zeros_like(constants), empty, np.zeros(len(constants)))
     found = [_in_table_order(*pair) for pair in zip(prepared.plans, outcomes, strict=True)]
-    whole = _join([constant, *found])
+    whole = _with_prior(prepared, _join([constant, *found]))
     starts = np.concatenate([[0], np.cumsum(whole.sizes)])
     return CandidateLists.from_arrays(
         table.names, whole.children, starts, whole.parents, whole.scores / prepared.unit

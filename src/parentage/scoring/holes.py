@@ -19,7 +19,7 @@ from parentage.scoring.entropy import Encoded, FixedPoint, Int64s, Labels, resid
 from parentage.scoring.scores.node_average import complete_rows
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from parentage.scoring.scores import NodeAverage
 
@@ -110,6 +110,9 @@ def check_seen_together(table: Table, child: str, required: Sequence[str]) -> No
         )
 
 
-def observed_rows(table: Table) -> tuple[int, ...]:
-    """Return, per column, the rows in which it is observed."""
-    return tuple(int(np.count_nonzero(column != MISSING)) for column in table.codes)
+def rows_of_families(table: Table, parents: Mapping[str, Sequence[str]]) -> dict[str, int]:
+    """Return, per variable, the rows in which it and its parents are observed."""
+    return {
+        child: int(np.count_nonzero(complete_rows(table, [table.index(v) for v in (child, *of)])))
+        for child, of in parents.items()
+    }

@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING
 
@@ -27,6 +27,7 @@ from parentage.scoring.holes import (
     complete_residuals,
     encode_with_holes,
 )
+from parentage.scoring.prior import Prior, most_added
 from parentage.scoring.rulebook import (
     CAPS,
     ORDER,
@@ -177,6 +178,31 @@ class Preparation:
     width: float | None
     most: Int64s
     constraints: Constraints
+    prior: Prior = field(default_factory=Prior)
+
+    @cached_property
+    def log_odds(self) -> npt.NDArray[np.float64]:
+        """``[child, parent]``: what the prior adds for an arc, in nats."""
+        return self.prior.matrix(self.table.names)
+
+    @cached_property
+    def most_added(self) -> npt.NDArray[np.float64]:
+        """``[variable]``: the most that the prior can add to a parent set, in nats."""
+        barred = self.constraints.barred(self.table.names)
+        constant = [self.table.index(name) for name in self.table.constant]
+        barred[constant, :], barred[:, constant] = True, True
+        return most_added(self.log_odds, barred, self.most)
+
+    @property
+    def search_width(self) -> float | None:
+        """How far below its best subset a set may be that the search keeps, in nats.
+
+        Where the prior rewards arcs, sets have to be kept that it may lift (Proposition 3).
+        """
+        spare = float(self.most_added.max(initial=0.0))
+        if self.width is None and not spare:
+            return None
+        return (self.width or 0.0) * self.unit + spare
 
     @property
     def unit(self) -> float:
@@ -206,7 +232,7 @@ class Preparation:
         rules = self.rules
         if context:
             rules = rules.in_context()
-        width = None if self.width is None else self.width * self.unit
+        width = self.search_width
         encoded: Encoded
         if isinstance(self.score, NodeAverage):
             encoded, unexplained = (
@@ -263,19 +289,24 @@ def prepare(table: Table, settings: Scoring) -> Preparation:
     check_table(table)
     score = score_for(table, settings.score, settings.lambda_)
     width = None if settings.width is None else check_width(settings.width)
-    constraints = settings.constraints or Constraints()
+    prior = Prior.of(settings.prior)
+    prior.check(table.names)
+    constraints = (settings.constraints or Constraints()).merge(prior.certain())
     check_constraints(constraints, table)
     for child, parents in sorted(constraints.required_parents.items()):
         check_seen_together(table, child, sorted(parents))
-    return Preparation(
+    prepared = Preparation(
         table,
         score,
         None if unit == 1.0 else float(settings.log_base or math.e),
-        choose_rules(settings.rules, score.name, width),
+        RuleSet(()),
         width,
         max_parents_by_variable(table, settings.max_parents, constraints),
         constraints,
+        prior,
     )
+    rules = choose_rules(settings.rules, score.name, prepared.search_width)
+    return replace(prepared, rules=rules)
 
 
 def score_for(table: Table, name: str, rate: float | None = None) -> AnyScore:

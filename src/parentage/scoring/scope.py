@@ -24,6 +24,18 @@ from parentage.scoring.catalogue import by_name, not_equivalent
 from parentage.scoring.constraints import Constraints
 
 
+def about_directions(account: Account) -> str:
+    """Say that reversing an arc changes the score, where the score or the prior makes it so."""
+    if not by_name(account.score).equivalent:
+        return not_equivalent(account.score)
+    if account.prior.symmetric:
+        return ""
+    return (
+        "The prior values the two directions of some arcs differently: reversing them changes "
+        "the score."
+    )
+
+
 @dataclass(frozen=True)
 class Scope:
     """Which networks were allowed, and what they were made of.
@@ -58,7 +70,9 @@ class Scope:
     @property
     def equivalent(self) -> bool | None:
         """Whether the score values Markov equivalent networks alike; None if it is not known."""
-        return None if self.score is None else by_name(self.score).equivalent
+        if not isinstance(self.origin, Account):
+            return None
+        return by_name(self.origin.score).equivalent and self.origin.prior.symmetric
 
     @property
     def log_base(self) -> float | None:
@@ -91,9 +105,13 @@ class Scope:
 
     def about_directions(self) -> str:
         """Say that directions of arcs are part of the choice, where the score makes them so."""
-        if self.score is None or self.equivalent:
+        if not isinstance(self.origin, Account) or self.equivalent:
             return ""
-        return not_equivalent(self.score)
+        return about_directions(self.origin)
+
+    def about_scores(self) -> str:
+        """Say what else than the data is in the scores: the prior of the arcs."""
+        return self.origin.prior.words() if isinstance(self.origin, Account) else ""
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain values that JSON can hold; :meth:`from_dict` is the way back."""

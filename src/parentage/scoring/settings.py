@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
     from parentage.scoring.constraints import Constraints
+    from parentage.scoring.prior import Prior
 
 
 @dataclass(frozen=True)
@@ -47,6 +48,19 @@ class Scoring:
             "N^(-1/4) / columns by default.",
             "L",
             float,
+        ),
+    )
+    prior: Prior | Mapping[tuple[str, str], float] | float | None = setting(
+        None,
+        """
+        Soft arcs: the probability that an arc is there, one for all or by arc ``(parent, child)``.
+        The log prior, relative to the network without arcs, is part of every score.
+        """,
+        Option(
+            ("--prior",),
+            "Probability of every arc, or a TOML file of probabilities (docs/constraints.md). "
+            "Scores then include the log prior.",
+            "P|FILE",
         ),
     )
     log_base: float | str | None = setting(

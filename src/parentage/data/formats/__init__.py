@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from parentage.errors import TableError, Way
+from parentage.errors import InputError, TableError, Way
 from parentage.files.detect import detect_with_text
 from parentage.files.source import open_source
 
@@ -14,13 +14,21 @@ if TYPE_CHECKING:
     from parentage.data.settings import Reading
     from parentage.files.source import Source, SourceLike
 
+WITH_SHEETS = ("excel", "sqlite", "duckdb")
+
 
 def read_columns(source: SourceLike | Source, reading: Reading) -> RawTable:
-    """Read a table as raw columns; candidate lists are refused."""
-    from parentage.data.formats import arff, dat, delimited, frame
-    from parentage.files.parquet import read_frame
+    """Read a table, or several files as one, as raw columns; candidate lists are refused."""
+    from parentage.data.formats.together import together
 
     opened = open_source(source)
+    return together([_read(one, reading) for one in (opened, *opened.more)])
+
+
+def _read(opened: Source, reading: Reading) -> RawTable:
+    from parentage.data.formats import arff, dat, delimited, frame, tabular
+    from parentage.files.parquet import read_frame
+
     found, text = detect_with_text(opened, reading.format, reading.encoding)
     if found.kind == "lists":
         raise TableError(
@@ -28,8 +36,17 @@ def read_columns(source: SourceLike | Source, reading: Reading) -> RawTable:
             "lists",
             Way("format", "csv", "if it is a table after all"),
         )
+    _check_sheet(found.format, opened, reading)
     if found.format == "parquet":
         raw = frame.read(read_frame(opened.data))
+    elif found.format == "arrow":
+        raw = tabular.read_arrow(opened)
+    elif found.format == "excel":
+        raw = tabular.read_excel(opened, reading)
+    elif found.format == "sqlite":
+        raw = tabular.read_sqlite(opened, reading)
+    elif found.format == "duckdb":
+        raw = tabular.read_duckdb(opened, reading)
     elif found.format == "arff":
         raw = arff.read(text)
     elif found.format == "dat":
@@ -38,3 +55,15 @@ def read_columns(source: SourceLike | Source, reading: Reading) -> RawTable:
         separator = "\t" if found.format == "tsv" else None
         raw = delimited.read(text, header=reading.header, separator=separator)
     return replace(raw, source=opened.name, format=found.format)
+
+
+def _check_sheet(form: str, opened: Source, reading: Reading) -> None:
+    """Refuse a sheet or a query where there is nothing to choose from."""
+    given = [("sheet", reading.sheet, form in WITH_SHEETS),
+             ("query", reading.query, form in WITH_SHEETS[1:])]  # fmt: skip
+    for name, value, fits in given:
+        if value is not None and not fits:
+            kinds = "workbooks and databases" if name == "sheet" else "databases"
+            raise InputError(f"is for {kinds}, and {opened.name} is {form}", about=Way(name, value))
+    if reading.sheet is not None and reading.query is not None:
+        raise InputError("goes without a sheet; name the table in it", about=Way("query", "…"))

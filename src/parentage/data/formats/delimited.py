@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from parentage.data.formats.header import refuse_headerless
+from parentage.data.formats.header import refuse_headerless, warn_of_header
 from parentage.data.formats.raw import RawTable, text_column
 from parentage.data.formats.records import (
     ColumnBuilder,
@@ -150,6 +150,8 @@ def _assemble(
     rows = len(columns[0].codes)
     if header and rows:
         refuse_headerless(first, columns)
+    elif not header:
+        warn_of_header(columns)
     return RawTable(columns, rows, lambda row: f"line {line_of(row)}")
 
 

@@ -20,15 +20,19 @@ if TYPE_CHECKING:
 
 
 def read(frame: object) -> RawTable:
-    """Read a frame; its index, if it has one, is left out."""
+    """Read a frame; its index, if it has one, is left out. What was read already stays."""
     import narwhals as nw
 
+    if isinstance(frame, RawTable):
+        return frame
     if isinstance(frame, np.ndarray):
         return _array(frame)
     try:
         known = nw.from_native(frame, eager_only=True)  # type: ignore[call-overload]  # as above
     except TypeError:
         kind = f"{type(frame).__module__}.{type(frame).__name__}"
+        if hasattr(frame, "toarray"):
+            raise TableError(f"{kind} is a sparse matrix; pass its toarray()") from None
         raise TableError(
             f"{kind} is not a table; pass a path, a Table, an array or a pandas, polars or pyarrow "
             "data frame (collect a lazy one first)"

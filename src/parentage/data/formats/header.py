@@ -6,16 +6,19 @@ The first line looks like data when its cells are found again below it.
 
 from __future__ import annotations
 
+import warnings
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from parentage.data.formats.raw import Numbers, RawColumn, is_missing
 from parentage.data.table import as_numbers
-from parentage.errors import TableError, Way
+from parentage.errors import DataWarning, TableError, Way
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+
+_FEW_ROWS = 5
 
 
 def refuse_headerless(names: Sequence[str], columns: Sequence[RawColumn]) -> None:
@@ -41,6 +44,30 @@ def refuse_headerless(names: Sequence[str], columns: Sequence[RawColumn]) -> Non
             f"the first line ({shown}) looks like data, not like column names",
             Way("header", False, "if the table has none"),
             "rename the columns",
+        )
+
+
+def warn_of_header(columns: Sequence[RawColumn]) -> None:
+    """Warn when the first of the rows looks like names: words that never come again.
+
+    Only where all columns otherwise repeat themselves, so that a row of its own is unusual.
+    """
+    if not columns or len(columns[0].codes) <= _FEW_ROWS:
+        return
+    cells = []
+    for column in columns:
+        first = int(column.codes[0])
+        counts = np.bincount(column.codes[column.codes >= 0])
+        if first < 0 or counts[first] > 1 or 2 * len(counts) > len(column.codes):
+            return
+        cells.append(str(column.values[first]))
+    if len(set(cells)) == len(cells) and not any(as_numbers([cell]) is not None for cell in cells):
+        warnings.warn(
+            DataWarning(
+                f"the first row ({', '.join(cells[:5])}{', …' if cells[5:] else ''}) looks like "
+                "column names: no cell of it occurs again; they are taken as states"
+            ),
+            stacklevel=6,
         )
 
 

@@ -136,7 +136,8 @@ def write_network(
         directed = structure.scope.equivalent is False
     if parameters is not None and parameters.network != network:
         raise InputError("the parameters belong to another network")
-    if parameters is None and table is not None and kind in ("bif", "xmlbif", "json"):
+    needed = kind in ("bif", "xmlbif") or (kind == "json" and table and not table.has_holes)
+    if parameters is None and table is not None and needed:
         parameters = network.fit(table)
     if gains is None and table is not None and kind in ("dot", *PICTURES):
         gains = arc_gains(network, table)

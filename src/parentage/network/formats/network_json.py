@@ -94,6 +94,9 @@ def provenance_of(
             "rows": table.n_rows,
             "variables": table.n_variables,
         }
+        if table.has_holes:
+            missing = zip(table.names, table.missing_cells.tolist(), strict=True)
+            record["data"]["missing_cells"] = dict(missing)
     if source is not None:
         record["source"] = source
     if command is not None:

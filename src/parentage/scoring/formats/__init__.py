@@ -41,6 +41,8 @@ def read_lists(
 
     opened = open_source(source)
     found, text = detect_with_text(opened, format, encoding)
+    if opened.more:
+        raise ListsError(f"candidate lists are one file, and {len(opened.more) + 1} files match")
     if found.kind == "table":
         raise ListsError(
             f"{opened.name} holds a table ({found.format}), not candidate lists; `score` makes "

@@ -15,7 +15,8 @@ import numpy as np
 
 from parentage.errors import ListsError
 from parentage.files.atomic import replacing
-from parentage.files.parquet import guarded, holds_lists, read_facts, read_frame, write_frame
+from parentage.files.parquet import holds_lists, read_facts, read_frame, write_frame
+from parentage.files.trial import guarded
 from parentage.scoring.formats.facts import facts_text, json_object, parse_facts
 from parentage.scoring.formats.families import FamilyCollector
 

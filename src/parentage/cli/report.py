@@ -1,0 +1,245 @@
+"""``parentage report``: one page with everything that is known of a network."""
+
+from __future__ import annotations
+
+import sys
+import warnings
+from pathlib import PurePath
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from parentage.arcs.settings import Supporting
+from parentage.cli.options import (
+    FORCE,
+    limit_options,
+    load_table,
+    running_of,
+    score_options,
+    scoring_of,
+    search_options,
+    settings_options,
+    table_options,
+    tell_reading,
+    with_options,
+)
+from parentage.cli.output import show_progress, warn
+from parentage.data.settings import Reading
+from parentage.network.settings import Estimating
+from parentage.optimise.settings import Optimising
+from parentage.work.running import Running
+from parentage.work.settings import changed, take
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from parentage.arcs.ground import Ground
+    from parentage.arcs.records import Support
+    from parentage.data.table import Table
+    from parentage.network.formats.network_json import NetworkRecord
+    from parentage.network.parameters import Parameters
+    from parentage.optimise.near import NearOptimal
+    from parentage.work.stop import Stop
+
+PAGE = (".html", ".htm")
+NETWORKS = (".json", ".bif", ".xml", ".xmlbif", ".bifxml", ".dot", ".gv")
+"""Files that hold a network; everything else is a table."""
+
+
+@click.command()
+@click.argument("data", metavar="TABLE|NET")
+@click.option("-o", "--output", metavar="FILE", required=True, help="The page to write: .html.")
+@click.option("--title", help="What to call it; by default the name of the file.")
+@click.option(
+    "--data",
+    "data_for_parameters",
+    metavar="TABLE",
+    help="With NET: the table, for counts, probabilities and reasons.",
+)
+@FORCE
+@with_options(*settings_options(Supporting), *settings_options(Estimating))
+@with_options(*settings_options(Optimising, but=("seed",)))
+@limit_options
+@table_options
+@score_options
+@search_options
+@with_options(*settings_options(Running, "threads"))
+@click.option("--seed", type=int, default=0, show_default=True, help="Seed of everything random.")
+def report(data: str, output: str, **options: Any) -> None:
+    """Write one page about a network: picture, what if, every arc, the proof.
+
+    TABLE is learned from first, with the options of `parentage learn`, and every arc is asked how
+    sure it is, with those of `parentage support`. NET is a network's file (.json, .bif, .xmlbif,
+    .dot), shown as it is; --data TABLE adds counts and reasons. The page is one file that needs no
+    other computer, e.g.
+    parentage report clinic.csv -o clinic.html --bootstrap 100 --within 20
+    """
+    beside = options["data_for_parameters"]
+    check_page(output, [data, beside, options["constraints_file"]], force=options["force"])
+    if PurePath(data).suffix.lower() in NETWORKS:
+        report_network(data, output, options)
+        return
+    if beside:
+        from parentage.errors import InputError
+
+        raise InputError(f"--data {beside!r} goes with a network, and {data!r} is a table")
+    report_table(data, output, options)
+
+
+def is_page(path: str) -> bool:
+    """Tell whether a file is to be a page."""
+    return PurePath(path).suffix.lower() in PAGE
+
+
+def check_page(path: str, reads: Iterable[str | None], *, force: bool) -> None:
+    """Refuse a page that cannot be written, before the work."""
+    from parentage.errors import InputError
+    from parentage.files.target import check_target, resolved
+
+    if not is_page(path):
+        raise InputError(f"{path!r} is not a page; end it in .html")
+    if not resolved(path).parent.is_dir():
+        raise InputError(f"cannot write {path!r}: there is no such folder")
+    check_target(path, "html", reads=reads, force=force)
+
+
+def report_table(data: str, output: str, options: dict[str, Any]) -> None:
+    """Learn from a table, ask how sure every arc is, and write the page."""
+    from parentage.arcs.support import learn_ground, scoring_for, support_of
+    from parentage.network.formats.network_json import provenance_of
+    from parentage.report import write_report
+    from parentage.work.stop import interruptible
+
+    running, asked = running_of(options), take(Supporting, options)
+    with interruptible(running.stop()) as stop, show_progress() as progress:
+        table = load_table(data, options)
+        tell_reading(table, options)
+        ground = learn_ground(
+            table,
+            Reading(),
+            lambda names, _: scoring_for(
+                scoring_of(options, names).for_missing(options["missing"]), asked.within
+            ),
+            take(Optimising, options),
+            stop,
+            threads=running.workers,
+            report=progress,
+        )
+        support = support_of(ground, asked, stop, running.workers, report=progress)
+        near = near_of(ground, asked, stop, running.workers)
+    parameters, prior = fitted(ground, options)
+    write_report(
+        ground.best,
+        output,
+        table=ground.table,
+        lists=ground.lists,
+        parameters=parameters,
+        support=support,
+        near=near,
+        prior=prior,
+        title=options["title"],
+        provenance=provenance_of(ground.table, command=["parentage", *sys.argv[1:]], source=data),
+    )
+    tell(output, support)
+    if stop.cancelled.is_set():
+        sys.exit(130)
+
+
+def near_of(ground: Ground, asked: Supporting, stop: Stop, threads: int) -> NearOptimal | None:
+    """Find the near-optimal networks themselves; the page says how complete they are."""
+    from parentage.errors import ParentageWarning
+    from parentage.optimise import limited, within
+
+    if asked.within is None:
+        return None
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ParentageWarning)
+        return within(
+            ground.lists,
+            factor=asked.within,
+            max_networks=asked.max_networks,
+            constraints=limited(ground.lists, ground.scoring.max_parents, ground.constraints),
+            threads=threads,
+            seed=ground.optimising.seed,
+            stop=stop,
+        )
+
+
+def fitted(
+    ground: Ground, options: dict[str, Any]
+) -> tuple[Parameters | None, tuple[float, float]]:
+    """Take probabilities from the table, smoothed as asked; none from a table with holes."""
+    given = take(Estimating, options)
+    prior = (given.pseudo_count, given.equivalent_sample_size)
+    if ground.table.has_holes:
+        return None, prior
+    network = ground.best.network
+    return network.fit(ground.table, pseudo_count=prior[0], equivalent_sample_size=prior[1]), prior
+
+
+def report_network(net: str, output: str, options: dict[str, Any]) -> None:
+    """Show a network of a file."""
+    from parentage.errors import InputError, Way
+    from parentage.report import write_report
+
+    record, table = read_record(net), None
+    given = take(Estimating, options)
+    parameters, prior = record.parameters, (0.0, 0.0)
+    if options["data_for_parameters"] is not None:
+        table = table_for(record, options)
+        prior = (given.pseudo_count, given.equivalent_sample_size)
+        parameters = record.network.fit(
+            table, pseudo_count=prior[0], equivalent_sample_size=prior[1]
+        )
+    else:
+        for settings in (take(Reading, options), given):
+            for name in changed(settings):
+                raise InputError(
+                    f"is for a table, and {net!r} is shown with its own probabilities",
+                    Way("table", ..., "as well", flag="data"),
+                    about=Way(name, getattr(settings, name)),
+                )
+    write_report(
+        record,
+        output,
+        table=table,
+        parameters=parameters,
+        prior=prior,
+        title=options["title"] or PurePath(net).name,
+    )
+    tell(output, None)
+
+
+def read_record(net: str) -> NetworkRecord:
+    """Read a network with all that its file knows."""
+    from parentage.network.formats import read_network, read_parameters
+    from parentage.network.formats.network_json import NetworkRecord, read_network_json
+
+    suffix = PurePath(net).suffix.lower()
+    if suffix == ".json":
+        return read_network_json(net)
+    if suffix in (".dot", ".gv"):
+        return NetworkRecord(read_network(net))
+    found = read_parameters(net)
+    return NetworkRecord(found.network, found)
+
+
+def table_for(record: NetworkRecord, options: dict[str, Any]) -> Table:
+    """Read the table that goes with a network."""
+    from parentage.errors import InputError
+
+    name = options["data_for_parameters"]
+    table = load_table(name, options)
+    missing = [variable for variable in record.network.names if variable not in table.names]
+    if missing:
+        raise InputError(
+            f"--data {name!r} has no column {missing[0]!r}, which is a variable of the network"
+        )
+    return table.select(record.network.names)
+
+
+def tell(output: str, support: Support | None) -> None:
+    """Say what was written and what is open."""
+    for point in () if support is None else support.open_points:
+        warn(point)
+    click.echo(f"parentage: wrote {output}", err=True)

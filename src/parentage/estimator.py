@@ -1,0 +1,419 @@
+"""The whole path as an estimator in the manner of scikit-learn. Thin around the learner.
+
+Parameters in the constructor, ``fit``, results that end in an underscore. scikit-learn itself is
+not needed: the class follows its conventions without inheriting from it. What the estimator adds
+to :func:`parentage.learn` are parameters (:mod:`parentage.network.parameters`) and what can be
+asked of them: likelihood, prediction, missing cells, rows drawn.
+"""
+
+from __future__ import annotations
+
+import inspect
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from parentage import learner
+from parentage.data.joined import check_array, joined, joined_column, name_of_target
+from parentage.data.new_rows import rows_like, with_unseen
+from parentage.data.originals import Originals, kind_of
+from parentage.errors import InputError, NotFittedError, Way, did_you_mean
+
+if TYPE_CHECKING:
+    import os
+    from collections.abc import Iterable, Mapping
+
+    import numpy.typing as npt
+
+    from parentage.data.recipe import Recipe
+    from parentage.data.table import Table
+    from parentage.network.network import Network
+    from parentage.network.parameters import Parameters
+    from parentage.optimise import Solution
+    from parentage.scoring.constraints import Constraints
+    from parentage.scoring.lists import CandidateLists
+    from parentage.scoring.prior import Prior
+
+UNSEEN_STATES = ("error", "smooth")
+
+
+class ParentageLearner:
+    """Learn the best network of a data frame.
+
+    Parameters
+    ----------
+    criterion
+        What is maximised, by name: ``"bic"``, ``"aic"``, ``"bdeu:10"`` … (``score`` elsewhere;
+        here scikit-learn owns that name.)
+    max_parents, lambda_, prior, log_base, rules, constraints
+        As in :func:`parentage.learn`.
+    missing, na, keep, categorical, discretize, decimal, recipe
+        How a frame or file is read; see :func:`parentage.read_table`.
+    engine, gap_limit, seed, threads, time_limit, memory
+        As in :func:`parentage.learn`.
+    pseudo_count, equivalent_sample_size
+        How the probabilities are smoothed, as in :meth:`parentage.Network.fit`: by default by one
+        row, so that what was not seen in training is not impossible.
+    target
+        Name of the column that ``predict`` is about, when ``fit`` is not given ``y``.
+    unseen
+        What happens to a state that the data learned from did not have: ``"error"``, or
+        ``"smooth"``: every variable gets one more state for all of them, with the probability that
+        smoothing leaves to it.
+
+    Attributes
+    ----------
+    network_
+        The network.
+    parameters_
+        The network with its probabilities.
+    score_, bound_, gap_
+        Its score, what no network can exceed, and the difference.
+    optimal_
+        Whether the score is proven to be the highest.
+    candidates_
+        The candidate lists the network was chosen from.
+    solution_
+        All of the above and how it was found.
+    table_
+        The data as they were read.
+    target_
+        Name of the column that ``predict`` is about; None without one.
+    classes_
+        Its values, with a target.
+    n_features_in_
+        Number of columns of X.
+    feature_names_in_
+        Their names, unless they come from an array, which has none.
+
+    Examples
+    --------
+    >>> import polars as pl
+    >>> frame = pl.DataFrame({"rain": list("0011" * 9), "wet": list("0011" * 8 + "0111")})
+    >>> learner = ParentageLearner(max_parents=2, target="wet").fit(frame)
+    >>> learner.optimal_, learner.network_.n_arcs
+    (True, 1)
+    >>> learner.predict(pl.DataFrame({"rain": ["1", "0"]})).tolist()
+    ['1', '0']
+    """
+
+    def __init__(
+        self,
+        *,
+        criterion: str = "bic",
+        max_parents: int | Mapping[str, int] | None = None,
+        lambda_: float | None = None,
+        prior: Prior | Mapping[tuple[str, str], float] | float | None = None,
+        log_base: float | str | None = None,
+        rules: str | Iterable[str] | None = None,
+        constraints: Constraints | None = None,
+        decimal: str = ".",
+        keep: Iterable[str] = (),
+        na: object = (),
+        missing: str = "error",
+        categorical: Iterable[str] = (),
+        discretize: str | Iterable[str] | Mapping[str, str] | None = None,
+        recipe: str | os.PathLike[str] | Recipe | None = None,
+        engine: str = "auto",
+        gap_limit: float = 0.0,
+        seed: int = 0,
+        threads: int | None = None,
+        time_limit: float | None = None,
+        memory: int | None = None,
+        pseudo_count: float = 0.0,
+        equivalent_sample_size: float = 1.0,
+        target: str | None = None,
+        unseen: str = "error",
+    ) -> None:
+        self.criterion = criterion
+        self.max_parents = max_parents
+        self.lambda_ = lambda_
+        self.prior = prior
+        self.log_base = log_base
+        self.rules = rules
+        self.constraints = constraints
+        self.decimal = decimal
+        self.keep = keep
+        self.na = na
+        self.missing = missing
+        self.categorical = categorical
+        self.discretize = discretize
+        self.recipe = recipe
+        self.engine = engine
+        self.gap_limit = gap_limit
+        self.seed = seed
+        self.threads = threads
+        self.time_limit = time_limit
+        self.memory = memory
+        self.pseudo_count = pseudo_count
+        self.equivalent_sample_size = equivalent_sample_size
+        self.target = target
+        self.unseen = unseen
+
+    solution_: Solution
+    candidates_: CandidateLists
+    table_: Table
+    parameters_: Parameters
+    target_: str | None
+    classes_: npt.NDArray[Any]
+    n_features_in_: int
+    feature_names_in_: npt.NDArray[np.object_]
+
+    def fit(self, X: object, y: object = None) -> ParentageLearner:
+        """Learn from a pandas, polars or pyarrow data frame, an array, a table or a path.
+
+        Parameters
+        ----------
+        X
+            The data, one column per variable. The columns of an array are called x0, x1, …
+        y
+            One more column, by its own name or ``y``, which ``predict`` will be about.
+
+        Warns
+        -----
+        UnprovenWarning
+            When the network is not proven to be the best; the message has the gap.
+        """
+        if self.unseen not in UNSEEN_STATES:
+            hint = did_you_mean(str(self.unseen), UNSEEN_STATES)
+            raise InputError(f"is not a way to treat unseen states; {hint}",
+                             about=Way("unseen", self.unseen))  # fmt: skip
+        check_array(X)
+        target = self.target if y is None else name_of_target(y)
+        source = X if y is None else joined(X, y, target or "", None)
+        values = {**self.get_params(), "score": self.criterion}
+        found = learner.run(source, values, None)
+        if found.table is None:
+            raise InputError("the estimator learns from tables; give lists to parentage.learn")
+        if target is not None:
+            found.table.index(target)
+        self.table_, self.candidates_ = found.table, found.lists
+        self.solution_, self.target_ = found.solution, target
+        self._known, self._unseen = found.table, None
+        if self.unseen == "smooth":
+            self._known, self._unseen = with_unseen(found.table)
+        self.parameters_ = found.solution.network.fit(
+            self._known,
+            pseudo_count=self.pseudo_count,
+            equivalent_sample_size=self.equivalent_sample_size,
+        )
+        self._note_features(X, y)
+        return self
+
+    def _note_features(self, X: object, y: object) -> None:
+        """Remember how many columns X had, their names, and what their values looked like."""
+        names = tuple(n for n in self.table_.names if y is None or n != self.target_)
+        self.n_features_in_ = len(names)
+        for gone in ("feature_names_in_", "classes_"):  # those of an earlier fit
+            self.__dict__.pop(gone, None)
+        if not isinstance(X, np.ndarray):
+            self.feature_names_in_ = np.array(names, dtype=object)
+        keep = self.missing if self.missing != "drop" else "em"
+        rows = self.table_ if kind_of(X) == "table" else rows_like(
+            self.table_.select(names), X, keep
+        )  # fmt: skip
+        self._originals = Originals.of(X, rows)
+        if self.target_ is not None:
+            self.classes_ = self._classes(self.target_, rows, y)
+
+    def _classes(self, target: str, rows: Table, y: object) -> npt.NDArray[Any]:
+        """Values of the target by state: as y or the frame has them, or else labels."""
+        labels = self.table_.states[self.table_.index(target)]
+        if y is not None:
+            column = joined_column(y, target)
+            table = rows_like(self.table_.select([target]), column, "em")
+            cells = y.tolist() if hasattr(y, "tolist") else list(y)  # type: ignore[call-overload]
+            first = [np.flatnonzero(table.codes[0] == k) for k in range(len(labels))]
+            values = [
+                cells[at[0]] if at.size else label for at, label in zip(first, labels, strict=True)
+            ]
+        else:
+            values = list(self._originals.values.get(target, labels))
+        return np.array(values) if len({type(v) for v in values}) == 1 else np.array(values, object)
+
+    def score(self, X: object, y: object = None) -> float:
+        """Mean log-likelihood of a row, in nats: higher is better.
+
+        Parameters
+        ----------
+        X
+            Data with the columns that were learned from. Missing cells are treated as they were
+            there.
+        y
+            The column that was ``y`` when learning; without it, it is summed over.
+        """
+        rows = self._rows(X, y)
+        return self.parameters_.log_likelihood(rows) / rows.n_rows
+
+    def score_samples(self, X: object) -> npt.NDArray[np.float64]:
+        """Log-likelihood of every row, in nats."""
+        rows = self._rows(X)
+        return self.parameters_.log_likelihoods(rows)
+
+    def predict_proba(self, X: object) -> npt.NDArray[np.float64]:
+        """Probabilities of the target's values in every row, given all other columns.
+
+        The columns are those of ``classes_``. A target in X does not count. Missing cells are
+        treated as they were when learning; where rows were left out, they are summed over.
+        """
+        self._learned()
+        if self.target_ is None:
+            raise InputError(
+                "nothing to predict: fit(X, y) makes y the target",
+                Way("target", ..., "to name a column"),
+            )
+        rows = self._rows(X, every_row=True)
+        shares = self.parameters_.predict(rows, self.target_)[:, : len(self.classes_)]
+        result: npt.NDArray[np.float64] = shares / shares.sum(axis=1, keepdims=True)
+        return result
+
+    def predict(self, X: object) -> npt.NDArray[Any]:
+        """Most probable value of the target in every row, given all other columns."""
+        best = self.predict_proba(X).argmax(axis=1)
+        values: npt.NDArray[Any] = self.classes_[best]
+        return values
+
+    def impute(self, X: object, how: str = "each") -> Any:
+        """Fill missing cells; a frame or an array comes back as what it was.
+
+        Parameters
+        ----------
+        X
+            Rows with missing cells.
+        how
+            ``"each"`` cell gets its most probable state given the row, or the cells of a row
+            ``"joint"`` together. A cell of a cut column gets a typical number of its state.
+        """
+        self._learned()
+        holes = self._rows(X, keep_holes=True)
+        whole = self.parameters_.impute(holes, how)  # type: ignore[arg-type]  # checked there
+        return self._originals.filled(X, holes, whole)
+
+    def sample(self, n_samples: int = 1, seed: int | None = None) -> Any:
+        """Draw rows from the network, as a frame or an array like the one learned from.
+
+        Parameters
+        ----------
+        n_samples
+            How many rows.
+        seed
+            Seed of the drawing; by default the estimator's.
+        """
+        self._learned()
+        fitted = self.parameters_
+        if self.unseen == "smooth":
+            fitted = self.network_.fit(
+                self.table_,
+                pseudo_count=self.pseudo_count,
+                equivalent_sample_size=self.equivalent_sample_size,
+            )
+        return self._originals.frame(fitted.sample(n_samples, self.seed if seed is None else seed))
+
+    def _rows(
+        self, X: object, y: object = None, *, every_row: bool = False, keep_holes: bool = False
+    ) -> Table:
+        """Read rows in the states learned; those of y, and the target where not asked, may lack."""
+        self._learned()
+        if y is not None and self.target_ is None:
+            y = None  # learned without: there for pipelines
+        fewer = self.n_features_in_ - (self.target in self._features())
+        check_array(X, (self.n_features_in_, fewer), type(self).__name__)
+        source = X
+        if y is not None:
+            source = joined(X, y, self.target_ or "", self._features())
+        missing = "em" if keep_holes or (every_row and self.missing == "drop") else self.missing
+        optional = () if self.target_ is None else (self.target_,)
+        return rows_like(self._known, source, missing, optional=optional, unseen=self._unseen)
+
+    def _features(self) -> tuple[str, ...]:
+        names = self.table_.names
+        if len(names) == self.n_features_in_:
+            return names
+        return tuple(name for name in names if name != self.target_)
+
+    @property
+    def network_(self) -> Network:
+        """The network."""
+        return self._learned().network
+
+    @property
+    def score_(self) -> float:
+        """Score of the network."""
+        return self._learned().score
+
+    @property
+    def bound_(self) -> float:
+        """What no network can exceed."""
+        return self._learned().bound
+
+    @property
+    def gap_(self) -> float:
+        """How much better another network could be at most."""
+        return self._learned().gap
+
+    @property
+    def optimal_(self) -> bool:
+        """Whether the score is proven to be the highest."""
+        return self._learned().optimal
+
+    def _learned(self) -> Solution:
+        if not self.__sklearn_is_fitted__():
+            raise not_fitted()(f"this {type(self).__name__} has not learned yet; call fit first")
+        return self.solution_
+
+    def __sklearn_is_fitted__(self) -> bool:
+        """Tell scikit-learn whether ``fit`` was called."""
+        return "solution_" in self.__dict__
+
+    def __sklearn_tags__(self) -> Any:
+        """Tell scikit-learn what this is: an estimator of densities, of labels.
+
+        With a target it is a classifier as well, so that scorers of probabilities accept it.
+        """
+        from sklearn.utils import ClassifierTags, InputTags, Tags, TargetTags
+
+        predicts = self.target is not None or self.__dict__.get("target_") is not None
+        return Tags(
+            estimator_type="classifier" if predicts else "density_estimator",
+            target_tags=TargetTags(required=False),
+            classifier_tags=ClassifierTags() if predicts else None,
+            input_tags=InputTags(string=True, categorical=True, allow_nan=self.missing != "error"),
+        )
+
+    def get_params(self, deep: bool = True) -> dict[str, Any]:
+        """Return the constructor's parameters by name; ``deep`` changes nothing here."""
+        return {name: getattr(self, name) for name in _parameters(type(self))}
+
+    def set_params(self, **params: Any) -> ParentageLearner:
+        """Change parameters by name."""
+        known = _parameters(type(self))
+        for name, value in params.items():
+            if name not in known:
+                raise InputError(f"no parameter {name!r}; {did_you_mean(name, known)}")
+            setattr(self, name, value)
+        return self
+
+    def __repr__(self) -> str:
+        defaults = _parameters(type(self))
+        changed = [
+            f"{name}={value!r}"
+            for name, value in self.get_params().items()
+            if value is not defaults[name] and value != defaults[name]
+        ]
+        return f"{type(self).__name__}({', '.join(changed)})"
+
+
+def not_fitted() -> type[NotFittedError]:
+    """Return our error, which is also scikit-learn's where scikit-learn is there."""
+    import sys
+
+    theirs = sys.modules.get("sklearn.exceptions")
+    if theirs is None:
+        return NotFittedError
+    return type("NotFittedError", (NotFittedError, theirs.NotFittedError), {})
+
+
+def _parameters(kind: type[ParentageLearner]) -> dict[str, Any]:
+    """Return the names of the constructor's parameters with their defaults."""
+    signature = inspect.signature(kind)
+    return {name: parameter.default for name, parameter in signature.parameters.items()}

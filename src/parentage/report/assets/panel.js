@@ -1,0 +1,95 @@
+// What is told of one variable: states, relatives, probability table, and why others are not there.
+
+function makePanel(data, choose, stateButton) {
+  const panel = byId("panel");
+  const empty = [...panel.childNodes];
+  const MOST_ROWS = 300;
+
+  const link = (v) => make("button", { class: "link", type: "button", onclick: () => choose(v) },
+    data.names[v]);
+  function names(title, list) {
+    const inside = list.length ? list.map(link) : ["none"];
+    return [make("h4", {}, title), make("div", { class: "names" }, ...inside)];
+  }
+
+  function probabilityTable(v) {
+    const parents = data.parents[v], sizes = data.states.map((labels) => labels.length);
+    const table = data.tables[v], counts = data.counts && data.counts[v], r = sizes[v];
+    const head = make("tr", {}, ...parents.map((p) => make("th", { scope: "col" }, data.names[p])),
+      ...data.states[v].map((label) => make("th", { scope: "col", class: "number" }, label)));
+    if (counts) head.append(make("th", { scope: "col", class: "number" }, "rows"));
+    const body = make("tbody");
+    const rows = table.length / r;
+    for (let j = 0; j < Math.min(rows, MOST_ROWS); j++) {
+      const row = make("tr");
+      let rest = j;
+      const labels = [];
+      for (let a = parents.length - 1; a >= 0; a--) {
+        labels.unshift(data.states[parents[a]][rest % sizes[parents[a]]]);
+        rest = Math.floor(rest / sizes[parents[a]]);
+      }
+      labels.forEach((label) => row.append(make("td", {}, label)));
+      let total = 0;
+      for (let k = 0; k < r; k++) {
+        const cell = make("td", { class: "number" }, percent(table[j * r + k]));
+        if (counts) {
+          total += counts[j * r + k];
+          cell.append(document.createElement("br"), make("small", {}, String(counts[j * r + k])));
+        }
+        row.append(cell);
+      }
+      if (counts) row.append(make("td", { class: "number" }, String(total)));
+      body.append(row);
+    }
+    const parts = [make("div", { class: "scroll", tabindex: 0, role: "region",
+      "aria-label": `Probabilities of ${data.names[v]}` }, make("table", {}, make("thead", {}, head), body))];
+    if (rows > MOST_ROWS) {
+      parts.push(make("p", { class: "note" }, `The first ${MOST_ROWS} of ${rows} rows.`));
+    }
+    if (counts) {
+      const unseen = "Below each share, the rows it comes from; no rows, no information: all states alike.";
+      parts.push(make("p", { class: "note" }, unseen));
+    }
+    return parts;
+  }
+
+  function others(v) {
+    const parts = [];
+    if (data.why[v].length) {
+      parts.push(make("h4", {}, "Why others are not its parents"),
+        make("ul", { class: "plain" }, ...data.why[v].map(({ v: u, text }) =>
+          make("li", {}, link(u), `: ${text}`))));
+    }
+    if (data.next[v].length) {
+      parts.push(make("h4", {}, "Other parent sets"),
+        make("ul", { class: "plain" }, ...data.next[v].map(({ parents, ahead }) => {
+          const set = parents.map((p) => data.names[p]).join(", ") || "no parents";
+          const text = ahead > 0 ? `scores ${number(ahead)} more here, but closes a circle or costs more elsewhere`
+            : `scores ${number(-ahead)} less`;
+          return make("li", {}, `${set}: ${text}`);
+        })));
+    }
+    return parts;
+  }
+
+  // Returns the buttons of its states, so that they take part in updates.
+  function show(v) {
+    if (v === null) {
+      panel.replaceChildren(...empty);
+      return [];
+    }
+    const buttons = data.marginals ? data.states[v].map((_, k) => stateButton(v, k)) : [];
+    const list = make("ul", { class: "states" }, ...buttons.map((button) => make("li", {}, button)));
+    const title = make("h3", { tabindex: -1 }, data.names[v]);
+    panel.replaceChildren(title, list, ...names("Parents", data.parents[v]),
+      ...names("Children", data.children[v]), ...names("Markov blanket", data.blanket[v]),
+      make("p", { class: "note" }, data.blanket[v].length
+        ? "Given these, nothing else tells more about it." : "Nothing here tells anything about it."));
+    if (data.tables) panel.append(make("h4", {}, "Probabilities"), ...probabilityTable(v));
+    panel.append(...others(v));
+    panel.scrollTop = 0;
+    return buttons;
+  }
+
+  return { show };
+}

@@ -1,0 +1,236 @@
+"""Facts in words: what was found, how the data were read, what was proved, where it comes from.
+
+Part of gathering the report; takes what records say and adds nothing to it.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from parentage.report.records import Fact
+from parentage.scoring.account import Account
+from parentage.scoring.catalogue import by_name
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+    from parentage.data.recipe import Recipe
+    from parentage.data.table import Table
+    from parentage.network.network import Network
+    from parentage.scoring.scope import Scope
+
+LISTED = 12
+"""Names that are listed before the rest is counted."""
+
+
+def counted(number: int, one: str, many: str | None = None) -> str:
+    """Return a number with its noun.
+
+    >>> counted(1, "arc"), counted(1200, "row"), counted(2, "class", "classes")
+    ('1 arc', '1,200 rows', '2 classes')
+    """
+    return f"{number:,} {one if number == 1 else many or one + 's'}"
+
+
+def named(names: Iterable[str]) -> str:
+    """List names, the first ones if there are many."""
+    listed = list(names)
+    more = len(listed) - LISTED
+    return ", ".join(listed[:LISTED]) + (f" and {more:,} more" if more > 0 else "")
+
+
+def score_title(scope: Scope | None) -> str:
+    """Name the score as people write it."""
+    if scope is None or scope.score is None:
+        return "the score of the lists"
+    kind = by_name(scope.score)
+    _, _, parameter = scope.score.partition(":")
+    return f"{kind.title} ({parameter})" if parameter else kind.title
+
+
+def verdict(
+    network: Network, table: Table | None, result: Mapping[str, Any], scope: Scope | None
+) -> str:
+    """Say what was found and what was proved, for somebody who reads only this."""
+    rows = f" from {counted(table.n_rows, 'row')}" if table is not None else ""
+    first = f"{counted(network.n_variables, 'variable')}, {counted(network.n_arcs, 'arc')}{rows}."
+    if "optimal" not in result or scope is None:
+        return f"{first} Nothing is recorded of how this network was found."
+    among = scope.words() or " among all networks"
+    if result["optimal"]:
+        return f"{first} Proven{among}: none scores higher under {score_title(scope)}."
+    return (
+        f"{first} Not proven to be the best{among}: another one may score up to "
+        f"{result['gap']:.4g} more under {score_title(scope)}."
+    )
+
+
+def data_facts(
+    table: Table | None, scope: Scope | None, provenance: Mapping[str, Any]
+) -> tuple[Fact, ...]:
+    """How the data were read: from the table's recipe, or that of the lists."""
+    recipe = table.recipe if table is not None else None
+    if recipe is None and scope is not None and isinstance(scope.origin, Account):
+        recipe = scope.origin.recipe
+    facts = [Fact("Source", str(provenance["source"]))] if provenance.get("source") else []
+    if table is not None:
+        facts.append(Fact("Rows", f"{table.n_rows:,}"))
+        facts.append(Fact("Columns", f"{table.n_variables:,}"))
+        low, high = int(table.cardinalities.min()), int(table.cardinalities.max())
+        facts.append(Fact("States of a column", f"{low}" if low == high else f"{low} to {high}"))
+        missing = int(table.missing_cells.sum())
+        facts.append(Fact("Missing cells kept", f"{missing:,}" if missing else "none"))
+        facts.append(Fact("Constant columns", named(table.constant) or "none"))
+    if recipe is not None:
+        facts += _reading(recipe)
+    data = provenance.get("data") or {}
+    if table is not None:
+        facts.append(Fact("SHA-256 of the data", table.digest))
+    elif "sha256" in data:
+        facts.append(Fact("Rows", f"{data.get('rows', 0):,}"))
+        facts.append(Fact("SHA-256 of the data", str(data["sha256"])))
+    return tuple(facts)
+
+
+def _reading(recipe: Recipe) -> list[Fact]:
+    """What was done to rows and columns."""
+    facts, account = [], recipe.account
+    if account is not None:
+        facts.append(Fact("Read from", f"{account.source} ({account.format})"))
+        facts.append(Fact("Rows in the source", f"{account.rows_read:,}"))
+        if account.rows_dropped:
+            facts.append(Fact("Rows left out for missing cells", f"{account.rows_dropped:,}"))
+        for label, counts in (
+            ("Missing cells", account.missing),
+            ("Values taken as missing", account.blanked),
+        ):
+            if counts:
+                facts.append(Fact(label, named(f"{name} {n:,}" for name, n in counts.items())))
+        if account.left_out:
+            left = (f"{name} ({why})" for name, why in account.left_out.items())
+            facts.append(Fact("Columns left out", named(left)))
+    if recipe.filled:
+        how = (
+            "the most frequent state"
+            if recipe.settings.missing == "mode"
+            else "a state of their own"
+        )
+        facts.append(Fact("Missing cells get", how))
+    for column in recipe.columns:
+        if column.cuts:
+            rule = f" ({column.rule})" if column.rule else ""
+            points = ", ".join(f"{cut:.6g}" for cut in column.cuts)
+            facts.append(Fact(f"“{column.name}” cut at", points + rule))
+    return facts
+
+
+def proof_facts(result: Mapping[str, Any], scope: Scope | None) -> tuple[Fact, ...]:
+    """What was proved."""
+    facts: list[Fact] = []
+    if "score" in result:
+        facts.append(Fact("Score", f"{result['score']:.6f}"))
+    if scope is not None:
+        facts.append(Fact("Scored by", score_title(scope)))
+    if "bound" in result:
+        facts.append(Fact("No allowed network scores above", f"{result['bound']:.6f}"))
+        facts.append(Fact("Gap", f"{result['gap']:.6g}"))
+    if scope is None:
+        return tuple(facts)
+    facts.append(
+        Fact("Allowed", (scope.words() or " all networks").removeprefix(" among ").strip())
+    )
+    if scope.constraints:
+        facts.append(Fact("Constraints", _constraints(scope)))
+    facts.append(Fact("Tolerance of the proof", f"{scope.tolerance:.3g}"))
+    if result.get("ties") == "fewest arcs":
+        facts.append(Fact("Ties", "no other network with that score has fewer arcs"))
+    if result.get("stopped"):
+        facts.append(Fact("Ended early by", str(result["stopped"])))
+    if scope.about_directions():
+        facts.append(Fact("Directions", scope.about_directions()))
+    return tuple(facts)
+
+
+def _constraints(scope: Scope) -> str:
+    given = scope.constraints
+    said = [f"{a} → {b} required" for a, b in sorted(given.required)]
+    said += [f"{a} → {b} forbidden" for a, b in sorted(given.forbidden)]
+    said += [f"{name}: at most {counted(k, 'parent')}" for name, k in given.max_parents.items()]
+    if given.tiers:
+        said.append("tiers " + " < ".join(", ".join(tier) for tier in given.tiers))
+    more = len(said) - LISTED
+    return "; ".join(said[:LISTED]) + (f"; and {more:,} more" if more > 0 else "")
+
+
+def search_facts(result: Mapping[str, Any], scope: Scope | None) -> tuple[Fact, ...]:
+    """What was counted on the way."""
+    facts = []
+    origin = None if scope is None else scope.origin
+    if isinstance(origin, Account):
+        tallies = origin.tallies
+        facts += [
+            Fact("Parent sets that were possible", f"{tallies.families:,}"),
+            Fact("Sets counted in the data", f"{tallies.sets_counted:,}"),
+            Fact("Families scored", f"{tallies.families_scored:,}"),
+            Fact("Candidate parent sets left", f"{tallies.kept:,}"),
+            Fact("Ruled out by theorem", _pruned(tallies.pruned)),
+            Fact("Seconds of scoring", f"{tallies.seconds:.2f}"),
+        ]
+        if origin.complete_to is not None:
+            facts.append(Fact("Searched up to", counted(origin.complete_to, "parent")))
+    if result.get("engine"):
+        facts.append(Fact("Solved by", str(result["engine"])))
+    effort = result.get("search") or {}
+    for key, label in (
+        ("subsets", "Subsets in the dynamic programme"),
+        ("rounds", "Rounds of the order search"),
+        ("lp_rounds", "Linear programmes"),
+        ("nodes", "Nodes of the tree"),
+        ("fixed", "Sets removed by reduced cost"),
+    ):
+        if effort.get(key):
+            facts.append(Fact(label, f"{effort[key]:,}"))
+    if effort.get("cuts"):
+        facts.append(Fact("Cuts", ", ".join(f"{k} {n:,}" for k, n in effort["cuts"].items())))
+    if result.get("seconds") is not None:
+        facts.append(Fact("Seconds of solving", f"{result['seconds']:.2f}"))
+    return tuple(facts)
+
+
+def _pruned(pruned: Mapping[str, int]) -> str:
+    return ", ".join(f"{rule} {count:,}" for rule, count in pruned.items() if count) or "none"
+
+
+def origin_facts(provenance: Mapping[str, Any]) -> tuple[Fact, ...]:
+    """Versions, command, machine."""
+    facts = []
+    versions = provenance.get("versions") or {}
+    if versions:
+        facts.append(Fact("Versions", ", ".join(f"{k} {v}" for k, v in versions.items())))
+    command = provenance.get("command")
+    if command:
+        typed = command if isinstance(command, str) else " ".join(map(str, command))
+        facts.append(Fact("Command", typed))
+    for key, label in (("platform", "Machine"), ("written", "Written")):
+        if provenance.get(key):
+            facts.append(Fact(label, str(provenance[key])))
+    return tuple(facts)
+
+
+def citation(result: Mapping[str, Any], scope: Scope | None, provenance: Mapping[str, Any]) -> str:
+    """Return what to write when the result is used."""
+    version = (provenance.get("versions") or {}).get("parentage", "")
+    how = ""
+    if "score" in result and scope is not None:
+        proof = "proven optimal" if result.get("optimal") else "not proven optimal"
+        among = scope.words() or " among all networks"
+        how = (
+            f"The network was learned with parentage{f' {version}' if version else ''} under "
+            f"{score_title(scope)} (score {result['score']:.4f}, {proof}{among}). "
+        )
+    return (
+        f"{how}Software: The parentage developers, parentage"
+        f"{f', version {version}' if version else ''}. Rules: C. P. de Campos, M. Scanagatta, "
+        "G. Corani, M. Zaffalon, Entropy-based pruning for learning Bayesian networks using BIC, "
+        "Artificial Intelligence 260 (2018) 42–50."
+    )

@@ -1,0 +1,297 @@
+"""A clinic's export, from mess to a recipe: every message on the way, and what comes out."""
+
+from __future__ import annotations
+
+import importlib.util
+import json
+import re
+import warnings
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import parentage
+from command import ok, refused, run
+from parentage.data.recipe import Recipe
+from parentage.data.recipe_file import read_recipe, write_recipe
+from parentage.errors import DataWarning, ParentageError, TableError
+
+SCRIPT = Path(__file__).parent.parent / "examples" / "messy_clinic.py"
+
+SETTINGS: dict[str, Any] = {
+    "encoding": "cp1252",
+    "decimal": ",",
+    "drop": "case,admitted,note",
+    "na": {"*": "k.A.", "age": 999, "crp": -999},
+    "missing": "mode",
+    "categorical": "site",
+    "discretize": "mdl",
+}
+TYPED = (
+    "--encoding", "cp1252", "--decimal", ",", "--drop", "case,admitted,note", "--na", "k.A.",
+    "--na", "age=999", "--na", "crp=-999", "--missing", "mode", "--categorical", "site",
+    "--discretize", "mdl",
+)  # fmt: skip
+
+
+def script() -> Any:
+    spec = importlib.util.spec_from_file_location("messy_clinic", SCRIPT)
+    assert spec is not None and spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+@pytest.fixture(scope="module")
+def clinic(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Two months of one clinic, the first also in halves."""
+    folder, made = tmp_path_factory.mktemp("clinic"), script()
+    lines = made.table()
+    made.write(folder / "export.csv", lines)
+    made.write(folder / "next.csv", made.table(seed=1))
+    made.write(folder / "half-1.csv", lines[:1001])
+    made.write(folder / "half-2.csv", [lines[0], *lines[1001:]])
+    return folder
+
+
+def told(path: Path, *options: str) -> str:
+    """What a command says on stderr, on the way to an answer or a refusal."""
+    done = run("info", str(path), *options)
+    assert done.returncode in (0, 2)
+    return done.stderr
+
+
+# --- step by step ------------------------------------------------------------------------------
+
+
+def test_every_step_says_what_to_type_next(clinic: Path) -> None:
+    path, given = clinic / "export.csv", list[str]()
+    said = told(path, *given)
+    assert re.search(r"is not utf-8: byte 0xFC in line 2 .*type --encoding latin-1", said)
+    given += ["--encoding", "cp1252"]
+    said = told(path, *given)
+    assert (
+        "column 'case' is an identifier: all 2000 values are distinct, such as 'F-004711', column "
+        "'admitted' holds dates (01.01.2025 03:39), nearly all different, column 'note' is free "
+        "text (612 different ones in 803 rows: 'allergic to penicillin, asks …')"
+    ) in said
+    assert "type --drop case --drop admitted --drop note to leave them out, or --keep" in said
+    assert "column 'bmi' looks like numbers with decimal commas (12,8)" in said
+    assert "column 'crp' looks like numbers with decimal commas (0,5)" in said
+    assert said.count("type --decimal , to read them as numbers") == 2
+    given += ["--drop", "case,admitted,note", "--decimal", ","]
+    said = told(path, *given)
+    assert "column 'sex' has the state 'k.A.'; type --na k.A. if it means missing" in said
+    assert "column 'age' holds 999 in 22 cells, far from the others (18 to 95)" in said
+    assert re.search(r"column 'crp' holds -999 in \d+ cells, far .*type --na crp=-999 if", said)
+    assert re.search(r"error: column 'bmi', line \d+: the cell is missing \(\d+ missing", said)
+    given += ["--na", "k.A.", "--na", "age=999", "--na", "crp=-999"]
+    said = told(path, *given)
+    assert "warning" not in said
+    assert "cells in 5 columns); type --missing pnal" in said
+    given += ["--missing", "mode"]
+    said = told(path, *given)
+    assert "column 'age' is continuous: 78 distinct numbers, such as 18" in said
+    assert "(so are 3 others: bmi, crp, site); type --discretize mdl to cut" in said
+    given += ["--categorical", "site", "--discretize", "mdl"]
+    assert tuple(sorted(given)) == tuple(sorted(TYPED))
+    said = told(path, *given)
+    assert said.startswith("parentage: read 2,000 rows, 10 columns; 3 columns left out (case, ")
+    assert re.search(r"\d+ cells taken as missing \(crp \d+, bmi \d+, sex \d+, age 22\); ", said)
+    assert re.search(r"\d+ cells filled in \(crp .*; 3 columns cut \(age at \d", said)
+
+
+def test_the_same_in_python(clinic: Path) -> None:
+    steps: list[tuple[str, str]] = [
+        ("encoding", "pass encoding='latin-1'"),
+        ("drop", r"pass drop=\['case', 'admitted', 'note'\] to leave them out, or keep=\['case'\]"),
+        ("missing", "the cell is missing.*missing='mode'"),
+        ("discretize", "column 'age' is continuous.*pass discretize='mdl'"),
+    ]
+    given: dict[str, Any] = {}
+    for name, message in steps:
+        with warnings.catch_warnings(), pytest.raises(ParentageError, match=message):
+            warnings.simplefilter("ignore", DataWarning)
+            parentage.read_table(clinic / "export.csv", **given)
+        given[name] = SETTINGS[name]
+        if name == "drop":
+            given["decimal"] = ","
+    given |= {"categorical": "site", "discretize": "mdl"}
+    with warnings.catch_warnings(record=True) as said:
+        warnings.simplefilter("always", DataWarning)
+        parentage.read_table(clinic / "export.csv", **given)
+    assert ["pass na=['k.A.']" in str(w.message) for w in said] == [True, False, False]
+    assert ["pass na=['age=999']" in str(w.message) for w in said] == [False, True, False]
+    assert ["pass na=['crp=-999']" in str(w.message) for w in said] == [False, False, True]
+    table = parentage.read_table(clinic / "export.csv", **SETTINGS)
+    assert table.n_rows == 2000 and table.n_variables == 10
+    assert table.states[table.index("site")] == tuple(str(i) for i in range(21))
+
+
+def test_what_was_done_is_true(clinic: Path) -> None:
+    table = parentage.read_table(clinic / "export.csv", **SETTINGS)
+    text = (clinic / "export.csv").read_bytes().decode("cp1252")
+    names, *rows = [line.split(";") for line in text.split("\r\n") if line]
+    cells = {name: [row[i] for row in rows] for i, name in enumerate(names)}
+    words = {"": (), "k.A.": (), "NA": (), "999": ("age",), "-999": ("crp",)}
+    absent = {
+        name: sum(c in words and (not words[c] or name in words[c]) for c in cells[name])
+        for name in table.names
+    }
+    account = table.recipe.account if table.recipe else None
+    assert account is not None
+    assert account.missing == {name: n for name, n in absent.items() if n}
+    assert account.blanked == {n: c for n, c in account.missing.items() if n != "smoker"}
+    assert account.rows_read == 2000 and account.rows_dropped == 0
+    assert account.left_out == dict.fromkeys(["case", "admitted", "note"], "dropped")
+    for name in ("age", "bmi", "crp"):
+        numbers = [
+            float(c.replace(",", "."))
+            for c in cells[name]
+            if c not in words or (words[c] and name not in words[c])
+        ]
+        middle, cuts = float(np.median(numbers)), table.cuts[name]
+        codes = [
+            sum(cut <= (middle if c in words else float(c.replace(",", "."))) for cut in cuts)
+            for c in cells[name]
+        ]
+        assert table.codes[table.index(name)].tolist() == codes
+    dropped = parentage.read_table(clinic / "export.csv", **{**SETTINGS, "missing": "drop"})
+    complete = sum(
+        all(
+            c not in words or (words[c] and name not in words[c])
+            for name, c in zip(names, row, strict=True)
+            if name in table.names
+        )
+        for row in rows
+    )
+    assert dropped.n_rows == complete < 2000
+    assert dropped.recipe is not None and dropped.recipe.account is not None
+    assert dropped.recipe.account.rows_dropped == 2000 - complete
+    assert f"{2000 - complete:,} rows dropped for missing cells (crp" in str(dropped.recipe)
+
+
+# --- the recipe --------------------------------------------------------------------------------
+
+
+def test_one_recipe_reads_every_month(clinic: Path, tmp_path: Path) -> None:
+    recipe = tmp_path / "clinic.toml"
+    done = run("info", str(clinic / "export.csv"), *TYPED, "--write-recipe", str(recipe))
+    assert f"wrote the recipe to {recipe}" in done.stderr
+    again = run("info", str(clinic / "export.csv"), "--recipe", str(recipe))
+    assert again.stdout.split("Scoring")[0] == done.stdout.split("Scoring")[0]
+    table = parentage.read_table(clinic / "export.csv", **SETTINGS)
+    repeated = parentage.read_table(clinic / "export.csv", recipe=recipe)
+    assert repeated.digest == table.digest and repeated.cuts == table.cuts
+    assert parentage.read_table(clinic / "export.csv", recipe=table.recipe).digest == table.digest
+    following = parentage.read_table(clinic / "next.csv", recipe=recipe)
+    assert following.states == table.states and following.cuts == table.cuts
+    assert following.digest != table.digest
+    assert following.recipe is not None and following.recipe.account is not None
+    left_out = dict.fromkeys(["case", "admitted", "note"], "not in the recipe")
+    assert following.recipe.account.left_out == left_out
+
+
+def test_a_table_that_does_not_fit_is_refused_with_the_difference(
+    clinic: Path, tmp_path: Path
+) -> None:
+    recipe, made = tmp_path / "clinic.toml", script()
+    table = parentage.read_table(clinic / "export.csv", **SETTINGS)
+    assert table.recipe is not None
+    write_recipe(table.recipe, recipe)
+    names, *rows = made.table(rows=50, seed=2)
+    sex, age, ward = names.index("sex"), names.index("age"), names.index("ward")
+    rows[7][sex], rows[8][age] = "d", "old"
+    shorter = [[cell for i, cell in enumerate(row) if i != ward] for row in [names, *rows]]
+    made.write(tmp_path / "other.csv", shorter)
+    said = refused("learn", str(tmp_path / "other.csv"), "--recipe", str(recipe))
+    assert "the table does not fit its recipe: column 'sex' has the state 'd'" in said
+    assert "column 'age' was cut into states, but holds text now ('old')" in said
+    assert "no column 'ward'; known: case, admitted" in said
+    said = refused("learn", str(clinic / "export.csv"), "--recipe", str(recipe), "--na", "x")
+    assert "--na x is decided by the recipe; change it there, or read without one" in said
+
+
+def test_a_recipe_by_hand_may_hold_settings_alone(clinic: Path, tmp_path: Path) -> None:
+    path = tmp_path / "by-hand.toml"
+    path.write_text(
+        """
+        [settings]
+        encoding = "cp1252"
+        decimal = ","
+        drop = "case,admitted,note"
+        na = ["k.A.", "age=999", "crp=-999"]
+        missing = "mode"
+        categorical = ["site"]
+        discretize = ["mdl"]
+        """,
+        encoding="utf-8",
+    )
+    table = parentage.read_table(clinic / "export.csv", recipe=path)
+    assert table.digest == parentage.read_table(clinic / "export.csv", **SETTINGS).digest
+
+
+def test_recipes_come_back_equal(clinic: Path, tmp_path: Path) -> None:
+    table = parentage.read_table(clinic / "export.csv", **SETTINGS)
+    recipe = table.recipe
+    assert recipe is not None
+    assert Recipe.from_dict(json.loads(json.dumps(recipe.to_dict()))) == recipe
+    write_recipe(recipe, tmp_path / "r.toml")
+    again = read_recipe(tmp_path / "r.toml")
+    assert (again.settings, again.columns) == (recipe.settings, recipe.columns)
+    lists = parentage.score(table, max_parents=1)
+    for name in ("l.jkl", "l.pss", "l.parquet"):
+        parentage.write_lists(lists, tmp_path / name)
+        assert parentage.read_lists(tmp_path / name).known().recipe == recipe
+
+
+def test_results_carry_the_recipe(clinic: Path, tmp_path: Path) -> None:
+    export, network = str(clinic / "export.csv"), str(tmp_path / "net.json")
+    done = run("learn", export, *TYPED, "-k", "1", "-o", network, "-o", str(tmp_path / "n.svg"),
+               "--json")  # fmt: skip
+    assert done.stderr.count("\n") == 1 and "wrote" in done.stderr
+    recipe = Recipe.from_dict(json.loads(done.stdout)["recipe"])
+    assert recipe == parentage.read_table(export, **SETTINGS).recipe
+    assert (tmp_path / "n.svg").exists()
+    content = json.loads(Path(network).read_text())
+    assert Recipe.from_dict(content["scope"]["account"]["recipe"]) == recipe
+    for command in ("score", "info"):
+        printed = json.loads(ok(command, export, *TYPED, "-k", "1", "--json"))["recipe"]
+        assert Recipe.from_dict(printed) == recipe
+
+
+# --- one half learned, the other half scored ---------------------------------------------------
+
+
+def test_the_other_half_is_scored_as_by_hand(clinic: Path) -> None:
+    known = parentage.read_table(clinic / "half-1.csv", **SETTINGS)
+    assert known.recipe is not None
+    rows = parentage.read_table(clinic / "half-2.csv", recipe=known.recipe)
+    network = parentage.learn(known).network
+    assert network.n_arcs > 4
+    parameters = network.fit(known, equivalent_sample_size=1.0)
+    by_hand = 0.0
+    arity = [len(labels) for labels in known.states]
+    for v, parents in enumerate(network.parents):
+        q = int(np.prod([arity[p] for p in parents], dtype=np.int64))
+        counts = np.full((q, arity[v]), 1.0 / (q * arity[v]))
+        joint, seen = np.zeros(known.n_rows, np.int64), np.zeros(rows.n_rows, np.int64)
+        for p in parents:
+            joint, seen = joint * arity[p] + known.codes[p], seen * arity[p] + rows.codes[p]
+        np.add.at(counts, (joint, known.codes[v]), 1)
+        chances = counts / counts.sum(axis=1, keepdims=True)
+        by_hand += float(np.log(chances[seen, rows.codes[v]]).sum())
+    assert parameters.log_likelihood(rows) == pytest.approx(by_hand, rel=1e-12)
+    learner = parentage.ParentageLearner(
+        **{k: v for k, v in SETTINGS.items() if k not in ("encoding", "drop")}
+    ).fit(known)
+    assert learner.score(rows) == pytest.approx(by_hand / rows.n_rows, rel=1e-12)
+
+
+def test_a_half_with_a_new_state_is_refused(clinic: Path) -> None:
+    known = parentage.read_table(clinic / "half-1.csv", **SETTINGS)
+    text = (clinic / "half-2.csv").read_bytes().replace(b";Chirurgie;", b";Urologie;")
+    with pytest.raises(TableError, match=r"does not fit.*'ward' has the state 'Urologie'"):
+        parentage.read_table(text, recipe=known.recipe)

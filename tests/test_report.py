@@ -1,0 +1,367 @@
+"""The report without a browser: what is gathered is true, what is written is safe."""
+
+from __future__ import annotations
+
+import json
+import re
+from html.parser import HTMLParser
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+
+import parentage
+from command import ok, refused
+from network_cases import ASIA, ODD_NAMES, random_network, random_parameters
+from parentage.arcs.records import ArcSupport, Bootstrap, NearSet, Support
+from parentage.data.datasets import chest_clinic
+from parentage.errors import InputError
+from parentage.network.network import Network, arc_gains
+from parentage.network.parameters import Parameters
+from parentage.report import write_report
+from parentage.report.document import document, embedded, page_data
+from parentage.report.gather import Material, family_counts, gather
+from parentage.report.refused import mutual_information, next_sets, refused_parents
+from parentage.report.sections import percent, why_text
+from parentage.scoring.scores import local_score
+from strategies import tables
+from test_view import ALARM
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from parentage.data.table import Table
+    from parentage.optimise import Solution
+    from parentage.report.records import Report
+
+
+def material_of(solution: Solution, **more: Any) -> Material:
+    return Material(solution.network, "t", solution.facts(), solution.scope, solution.gains, **more)
+
+
+def data_of(page: str) -> Any:
+    found = re.search(r'<script id="page-data" type="application/json">(.*?)</script>', page, re.S)
+    assert found is not None
+    return json.loads(found[1])
+
+
+def naive_information(table: Table, a: int, b: int) -> float:
+    n, total = table.n_rows, 0.0
+    for i in range(len(table.states[a])):
+        for j in range(len(table.states[b])):
+            x, y = table.codes[a] == i, table.codes[b] == j
+            both = int((x & y).sum())
+            if both:
+                total += both / n * np.log(both * n / (int(x.sum()) * int(y.sum())))
+    return float(total)
+
+
+@settings(max_examples=30)
+@given(tables())
+def test_who_goes_with_whom(table: Table) -> None:
+    found = mutual_information(table)
+    for a in range(table.n_variables):
+        for b in range(table.n_variables):
+            assert found[a, b] == pytest.approx(naive_information(table, a, b), abs=1e-5)
+
+
+@settings(max_examples=40, deadline=None)
+@given(tables())
+def test_reasons_are_true(table: Table) -> None:
+    """For a proven network without limits every other parent costs more, or closes a circle."""
+    if table.n_variables - len(table.constant) < 2:
+        return
+    solution = parentage.learn(table, threads=1)
+    network = solution.network
+    assert solution.optimal
+    refused_ones = refused_parents(network, table, "bic", solution.scope)
+    for v, ones in enumerate(refused_ones):
+        child, members = network.names[v], network.parents_of(network.names[v])
+        for one in ones:
+            other = network.names[one.parent]
+            assert one.parent not in network.parents[v]
+            assert v not in network.parents[one.parent]
+            whole = local_score(table, child, [*members, other])
+            assert one.change == pytest.approx(whole - local_score(table, child, members))
+            alone = local_score(table, child, [other]) - local_score(table, child)
+            assert one.alone == pytest.approx(alone)
+            for a, b in zip(one.circle, one.circle[1:], strict=False):
+                assert a in network.parents[b]
+            if one.circle:
+                assert (one.circle[0], one.circle[-1]) == (v, one.parent)
+            assert one.why in ("cost", "circle") or one.change < 1e-6
+            assert why_text(network, v, one)
+
+
+def whys(solution: Solution, table: Table) -> set[str]:
+    found = refused_parents(solution.network, table, "bic", solution.scope)
+    return {one.why for ones in found for one in ones}
+
+
+def test_reasons_name_limits_and_constraints() -> None:
+    table = chest_clinic()
+    tight = parentage.learn(table, max_parents=1)
+    whys = {
+        one.why
+        for ones in refused_parents(tight.network, table, "bic", tight.scope)
+        for one in ones
+    }
+    assert "limit" in whys
+    rules = parentage.Constraints(forbidden=frozenset({("bronc", "dysp"), ("dysp", "bronc")}))
+    bound = parentage.learn(table, constraints=rules)
+    whys = {
+        one.why
+        for ones in refused_parents(bound.network, table, "bic", bound.scope)
+        for one in ones
+    }
+    assert "constraint" in whys
+    empty = Network(table.names, ((),) * 8)
+    poor = refused_parents(empty, table, "bic", None)
+    assert {one.why for ones in poor for one in ones} >= {"unproven", "cost"}
+    assert "can be improved" in why_text(empty, 7, poor[7][0])
+
+
+def test_next_sets_are_beside_the_chosen_one() -> None:
+    table = chest_clinic()
+    lists = parentage.score(table)
+    network = parentage.learn(lists).network
+    for v, sets in enumerate(next_sets(network, lists)):
+        name = network.names[v]
+        scores = {frozenset(c.parents): c.score for c in lists[name]}
+        chosen = scores[frozenset(network.parents_of(name))]
+        for one in sets:
+            members = frozenset(network.names[p] for p in one.parents)
+            assert one.ahead == pytest.approx(scores[members] - chosen)
+            assert members != frozenset(network.parents_of(name))
+
+
+def test_everything_there_is_gets_told() -> None:
+    table = chest_clinic()
+    lists = parentage.score(table, width=3.0)
+    solution = parentage.learn(lists)
+    near = parentage.within(lists, width=3.0)
+    arcs = tuple(ArcSupport(*arc, need=1.5, adjacency=0.75) for arc in solution.network.arcs)
+    support = Support(
+        solution.network, solution.score, solution.score, True, arcs,
+        (ArcSupport("asia", "xray", in_network=False, adjacency=0.25),),
+        Bootstrap(9, 9, 9, 3, (), (), 0.5, ()), NearSet(20.0, 4, 2, True, 0.1, 0.2),
+    )  # fmt: skip
+    report = gather(material_of(solution, table=table, lists=lists, support=support, near=near))
+    assert report.verdict == (
+        "8 variables, 7 arcs from 1,000 rows. Proven among all networks: none scores higher "
+        "under BIC."
+    )
+    assert [one.gain for one in report.arcs] == [solution.gains[a] for a in solution.network.arcs]
+    assert report.alternatives is not None
+    assert len(report.alternatives.classes) == len(near.classes)
+    assert set(report.shares.values()) == {0.75}
+    page = document(report)
+    for words in ("Seen again", "9 resamplings", "2 equivalence classes", "SHA-256", "How to cite",
+                  "Links that are not in this network", table.digest, "Need:"):  # fmt: skip
+        assert words in page, words
+
+
+def test_only_a_network_is_enough(tmp_path: Path) -> None:
+    for network in (ASIA, Network((), ()), Network(("alone",), ((),))):
+        path = tmp_path / "net.html"
+        write_report(network, path)
+        data = data_of(path.read_text())
+        assert data["names"] == list(network.names)
+        assert data["order"] == []
+        assert "Nothing is recorded" in path.read_text()
+
+
+def test_unproven_says_so() -> None:
+    table = chest_clinic()
+    with pytest.warns(parentage.errors.UnprovenWarning):
+        hasty = parentage.learn(table, time_limit=0)
+    report = gather(material_of(hasty, table=table))
+    assert "Not proven to be the best among all networks" in report.verdict
+    assert "another one may score up to" in report.verdict
+
+
+def test_other_scores_show_their_own_gains_and_heads() -> None:
+    table = chest_clinic()
+    solution = parentage.learn(table, score="k2")
+    report = gather(material_of(solution, table=table))
+    assert report.directed
+    assert document(report).count('class="head"') == solution.network.n_arcs + 1  # and the legend
+    bare = gather(Material(solution.network, "t", {}, None, None, table))
+    assert not bare.directed
+    expected = arc_gains(solution.network, table)
+    assert [one.gain for one in bare.arcs] == [expected[arc] for arc in solution.network.arcs]
+
+
+def test_counts_are_those_of_the_rows() -> None:
+    table = chest_clinic(300, seed=2)
+    parameters = ASIA.fit(table)
+    for v, counts in enumerate(family_counts(parameters, table)):
+        members = ASIA.parents_of(ASIA.names[v])
+        assert counts.shape == (2 ** len(members), 2)
+        for row, pair in enumerate(counts):
+            bits = [row >> (len(members) - 1 - i) & 1 for i in range(len(members))]
+            here = np.ones(table.n_rows, bool)
+            for name, bit in zip(members, bits, strict=True):
+                here &= table.codes[table.index(name)] == bit
+            column = table.codes[table.index(ASIA.names[v])]
+            assert pair.tolist() == [int((here & (column == k)).sum()) for k in (0, 1)]
+
+
+class Elements(HTMLParser):
+    """Counts elements and collects attributes."""
+
+    def __init__(self, page: str) -> None:
+        super().__init__()
+        self.tags: dict[str, int] = {}
+        self.attributes: set[str] = set()
+        self.feed(page)
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.tags[tag] = self.tags.get(tag, 0) + 1
+        self.attributes |= {name for name, _ in attrs}
+
+
+def hostile_report() -> Report:
+    rng = np.random.default_rng(1)
+    odd = (*ODD_NAMES, "lone \ud800", "</script><script>x", "</style>", "<!--<script>", "$title")
+    network = Network(odd, random_network(3, len(odd), most=2).parents)
+    states = [[f"{name}{k}" for k in "01"] for name in odd]
+    parameters = random_parameters(network, states, rng)
+    return gather(Material(network, "</title><script>", {}, parameters=parameters))
+
+
+def test_names_cannot_become_markup() -> None:
+    page = document(hostile_report())
+    page.encode()
+    plain = document(gather(Material(ASIA, "t", {}, parameters=ASIA.fit(chest_clinic()))))
+    hostile, usual = Elements(page), Elements(plain)
+    assert set(hostile.tags) == set(usual.tags)
+    assert hostile.attributes - {"placeholder"} == usual.attributes - {"placeholder"}
+    assert not any(name.startswith("on") or name == "style" for name in hostile.attributes)
+    assert hostile.tags["script"] == usual.tags["script"] == 2
+    assert page.count("</script>") == 2
+    assert page.count("</style>") == 1
+    text = embedded(["</script>", "<!--", "\u2028", "&"])
+    assert not set(text) & set("<>&\u2028")
+    assert json.loads(text) == ["</script>", "<!--", "\u2028", "&"]
+
+
+def test_the_page_asks_nobody() -> None:
+    page = document(hostile_report())
+    assert re.findall(r"https?://[^\s\"'<>]*", page) == ["http://www.w3.org/2000/svg"]
+    policy = re.search(r'Content-Security-Policy" content="([^"]*)"', page)
+    assert policy is not None
+    assert policy[1].startswith("default-src 'none'; style-src 'sha256-")
+    assert "unsafe" not in policy[1]
+
+
+def test_a_page_of_37_variables_is_small(tmp_path: Path) -> None:
+    rng = np.random.default_rng(1)
+    parameters = random_parameters(ALARM, [["low", "normal", "high"]] * 37, rng)
+    path = tmp_path / "alarm.html"
+    write_report(ALARM, path, table=parameters.sample(1000, seed=1))
+    assert 50_000 < path.stat().st_size < 500_000
+
+
+def test_tables_that_are_too_large_stay_out(monkeypatch: pytest.MonkeyPatch) -> None:
+    table = chest_clinic()
+    for name in ("gather", "document"):
+        monkeypatch.setattr(f"parentage.report.{name}.MOST_CELLS", 10)
+    report = gather(Material(ASIA, "t", {}, table=table))
+    assert report.what_if is not None
+    assert "too many for a page" in report.what_if.refused
+    data = page_data(report)
+    assert data["tables"] is data["counts"] is None
+    assert "too many for a page" in document(report)
+
+
+def test_shares_are_exact_only_at_the_ends() -> None:
+    shown = [percent(p) for p in (0.0, 1e-9, 0.0004999, 0.0005, 0.5, 0.9995, 0.99951, 1 - 1e-12, 1)]
+    assert shown == [
+        "0 %", "< 0.1 %", "< 0.1 %", "0.1 %", "50.0 %", "100.0 %", "> 99.9 %", "> 99.9 %", "100 %",
+    ]  # fmt: skip
+
+
+def test_results_of_another_network_are_refused(tmp_path: Path) -> None:
+    table = chest_clinic()
+    other = Network(table.names, ((),) * 8)
+    with pytest.raises(InputError, match="the parameters belong to another network"):
+        write_report(ASIA, tmp_path / "x.html", parameters=other.fit(table))
+    with pytest.raises(InputError, match="the support belong"):
+        write_report(ASIA, tmp_path / "x.html", support=Support(other, 0.0, 0.0, True, ()))
+    swapped = Network(ASIA.names[::-1], tuple(
+        tuple(7 - p for p in members) for members in ASIA.parents[::-1]
+    ))  # fmt: skip
+    assert swapped == ASIA
+    with pytest.raises(InputError, match="in another order"):
+        write_report(ASIA, tmp_path / "x.html", parameters=swapped.fit(table))
+    assert not (tmp_path / "x.html").exists()
+
+
+@pytest.fixture(scope="module")
+def clinic(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    table = chest_clinic(300, seed=4)
+    folder = tmp_path_factory.mktemp("clinic")
+    columns = [[table.states[v][code] for code in table.codes[v]] for v in range(8)]
+    lines = [",".join(table.names), *(",".join(row) for row in zip(*columns, strict=True))]
+    (folder / "clinic.csv").write_text("\n".join(lines) + "\n")
+    return folder / "clinic.csv"
+
+
+def test_the_command_reports_a_table(clinic: Path, tmp_path: Path) -> None:
+    page = tmp_path / "r.html"
+    ok("report", str(clinic), "-o", str(page), "--bootstrap", "3", "--within", "3",
+       "--pseudo-count", "1", "--title", "My clinic", "-k", "2")  # fmt: skip
+    text = page.read_text()
+    assert "<h1>My clinic</h1>" in text
+    assert "3 resamplings" in text
+    assert "at most 2 parents a variable" in text
+    assert "clinic.csv" in text
+    data = data_of(text)
+    assert data["prior"] == [1.0, 0.0]
+    assert all(arc["need"] is not None and arc["adjacency"] is not None for arc in data["arcs"])
+    ok("report", str(clinic), "-o", str(page), "--no-need")  # its own file may be replaced
+
+
+def test_the_command_reports_a_network(clinic: Path, tmp_path: Path) -> None:
+    net, page = tmp_path / "net.json", tmp_path / "learn.html"
+    ok("learn", str(clinic), "-o", str(page), "-o", str(net), "-o", str(tmp_path / "net.dot"))
+    assert "Proven among all networks" in page.read_text()
+    ok("learn", str(clinic), "-o", str(tmp_path / "net.bif"))
+    learned = data_of(page.read_text())
+    for name in ("net.json", "net.bif", "net.dot"):
+        ok("report", str(tmp_path / name), "-o", str(tmp_path / "r.html"))
+        found = data_of((tmp_path / "r.html").read_text())
+        assert found["names"] == learned["names"]
+        assert found["parents"] == learned["parents"]
+        assert (found["tables"] is None) == (name == "net.dot")
+    assert "Nothing is recorded" in (tmp_path / "r.html").read_text()
+    ok("report", str(net), "--data", str(clinic), "-o", str(tmp_path / "r.html"))
+    found = data_of((tmp_path / "r.html").read_text())
+    assert found["counts"] == learned["counts"]
+    assert found["why"] == learned["why"]
+
+
+def test_the_command_refuses_what_it_cannot_write(clinic: Path, tmp_path: Path) -> None:
+    assert "end it in .html" in refused("report", str(clinic), "-o", str(tmp_path / "r.pdf"))
+    away = str(tmp_path / "nowhere" / "r.html")
+    assert "no such folder" in refused("report", str(clinic), "-o", away)
+    mine = tmp_path / "mine.html"
+    mine.write_text("<html>my page</html>")
+    assert "--force" in refused("report", str(clinic), "-o", str(mine))
+    assert "--force" in refused("learn", str(clinic), "-o", str(mine))
+    assert mine.read_text() == "<html>my page</html>"
+    ok("learn", str(clinic), "-o", str(mine), "--force")
+    said = refused("report", str(clinic), "--data", str(clinic), "-o", str(tmp_path / "r.html"))
+    assert "goes with a network" in said
+    net = tmp_path / "net.json"
+    ok("learn", str(clinic), "-o", str(net))
+    said = refused("report", str(net), "--pseudo-count", "1", "-o", str(tmp_path / "r.html"))
+    assert "--data" in said
+
+
+def test_parameters_alone_are_enough(tmp_path: Path) -> None:
+    coin = Parameters(Network(("coin",), ((),)), (("head", "tail"),), (np.array([[0.25, 0.75]]),))
+    write_report(coin, tmp_path / "coin.html")
+    assert data_of((tmp_path / "coin.html").read_text())["marginals"][0] == pytest.approx([0.25, 0.75])

@@ -1,0 +1,579 @@
+"""How sure each arc is: needs, bootstrap and near-optimal shares, against slow loops."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import math
+import pickle
+import threading
+import time
+import warnings
+from concurrent.futures import ProcessPoolExecutor
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pytest
+
+import parentage
+from naive_support import (
+    apart,
+    direction_points,
+    every_network,
+    has_arc,
+    l1_norm,
+    learned_again,
+    shortfall,
+)
+from parentage.arcs.averaging import (
+    Directions,
+    averaged_arcs,
+    inclusion_threshold,
+    pair_shares,
+)
+from parentage.arcs.files import support_csv, write_support
+from parentage.arcs.need import Question, needs
+from parentage.arcs.records import ArcSupport, PairShare, Support
+from parentage.arcs.resampling import bootstrap, learn_replicate, resampled
+from parentage.arcs.settings import Supporting
+from parentage.arcs.support import learn_ground, support, support_of
+from parentage.arcs.total import log_total
+from parentage.data.datasets import chest_clinic
+from parentage.data.settings import Reading
+from parentage.data.table import Table
+from parentage.errors import ConstraintError, InputError, ParentageWarning, UnprovenWarning
+from parentage.network.network import Network
+from parentage.optimise.settings import Optimising
+from parentage.scoring.candidates import score_table
+from parentage.scoring.constraints import Constraints
+from parentage.scoring.requiring import lists_requiring
+from parentage.scoring.settings import Scoring
+from parentage.work.stop import Stop
+from strategies import random_table
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from parentage.arcs.ground import Ground
+    from parentage.scoring.constraints import Arc
+    from parentage.work.progress import Progress
+    from real_data import RealData
+
+CLOSE = 1e-6
+
+
+def ground_of(table: Table, scoring: Scoring | None = None, **optimising: Any) -> Ground:
+    """Learn from a table; warnings are of no interest here."""
+    settings = scoring or Scoring()
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ParentageWarning)
+        return learn_ground(
+            table, Reading(), lambda *_: settings, Optimising(**optimising), Stop(), threads=1
+        )
+
+
+def all_arcs(table: Table) -> list[Arc]:
+    return [(a, b) for a in table.names for b in table.names if a != b]
+
+
+def needs_and_truth(
+    table: Table, score: str, constraints: Constraints | None = None
+) -> list[tuple[Question, float | None, float | None]]:
+    """The need of every pair and direction, by the package and by going through all networks."""
+    ground = ground_of(table, Scoring(score=score, constraints=constraints))
+    varying = [arc for arc in all_arcs(table) if not set(arc) & set(table.constant)]
+    found = needs(ground, varying, Stop(), 1)
+    networks = every_network(table, score, constraints)
+    compared = []
+    for arc in varying:
+        a, b = (table.index(name) for name in arc)
+        for question, fits in (
+            (Question(arc, "adjacency"), apart(a, b)),
+            (Question(arc, "direction"), has_arc(b, a)),
+        ):
+            need = found.get(question)
+            if need is not None:
+                assert need.most - need.least < CLOSE
+            least = None if need is None else need.least
+            compared.append((question, least, shortfall(networks, fits)))
+    return compared
+
+
+@pytest.mark.parametrize("score", ["bic", "aic", "bdeu:1", "k2", "qnml"])
+@pytest.mark.parametrize("seed", range(8))
+def test_needs_are_those_of_all_networks(seed: int, score: str) -> None:
+    table = random_table(seed, most_variables=4)
+    compared = needs_and_truth(table, score)
+    for question, found, truth in compared:
+        assert found is not None, question
+        assert found == pytest.approx(truth, abs=CLOSE), question
+    assert compared or table.n_variables - len(table.constant) < 2
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_needs_under_constraints(seed: int) -> None:
+    table = random_table(100 + seed, most_variables=4)
+    rng = np.random.default_rng(seed)
+    names = [name for name in rng.permutation(table.names) if name not in table.constant]
+    arcs = [(a, b) for i, a in enumerate(names) for b in names[i + 1 :]]
+    required = frozenset(arc for arc in arcs if rng.random() < 0.3)
+    given = Constraints(
+        required,
+        frozenset(arc for arc in arcs if rng.random() < 0.2) - required,
+        {names[-1]: len(names) - 1},
+        (tuple(names[:1]), tuple(names[1:])) if rng.random() < 0.5 else (),
+    )
+    for question, found, truth in needs_and_truth(table, "bic", given):
+        if truth is None:
+            assert found is None, question
+        else:
+            assert found == pytest.approx(truth, abs=CLOSE), question
+
+
+def test_a_wrong_need_would_be_seen() -> None:
+    """The list of a child with a required parent is not a part of its list without."""
+    table = chest_clinic(200, seed=3)
+    lists = score_table(table, Scoring(), Stop(), 1)
+    missing = 0
+    for arc in all_arcs(table):
+        mine = lists_requiring(lists, table, Scoring(), arc, Stop())[arc[1]]
+        kept = [c for c in lists[arc[1]] if arc[0] in c.parents]
+        missing += mine[0] not in kept
+    assert missing > 10
+
+
+@pytest.mark.parametrize("seed", range(15))
+def test_lists_with_one_more_required_arc_are_those_of_scoring_with_it(seed: int) -> None:
+    table = random_table(seed, most_variables=6)
+    names = [name for name in table.names if name not in table.constant]
+    rng = np.random.default_rng(seed)
+    width = None if seed % 3 else 2.0
+    given = Constraints(forbidden=frozenset({(names[-1], names[0])}) if seed % 2 else frozenset())
+    settings = Scoring(constraints=given, width=width, max_parents=None if seed % 2 else 3)
+    lists = score_table(table, settings, Stop(), 1)
+    a, b = rng.permutation(names)[:2]
+    if (a, b) in given.forbidden:
+        with pytest.raises(ConstraintError):
+            lists_requiring(lists, table, settings, (a, b), Stop())
+        return
+    fast = lists_requiring(lists, table, settings, (a, b), Stop())
+    wanted = replace(settings, constraints=given.merge(Constraints(required=frozenset({(a, b)}))))
+    whole = score_table(table, wanted, Stop(), 1)
+    assert fast.to_dict() == whole.to_dict()
+    assert fast.digest == whole.digest
+    assert fast.known().constraints == whole.known().constraints
+    assert fast.known().complete
+
+
+def test_cut_short_while_requiring_is_told() -> None:
+    table = chest_clinic(1000, seed=0)
+    lists = score_table(table, Scoring(), Stop(), 1)
+    cut = lists_requiring(lists, table, Scoring(), ("smoke", "either"), Stop(-math.inf))
+    account = cut.known()
+    assert (account.complete_to, account.ended) == (1, "time")
+    assert [bound is not None for bound in account.beyond] == [
+        name == "either" for name in table.names
+    ]
+
+
+@pytest.mark.parametrize(("score", "seed"), [("bic", 1), ("bdeu:1", 2), ("k2", 3)])
+def test_needs_are_those_of_learning_again(score: str, seed: int) -> None:
+    table = chest_clinic(300, seed=seed)
+    found = support(table, score=score, threads=2)
+    best = parentage.learn(table, score=score)
+    assert found.network == best.network
+    for arc in found.arcs:
+        a, b = arc.arc
+        without = learned_again(
+            table, Constraints(forbidden=frozenset({(a, b), (b, a)})), score=score
+        )
+        turned = learned_again(table, Constraints(required=frozenset({(b, a)})), score=score)
+        assert without.optimal and turned.optimal
+        assert arc.need == pytest.approx(best.score - without.score, abs=CLOSE)
+        assert arc.need_direction == pytest.approx(best.score - turned.score, abs=CLOSE)
+        assert arc.need_at_most == pytest.approx(arc.need, abs=CLOSE)
+        assert arc.gain is not None and arc.need is not None and arc.need <= arc.gain + CLOSE
+
+
+def test_a_reversible_arc_needs_no_direction_and_a_compelled_one_does() -> None:
+    found = support(chest_clinic(1000, seed=0))
+    reversible = [arc for arc in found.arcs if arc.reversible]
+    compelled = [arc for arc in found.arcs if not arc.reversible]
+    assert reversible and compelled
+    assert all(arc.need_direction == 0.0 for arc in reversible)
+    assert all(arc.need_direction and arc.need_direction > 0 for arc in compelled)
+
+
+def test_arcs_of_a_network_that_is_not_the_best() -> None:
+    table = chest_clinic(1000, seed=0)
+    best = parentage.learn(table)
+    other = Network.from_arcs(table.names, [("asia", "dysp"), ("bronc", "smoke")])
+    found = support(table, other)
+    absent, turned = found.arcs[1], found.arcs[0]
+    assert absent.arc == ("asia", "dysp") and turned.arc == ("bronc", "smoke")
+    assert absent.need == 0.0, "the best network does without it"
+    assert turned.need is not None and turned.need > 10
+    assert found.score == pytest.approx(other.score(table))
+    assert found.best == best.score > found.score
+    assert absent.gain is not None and absent.gain < 0
+
+
+def test_a_network_of_other_variables_is_refused() -> None:
+    table = chest_clinic(100, seed=0)
+    with pytest.raises(InputError, match="drop"):
+        support(table, Network.from_arcs(table.names[1:], []))
+    with pytest.raises(InputError, match="no such column"):
+        support(table, Network.from_arcs([*table.names, "age"], []))
+
+
+def test_a_required_arc_has_no_need() -> None:
+    table = chest_clinic(300, seed=0)
+    given = Constraints(required=frozenset({("asia", "dysp")}), tiers=(("smoke",), ("bronc",)))
+    found = support(table, constraints=given)
+    assert found["asia", "dysp"].need is None
+    assert found["asia", "dysp"].need_direction is None
+    assert found["smoke", "bronc"].need is not None
+    assert found["smoke", "bronc"].need_direction is None, "the tiers forbid it"
+    assert not found.open_points
+
+
+def test_without_time_needs_are_intervals_that_hold() -> None:
+    table = chest_clinic(1000, seed=0)
+    ground = ground_of(table)
+    truth = needs(ground, ground.best.network.arcs, Stop(), 1)
+    assert not needs(ground, ground.best.network.arcs, Stop(-math.inf), 1) or all(
+        need.least == 0.0
+        for need in needs(ground, ground.best.network.arcs, Stop(-math.inf), 1).values()
+    )
+
+    class Late(Stop):
+        """There is time to begin, and none to go on."""
+
+        def share(self, part: float) -> Stop:
+            return Stop(-math.inf)
+
+    found = needs(ground, ground.best.network.arcs, Late(), 1)
+    assert set(found) == set(truth)
+    assert any(need.most > need.least + 1.0 for need in found.values())
+    for question, need in found.items():
+        exact = truth[question].least
+        assert need.least - CLOSE <= exact <= need.most + CLOSE, question
+
+
+def test_cuts_of_another_run_change_nothing_but_the_work(real: RealData) -> None:
+    ground = ground_of(real.table("insurance_10000.csv").head(300))
+    assert ground.cuts
+    arcs = ground.best.network.arcs[:6]
+    shared = needs(ground, arcs, Stop(), 1)
+    apart_ = needs(replace(ground, cuts=()), arcs, Stop(), 1)
+    assert shared.keys() == apart_.keys()
+    for question, need in shared.items():
+        assert need.least == pytest.approx(apart_[question].least, abs=CLOSE)
+        assert need.most - need.least < CLOSE
+
+
+# -- bootstrap -------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("score", ["bic", "k2"])
+def test_the_bootstrap_is_a_loop_of_learn(score: str) -> None:
+    table = chest_clinic(80, seed=4)
+    found = support(table, bootstrap=12, need=False, seed=7, score=score)
+    drawn = found.bootstrap
+    assert drawn is not None
+    same = {"start": found.network, "seed": 7}  # so that ties are broken alike
+    learned = [
+        learned_again(resampled(table, 7, i), Constraints(), score=score, **same) for i in range(12)
+    ]
+    assert all(solution.optimal for solution in learned)
+    assert drawn.scores == pytest.approx([solution.score for solution in learned])
+    assert (drawn.asked, drawn.done, drawn.proven) == (12, 12, 12)
+    points: dict[tuple[int, int], float] = {}
+    for solution in learned:
+        parents = solution.network.parents
+        own = direction_points(parents)
+        if score == "k2":
+            own = {(p, v): 1.0 for v, above in enumerate(parents) for p in above}
+        for arc, point in own.items():
+            points[arc] = points.get(arc, 0.0) + point
+    for pair in drawn.pairs:
+        a, b = table.index(pair.a), table.index(pair.b)
+        both = points.get((a, b), 0.0) + points.get((b, a), 0.0)
+        assert pair.adjacency == pytest.approx(both / 12)
+        assert pair.forward == pytest.approx(points.get((a, b), 0.0) / both)
+    assert len(drawn.pairs) == len({frozenset(arc) for arc in points})
+    assert drawn.mean_score == pytest.approx(np.mean(drawn.scores))
+    assert drawn.score_deviation == pytest.approx(np.std(drawn.scores, ddof=1))
+
+
+def test_rows_are_drawn_with_replacement_and_by_number() -> None:
+    table = chest_clinic(50, seed=0)
+    one = resampled(table, 3, 0)
+    assert one.n_rows == 50 and one.states == table.states
+    assert (one.codes == resampled(table, 3, 0).codes).all()
+    assert (one.codes != resampled(table, 3, 1).codes).any()
+    assert (one.codes != resampled(table, 4, 0).codes).any()
+    rows = {tuple(row) for row in table.codes.T.tolist()}
+    assert {tuple(row) for row in one.codes.T.tolist()} <= rows
+
+
+def test_nothing_depends_on_the_workers() -> None:
+    table = chest_clinic(120, seed=5)
+    found = [
+        support(table, bootstrap=8, within=5.0, threads=threads, seed=1) for threads in (1, 2, 5)
+    ]
+    assert found[0] == found[1] == found[2]
+    assert found[0] != support(table, bootstrap=8, within=5.0, threads=1, seed=2)
+
+
+def test_replicates_on_other_processes() -> None:
+    table = chest_clinic(60, seed=5)
+    ground = ground_of(table)
+    here = bootstrap(ground, 4, 0, Stop(), 1)
+    with ProcessPoolExecutor(2) as pool:
+        there = bootstrap(ground, 4, 0, Stop(), pool)
+        assert needs(ground, ground.best.network.arcs, Stop(), pool) == needs(
+            ground, ground.best.network.arcs, Stop(), 1
+        )
+    assert here == there
+
+
+def test_a_stop_travels_as_the_time_that_is_left() -> None:
+    stop = pickle.loads(pickle.dumps(Stop.after(100.0, 5)))  # noqa: S301  # our own bytes
+    assert 99 < stop.seconds_left <= 100 and stop.memory == 5
+    assert pickle.loads(pickle.dumps(Stop())).seconds_left == math.inf  # noqa: S301  # the same
+
+
+@pytest.mark.parametrize("seed", range(10))
+def test_replicates_of_nasty_tables(seed: int) -> None:
+    """Two rows, columns that become constant: the replicate still has a network."""
+    table = random_table(seed, most_variables=4, most_rows=5)
+    ground = ground_of(table)
+    for number in range(6):
+        replicate = learn_replicate(ground, seed, Stop(), 1, (number, 6))
+        drawn = resampled(table, seed, number)
+        best = max(score for score, _ in every_network(drawn, "bic"))
+        assert replicate.proven and replicate.parents is not None
+        assert replicate.score == pytest.approx(best, abs=CLOSE)
+
+
+def test_required_arcs_count_in_every_replicate() -> None:
+    table = Table.from_columns({"a": "0" * 19 + "1", "b": "01" * 10, "c": "0011" * 5})
+    given = Constraints(required=frozenset({("a", "b")}))
+    found = support(table, constraints=given, bootstrap=20, seed=0)
+    drawn = [resampled(table, 0, number).constant for number in range(20)]
+    assert any("a" in constant for constant in drawn), "or the test tests nothing"
+    assert found["a", "b"].adjacency == 1.0
+    assert found["a", "b"].direction == 1.0
+
+
+def test_directions_that_constraints_leave_no_choice_about_count_in_full() -> None:
+    table = chest_clinic(200, seed=0)
+    free = support(table, need=False, bootstrap=10)
+    tiers = support(table, need=False, bootstrap=10, constraints=Constraints(
+        tiers=(("smoke",), tuple(name for name in table.names if name != "smoke"))
+    ))  # fmt: skip
+    pair = next(p for p in free.bootstrap.pairs if {p.a, p.b} == {"smoke", "bronc"})  # type: ignore[union-attr]
+    assert 0.0 < pair.forward < 1.0
+    assert tiers["smoke", "bronc"].direction == 1.0
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_the_threshold_is_the_l1_one(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    shares = (rng.integers(0, 21, int(rng.integers(1, 15))) / 20).tolist()
+    threshold = inclusion_threshold(shares)
+    grid = np.unique(
+        np.concatenate([np.linspace(0, 1, 501), np.arange(len(shares) + 1) / len(shares)])
+    )
+    norms = [l1_norm(shares, t) for t in grid]
+    best = grid[np.array(norms) <= min(norms) + 1e-12].max()
+    quantile = min(s for s in [0.0, *shares] if np.mean(np.array(shares) <= s) >= best - 1e-12)
+    assert {s for s in shares if s > threshold} == {s for s in shares if s > quantile}
+
+
+def test_pairs_and_the_averaged_network() -> None:
+    chain, fork = ((), (0,), (1,)), ((), (), (0, 1))
+    free = Directions(("a", "b", "c"), True, np.zeros((3, 3), np.bool_), frozenset())
+    pairs = pair_shares([chain, fork, fork], free)
+    assert pairs == (
+        PairShare("b", "c", 1.0, pytest.approx(2.5 / 3), pytest.approx(2 / 3)),  # type: ignore[arg-type]
+        PairShare("a", "c", pytest.approx(2 / 3), 1.0, 1.0),  # type: ignore[arg-type]
+        PairShare("a", "b", pytest.approx(1 / 3), 0.5, 0.0),  # type: ignore[arg-type]
+    )
+    threshold = inclusion_threshold([pair.adjacency for pair in pairs])
+    assert averaged_arcs(pairs, threshold, frozenset()) == (("b", "c"), ("a", "c"))
+
+
+def test_the_averaged_network_has_no_cycle_and_keeps_its_pairs() -> None:
+    pairs = [PairShare("a", "b", 0.9, 0.9, 1.0), PairShare("b", "c", 0.8, 0.9, 1.0),
+             PairShare("a", "c", 0.7, 0.1, 1.0), PairShare("c", "d", 0.6, 0.5, 1.0)]  # fmt: skip
+    arcs = averaged_arcs(pairs, 0.5, frozenset({("d", "c")}))
+    assert arcs == (("a", "b"), ("b", "c"), ("a", "c"), ("d", "c"))
+    Network.from_arcs("abcd", arcs)
+
+
+def test_the_estimate_comes_after_the_first_replicate() -> None:
+    told: list[Progress] = []
+    support(chest_clinic(60, seed=0), need=False, bootstrap=5, threads=2, progress=told.append)
+    drawn = [at for at in told if at.stage == "bootstrap"]
+    assert [at.done for at in drawn] == [1, 2, 3, 4, 5]
+    assert all(at.total == 5 and at.seconds_left is not None for at in drawn)
+    assert drawn[-1].seconds_left == 0.0
+
+
+# -- ends before the end -----------------------------------------------------------------------
+
+
+def test_an_interrupt_keeps_the_replicates_that_are_done() -> None:
+    table = chest_clinic(80, seed=4)
+    ground = ground_of(table)
+    stop = Stop()
+
+    def report(at: Progress) -> None:
+        if at.stage == "bootstrap" and at.done == 3:
+            stop.cancelled.set()
+
+    found = support_of(ground, Supporting(bootstrap=50), stop, 2, report=report)
+    drawn = found.bootstrap
+    assert drawn is not None and drawn.stopped == "interrupt"
+    assert 3 <= drawn.done < 50 and drawn.done == len(drawn.scores) == drawn.proven
+    whole = bootstrap(ground, drawn.done, 0, Stop(), 1)
+    assert drawn.pairs == whole.pairs, "those that are there are the first ones"
+    assert any("replicates" in point and "interrupt" in point for point in found.open_points)
+    assert all(arc.need is not None for arc in found.arcs), "needs came before"
+
+
+def test_an_interrupt_among_the_needs() -> None:
+    ground = ground_of(chest_clinic(80, seed=4))
+    stop = Stop()
+
+    def report(at: Progress) -> None:
+        if at.stage == "needs" and at.done == 2:
+            stop.cancelled.set()
+
+    found = support_of(ground, Supporting(bootstrap=5), stop, 1, report=report)
+    assert any(arc.need is None for arc in found.arcs)
+    assert any("need of" in point for point in found.open_points)
+    assert found.bootstrap is not None and found.bootstrap.done == 0
+    assert all(arc.adjacency is None for arc in found.arcs)
+
+
+def test_a_replicate_that_is_not_proven_counts_and_is_said(monkeypatch: Any) -> None:
+    import parentage.arcs.resampling as module
+
+    monkeypatch.setattr(module, "GENEROUS", 0.0)
+    monkeypatch.setattr(module, "LEAST_SHARE", 0.0)
+    ground = ground_of(chest_clinic(300, seed=4))
+    found = support_of(ground, Supporting(need=False, bootstrap=3), Stop.after(60.0), 1)
+    drawn = found.bootstrap
+    assert drawn is not None and (drawn.done, drawn.stopped) == (3, None)
+    assert drawn.proven < 3
+    assert any("not proven" in point for point in found.open_points)
+
+
+def test_a_time_limit_is_kept_and_told() -> None:
+    table = chest_clinic(500, seed=4)
+    support(table, bootstrap=1)  # compiled
+    began = time.monotonic()
+    with pytest.warns(UnprovenWarning) as told:
+        found = support(table, bootstrap=100_000, time_limit=1.5, threads=2)
+    assert any("of 100000 replicates: it was ended by the time" in str(w.message) for w in told)
+    assert time.monotonic() - began < 6
+    assert found.bootstrap is not None and 0 < found.bootstrap.done < 100_000
+    assert found.bootstrap.stopped == "time"
+
+
+def test_workers_end_soon_after_an_interrupt() -> None:
+    ground = ground_of(chest_clinic(500, seed=4))
+    stop = Stop()
+    threading.Timer(0.3, stop.cancelled.set).start()
+    began = time.monotonic()
+    support_of(ground, Supporting(bootstrap=100_000), stop, 2)
+    assert time.monotonic() - began < 5
+
+
+# -- near-optimal networks ---------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("seed", "factor"), [(0, 1.0), (1, 5.0), (2, 50.0), (3, 1e4)])
+def test_near_shares_are_those_of_all_networks(seed: int, factor: float) -> None:
+    table = random_table(seed + 40, most_variables=4, least_rows=16)
+    found = support(table, need=False, within=factor)
+    networks = every_network(table, "bic")
+    top = max(score for score, _ in networks)
+    weights = [(math.exp(score - top), parents) for score, parents in networks]
+    near = [(w, parents) for w, parents in weights if w >= (1 - 1e-9) / factor]
+    assert found.near is not None and found.near.complete
+    assert found.near.networks == len(near)
+    total = math.fsum(w for w, _ in near)
+    for one in (*found.arcs, *found.others):
+        a, b = table.index(one.parent), table.index(one.child)
+        share = math.fsum(w for w, parents in near if a in parents[b]) / total
+        back = math.fsum(w for w, parents in near if b in parents[a]) / total
+        assert one.near_weight == pytest.approx(share)
+        assert one.near_adjacency == pytest.approx(share + back)
+    whole = math.fsum(w for w, _ in weights)
+    assert found.near.missing == pytest.approx(1 - total / whole, abs=1e-9)
+    left_out = [w for w, _ in weights if w < (1 - 1e-9) / factor]
+    assert all(w / total <= found.near.each_missing * (1 + 1e-9) for w in left_out)
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_the_total_weight_is_the_sum_over_all_networks(seed: int) -> None:
+    table = random_table(seed, most_variables=5)
+    lists = score_table(table, Scoring(width=1e5, rules="none"), Stop(), 1)
+    naive = np.logaddexp.reduce([score for score, _ in every_network(table, "bic")])
+    assert log_total(lists) == pytest.approx(float(naive), abs=1e-9)
+
+
+def test_many_variables_leave_the_missing_weight_open(real: RealData) -> None:
+    found = support(real.uci("zoo").head(30).select(real.uci("zoo").names[:14]), need=False,
+                    within=1.5, max_parents=2)  # fmt: skip
+    assert found.near is not None and found.near.missing is None
+    assert 0 < found.near.each_missing < 1
+
+
+def test_too_many_networks_are_told() -> None:
+    with pytest.warns(UnprovenWarning, match="only 2 were found"):
+        found = support(chest_clinic(100, seed=0), need=False, within=100.0, max_networks=2)
+    assert found.near is not None and not found.near.complete
+
+
+# -- records and files -------------------------------------------------------------------------
+
+
+def test_spreadsheets_are_given_no_formulas(tmp_path: Path) -> None:
+    evil = ["=cmd()", "+1", "-x", "@sum", "a,b", 'q"uote', "\ttab", "plain"]
+    network = Network.from_arcs(evil, [(evil[i], evil[i + 1]) for i in range(7)])
+    arcs = tuple(ArcSupport(*arc, gain=-1.5, need=2.0, reversible=True) for arc in network.arcs)
+    found = Support(network, -1.0, -1.0, True, arcs)
+    write_support(found, tmp_path / "s.csv")
+    rows = list(csv.DictReader(io.StringIO((tmp_path / "s.csv").read_text(encoding="utf-8"))))
+    assert [row["from"] for row in rows] == [
+        "'=cmd()", "'+1", "'-x", "'@sum", "a,b", 'q"uote', "'\ttab"
+    ]  # fmt: skip
+    assert all(row["gain"] == "-1.5" and row["reversible"] == "true" for row in rows)
+    assert all(row["adjacency"] == "" for row in rows)
+    write_support(found, tmp_path / "s.json")
+    content = json.loads((tmp_path / "s.json").read_text(encoding="utf-8"))
+    assert [arc["from"] for arc in content["arcs"]] == evil[:7]
+
+
+def test_columns_are_those_of_the_contract() -> None:
+    found = support(chest_clinic(100, seed=0), bootstrap=2, within=2.0)
+    head = support_csv(found).split("\n")[0].split(",")
+    assert {"from", "to", "gain", "need", "reversible", "adjacency", "direction",
+            "in_near_optimal"} <= set(head)  # fmt: skip
+    assert set(found.to_dict()["arcs"][0]) == set(head)
+    json.dumps(found.to_dict(), allow_nan=False)
+    assert found.shares == {arc.arc: arc.adjacency for arc in found.arcs}
+    assert all(not one.in_network for one in found.others)
+    assert "bootstrap" in repr(found) and len(found) == found.network.n_arcs
+
+
+def test_lists_have_no_rows_to_draw_from() -> None:
+    with pytest.raises(InputError, match="table"):
+        support(parentage.score(chest_clinic(50, seed=0)))
