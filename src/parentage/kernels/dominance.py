@@ -10,7 +10,6 @@ import numpy.typing as npt
 
 from parentage.kernels._options import JIT, njit
 
-
 FEW = 12
 """Sets of at most so many parents are compared with their subsets instead of with all sets."""
 
