@@ -184,8 +184,7 @@ def test_structure_is_the_best_for_its_own_completions(seed: int) -> None:
     assert all(later >= earlier - 0.05 for earlier, later in pairwise(scores))
     fitted = solution.network.fit(table)
     rows, likelihood = naive_em.completions(fitted, table)
-    if completion.steps[-1].log_likelihood != pytest.approx(likelihood, abs=1e-3):
-        return  # a tie: another network of the same score is shown
+    assert completion.steps[-1].log_likelihood == pytest.approx(likelihood, abs=1e-3)
     w = math.log(40) / 2
     best = max(
         naive_em.expected_score(rows, table, Network(table.names, parents), w)
@@ -193,7 +192,8 @@ def test_structure_is_the_best_for_its_own_completions(seed: int) -> None:
     )
     mine = naive_em.expected_score(rows, table, solution.network, w)
     assert mine >= best - 0.1
-    assert solution.score == pytest.approx(best, abs=0.5)
+    if not table.constant:  # else our score leaves out what a constant costs
+        assert solution.score == pytest.approx(best, abs=0.1)
 
 
 def holes_of(table: Table, share: float, seed: int = 1) -> Table:
