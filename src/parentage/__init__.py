@@ -16,6 +16,9 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from parentage.arcs.files import write_support as write_support
+    from parentage.arcs.records import Support as Support
+    from parentage.arcs.support import support as support
     from parentage.data import datasets as datasets
     from parentage.data.reading import read_table as read_table
     from parentage.data.reading import table_from_frame as table_from_frame
@@ -50,6 +53,7 @@ _HOME = {
     "Prior": "parentage.scoring.prior",
     "Scope": "parentage.scoring.scope",
     "Solution": "parentage.optimise",
+    "Support": "parentage.arcs.records",
     "Table": "parentage.data.table",
     "datasets": "parentage.data.datasets",
     "explain": "parentage.scoring.explanation",
@@ -59,11 +63,13 @@ _HOME = {
     "read_network": "parentage.network.formats",
     "read_table": "parentage.data.reading",
     "score": "parentage.scoring.candidates",
+    "support": "parentage.arcs.support",
     "table_from_frame": "parentage.data.reading",
     "within": "parentage.optimise",
     "write_lists": "parentage.scoring.formats",
     "write_network": "parentage.network.formats",
     "write_report": "parentage.report",
+    "write_support": "parentage.arcs.files",
 }
 
 __all__ = [  # one sorted list; the names are loaded when first used
@@ -76,6 +82,7 @@ __all__ = [  # one sorted list; the names are loaded when first used
     "Prior",
     "Scope",
     "Solution",
+    "Support",
     "Table",
     "datasets",
     "explain",
@@ -85,11 +92,13 @@ __all__ = [  # one sorted list; the names are loaded when first used
     "read_network",
     "read_table",
     "score",
+    "support",
     "table_from_frame",
     "within",
     "write_lists",
     "write_network",
     "write_report",
+    "write_support",
 ]
 
 __version__ = "0.2.0"
