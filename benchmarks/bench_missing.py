@@ -90,7 +90,9 @@ def climb(table: Table) -> Network | None:
         name: [filled.states[v][code] for code in filled.codes[v]]
         for v, name in enumerate(filled.names)
     }
-    learner = gum.BNLearner(pd.DataFrame(columns, dtype="category"))
+    learner = gum.BNLearner(  # type: ignore[no-untyped-call]  # it has none
+        pd.DataFrame(columns, dtype="category")
+    )
     learner.useScoreBIC()
     learner.useNoPrior()
     learner.setMaxIndegree(K)
