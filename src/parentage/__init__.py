@@ -39,6 +39,7 @@ if TYPE_CHECKING:
     from parentage.scoring.formats import read_lists as read_lists
     from parentage.scoring.formats import write_lists as write_lists
     from parentage.scoring.lists import CandidateLists as CandidateLists
+    from parentage.scoring.prior import Prior as Prior
     from parentage.scoring.scope import Scope as Scope
     from parentage.scoring.scores import local_score as local_score
 
@@ -49,6 +50,7 @@ _HOME = {
     "Explanation": "parentage.scoring.explanation",
     "Network": "parentage.network.network",
     "ParentageLearner": "parentage.estimator",
+    "Prior": "parentage.scoring.prior",
     "Scope": "parentage.scoring.scope",
     "Solution": "parentage.optimise",
     "Support": "parentage.arcs.records",
@@ -77,6 +79,7 @@ __all__ = [  # one sorted list; the names are loaded when first used
     "Explanation",
     "Network",
     "ParentageLearner",
+    "Prior",
     "Scope",
     "Solution",
     "Support",
