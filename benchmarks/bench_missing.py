@@ -229,7 +229,9 @@ def as_svg(jobs: list[dict[str, Any]]) -> str:
         left = MARGIN + (at % 2) * (PANEL[0] + MARGIN)
         top = TOP + (at // 2) * (PANEL[1] + MARGIN)
         parts += _panel(jobs, name, rows, left, top, most)
-    for at, (way, colour) in enumerate(COLOURS.items()):
+    there = {job["way"] for job in jobs}
+    for at, way in enumerate(way for way in COLOURS if way in there):
+        colour = COLOURS[way]
         x, y = MARGIN + at * 92, height - 14
         parts.append(f'<path d="M{x} {y - 4}h16" stroke="{colour}" stroke-width="2.5"/>')
         label = "hill climbing, mode" if way.startswith("hill") else way
@@ -242,7 +244,10 @@ def _panel(
 ) -> list[str]:
     """One table with one number of rows."""
     bottom = top + PANEL[1]
-    parts = [f'<text x="{left}" y="{top - 10}" font-weight="bold">{name}, {rows:,} rows</text>']
+    parts = [
+        f'<text x="{left}" y="{top - 10}"><tspan font-weight="bold">{name}, {rows:,} rows</tspan>: '
+        "distance by share of cells missing</text>"
+    ]
     for tick in range(0, int(most) + 1, 10):
         y = bottom - tick / most * PANEL[1]
         parts.append(f'<path d="M{left} {y:.1f}h{PANEL[0]}" stroke="#dddddd"/>')
