@@ -389,3 +389,13 @@ def test_reasons_are_not_worked_out_for_ever(monkeypatch: pytest.MonkeyPatch) ->
         assert {len(ones) for ones in refused_parents(network, table, "bic", None)} == {most}
     monkeypatch.setattr("parentage.report.refused.TOO_MUCH", 7999)
     assert set(refused_parents(network, table, "bic", None)) == {()}
+
+
+def test_a_proof_is_not_claimed_for_other_data() -> None:
+    table, other = chest_clinic(), chest_clinic(seed=7)
+    solution = parentage.learn(table)
+    assert "Proven" in gather(material_of(solution, table=table)).verdict
+    report = gather(material_of(solution, table=other))
+    assert "Proven" not in report.verdict
+    assert "nothing is proved about these rows" in report.verdict
+    assert any(table.digest in fact.value for fact in report.proof)
