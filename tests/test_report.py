@@ -364,4 +364,5 @@ def test_the_command_refuses_what_it_cannot_write(clinic: Path, tmp_path: Path) 
 def test_parameters_alone_are_enough(tmp_path: Path) -> None:
     coin = Parameters(Network(("coin",), ((),)), (("head", "tail"),), (np.array([[0.25, 0.75]]),))
     write_report(coin, tmp_path / "coin.html")
-    assert data_of((tmp_path / "coin.html").read_text())["marginals"][0] == pytest.approx([0.25, 0.75])
+    data = data_of((tmp_path / "coin.html").read_text())
+    assert data["marginals"][0] == pytest.approx([0.25, 0.75])

@@ -16,6 +16,9 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from parentage.arcs.files import write_support as write_support
+    from parentage.arcs.records import Support as Support
+    from parentage.arcs.support import support as support
     from parentage.data import datasets as datasets
     from parentage.data.reading import read_table as read_table
     from parentage.data.reading import table_from_frame as table_from_frame
@@ -52,6 +55,7 @@ _HOME = {
     "Recipe": "parentage.data.recipe",
     "Scope": "parentage.scoring.scope",
     "Solution": "parentage.optimise",
+    "Support": "parentage.arcs.records",
     "Table": "parentage.data.table",
     "datasets": "parentage.data.datasets",
     "explain": "parentage.scoring.explanation",
@@ -62,12 +66,14 @@ _HOME = {
     "read_recipe": "parentage.data.recipe_file",
     "read_table": "parentage.data.reading",
     "score": "parentage.scoring.candidates",
+    "support": "parentage.arcs.support",
     "table_from_frame": "parentage.data.reading",
     "within": "parentage.optimise",
     "write_lists": "parentage.scoring.formats",
     "write_network": "parentage.network.formats",
     "write_recipe": "parentage.data.recipe_file",
     "write_report": "parentage.report",
+    "write_support": "parentage.arcs.files",
 }
 
 __all__ = [  # one sorted list; the names are loaded when first used
@@ -80,6 +86,7 @@ __all__ = [  # one sorted list; the names are loaded when first used
     "Recipe",
     "Scope",
     "Solution",
+    "Support",
     "Table",
     "datasets",
     "explain",
@@ -90,12 +97,14 @@ __all__ = [  # one sorted list; the names are loaded when first used
     "read_recipe",
     "read_table",
     "score",
+    "support",
     "table_from_frame",
     "within",
     "write_lists",
     "write_network",
     "write_recipe",
     "write_report",
+    "write_support",
 ]
 
 __version__ = "0.2.0"

@@ -30,6 +30,8 @@ from parentage.work.executor import in_order, size_of
 from parentage.work.progress import Progress
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from parentage.arcs.ground import Ground
     from parentage.data.table import Table
     from parentage.scoring.constraints import Constraints
@@ -45,6 +47,10 @@ LEAST_SHARE = 0.1
 
 SCORING = 0.5
 """Of a replicate's time; the rest is for its network."""
+
+
+SHORT = 2.0
+"""Seconds; the first replicate must take longer for an estimate."""
 
 
 class Replicate(NamedTuple):
@@ -116,34 +122,47 @@ def bootstrap(
     workers: Workers,
     report: Report | None = None,
 ) -> Bootstrap:
-    """Learn from so many replicates, and count what they join.
-
-    The first is learned alone: its time is the estimate for all others.
-    """
+    """Learn from so many replicates, and count what they join."""
     began = time.monotonic()
     done: list[Replicate] = []
     stopped: Reason | None = None
-    tasks = [(number, asked - number) for number in range(asked)]
-    size = size_of(workers)
-
-    def tell() -> None:
-        if report is None:
-            return
-        seconds, left = time.monotonic() - began, asked - len(done)
-        pace = seconds / len(done) / (size if len(done) == 1 else 1)
-        phase = f"{len(done)} of {asked} replicates"
-        report(Progress("bootstrap", phase, seconds, len(done), asked, seconds_left=pace * left))
-
-    for some, on in ((tasks[:1], 1), (tasks[1:], workers)):
-        for replicate in in_order(learn_replicate, some, on, (ground, seed, stop, size)):
-            stopped = stop.reason()
-            if stopped is not None and not replicate.proven:
-                break
-            done.append(replicate)
-            tell()
-        if stopped is not None:
+    for replicate, left in _timed(ground, asked, seed, stop, workers):
+        stopped = stop.reason()
+        if stopped is not None and not replicate.proven:
             break
+        done.append(replicate)
+        if report is not None:
+            phase, seconds = f"{len(done)} of {asked} replicates", time.monotonic() - began
+            report(Progress("bootstrap", phase, seconds, len(done), asked, seconds_left=left))
     return _counted(ground, asked, seed, done, None if len(done) == asked else stopped)
+
+
+def _timed(
+    ground: Ground, asked: int, seed: int, stop: Stop, workers: Workers
+) -> Iterator[tuple[Replicate, float | None]]:
+    """Yield replicates in order, each with the seconds that the rest will take.
+
+    The first is learned alone, so that there is an estimate before all workers begin. If it was
+    short, much of that may have been loading, and the second one is learned alone as well.
+    """
+    size = size_of(workers)
+    shared = (ground, seed, stop, size)
+    tasks = [(number, asked - number) for number in range(asked)]
+    alone = 0
+    for task in tasks[:2]:
+        start = time.monotonic()
+        replicate = learn_replicate(*shared, task)
+        took = time.monotonic() - start
+        alone += 1
+        known = took > SHORT or alone == 2
+        yield replicate, took * (asked - alone) / size if known else None
+        if known:
+            break
+    start = time.monotonic()
+    rest = in_order(learn_replicate, tasks[alone:], workers, shared)
+    for count, replicate in enumerate(rest, 1):
+        took = time.monotonic() - start
+        yield replicate, took / count * (asked - alone - count)
 
 
 def _counted(

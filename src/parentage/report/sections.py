@@ -117,6 +117,7 @@ def _network(report: Report) -> str:
         slider=slider,
         label=text(f"{drawing.title}. The table of arcs says the same in words."),
         view=view,
+        size="small" if bottom <= LEAST_VIEW[1] else "large",
         parts="".join(parts_svg(drawing)),
         legend=_legend(report),
     )
@@ -177,8 +178,9 @@ def _what_if(report: Report, what_if: WhatIf) -> str:
             '<p class="filter"><label>Show only <input type="search" id="filter" '
             'placeholder="part of a name"></label></p>'
         )
+    kind = "note" if what_if.refused else "hint"
     return (
-        f'<p>{text(said)}</p><p class="note">{escape(prior)}</p>{search}'
+        f'<p class="{kind}">{text(said)}</p><p class="note">{escape(prior)}</p>{search}'
         f'<div class="cards{off}">{cards}</div>'
     )
 

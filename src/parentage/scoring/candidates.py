@@ -24,6 +24,7 @@ from parentage.scoring.plan import prepare
 from parentage.scoring.rulebook import ORDER
 from parentage.scoring.search import search
 from parentage.scoring.settings import Scoring
+from parentage.work.display import shown
 from parentage.work.executor import size_of
 from parentage.work.memory import available_memory
 from parentage.work.running import Running
@@ -69,7 +70,7 @@ def score(
     exchange: str | Path | None = None,
     checkpoint: str | Path | None = None,
     resume: str | Path | None = None,
-    progress: Report | None = None,
+    progress: Report | bool | None = None,
 ) -> CandidateLists:
     """List, for every variable, the parent sets that can be in an optimal network.
 
@@ -81,7 +82,8 @@ def score(
     {running}
     {scaling}
     progress
-        Called with a :class:`parentage.work.progress.Progress` after every chunk of work.
+        True shows a bar in terminals and notebooks; or a function that is called with a
+        :class:`parentage.work.progress.Progress` after every chunk of work.
 
     Returns
     -------
@@ -105,8 +107,12 @@ def score(
     settings = Scoring(max_parents, score, lambda_, prior, log_base, rules, width, constraints)
     running = Running(threads, time_limit, memory)
     scaling = Scaling(cluster, client, executor, exchange, checkpoint, resume)
-    with interruptible(running.stop()) as stop, scaling.workers(running.workers) as workers:
-        lists = score_table(as_table(table), settings, stop, workers, progress, scaling.places)
+    with (
+        interruptible(running.stop()) as stop,
+        scaling.workers(running.workers) as workers,
+        shown(progress) as report,
+    ):
+        lists = score_table(as_table(table), settings, stop, workers, report, scaling.places)
     if not lists.account.complete:
         warnings.warn(UnprovenWarning(cut_short_text(lists)), stacklevel=2)
     return lists

@@ -141,5 +141,5 @@ class Scope:
                 Constraints.from_dict(content["constraints"]),
                 float(content["tolerance"]),
             )
-        except (TypeError, ValueError, KeyError) as error:
+        except (TypeError, ValueError, KeyError, AttributeError, OverflowError) as error:
             raise InputError(f"the scope is damaged: {error}") from None

@@ -20,6 +20,7 @@ function makePanel(data, choose, stateButton) {
     if (counts) head.append(make("th", { scope: "col", class: "number" }, "rows"));
     const body = make("tbody");
     const rows = table.length / r;
+    let unseen = 0;
     for (let j = 0; j < Math.min(rows, MOST_ROWS); j++) {
       const row = make("tr");
       let rest = j;
@@ -39,6 +40,7 @@ function makePanel(data, choose, stateButton) {
         row.append(cell);
       }
       if (counts) row.append(make("td", { class: "number" }, String(total)));
+      unseen += total === 0;
       body.append(row);
     }
     const parts = [make("div", { class: "scroll", tabindex: 0, role: "region",
@@ -47,8 +49,9 @@ function makePanel(data, choose, stateButton) {
       parts.push(make("p", { class: "note" }, `The first ${MOST_ROWS} of ${rows} rows.`));
     }
     if (counts) {
-      const unseen = "Below each share, the rows it comes from; no rows, no information: all states alike.";
-      parts.push(make("p", { class: "note" }, unseen));
+      const told = "Below each share, the rows it comes from.";
+      const more = unseen ? " Where there are none, all states are alike." : "";
+      parts.push(make("p", { class: "note" }, told + more));
     }
     return parts;
   }
