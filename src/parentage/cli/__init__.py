@@ -91,7 +91,7 @@ def main(args: list[str] | None = None) -> None:
     except click.ClickException as error:
         error.show(sys.stderr)
         if "unexpected extra argument" in error.format_message():
-            click.echo("Several files are one table: put the pattern in quotes, 'a-*.csv'.", err=True)
+            click.echo("To read several files as one, quote a pattern: 'a-*.csv'.", err=True)
         sys.exit(2)
     except (click.Abort, KeyboardInterrupt):
         click.echo("parentage: interrupted", err=True)
