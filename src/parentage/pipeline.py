@@ -58,6 +58,9 @@ MANY_VARIABLES = 100
 """With more, growing takes all the time that is left, with fewer half of it: a proof of what is
 listed is in reach there, and with luck one of everything."""
 
+FEW_VARIABLES = 22
+"""So few are solved to the end without a time limit, too: it takes a moment."""
+
 LAST_SHARE = 0.93
 """Of the time limit, after which lists of many variables are put together for the answer."""
 
@@ -197,7 +200,8 @@ def optimise(
     What was cut is put into ``kept_cuts``, for solving again with a little changed.
     """
     interrupted, grown = stop.cancelled.is_set(), found.grown
-    many = grown is not None and found.lists.n_variables > MANY_VARIABLES
+    limit = FEW_VARIABLES if stop.deadline == math.inf else MANY_VARIABLES
+    many = grown is not None and found.lists.n_variables > limit
     solution = optimise_lists(
         found.lists,
         optimising,

@@ -8,6 +8,7 @@ else; :func:`parentage.scoring.search.search` runs it.
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -144,8 +145,8 @@ class SearchPlan:
     def n_families(self) -> int:
         """The size of the space: parent sets within all limits, empty ones included."""
         free = self.encoded.n_variables - 1 - self.forbidden.sum(axis=1)
-        most = self.limits.most
-        return sum(count_families(int(f), int(k)) for f, k in zip(free, most, strict=True))
+        kinds = Counter(zip(free.tolist(), self.limits.most.tolist(), strict=True))
+        return sum(times * count_families(f, k) for (f, k), times in kinds.items())
 
 
 @dataclass(frozen=True, eq=False)
@@ -423,4 +424,8 @@ def count_families(free: int, most: int) -> int:
     """
     if most >= free:
         return 1 << free
-    return sum(math.comb(free, size) for size in range(most + 1))
+    total, sets = 0, 1
+    for size in range(most + 1):
+        total += sets
+        sets = sets * (free - size) // (size + 1)
+    return total
