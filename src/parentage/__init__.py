@@ -42,6 +42,7 @@ if TYPE_CHECKING:
     from parentage.scoring.formats import read_lists as read_lists
     from parentage.scoring.formats import write_lists as write_lists
     from parentage.scoring.lists import CandidateLists as CandidateLists
+    from parentage.scoring.prior import Prior as Prior
     from parentage.scoring.scope import Scope as Scope
     from parentage.scoring.scores import local_score as local_score
 
@@ -52,6 +53,7 @@ _HOME = {
     "Explanation": "parentage.scoring.explanation",
     "Network": "parentage.network.network",
     "ParentageLearner": "parentage.estimator",
+    "Prior": "parentage.scoring.prior",
     "Recipe": "parentage.data.recipe",
     "Scope": "parentage.scoring.scope",
     "Solution": "parentage.optimise",
@@ -83,6 +85,7 @@ __all__ = [  # one sorted list; the names are loaded when first used
     "Explanation",
     "Network",
     "ParentageLearner",
+    "Prior",
     "Recipe",
     "Scope",
     "Solution",
