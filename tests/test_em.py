@@ -6,6 +6,7 @@ import json
 import math
 from itertools import pairwise, product
 from typing import TYPE_CHECKING, Any
+from unittest import mock
 
 import numpy as np
 import pytest
@@ -17,7 +18,7 @@ from command import refused, run
 from network_cases import ASIA, all_dags, random_network
 from parentage.data.datasets import chest_clinic
 from parentage.data.table import MISSING, Table
-from parentage.errors import InputError, ResourceError, TableError
+from parentage.errors import InputError, ResourceError, TableError, UnprovenWarning
 from parentage.estimator import ParentageLearner
 from parentage.learner import learn
 from parentage.network import expectation
@@ -215,6 +216,22 @@ def test_clinic_with_holes() -> None:
     assert learn(holes, missing="em", threads=2).score == solution.score
     again = learn(holes, missing="em", threads=1, start=learn(whole).network)
     assert again.optimal
+
+
+def test_an_end_before_the_network_repeats_is_told() -> None:
+    holes = holes_of(chest_clinic(300), 0.1)
+    with pytest.warns(UnprovenWarning, match="on data completed by the network before it"):
+        solution = learn(holes, missing="em", threads=1, time_limit=0)
+    assert not solution.scope.settled
+    with (
+        mock.patch("parentage.structural_em.MOST_STEPS", 1),
+        pytest.warns(
+            UnprovenWarning, match="proven optimal on data completed by the network before"
+        ),
+    ):
+        solution = learn(holes, missing="em", threads=1)
+    assert solution.optimal
+    assert not solution.scope.settled
 
 
 def test_rows_without_a_value_are_left_out() -> None:
