@@ -298,6 +298,12 @@ def test_the_command_and_its_files(tmp_path: Path) -> None:
     record = read_network_json(tmp_path / "n.json")
     assert record.scope is not None
     assert record.scope.origin.completion.settled  # type: ignore[union-attr]  # it has an account
+    lists, proof = str(tmp_path / "n.jkl"), str(tmp_path / "proof.json")
+    run("score", str(data), "--missing", "em", "-o", lists, "--threads", "1")
+    done = run("learn", lists, "--certificate", proof, "--json")
+    assert json.loads(done.stdout)["score"] == content["score"]
+    assert json.loads(done.stdout)["scope"]["account"]["completion"] == completion
+    assert run("check", lists, proof).returncode == 0
     assert "--missing em takes penalised" in refused(
         "learn", str(data), "--missing", "em", "--score", "k2"
     )
