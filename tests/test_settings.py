@@ -19,7 +19,7 @@ from parentage.network.settings import Estimating
 from parentage.optimise import learn_lists
 from parentage.optimise.settings import Optimising
 from parentage.scoring.candidates import score
-from parentage.scoring.settings import Scoring
+from parentage.scoring.settings import Growing, Scoring
 from parentage.work.running import Running
 from parentage.work.scaling import Scaling
 from parentage.work.settings import meaning_of, option_of
@@ -34,6 +34,7 @@ Settings = (
     | type[Running]
     | type[Scaling]
     | type[Estimating]
+    | type[Growing]
 )
 STAGES: tuple[Settings, ...] = (Reading, Scoring, Optimising, Running, Scaling)
 
@@ -52,7 +53,7 @@ def keywords_of(function: Callable[..., Any]) -> dict[str, Any]:
 
 
 FUNCTIONS: dict[Callable[..., Any], tuple[tuple[Settings, ...], set[str]]] = {
-    learn: (STAGES, {"progress", "start"}),
+    learn: ((*STAGES, Growing), {"progress", "start"}),
     score: ((Scoring, Running, Scaling), {"progress"}),
     read_table: ((Reading,), set()),
 }
