@@ -22,6 +22,9 @@ if TYPE_CHECKING:
     from parentage.data import datasets as datasets
     from parentage.data.reading import read_table as read_table
     from parentage.data.reading import table_from_frame as table_from_frame
+    from parentage.data.recipe import Recipe as Recipe
+    from parentage.data.recipe_file import read_recipe as read_recipe
+    from parentage.data.recipe_file import write_recipe as write_recipe
     from parentage.data.table import Table as Table
     from parentage.estimator import ParentageLearner as ParentageLearner
     from parentage.learner import learn as learn
@@ -51,6 +54,7 @@ _HOME = {
     "Network": "parentage.network.network",
     "ParentageLearner": "parentage.estimator",
     "Prior": "parentage.scoring.prior",
+    "Recipe": "parentage.data.recipe",
     "Scope": "parentage.scoring.scope",
     "Solution": "parentage.optimise",
     "Support": "parentage.arcs.records",
@@ -61,6 +65,7 @@ _HOME = {
     "local_score": "parentage.scoring.scores",
     "read_lists": "parentage.scoring.formats",
     "read_network": "parentage.network.formats",
+    "read_recipe": "parentage.data.recipe_file",
     "read_table": "parentage.data.reading",
     "score": "parentage.scoring.candidates",
     "support": "parentage.arcs.support",
@@ -68,6 +73,7 @@ _HOME = {
     "within": "parentage.optimise",
     "write_lists": "parentage.scoring.formats",
     "write_network": "parentage.network.formats",
+    "write_recipe": "parentage.data.recipe_file",
     "write_report": "parentage.report",
     "write_support": "parentage.arcs.files",
 }
@@ -80,6 +86,7 @@ __all__ = [  # one sorted list; the names are loaded when first used
     "Network",
     "ParentageLearner",
     "Prior",
+    "Recipe",
     "Scope",
     "Solution",
     "Support",
@@ -90,6 +97,7 @@ __all__ = [  # one sorted list; the names are loaded when first used
     "local_score",
     "read_lists",
     "read_network",
+    "read_recipe",
     "read_table",
     "score",
     "support",
@@ -97,6 +105,7 @@ __all__ = [  # one sorted list; the names are loaded when first used
     "within",
     "write_lists",
     "write_network",
+    "write_recipe",
     "write_report",
     "write_support",
 ]

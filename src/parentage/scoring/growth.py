@@ -256,9 +256,11 @@ class Growth:
 
         if self.n_sets + more <= len(self._store.child):
             return
-        old, wider = self._store, self._room(2 * (self.n_sets + more))
-        for source, target in zip(old[:5], wider[:5], strict=True):
-            target[: self.n_sets] = source[: self.n_sets]
+        wider = self._room(2 * (self.n_sets + more))
+        wider.child[: self.n_sets] = self.children
+        wider.size[: self.n_sets] = self.sizes
+        wider.parents[: self.n_sets] = self.parents
+        wider.score[: self.n_sets] = self.scores
         enter(np.int64(0), np.int64(self.n_sets), wider, self._growing)
         self._store = wider
 
