@@ -134,11 +134,12 @@ def pyagrum(table: Table) -> dict[str, Any] | None:
     learner.useScoreBIC()
     learner.useLocalSearchWithTabuList()
     began = time.process_time()
-    net = learner.learnBN()
+    dag = learner.learnDAG()
     spent = time.process_time() - began
     parents: dict[str, list[str]] = {name: [] for name in table.names}
-    for tail, head in net.arcs():
-        parents[net.variable(head).name()].append(net.variable(tail).name())
+    names = learner.names()
+    for tail, head in dag.arcs():
+        parents[names[head]].append(names[tail])
     return {"score": round(bic(table, parents), 1), "cpu": round(spent, 1)}
 
 

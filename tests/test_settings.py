@@ -19,7 +19,7 @@ from parentage.network.settings import Estimating
 from parentage.optimise import learn_lists
 from parentage.optimise.settings import Optimising
 from parentage.scoring.candidates import score
-from parentage.scoring.settings import Scoring
+from parentage.scoring.settings import Growing, Scoring
 from parentage.work.running import Running
 from parentage.work.scaling import Scaling
 from parentage.work.settings import meaning_of, option_of
