@@ -6,6 +6,7 @@ from itertools import permutations
 from typing import TYPE_CHECKING
 
 import numpy as np
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -13,6 +14,7 @@ from naive_network import best_network, random_lists
 from parentage.kernels.disturb import draw, exchange_blocks, perturb, shuffle
 from parentage.kernels.dominance import strong_components, undominated
 from parentage.kernels.orders import feasible_order, improve, refit, reorder_window
+from parentage.optimise import subsets
 from parentage.optimise.orders import OrderSpace
 from parentage.optimise.problem import Problem, make_problem, offsets_of, pack, unpack
 from parentage.optimise.subsets import low_bits, read_choice, subset_table, whole_prices
@@ -88,6 +90,34 @@ def test_subset_table_and_the_way_back(seed: int) -> None:
     choice = read_choice(problem, price, best)
     assert price[choice].sum() == best[-1]
     assert (problem.child[choice] == np.arange(problem.n)).all()
+
+
+def slow_table(problem: Problem, price: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
+    """The recurrence as it is written: the sink of each subset takes its cheapest set inside."""
+    best = np.full(1 << problem.n, np.inf)
+    best[0] = 0.0
+    for subset in range(1, 1 << problem.n):
+        for v in range(problem.n):
+            rest = subset & ~(1 << v)
+            if rest == subset:
+                continue
+            for i in range(problem.offsets[v], problem.offsets[v + 1]):
+                if int(problem.masks[i, 0]) & ~rest == 0:
+                    best[subset] = min(best[subset], best[rest] + price[i])
+    return best
+
+
+@pytest.mark.parametrize("n", [2, 4, 5, 7, 8])
+def test_blocks_of_every_size_fill_the_same_table(n: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    problem = problem_of(random_lists(np.random.default_rng(n), n)).pruned()
+    price, _ = whole_prices(problem, np.inf)
+    truth = slow_table(problem, price)
+    for bits in range(1, n + 1):
+        monkeypatch.setattr(subsets, "low_bits", lambda _, bits=bits: bits)
+        for threads in (1, 2):
+            found = subset_table(problem, price, threads)
+            assert found is not None
+            np.testing.assert_array_equal(found, truth)
 
 
 def test_blocks_are_never_larger_than_the_table() -> None:

@@ -5,12 +5,13 @@ from __future__ import annotations
 import itertools
 import math
 import warnings
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
 
 from parentage.data import datasets
+from parentage.data.reading import read_table
 from parentage.scoring.candidates import score
 from parentage.scoring.scores import local_score
 
@@ -100,6 +101,29 @@ def test_pgmpy_agrees_on_other_scores(name: str) -> None:
             expected = theirs.local_score(child, tuple(parents))
             ours = local_score(table, child, parents, score=name)
             assert ours == pytest.approx(expected, rel=1e-9), (child, parents)
+
+
+@pytest.mark.parametrize(("name", "ess"), [("bdeu", 1.0), ("bdeu:10", 10.0)])
+def test_lists_equal_pygobnilps(shared: Path, name: str, ess: float) -> None:
+    """pygobnilp's BDeu lists (GOBNILP's scores in Python): the same sets, the same scores."""
+    pd = pytest.importorskip("pandas")
+    gobnilp = pytest.importorskip("pygobnilp.scoring")
+
+    class BDeu(gobnilp.BDeu):  # type: ignore[misc, name-defined]  # no types there
+        """Its list of all scores takes the component alone; in 1.0 a count comes with it."""
+
+        def bdeu_score_component(self, *arguments: Any) -> float:
+            return float(super().bdeu_score_component(*arguments)[0])
+
+    clinic = datasets.chest_clinic(1000).observed()
+    path = shared / "data" / "tables" / "insurance_10000.csv"
+    for table, k in ((clinic, 3), (read_table(path).head(1000).observed(), 2)):
+        frame = pd.DataFrame(frame_of(table), dtype="category")
+        theirs = BDeu(gobnilp.DiscreteData(frame), ess).bdeu_scores(palim=k)
+        ours = score(table, score=name, max_parents=k)
+        for child in ours:
+            mine = {frozenset(c.parents): c.score for c in ours[child]}
+            assert mine == pytest.approx(theirs[child], abs=1e-6)
 
 
 @pytest.mark.parametrize("name", sorted(INSTANCES))

@@ -367,7 +367,10 @@ def test_accounts_come_back_from_json_as_they_were(made: Account | Unknown) -> N
     [
         ("rows", -1), ("rows", "many"), ("ended", "boredom"), ("beyond", 3), ("tolerance", None),
         ("tallies", []), ("score", 1), ("constraints", {"required": [["a"]]}), ("log_base", True),
-        ("complete_to", 1.5), ("max_parents", "3"),
+        ("complete_to", 1.5), ("max_parents", "3"), ("constraints", {"max_parents": ["a"]}),
+        ("constraints", []), ("constraints", {"max_parents": {"a": math.inf}}),
+        ("max_parents", {"a": math.inf}), ("tolerance", 10**400), ("beyond", [math.nan]),
+        ("beyond", ["1"]), ("tallies", {**account().to_dict()["tallies"], "live_sets": [math.inf]}),
     ],
 )  # fmt: skip
 def test_damaged_accounts_are_refused(key: str, value: object) -> None:

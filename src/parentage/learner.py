@@ -13,6 +13,7 @@ from parentage.data.settings import Reading
 from parentage.errors import UnprovenWarning
 from parentage.optimise.settings import Optimising
 from parentage.scoring.settings import Growing, Scoring
+from parentage.work.display import shown
 from parentage.work.running import Running
 from parentage.work.scaling import Scaling
 from parentage.work.settings import documented, take
@@ -80,7 +81,7 @@ def learn(
     checkpoint: str | Path | None = None,
     resume: str | Path | None = None,
     start: Network | None = None,
-    progress: Report | None = None,
+    progress: Report | bool | None = None,
 ) -> Solution:
     """Find the network with the highest score, and prove it.
 
@@ -99,7 +100,8 @@ def learn(
     start
         A network to begin from.
     progress
-        Called with a :class:`parentage.work.progress.Progress` while scoring and learning.
+        True shows a bar in terminals and notebooks, while scoring and while learning; or a function
+        that is called with a :class:`parentage.work.progress.Progress`.
 
     Warns
     -----
@@ -121,14 +123,18 @@ def learn(
 def run(
     source: object,
     values: Mapping[str, Any],
-    progress: Report | None,
+    progress: Report | bool | None,
     start: Network | None = None,
 ) -> Learned:
     """Follow the path with settings by name; warn when the answer is not proven."""
     from parentage import pipeline
 
     running, scaling = take(Running, values), take(Scaling, values)
-    with interruptible(running.stop()) as stop, scaling.workers(running.workers) as workers:
+    with (
+        interruptible(running.stop()) as stop,
+        scaling.workers(running.workers) as workers,
+        shown(progress) as report,
+    ):
         found = pipeline.run(
             source,
             take(Reading, values),
@@ -139,7 +145,7 @@ def run(
             workers=workers,
             places=scaling.places,
             start=start,
-            report=progress,
+            report=report,
             growing=take(Growing, values),
         )
     if not found.solution.optimal:

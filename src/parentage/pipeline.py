@@ -31,6 +31,7 @@ from parentage.scoring.forecast import seconds_for
 from parentage.scoring.formats import read_lists
 from parentage.scoring.lists import CandidateLists
 from parentage.scoring.settings import Growing
+from parentage.structural_em import complete_and_score
 from parentage.work.settings import changed
 
 if TYPE_CHECKING:
@@ -135,6 +136,11 @@ def gather(
     if seen is not None:
         seen(table)
     settings = scoring(table.names, False).for_missing(reading.missing)
+    if reading.missing == "em" and table.has_holes:
+        completed = complete_and_score(
+            table, settings, stop, threads=threads, workers=workers, start=start, report=report
+        )
+        return Gathered(completed, table, settings)
     share = stop.share(SHARE_OF_SCORING)
     searched = search_table(
         table,

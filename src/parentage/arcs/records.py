@@ -210,7 +210,7 @@ class Support:
     Parameters
     ----------
     network
-        The network whose arcs are meant.
+        The network whose arcs are meant; it knows their shares, so that pictures show them.
     score
         Its score.
     best
@@ -279,6 +279,14 @@ class Support:
             "seconds": dict(self.seconds),
         }
 
+    def _repr_html_(self) -> str:
+        from html import escape
+
+        gains = {one.arc: one.gain for one in self.arcs if one.gain is not None}
+        picture = self.network.to_svg(gains, self.shares)
+        said = [repr(self), *self.open_points]
+        return f"<p>{escape('; '.join(said))}</p>{picture}{_table(self)}"
+
     def __repr__(self) -> str:
         known = [name for name, there in (
             ("need", any(one.need is not None for one in self.arcs)),
@@ -296,3 +304,23 @@ def _bootstrap_facts(bootstrap: Bootstrap) -> dict[str, Any]:
         "mean_score": bootstrap.mean_score if bootstrap.scores else None,
         "score_deviation": bootstrap.score_deviation,
     }
+
+
+def _table(support: Support) -> str:
+    """Lay out the arcs as HTML, with the columns that are known."""
+    from html import escape
+
+    rows = [one.to_dict() for one in support.arcs]
+    known = [name for name in COLUMNS[:-1] if any(row[name] is not None for row in rows)]
+    head = "".join(f"<th>{name.replace('_', ' ')}</th>" for name in known)
+    body = "".join(
+        "<tr>" + "".join(f"<td>{escape(_shown(row[name]))}</td>" for name in known) + "</tr>"
+        for row in rows
+    )
+    return f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
+
+
+def _shown(value: object) -> str:
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    return "" if value is None else f"{value:.4g}" if isinstance(value, float) else str(value)

@@ -3,7 +3,8 @@
 A replicate draws N rows of the table with replacement; states stay those of the whole table, so
 penalties do not change. Which rows depends on the seed and on the replicate's number alone, and a
 replicate is learned on one thread, so results do not depend on the workers. It begins from the best
-network of the table and from the cuts that proved it, which hold for every network.
+network of the table, from the cuts that proved it and from those of the first replicate; cuts hold
+for every network.
 
 With a time limit a replicate has a few times its share of the time, and at least a tenth of what
 is left: a limit that is too short makes fewer replicates, not worse ones. One that is not proven by
@@ -24,14 +25,18 @@ from parentage.arcs.averaging import Directions, averaged_arcs, inclusion_thresh
 from parentage.arcs.records import Bootstrap
 from parentage.errors import DataWarning
 from parentage.optimise import optimise_lists
+from parentage.optimise.cuts import unique
 from parentage.scoring.candidates import score_table
 from parentage.scoring.scores import local_score
 from parentage.work.executor import in_order, size_of
 from parentage.work.progress import Progress
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from parentage.arcs.ground import Ground
     from parentage.data.table import Table
+    from parentage.optimise.cuts import Cut
     from parentage.scoring.constraints import Constraints
     from parentage.work.executor import Workers
     from parentage.work.progress import Report
@@ -47,12 +52,17 @@ SCORING = 0.5
 """Of a replicate's time; the rest is for its network."""
 
 
+SHORT = 2.0
+"""Seconds; the first replicate must take longer for an estimate."""
+
+
 class Replicate(NamedTuple):
-    """The best network of a replicate; None if there was no time left to begin."""
+    """The best network of a replicate, None if there was no time left to begin; and its cuts."""
 
     parents: tuple[tuple[int, ...], ...] | None
     score: float
     proven: bool
+    cuts: tuple[Cut, ...] = ()
 
 
 def resampled(table: Table, seed: int, number: int) -> Table:
@@ -79,6 +89,7 @@ def learn_replicate(
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", DataWarning)  # said of the whole table already
         lists = score_table(table, scoring, own.share(SCORING), 1)
+    cuts: list[Cut] = []
     found = optimise_lists(
         lists,
         ground.optimising,
@@ -87,8 +98,10 @@ def learn_replicate(
         constraints=scoring.constraints,
         start=ground.best.network,
         cuts=ground.cuts,
+        kept_cuts=cuts,
     )
-    return Replicate(found.network.parents, found.score, found.optimal)
+    first = tuple(cuts) if number == 0 else ()
+    return Replicate(found.network.parents, found.score, found.optimal, first)
 
 
 def _nothing_varies(table: Table, ground: Ground) -> Replicate:
@@ -116,34 +129,50 @@ def bootstrap(
     workers: Workers,
     report: Report | None = None,
 ) -> Bootstrap:
-    """Learn from so many replicates, and count what they join.
-
-    The first is learned alone: its time is the estimate for all others.
-    """
+    """Learn from so many replicates, and count what they join."""
     began = time.monotonic()
     done: list[Replicate] = []
     stopped: Reason | None = None
-    tasks = [(number, asked - number) for number in range(asked)]
-    size = size_of(workers)
-
-    def tell() -> None:
-        if report is None:
-            return
-        seconds, left = time.monotonic() - began, asked - len(done)
-        pace = seconds / len(done) / (size if len(done) == 1 else 1)
-        phase = f"{len(done)} of {asked} replicates"
-        report(Progress("bootstrap", phase, seconds, len(done), asked, seconds_left=pace * left))
-
-    for some, on in ((tasks[:1], 1), (tasks[1:], workers)):
-        for replicate in in_order(learn_replicate, some, on, (ground, seed, stop, size)):
-            stopped = stop.reason()
-            if stopped is not None and not replicate.proven:
-                break
-            done.append(replicate)
-            tell()
-        if stopped is not None:
+    for replicate, left in _timed(ground, asked, seed, stop, workers):
+        stopped = stop.reason()
+        if stopped is not None and not replicate.proven:
             break
+        done.append(replicate)
+        if report is not None:
+            phase, seconds = f"{len(done)} of {asked} replicates", time.monotonic() - began
+            report(Progress("bootstrap", phase, seconds, len(done), asked, seconds_left=left))
     return _counted(ground, asked, seed, done, None if len(done) == asked else stopped)
+
+
+def _timed(
+    ground: Ground, asked: int, seed: int, stop: Stop, workers: Workers
+) -> Iterator[tuple[Replicate, float | None]]:
+    """Yield replicates in order, each with the seconds that the rest will take.
+
+    The first is learned alone, so that there is an estimate before all workers begin. If it was
+    short, much of that may have been loading, and the second one is learned alone as well.
+    """
+    size = size_of(workers)
+    shared = (ground, seed, stop, size)
+    tasks = [(number, asked - number) for number in range(asked)]
+    alone = 0
+    for task in tasks[:2]:
+        start = time.monotonic()
+        replicate = learn_replicate(*shared, task)
+        took = time.monotonic() - start
+        alone += 1
+        if task[0] == 0:
+            more = replace(ground, cuts=tuple(unique([*ground.cuts, *replicate.cuts])))
+            shared = (more, seed, stop, size)
+        known = took > SHORT or alone == 2
+        yield replicate, took * (asked - alone) / size if known else None
+        if known:
+            break
+    start = time.monotonic()
+    rest = in_order(learn_replicate, tasks[alone:], workers, shared)
+    for count, replicate in enumerate(rest, 1):
+        took = time.monotonic() - start
+        yield replicate, took / count * (asked - alone - count)
 
 
 def _counted(

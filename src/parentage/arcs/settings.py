@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 from parentage.errors import InputError
@@ -51,7 +52,7 @@ class Supporting:
     def __post_init__(self) -> None:
         if self.bootstrap < 0:
             raise InputError(f"the number of replicates must not be negative: {self.bootstrap}")
-        if self.within is not None and not self.within >= 1:
+        if self.within is not None and not 1 <= self.within < math.inf:
             raise InputError(f"the factor must be at least 1, not {self.within}")
         if self.max_networks < 1:
             raise InputError(f"max_networks must be at least 1, not {self.max_networks}")

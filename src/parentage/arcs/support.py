@@ -6,6 +6,7 @@ and :mod:`.near_shares` can say; the answers are in :class:`parentage.arcs.recor
 
 from __future__ import annotations
 
+import dataclasses
 import math
 import time
 import warnings
@@ -20,29 +21,33 @@ from parentage.arcs.records import ArcSupport, Support
 from parentage.arcs.resampling import bootstrap as draw
 from parentage.arcs.settings import Supporting
 from parentage.data.settings import Reading
-from parentage.errors import InputError, UnprovenWarning, Way
+from parentage.errors import InputError, UnprovenWarning, Way, did_you_mean
 from parentage.network.network import arc_gains
 from parentage.optimise.near import MAX_NETWORKS
 from parentage.optimise.settings import Optimising
 from parentage.scoring.scores import unit_of
 from parentage.scoring.settings import Scoring
+from parentage.work.display import shown
 from parentage.work.executor import size_of
 from parentage.work.memory import available_memory
 from parentage.work.running import Running
+from parentage.work.scaling import Scaling
 from parentage.work.settings import documented, take
 from parentage.work.stop import interruptible
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Callable, Iterable, Mapping
 
     from parentage.arcs.near_shares import NearShares
     from parentage.arcs.need import Needs
     from parentage.arcs.records import Bootstrap, PairShare
+    from parentage.data.table import Table
     from parentage.network.equivalence import EquivalenceClass
     from parentage.network.network import Network
-    from parentage.scoring.constraints import Arc, Constraints
+    from parentage.scoring.constraints import Arc
     from parentage.work.executor import Workers
     from parentage.work.progress import Report
+    from parentage.work.scaling import Places
     from parentage.work.stop import Stop
 
 SHARE_OF_LEARNING = 0.25
@@ -52,9 +57,7 @@ SHARE_OF_MEMORY = 0.5
 """Of what is free, for all workers together, unless a limit is given."""
 
 
-@documented(
-    supporting=Supporting, scoring=Scoring, reading=Reading, optimising=Optimising, running=Running
-)
+@documented(supporting=Supporting)
 def support(
     source: object,
     network: Network | None = None,
@@ -63,25 +66,8 @@ def support(
     bootstrap: int = 0,
     within: float | None = None,
     max_networks: int = MAX_NETWORKS,
-    max_parents: int | Mapping[str, int] | None = None,
-    score: str = "bic",
-    log_base: float | str | None = None,
-    rules: str | Iterable[str] | None = None,
-    width: float | None = None,
-    constraints: Constraints | None = None,
-    format: str | None = None,  # noqa: A002  # the option is called --format
-    header: bool = True,
-    encoding: str = "utf-8",
-    drop: Iterable[str] = (),
-    missing: str = "error",
-    discretize: str | None = None,
-    engine: str = "auto",
-    gap_limit: float = 0.0,
-    seed: int = 0,
-    threads: int | None = None,
-    time_limit: float | None = None,
-    memory: int | None = None,
-    progress: Report | None = None,
+    progress: Report | bool | None = None,
+    **settings: Any,
 ) -> Support:
     """Say how sure each arc is: of the best network, or of one that is given.
 
@@ -93,12 +79,13 @@ def support(
         The network whose arcs are meant; by default the best one. Needs are always those of the
         best network that has no such arc, against the best of all.
     {supporting}
-    {scoring}
-    {reading}
-    {optimising}
-    {running}
     progress
-        Called with a :class:`parentage.work.progress.Progress` while working.
+        True shows a bar in terminals and notebooks; or a function that is called with a
+        :class:`parentage.work.progress.Progress` while working.
+    **settings
+        How the table is read, scored and learned from, as in :func:`parentage.learn`. ``seed``
+        draws the rows, ``time_limit`` is for everything, ``threads``, ``cluster``, ``client`` and
+        ``executor`` share the replicates and the needs.
 
     Warns
     -----
@@ -113,29 +100,41 @@ def support(
     >>> round(arc.need, 2), arc.reversible, arc.adjacency
     (9.89, False, 1.0)
     """
-    names = (drop,) if isinstance(drop, str) else tuple(drop)
-    values: dict[str, Any] = {**locals(), "drop": names}
-    running = take(Running, values)
-    with interruptible(running.stop()) as stop:
-        found = support_of(
-            learn_ground(
-                source,
-                take(Reading, values),
-                lambda *_: scoring_for(take(Scoring, values), within),
-                take(Optimising, values),
-                stop,
-                threads=running.workers,
-                report=progress,
-            ),
-            take(Supporting, values),
+    asked = Supporting(need, bootstrap, within, max_networks)
+    _check_known(settings)
+    running, scaling = take(Running, settings), take(Scaling, settings)
+    with (
+        interruptible(running.stop()) as stop,
+        scaling.workers(running.workers) as workers,
+        shown(progress) as report,
+    ):
+        ground = learn_ground(
+            source,
+            take(Reading, settings),
+            lambda *_: scoring_for(take(Scoring, settings), within),
+            take(Optimising, settings),
             stop,
-            running.workers,
-            network=network,
-            report=progress,
+            threads=running.workers,
+            workers=workers,
+            places=scaling.places,
+            report=report,
         )
+        found = support_of(ground, asked, stop, workers, network=network, report=report)
     for point in found.open_points:
         warnings.warn(UnprovenWarning(point), stacklevel=2)
     return found
+
+
+def _check_known(settings: Mapping[str, Any]) -> None:
+    """Refuse what is not a setting of learning, as Python refuses unknown keywords."""
+    stages = (Reading, Scoring, Optimising, Running, Scaling)
+    known = [field.name for stage in stages for field in dataclasses.fields(stage)]
+    for name in settings:
+        if name not in known:
+            raise TypeError(
+                f"support() got an unexpected keyword argument {name!r}; "
+                f"{did_you_mean(name, known)}"
+            )
 
 
 def scoring_for(scoring: Scoring, within: float | None) -> Scoring:
@@ -154,10 +153,19 @@ def learn_ground(
     *,
     threads: int,
     report: Report | None = None,
+    workers: Workers | None = None,
+    places: Places | None = None,
+    seen: Callable[[Table], None] | None = None,
 ) -> Ground:
-    """Learn the best network, and keep what learning again can use."""
+    """Learn the best network, and keep what learning again can use.
+
+    ``seen`` is called with the table before it is scored.
+    """
     own = stop.share(SHARE_OF_LEARNING)
-    found = pipeline.gather(source, reading, scoring, own, threads=threads, report=report)
+    found = pipeline.gather(
+        source, reading, scoring, own,
+        threads=threads, report=report, workers=workers, places=places, seen=seen,
+    )  # fmt: skip
     if found.table is None:
         raise InputError("support needs the table: lists have no rows to draw from")
     cuts: list[Any] = []
@@ -250,8 +258,8 @@ def _put_together(
         _other(arc, found, pairs, counted)
         for arc in _outside(ground.table.names, joined, found, pairs)
     ]
-    others.sort(key=lambda one: -(one.adjacency or one.near_adjacency or 0.0))
-    return Support(
+    others.sort(key=lambda one: (-(one.adjacency or 0.0), -(one.near_adjacency or 0.0)))
+    result = Support(
         network,
         score,
         ground.best.score,
@@ -263,6 +271,7 @@ def _put_together(
         tuple(open_points(ground, asked, arcs, found)),
         seconds,
     )
+    return replace(result, network=replace(network, shares=result.shares or None))
 
 
 def _by_arc(pairs: Iterable[PairShare]) -> dict[Arc, tuple[float, float]]:

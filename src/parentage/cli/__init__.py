@@ -33,6 +33,10 @@ class LazyGroup(click.Group):
         "score": ("parentage.cli.score", "Candidate parent sets of every variable."),
         "explain": ("parentage.cli.explain", "Why one parent set is a candidate or not."),
         "learn": ("parentage.cli.learn", "The network with the highest score, and the proof."),
+        "support": (
+            "parentage.cli.support",
+            "How sure each arc is: need, bootstrap, near-optimal.",
+        ),
         "query": ("parentage.cli.query", "Probabilities given evidence, what-if, explanations."),
         "apply": ("parentage.cli.apply", "New rows: likelihood, prediction, missing cells."),
         "sample": ("parentage.cli.sample", "Rows drawn from a network."),
@@ -86,6 +90,8 @@ def main(args: list[str] | None = None) -> None:
         sys.exit(stop.exit_code)
     except click.ClickException as error:
         error.show(sys.stderr)
+        if "unexpected extra argument" in error.format_message():
+            click.echo("To read several files as one, quote a pattern: 'a-*.csv'.", err=True)
         sys.exit(2)
     except (click.Abort, KeyboardInterrupt):
         click.echo("parentage: interrupted", err=True)

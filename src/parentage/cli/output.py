@@ -14,7 +14,7 @@ import click
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from parentage.work.progress import Progress, Report, Stage
+    from parentage.work.progress import Progress, Report
 
 
 def print_json(content: Any) -> None:
@@ -61,15 +61,11 @@ def warn(text: str) -> None:
 @contextmanager
 def show_progress() -> Iterator[Report | None]:
     """Show on stderr how far the work is; None, and silence, when it is not a terminal."""
+    from parentage.work.display import shown
+
     say_if_compiling()
-    if not sys.stderr.isatty():
-        yield None
-        return
-    display = Display()
-    try:
-        yield display
-    finally:
-        display.close()
+    with shown() as report:
+        yield report
 
 
 @contextmanager
@@ -112,52 +108,3 @@ class Log:
         except OSError as error:
             self.broken = True
             warn(f"the log {self.path!r} ends here: {error.strerror or error}")
-
-
-class Display:
-    """A bar for every size of parent sets while scoring, then one line while learning."""
-
-    def __init__(self) -> None:
-        from rich.console import Console
-        from rich.progress import BarColumn, TextColumn, TimeElapsedColumn
-        from rich.progress import Progress as Bars
-
-        columns = (
-            TextColumn("{task.description}"), BarColumn(), TextColumn("{task.percentage:>3.0f} %"),
-            TextColumn("{task.fields[sets]:,} sets counted, {task.fields[rate]:,.0f} a second"),
-            TimeElapsedColumn(),
-        )  # fmt: skip
-        console = Console(stderr=True)
-        self.bars = Bars(*columns, console=console, transient=True)
-        self.line = console.status("learning")
-        self.tasks: dict[str, Any] = {}
-        self.stage: Stage | None = None
-
-    def __call__(self, at: Progress) -> None:
-        """Show a moment of the work."""
-        if at.stage != self.stage:
-            self.close()
-            (self.bars if at.stage == "scoring" else self.line).start()
-            self.stage = at.stage
-        if at.stage == "scoring":
-            self._show_search(at)
-        elif at.incumbent is not None and at.bound is not None:
-            self.line.update(
-                f"{at.phase}: best {at.incumbent:.4f}, bound {at.bound:.4f}, "
-                f"gap {at.bound - at.incumbent:.4g}, {at.seconds:.0f} s"
-            )
-
-    def _show_search(self, at: Progress) -> None:
-        if at.phase not in self.tasks:
-            self.tasks[at.phase] = self.bars.add_task(at.phase, total=at.total, sets=0, rate=0.0)
-        self.bars.update(
-            self.tasks[at.phase],
-            completed=at.done,
-            sets=at.sets_counted,
-            rate=at.sets_counted / max(at.seconds, 1e-9),
-        )
-
-    def close(self) -> None:
-        """Leave nothing of the display behind."""
-        self.bars.stop()
-        self.line.stop()

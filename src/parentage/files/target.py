@@ -26,6 +26,8 @@ _MARKS: dict[str, re.Pattern[bytes]] = {
     "json": re.compile(rb'\A\s*\{\s*"format": "parentage[- ]network"'),
     "certificate": re.compile(rb'\A\s*\{\s*"format":\s*"parentage certificate"'),
     "recipe": re.compile(rb"\A# A recipe of parentage"),
+    "support-csv": re.compile(rb"\Afrom,to,gain,"),
+    "support-json": re.compile(rb'\A\s*\{\s*"format":\s*"parentage support"'),
     "log": re.compile(rb'\A\{"stage":'),
     "bif": re.compile(rb"\A\s*(?://[^\n]*\s+|/\*.*?\*/\s*)*network\b", re.DOTALL),
     "xmlbif": re.compile(rb"<BIF\b"),

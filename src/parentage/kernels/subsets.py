@@ -19,11 +19,54 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from parentage.kernels._options import JIT, njit
+from parentage.kernels._options import INLINE, JIT, njit
+from parentage.kernels.bits import U
 
 Ints = npt.NDArray[np.int64]
 Words = npt.NDArray[np.uint64]
 Floats = npt.NDArray[np.float64]
+
+
+@njit(**JIT)
+def least(a: float, b: float) -> float:
+    """Return the smaller of two prices."""
+    return a if a < b else b
+
+
+@njit(**JIT)
+def least_of_subsets(row: Floats) -> None:
+    """Replace ``row[S]`` by the least ``row[T]`` of the subsets T of S, in place.
+
+    Three bits at once in registers, then two a pass: most of the time would go into moving data.
+    """
+    size = len(row)
+    step = np.int64(1)
+    if size >= 8:
+        for s in range(U(0), U(size), U(8)):
+            r0, r1, r2, r3 = row[s], row[s + U(1)], row[s + U(2)], row[s + U(3)]
+            r4, r5, r6, r7 = row[s + U(4)], row[s + U(5)], row[s + U(6)], row[s + U(7)]
+            r1, r3, r5, r7 = least(r0, r1), least(r2, r3), least(r4, r5), least(r6, r7)
+            r2, r3, r6, r7 = least(r0, r2), least(r1, r3), least(r4, r6), least(r5, r7)
+            row[s + U(1)], row[s + U(2)], row[s + U(3)] = r1, r2, r3
+            row[s + U(4)], row[s + U(5)] = least(r0, r4), least(r1, r5)
+            row[s + U(6)], row[s + U(7)] = least(r2, r6), least(r3, r7)
+        step = np.int64(8)
+    while 2 * step < size:
+        for start in range(0, size, 4 * step):
+            none, first = row[start : start + step], row[start + step : start + 2 * step]
+            second = row[start + 2 * step : start + 3 * step]
+            both = row[start + 3 * step : start + 4 * step]
+            for j in range(step):
+                a, c = none[j], second[j]
+                b = least(a, first[j])
+                first[j] = b
+                second[j] = least(a, c)
+                both[j] = least(b, least(c, both[j]))
+        step *= 4
+    if step < size:
+        without, within = row[:step], row[step:]
+        for j in range(step):
+            within[j] = least(without[j], within[j])
 
 
 @njit(**JIT)
@@ -36,20 +79,59 @@ def cheapest_inside(
     """
     size = np.int64(1) << low_bits
     row[:] = np.inf
-    low_mask = np.uint64(size - 1)
-    absent = ~(np.uint64(high) << np.uint64(low_bits)) & ~low_mask
+    low_mask = U(size - 1)
+    absent = ~(U(high) << U(low_bits)) & ~low_mask
     for i in range(offsets[v], offsets[v + 1]):
-        if masks[i] & absent == np.uint64(0):
+        if masks[i] & absent == U(0):
             low = masks[i] & low_mask
             if price[i] < row[low]:
                 row[low] = price[i]
-    step = np.int64(1)
-    while step < size:
-        for start in range(0, size, 2 * step):
-            without, within = row[start : start + step], row[start + step : start + 2 * step]
-            for j in range(step):
-                within[j] = without[j] if without[j] < within[j] else within[j]
-        step *= 2
+    least_of_subsets(row)
+
+
+@njit(**INLINE)
+def take_sinks_of_eight(s: int, block: Floats, rows: Floats) -> None:
+    """Finish the subsets ``s … s + 7`` of a block: sinks among the lowest three bits."""
+    x, y, z = rows[0], rows[1], rows[2]
+    b0 = block[s]
+    b1 = least(block[s + U(1)], b0 + x[s + U(1)])
+    b2 = least(block[s + U(2)], b0 + y[s + U(2)])
+    b3 = least(block[s + U(3)], least(b2 + x[s + U(3)], b1 + y[s + U(3)]))
+    b4 = least(block[s + U(4)], b0 + z[s + U(4)])
+    b5 = least(block[s + U(5)], least(b4 + x[s + U(5)], b1 + z[s + U(5)]))
+    b6 = least(block[s + U(6)], least(b4 + y[s + U(6)], b2 + z[s + U(6)]))
+    last = least(b6 + x[s + U(7)], least(b5 + y[s + U(7)], b3 + z[s + U(7)]))
+    block[s + U(1)], block[s + U(2)], block[s + U(3)] = b1, b2, b3
+    block[s + U(4)], block[s + U(5)], block[s + U(6)] = b4, b5, b6
+    block[s + U(7)] = least(block[s + U(7)], last)
+
+
+@njit(**JIT)
+def take_low_sinks(low_bits: int, block: Floats, rows: Floats) -> None:
+    """Finish a block in which sinks among the high bits are taken: those among the low bits.
+
+    Eight subsets at a time. With them some 2^b subsets in a row are finished, whose next bit
+    is 0: they are what remains when that bit's variable is taken from the 2^b after them.
+    """
+    size = len(block)
+    if size < 8:
+        for j in range(size):
+            for v in range(low_bits):
+                if (j >> v) & 1:
+                    trial = block[j ^ (np.int64(1) << v)] + rows[v, j]
+                    block[j] = least(trial, block[j])
+        return
+    for eight in range(size >> 3):
+        take_sinks_of_eight(U(eight) << U(3), block, rows)
+        v = 3
+        while (eight >> (v - 3)) & 1:
+            v += 1
+        if v < low_bits:
+            end, length = (eight + 1) << 3, np.int64(1) << v
+            rest, row = block[end - length : end], rows[v, end : end + length]
+            following = block[end : end + length]
+            for j in range(length):
+                following[j] = least(following[j], rest[j] + row[j])
 
 
 @njit(**JIT)
@@ -62,31 +144,27 @@ def solve_block(
     best: Floats,
     rows: Floats,
 ) -> None:
-    """Fill ``best`` for all subsets with these high bits; ``rows[n, 2^low_bits]`` is scratch."""
+    """Fill ``best`` for all subsets with these high bits.
+
+    ``rows[low_bits + 1, 2^low_bits]`` is scratch.
+    """
     n = offsets.shape[0] - 1
     size = np.int64(1) << low_bits
     block = best[high << low_bits : (high << low_bits) + size]
     block[:] = np.inf
     if high == 0:
         block[0] = 0.0
-    for v in range(n):
-        if v < low_bits or (high >> (v - low_bits)) & 1:
-            cheapest_inside(v, high, low_bits, offsets, masks, price, rows[v])
+    row = rows[low_bits]
     for v in range(low_bits, n):
         if (high >> (v - low_bits)) & 1:
+            cheapest_inside(v, high, low_bits, offsets, masks, price, row)
             without = (high ^ (np.int64(1) << (v - low_bits))) << low_bits
-            rest, row = best[without : without + size], rows[v]
+            rest = best[without : without + size]
             for j in range(size):
-                trial = rest[j] + row[j]
-                block[j] = trial if trial < block[j] else block[j]
-    for j in range(size):
-        least = block[j]
-        for v in range(low_bits):
-            if (j >> v) & 1:
-                trial = block[j ^ (np.int64(1) << v)] + rows[v, j]
-                if trial < least:
-                    least = trial
-        block[j] = least
+                block[j] = least(block[j], rest[j] + row[j])
+    for v in range(low_bits):
+        cheapest_inside(v, high, low_bits, offsets, masks, price, rows[v])
+    take_low_sinks(low_bits, block, rows)
 
 
 @njit(**JIT)

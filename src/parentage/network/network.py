@@ -46,6 +46,9 @@ class Network:
         Variable names, unique.
     parents
         For every variable the indices of its parents; kept rising.
+    shares
+        How sure each arc is, from 0 to 1, where that is known: pictures show it. Networks are
+        compared without it.
 
     Raises
     ------
@@ -65,6 +68,7 @@ class Network:
 
     names: tuple[str, ...]
     parents: tuple[tuple[int, ...], ...]
+    shares: Mapping[Arc, float] | None = None
 
     def __post_init__(self) -> None:
         names = tuple(str(name) for name in self.names)
@@ -258,12 +262,14 @@ class Network:
     ) -> str:
         """Draw the layered picture (:mod:`parentage.view`).
 
-        Arcs are as wide as what they gain, as strong as their support, and have a head where all
-        equivalent networks have them in this direction, or ``directed`` says that all do.
+        Arcs are as wide as what they gain, as strong as their support (by default the network's
+        ``shares``), and have a head where all equivalent networks have them in this direction, or
+        ``directed`` says that all do.
         """
         from parentage.view.svg import network_svg
 
-        return network_svg(self, gains, support, directed=directed)
+        known = self.shares if support is None else support
+        return network_svg(self, gains, known, directed=directed)
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Network):

@@ -118,14 +118,17 @@ class Run:
 
     def score(self) -> float:
         """Score of the incumbent, summed from the lists."""
-        return math.fsum(float(self.lists.scores[i]) for i in self.chosen())
+        return math.fsum(self.lists.scores[self.chosen()].tolist())
 
     def bound(self) -> float:
         """Upper bound on the score of any network."""
+        return self._bound_above(self.score())
+
+    def _bound_above(self, score: float) -> float:
         if self.proven():
-            return self.score()
+            return score
         upper = self.best_per_child - math.fsum(part.bound for part in self.parts) + self.slack
-        return max(upper, self.score())
+        return max(upper, score)
 
     def proven(self) -> bool:
         """Whether every part is proven."""
@@ -145,13 +148,14 @@ class Run:
             return
         if any(part.cost == math.inf for part in self.parts):
             return
-        score, bound = self.score(), self.bound()
+        self._last_call = now
+        score = self.score()
+        bound = self._bound_above(score)
         if changed:
             self.trace.append((now, score, bound))
         if self._gap_limit > 0 and bound - score <= self._gap_limit and self.stop_reason is None:
             self.stop_reason = "gap"
         if self._report is not None:
-            self._last_call = now
             self._report(Progress("learning", phase, now, incumbent=score, bound=bound))
 
 

@@ -9,9 +9,10 @@ re-sums the score from the lists, refuses cycles and never lets the bound fall b
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
+from parentage.errors import InputError
 from parentage.network.network import Network, arc_gains
 from parentage.scoring.account import Account, stricter
 from parentage.scoring.constraints import Constraints
@@ -20,6 +21,7 @@ from parentage.scoring.scope import Scope
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from parentage.arcs.records import Support
     from parentage.optimise.certificate import Certificate
     from parentage.optimise.record import SearchRecord
     from parentage.scoring.account import Limit
@@ -128,6 +130,18 @@ class Solution:
             "scope": self.scope.to_dict(),
             "search": self.record.to_dict(),
         }
+
+    def with_support(self, support: Support) -> Solution:
+        """Return the solution with what is known of its arcs, for pictures and notebooks.
+
+        Raises
+        ------
+        InputError
+            The support is that of another network.
+        """
+        if support.network != self.network:
+            raise InputError("this is the support of another network")
+        return replace(self, network=support.network)
 
     def __repr__(self) -> str:
         proof = f"not proven optimal, gap {self.gap:.6g}"

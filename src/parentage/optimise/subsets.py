@@ -26,6 +26,9 @@ PHASE = "subsets"
 EXACT_BITS = 52
 """Whole numbers of this many bits add without rounding in float64."""
 
+MOST_BITS = 14
+"""A block has at most this many bits, so that its rows stay in the cache."""
+
 SLICE = 1 << 22
 """Subsets a thread works on before it looks at the clock."""
 
@@ -50,7 +53,7 @@ def solve_subsets(part: Part) -> None:
 
 def needed_memory(n: int, threads: int = 1) -> int:
     """Bytes the table and the scratch rows take for ``n`` variables."""
-    return 8 * (1 << n) + threads * 8 * n * (1 << 14)
+    return 8 * (1 << n) + threads * 8 * (MOST_BITS + 1) * (1 << min(n, MOST_BITS))
 
 
 def check_memory(problem: Problem, threads: int) -> None:
@@ -91,7 +94,7 @@ def low_bits(problem: Problem) -> int:
     def work(bits: int) -> float:
         return float(2.0 ** (n - bits) * m + 2.0**n * (n * bits / 16 + bits))
 
-    return min(range(1, min(n, 14) + 1), key=work)
+    return min(range(1, min(n, MOST_BITS) + 1), key=work)
 
 
 def subset_table(
@@ -108,7 +111,7 @@ def subset_table(
     masks = np.ascontiguousarray(problem.masks[:, 0])
     highs = np.arange(1 << (n - bits), dtype=np.int64)
     layers = sum((highs >> b) & 1 for b in range(n - bits)) + np.zeros_like(highs)
-    rows = [np.empty((n, 1 << bits)) for _ in range(threads)]
+    rows = [np.empty((bits + 1, 1 << bits)) for _ in range(threads)]
 
     def solve(blocks: Ints, scratch: Floats) -> None:
         solve_blocks(blocks, bits, problem.offsets, masks, price, best, scratch)

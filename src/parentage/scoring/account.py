@@ -23,6 +23,7 @@ from typing import Any, get_args
 
 from parentage.data.recipe import Recipe
 from parentage.errors import InputError, ListsError
+from parentage.scoring.completion import Completion
 from parentage.scoring.constraints import Constraints
 from parentage.scoring.prior import Prior
 from parentage.work.stop import Reason
@@ -144,6 +145,8 @@ class Account:
         Per variable: cells that are missing; empty if none is.
     prior
         Probabilities of arcs, whose logarithms are part of the scores.
+    completion
+        How missing cells were completed by expectation maximisation; None if they were not.
     """
 
     score: str
@@ -164,6 +167,7 @@ class Account:
     missing_cells: tuple[int, ...] = ()
     prior: Prior = field(default_factory=Prior)
     explored: int = 0
+    completion: Completion | None = None
 
     @property
     def complete(self) -> bool:
@@ -191,6 +195,7 @@ class Account:
             **dataclasses.asdict(self.tallies),
             "pruned": dict(self.tallies.pruned),
         }
+        content["completion"] = None if self.completion is None else self.completion.to_dict()
         content["recipe"] = None if self.recipe is None else self.recipe.to_dict()
         return content
 
@@ -205,7 +210,7 @@ class Account:
         """
         try:
             return _read_account(_Fields(content))
-        except (TypeError, ValueError, KeyError) as error:
+        except (TypeError, ValueError, KeyError, AttributeError, OverflowError) as error:
             raise ListsError(f"the account of the lists is damaged ({error})") from None
 
 
@@ -257,33 +262,37 @@ def origin_from_dict(content: Mapping[str, Any]) -> Origin:
 
 
 class _Fields:
-    """Values by name, each checked for its kind when it is taken."""
+    """Values by name or by place, each checked for its kind when it is taken."""
 
     def __init__(self, content: object) -> None:
         if not isinstance(content, Mapping):
             raise TypeError("not an object")
         self.content = content
 
-    def take(self, name: str, *kinds: type) -> Any:
+    def take(self, name: object, *kinds: type) -> Any:
         value = self.content[name]
         if isinstance(value, bool) or not isinstance(value, kinds):
             raise TypeError(f"{name} is {value!r}")
         return value
 
-    def number(self, name: str) -> float:
+    def number(self, name: object) -> float:
         value = float(self.take(name, int, float))
         if not math.isfinite(value):
             raise ValueError(f"{name} is {value}")
         return value
 
-    def number_or_none(self, name: str) -> float | None:
+    def number_or_none(self, name: object) -> float | None:
         return None if self.content[name] is None else self.number(name)
 
-    def count(self, name: str) -> int:
+    def count(self, name: object) -> int:
         value = int(self.take(name, int))
         if value < 0:
             raise ValueError(f"{name} is {value}")
         return value
+
+    def counts(self, name: str) -> list[int]:
+        items = _Fields(dict(enumerate(self.take(name, list, tuple))))
+        return [items.count(i) for i in items.content]
 
     def texts(self, name: str) -> tuple[str, ...]:
         return tuple(str(item) for item in self.take(name, list, tuple))
@@ -294,9 +303,8 @@ def _read_account(fields: _Fields) -> Account:
     if ended is not None and ended not in get_args(Reason):
         raise ValueError(f"ended is {ended!r}")
     complete_to, recipe = fields.content["complete_to"], fields.content.get("recipe")
-    beyond = tuple(
-        None if item is None else float(item) for item in fields.take("beyond", list, tuple)
-    )
+    by_variable = _Fields(dict(enumerate(fields.take("beyond", list, tuple))))
+    beyond = tuple(by_variable.number_or_none(v) for v in by_variable.content)
     return Account(
         fields.take("score", str),
         fields.number_or_none("log_base"),
@@ -313,10 +321,15 @@ def _read_account(fields: _Fields) -> Account:
         fields.number("tolerance"),
         _read_tallies(_Fields(fields.content["tallies"])),
         None if recipe is None else Recipe.from_dict(recipe),
-        tuple(int(count) for count in fields.content.get("missing_cells", ())),
+        tuple(fields.counts("missing_cells")) if "missing_cells" in fields.content else (),
         Prior.from_dict(fields.content.get("prior", Prior().to_dict())),
         fields.count("explored") if "explored" in fields.content else 0,
+        _read_completion(fields.content.get("completion")),
     )
+
+
+def _read_completion(content: Any) -> Completion | None:
+    return None if content is None else Completion.from_dict(content)
 
 
 def _read_limit(limit: object) -> Limit:
@@ -333,7 +346,7 @@ def _read_tallies(fields: _Fields) -> Tallies:
         fields.count("sets_counted"),
         fields.count("families_scored"),
         {str(rule): pruned.count(rule) for rule in pruned.content},
-        tuple(int(size) for size in fields.take("live_sets", list, tuple)),
+        tuple(fields.counts("live_sets")),
         fields.count("kept"),
         fields.number("seconds"),
     )

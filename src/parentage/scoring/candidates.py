@@ -7,8 +7,10 @@ was counted, scored and ruled out, and of how far the lists reach.
 
 from __future__ import annotations
 
+import contextlib
 import time
 import warnings
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -18,21 +20,24 @@ import numpy.typing as npt
 from parentage.data.reading import as_table
 from parentage.errors import UnprovenWarning
 from parentage.scoring.account import Account, Tallies
+from parentage.scoring.checkpoint import Checkpoint
 from parentage.scoring.forecast import SHARE_OF_MEMORY, refuse_what_cannot_fit
+from parentage.scoring.keeper import Keeper
 from parentage.scoring.lists import CandidateLists
 from parentage.scoring.plan import prepare
 from parentage.scoring.rulebook import ORDER
 from parentage.scoring.search import search
 from parentage.scoring.settings import Scoring
+from parentage.work.display import shown
 from parentage.work.executor import size_of
 from parentage.work.memory import available_memory
 from parentage.work.running import Running
-from parentage.work.scaling import Scaling
+from parentage.work.scaling import Places, Scaling
 from parentage.work.settings import documented
 from parentage.work.stop import interruptible
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Iterable, Sequence
     from concurrent.futures import Executor
     from pathlib import Path
 
@@ -44,7 +49,6 @@ if TYPE_CHECKING:
     from parentage.scoring.steps import Outcome
     from parentage.work.executor import Workers
     from parentage.work.progress import Report
-    from parentage.work.scaling import Places
     from parentage.work.stop import Stop
 
 
@@ -69,7 +73,7 @@ def score(
     exchange: str | Path | None = None,
     checkpoint: str | Path | None = None,
     resume: str | Path | None = None,
-    progress: Report | None = None,
+    progress: Report | bool | None = None,
 ) -> CandidateLists:
     """List, for every variable, the parent sets that can be in an optimal network.
 
@@ -81,7 +85,8 @@ def score(
     {running}
     {scaling}
     progress
-        Called with a :class:`parentage.work.progress.Progress` after every chunk of work.
+        True shows a bar in terminals and notebooks; or a function that is called with a
+        :class:`parentage.work.progress.Progress` after every chunk of work.
 
     Returns
     -------
@@ -105,8 +110,12 @@ def score(
     settings = Scoring(max_parents, score, lambda_, prior, log_base, rules, width, constraints)
     running = Running(threads, time_limit, memory)
     scaling = Scaling(cluster, client, executor, exchange, checkpoint, resume)
-    with interruptible(running.stop()) as stop, scaling.workers(running.workers) as workers:
-        lists = score_table(as_table(table), settings, stop, workers, progress, scaling.places)
+    with (
+        interruptible(running.stop()) as stop,
+        scaling.workers(running.workers) as workers,
+        shown(progress) as report,
+    ):
+        lists = score_table(as_table(table), settings, stop, workers, report, scaling.places)
     if not lists.account.complete:
         warnings.warn(UnprovenWarning(cut_short_text(lists)), stacklevel=2)
     return lists
@@ -173,11 +182,40 @@ def search_table(
         refuse_what_cannot_fit(plan, size_of(workers))
     if stop.memory is None:
         stop = replace(stop, memory=int(SHARE_OF_MEMORY * available_memory()))
-    outcomes = [
-        search(plan, stop, workers=workers, report=report, up_to=up_to, foresee=foresee)
-        for plan in prepared.plans
-    ]
+    places = places or Places()
+    checkpoint = None
+    if places.checkpoint is not None:
+        job = _job(prepared)
+        checkpoint = Checkpoint(places.checkpoint, job, resume=places.resume)
+    outcomes = []
+    for number, plan in enumerate(prepared.plans):
+        with contextlib.closing(Keeper(number, places.exchange, checkpoint)) as keeper:
+            found = search(
+                plan, stop, workers=workers, report=report, up_to=up_to, foresee=foresee,
+                keeper=keeper,
+            )  # fmt: skip
+        outcomes.append(found)
     return Searched(prepared, tuple(outcomes), began)
+
+
+def _job(prepared: Preparation) -> dict[str, Any]:
+    """Say what is searched: what a checkpoint has to be of to be gone on with."""
+    from parentage import __version__
+
+    limit = prepared.limit
+    return {
+        "table": prepared.table.digest,
+        "rows": prepared.table.n_rows,
+        "variables": prepared.table.n_variables,
+        "score": prepared.score.name,
+        "log_base": prepared.log_base,
+        "rules": list(prepared.rules.names),
+        "max_parents": dict(limit) if isinstance(limit, Mapping) else limit,
+        "width": prepared.width,
+        "prior": prepared.prior.to_dict(),
+        "constraints": prepared.constraints.to_dict(),
+        "version": __version__,
+    }
 
 
 def cut_short_text(lists: CandidateLists) -> str:

@@ -59,7 +59,7 @@ FEWEST_STEMS = 4 * AT_ONCE
 
 
 def can_grow(prepared: Preparation, outcomes: Sequence[Outcome]) -> bool:
-    """Whether lists were cut short and can grow: a penalised likelihood, no arc required.
+    """Whether lists were cut short and can grow: a penalised likelihood, no prior, no arc required.
 
     With a width every set near its best subset is asked for, so single ones do not help.
     """
@@ -68,6 +68,7 @@ def can_grow(prepared: Preparation, outcomes: Sequence[Outcome]) -> bool:
         and len(prepared.plans) == 1
         and prepared.width is None
         and not isinstance(prepared.score, BySums | NodeAverage)
+        and not prepared.prior
     )
 
 

@@ -7,7 +7,7 @@ because the next set has other rows. Rules and their proof: Theorem 8 in ``docs/
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
@@ -15,9 +15,12 @@ import numpy.typing as npt
 from parentage.scoring.holes import EncodedHoles
 from parentage.scoring.penalty_search import least_products
 from parentage.scoring.rulebook import ORDER
-from parentage.scoring.steps import Chunk, Step, collect, concatenate
+from parentage.scoring.steps import Chunk, Step, collect
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from parentage.files.growing import Array
     from parentage.kernels.holes import HoleFacts, HoleLevel, Rows
     from parentage.scoring.entropy import Encoded
     from parentage.scoring.plan import SearchPlan
@@ -67,6 +70,28 @@ class HoleSearch:
         np.fill_diagonal(self.best_alone, best)
         subsets = np.zeros((len(members), 1), np.int32)
         return HoleLevel(members, subsets, n, np.ascontiguousarray(best[:, None])), 1
+
+    def fields(self, level: HoleLevel) -> tuple[Array, ...]:
+        """Return the arrays of a level that have one row per set: all."""
+        return tuple(level)
+
+    def level_of(self, fields: Sequence[Array]) -> HoleLevel:
+        """Make a level of such arrays."""
+        from parentage.kernels.holes import HoleLevel
+
+        return HoleLevel(*fields)
+
+    def below_of(self, fields: Sequence[Array]) -> int:
+        """Return what is needed of a level, from the array that it was kept as."""
+        return int(fields[0][0])
+
+    def memory(self) -> tuple[Array, ...]:
+        """What steps leave to later ones, besides levels: Bin of every single parent."""
+        return (self.best_alone,)
+
+    def remember(self, memory: Sequence[Array]) -> None:
+        """Take up what :meth:`memory` gave."""
+        self.best_alone = np.array(memory[0])
 
     def below(self, level: HoleLevel) -> int:
         """What the next step but one needs of a level: how many sets it has."""
@@ -156,13 +181,6 @@ class HoleStep(Step):
         found = collect(new.members, where[:kept], child[:kept], score[:kept])
         seen = n > 0  # what is never seen together is left out, with all that contains it
         return Chunk(pairs, tuple(part[seen] for part in new), found, end, int(scored), tally)
-
-    def assemble(self, parts: list[list[npt.NDArray[np.generic]]]) -> HoleLevel:
-        """Put the chunks together into a level."""
-        from parentage.kernels.holes import HoleLevel
-
-        fields: list[Any] = concatenate(parts, len(HoleLevel._fields))
-        return HoleLevel(*fields)
 
 
 def rows_of(encoded: Encoded) -> Rows:

@@ -7,15 +7,18 @@ and a rule set that is closed: only live sets are looked at.
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
 
 from parentage.scoring.rulebook import ORDER
-from parentage.scoring.steps import Chunk, Step, collect, concatenate
+from parentage.scoring.steps import Chunk, Step, collect
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from parentage.files.growing import Array
     from parentage.kernels.families import Level, SearchFacts
     from parentage.scoring.entropy import Int64s
     from parentage.scoring.plan import SearchPlan
@@ -47,6 +50,30 @@ class PenaltySearch:
             least,
         )
         return level, np.array([encoded.empty], np.int64)
+
+    def fields(self, level: Level) -> tuple[Array, ...]:
+        """Return the arrays of a level that have one row per set."""
+        members, subsets, G, best, least = level
+        more = (least,) if least.shape[1] else ()
+        return (members, subsets, G, best, *more)
+
+    def level_of(self, fields: Sequence[Array]) -> Level:
+        """Make a level of such arrays; without thm2-cache the last one is a placeholder."""
+        from parentage.kernels.families import Level
+
+        more = () if len(fields) == len(Level._fields) else (np.empty((1, 0), np.int64),)
+        return Level(*fields, *more)
+
+    def below_of(self, fields: Sequence[Array]) -> Int64s:
+        """Return what is needed of a level, from the arrays that it was kept as."""
+        return fields[0]
+
+    def memory(self) -> tuple[Array, ...]:
+        """What steps leave to later ones, besides levels: nothing."""
+        return ()
+
+    def remember(self, memory: Sequence[Array]) -> None:
+        """Take up what :meth:`memory` gave."""
 
     def below(self, level: Level) -> Int64s:
         """What the next step but one needs of a level."""
@@ -145,13 +172,6 @@ class PenaltyStep(Step):
         score = np.empty(end * size, np.int64)
         scored, kept = score_families(new, self.level, self.facts, self.capped, where, child, score)
         found = collect(new.members, where[:kept], child[:kept], score[:kept])
-        return Chunk(pairs, tuple(new), found, end, int(scored), tally)
-
-    def assemble(self, parts: list[list[npt.NDArray[np.generic]]]) -> Level:
-        """Put the chunks together into a level."""
-        from parentage.kernels.families import Level
-
-        fields: list[Any] = concatenate(parts, 5 if self.level.least.size else 4)
-        if len(fields) == 4:  # no thm2-cache: the placeholder stays as it is
-            fields.append(self.level.least)
-        return Level(*fields)
+        more = (new.least,) if with_least else ()
+        parts = (new.members, new.subsets, new.G, new.best, *more)
+        return Chunk(pairs, parts, found, end, int(scored), tally)

@@ -36,8 +36,14 @@ from parentage.scoring.rulebook import (
     caps_by_rule,
     choose_rules,
 )
-from parentage.scoring.scores import NodeAverage, parse_score, unit_of
+from parentage.scoring.scores import NodeAverage, Penalised, parse_score, unit_of
 from parentage.scoring.scores.counts import HOLE_WAYS
+from parentage.scoring.weighted import (
+    WeightedTable,
+    check_weighable,
+    encode_weighted,
+    weighted_residuals,
+)
 
 if TYPE_CHECKING:
     from parentage.data.table import Table
@@ -234,7 +240,12 @@ class Preparation:
             rules = rules.in_context()
         width = self.search_width
         encoded: Encoded
-        if isinstance(self.score, NodeAverage):
+        if isinstance(table, WeightedTable) and isinstance(self.score, Penalised):
+            encoded, unexplained = (
+                encode_weighted(table, self.score, width or 0.0, context),
+                weighted_residuals,
+            )
+        elif isinstance(self.score, NodeAverage):
             encoded, unexplained = (
                 encode_with_holes(table, self.score, width or 0.0, context),
                 complete_residuals,
@@ -334,6 +345,8 @@ def score_for(table: Table, name: str, rate: float | None = None) -> AnyScore:
             about=Way("lambda_", rate),
         )
     table.refuse_holes(f"the score {score.name}", *HOLE_WAYS)
+    if isinstance(table, WeightedTable):
+        check_weighable(score)
     return score
 
 

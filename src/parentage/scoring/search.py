@@ -4,8 +4,9 @@ One level holds the sets of one size (:class:`parentage.kernels.families.Level` 
 likelihoods, :class:`parentage.kernels.holes.HoleLevel` for tables with holes,
 :class:`parentage.kernels.sums.SumLevel` for other scores). A step
 (:mod:`parentage.scoring.steps`) joins siblings, tests the rules, counts what survives and scores
-its families. Two adjacent levels are in memory; the last one, when its size is known beforehand or
-when it does not fit, is streamed: scored and forgotten.
+its families. Two adjacent levels are in memory, or mapped from files where they do not fit
+(:mod:`parentage.scoring.keeper`); the last one, when its size is known beforehand, is streamed:
+scored and forgotten.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from parentage.scoring.hole_search import HoleSearch
+from parentage.scoring.keeper import Keeper, Position
 from parentage.scoring.penalty_search import PenaltySearch
 from parentage.scoring.scores import BySums, NodeAverage
 from parentage.scoring.steps import Clock, Kept, Outcome, StoppedError
@@ -43,6 +45,7 @@ def search(
     report: Report | None = None,
     up_to: int | None = None,
     foresee: bool = False,
+    keeper: Keeper | None = None,
 ) -> Outcome:
     """Find every family that is kept.
 
@@ -51,43 +54,74 @@ def search(
 
     ``stop`` is asked after every chunk; its memory, if it has a limit, is what levels and kept
     families may take. A search that ends early keeps the families of complete levels, and bounds
-    what it did not look at.
+    what it did not look at. A ``keeper`` with a checkpoint lets it go on where it was.
     """
     outcome = Outcome()
     encoded = plan.encoded
     clock = Clock(stop, report, time.perf_counter())
     levels = _levels(plan)
+    keeper = keeper or Keeper()
+    at = keeper.resumed(outcome)
+    if at is True:
+        return outcome
     level, below = levels.first()
-    _keep_empty_sets(level, plan, outcome)
+    if isinstance(at, Position):
+        levels.remember(at.arrays["memory"])
+        if at.in_degree > 1:
+            level, below = levels.level_of(at.arrays["level"]), levels.below_of(at.arrays["below"])
+    else:
+        _keep_empty_sets(level, plan, outcome)
+        at = keeper.begin(1, _arrays(levels, level, below))
     deepest = min(plan.limits.deepest, encoded.n_variables - 1)
-    in_degree, rate = 0, 0.0
-    while in_degree < deepest and len(level.members) > 1:
-        in_degree += 1
-        complete = len(outcome.kept)
-        began = time.perf_counter()
+    rate = 0.0
+    while at.in_degree <= deepest and len(level.members) > 1:
+        complete = _pieces_below(outcome, at.in_degree)
+        began, before = time.perf_counter(), at.pairs
         try:
-            if up_to is not None and in_degree + len(plan.context) > up_to:
+            if up_to is not None and at.in_degree + len(plan.context) > up_to:
                 raise StoppedError("asked")
-            step = levels.step(level, below, in_degree, in_degree < deepest)
+            step = levels.step(level, below, at.in_degree, at.in_degree < deepest)
             if foresee:
                 _foresee(rate * float(step.pairs[-1]), stop)
-            new = step.run(outcome, workers, clock)
+            step.run(outcome, workers, clock, at, keeper)
         except StoppedError as stopped:
+            keeper.write(at, outcome)
             outcome.partial = outcome.kept[complete:]
             del outcome.kept[complete:]
-            beyond = levels.beyond(level, below, in_degree - 1)
-            _cut_short(outcome, plan, beyond, in_degree - 1, stopped.reason)
-            break
-        if new is None:
+            beyond = levels.beyond(level, below, at.in_degree - 1)
+            _cut_short(outcome, plan, beyond, at.in_degree - 1, stopped.reason)
+            return _with_residuals(plan, outcome)
+        if at.new.n_sets == 0:
             if step.overflowed:
-                beyond = levels.beyond(level, below, in_degree)
-                _cut_short(outcome, plan, beyond, in_degree, "memory")
+                beyond = levels.beyond(level, below, at.in_degree)
+                _cut_short(outcome, plan, beyond, at.in_degree, "memory")
             break
-        rate = (time.perf_counter() - began) / max(1, int(step.pairs[-1]))
-        level, below = new, levels.below(level)
+        rate = (time.perf_counter() - began) / max(1, at.pairs - before)
+        level, below = levels.level_of(at.new.fields()), levels.below(level)
         outcome.live.append(len(level.members))
+        at = keeper.next(at, _arrays(levels, level, below))
+        keeper.after_level(at, outcome)
+    _with_residuals(plan, outcome)
+    if outcome.ended is None:
+        keeper.write_end(outcome)
+    return outcome
+
+
+def _arrays(levels: Any, level: Any, below: Any) -> dict[str, Any]:
+    """Return what a position holds, by group."""
+    below = below if isinstance(below, tuple) else (np.atleast_1d(below),)
+    return {"level": levels.fields(level), "below": below, "memory": levels.memory()}
+
+
+def _pieces_below(outcome: Outcome, in_degree: int) -> int:
+    """Return how many pieces of what is kept have fewer parents."""
+    return sum(piece.parents.shape[1] < in_degree for piece in outcome.kept)
+
+
+def _with_residuals(plan: SearchPlan, outcome: Outcome) -> Outcome:
+    """Count the sets behind the residual entropies as well."""
     if plan.rules.needs_residuals:
-        outcome.sets_counted += encoded.n_variables + 1
+        outcome.sets_counted += plan.encoded.n_variables + 1
     return outcome
 
 

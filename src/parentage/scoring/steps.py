@@ -9,6 +9,7 @@ and :mod:`parentage.scoring.sum_search`.
 
 from __future__ import annotations
 
+import itertools
 import math
 import threading
 import time
@@ -19,6 +20,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from parentage.files.growing import is_mapped
 from parentage.scoring.forecast import JOINING, LISTING
 from parentage.scoring.rulebook import ORDER
 from parentage.work.executor import in_order
@@ -28,6 +30,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from parentage.scoring.entropy import Encoded, Int64s
+    from parentage.scoring.keeper import Keeper, Position
     from parentage.work.executor import Workers
     from parentage.work.progress import Report
     from parentage.work.stop import Reason, Stop
@@ -150,10 +153,6 @@ class Step(ABC):
     def work(self, span: tuple[int, int]) -> Chunk:
         """Join, count and score one run of sets; touches nothing shared."""
 
-    @abstractmethod
-    def assemble(self, parts: list[list[npt.NDArray[np.generic]]]) -> Any:
-        """Put the chunks together into a level."""
-
     def ranges(self) -> Iterator[tuple[int, int]]:
         """Cut the sets into runs with a bounded number of joins."""
         rows = max(1, len(self.encoded.first_rows))
@@ -171,34 +170,39 @@ class Step(ABC):
         for first, last in self.ranges():
             yield first, last, self.store
 
-    def run(self, outcome: Outcome, workers: Workers, clock: Clock) -> Any | None:
-        """Do all chunks, in order; return the new level, or None if there is none to store."""
-        parts: list[list[npt.NDArray[np.generic]]] = []
-        done = used = 0
+    def run(
+        self, outcome: Outcome, workers: Workers, clock: Clock, at: Position, keeper: Keeper
+    ) -> None:
+        """Do the chunks that are missing, in order; what is found is in the position's ``new``."""
         memory = math.inf if clock.stop.memory is None else clock.stop.memory
-        held = sum(array.nbytes for array in self.level) + outcome.listing()
-        for chunk in in_order(work_on, self.tasks(), workers, (self.encoded, self), self.phase):
+        held = resident(self.level) + outcome.listing()
+        tasks = itertools.islice(self.tasks(), at.chunks, None)
+        for chunk in in_order(work_on, tasks, workers, (self.encoded, self), self.phase):
             reason = clock.stop.reason()
             if reason is not None:
                 raise StoppedError(reason)
-            done += chunk.pairs
+            at.chunks += 1
+            at.pairs += chunk.pairs
             outcome.sets_counted += chunk.sets
             outcome.families_scored += chunk.scored
             outcome.tally += chunk.tally
             if chunk.kept is not None:
                 outcome.kept.append(chunk.kept)
                 held += LISTING * sum(array.nbytes for array in chunk.kept)
-                if held > memory:
-                    raise StoppedError("memory")
             if self.store and chunk.parts is not None:
-                parts.append(list(chunk.parts))
-                used += sum(array.nbytes for array in chunk.parts)
-            if self.store and held + JOINING * used > memory:
+                at.new.add(chunk.parts)
+            if held > memory:
+                raise StoppedError("memory")
+            if (
+                self.store
+                and held + JOINING * at.new.in_memory > memory
+                and not keeper.spill(at.new)
+            ):
                 self.store, self.overflowed = False, True
-                parts.clear()
+                at.new.clear()
+            keeper.after_chunk(at, outcome)
             if clock.report is not None:
-                clock.report(self.progress(done, outcome.sets_counted, clock.began))
-        return self.assemble(parts) if parts else None
+                clock.report(self.progress(at.pairs, outcome.sets_counted, clock.began))
 
     @property
     def phase(self) -> str:
@@ -226,11 +230,9 @@ def work_on(encoded: Encoded, step: Step, task: tuple[int, int, bool]) -> Chunk:
     return chunk if store else replace(chunk, parts=None)
 
 
-def concatenate(
-    parts: list[list[npt.NDArray[np.generic]]], fields: int
-) -> list[npt.NDArray[np.generic]]:
-    """Put the chunks together field by field, letting go of each field's pieces at once."""
-    return [np.concatenate([part.pop(0) for part in parts]) for _ in range(fields)]
+def resident(level: Any) -> int:
+    """Return what a level takes in memory, in bytes: files that are mapped take none."""
+    return sum(array.nbytes for array in level if not is_mapped(array))
 
 
 def collect(

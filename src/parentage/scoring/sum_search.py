@@ -18,9 +18,12 @@ from parentage.scoring.arities import Multisets
 from parentage.scoring.penalty_search import least_products
 from parentage.scoring.rulebook import ORDER
 from parentage.scoring.scores import QNML, BySums
-from parentage.scoring.steps import Chunk, Step, StoppedError, collect, concatenate
+from parentage.scoring.steps import Chunk, Step, StoppedError, collect
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from parentage.files.growing import Array
     from parentage.kernels.sums import Rung, SumFacts, SumLevel
     from parentage.scoring.entropy import Int64s
     from parentage.scoring.plan import SearchPlan
@@ -162,6 +165,28 @@ class SumSearch:
     def adds(self, size: int) -> npt.NDArray[np.bool_]:
         """Return per row whether h and the price of cells add up."""
         return np.array([self.score.adds(q) for q in self.multisets.products(size)], np.bool_)
+
+    def fields(self, level: SumLevel) -> tuple[Array, ...]:
+        """Return the arrays of a level that have one row per set: all."""
+        return tuple(level)
+
+    def level_of(self, fields: Sequence[Array]) -> SumLevel:
+        """Make a level of such arrays."""
+        from parentage.kernels.sums import SumLevel
+
+        return SumLevel(*fields)
+
+    def below_of(self, fields: Sequence[Array]) -> Below:
+        """Return what is needed of a level, from the arrays that it was kept as."""
+        return Below(*fields)
+
+    def memory(self) -> tuple[Array, ...]:
+        """What steps leave to later ones, besides levels: Bin of every single parent."""
+        return (self.best_alone,)
+
+    def remember(self, memory: Sequence[Array]) -> None:
+        """Take up what :meth:`memory` gave."""
+        self.best_alone = np.array(memory[0])
 
     def below(self, level: SumLevel) -> Below:
         """What the next step but one needs of a level."""
@@ -383,10 +408,3 @@ class SumStep(Step):
         return SumLevel(
             members, room.subsets[:end].copy(), value, minus, occupied, row, room.best[:end].copy()
         )
-
-    def assemble(self, parts: list[list[npt.NDArray[np.generic]]]) -> SumLevel:
-        """Put the chunks together into a level."""
-        from parentage.kernels.sums import SumLevel
-
-        fields: list[Any] = concatenate(parts, len(SumLevel._fields))
-        return SumLevel(*fields)

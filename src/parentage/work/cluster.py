@@ -14,10 +14,11 @@ import re
 import threading
 import time
 import uuid
+import warnings
 from concurrent.futures import CancelledError
 from typing import TYPE_CHECKING, Any
 
-from parentage.errors import InputError, MissingExtraError, Way, WorkersError
+from parentage.errors import InputError, MissingExtraError, ParentageWarning, Way, WorkersError
 from parentage.work.crew import Crew, LostError, Shared
 from parentage.work.exchange import Parcel, make_folder, pack, run
 
@@ -31,6 +32,9 @@ PATIENCE = 60.0
 POLL = 2.0
 """Seconds between looks at the cluster while a task runs."""
 
+STAY = {"distributed.deploy.lost-worker-timeout": "1d"}
+"""A worker that died is started anew; without this Dask takes it off the list if it dies again."""
+
 _LOCAL = re.compile(r"local(?::([1-9][0-9]*))?")
 
 
@@ -38,12 +42,15 @@ _LOCAL = re.compile(r"local(?::([1-9][0-9]*))?")
 def connected(address: str, patience: float = PATIENCE) -> Iterator[Any]:
     """Connect to the scheduler at an address, or start ``local:N`` processes; yield the client."""
     distributed = load_distributed()
+    import dask
+
     local = _LOCAL.fullmatch(address)
     with contextlib.ExitStack() as open_things:
         try:
             if local is None:
                 client = distributed.Client(address, timeout=patience, set_as_default=False)
             else:
+                open_things.enter_context(dask.config.set(STAY))
                 cluster = distributed.LocalCluster(
                     n_workers=int(local[1]) if local[1] else None,
                     threads_per_worker=1,
@@ -51,7 +58,7 @@ def connected(address: str, patience: float = PATIENCE) -> Iterator[Any]:
                     dashboard_address=None,
                     silence_logs=logging.CRITICAL,
                 )
-                open_things.enter_context(cluster)
+                open_things.callback(_close, cluster)
                 client = distributed.Client(cluster, set_as_default=False)
         except (OSError, ValueError) as error:
             raise InputError(
@@ -59,8 +66,19 @@ def connected(address: str, patience: float = PATIENCE) -> Iterator[Any]:
                 "start a scheduler there, or give local:4 for four processes of this machine",
                 about=Way("cluster", address),
             ) from error
-        open_things.enter_context(client)
+        open_things.callback(_close, client)
         yield client
+
+
+def _close(thing: Any) -> None:
+    """Close a client or a cluster; one whose workers died may fail to, with nothing to be done."""
+    try:
+        thing.close()
+    except Exception as error:
+        warnings.warn(
+            ParentageWarning(f"the cluster did not end well ({type(error).__name__}: {error})"),
+            stacklevel=2,
+        )
 
 
 def load_distributed() -> Any:

@@ -69,7 +69,8 @@ class Scaling:
         None,
         """
         A folder for large arrays, seen by all workers: they map its files instead of being sent
-        copies. Levels that do not fit into memory go there as well. By default a temporary one.
+        copies. Levels that do not fit into memory go there as well. Without it workers get what
+        they need through a temporary folder or by network, and such a level ends the search.
         """,
         Option(
             ("--exchange",),

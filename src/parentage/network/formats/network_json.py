@@ -171,7 +171,7 @@ def _parameters(content: dict[str, Any], network: Network, name: str) -> Paramet
     labels = {v: _names(states[v], f"states of {v!r}", name) for v in network.names}
     try:
         return from_rows(network, labels, tables)
-    except (TypeError, ValueError) as error:
+    except (TypeError, ValueError, OverflowError) as error:
         raise InputError(f"{name}: {error}") from None
 
 

@@ -1,0 +1,282 @@
+"""Ways to treat missing cells: how far from the network of the complete table each ends.
+
+Cells of a complete table are removed at random; every way learns from what is left, at most three
+parents a variable. The distance is the structural Hamming distance between the equivalence classes
+of what was learned and of the optimum under BIC on the complete table. Nothing is timed, so results
+are kept as they come: a run that is ended goes on where it was (``results/missing.json``), and
+``--again WAY`` forgets one way.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import math
+import warnings
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+import measure
+from bench_score import alarm, insurance
+from parentage import learn
+from parentage.data.table import MISSING, Table
+from parentage.errors import InputError
+from parentage.network.network import Network
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+TABLES: dict[str, Callable[[int], Table]] = {"alarm": alarm, "insurance": insurance}
+ROWS = (1000, 5000)
+SHARES = (0.05, 0.1, 0.2)
+SEEDS = 3
+K = 3
+RESULT = measure.RESULTS / "missing.json"
+PICTURE = Path(__file__).parent.parent / "docs" / "missing.svg"
+
+
+def with_holes(table: Table, share: float, seed: int) -> Table:
+    """Remove cells completely at random."""
+    codes = table.codes.copy()
+    codes[np.random.default_rng([seed, 2026]).random(codes.shape) < share] = MISSING
+    return Table(table.names, table.states, codes)
+
+
+def mode(table: Table) -> Table:
+    """Fill every hole with the most frequent state of its column."""
+    codes = table.codes.copy()
+    for column, labels in zip(codes, table.states, strict=True):
+        counts = np.bincount(column[column != MISSING], minlength=len(labels))
+        column[column == MISSING] = counts.argmax()
+    return Table(table.names, table.states, codes)
+
+
+def state(table: Table) -> Table:
+    """Make missing a state of its own."""
+    states = tuple((*labels, "missing") for labels in table.states)
+    codes = table.codes.copy()
+    for column, labels in zip(codes, table.states, strict=True):
+        column[column == MISSING] = len(labels)
+    return Table(table.names, states, codes)
+
+
+def drop(table: Table) -> Table | None:
+    """Leave out rows with a hole; None if hardly any is left."""
+    complete = (table.codes != MISSING).all(axis=0)
+    left = Table(table.names, table.states, table.codes[:, complete])
+    return left if left.n_rows >= 2 and table.n_variables - len(left.constant) >= 2 else None
+
+
+def best(table: Table, **settings: Any) -> Network:
+    """The optimum."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        solution = learn(table, max_parents=K, threads=1, **settings)
+    assert solution.optimal
+    return solution.network
+
+
+def climb(table: Table) -> Network | None:
+    """Hill climbing of pyAgrum under BIC on the table filled with modes; None without it."""
+    try:
+        import pandas as pd
+        import pyagrum as gum
+    except ImportError:
+        return None
+    filled = mode(table)
+    columns = {
+        name: [filled.states[v][code] for code in filled.codes[v]]
+        for v, name in enumerate(filled.names)
+    }
+    learner = gum.BNLearner(  # type: ignore[no-untyped-call]  # it has none
+        pd.DataFrame(columns, dtype="category")
+    )
+    learner.useScoreBIC()
+    learner.useNoPrior()
+    learner.setMaxIndegree(K)
+    learner.useGreedyHillClimbing()
+    arcs = [(table.names[a], table.names[b]) for a, b in learner.learnDAG().arcs()]
+    return Network.from_arcs(table.names, arcs)
+
+
+def as_bic(table: Table) -> Network:
+    """Node averages with BIC's penalty, which is too light where rows differ."""
+    return best(table, score="pnal", lambda_=math.log(table.n_rows) / (2 * table.n_rows))
+
+
+def dropped(table: Table) -> Network | None:
+    """The optimum of the complete rows."""
+    left = drop(table)
+    return None if left is None else best(left)
+
+
+def by_em(table: Table) -> Network | None:
+    """Structural EM; None where it is not there yet."""
+    try:
+        return best(table, missing="em")
+    except InputError:
+        return None
+
+
+WAYS: dict[str, Callable[[Table], Network | None]] = {
+    "pnal": lambda table: best(table, score="pnal"),
+    "pnal, BIC's penalty": as_bic,
+    "em": by_em,
+    "mode": lambda table: best(mode(table)),
+    "state": lambda table: best(state(table)),
+    "drop": dropped,
+    "hill climbing on mode": climb,
+}
+
+
+def measured(jobs: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Run what is not among the results yet; write after every table."""
+    done = {tuple(job[key] for key in ("table", "rows", "share", "seed", "way")) for job in jobs}
+    for rows in ROWS:
+        for name, make in TABLES.items():
+            cells = [
+                (share, seed, way)
+                for seed in range(SEEDS)
+                for share in SHARES
+                for way in WAYS
+                if (name, rows, share, seed, way) not in done
+            ]
+            if not cells:
+                continue
+            table = make(rows)
+            truth = best(table)
+            for share, seed, way in cells:
+                found = WAYS[way](with_holes(table, share, seed))
+                if way == "em" and found is None:
+                    continue
+                distance = None if found is None else found.compare(truth).class_shd
+                jobs.append(
+                    {"table": name, "rows": rows, "share": share, "seed": seed, "way": way,
+                     "distance": distance, "arcs": None if found is None else found.n_arcs,
+                     "truth": truth.n_arcs}
+                )  # fmt: skip
+                print(jobs[-1], flush=True)
+                write(jobs)
+    return jobs
+
+
+def write(jobs: list[dict[str, Any]]) -> None:
+    """Write the results and the tables that the docs quote."""
+    RESULT.write_text(json.dumps({"jobs": jobs}, indent=1) + "\n")
+    RESULT.with_suffix(".md").write_text(as_markdown(jobs) + "\n")
+
+
+def mean(jobs: list[dict[str, Any]], **wanted: Any) -> float | None:
+    """Mean distance of the runs that fit; None if there are none."""
+    found = [
+        job["distance"]
+        for job in jobs
+        if job["distance"] is not None and all(job[key] == value for key, value in wanted.items())
+    ]
+    return sum(found) / len(found) if found else None
+
+
+def as_markdown(jobs: list[dict[str, Any]]) -> str:
+    """One table of mean distances per number of rows."""
+    parts = [
+        "# Missing cells",
+        "Structural Hamming distance between the equivalence classes of what was learned and of "
+        "the optimum under BIC on the complete table; cells removed at random, at most three "
+        f"parents, mean of {SEEDS} seeds; made by `python benchmarks/bench_missing.py`.",
+    ]
+    for rows in ROWS:
+        head = ["way", *(f"{name}, {share:.0%}" for name in TABLES for share in SHARES)]
+        lines = []
+        for way in WAYS:
+            cells = [
+                mean(jobs, way=way, rows=rows, table=name, share=share)
+                for name in TABLES
+                for share in SHARES
+            ]
+            if any(cell is not None for cell in cells):
+                lines.append(
+                    [f"`{way}`", *("–" if cell is None else f"{cell:.1f}" for cell in cells)]
+                )
+        if lines:
+            parts += [f"## {rows:,} rows", measure.markdown(head, lines)]
+    arcs = {(job["table"], job["rows"]): job["truth"] for job in jobs}
+    known = ", ".join(f"{name} {rows:,} rows: {n} arcs" for (name, rows), n in sorted(arcs.items()))
+    return "\n\n".join([*parts, f"The optima of the complete tables have: {known}."])
+
+
+COLOURS = {
+    "pnal": "#1b6ca8", "em": "#2e8b57", "mode": "#c8553d", "state": "#8a6fb0", "drop": "#7a7a7a",
+    "hill climbing on mode": "#d9a441",
+}  # fmt: skip
+PANEL, MARGIN, TOP = (250, 190), 54, 34
+
+
+def as_svg(jobs: list[dict[str, Any]]) -> str:
+    """Draw the distances: one panel per table and number of rows, one line per way."""
+    most = max(job["distance"] or 0 for job in jobs)
+    width = MARGIN + 2 * (PANEL[0] + MARGIN)
+    height = TOP + 2 * (PANEL[1] + MARGIN) + 30
+    parts = [
+        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {height}" '
+        'font-family="sans-serif" font-size="12" role="img">',
+        "<title>Distance from the optimum of the complete table, by share of missing cells</title>",
+        f'<rect width="{width}" height="{height}" fill="#ffffff"/>',
+    ]
+    panels = [(name, rows) for rows in ROWS for name in TABLES]
+    for at, (name, rows) in enumerate(panels):
+        left = MARGIN + (at % 2) * (PANEL[0] + MARGIN)
+        top = TOP + (at // 2) * (PANEL[1] + MARGIN)
+        parts += _panel(jobs, name, rows, left, top, most)
+    there = {job["way"] for job in jobs}
+    for at, way in enumerate(way for way in COLOURS if way in there):
+        colour = COLOURS[way]
+        x, y = MARGIN + at * 92, height - 14
+        parts.append(f'<path d="M{x} {y - 4}h16" stroke="{colour}" stroke-width="2.5"/>')
+        label = "hill climbing, mode" if way.startswith("hill") else way
+        parts.append(f'<text x="{x + 20}" y="{y}">{label}</text>')
+    return "\n".join([*parts, "</svg>"]) + "\n"
+
+
+def _panel(
+    jobs: list[dict[str, Any]], name: str, rows: int, left: int, top: int, most: float
+) -> list[str]:
+    """One table with one number of rows."""
+    bottom = top + PANEL[1]
+    parts = [
+        f'<text x="{left}" y="{top - 10}"><tspan font-weight="bold">{name}, {rows:,} rows</tspan>: '
+        "distance by share of cells missing</text>"
+    ]
+    for tick in range(0, int(most) + 1, 10):
+        y = bottom - tick / most * PANEL[1]
+        parts.append(f'<path d="M{left} {y:.1f}h{PANEL[0]}" stroke="#dddddd"/>')
+        parts.append(f'<text x="{left - 6}" y="{y + 4:.1f}" text-anchor="end">{tick}</text>')
+    at = {share: left + 20 + i * (PANEL[0] - 40) / 2 for i, share in enumerate(SHARES)}
+    for share, x in at.items():
+        parts.append(f'<text x="{x}" y="{bottom + 16}" text-anchor="middle">{share:.0%}</text>')
+    for way, colour in COLOURS.items():
+        means = [(at[s], mean(jobs, way=way, rows=rows, table=name, share=s)) for s in SHARES]
+        points = [(x, bottom - y / most * PANEL[1]) for x, y in means if y is not None]
+        line = " ".join(f"{x:.1f},{y:.1f}" for x, y in points)
+        parts.append(
+            f'<polyline points="{line}" fill="none" stroke="{colour}" stroke-width="2.5"/>'
+        )
+        parts += [f'<circle cx="{x:.1f}" cy="{y:.1f}" r="3" fill="{colour}"/>' for x, y in points]
+    return parts
+
+
+def main() -> None:
+    """Measure what is missing from the results, and draw them."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--again", metavar="WAY", choices=WAYS, help="forget one way first")
+    asked = parser.parse_args()
+    jobs = json.loads(RESULT.read_text())["jobs"] if RESULT.exists() else []
+    jobs = [job for job in jobs if job["way"] != asked.again]
+    jobs = measured(jobs)
+    write(jobs)
+    PICTURE.write_text(as_svg(jobs), encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()

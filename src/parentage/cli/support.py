@@ -1,0 +1,239 @@
+"""``parentage support``: how sure each arc is."""
+
+from __future__ import annotations
+
+import sys
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from parentage.arcs.settings import Supporting
+from parentage.cli.options import (
+    FORCE,
+    limit_options,
+    run_options,
+    running_of,
+    scale_options,
+    score_options,
+    scoring_of,
+    search_options,
+    settings_options,
+    table_options,
+    tell_reading,
+    with_options,
+)
+from parentage.cli.output import print_json, show_progress, table_text, warn
+from parentage.data.settings import Reading
+from parentage.optimise.settings import Optimising
+from parentage.work.scaling import Scaling
+from parentage.work.settings import take
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from parentage.arcs.records import ArcSupport, Bootstrap, NearSet, Support
+    from parentage.work.progress import Progress, Report
+
+SHOWN = 15
+"""Pairs outside the network that are shown in a terminal."""
+
+
+@click.command()
+@click.argument("data", metavar="TABLE")
+@click.argument("network", metavar="[NETWORK]", required=False)
+@click.option("-o", "--output", metavar="FILE", help="Write the table of arcs: .csv or .json.")
+@with_options(*settings_options(Supporting))
+@with_options(*settings_options(Optimising, but=("seed",)))
+@FORCE
+@limit_options
+@scale_options
+@table_options
+@score_options
+@search_options
+@run_options
+def support(data: str, network: str | None, output: str | None, **options: Any) -> None:
+    """Say how sure each arc of the best network is, or of the network in a file.
+
+    For every arc: what it gains, how far the best network without it falls short (need), how far
+    the best network with the arc turned does, and on request its share of bootstrap replicates and
+    of near-optimal networks, e.g. parentage support clinic.csv --bootstrap 200 --within 20. Ctrl-C
+    keeps what is done.
+    """
+    from parentage.arcs.files import support_format, write_support
+    from parentage.arcs.support import learn_ground, scoring_for, support_of
+    from parentage.files.target import check_target
+    from parentage.network.formats import read_network
+    from parentage.work.stop import interruptible
+
+    if output is not None:
+        reads = [data, network, options["constraints_file"], options["recipe"]]
+        check_target(output, support_format(output), reads=reads, force=options["force"])
+    asked = take(Supporting, options)
+    meant = None if network is None else read_network(network)
+    running, scaling = running_of(options), take(Scaling, options)
+    with (
+        interruptible(running.stop()) as stop,
+        scaling.workers(running.workers) as workers,
+        show_progress() as shown,
+        estimating(shown) as report,
+    ):
+        ground = learn_ground(
+            data,
+            take(Reading, options),
+            lambda names, _: scoring_for(scoring_of(options, names), asked.within),
+            take(Optimising, options),
+            stop,
+            threads=running.workers,
+            workers=workers,
+            places=scaling.places,
+            report=report,
+            seen=lambda table: tell_reading(table, options),
+        )
+        found = support_of(ground, asked, stop, workers, network=meant, report=report)
+    for point in found.open_points:
+        warn(point)
+    if output is not None:
+        write_support(found, output)
+        click.echo(f"parentage: wrote {output}", err=True)
+    if options["as_json"]:
+        print_json({**found.to_dict(), "scope": ground.best.scope.to_dict()})
+    elif output is None:
+        click.echo(as_text(found))
+    if stop.cancelled.is_set():
+        sys.exit(130)
+
+
+@contextmanager
+def estimating(shown: Report | None) -> Iterator[Report]:
+    """Say how long the bootstrap will take, as soon as that is known; a bar says it as well."""
+    from parentage.work.display import duration
+
+    said = False
+
+    def report(at: Progress) -> None:
+        nonlocal said
+        if shown is not None:
+            shown(at)
+        elif at.stage == "bootstrap" and at.seconds_left is not None and not said:
+            said = True
+            took = duration(at.seconds + at.seconds_left)
+            click.echo(f"parentage: {at.total:,} replicates will take about {took}", err=True)
+
+    yield report
+
+
+def as_text(found: Support) -> str:
+    """Lay out support for a terminal: arcs, what else is often joined, what was drawn."""
+    lines = [table_text(*arc_rows(found), left=2), ""]
+    if any("–" in row[3] for row in arc_rows(found)[1]):
+        lines.append("a – b: between a and b; a limit ended the work before the proof")
+    best = "proven optimal" if found.optimal else "not proven optimal"
+    own = f"Score {found.score:.4f}, {len(found)} arc{'' if len(found) == 1 else 's'}"
+    if found.score == found.best:
+        lines.append(f"{own}: {best}.")
+    else:
+        lines.append(f"{own}; the best network scores {found.best:.4f}, {best}.")
+    if found.bootstrap is not None:
+        lines += bootstrap_lines(found, found.bootstrap)
+    if found.near is not None:
+        lines += near_lines(found.near)
+    if found.others:
+        lines += other_lines(found)
+    return "\n".join(lines)
+
+
+def arc_rows(found: Support) -> tuple[tuple[str, ...], list[tuple[str, ...]]]:
+    """Return the head and one row per arc, with the columns that were asked for."""
+    columns: list[tuple[str, Callable[[ArcSupport], str]]] = [
+        ("from", lambda one: one.parent),
+        ("to", lambda one: one.child),
+        ("gain", lambda one: _number(one.gain)),
+    ]
+    if any(one.need is not None for one in found.arcs):
+        columns.append(("need", lambda one: _between(one.need, one.need_at_most)))
+        columns.append(
+            ("turned", lambda one: _between(one.need_direction, one.need_direction_at_most))
+        )
+    columns.append(("class", lambda one: "either way" if one.reversible else "compelled"))
+    columns += share_columns(found)
+    head = tuple(name for name, _ in columns)
+    return head, [tuple(text(one) for _, text in columns) for one in found.arcs]
+
+
+def share_columns(found: Support) -> list[tuple[str, Callable[[ArcSupport], str]]]:
+    """Columns of the bootstrap and of the near-optimal networks, where there are any."""
+    columns: list[tuple[str, Callable[[ArcSupport], str]]] = []
+    if found.bootstrap is not None:
+        columns.append(("joined", lambda one: _share(one.adjacency)))
+        columns.append(("this way", lambda one: _share(one.direction)))
+    if found.near is not None:
+        columns.append(("near classes", lambda one: _share(one.in_near_optimal)))
+        columns.append(("near weight", lambda one: _share(one.near_weight)))
+        columns.append(("near joined", lambda one: _share(one.near_adjacency)))
+    return columns
+
+
+def other_lines(found: Support) -> list[str]:
+    """Pairs that the network does not join."""
+    columns = share_columns(found)
+    rows = [
+        (one.parent, one.child, *(text(one) for _, text in columns)) for one in found.others[:SHOWN]
+    ]
+    head = ("from", "to", *(name for name, _ in columns))
+    lines = ["", "not in this network:", table_text(head, rows, left=2)]
+    more = len(found.others) - SHOWN
+    if more > 0:
+        lines.append(f"and {more:,} more pair{'' if more == 1 else 's'} (all: -o FILE or --json)")
+    return lines
+
+
+def bootstrap_lines(found: Support, drawn: Bootstrap) -> list[str]:
+    """What was drawn, and what the average of it joins."""
+    if not drawn.done:
+        return []
+    proven = "all" if drawn.proven == drawn.done else f"{drawn.proven:,}"
+    spread = "" if drawn.score_deviation is None else f" ± {drawn.score_deviation:.4f}"
+    own = {frozenset(arc) for arc in found.network.arcs}
+    averaged = {frozenset(arc) for arc in drawn.averaged}
+    marks = [f"+ {_pair(found, pair)}" for pair in averaged - own]
+    marks += [f"− {_pair(found, pair)}" for pair in own - averaged]
+    return [
+        f"{drawn.done:,} replicates of the rows, {proven} proven optimal; "
+        f"score {drawn.mean_score:.4f}{spread}",
+        f"averaged network (joined in more than half of them): {len(averaged)} pairs; "
+        f"{', '.join(sorted(marks)) or 'the same as here'}",
+    ]
+
+
+def near_lines(near: NearSet) -> list[str]:
+    """How many near-optimal networks there are, and what is not among them."""
+    networks = f"{near.networks:,} network{'' if near.networks == 1 else 's'}"
+    classes = f"{near.classes:,} equivalence class{'' if near.classes == 1 else 'es'}"
+    lines = [
+        f"{'' if near.complete else 'at least '}{networks} in {classes} are at most "
+        f"{near.factor:g} times less probable than the best; no other one weighs more than "
+        f"{near.each_missing:.2g} of these together"
+    ]
+    if near.missing is not None:
+        lines.append(f"{near.missing:.1%} of the weight of all networks is not among them")
+    return lines
+
+
+def _pair(found: Support, pair: frozenset[str]) -> str:
+    a, b = sorted(pair, key=found.network.names.index)
+    return f"{a} — {b}"
+
+
+def _number(value: float | None) -> str:
+    return "" if value is None else f"{value:.2f}"
+
+
+def _between(least: float | None, most: float | None) -> str:
+    """Write an interval; one number if its ends look the same."""
+    low, high = _number(least), _number(most)
+    return low if low == high else f"{low} – {high}"
+
+
+def _share(value: float | None) -> str:
+    return "" if value is None else f"{value:.0%}"

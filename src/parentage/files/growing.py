@@ -1,0 +1,183 @@
+"""Arrays in files that grow at their end: what does not fit into memory, or has to survive.
+
+A file holds the rows of one array and nothing else; its :class:`Facts` (kind of number, shape of a
+row, rows, checksum) are kept by whoever writes it, in a file that appears whole or not at all. So a
+file that is longer than its facts say was being written when the program ended, and is cut; one
+that is shorter, or has another checksum, is damaged.
+
+Read back, a file is mapped into memory, copy on write: its pages come when they are used, and go
+when memory is short.
+"""
+
+from __future__ import annotations
+
+import os
+import zlib
+from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+
+from parentage.errors import InputError, ResourceError, Way
+
+if TYPE_CHECKING:
+    from pathlib import Path
+    from typing import BinaryIO
+
+Array = npt.NDArray[Any]
+
+CHECKED_AT_A_TIME = 2**24
+
+
+@dataclass(frozen=True)
+class Facts:
+    """What is in a file: numbers of which kind, rows of which shape, how many, a checksum."""
+
+    name: str
+    dtype: str
+    shape: tuple[int, ...]
+    rows: int
+    check: int
+
+    @property
+    def row_bytes(self) -> int:
+        """Bytes of one row."""
+        return int(np.dtype(self.dtype).itemsize * np.prod(self.shape, dtype=np.int64))
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of all rows."""
+        return self.rows * self.row_bytes
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain values."""
+        return asdict(self)
+
+    @classmethod
+    def from_dict(cls, content: dict[str, Any]) -> Facts:
+        """Read plain values."""
+        return cls(
+            str(content["name"]),
+            np.dtype(str(content["dtype"])).str,
+            tuple(int(n) for n in content["shape"]),
+            int(content["rows"]),
+            int(content["check"]),
+        )
+
+
+class GrowingArray:
+    """One file that is appended to.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     squares = GrowingArray(Path(folder), "squares", np.dtype(np.int64), ())
+    ...     squares.append(np.array([0, 1]))
+    ...     squares.append(np.array([4]))
+    ...     squares.mapped().tolist()
+    [0, 1, 4]
+    """
+
+    def __init__(
+        self, folder: Path, name: str, dtype: np.dtype[Any], shape: tuple[int, ...]
+    ) -> None:
+        self.folder = folder
+        self.facts = Facts(name, dtype.str, shape, 0, 0)
+        self._file: BinaryIO | None = None
+
+    @property
+    def path(self) -> Path:
+        """Where it is."""
+        return self.folder / self.facts.name
+
+    def append(self, rows: Array) -> None:
+        """Write more rows behind those that are there."""
+        facts = self.facts
+        rows = np.ascontiguousarray(rows, facts.dtype)
+        if rows.shape[1:] != facts.shape:
+            raise ValueError(f"rows of shape {rows.shape[1:]} for a file of {facts.shape}")
+        if self._file is None:
+            self._file = self.path.open("r+b" if facts.rows else "wb")
+            self._file.seek(facts.nbytes)
+        view = rows.reshape(-1).view(np.uint8)
+        self._file.write(view.data)
+        self.facts = Facts(
+            facts.name,
+            facts.dtype,
+            facts.shape,
+            facts.rows + len(rows),
+            zlib.crc32(view.data, facts.check),
+        )
+
+    def sync(self) -> None:
+        """Make sure that all rows are on the disk."""
+        if self._file is not None:
+            self._file.flush()
+            os.fsync(self._file.fileno())
+
+    def mapped(self) -> Array:
+        """Return all rows, mapped."""
+        facts = self.facts
+        if self._file is not None:
+            self._file.flush()
+        if facts.nbytes == 0:
+            return np.empty((facts.rows, *facts.shape), facts.dtype)
+        return np.asarray(np.memmap(self.path, facts.dtype, "c", shape=(facts.rows, *facts.shape)))
+
+    def close(self) -> None:
+        """Write no more for now."""
+        if self._file is not None:
+            self._file.close()
+            self._file = None
+
+    def remove(self) -> None:
+        """Delete the file; what is mapped stays readable."""
+        self.close()
+        self.path.unlink(missing_ok=True)
+
+    @classmethod
+    def reopened(cls, folder: Path, facts: Facts) -> GrowingArray:
+        """Take up a file again: cut what was being written, refuse what is damaged.
+
+        Raises
+        ------
+        InputError
+            The file is shorter than it was, or has changed.
+        """
+        array = cls(folder, facts.name, np.dtype(facts.dtype), facts.shape)
+        array.facts = facts
+        try:
+            size = array.path.stat().st_size
+            if size < facts.nbytes:
+                raise _damaged(array.path, f"has {size} bytes of {facts.nbytes}")
+            if size > facts.nbytes:
+                os.truncate(array.path, facts.nbytes)
+            check = 0
+            with array.path.open("rb") as file:
+                while block := file.read(CHECKED_AT_A_TIME):
+                    check = zlib.crc32(block, check)
+        except OSError as error:
+            raise _damaged(array.path, f"cannot be read ({error.strerror or error})") from None
+        if check != facts.check:
+            raise _damaged(array.path, "has changed since it was written")
+        return array
+
+
+def is_mapped(array: Array) -> bool:
+    """Whether an array is a file, mapped, and not in memory of its own."""
+    return isinstance(array.base, np.memmap)
+
+
+def _damaged(path: Path, what: str) -> InputError:
+    return InputError(
+        f"the checkpoint is damaged: {str(path)!r} {what}",
+        Way("checkpoint", ..., "for a new folder, to begin again"),
+    )
+
+
+def no_room(folder: Path, error: OSError, *ways: Way | str) -> ResourceError:
+    """Say that a folder cannot be written to."""
+    return ResourceError(f"cannot write into {str(folder)!r}: {error.strerror or error}", *ways)

@@ -1,0 +1,189 @@
+"""What a search has found so far, kept in a folder: it goes on after a kill, a full disk, a reboot.
+
+::
+
+    folder/state.json      what is searched, how far it is, which files hold what
+    folder/0-3-1           search 0, sets of 3 members, field 1 (:mod:`parentage.files.growing`)
+    folder/0-kept-2-0      search 0, families of 2 parents that are kept, field 0
+
+State and files change together: files only grow, ``state.json`` says how far they count, and it is
+replaced in one step after they are on the disk. What it does not name does not exist. A search that
+goes on does the chunks that are missing, in the same order, so its lists are the same.
+
+Keeping takes at most :data:`SHARE` of the time: a finished level, or the chunks of the current one
+every :data:`SECONDS`, are written as soon as that much time has passed.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import time
+from typing import TYPE_CHECKING, Any
+
+from parentage.errors import InputError, Way
+from parentage.files.growing import Facts, GrowingArray, no_room
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+    from pathlib import Path
+
+FORMAT = 1
+STATE = "state.json"
+SECONDS = 60.0
+"""How often the chunks of a level are written."""
+SHARE = 0.04
+"""Of the time, for writing."""
+WRITING, BYTES_A_SECOND = 0.03, 4e8
+"""What writing is expected to take: seconds in any case, and by how much there is to write."""
+
+_OURS = re.compile(r"[0-9]+-[a-z0-9-]+")
+
+
+class Checkpoint:
+    """A folder and the state in it, of all searches of one table.
+
+    Raises
+    ------
+    InputError
+        There is a checkpoint in the folder and ``resume`` is not set, or it is of another job, or
+        damaged.
+    """
+
+    def __init__(self, folder: Path, job: Mapping[str, Any], *, resume: bool) -> None:
+        self.folder = folder
+        self.job: dict[str, Any] = json.loads(json.dumps(job))
+        self.searches: dict[str, dict[str, Any]] = {}
+        self.spent = 0.0
+        self.began = self.written = time.perf_counter()
+        known = _read_state(folder)
+        if known is not None and not resume:
+            raise InputError(
+                "holds a checkpoint already",
+                Way("resume", str(folder), "to go on from it"),
+                "name a new folder",
+                about=Way("checkpoint", str(folder)),
+            )
+        if known is not None:
+            _compare(folder, known["job"], self.job)
+            self.searches = known["searches"]
+        try:
+            folder.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise InputError(
+                f"cannot be made: {error.strerror or error}", about=Way("checkpoint", str(folder))
+            ) from None
+        self._clean()
+
+    def _clean(self) -> None:
+        """Remove what was being written when the program ended."""
+        named = {name for state in self.searches.values() for name in _names(state)}
+        for path in self.folder.iterdir():
+            if _OURS.fullmatch(path.name) and path.name not in named:
+                path.unlink()
+
+    def due(self, every: float, nbytes: int) -> bool:
+        """Whether to write so much now."""
+        now = time.perf_counter()
+        cost = self.spent + WRITING + nbytes / BYTES_A_SECOND
+        return now - self.written >= every and cost <= SHARE * (now - self.began)
+
+    def write(self, number: int, state: Mapping[str, Any]) -> None:
+        """Replace the state of one search; its files are on the disk already."""
+        self.searches[str(number)] = dict(state)
+        content = {"format": FORMAT, "job": self.job, "searches": self.searches}
+        write_synced(self.folder / STATE, json.dumps(content))
+
+    def refuse(self, error: OSError) -> Exception:
+        """Return the error that tells of a disk that takes no more."""
+        return no_room(
+            self.folder,
+            error,
+            Way("resume", str(self.folder), "when there is room: what it holds so far is whole"),
+        )
+
+
+def write_synced(path: Path, text: str) -> None:
+    """Replace a file in one step, on the disk when this returns."""
+    draft = path.with_name(path.name + ".part")
+    with draft.open("w", encoding="utf-8") as file:
+        file.write(text)
+        file.flush()
+        os.fsync(file.fileno())
+    draft.replace(path)
+    if hasattr(os, "O_DIRECTORY"):  # a rename is on the disk when its folder is
+        folder = os.open(path.parent, os.O_RDONLY | os.O_DIRECTORY)
+        try:
+            os.fsync(folder)
+        finally:
+            os.close(folder)
+
+
+def facts_of(arrays: Iterable[GrowingArray]) -> list[dict[str, Any]]:
+    """Return what is in files, as plain values."""
+    return [array.facts.to_dict() for array in arrays]
+
+
+def reopened(folder: Path, all_facts: Iterable[dict[str, Any]]) -> list[GrowingArray]:
+    """Take up files again."""
+    return [GrowingArray.reopened(folder, Facts.from_dict(facts)) for facts in all_facts]
+
+
+def unreadable(folder: Path, error: Exception) -> InputError:
+    """Return the error that tells of a state that makes no sense."""
+    return InputError(
+        f"the checkpoint is damaged: {str(folder / STATE)!r} cannot be read "
+        f"({type(error).__name__}: {error})",
+        Way("checkpoint", ..., "for a new folder, to begin again"),
+    )
+
+
+def _names(state: Mapping[str, Any]) -> set[str]:
+    """Return the names of all files of a search."""
+    groups = [state.get(group, []) for group in ("level", "below", "memory", "new")]
+    groups += state.get("kept", {}).values()
+    return {str(facts["name"]) for group in groups for facts in group}
+
+
+def _read_state(folder: Path) -> dict[str, Any] | None:
+    """Return what the folder holds; None if it holds nothing."""
+    try:
+        text = (folder / STATE).read_text(encoding="utf-8")
+    except FileNotFoundError:
+        return None
+    except (OSError, UnicodeDecodeError) as error:
+        raise unreadable(folder, error) from None
+    try:
+        content = json.loads(text)
+        if content["format"] != FORMAT:
+            raise InputError(
+                f"the checkpoint in {str(folder)!r} is of format {content['format']}, this version "
+                f"reads {FORMAT}",
+                "go on with the version that wrote it",
+            )
+        return {"job": dict(content["job"]), "searches": dict(content["searches"])}
+    except (KeyError, TypeError, json.JSONDecodeError) as error:
+        raise unreadable(folder, error) from None
+
+
+def _compare(folder: Path, known: Mapping[str, Any], asked: Mapping[str, Any]) -> None:
+    """Refuse a checkpoint of something else, and say what differs."""
+    different = [
+        name for name in {**known, **asked} if known.get(name, ...) != asked.get(name, ...)
+    ]
+    if different:
+        both = "; ".join(
+            f"{name} {_short(known.get(name))} there, {_short(asked.get(name))} here"
+            for name in different
+        )
+        raise InputError(
+            f"the checkpoint in {str(folder)!r} is of another job: {both}",
+            "give the same data and settings",
+            Way("checkpoint", ..., "for a new folder"),
+        )
+
+
+def _short(value: object) -> str:
+    text = json.dumps(value, ensure_ascii=False)
+    return text if len(text) <= 60 else text[:57] + "…"

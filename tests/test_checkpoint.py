@@ -1,0 +1,383 @@
+"""A search that is killed, or whose disk is full, goes on and ends with the same lists."""
+
+from __future__ import annotations
+
+import errno
+import json
+import os
+import shutil
+import signal
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pytest
+
+from command import run
+from parentage import Constraints, datasets
+from parentage.errors import InputError, ResourceError, UnprovenWarning
+from parentage.files.growing import GrowingArray
+from parentage.scoring import checkpoint, steps
+from parentage.scoring.candidates import score, score_table
+from parentage.scoring.settings import Scoring
+from parentage.work.scaling import Places
+from parentage.work.stop import Stop
+from strategies import make_table, random_columns
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from parentage.data.table import Table
+    from parentage.scoring.lists import CandidateLists
+
+SCORES = ("bic", "aic", "bdeu:1", "k2", "qnml", "fnml")
+
+
+@pytest.fixture(autouse=True)
+def eager(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Small chunks, written as soon as they are done."""
+    monkeypatch.setattr(checkpoint, "SECONDS", 0.0)
+    monkeypatch.setattr(checkpoint, "SHARE", 1e9)
+    monkeypatch.setattr(steps, "MOST_PAIRS", 16)
+    monkeypatch.setattr(steps, "FEWEST_PAIRS", 16)
+
+
+def example(seed: int, columns: int = 9) -> Table:
+    return make_table(random_columns(np.random.default_rng(seed), columns, 200))
+
+
+def go_on(table: Table, folder: Path, settings: Scoring) -> CandidateLists:
+    return score_table(table, settings, Stop(), 1, None, Places(None, folder, resume=True))
+
+
+def assert_equal(found: CandidateLists, expected: CandidateLists) -> None:
+    assert found.digest == expected.digest
+    mine, other = found.known(), expected.known()
+    assert mine.tallies.pruned == other.tallies.pruned
+    assert mine.tallies.live_sets == other.tallies.live_sets
+    assert mine.tallies.sets_counted == other.tallies.sets_counted
+    assert mine.tallies.families_scored == other.tallies.families_scored
+    assert mine.complete_to is other.complete_to is None
+
+
+class Dying:
+    """Calls a function, and kills the process instead at some call."""
+
+    left = 0
+
+    def __init__(self, function: Callable[..., Any], after: bool) -> None:
+        self.function, self.after = function, after
+
+    def __call__(self, *args: Any, **options: Any) -> Any:
+        Dying.left -= 1
+        if Dying.left == 0 and not self.after:
+            os.kill(os.getpid(), signal.SIGKILL)
+        found = self.function(*args, **options)
+        if Dying.left == 0:
+            os.kill(os.getpid(), signal.SIGKILL)
+        return found
+
+    def __get__(self, instance: object, kind: type) -> Any:
+        return lambda *args, **options: self(instance, *args, **options)
+
+
+def killed_after(calls: int, table: Table, folder: Path, settings: Scoring) -> bool:
+    """Go on in a process of its own that dies by SIGKILL at some call; False if it ended before."""
+    child = os.fork()
+    if child == 0:
+        Dying.left = calls
+        after = bool(calls % 2)
+        GrowingArray.append = Dying(GrowingArray.append, after)  # type: ignore[method-assign]
+        GrowingArray.remove = Dying(GrowingArray.remove, after)  # type: ignore[method-assign]
+        vars(os)["fsync"] = Dying(os.fsync, after)
+        Path.replace = Dying(Path.replace, after)  # type: ignore[method-assign]
+        code = 1
+        try:
+            go_on(table, folder, settings)
+            code = 0
+        finally:
+            os._exit(code)
+    _, status = os.waitpid(child, 0)
+    if os.WIFSIGNALED(status):
+        assert os.WTERMSIG(status) == signal.SIGKILL
+        return True
+    assert os.WEXITSTATUS(status) == 0
+    return False
+
+
+def kill_often(folder: Path, seed: int, settings: Scoring, kills: int) -> int:
+    """Kill a search again and again at random moments; the lists must be those of an open run."""
+    random = np.random.default_rng(seed)
+    table = example(seed)
+    expected = score_table(table, settings, Stop(), 1)
+    died = 0
+    for _ in range(kills):
+        if not killed_after(int(random.integers(1, 90)), table, folder, settings):
+            break
+        died += 1
+    assert_equal(go_on(table, folder, settings), expected)
+    assert_equal(go_on(table, folder, settings), expected)  # all done, and still there
+    return died
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
+@pytest.mark.parametrize("name", ["bic", "bdeu:1", "k2"])
+def test_a_search_that_is_killed_goes_on(tmp_path: Path, name: str) -> None:
+    assert kill_often(tmp_path / "kept", 1, Scoring(score=name, max_parents=4), 5) >= 3
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
+@pytest.mark.long
+@pytest.mark.parametrize("seed", range(12))
+def test_a_search_that_is_killed_twenty_times_goes_on(tmp_path: Path, seed: int) -> None:
+    name = SCORES[seed % len(SCORES)]
+    settings = Scoring(score=name, rules="none" if seed % 4 == 3 else None)
+    assert kill_often(tmp_path / "kept", seed, settings, 20) > 3
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
+def test_searches_with_required_parents_go_on(tmp_path: Path) -> None:
+    """One search per child with required parents: each has its own state and files."""
+    table = example(4, 7)
+    a, b, c = table.names[:3]
+    given = Constraints(required=frozenset({(a, b), (a, c)}))
+    kill_often(tmp_path / "kept", 4, Scoring(), 3)
+    settings = Scoring(constraints=given)
+    folder = tmp_path / "required"
+    died = [killed_after(calls, table, folder, settings) for calls in (40, 90, 55)]
+    assert any(died)
+    assert_equal(go_on(table, folder, settings), score_table(table, settings, Stop(), 1))
+
+
+def test_every_moment_of_a_small_search_can_be_its_last(tmp_path: Path) -> None:
+    """Not by a kill but by an error, at one call after the other."""
+    table, settings = example(2, 5), Scoring()
+    expected = score_table(table, settings, Stop(), 1)
+    for calls in range(1, 400, 7):
+        folder = tmp_path / str(calls)
+        with pytest.MonkeyPatch.context() as patch, Failing(calls, patch) as failing:
+            try:
+                go_on(table, folder, settings)
+            except ResourceError as error:
+                assert "No space left" in str(error) and "resume=" in str(error)
+        assert_equal(go_on(table, folder, settings), expected)
+        shutil.rmtree(folder)
+        if not failing.failed:
+            break
+    else:
+        pytest.fail("the search never came through")
+    assert calls > 30
+
+
+class Failing:
+    """A disk that is full from some call on."""
+
+    def __init__(self, calls: int, patch: pytest.MonkeyPatch) -> None:
+        self.left, self.patch, self.failed = calls, patch, False
+
+    def __enter__(self) -> Failing:
+        for owner, name in (
+            (GrowingArray, "append"),
+            (GrowingArray, "sync"),
+            (checkpoint, "write_synced"),
+        ):
+            self.patch.setattr(owner, name, self._failing(getattr(owner, name)))
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        pass
+
+    def _failing(self, function: Callable[..., Any]) -> Callable[..., Any]:
+        def call(*args: Any) -> Any:
+            self.left -= 1
+            if self.left <= 0:
+                self.failed = True
+                raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+            return function(*args)
+
+        return call
+
+
+@pytest.fixture
+def tiny_disk(tmp_path: Path) -> Iterator[Path]:
+    """A file system of 160 kB."""
+    folder = tmp_path / "disk"
+    folder.mkdir()
+    mounted = shutil.which("mount") is not None and not os.system(  # noqa: S605
+        f"mount -t tmpfs -o size=160k tmpfs {folder} 2>/dev/null"
+    )
+    if not mounted:
+        pytest.skip("only root may mount a small file system")
+    yield folder
+    os.system(f"umount {folder}")  # noqa: S605
+
+
+def test_a_full_disk_is_told_and_gone_on_from(
+    tiny_disk: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    table, settings = example(3, 18), Scoring(rules="none", max_parents=4)
+    expected = score_table(table, settings, Stop(), 1)
+    with pytest.raises(ResourceError, match="No space left on device; pass resume="):
+        go_on(table, tiny_disk / "kept", settings)
+    roomy = tmp_path / "roomy"
+    shutil.copytree(tiny_disk / "kept", roomy)
+    state = json.loads((roomy / "state.json").read_text())
+    assert state["searches"]["0"]["in_degree"] >= 2
+    monkeypatch.setattr(checkpoint, "SECONDS", 60.0)
+    assert_equal(go_on(table, roomy, settings), expected)
+
+
+def test_an_interrupted_search_goes_on(tmp_path: Path) -> None:
+    """Ctrl-C, SIGTERM and a time limit write what is done, level or not."""
+    table, settings = example(5), Scoring(max_parents=4)
+    stop, looks = Stop(), 0
+
+    def cancel(_: object) -> None:
+        nonlocal looks
+        looks += 1
+        if looks == 12:
+            stop.cancelled.set()
+
+    places = Places(None, tmp_path / "kept")
+    cut = score_table(table, settings, stop, 1, cancel, places)
+    assert cut.known().ended == "interrupt"
+    assert json.loads((tmp_path / "kept" / "state.json").read_text())["searches"]["0"]["chunks"]
+    assert_equal(go_on(table, tmp_path / "kept", settings), score_table(table, settings, Stop(), 1))
+
+
+DIFFERENT: dict[str, tuple[dict[str, Any], str]] = {
+    "table": ({}, "table"),
+    "limit": ({"max_parents": 2}, "max_parents null there, 2 here"),
+    "score": ({"score": "aic"}, 'score "bic" there, "aic" here'),
+    "rules": ({"rules": "none"}, "rules"),
+    "width": ({"width": 1.0}, "width null there, 1.0 here"),
+    "base": ({"log_base": 2}, "log_base null there, 2.0 here"),
+}
+
+
+@pytest.mark.parametrize("what", DIFFERENT)
+def test_a_checkpoint_of_another_job_is_refused(tmp_path: Path, what: str) -> None:
+    options, words = DIFFERENT[what]
+    score(example(6, 5), checkpoint=tmp_path / "kept")
+    table = example(7 if what == "table" else 6, 5)
+    with pytest.raises(InputError, match="is of another job: .*" + words):
+        score(table, resume=tmp_path / "kept", **options)
+
+
+def test_another_version_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    score(example(6, 5), checkpoint=tmp_path / "kept")
+    monkeypatch.setattr("parentage.__version__", "9.9")
+    with pytest.raises(InputError, match=r'version ".*" there, "9\.9" here'):
+        score(example(6, 5), resume=tmp_path / "kept")
+
+
+def test_a_folder_is_not_begun_twice(tmp_path: Path) -> None:
+    score(example(6, 5), checkpoint=tmp_path / "kept")
+    with pytest.raises(InputError, match="holds a checkpoint already; pass resume="):
+        score(example(6, 5), checkpoint=tmp_path / "kept")
+    with pytest.raises(InputError, match="give one"):
+        score(example(6, 5), checkpoint=tmp_path / "kept", resume=tmp_path / "kept")
+    (tmp_path / "file").write_text("")
+    with pytest.raises(InputError, match="cannot be"):
+        score(example(6, 5), checkpoint=tmp_path / "file")
+
+
+def test_damage_is_noticed(tmp_path: Path) -> None:
+    """Every file in turn: shorter, changed, gone. Longer ones were being written, and are cut."""
+    table, settings = example(8), Scoring(max_parents=3)
+    stop, looks = Stop(), 0
+
+    def cancel(_: object) -> None:
+        nonlocal looks
+        looks += 1
+        if looks == 9:
+            stop.cancelled.set()
+
+    whole = tmp_path / "whole"
+    score_table(table, settings, stop, 1, cancel, Places(None, whole))
+    expected = score_table(table, settings, Stop(), 1)
+    names = sorted(path.name for path in whole.iterdir())
+    assert len(names) > 10
+    for name in names:
+        content = (whole / name).read_bytes()
+        changed = bytearray(content)
+        if changed:
+            changed[len(changed) // 2] ^= 4
+        damages = [content[:-1], bytes(changed), None] if content else [None]
+        for damage in damages:
+            folder = tmp_path / "damaged"
+            shutil.rmtree(folder, ignore_errors=True)
+            shutil.copytree(whole, folder)
+            if damage is None:
+                (folder / name).unlink()
+                if name == "state.json":  # a folder with nothing in it is begun
+                    assert_equal(go_on(table, folder, settings), expected)
+                    continue
+            else:
+                (folder / name).write_bytes(damage)
+            with pytest.raises(InputError, match=r"damaged|another job|of format"):
+                go_on(table, folder, settings)
+    for name in names[:-1]:
+        with (whole / name).open("ab") as file:
+            file.write(b"rest")
+    (whole / "0-9-9").write_bytes(b"never named")
+    assert_equal(go_on(table, whole, settings), expected)
+    assert not (whole / "0-9-9").exists()
+
+
+def test_levels_that_do_not_fit_go_to_the_exchange_folder(tmp_path: Path) -> None:
+    table = example(9, 10)
+    expected = score(table, rules="none")
+    with pytest.warns(UnprovenWarning, match="lack of memory"):
+        score(table, rules="none", memory=20_000)
+    folder = tmp_path / "exchange"
+    assert_equal(score(table, rules="none", memory=20_000, exchange=folder), expected)
+    assert list(folder.iterdir()) == []  # nothing is left behind
+
+
+def test_a_full_exchange_folder_ends_the_search_honestly(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(*_: object) -> None:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    monkeypatch.setattr(GrowingArray, "append", full)
+    with pytest.warns(UnprovenWarning, match="lack of memory"):
+        score(example(9, 10), rules="none", memory=20_000, exchange=tmp_path)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_writing_takes_a_small_part_of_the_time(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """With the settings of real life: a level is written when that costs at most 4 % so far."""
+    monkeypatch.undo()
+    clock = [0.0]
+    monkeypatch.setattr("time.perf_counter", lambda: clock[0])
+    kept = checkpoint.Checkpoint(tmp_path, {}, resume=False)
+    assert not kept.due(0.0, 0)
+    clock[0] = 1.0
+    assert kept.due(0.0, 0) and not kept.due(checkpoint.SECONDS, 0)
+    assert not kept.due(0.0, 10**9)
+    clock[0] = 100.0
+    assert kept.due(checkpoint.SECONDS, 10**9)
+    kept.spent = 5.0
+    assert not kept.due(checkpoint.SECONDS, 0)
+
+
+def test_the_command_goes_on(tmp_path: Path) -> None:
+    table = tmp_path / "table.csv"
+    columns = datasets.chest_clinic(300, seed=2)
+    rows = [columns.names, *zip(*(
+        [columns.states[v][c] for c in columns.codes[v]] for v in range(columns.n_variables)
+    ), strict=True)]  # fmt: skip
+    table.write_text("\n".join(",".join(row) for row in rows) + "\n")
+    folder = str(tmp_path / "kept")
+    first = run("score", str(table), "--json", "--checkpoint", folder)
+    again = run("score", str(table), "--json", "--resume", folder)
+    assert first.returncode == again.returncode == 0
+    assert json.loads(first.stdout)["lists"] == json.loads(again.stdout)["lists"]
+    refused = run("score", str(table), "-k", "2", "--resume", folder)
+    assert refused.returncode == 2 and "max_parents null there, 2 here" in refused.stderr
+    twice = run("score", str(table), "--checkpoint", folder)
+    assert twice.returncode == 2 and f"type --resume {folder}" in twice.stderr

@@ -1,0 +1,150 @@
+"""How far long work is: bars in terminals and notebooks, silence elsewhere."""
+
+from __future__ import annotations
+
+import io
+import sys
+import types
+from typing import TYPE_CHECKING, Any, cast
+
+import pytest
+
+import parentage
+from parentage.arcs.support import support
+from parentage.data.datasets import chest_clinic
+from parentage.errors import InputError
+from parentage.network.network import Network
+from parentage.work import display
+from parentage.work.display import Notebook, Terminal, in_notebook, shown
+from parentage.work.progress import Progress
+
+if TYPE_CHECKING:
+    from parentage.work.progress import Report
+
+MOMENTS = [
+    Progress("scoring", "1 parent", 0.1, 3, 10, 50),
+    Progress("scoring", "2 parents", 0.2, 5, 20, 90),
+    Progress("learning", "orders", 0.3, incumbent=-5.0, bound=-4.0),
+    Progress("needs", "<a> → [b]", 0.4, 1, 4, seconds_left=3.0),
+    Progress("bootstrap", "2 of 9 replicates", 0.4, 2, 9, seconds_left=3.0),
+]
+
+
+class FakeNotebook:
+    """What IPython offers to a kernel, as far as it is used."""
+
+    def __init__(self) -> None:
+        self.pages: list[str] = []
+        shell = type("ZMQInteractiveShell", (), {})()
+        self.module = cast("Any", types.ModuleType("IPython"))
+        self.module.get_ipython = lambda: shell
+        self.inside = cast("Any", types.ModuleType("IPython.display"))
+        self.inside.HTML = str
+        self.inside.display = self.display
+        self.module.display = self.inside
+
+    def display(self, page: str, display_id: bool) -> FakeNotebook:
+        assert display_id
+        self.pages.append(page)
+        return self
+
+    def update(self, page: str) -> None:
+        self.pages.append(page)
+
+
+@pytest.fixture
+def notebook(monkeypatch: pytest.MonkeyPatch) -> FakeNotebook:
+    fake = FakeNotebook()
+    monkeypatch.setitem(sys.modules, "IPython", fake.module)
+    monkeypatch.setitem(sys.modules, "IPython.display", fake.inside)
+    monkeypatch.setattr(display, "REFRESH", 0.0)
+    return fake
+
+
+def test_a_notebook_shows_a_bar_while_scoring_and_learning(notebook: FakeNotebook) -> None:
+    assert in_notebook()
+    parentage.learn(chest_clinic(100, seed=0), progress=True)
+    bars = [page for page in notebook.pages if "<progress" in page]
+    assert any('max="' in page and "sets counted" in page for page in bars)
+    assert any("gap" in page for page in bars)
+    assert notebook.pages[-1] == "", "nothing is left behind"
+
+
+def test_names_are_escaped_in_a_notebook(notebook: FakeNotebook) -> None:
+    bar = Notebook()
+    bar(MOMENTS[3])
+    assert "&lt;a&gt;" in notebook.pages[-1] and 'value="1" max="4"' in notebook.pages[-1]
+
+
+def test_a_notebook_is_not_flooded(notebook: FakeNotebook, monkeypatch: Any) -> None:
+    monkeypatch.setattr(display, "REFRESH", 100.0)
+    bar = Notebook()
+    for at in MOMENTS * 20:
+        bar(at)
+    assert len([page for page in notebook.pages if page]) == 1
+
+
+def test_the_display_goes_when_the_work_fails(notebook: FakeNotebook) -> None:
+    with pytest.raises(ZeroDivisionError), shown(True) as report:
+        assert report is not None
+        report(MOMENTS[0])
+        raise ZeroDivisionError
+    assert notebook.pages[-1] == ""
+
+
+def test_a_terminal_shows_every_stage() -> None:
+    from rich.console import Console
+
+    stream = io.StringIO()
+    bars = Terminal(Console(file=stream, force_terminal=True, width=120))
+    for at in MOMENTS:
+        bars(at)
+        bars.bars.refresh()
+    bars.close()
+    text = stream.getvalue()
+    for words in ("1 parent: 50 sets", "best -5.0000", "<a> → [b]", "2 of 9", "about 3 s left"):
+        assert words in text, words
+
+
+def test_elsewhere_nothing_is_shown(capsys: pytest.CaptureFixture[str]) -> None:
+    with shown(True) as report:
+        assert report is None
+    parentage.learn(chest_clinic(50, seed=0), progress=True)
+    assert capsys.readouterr().err == ""
+
+
+def test_what_is_given_is_called() -> None:
+    told: list[Progress] = []
+    with shown(told.append) as report:
+        assert report == told.append
+    for nothing in (None, False):
+        with shown(nothing) as report:
+            assert report is None
+    given: Report = told.append
+    parentage.score(chest_clinic(50, seed=0), progress=given)
+    assert told and {at.stage for at in told} == {"scoring"}
+
+
+def test_pictures_show_support_where_it_is_known() -> None:
+    table = chest_clinic(150, seed=2)
+    solution = parentage.learn(table)
+    found = support(table, bootstrap=5, need=False)
+    known = solution.with_support(found)
+    assert known == solution and known.network == solution.network
+    assert known.network.shares == found.shares and solution.network.shares is None
+    plain, strong = solution._repr_html_(), known._repr_html_()
+    assert plain != strong and "opacity" in strong
+    assert known.network._repr_html_() != solution.network._repr_html_()
+    page = found._repr_html_()
+    assert "<svg" in page and "<th>adjacency</th>" in page and "need" not in page
+    with pytest.raises(InputError, match="another network"):
+        parentage.learn(table, max_parents=0).with_support(found)
+
+
+def test_hostile_names_are_escaped_in_the_table() -> None:
+    from parentage.arcs.records import ArcSupport, Support
+
+    names = ["<script>alert(1)</script>", "b&b"]
+    network = Network.from_arcs(names, [(names[0], names[1])])
+    found = Support(network, -1.0, -1.0, True, (ArcSupport(names[0], names[1], gain=1.0),))
+    assert "<script>" not in found._repr_html_()
