@@ -16,6 +16,7 @@ from __future__ import annotations
 
 import argparse
 import gzip
+import importlib
 import json
 import statistics
 import tempfile
@@ -122,7 +123,8 @@ def pyagrum(table: Table) -> dict[str, Any] | None:
     """Run its tabu search, and score what it finds with our own scores."""
     try:
         import pandas as pd
-        import pyagrum as gum
+
+        gum: Any = importlib.import_module("pyagrum")
     except ImportError:
         return None
     columns = {
@@ -273,6 +275,7 @@ def plot(known: dict[str, Any]) -> str:
 def panel(name: str, own: dict[str, Any], wide: int, high: int) -> list[str]:
     """Draw one table."""
     left, right, top, bottom = 62, 10, 22, 24
+    rises: list[list[tuple[float, float]]]
     rises = [[p for p in run["rise"] if p[0] > 0] for run in own["runs"]]
     others = [
         (label, value, color)
