@@ -244,10 +244,7 @@ def _panel(
 ) -> list[str]:
     """One table with one number of rows."""
     bottom = top + PANEL[1]
-    parts = [
-        f'<text x="{left}" y="{top - 10}"><tspan font-weight="bold">{name}, {rows:,} rows</tspan>: '
-        "distance by share of cells missing</text>"
-    ]
+    parts = [f'<text x="{left}" y="{top - 10}" font-weight="bold">{name}, {rows:,} rows</text>']
     for tick in range(0, int(most) + 1, 10):
         y = bottom - tick / most * PANEL[1]
         parts.append(f'<path d="M{left} {y:.1f}h{PANEL[0]}" stroke="#dddddd"/>')
