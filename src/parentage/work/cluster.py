@@ -100,8 +100,6 @@ class DaskCrew(Crew):
         self.shared: Shared = ()
         self.sent: list[Any] = []
         self.token, self.number = uuid.uuid4().hex, 0
-        self.bytes_sent = 0
-        """Bytes of parcels, or of what was scattered times the workers it went to."""
         self._wait_for_workers()
 
     def _wait_for_workers(self) -> None:
