@@ -24,17 +24,19 @@ if TYPE_CHECKING:
 class Watching(DaskCrew):
     """Counts what it sends, starts and gets back."""
 
-    sent = tasks = back = 0
+    out = tasks = back = 0
 
     def _scatter(self, value: Any) -> Any:
-        self.sent += size_of(value) * len(self.client.nthreads())
+        self.out += size_of(value) * len(self.client.nthreads())
         return super()._scatter(value)
 
     def start(self, function: Callable[..., Any], task: Any, name: str) -> Any:
+        """Count a task."""
         self.tasks += 1
         return super().start(function, task, name)
 
     def result(self, started: Any) -> Any:
+        """Count what comes back."""
         found = super().result(started)
         self.back += size_of(found)
         return found
@@ -75,7 +77,7 @@ def main() -> None:
             crew.close()
         assert found.digest == expected.digest
         print(
-            f"| {workers} | {crew.tasks} | {crew.sent / 1e6:.1f} | {crew.back / 1e6:.1f} "
+            f"| {workers} | {crew.tasks} | {crew.out / 1e6:.1f} | {crew.back / 1e6:.1f} "
             f"| {spent:.1f} | {here:.1f} |"
         )
 

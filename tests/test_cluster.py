@@ -46,7 +46,7 @@ def cluster() -> Iterator[Any]:
     options = {"n_workers": 2, "threads_per_worker": 1, "processes": True}
     with (
         dask.config.set({**STAY, "distributed.scheduler.allowed-failures": 10}),
-        distributed.LocalCluster(**options, dashboard_address=None, silence_logs=50) as found,
+        distributed.LocalCluster(**options, dashboard_address=":0", silence_logs=50) as found,
     ):
         yield found
 
@@ -122,7 +122,7 @@ def _lists(text: str) -> str:
 
 
 def test_tasks_have_names_that_the_dashboard_shows(client: Any, table: Table) -> None:
-    from distributed.utils import key_split
+    from dask.utils import key_split
 
     seen: list[str] = []
 
@@ -295,7 +295,7 @@ def test_a_worker_that_runs_into_its_memory_limit_is_told(monkeypatch: pytest.Mo
     with (
         dask.config.set(STAY),
         distributed.LocalCluster(
-            **options, memory_limit="600MB", dashboard_address=None, silence_logs=50
+            **options, memory_limit="600MB", dashboard_address=":0", silence_logs=50
         ) as small,
         distributed.Client(small, set_as_default=False) as client,
     ):

@@ -55,7 +55,7 @@ def connected(address: str, patience: float = PATIENCE) -> Iterator[Any]:
                     n_workers=int(local[1]) if local[1] else None,
                     threads_per_worker=1,
                     processes=True,
-                    dashboard_address=None,
+                    dashboard_address=":0",
                     silence_logs=logging.CRITICAL,
                 )
                 open_things.callback(_close, cluster)
