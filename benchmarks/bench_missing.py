@@ -13,6 +13,7 @@ import argparse
 import json
 import math
 import warnings
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -33,6 +34,7 @@ SHARES = (0.05, 0.1, 0.2)
 SEEDS = 3
 K = 3
 RESULT = measure.RESULTS / "missing.json"
+PICTURE = Path(__file__).parent.parent / "docs" / "missing.svg"
 
 
 def with_holes(table: Table, share: float, seed: int) -> Table:
@@ -88,7 +90,9 @@ def climb(table: Table) -> Network | None:
         name: [filled.states[v][code] for code in filled.codes[v]]
         for v, name in enumerate(filled.names)
     }
-    learner = gum.BNLearner(pd.DataFrame(columns, dtype="category"))
+    learner = gum.BNLearner(  # type: ignore[no-untyped-call]  # it has none
+        pd.DataFrame(columns, dtype="category")
+    )
     learner.useScoreBIC()
     learner.useNoPrior()
     learner.setMaxIndegree(K)
@@ -202,14 +206,76 @@ def as_markdown(jobs: list[dict[str, Any]]) -> str:
     return "\n\n".join([*parts, f"The optima of the complete tables have: {known}."])
 
 
+COLOURS = {
+    "pnal": "#1b6ca8", "em": "#2e8b57", "mode": "#c8553d", "state": "#8a6fb0", "drop": "#7a7a7a",
+    "hill climbing on mode": "#d9a441",
+}  # fmt: skip
+PANEL, MARGIN, TOP = (250, 190), 54, 34
+
+
+def as_svg(jobs: list[dict[str, Any]]) -> str:
+    """Draw the distances: one panel per table and number of rows, one line per way."""
+    most = max(job["distance"] or 0 for job in jobs)
+    width = MARGIN + 2 * (PANEL[0] + MARGIN)
+    height = TOP + 2 * (PANEL[1] + MARGIN) + 30
+    parts = [
+        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {height}" '
+        'font-family="sans-serif" font-size="12" role="img">',
+        "<title>Distance from the optimum of the complete table, by share of missing cells</title>",
+        f'<rect width="{width}" height="{height}" fill="#ffffff"/>',
+    ]
+    panels = [(name, rows) for rows in ROWS for name in TABLES]
+    for at, (name, rows) in enumerate(panels):
+        left = MARGIN + (at % 2) * (PANEL[0] + MARGIN)
+        top = TOP + (at // 2) * (PANEL[1] + MARGIN)
+        parts += _panel(jobs, name, rows, left, top, most)
+    there = {job["way"] for job in jobs}
+    for at, way in enumerate(way for way in COLOURS if way in there):
+        colour = COLOURS[way]
+        x, y = MARGIN + at * 92, height - 14
+        parts.append(f'<path d="M{x} {y - 4}h16" stroke="{colour}" stroke-width="2.5"/>')
+        label = "hill climbing, mode" if way.startswith("hill") else way
+        parts.append(f'<text x="{x + 20}" y="{y}">{label}</text>')
+    return "\n".join([*parts, "</svg>"]) + "\n"
+
+
+def _panel(
+    jobs: list[dict[str, Any]], name: str, rows: int, left: int, top: int, most: float
+) -> list[str]:
+    """One table with one number of rows."""
+    bottom = top + PANEL[1]
+    parts = [
+        f'<text x="{left}" y="{top - 10}"><tspan font-weight="bold">{name}, {rows:,} rows</tspan>: '
+        "distance by share of cells missing</text>"
+    ]
+    for tick in range(0, int(most) + 1, 10):
+        y = bottom - tick / most * PANEL[1]
+        parts.append(f'<path d="M{left} {y:.1f}h{PANEL[0]}" stroke="#dddddd"/>')
+        parts.append(f'<text x="{left - 6}" y="{y + 4:.1f}" text-anchor="end">{tick}</text>')
+    at = {share: left + 20 + i * (PANEL[0] - 40) / 2 for i, share in enumerate(SHARES)}
+    for share, x in at.items():
+        parts.append(f'<text x="{x}" y="{bottom + 16}" text-anchor="middle">{share:.0%}</text>')
+    for way, colour in COLOURS.items():
+        means = [(at[s], mean(jobs, way=way, rows=rows, table=name, share=s)) for s in SHARES]
+        points = [(x, bottom - y / most * PANEL[1]) for x, y in means if y is not None]
+        line = " ".join(f"{x:.1f},{y:.1f}" for x, y in points)
+        parts.append(
+            f'<polyline points="{line}" fill="none" stroke="{colour}" stroke-width="2.5"/>'
+        )
+        parts += [f'<circle cx="{x:.1f}" cy="{y:.1f}" r="3" fill="{colour}"/>' for x, y in points]
+    return parts
+
+
 def main() -> None:
-    """Measure what is missing from the results; draw them if matplotlib is there."""
+    """Measure what is missing from the results, and draw them."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--again", metavar="WAY", choices=WAYS, help="forget one way first")
     asked = parser.parse_args()
     jobs = json.loads(RESULT.read_text())["jobs"] if RESULT.exists() else []
     jobs = [job for job in jobs if job["way"] != asked.again]
-    write(measured(jobs))
+    jobs = measured(jobs)
+    write(jobs)
+    PICTURE.write_text(as_svg(jobs), encoding="utf-8")
 
 
 if __name__ == "__main__":

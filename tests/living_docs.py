@@ -3,7 +3,9 @@
 In the Markdown files two kinds of blocks are not written by hand:
 
 * a fenced ``text`` block that starts with ``$ parentage …``: what that command prints, run where
-  ``clinic.csv`` is the table of ``examples/demo.py`` and ``clinic.bif`` its network;
+  ``clinic.csv`` is the table of ``examples/demo.py`` and ``clinic.bif`` its network, ``export.csv``
+  and ``next.csv`` two tables of ``examples/messy_clinic.py``. With ``2>&1`` at its end, messages
+  are shown too, lines broken, and the command may refuse;
 * what stands between ``<!-- from FILE: HEADING -->`` and ``<!-- end -->``: the first table under
   that heading of a file of results.
 
@@ -18,6 +20,7 @@ import shlex
 import subprocess
 import sys
 import tempfile
+import textwrap
 from functools import cache
 from pathlib import Path
 
@@ -26,6 +29,7 @@ PAGES = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md")])
 
 _COMMAND = re.compile(r"^```text\n\$ (parentage .+)\n(?:.*\n)*?```$", re.MULTILINE)
 _TABLE = re.compile(r"<!-- from (\S+): (.+) -->\n[\s\S]*?<!-- end -->")
+_MESSAGES = " 2>&1"
 _SECONDS = re.compile(r"\b\d+\.\d+ s\b")
 
 
@@ -48,6 +52,9 @@ def clinic_folder() -> Path:
     folder = Path(tempfile.mkdtemp())
     demo = [sys.executable, str(ROOT / "examples" / "demo.py"), "clinic.csv"]
     subprocess.run(demo, cwd=folder, check=True, capture_output=True)
+    messy = [sys.executable, str(ROOT / "examples" / "messy_clinic.py")]
+    subprocess.run([*messy, "export.csv"], cwd=folder, check=True, capture_output=True)
+    subprocess.run([*messy, "next.csv", "1"], cwd=folder, check=True, capture_output=True)
     learn = [sys.executable, "-m", "parentage", "learn", "clinic.csv", "-o", "clinic.bif"]
     subprocess.run(learn, cwd=folder, check=True, capture_output=True)
     return folder
@@ -56,15 +63,19 @@ def clinic_folder() -> Path:
 @cache
 def output_of(command: str) -> str:
     """Run a command; return what it prints."""
+    whole = command.endswith(_MESSAGES)
     done = subprocess.run(
-        [sys.executable, "-m", *shlex.split(command)],
+        [sys.executable, "-m", *shlex.split(command.removesuffix(_MESSAGES))],
         cwd=clinic_folder(),
-        check=True,
+        check=not whole,
         capture_output=True,
         encoding="utf-8",
         env={**os.environ, "PYTHONUTF8": "1"},
     )
-    return done.stdout.strip()
+    if not whole:
+        return done.stdout.strip()
+    said = [textwrap.fill(line, 110, break_on_hyphens=False) for line in done.stderr.splitlines()]
+    return "\n".join([*said, done.stdout]).strip()
 
 
 def table_under(file: str, heading: str) -> str:

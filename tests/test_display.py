@@ -5,7 +5,7 @@ from __future__ import annotations
 import io
 import sys
 import types
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import pytest
 
@@ -36,9 +36,9 @@ class FakeNotebook:
     def __init__(self) -> None:
         self.pages: list[str] = []
         shell = type("ZMQInteractiveShell", (), {})()
-        self.module: Any = types.ModuleType("IPython")
+        self.module = cast("Any", types.ModuleType("IPython"))
         self.module.get_ipython = lambda: shell
-        self.inside: Any = types.ModuleType("IPython.display")
+        self.inside = cast("Any", types.ModuleType("IPython.display"))
         self.inside.HTML = str
         self.inside.display = self.display
         self.module.display = self.inside
@@ -146,5 +146,5 @@ def test_hostile_names_are_escaped_in_the_table() -> None:
 
     names = ["<script>alert(1)</script>", "b&b"]
     network = Network.from_arcs(names, [(names[0], names[1])])
-    found = Support(network, -1.0, -1.0, True, (ArcSupport(*names, gain=1.0),))
+    found = Support(network, -1.0, -1.0, True, (ArcSupport(names[0], names[1], gain=1.0),))
     assert "<script>" not in found._repr_html_()

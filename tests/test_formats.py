@@ -340,8 +340,8 @@ def test_format_overrides_the_content() -> None:
     assert detect(CONTENT["csv"], "jkl") == Detected("lists", "jkl")
     assert detect(CONTENT["jkl"], ".CSV") == Detected("table", "csv")
     assert detect(CONTENT["jkl"], "scores") == Detected("lists", "jkl")
-    with pytest.raises(InputError, match="format='xls' is not a format; known: csv, tsv"):
-        detect(CONTENT["csv"], "xls")
+    with pytest.raises(InputError, match="format='docx' is not a format; known: csv, tsv"):
+        detect(CONTENT["csv"], "docx")
     with pytest.raises(InputError, match="is empty"):
         detect(b"", "parquet")
     with pytest.raises(InputError, match="is empty"):

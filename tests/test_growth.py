@@ -1,8 +1,9 @@
-"""Lists that grow where complete ones do not fit: right scores, honest answers, the same each time."""
+"""Lists that grow where complete ones do not fit: right scores, honest answers, repeatable."""
 
 from __future__ import annotations
 
 import itertools
+import time
 import warnings
 from dataclasses import replace
 from typing import TYPE_CHECKING
@@ -13,9 +14,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from naive_network import all_networks, is_acyclic
-from parentage.errors import InputError, UnprovenWarning
+from parentage.errors import InputError, ResourceError, UnprovenWarning
 from parentage.learner import learn
+from parentage.optimise import learn_lists
 from parentage.optimise.anytime import Anytime, grow_lists
+from parentage.optimise.orders import OrderSpace
+from parentage.optimise.problem import make_problem
+from parentage.scoring import steps
 from parentage.scoring.account import Account
 from parentage.scoring.candidates import score, search_table
 from parentage.scoring.constraints import Constraints
@@ -29,6 +34,8 @@ if TYPE_CHECKING:
     from parentage.data.table import Table
     from parentage.optimise import Solution
     from parentage.scoring.candidates import Searched
+    from parentage.scoring.lists import CandidateLists
+    from parentage.work.stop import Reason
 
 SEEDS = st.integers(0, 10**6)
 
@@ -112,15 +119,15 @@ def test_grown_sets_have_the_right_scores_and_complete_ones_are_all_there(
             for other, better in sets.items():
                 assert not (set(other) < set(parents) and better >= value)
     assert is_acyclic(network.parents)
-    for v, parents in enumerate(network.parents):
-        names = tuple(table.names[p] for p in parents)
+    for v, chosen in enumerate(network.parents):
+        names = tuple(table.names[p] for p in chosen)
         assert any(c.parents == names for c in lists[table.names[v]])
 
 
 @given(SEEDS, st.integers(0, 2))
 def test_no_more_is_claimed_than_proven(seed: int, complete: int) -> None:
     """Against the best of all networks: never above it, and never bounded below it."""
-    table = random_table(np.random.default_rng(seed), 5, 80)
+    table = random_table(seed, 5, 80)
     truth = max(value for value, _ in all_networks(score(table)))
     solution = grown(table, complete)
     assert solution.score <= truth + 1e-6
@@ -159,8 +166,8 @@ def test_the_answer_says_what_was_explored() -> None:
 def test_a_budget_of_work_gives_the_same_network(threads: int) -> None:
     table = wide_table(n=20)
     found = searched(table, 1)
-    first, network, _ = grow_lists(found, 0.5, Stop(), threads=1, seed=7)
-    again, other, _ = grow_lists(found, 0.5, Stop(), threads=threads, seed=7)
+    first, network, _ = grow_lists(found, 0.15, Stop(), threads=1, seed=7)
+    again, other, _ = grow_lists(found, 0.15, Stop(), threads=threads, seed=7)
     assert network == other
     lists = [replace(found, outcomes=(o,)).lists() for o in (first, again)]
     assert lists[0].digest == lists[1].digest
@@ -180,38 +187,37 @@ def test_limits_and_forbidden_arcs_hold_beyond_the_complete_sets() -> None:
     assert not any("v1" in c.parents for c in lists["v9"])
 
 
-def test_sets_of_a_level_that_was_cut_short_are_candidates() -> None:
+class Late(Stop):
+    """Asks to stop at the fourth look."""
+
+    def reason(self) -> Reason | None:
+        looks = vars(self)
+        looks["looks"] = looks.get("looks", 0) + 1
+        return "time" if looks["looks"] > 4 else None
+
+
+@pytest.mark.parametrize("name", ["bic", "bdeu:1"])
+def test_sets_of_a_level_that_was_cut_short_are_candidates(
+    name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Of every score: what is there of the level is used, and said to be beyond the complete."""
-    table = wide_table(n=30)
-    for name in ("bic", "bdeu:1"):
-        calls = itertools.count()
-
-        class Late(Stop):
-            def reason(self):  # type: ignore[no-untyped-def]  # noqa: ANN202
-                return "time" if next(calls) > 3 else None
-
-        late = Late()
-        import parentage.scoring.steps as steps
-
-        before, steps.MOST_PAIRS = steps.MOST_PAIRS, 256
-        try:
-            found = search_table(table, Scoring(score=name), late, 1)
-        finally:
-            steps.MOST_PAIRS = before
-        (outcome,) = found.outcomes
-        assert outcome.complete_to == 1
-        assert outcome.ended == "time"
-        assert outcome.partial
-        whole = found.with_partial().lists()
-        assert whole.max_in_degree == 2 > found.lists().max_in_degree
-        assert whole.known().explored == whole.n_sets - found.lists().n_sets
-        full = {c.parents: c.score for c in score(table, score=name, max_parents=2)["v20"]}
-        assert all(full[c.parents] == c.score for c in whole["v20"])
+    monkeypatch.setattr(steps, "MOST_PAIRS", 256)
+    table = wide_table(n=24)
+    found = search_table(table, Scoring(score=name), Late(), 1)
+    (outcome,) = found.outcomes
+    assert outcome.complete_to == 1
+    assert outcome.ended == "time"
+    assert outcome.partial
+    whole, short = found.with_partial().lists(), found.lists()
+    assert whole.max_in_degree == 2 > short.max_in_degree
+    assert whole.known().explored == whole.n_sets - short.n_sets
+    full = {c.parents: c.score for c in score(table, score=name, max_parents=2)["v20"]}
+    assert all(abs(full[c.parents] - c.score) < 1e-6 for c in whole["v20"])
 
 
 @pytest.mark.parametrize("how", [{"score": "bdeu:1"}, {"width": 1.0}])
 def test_what_cannot_grow_is_taken_as_it_is(how: dict[str, object]) -> None:
-    solution = grown(wide_table(n=9), 1, **how)
+    solution = grown(wide_table(n=9), 1, 1.0, **how)
     assert solution.scope.complete_to == 1
     assert solution.scope.explored == 0
 
@@ -225,7 +231,7 @@ def test_required_arcs_stay() -> None:
 
 
 def test_nothing_to_do_ends_by_itself() -> None:
-    table = random_table(np.random.default_rng(1), 4, 40)
+    table = random_table(1, 4, 40)
     found = searched(table, 0)
     growth = Growth(found.prepared.plans[0], found.outcomes[0])
     anytime = Anytime(growth, Stop())
@@ -233,8 +239,7 @@ def test_nothing_to_do_ends_by_itself() -> None:
     assert anytime.work < 60
 
 
-def test_constant_columns_and_a_start(tmp_path: object) -> None:
-    del tmp_path
+def test_constant_columns_and_a_start() -> None:
     from parentage.data.table import Table
 
     rng = np.random.default_rng(5)
@@ -246,3 +251,69 @@ def test_constant_columns_and_a_start(tmp_path: object) -> None:
     again = grown(table, 0, start=first.network)
     assert again.score >= first.score - 1e-9
     assert again.network.to_dict()["same"] == []
+
+
+def many_lists(n: int, per: int) -> CandidateLists:
+    """Random lists of ``n * per`` sets of up to three parents."""
+    from parentage.scoring.lists import CandidateLists
+
+    rng = np.random.default_rng(0)
+    sizes = np.tile(np.concatenate([[0], rng.integers(1, 4, per - 1)]), n)
+    starts, owner = np.concatenate([[0], np.cumsum(sizes)]), np.repeat(np.arange(n * per), sizes)
+    child, step = np.repeat(np.arange(n), per), (n - 1) // 4
+    nth = np.arange(starts[-1]) - np.repeat(starts[:-1], sizes)
+    first = rng.integers(1, step, n * per)
+    parents = np.sort(owner * n + (child[owner] + first[owner] + nth * step) % n) % n
+    scores = -100.0 - 100.0 * rng.random(n * per) + 20.0 * sizes
+    names = [f"v{v}" for v in range(n)]
+    return CandidateLists.from_arrays(names, child, starts, parents, scores)
+
+
+def test_a_time_limit_holds_with_a_million_sets() -> None:
+    learn_lists(many_lists(120, 20), engine="orders", time_limit=1.0)  # compiles
+    learn_lists(many_lists(210, 20), engine="orders", time_limit=1.0)
+    lists = many_lists(700, 1_450)
+    before = time.process_time()
+    solution = learn_lists(lists, engine="orders", time_limit=3.0, threads=1)
+    assert lists.n_sets > 10**6
+    assert time.process_time() - before < 12.0
+    assert solution.stopped == "time"
+    assert is_acyclic(solution.network.parents)
+
+
+def test_lists_that_do_not_fit_are_refused_beforehand() -> None:
+    with pytest.raises(ResourceError, match="fewer parents"):
+        learn_lists(many_lists(120, 400), memory=2**20)
+
+
+def test_numbers_of_parents_and_masks_fit_alike() -> None:
+    """The same orders lead to the same sets, and mending never loses what it had."""
+    from parentage.kernels.orders import improve, refit
+    from parentage.kernels.repair import search_large
+    from parentage.optimise.orders import numbers_of
+
+    problem = make_problem(many_lists(40, 30), np.ones(40 * 30, np.bool_)).pruned()
+    space = OrderSpace.of(problem)
+    numbers = numbers_of(*problem.members(), problem.n)
+    assert (space.real >= 0).all()
+    fits, costs = [], []
+    for sets in (space.sets, numbers):
+        order, fit = np.random.default_rng(1).permutation(40), np.empty(40, np.int64)
+        work, state = np.array([0, 1 << 40, 0, 0]), np.array([3], np.uint64)
+        refit(order, fit, 0, 40, space.offsets, sets, work)
+        rest = space.offsets, sets, space.cost, space.reach, state
+        climbed = improve(order, fit, np.arange(40), np.int64(5), *rest, work)
+        orders = np.stack([order, order, order, np.arange(40)])
+        found = np.full(2, np.inf)
+        steps = search_large(
+            orders, found, np.zeros(4, np.int64), np.int64(200_000), np.int64(4), 0.1, np.int64(5),
+            *rest,
+        )  # fmt: skip
+        assert steps > 10
+        assert found[1] <= climbed
+        refit(orders[1], fit, 0, 40, space.offsets, sets, work)
+        assert space.cost[fit].sum() == pytest.approx(found[1])
+        fits.append(fit.tolist())
+        costs.append(found[1])
+    assert fits[0] == fits[1]
+    assert costs[0] == costs[1]

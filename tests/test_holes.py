@@ -10,7 +10,6 @@ from parentage.data.new_rows import rows_like
 from parentage.data.reading import as_table, read_table, table_from_frame
 from parentage.data.table import MISSING, Table
 from parentage.errors import TableError
-from parentage.network.network import Network
 from parentage.scoring.candidates import score
 from parentage.scoring.explanation import explain
 from parentage.scoring.scores import local_score
@@ -72,13 +71,11 @@ HOLES = read_table(b"a,b,c\n0,0,1\n1,1,0\n1,?,1\n0,0,0\n", missing="em")
 
 
 def test_whoever_cannot_deal_with_holes_refuses_them() -> None:
-    network = Network.from_arcs(HOLES.names, [("a", "b")])
     for refuses in (
         lambda: score(HOLES),
         lambda: score(HOLES, score="bdeu"),
         lambda: local_score(HOLES, "a", ["b"]),
         lambda: explain(HOLES, "a", ["b"]),
-        lambda: network.fit(HOLES),
         lambda: rows_like(HOLES.head(2), HOLES),
     ):
         with pytest.raises(TableError, match="a cell is missing, first in column 'b'; pass "):

@@ -18,11 +18,11 @@ from parentage.optimise.local_cuts import Effort, LocalCuts
 from parentage.optimise.lp import CutLP
 from parentage.optimise.orders import first_incumbent
 from parentage.optimise.prepare import prepare
-from parentage.optimise.problem import Problem, unpack
+from parentage.optimise.problem import Problem, offsets_of, unpack
 from parentage.optimise.root_lp import Tactics, solve_root
 from parentage.optimise.run import Run
 from parentage.optimise.separate import Support, clusters, packings
-from parentage.optimise.shrink import ShrunkenCuts
+from parentage.optimise.shrink import ShrunkenCuts, upwards
 from parentage.optimise.subsets import read_choice, subset_table
 from test_optimise_cuts import random_network, random_point, random_problem
 from test_optimise_limits import hard_lists
@@ -244,6 +244,26 @@ def assert_shrunken_cuts(seed: int) -> tuple[int, int]:
         if not found and not shrunken:
             break
     return count, passing
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_what_is_above_is_reached_by_way_of_decided_variables(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    n = int(rng.integers(2, 9))
+    parents = [np.flatnonzero(rng.random(n) < 0.3) for _ in range(n)]  # cycles are possible
+    sets = Sets(
+        np.arange(n + 1), offsets_of(np.array([len(p) for p in parents])), np.concatenate(parents)
+    )
+    decided = np.where(rng.random(n) < 0.6, np.arange(n), -1)
+    found = upwards(sets, decided)
+    for u in range(n):
+        reached: set[int] = set()
+        waiting = [u]
+        for v in waiting:
+            if decided[v] >= 0:
+                waiting.extend(int(p) for p in parents[v] if p not in reached)
+                reached.update(int(p) for p in parents[v])
+        assert set(np.flatnonzero(found[u])) == reached
 
 
 def test_shrunken_cuts_hold_for_every_network() -> None:

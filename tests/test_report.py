@@ -366,3 +366,36 @@ def test_parameters_alone_are_enough(tmp_path: Path) -> None:
     write_report(coin, tmp_path / "coin.html")
     data = data_of((tmp_path / "coin.html").read_text())
     assert data["marginals"][0] == pytest.approx([0.25, 0.75])
+
+
+def test_many_states_and_long_names_stay_bounded(tmp_path: Path) -> None:
+    rng = np.random.default_rng(1)
+    names = ("n" * 100_000, "b")
+    labels = [[f"{k} " + "s" * 10_000 for k in range(300)], ["x", "y"]]
+    wide = random_parameters(Network(names, ((), (0,))), labels, rng)
+    path = tmp_path / "wide.html"
+    write_report(wide, path, table=wide.sample(50, seed=1))
+    page = path.read_text()
+    assert page.count('class="state"') == 30 + 2
+    assert "and 270 states less frequent" in page
+    assert len(page) < 1_000_000
+    assert data_of(page)["why"] == [[], []]  # they are joined
+
+
+def test_reasons_are_not_worked_out_for_ever(monkeypatch: pytest.MonkeyPatch) -> None:
+    table, network = chest_clinic(), Network(chest_clinic().names, ((),) * 8)
+    for limit, most in ((8000, 5), (7999, 2)):
+        monkeypatch.setattr("parentage.report.refused.MUCH", limit)
+        assert {len(ones) for ones in refused_parents(network, table, "bic", None)} == {most}
+    monkeypatch.setattr("parentage.report.refused.TOO_MUCH", 7999)
+    assert set(refused_parents(network, table, "bic", None)) == {()}
+
+
+def test_a_proof_is_not_claimed_for_other_data() -> None:
+    table, other = chest_clinic(), chest_clinic(seed=7)
+    solution = parentage.learn(table)
+    assert "Proven" in gather(material_of(solution, table=table)).verdict
+    report = gather(material_of(solution, table=other))
+    assert "Proven" not in report.verdict
+    assert "nothing is proved about these rows" in report.verdict
+    assert any(table.digest in fact.value for fact in report.proof)

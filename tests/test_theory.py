@@ -20,6 +20,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from naive import TIE, Naive, Set
+from naive_holes import HOLE, NaiveHoles
 from naive_scores import NaiveSum, log_regret
 from parentage.data.table import Table
 from parentage.errors import InputError
@@ -379,6 +380,54 @@ def test_what_a_parent_adds_under_qnml_falls_again() -> None:
         return log_regret(12, 4 * q) - 2 * log_regret(12, 2 * q) + log_regret(12, q)
 
     assert [round(added(q), 2) for q in (1, 8, 1000)] == [0.62, 1.13, 0.05]
+
+
+# ---------------------------------------------------------------------------------------------
+# False friends where cells are missing
+
+
+def with_holes(*columns: str) -> NaiveHoles:
+    """A table of binary columns; ? is missing."""
+    cells = tuple(tuple(HOLE if c == "?" else int(c) for c in column) for column in columns)
+    return NaiveHoles(cells, (2,) * len(cells), "pnal:0.05")
+
+
+def average(naive: NaiveHoles, x: int, parents: Set) -> float:
+    rows = naive.complete([x, *parents])
+    return naive.likelihood(x, parents, rows) / len(rows)
+
+
+def test_with_holes_the_likelihood_may_fall_when_a_parent_is_added() -> None:
+    naive = with_holes("10001", "010?1")
+    assert [round(average(naive, 0, pi), 4) for pi in ((), (1,))] == [-0.6730, -0.6931]
+
+
+def test_with_holes_there_is_no_parents_side() -> None:
+    """X, Y, Z: H(Y | Z) = 0, yet Y is worth more than it costs."""
+    naive = with_holes("1100", "011?", "1?01")
+    assert average(naive, 1, (2,)) == 0
+    assert naive.price(0, (1, 2)) - naive.price(0, (2,)) == pytest.approx(0.1)
+    assert (0, (1, 2)) in naive.lists()
+    own, best = naive.s(0, (1, 2)) / 4, naive.best_subset(0, (2,)) / 4
+    assert (round(own, 4), round(best, 4)) == (-0.2, -0.5621)
+
+
+def test_with_holes_the_average_over_complete_rows_bounds_nothing() -> None:
+    naive = with_holes("011?", "001?", "00?1")
+    complete = naive.complete(range(3))
+    bound = -naive.h(0) / len(complete) - naive.price(0, (1,))
+    assert (round(naive.h(0) / len(complete), 4), round(bound, 4)) == (0.6931, -0.7931)
+    assert round(naive.s(0, (1,)) / 4, 4) == -0.5621
+    assert (0, (1,)) in naive.lists()
+
+
+def test_with_holes_the_rule_is_not_closed() -> None:
+    naive = with_holes("1?0?10", "?10000", "1?001?", "10101?", "110101")
+    removed, kept = naive.removed("child"), naive.lists()
+    assert all((a, without((0, 1, 2), a)) in removed for a in (0, 1, 2))
+    assert round(kept[4, (0, 1, 2)] / 6, 4) == -0.4
+    best = max(naive.best_subset(4, without((0, 1, 2), a)) for a in (0, 1, 2))
+    assert round(best / 6, 4) == -0.6545
 
 
 # ---------------------------------------------------------------------------------------------

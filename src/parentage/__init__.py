@@ -22,6 +22,9 @@ if TYPE_CHECKING:
     from parentage.data import datasets as datasets
     from parentage.data.reading import read_table as read_table
     from parentage.data.reading import table_from_frame as table_from_frame
+    from parentage.data.recipe import Recipe as Recipe
+    from parentage.data.recipe_file import read_recipe as read_recipe
+    from parentage.data.recipe_file import write_recipe as write_recipe
     from parentage.data.table import Table as Table
     from parentage.estimator import ParentageLearner as ParentageLearner
     from parentage.learner import learn as learn
@@ -39,6 +42,7 @@ if TYPE_CHECKING:
     from parentage.scoring.formats import read_lists as read_lists
     from parentage.scoring.formats import write_lists as write_lists
     from parentage.scoring.lists import CandidateLists as CandidateLists
+    from parentage.scoring.prior import Prior as Prior
     from parentage.scoring.scope import Scope as Scope
     from parentage.scoring.scores import local_score as local_score
 
@@ -49,6 +53,8 @@ _HOME = {
     "Explanation": "parentage.scoring.explanation",
     "Network": "parentage.network.network",
     "ParentageLearner": "parentage.estimator",
+    "Prior": "parentage.scoring.prior",
+    "Recipe": "parentage.data.recipe",
     "Scope": "parentage.scoring.scope",
     "Solution": "parentage.optimise",
     "Support": "parentage.arcs.records",
@@ -59,6 +65,7 @@ _HOME = {
     "local_score": "parentage.scoring.scores",
     "read_lists": "parentage.scoring.formats",
     "read_network": "parentage.network.formats",
+    "read_recipe": "parentage.data.recipe_file",
     "read_table": "parentage.data.reading",
     "score": "parentage.scoring.candidates",
     "support": "parentage.arcs.support",
@@ -66,6 +73,7 @@ _HOME = {
     "within": "parentage.optimise",
     "write_lists": "parentage.scoring.formats",
     "write_network": "parentage.network.formats",
+    "write_recipe": "parentage.data.recipe_file",
     "write_report": "parentage.report",
     "write_support": "parentage.arcs.files",
 }
@@ -77,6 +85,8 @@ __all__ = [  # one sorted list; the names are loaded when first used
     "Explanation",
     "Network",
     "ParentageLearner",
+    "Prior",
+    "Recipe",
     "Scope",
     "Solution",
     "Support",
@@ -87,6 +97,7 @@ __all__ = [  # one sorted list; the names are loaded when first used
     "local_score",
     "read_lists",
     "read_network",
+    "read_recipe",
     "read_table",
     "score",
     "support",
@@ -94,6 +105,7 @@ __all__ = [  # one sorted list; the names are loaded when first used
     "within",
     "write_lists",
     "write_network",
+    "write_recipe",
     "write_report",
     "write_support",
 ]

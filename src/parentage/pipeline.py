@@ -31,6 +31,7 @@ from parentage.scoring.forecast import seconds_for
 from parentage.scoring.formats import read_lists
 from parentage.scoring.lists import CandidateLists
 from parentage.scoring.settings import Growing
+from parentage.structural_em import complete_and_score
 from parentage.work.settings import changed
 
 if TYPE_CHECKING:
@@ -57,6 +58,9 @@ SHARE_OF_SCORING = 0.5
 MANY_VARIABLES = 100
 """With more, growing takes all the time that is left, with fewer half of it: a proof of what is
 listed is in reach there, and with luck one of everything."""
+
+FEW_VARIABLES = 22
+"""So few are solved to the end without a time limit, too: it takes a moment."""
 
 LAST_SHARE = 0.93
 """Of the time limit, after which lists of many variables are put together for the answer."""
@@ -132,6 +136,11 @@ def gather(
     if seen is not None:
         seen(table)
     settings = scoring(table.names, False).for_missing(reading.missing)
+    if reading.missing == "em" and table.has_holes:
+        completed = complete_and_score(
+            table, settings, stop, threads=threads, workers=workers, start=start, report=report
+        )
+        return Gathered(completed, table, settings)
     share = stop.share(SHARE_OF_SCORING)
     searched = search_table(
         table,
@@ -197,7 +206,8 @@ def optimise(
     What was cut is put into ``kept_cuts``, for solving again with a little changed.
     """
     interrupted, grown = stop.cancelled.is_set(), found.grown
-    many = grown is not None and found.lists.n_variables > MANY_VARIABLES
+    limit = FEW_VARIABLES if stop.deadline == math.inf else MANY_VARIABLES
+    many = grown is not None and found.lists.n_variables > limit
     solution = optimise_lists(
         found.lists,
         optimising,

@@ -3,7 +3,8 @@
 A replicate draws N rows of the table with replacement; states stay those of the whole table, so
 penalties do not change. Which rows depends on the seed and on the replicate's number alone, and a
 replicate is learned on one thread, so results do not depend on the workers. It begins from the best
-network of the table and from the cuts that proved it, which hold for every network.
+network of the table, from the cuts that proved it and from those of the first replicate; cuts hold
+for every network.
 
 With a time limit a replicate has a few times its share of the time, and at least a tenth of what
 is left: a limit that is too short makes fewer replicates, not worse ones. One that is not proven by
@@ -24,6 +25,7 @@ from parentage.arcs.averaging import Directions, averaged_arcs, inclusion_thresh
 from parentage.arcs.records import Bootstrap
 from parentage.errors import DataWarning
 from parentage.optimise import optimise_lists
+from parentage.optimise.cuts import unique
 from parentage.scoring.candidates import score_table
 from parentage.scoring.scores import local_score
 from parentage.work.executor import in_order, size_of
@@ -34,6 +36,7 @@ if TYPE_CHECKING:
 
     from parentage.arcs.ground import Ground
     from parentage.data.table import Table
+    from parentage.optimise.cuts import Cut
     from parentage.scoring.constraints import Constraints
     from parentage.work.executor import Workers
     from parentage.work.progress import Report
@@ -54,11 +57,12 @@ SHORT = 2.0
 
 
 class Replicate(NamedTuple):
-    """The best network of a replicate; None if there was no time left to begin."""
+    """The best network of a replicate, None if there was no time left to begin; and its cuts."""
 
     parents: tuple[tuple[int, ...], ...] | None
     score: float
     proven: bool
+    cuts: tuple[Cut, ...] = ()
 
 
 def resampled(table: Table, seed: int, number: int) -> Table:
@@ -85,6 +89,7 @@ def learn_replicate(
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", DataWarning)  # said of the whole table already
         lists = score_table(table, scoring, own.share(SCORING), 1)
+    cuts: list[Cut] = []
     found = optimise_lists(
         lists,
         ground.optimising,
@@ -93,8 +98,10 @@ def learn_replicate(
         constraints=scoring.constraints,
         start=ground.best.network,
         cuts=ground.cuts,
+        kept_cuts=cuts,
     )
-    return Replicate(found.network.parents, found.score, found.optimal)
+    first = tuple(cuts) if number == 0 else ()
+    return Replicate(found.network.parents, found.score, found.optimal, first)
 
 
 def _nothing_varies(table: Table, ground: Ground) -> Replicate:
@@ -154,6 +161,9 @@ def _timed(
         replicate = learn_replicate(*shared, task)
         took = time.monotonic() - start
         alone += 1
+        if task[0] == 0:
+            more = replace(ground, cuts=tuple(unique([*ground.cuts, *replicate.cuts])))
+            shared = (more, seed, stop, size)
         known = took > SHORT or alone == 2
         yield replicate, took * (asked - alone) / size if known else None
         if known:

@@ -90,6 +90,8 @@ def main(args: list[str] | None = None) -> None:
         sys.exit(stop.exit_code)
     except click.ClickException as error:
         error.show(sys.stderr)
+        if "unexpected extra argument" in error.format_message():
+            click.echo("To read several files as one, quote a pattern: 'a-*.csv'.", err=True)
         sys.exit(2)
     except (click.Abort, KeyboardInterrupt):
         click.echo("parentage: interrupted", err=True)

@@ -63,10 +63,10 @@ def holes_text(account: Account) -> str:
         return ""
     total, most = sum(account.missing_cells), max(account.missing_cells)
     cells = account.rows * len(account.missing_cells)
-    return (
-        f"{total:,} of {cells:,} cells are missing, at most {most:,} in a column; {account.score}: "
-        "every family is scored on the rows where it is complete"
-    )
+    told = f"{total:,} of {cells:,} cells are missing, at most {most:,} in a column"
+    if account.completion is not None:
+        return f"{told}\n{account.completion.words()}"
+    return f"{told}; {account.score}: every family is scored on the rows where it is complete"
 
 
 def limit_text(limit: Limit) -> str:

@@ -20,6 +20,14 @@ from parentage.cli.options import (
 )
 from parentage.cli.output import print_json, say_if_compiling, table_text
 
+SHORT = 30.0
+"""Seconds that nobody needs to plan for; half of the time limit in the example."""
+
+HOPELESS = 1e10
+"""Seconds after which no further row is shown."""
+
+MOST_ROWS = 8
+
 if TYPE_CHECKING:
     from parentage.data.table import Table
     from parentage.scoring.forecast import Forecast
@@ -84,6 +92,8 @@ def as_text(found: Overview, table: Table) -> str:
             f"(Corollary 1′; Corollary 1 says {found.corollary1})."
         )
     lines.append(_forecast_text(found.forecast))
+    if found.forecast.seconds > SHORT or found.complete_to is not None:
+        lines += _up_to_text(found)
     if not found.ends_by_itself:
         lines.append(_no_end_text(found.score))
     return "\n".join(lines)
@@ -100,12 +110,85 @@ def _no_end_text(score: str) -> str:
 
 
 def _forecast_text(forecast: Forecast) -> str:
-    sets, memory, seconds = f"{forecast.sets:,}", forecast.memory, forecast.seconds
-    took = f"{seconds:.1f} s" if seconds < 100 else f"{seconds / 60:,.0f} min"
+    sets, took = number(forecast.sets), duration(forecast.seconds)
     how = {
         "searched": f"Scoring counts {sets} sets",
         "counted": f"Scoring counts {sets} sets",
         "extrapolated": f"Scoring counts very roughly {sets} sets",
         "at most": f"Scoring counts at most {sets} sets",
     }[forecast.basis]
-    return f"{how}: about {took} on one core, {memory / 1e6:,.0f} MB."
+    about = "" if took == "ages" else "about "
+    return f"{how}: {about}{took} on one core, {size(forecast.memory)}."
+
+
+def _up_to_text(found: Overview) -> list[str]:
+    """Say what complete lists take by number of parents, and what ``learn`` makes of that."""
+    shown = []
+    for row in found.up_to[:MOST_ROWS]:
+        shown.append(row)
+        if row.seconds > HOPELESS:
+            break
+    table = table_text(
+        ("parents", "sets", "one core", "memory"),
+        [
+            (f"up to {r.parents}", number(r.sets), duration(r.seconds), size(r.memory))
+            for r in shown
+        ],
+        left=1,
+    )
+    lines = ["", "Complete lists take about:", table, ""]
+    within = [row for row in shown if row.seconds <= SHORT]
+    soon = max((row.parents for row in within), default=0)
+    if found.complete_to is None:
+        lines.append("learn lists everything, if it is given the time, and then solves it.")
+    else:
+        lines.append(
+            f"Without a time limit learn lists everything up to {_parents(found.complete_to)}: "
+            "more would not fit the memory, or take days."
+        )
+    lines.append(
+        f"With --time-limit 60 it lists everything up to about {_parents(soon)}, then larger sets "
+        "where the best network gains by them. It says so: such a network has a bound, not a proof."
+    )
+    return lines
+
+
+def _parents(number: int) -> str:
+    return f"{number} parent{'' if number == 1 else 's'}"
+
+
+def number(count: int) -> str:
+    """Write a number of sets, powers of ten when there are too many.
+
+    >>> number(123_456), number(10**12)
+    ('123,456', '1e+12')
+    """
+    return f"{count:,}" if count < 10**9 else f"{count:.3g}"
+
+
+def duration(seconds: float) -> str:
+    """Write a time as a person would say it.
+
+    >>> [duration(x) for x in (0.04, 59, 600, 7000, 3e5, 4e8, 1e12, 1e30)]
+    ['0.0 s', '59.0 s', '10 min', '1.9 h', '3.5 days', '13 years', '31,688 years', 'ages']
+    """
+    for most, unit, word in (
+        (100.0, 1.0, " s"), (6000.0, 60.0, " min"), (2 * 86400.0, 3600.0, " h"),
+        (2 * 365 * 86400.0, 86400.0, " days"), (1e13, 365.25 * 86400.0, " years"),
+    ):  # fmt: skip
+        if seconds < most:
+            many = seconds / unit
+            fine = unit == 1.0 or (many < 10 and unit > 60.0)
+            return f"{many:,.1f}{word}" if fine else f"{many:,.0f}{word}"
+    return "ages"
+
+
+def size(amount: int) -> str:
+    """Write an amount of memory.
+
+    >>> size(13_000_000), size(5_600_000_000), size(10**80)
+    ('13 MB', '5.6 GB', '1e+71 GB')
+    """
+    from parentage.work.memory import gigabytes
+
+    return f"{amount / 1e6:,.0f} MB" if amount < 10**9 else gigabytes(amount)

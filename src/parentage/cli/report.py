@@ -15,6 +15,7 @@ from parentage.cli.options import (
     limit_options,
     load_table,
     running_of,
+    scale_options,
     score_options,
     scoring_of,
     search_options,
@@ -28,6 +29,7 @@ from parentage.data.settings import Reading
 from parentage.network.settings import Estimating
 from parentage.optimise.settings import Optimising
 from parentage.work.running import Running
+from parentage.work.scaling import Scaling
 from parentage.work.settings import changed, take
 
 if TYPE_CHECKING:
@@ -60,6 +62,7 @@ NETWORKS = (".json", ".bif", ".xml", ".xmlbif", ".bifxml", ".dot", ".gv")
 @with_options(*settings_options(Supporting), *settings_options(Estimating))
 @with_options(*settings_options(Optimising, but=("seed",)))
 @limit_options
+@scale_options
 @table_options
 @score_options
 @search_options
@@ -110,22 +113,26 @@ def report_table(data: str, output: str, options: dict[str, Any]) -> None:
     from parentage.report import write_report
     from parentage.work.stop import interruptible
 
-    running, asked = running_of(options), take(Supporting, options)
-    with interruptible(running.stop()) as stop, show_progress() as progress:
-        table = load_table(data, options)
-        tell_reading(table, options)
+    running, scaling = running_of(options), take(Scaling, options)
+    asked = take(Supporting, options)
+    with (
+        interruptible(running.stop()) as stop,
+        scaling.workers(running.workers) as workers,
+        show_progress() as shown,
+    ):
         ground = learn_ground(
-            table,
-            Reading(),
-            lambda names, _: scoring_for(
-                scoring_of(options, names).for_missing(options["missing"]), asked.within
-            ),
+            data,
+            take(Reading, options),
+            lambda names, _: scoring_for(scoring_of(options, names), asked.within),
             take(Optimising, options),
             stop,
             threads=running.workers,
-            report=progress,
+            workers=workers,
+            places=scaling.places,
+            report=shown,
+            seen=lambda table: tell_reading(table, options),
         )
-        support = support_of(ground, asked, stop, running.workers, report=progress)
+        support = support_of(ground, asked, stop, workers, report=shown)
         near = near_of(ground, asked, stop, running.workers)
     parameters, prior = fitted(ground, options)
     write_report(

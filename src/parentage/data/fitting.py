@@ -44,14 +44,15 @@ Ints = npt.NDArray[np.int64]
 def fitted_table(raw: RawTable, recipe: Recipe, reading: Reading) -> Table:
     """Read a table as the recipe says."""
     check_rows(raw.n_rows)
-    columns, codes, wrong = list[Column](), list[Ints](), list[str]()
+    columns, codes, wrong = list[Column](), list[Ints](), _absent(raw, recipe)
     for column in recipe.columns:
         try:
             cells = cells_for(raw, column, reading.decimal)
             columns.append(cells)
             codes.append(codes_for(cells, column, reading.decimal))
         except TableError as error:
-            wrong.append(error.message)
+            if not error.message.startswith("no column"):  # those are said together
+                wrong.append(error.message)
     if wrong:
         more = f"; and {len(wrong) - _MOST_SHOWN} more" if len(wrong) > _MOST_SHOWN else ""
         raise TableError(
@@ -72,6 +73,18 @@ def fitted_table(raw: RawTable, recipe: Recipe, reading: Reading) -> Table:
     }
     account = account_of(raw, columns, table, left_out)
     return replace(table, recipe=Recipe(replace(reading, recipe=None), recipe.columns, account))
+
+
+def _absent(raw: RawTable, recipe: Recipe) -> list[str]:
+    """Say which columns are not there."""
+    names = [column.name for column in raw.columns]
+    absent = [column.name for column in recipe.columns if column.name not in names]
+    if not absent:
+        return []
+    if len(absent) == 1:
+        return [f"no column {absent[0]!r}; {did_you_mean(absent[0], names)}"]
+    shown = ", ".join(map(repr, absent[:_MOST_SHOWN])) + (", …" if absent[_MOST_SHOWN:] else "")
+    return [f"{len(absent)} of its {len(recipe.columns)} columns are not there: {shown}"]
 
 
 def cells_for(raw: RawTable, column: ColumnRecipe, decimal: str) -> Column:

@@ -14,7 +14,7 @@ import zlib
 from pathlib import PurePath
 from typing import IO, TYPE_CHECKING
 
-from parentage.errors import InputError, MissingExtraError
+from parentage.errors import InputError, MissingExtraError, ParentageError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -59,7 +59,7 @@ def unpacked(name: str, data: bytes) -> tuple[str, bytes]:
                     "it is what you expect, unpack it first"
                 )
     except (OSError, EOFError, ValueError, zlib.error, lzma.LZMAError, zipfile.BadZipFile) as error:
-        if isinstance(error, InputError):
+        if isinstance(error, ParentageError):
             raise
         raise InputError(f"{name} is a damaged {kind} file: {error}") from None
     path = PurePath(name)

@@ -62,7 +62,7 @@ def open_source(source: SourceLike | Source, *, unpack: bool = True) -> Source:
 
 
 def matching(path: str) -> list[Path]:
-    """Return the files a pattern stands for; a path that exists or is no pattern is itself."""
+    """Return the files a pattern stands for; any other path stands for itself."""
     plain = Path(path)
     if not any(character in path for character in "*?[") or plain.exists():
         return [plain]

@@ -10,7 +10,6 @@ import numpy.typing as npt
 
 from parentage.kernels._options import JIT, njit
 
-
 FEW = 12
 """Sets of at most so many parents are compared with their subsets instead of with all sets."""
 
@@ -34,9 +33,7 @@ def contained(masks: npt.NDArray[np.uint64], inner: int, outer: int) -> bool:
 
 
 @njit(**JIT)
-def members_of(
-    mask: npt.NDArray[np.uint64], found: npt.NDArray[np.int64]
-) -> int:
+def members_of(mask: npt.NDArray[np.uint64], found: npt.NDArray[np.int64]) -> int:
     """Fill ``found`` with the members of a set, as many as it has room for; return their number."""
     count = 0
     for w in range(mask.shape[0]):

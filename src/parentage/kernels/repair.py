@@ -103,7 +103,7 @@ def some_parent(x: int, here: int, order: Ints, fit: Ints, sets: Sets, state: Wo
     for k in range(here):
         j = first - k if k <= first else first - k + here
         if uses(sets, fit[x], order[j]):
-            return j
+            return int(j)
     return here
 
 

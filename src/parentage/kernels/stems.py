@@ -6,9 +6,9 @@ them, of Π and of Π ∪ X:
 
     s(X, Π ∪ y) = G(Π ∪ X ∪ y) − G(Π ∪ y) − pen(X, Π)·r_y.
 
-Families are kept in a :class:`Store`. Each has a 64-bit key, the sum of a random number of its child
-and of one for each parent, so the key of a family with one parent more, less or exchanged is one
-or two additions away. Two families with one key (the chance is below 1 in 10^7 for a million of
+Families are kept in a :class:`Store`. Each has a 64-bit key, the sum of a random number of its
+child and of one for each parent, so the key of a family with one parent more, less or exchanged is
+one or two additions away. Two families with one key (the chance is below 1 in 10^7 for a million of
 them) would be taken for one: a candidate is then missing, nothing that is there is wrong.
 """
 
@@ -130,10 +130,10 @@ def can_pay(tasks, vectors, growing, answer):
         answer[t] = False
         for y in range(n):
             gain = min(left, own - v[y] - growing.residual[y])
-            if gain > (growing.arity[y] - 1) * penalty - growing.tolerance:
-                if y != x and not growing.forbidden[x, y] and y not in parents:
-                    answer[t] = True
-                    break
+            pays = gain > (growing.arity[y] - 1) * penalty - growing.tolerance
+            if pays and y != x and not growing.forbidden[x, y] and y not in parents:
+                answer[t] = True
+                break
 
 
 @njit(**JIT)

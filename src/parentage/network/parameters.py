@@ -25,6 +25,7 @@ import numpy.typing as npt
 from parentage.data.table import MAX_STATES, MISSING, Table
 from parentage.errors import InputError, ResourceError, TableError, Way, did_you_mean
 from parentage.network import incomplete, inference
+from parentage.network.expectation import Expectation
 from parentage.network.incomplete import ABSENT
 from parentage.network.posteriors import Model
 
@@ -299,7 +300,8 @@ def fit_parameters(
     network
         The structure; its variables are columns of the table.
     table
-        The data; states that never occur keep a place in the tables.
+        The data; states that never occur keep a place in the tables. Where cells are missing, the
+        likelihood of what is observed is maximised by expectation maximisation.
     pseudo_count
         α of a symmetric Dirichlet prior, added to every cell: 0 is maximum likelihood.
     equivalent_sample_size
@@ -307,10 +309,8 @@ def fit_parameters(
     """
     _check_prior(pseudo_count, equivalent_sample_size)
     data = table.select(network.names)
-    data.refuse_holes("counting joint states for the parameters")
     cardinalities = [len(labels) for labels in data.states]
-    codes = data.codes.astype(np.int64)
-    tables = []
+    priors = []
     for v, parents in enumerate(network.parents):
         r, q = cardinalities[v], math.prod(cardinalities[p] for p in parents)
         if q * r > MAX_CELLS:
@@ -319,12 +319,27 @@ def fit_parameters(
                 f"have {q * r:,} cells, more than {MAX_CELLS:,}",
                 Way("max_parents", len(parents) - 1, "when learning"),
             )
+        priors.append(np.full((q, r), pseudo_count + equivalent_sample_size / (q * r)))
+    if data.has_holes:
+        return Parameters(network, data.states, tuple(_by_expectation(network, data, priors)))
+    codes = data.codes.astype(np.int64)
+    tables = []
+    for v, parents in enumerate(network.parents):
+        q, r = priors[v].shape
         cells = joint_states(codes, parents, cardinalities) * r + codes[v]
-        counts = np.bincount(cells, minlength=q * r).reshape(q, r).astype(np.float64)
-        counts += pseudo_count + equivalent_sample_size / (q * r)
+        counts = np.bincount(cells, minlength=q * r).reshape(q, r) + priors[v]
         totals = counts.sum(axis=1, keepdims=True)
         tables.append(np.divide(counts, totals, out=np.full((q, r), 1 / r), where=totals > 0))
     return Parameters(network, data.states, tuple(tables))
+
+
+def _by_expectation(
+    network: Network, table: Table, priors: Sequence[Probabilities]
+) -> list[Probabilities]:
+    """Return the tables that expectation maximisation ends in."""
+    expected = Expectation.of_table(network, table)
+    theta, _ = expected.maximised(np.concatenate([prior.ravel() for prior in priors]))
+    return expected.tables(theta)
 
 
 def from_rows(

@@ -120,13 +120,14 @@ def optimise_lists(
     constraints: Constraints | None = None,
     start: Network | None = None,
     report: Report | None = None,
-    cuts: Sequence[Cut] = (),
+    cuts: Sequence[Cut] | None = None,
     kept_cuts: list[Cut] | None = None,
 ) -> Solution:
     """Solve; for lists that were cut short, bound what was asked and not only what is listed.
 
-    ``cuts`` are those of another run over the same variables, whatever its lists and constraints;
-    those of this run are put into ``kept_cuts``.
+    ``cuts`` are those of another run over the same variables, whatever its lists and constraints,
+    or none of them; whoever gives them begins from a network that is near, and no other is looked
+    for before cutting. Those of this run are put into ``kept_cuts``.
     """
     from parentage.optimise.beyond import beyond_scores, plain_bound, relaxed_lists
     from parentage.optimise.engines import solve
@@ -153,10 +154,10 @@ def optimise_lists(
         report=report,
         constraints=allowed,
         start=None if start is None else start_order(lists, start),
-        cuts=cuts,
+        cuts=cuts or (),
     )
     scope = scope_of(lists, run.tolerance, max_parents, constraints)
-    tactics = Tactics(warm_start=not cuts)  # who has cuts begins from a network that is near
+    tactics = Tactics(warm_start=cuts is None)
     solution = replace(solve(run, settings.engine, tactics), scope=scope)
     if kept_cuts is not None:
         kept_cuts.extend(run.found_cuts())

@@ -152,8 +152,8 @@ class LocalCuts:
         tie = fraction + fraction.T + 0.25 * (arc + arc.T)
         found = dict.fromkeys(self._grown(fraction, arc, tie, most))
         found.update(dict.fromkeys(self._united(binding, arc, most)))
-        alive = np.flatnonzero(arc.sum(axis=0) + arc.sum(axis=1) > 0.0)
-        remembered = [place for place in self._success if np.isin(place, alive).all()]
+        alive = set(np.flatnonzero(arc.sum(axis=0) + arc.sum(axis=1) > 0.0).tolist())
+        remembered = [place for place in self._success if alive.issuperset(place)]
         remembered = sorted(remembered, key=lambda place: -self._success[place])[:most]
         found.update(dict.fromkeys(remembered))
         places = [place for place in found if len(place) >= SMALLEST]

@@ -103,13 +103,12 @@ def upwards(sets: Sets, decided: Ints) -> Flags:
     """``bool[n, n]``: what lies above each decided variable, by way of decided ones."""
     n = len(decided)
     above = np.zeros((n, n), np.bool_)
-    for u in np.flatnonzero(decided >= 0):
+    passing = np.flatnonzero(decided >= 0)
+    for u in passing:
         above[u, sets.parents[sets.starts[decided[u]] : sets.starts[decided[u] + 1]]] = True
-    while True:
-        more = above | (above.astype(np.float32) @ above.astype(np.float32) > 0)
-        if (more == above).all():
-            return above
-        above = more
+    for u in passing:  # Warshall: whoever has u above has what is above u
+        above[above[:, u]] |= above[u]
+    return above
 
 
 def shrunken_support(support: Support, decided: Flags, above: Flags) -> Support:

@@ -19,8 +19,7 @@ import numpy as np
 
 from parentage import __version__
 from parentage.report.records import MOST_CELLS
-from parentage.report.sections import asset, sections, text, why_text
-from parentage.view.labels import printable
+from parentage.report.sections import asset, sections, shown, text, why_text
 
 if TYPE_CHECKING:
     from parentage.report.records import Report, WhatIf
@@ -73,7 +72,7 @@ def page_data(report: Report) -> dict[str, Any]:
     network, what_if = report.network, report.what_if
     index = {name: v for v, name in enumerate(network.names)}
     content: dict[str, Any] = {
-        "names": [printable(name) for name in network.names],
+        "names": [shown(name) for name in network.names],
         "parents": [list(members) for members in network.parents],
         "arcs": [
             {
@@ -116,7 +115,7 @@ def _probabilities(what_if: WhatIf) -> dict[str, Any]:
     """Counts where the tables follow from them, else the tables themselves."""
     parameters, counts = what_if.parameters, what_if.counts
     content: dict[str, Any] = {
-        "states": [[printable(label) for label in labels] for labels in parameters.states],
+        "states": [[shown(label) for label in labels] for labels in parameters.states],
         "marginals": [list(row) for row in what_if.marginals] or None,
         "order": list(what_if.order),
         "prior": list(what_if.prior),

@@ -48,6 +48,13 @@ def score_title(scope: Scope | None) -> str:
     return f"{kind.title} ({parameter})" if parameter else kind.title
 
 
+def about_other_data(table: Table | None, scope: Scope | None) -> bool:
+    """Tell whether a proof is about other data than the table that is shown."""
+    if table is None or scope is None or not isinstance(scope.origin, Account):
+        return False
+    return scope.origin.data != table.digest
+
+
 def verdict(
     network: Network, table: Table | None, result: Mapping[str, Any], scope: Scope | None
 ) -> str:
@@ -56,6 +63,8 @@ def verdict(
     first = f"{counted(network.n_variables, 'variable')}, {counted(network.n_arcs, 'arc')}{rows}."
     if "optimal" not in result or scope is None:
         return f"{first} Nothing is recorded of how this network was found."
+    if about_other_data(table, scope):
+        return f"{first} It was learned from other data; nothing is proved about these rows."
     among = scope.words() or " among all networks"
     if result["optimal"]:
         return f"{first} Proven{among}: none scores higher under {score_title(scope)}."
@@ -124,9 +133,14 @@ def _reading(recipe: Recipe) -> list[Fact]:
     return facts
 
 
-def proof_facts(result: Mapping[str, Any], scope: Scope | None) -> tuple[Fact, ...]:
+def proof_facts(
+    table: Table | None, result: Mapping[str, Any], scope: Scope | None
+) -> tuple[Fact, ...]:
     """What was proved."""
     facts: list[Fact] = []
+    if scope is not None and isinstance(scope.origin, Account) and about_other_data(table, scope):
+        other = f"{scope.origin.rows:,} rows, SHA-256 {scope.origin.data}"
+        facts.append(Fact("About other data than shown here", other))
     if "score" in result:
         facts.append(Fact("Score", f"{result['score']:.6f}"))
     if scope is not None:

@@ -117,7 +117,7 @@ def gather(material: Material) -> Report:
         what_if=_what_if(m, whole=whole),
         alternatives=None if m.near is None else alternatives(m.near),
         data=data_facts(m.table, m.scope, m.provenance or {}),
-        proof=proof_facts(m.result, m.scope),
+        proof=proof_facts(m.table, m.result, m.scope),
         search=search_facts(m.result, m.scope),
         origin=origin_facts(m.provenance or {}),
         citation=citation(m.result, m.scope, m.provenance or {}),

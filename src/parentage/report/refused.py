@@ -26,12 +26,21 @@ SHOWN = 5
 SCREENED_ROWS = 20_000
 """Rows that decide which variables are shown; their numbers are from all rows."""
 
+MOST_STATES = 5_000
+"""States of all variables together; with more, nothing is said."""
+
+MUCH, TOO_MUCH = 5_000_000, 50_000_000
+"""Cells of a table from which fewer variables, and none, are looked at: every row is counted."""
+
 
 def refused_parents(
     network: Network, table: Table, score: str, scope: Scope | None
 ) -> list[tuple[Refused, ...]]:
     """Return for every variable those that go with it most and are not joined to it."""
     table = table.select(network.names)
+    shown = _how_many(table)
+    if not shown:
+        return [() for _ in network.names]
     judge = _Judge(network, table, score, scope)
     going_with = mutual_information(table)
     found = []
@@ -40,8 +49,15 @@ def refused_parents(
         ranked = [int(u) for u in np.argsort(-going_with[v], kind="stable") if u not in joined]
         varying = [u for u in ranked if network.names[u] not in table.constant]
         constant = network.names[v] in table.constant
-        found.append(() if constant else tuple(judge(v, u) for u in varying[:SHOWN]))
+        found.append(() if constant else tuple(judge(v, u) for u in varying[:shown]))
     return found
+
+
+def _how_many(table: Table) -> int:
+    cells = table.n_rows * table.n_variables
+    if cells > TOO_MUCH or int(table.cardinalities.sum()) > MOST_STATES:
+        return 0
+    return SHOWN if cells <= MUCH else 2
 
 
 def mutual_information(table: Table) -> npt.NDArray[np.float64]:

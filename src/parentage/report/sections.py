@@ -43,6 +43,10 @@ COLUMNS = (
 """Columns of the table of arcs: field, heading, whether it is a share."""
 
 
+LONGEST_NAME = 200
+MOST_BARS = 30
+"""States of a variable that have a bar: the most frequent ones."""
+
 LEAST_VIEW = (760.0, 480.0)
 """A picture smaller than this is not blown up."""
 
@@ -82,6 +86,17 @@ def asset(name: str) -> str:
     return (files("parentage.report") / "assets" / name).read_text(encoding="utf-8")
 
 
+def shown(name: str) -> str:
+    """Return a name or a label as it is shown: what cannot be is replaced, a long one cut.
+
+    >>> shown(chr(9) + "b"), len(shown("x" * 1000))
+    (' b', 200)
+    """
+    plain = printable(name)
+    half = LONGEST_NAME // 2
+    return plain if len(plain) <= LONGEST_NAME else f"{plain[:half]}…{plain[1 - half :]}"
+
+
 def text(value: str) -> str:
     """Return text as HTML; what cannot be shown is replaced.
 
@@ -108,7 +123,7 @@ def _network(report: Report) -> str:
             'aria-label="Hide weak arcs" aria-describedby="weak-told">'
             '<output id="weak-told" for="weak"></output></label>'
         )
-    names = "".join(f'<option value="{text(name)}">' for name in report.network.names)
+    names = "".join(f'<option value="{escape(shown(name))}">' for name in report.network.names)
     bottom = max((box.box.y + box.box.height / 2 for box in drawing.boxes), default=0.0) + 18
     width, height = max(drawing.width, LEAST_VIEW[0]), max(bottom, LEAST_VIEW[1])
     view = f"{(drawing.width - width) / 2:.0f} {(bottom - height) / 2:.0f} {width:.0f} {height:.0f}"
@@ -204,15 +219,23 @@ def _prior(what_if: WhatIf) -> str:
 def _card(
     v: int, name: str, labels: tuple[str, ...], shares: tuple[float, ...], disabled: str
 ) -> str:
-    items = "".join(
-        f'<li><button class="state" type="button" data-v="{v}" data-k="{k}" data-p="{share!r}" '
-        f'aria-pressed="false"{disabled}><span class="label" title="{text(label)}">{text(label)}'
-        f'</span>{_bar(share)}<span class="value">{escape(percent(share))}</span></button></li>'
-        for k, (label, share) in enumerate(zip(labels, shares, strict=True))
-    )
+    frequent = sorted(range(len(labels)), key=lambda k: -shares[k])[:MOST_BARS]
+    items = "".join(_state(v, k, labels[k], shares[k], disabled) for k in sorted(frequent))
+    if len(labels) > MOST_BARS:
+        items += f'<li class="note">and {len(labels) - MOST_BARS:,} states less frequent</li>'
     return (
         f'<article class="card" data-v="{v}"><h3><button class="link" type="button" '
-        f'data-choose="{v}">{text(name)}</button></h3><ul class="states">{items}</ul></article>'
+        f'data-choose="{v}">{escape(shown(name))}</button></h3><ul class="states">{items}</ul>'
+        "</article>"
+    )
+
+
+def _state(v: int, k: int, label: str, share: float, disabled: str) -> str:
+    name = escape(shown(label))
+    return (
+        f'<li><button class="state" type="button" data-v="{v}" data-k="{k}" data-p="{share!r}" '
+        f'aria-pressed="false"{disabled}><span class="label" title="{name}">{name}</span>'
+        f'{_bar(share)}<span class="value">{escape(percent(share))}</span></button></li>'
     )
 
 
@@ -279,8 +302,8 @@ def _arc_table(
     for one in arcs:
         fixed = "either" if one.reversible and not report.directed else "fixed"
         cells = "".join(
-            f'<td data-value="{text(name)}"><button class="link" type="button" '
-            f'data-choose="{index[name]}">{text(name)}</button></td>'
+            f'<td data-value="{escape(shown(name))}"><button class="link" type="button" '
+            f'data-choose="{index[name]}">{escape(shown(name))}</button></td>'
             for name in one.arc
         )
         cells += f'<td data-value="{fixed}">{fixed}</td>' if turned else ""
@@ -342,7 +365,7 @@ def _facts(facts: Iterable[Fact]) -> str:
 
 def why_text(network: Network, v: int, one: Refused) -> str:
     """Say why a variable is not a parent of another, in words and numbers."""
-    members = [printable(network.names[p]) for p in network.parents[v]]
+    members = [shown(network.names[p]) for p in network.parents[v]]
     beside = f"Beside {' and '.join(members)} it" if members else "It"
     alone = f"On its own it would gain {one.alone:.1f}. " if members and one.alone > 0 else ""
     if one.why == "cost":
@@ -355,7 +378,7 @@ def why_text(network: Network, v: int, one: Refused) -> str:
         )
     gain = f"It would gain {one.change:.1f} here, but"
     if one.why == "circle":
-        way = " → ".join(printable(network.names[u]) for u in one.circle)
+        way = " → ".join(shown(network.names[u]) for u in one.circle)
         return f"{gain} it comes after: {way}. An arc back would close a circle."
     if one.why == "limit":
         return f"{gain} the limit leaves no room for another parent."

@@ -23,6 +23,7 @@ from typing import Any, get_args
 
 from parentage.data.recipe import Recipe
 from parentage.errors import InputError, ListsError
+from parentage.scoring.completion import Completion
 from parentage.scoring.constraints import Constraints
 from parentage.scoring.prior import Prior
 from parentage.work.stop import Reason
@@ -144,6 +145,8 @@ class Account:
         Per variable: cells that are missing; empty if none is.
     prior
         Probabilities of arcs, whose logarithms are part of the scores.
+    completion
+        How missing cells were completed by expectation maximisation; None if they were not.
     """
 
     score: str
@@ -164,6 +167,7 @@ class Account:
     missing_cells: tuple[int, ...] = ()
     prior: Prior = field(default_factory=Prior)
     explored: int = 0
+    completion: Completion | None = None
 
     @property
     def complete(self) -> bool:
@@ -191,6 +195,7 @@ class Account:
             **dataclasses.asdict(self.tallies),
             "pruned": dict(self.tallies.pruned),
         }
+        content["completion"] = None if self.completion is None else self.completion.to_dict()
         content["recipe"] = None if self.recipe is None else self.recipe.to_dict()
         return content
 
@@ -319,7 +324,12 @@ def _read_account(fields: _Fields) -> Account:
         tuple(fields.counts("missing_cells")) if "missing_cells" in fields.content else (),
         Prior.from_dict(fields.content.get("prior", Prior().to_dict())),
         fields.count("explored") if "explored" in fields.content else 0,
+        _read_completion(fields.content.get("completion")),
     )
+
+
+def _read_completion(content: Any) -> Completion | None:
+    return None if content is None else Completion.from_dict(content)
 
 
 def _read_limit(limit: object) -> Limit:

@@ -283,11 +283,11 @@ def residuals(encoded: Encoded, table: Table, context: Sequence[int] = ()) -> In
     """
     everything = Labels.of(table).join(table, [*context, *encoded.order]).G(encoded.grid.f)
     start = Labels.of(table).join(table, context)
-    without = dict(_leave_one_out(start, table, [int(v) for v in encoded.order], encoded.grid.f))
+    without = dict(leave_one_out(start, table, [int(v) for v in encoded.order], encoded.grid.f))
     return np.array([without[int(v)] - everything for v in encoded.order], np.int64)
 
 
-def _leave_one_out(
+def leave_one_out(
     labels: Labels, table: Table, variables: list[int], f: Int64s
 ) -> Iterator[tuple[int, int]]:
     """Yield (V, G of all the variables but V): halve, join the one half, recur into the other.
@@ -299,8 +299,8 @@ def _leave_one_out(
         return
     half = len(variables) // 2
     left, right = variables[:half], variables[half:]
-    yield from _leave_one_out(labels.join(table, right), table, left, f)
-    yield from _leave_one_out(labels.join(table, left), table, right, f)
+    yield from leave_one_out(labels.join(table, right), table, left, f)
+    yield from leave_one_out(labels.join(table, left), table, right, f)
 
 
 @dataclass(frozen=True, eq=False)

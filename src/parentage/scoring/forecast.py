@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import asdict, dataclass
+from itertools import zip_longest
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -40,6 +41,18 @@ _SMALLER = (Way("max_parents", 3), Way("rules", "default"))
 
 
 @dataclass(frozen=True)
+class UpTo:
+    """What the sets of up to some number of parents take."""
+
+    parents: int
+    sets: int
+    seconds: float
+    """On one core."""
+    memory: int
+    """Bytes; the last level is scored and forgotten."""
+
+
+@dataclass(frozen=True)
 class Forecast:
     """What a search will take."""
 
@@ -52,6 +65,18 @@ class Forecast:
     seconds: float
     memory: int
     """Bytes at the peak."""
+    levels: tuple[int, ...] = ()
+    """Sets by size, from single variables on."""
+
+    def up_to(self, fixed: int, more: int = 0) -> list[UpTo]:
+        """Return what sets of up to 1, 2, 3 … parents take, ``fixed`` bytes for the table."""
+        per_set = self.seconds / max(1, self.sets)
+        found = []
+        for parents in range(1, len(self.levels)):
+            sets = sum(self.levels[: parents + 1])
+            memory = fixed + level_memory(self.levels[:parents], more)
+            found.append(UpTo(parents, sets, per_set * sets, memory))
+        return found
 
     def to_dict(self) -> dict[str, Any]:
         """Return a plain dictionary."""
@@ -138,6 +163,7 @@ def forecast(plan: SearchPlan, threads: int = 1) -> Forecast:
         sets,
         seconds_for(sets, encoded.codes.shape[1]),
         fixed_memory(encoded, threads) + level_memory(stored, more_per_set(plan)),
+        tuple(sizes),
     )
 
 
@@ -171,6 +197,7 @@ def sharpen(known: Forecast, plan: SearchPlan, outcome: Outcome, spent: float) -
         known.sets_at_most,
         spent * sets / max(outcome.sets_counted, 1),
         min(known.memory, fixed_memory(encoded, 1) + level_memory(sizes, more_per_set(plan))),
+        tuple(sizes),
     )
 
 
@@ -184,6 +211,7 @@ def together(forecasts: Sequence[Forecast]) -> Forecast:
         at_most,
         sum(one.seconds for one in forecasts),
         max(one.memory for one in forecasts),
+        tuple(sum(level) for level in zip_longest(*(one.levels for one in forecasts), fillvalue=0)),
     )
 
 

@@ -59,7 +59,7 @@ FEWEST_STEMS = 4 * AT_ONCE
 
 
 def can_grow(prepared: Preparation, outcomes: Sequence[Outcome]) -> bool:
-    """Whether lists were cut short and can grow: a penalised likelihood, no arc required.
+    """Whether lists were cut short and can grow: a penalised likelihood, no prior, no arc required.
 
     With a width every set near its best subset is asked for, so single ones do not help.
     """
@@ -68,6 +68,7 @@ def can_grow(prepared: Preparation, outcomes: Sequence[Outcome]) -> bool:
         and len(prepared.plans) == 1
         and prepared.width is None
         and not isinstance(prepared.score, BySums | NodeAverage)
+        and not prepared.prior
     )
 
 
@@ -255,9 +256,11 @@ class Growth:
 
         if self.n_sets + more <= len(self._store.child):
             return
-        old, wider = self._store, self._room(2 * (self.n_sets + more))
-        for source, target in zip(old[:5], wider[:5], strict=True):
-            target[: self.n_sets] = source[: self.n_sets]
+        wider = self._room(2 * (self.n_sets + more))
+        wider.child[: self.n_sets] = self.children
+        wider.size[: self.n_sets] = self.sizes
+        wider.parents[: self.n_sets] = self.parents
+        wider.score[: self.n_sets] = self.scores
         enter(np.int64(0), np.int64(self.n_sets), wider, self._growing)
         self._store = wider
 

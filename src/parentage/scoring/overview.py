@@ -6,7 +6,7 @@ What ``parentage info`` shows.
 from __future__ import annotations
 
 import time
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -14,21 +14,29 @@ import numpy as np
 from parentage.data.table import MISSING
 from parentage.scoring import rules as r
 from parentage.scoring.entropy import residuals
-from parentage.scoring.forecast import forecast, sharpen, together
+from parentage.scoring.forecast import (
+    SHARE_OF_MEMORY,
+    fixed_memory,
+    forecast,
+    more_per_set,
+    sharpen,
+    together,
+)
 from parentage.scoring.plan import prepare
 from parentage.scoring.scores import BySums, NodeAverage
-from parentage.scoring.search import search
+from parentage.scoring.search import LONGEST_LEVEL, search
 from parentage.scoring.settings import Scoring
+from parentage.work.memory import available_memory
 from parentage.work.running import Running, available_cores
 
 if TYPE_CHECKING:
     from parentage.data.table import Table
-    from parentage.scoring.forecast import Forecast
+    from parentage.scoring.forecast import Forecast, UpTo
     from parentage.scoring.plan import SearchPlan
 
 PROBE_SECONDS = 4.0
 PROBE_MEMORY = 2**31
-MOST_TO_PROBE = 2**40  # bytes forecast, above which a moment of searching tells nothing
+MOST_TO_PROBE = 2**40  # bytes forecast, above which a moment of searching tells no number of sets
 MOST_SETS = 2**25
 """More than these nobody wants to count where no bound ends the search."""
 
@@ -72,6 +80,11 @@ class Overview:
     score: str
     ends_by_itself: bool
     """False if nothing known ends the search before there are too many sets to count."""
+    up_to: tuple[UpTo, ...] = ()
+    """What complete lists of up to 1, 2, 3 … parents take."""
+    complete_to: int | None = None
+    """Up to how many parents ``learn`` lists everything without a time limit; None: all there are.
+    Beyond that lists grow around the best network."""
 
     def to_dict(self) -> dict[str, Any]:
         """Return what ``info --json`` prints."""
@@ -84,6 +97,8 @@ class Overview:
             "forecast": self.forecast.to_dict(),
             "score": self.score,
             "ends_by_itself": self.ends_by_itself,
+            "up_to": [asdict(row) for row in self.up_to],
+            "complete_to": self.complete_to,
         }
 
 
@@ -102,6 +117,8 @@ def overview(
     prepared = prepare(table, settings or Scoring())
     share = probe_seconds / len(prepared.plans)
     known = together([_forecast(plan, share) for plan in prepared.plans])
+    plan = prepared.plans[0]
+    rows = known.up_to(fixed_memory(plan.encoded, 1), more_per_set(plan))
     bic = prepared.score.name == "bic"
     caps = _caps(table, prepared.plans[0])
     variables = tuple(
@@ -127,7 +144,19 @@ def overview(
         known,
         prepared.score.name,
         _ends(prepared.plans[0], known),
+        tuple(rows),
+        _complete_to(rows, int(SHARE_OF_MEMORY * available_memory())),
     )
+
+
+def _complete_to(rows: list[UpTo], memory: int) -> int | None:
+    """Return the last number of parents that fits the memory and takes no days; None: all do."""
+    before = 0.0
+    for row in rows:
+        if row.memory > memory or row.seconds - before > LONGEST_LEVEL:
+            return row.parents - 1
+        before = row.seconds
+    return None
 
 
 def _caps(table: Table, plan: SearchPlan) -> dict[str, tuple[float, int | None, int | None]]:
@@ -159,9 +188,12 @@ def _entropy(table: Table, v: int) -> float:
 def _forecast(plan: SearchPlan, seconds: float) -> Forecast:
     """Say what is known without searching; if that is rough, search for a while."""
     known = forecast(plan)
-    if known.memory < MOST_TO_PROBE and plan.leaves_out and _ends(plan, known):
+    if not plan.leaves_out or not _ends(plan, known):
+        return known
+    if known.memory < MOST_TO_PROBE:
         return _probe(plan, known, seconds)
-    return known
+    sharper = _probe(plan, known, seconds / 2)  # how fast sets are counted is all it can tell
+    return replace(known, seconds=known.sets * sharper.seconds / sharper.sets)
 
 
 def _ends(plan: SearchPlan, known: Forecast) -> bool:

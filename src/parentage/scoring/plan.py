@@ -8,6 +8,7 @@ else; :func:`parentage.scoring.search.search` runs it.
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -35,8 +36,14 @@ from parentage.scoring.rulebook import (
     caps_by_rule,
     choose_rules,
 )
-from parentage.scoring.scores import NodeAverage, parse_score, unit_of
+from parentage.scoring.scores import NodeAverage, Penalised, parse_score, unit_of
 from parentage.scoring.scores.counts import HOLE_WAYS
+from parentage.scoring.weighted import (
+    WeightedTable,
+    check_weighable,
+    encode_weighted,
+    weighted_residuals,
+)
 
 if TYPE_CHECKING:
     from parentage.data.table import Table
@@ -144,8 +151,8 @@ class SearchPlan:
     def n_families(self) -> int:
         """The size of the space: parent sets within all limits, empty ones included."""
         free = self.encoded.n_variables - 1 - self.forbidden.sum(axis=1)
-        most = self.limits.most
-        return sum(count_families(int(f), int(k)) for f, k in zip(free, most, strict=True))
+        kinds = Counter(zip(free.tolist(), self.limits.most.tolist(), strict=True))
+        return sum(times * count_families(f, k) for (f, k), times in kinds.items())
 
 
 @dataclass(frozen=True, eq=False)
@@ -233,7 +240,12 @@ class Preparation:
             rules = rules.in_context()
         width = self.search_width
         encoded: Encoded
-        if isinstance(self.score, NodeAverage):
+        if isinstance(table, WeightedTable) and isinstance(self.score, Penalised):
+            encoded, unexplained = (
+                encode_weighted(table, self.score, width or 0.0, context),
+                weighted_residuals,
+            )
+        elif isinstance(self.score, NodeAverage):
             encoded, unexplained = (
                 encode_with_holes(table, self.score, width or 0.0, context),
                 complete_residuals,
@@ -333,6 +345,8 @@ def score_for(table: Table, name: str, rate: float | None = None) -> AnyScore:
             about=Way("lambda_", rate),
         )
     table.refuse_holes(f"the score {score.name}", *HOLE_WAYS)
+    if isinstance(table, WeightedTable):
+        check_weighable(score)
     return score
 
 
@@ -423,4 +437,8 @@ def count_families(free: int, most: int) -> int:
     """
     if most >= free:
         return 1 << free
-    return sum(math.comb(free, size) for size in range(most + 1))
+    total, sets = 0, 1
+    for size in range(most + 1):
+        total += sets
+        sets = sets * (free - size) // (size + 1)
+    return total

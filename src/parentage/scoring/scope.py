@@ -101,7 +101,17 @@ class Scope:
             bounds.append("the limits on parents allow")
         if self.constraints:
             bounds.append("the constraints allow")
-        return f" among the networks that {' and '.join(bounds)}" if bounds else ""
+        among = f" among the networks that {' and '.join(bounds)}" if bounds else ""
+        return among + self._completed_by()
+
+    def _completed_by(self) -> str:
+        """Say on which data, where missing cells were completed."""
+        completion = self.origin.completion if isinstance(self.origin, Account) else None
+        if completion is None:
+            return ""
+        if completion.settled:
+            return " on the data that it completes itself"
+        return " on data completed by the network before it"
 
     def about_directions(self) -> str:
         """Say that directions of arcs are part of the choice, where the score makes them so."""

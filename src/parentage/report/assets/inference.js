@@ -23,39 +23,51 @@ function stridesIn(inner, scope, sizes) {
   return scope.map((v) => stride.get(v) ?? 0);
 }
 
-// Call `visit(cell, place)` for every cell of a table over `scope`; `place` is the cell of a table
-// over `inner` in the same states.
+// Walk through a table over `scope` and one over `inner`, whose variables are among them, in the
+// same states. Calls `visit(cell, place, count, step)`: the next `count` cells of the one are those
+// of the other from `place` on, `step` apart. Neighbouring variables that run alike are one.
 function together(scope, inner, sizes, visit) {
-  const strides = stridesIn(inner, scope, sizes);
-  const at = new Int32Array(scope.length);
-  let cells = 1;
-  for (const v of scope) cells *= sizes[v];
-  let place = 0;
-  for (let cell = 0; cell < cells; cell++) {
-    visit(cell, place);
-    for (let a = scope.length - 1; a >= 0; a--) {
-      place += strides[a];
-      if (++at[a] < sizes[scope[a]]) break;
-      place -= strides[a] * sizes[scope[a]];
-      at[a] = 0;
+  const strides = stridesIn(inner, scope, sizes), axes = [];
+  let cells = 1, place = 0;
+  for (let a = scope.length - 1; a >= 0; a--) {
+    const size = sizes[scope[a]], step = strides[a], last = axes[axes.length - 1];
+    cells *= size;
+    if (last && last.step * last.size === step) last.size *= size;
+    else axes.push({ size, step, at: 0 });
+  }
+  if (!axes.length) axes.push({ size: 1, step: 0, at: 0 });
+  const [run, ...outer] = axes;
+  for (let cell = 0; cell < cells; cell += run.size) {
+    visit(cell, place, run.size, run.step);
+    for (const axis of outer) {
+      place += axis.step;
+      if (++axis.at < axis.size) break;
+      place -= axis.step * axis.size;
+      axis.at = 0;
     }
   }
 }
 
 function multiplyInto(target, factor, sizes) {
   const { values } = target, other = factor.values;
-  together(target.scope, factor.scope, sizes, (cell, place) => { values[cell] *= other[place]; });
+  together(target.scope, factor.scope, sizes, (cell, place, count, step) => {
+    for (let i = 0; i < count; i++) values[cell + i] *= other[place + i * step];
+  });
 }
 
 function divideInto(target, factor, sizes) {
   const { values } = target, other = factor.values;
-  together(target.scope, factor.scope, sizes, (cell, place) => { values[cell] /= other[place]; });
+  together(target.scope, factor.scope, sizes, (cell, place, count, step) => {
+    for (let i = 0; i < count; i++) values[cell + i] /= other[place + i * step];
+  });
 }
 
 function sumTo(table, scope, sizes) {
-  const sum = makeTable(scope, sizes);
-  sum.values.fill(0);
-  together(table.scope, scope, sizes, (cell, place) => { sum.values[place] += table.values[cell]; });
+  const sum = makeTable(scope, sizes), total = sum.values, { values } = table;
+  total.fill(0);
+  together(table.scope, scope, sizes, (cell, place, count, step) => {
+    for (let i = 0; i < count; i++) total[place + i * step] += values[cell + i];
+  });
   return sum;
 }
 
@@ -102,7 +114,9 @@ function makeInference(model) {
   families.forEach((family, v) => {
     const scope = [...family].sort((a, b) => a - b);
     const table = makeTable(scope, sizes);
-    together(scope, family, sizes, (cell, place) => { table.values[cell] = tables[v][place]; });
+    together(scope, family, sizes, (cell, place, count, step) => {
+      for (let i = 0; i < count; i++) table.values[cell + i] = tables[v][place + i * step];
+    });
     cliques[first(scope)].own.push(table);
   });
 

@@ -3,7 +3,7 @@
 function makePanel(data, choose, stateButton) {
   const panel = byId("panel");
   const empty = [...panel.childNodes];
-  const MOST_ROWS = 300;
+  const MOST_ROWS = 300, MOST_STATES = 40;
 
   const link = (v) => make("button", { class: "link", type: "button", onclick: () => choose(v) },
     data.names[v]);
@@ -15,8 +15,9 @@ function makePanel(data, choose, stateButton) {
   function probabilityTable(v) {
     const parents = data.parents[v], sizes = data.states.map((labels) => labels.length);
     const table = data.tables[v], counts = data.counts && data.counts[v], r = sizes[v];
+    const columns = Math.min(r, MOST_STATES);
     const head = make("tr", {}, ...parents.map((p) => make("th", { scope: "col" }, data.names[p])),
-      ...data.states[v].map((label) => make("th", { scope: "col", class: "number" }, label)));
+      ...data.states[v].slice(0, columns).map((label) => make("th", { scope: "col", class: "number" }, label)));
     if (counts) head.append(make("th", { scope: "col", class: "number" }, "rows"));
     const body = make("tbody");
     const rows = table.length / r;
@@ -32,9 +33,10 @@ function makePanel(data, choose, stateButton) {
       labels.forEach((label) => row.append(make("td", {}, label)));
       let total = 0;
       for (let k = 0; k < r; k++) {
+        if (counts) total += counts[j * r + k];
+        if (k >= columns) continue;
         const cell = make("td", { class: "number" }, percent(table[j * r + k]));
         if (counts) {
-          total += counts[j * r + k];
           cell.append(document.createElement("br"), make("small", {}, String(counts[j * r + k])));
         }
         row.append(cell);
@@ -45,6 +47,9 @@ function makePanel(data, choose, stateButton) {
     }
     const parts = [make("div", { class: "scroll", tabindex: 0, role: "region",
       "aria-label": `Probabilities of ${data.names[v]}` }, make("table", {}, make("thead", {}, head), body))];
+    if (r > columns) {
+      parts.push(make("p", { class: "note" }, `The first ${columns} of ${r} states.`));
+    }
     if (rows > MOST_ROWS) {
       parts.push(make("p", { class: "note" }, `The first ${MOST_ROWS} of ${rows} rows.`));
     }
@@ -81,7 +86,8 @@ function makePanel(data, choose, stateButton) {
       panel.replaceChildren(...empty);
       return [];
     }
-    const buttons = data.marginals ? data.states[v].map((_, k) => stateButton(v, k)) : [];
+    const shown = data.marginals ? data.states[v].slice(0, MOST_STATES) : [];
+    const buttons = shown.map((_, k) => stateButton(v, k));
     const list = make("ul", { class: "states" }, ...buttons.map((button) => make("li", {}, button)));
     const title = make("h3", { tabindex: -1 }, data.names[v]);
     panel.replaceChildren(title, list, ...names("Parents", data.parents[v]),

@@ -1,0 +1,343 @@
+"""Many variables: score against CPU time where complete lists do not fit, beside other programs.
+
+``python benchmarks/bench_scale.py [TABLE …] [--seeds N] [--again] [--no-peers]``
+
+Tables are those of ``data/large`` and ``data/density`` of the shared folder (their READMEs say
+where they come from and what others find on them). A run searches every set up to k parents and
+grows the lists with a budget of work, so that it can be repeated: same seed, same network. What is
+recorded already is not measured again unless asked for, so a long benchmark can be run piece by
+piece. Reading and compiling are excluded. CPU seconds of all threads together.
+
+pyAgrum's tabu search (the fastest of the other programs here) is measured in the same process where
+it is installed and quick; blip's numbers are those of the tables' READMEs.
+"""
+
+from __future__ import annotations
+
+import argparse
+import gzip
+import json
+import statistics
+import tempfile
+import time
+import warnings
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import measure
+from parentage.data.reading import read_table
+from parentage.learner import learn
+
+if TYPE_CHECKING:
+    from parentage.data.table import Table
+    from parentage.work.progress import Progress
+
+RESULT = measure.RESULTS / "scale.json"
+THREADS = 2
+
+LARGE: dict[str, tuple[int, float, float, float]] = {
+    "andes_1000": (2, 6.0, 15.0, -95_134.7),
+    "andes_5000": (2, 12.0, 30.0, -468_488.0),
+    "munin1_1000": (2, 8.0, 15.0, -55_794.0),
+    "link_1000": (2, 20.0, 45.0, -250_065.0),
+    "genes_500": (1, 28.0, 60.0, -411_795.0),
+    "pigs_1000": (2, 15.0, 60.0, -348_886.5),
+}
+"""Complete to k, nominal seconds for growing, CPU seconds allowed, score to be reached."""
+
+OTHERS: dict[str, tuple[float | None, float | None, float]] = {
+    "andes_1000": (-95_583.2, -95_375.6, -96_168.2),
+    "andes_5000": (-468_852.8, -470_686.6, -468_993.2),
+    "munin1_1000": (-57_006.2, -56_906.8, -75_412.8),
+    "link_1000": (-288_210.3, -304_773.5, -257_118.7),
+    "genes_500": (None, None, -415_813.5),
+    "pigs_1000": (None, -351_299.9, -348_886.5),
+}
+"""pyAgrum's tabu, blip, and the network that was sampled from, as measured when they were made."""
+
+DENSITY: dict[str, tuple[int, float, float]] = {
+    "nltcs": (0, 0.0, -13_368), "msnbc": (0, 0.0, -246_620), "kdd": (2, 40.0, -49_046),
+    "plants": (2, 40.0, -33_269), "baudio": (2, 40.0, -84_177), "bnetflix": (2, 40.0, -117_445),
+    "jester": (2, 40.0, -56_258), "accidents": (2, 40.0, -49_719), "tretail": (2, 20.0, -32_656),
+    "pumsb_star": (2, 40.0, -42_742), "dna": (2, 20.0, -33_513), "kosarek": (2, 40.0, -51_877),
+    "msweb": (2, 40.0, -34_274), "book": (2, 30.0, -41_810), "tmovie": (2, 40.0, -62_657),
+    "cwebkb": (1, 40.0, -91_022), "cr52": (1, 40.0, -98_637), "bbc": (1, 40.0, -55_921),
+    "ad": (1, 40.0, -13_835),
+}  # fmt: skip
+"""Complete to k and nominal seconds (0: everything, with proof), and the best score published."""
+
+PEER_AT_MOST = 250
+"""Variables up to which pyAgrum is measured here; it is quick there."""
+
+
+def table_of(name: str) -> Table:
+    """Read a table; those of density estimation have no header."""
+    density = name in DENSITY
+    where = measure.shared() / "data" / ("density" if density else "large")
+    packed = where / f"{name}{'.valid' if density else ''}.csv.gz"
+    with tempfile.NamedTemporaryFile(suffix=".csv") as plain:
+        plain.write(gzip.decompress(packed.read_bytes()))
+        plain.flush()
+        return read_table(plain.name, header=not density)
+
+
+def warm_up(table: Table) -> None:
+    """Compile: the same path with next to no work."""
+    learn(table.select(table.names[:230]), complete=1, effort=0.01, threads=THREADS)
+
+
+def run(table: Table, complete: int, effort: float, seed: int) -> dict[str, Any]:
+    """Learn once; the rise of the score by CPU seconds."""
+    rise: list[tuple[float, float]] = []
+    began = time.process_time()
+
+    def note(progress: Progress) -> None:
+        if progress.incumbent is not None:
+            rise.append((round(time.process_time() - began, 2), round(progress.incumbent, 1)))
+
+    settings: dict[str, Any] = {"complete": complete, "effort": effort} if effort else {}
+    found = learn(table, seed=seed, threads=THREADS, progress=note, **settings)
+    spent = time.process_time() - began
+    rise.append((round(spent, 2), round(found.score, 1)))
+    best, kept = -float("inf"), []
+    for seconds, score in rise:
+        if score > best:
+            kept.append((seconds, score))
+            best = score
+    return {
+        "seed": seed, "score": round(found.score, 2), "bound": round(found.bound, 1),
+        "optimal": found.optimal, "cpu": round(spent, 1), "rise": thinned(kept),
+        "explored": found.scope.explored,
+        "memory_mb": round(measure.peak_memory_mb()),
+    }  # fmt: skip
+
+
+def thinned(rise: list[tuple[float, float]], most: int = 60) -> list[tuple[float, float]]:
+    """Leave out points that a plot would not show."""
+    step = max(1, len(rise) // most)
+    return [*rise[:-1:step], rise[-1]]
+
+
+def pyagrum(table: Table) -> dict[str, Any] | None:
+    """Run its tabu search, and score what it finds with our own scores."""
+    try:
+        import pandas as pd
+        import pyagrum as gum
+    except ImportError:
+        return None
+    columns = {
+        name: [states[c] for c in codes]
+        for name, states, codes in zip(table.names, table.states, table.codes, strict=True)
+        if name not in table.constant
+    }
+    learner = gum.BNLearner(pd.DataFrame(columns))
+    learner.useScoreBIC()
+    learner.useLocalSearchWithTabuList()
+    began = time.process_time()
+    net = learner.learnBN()
+    spent = time.process_time() - began
+    parents: dict[str, list[str]] = {name: [] for name in table.names}
+    for tail, head in net.arcs():
+        parents[net.variable(head).name()].append(net.variable(tail).name())
+    return {"score": round(bic(table, parents), 1), "cpu": round(spent, 1)}
+
+
+def bic(table: Table, parents: dict[str, list[str]]) -> float:
+    """Score a network from the rows alone."""
+    import math
+
+    import numpy as np
+
+    total, half = 0.0, math.log(table.n_rows) / 2
+    for child, above in parents.items():
+        label, states = np.zeros(table.n_rows, np.int64), 1
+        for name in above:
+            v = table.index(name)
+            label = np.unique(label * len(table.states[v]) + table.codes[v], return_inverse=True)[1]
+            states *= int(table.cardinalities[v])
+        v = table.index(child)
+        joint = np.bincount(label * len(table.states[v]) + table.codes[v])
+        joint, alone = joint[joint > 0], np.bincount(label)
+        total += float((joint * np.log(joint)).sum() - (alone * np.log(alone)).sum())
+        total -= half * (int(table.cardinalities[v]) - 1) * states
+    return total
+
+
+def recorded() -> dict[str, Any]:
+    """What is known already."""
+    found: dict[str, Any] = json.loads(RESULT.read_text()) if RESULT.exists() else {}
+    return found
+
+
+def measure_table(name: str, own: dict[str, Any], seeds: int, again: bool, peers: bool) -> None:
+    """Add what is missing about a table."""
+    done = {} if again else {r["seed"]: r for r in own["runs"]}
+    if all(seed in done for seed in range(seeds)):
+        return
+    table = table_of(name)
+    complete, effort = LARGE[name][:2] if name in LARGE else DENSITY[name][:2]
+    warm_up(table)
+    for seed in range(seeds):
+        if seed not in done:
+            done[seed] = run(table, complete, effort, seed)
+            print(name, {k: v for k, v in done[seed].items() if k != "rise"}, flush=True)
+    own["runs"] = [done[seed] for seed in sorted(done)]
+    own |= {"variables": table.n_variables, "rows": table.n_rows}
+    own |= {"complete": complete, "effort": effort}
+    quick = name in LARGE and table.n_variables <= PEER_AT_MOST
+    if peers and "pyagrum" not in own and quick:
+        own["pyagrum"] = pyagrum(table)
+
+
+def page(known: dict[str, Any]) -> str:
+    """Lay out the results."""
+    lines = [
+        "# Many variables",
+        "",
+        "Made by `benchmarks/bench_scale.py`: BIC, natural logarithm, constant columns left out,",
+        "two threads on a shared machine, CPU seconds of both, median over seeds; compiling and",
+        "reading excluded. Lists are complete to k parents and grow from there with a fixed budget",
+        "of work, so that every run can be repeated. pyAgrum 3.3.1: its tabu search. blip: one",
+        "core, in-degree 6, as in the tables' README. *True*: the network sampled from, fitted.",
+        "",
+        "| table | n | k | seeds | score | CPU s | memory | asked for | pyAgrum | blip | true |",
+        "|---|---|---|---|---|---|---|---|---|---|---|",
+    ]
+    for name, (_, _, seconds, target) in LARGE.items():
+        if name not in known:
+            continue
+        own, (gum, blip, true) = known[name], OTHERS[name]
+        tabu = own.get("pyagrum")
+        gum_text = f"{tabu['score']:.1f} ({tabu['cpu']:.0f} s)" if tabu else number(gum)
+        lines.append(
+            f"| {name} | {own['variables']} | {own['complete']} | {len(own['runs'])} | "
+            f"**{middle(own, 'score'):.1f}** | {middle(own, 'cpu'):.0f} | "
+            f"{middle(own, 'memory_mb'):.0f} MB | {target:.1f} in {seconds:.0f} s | {gum_text} | "
+            f"{number(blip)} | {number(true)} |"
+        )
+    lines += [
+        "",
+        "![score against CPU time](scale.svg)",
+        "",
+        "## Density-estimation tables (`*.valid`)",
+        "",
+        "*Published* is the best of seven methods in the tables' README.",
+        "",
+        "| table | n | k | score | published | CPU s | memory | proof |",
+        "|---|---|---|---|---|---|---|---|",
+    ]
+    for name, (_, effort, published) in DENSITY.items():
+        if name not in known:
+            continue
+        own = known[name]
+        proof = "proven" if own["runs"][0]["optimal"] else "bound only"
+        k = own["complete"] if effort else "all"
+        lines.append(
+            f"| {name} | {own['variables']} | {k} | **{middle(own, 'score'):.1f}** | "
+            f"{published:.0f} | {middle(own, 'cpu'):.0f} | {middle(own, 'memory_mb'):.0f} MB | "
+            f"{proof} |"
+        )
+    return "\n".join([*lines, ""])
+
+
+def number(value: float | None) -> str:
+    """Write a score, or that there is none."""
+    return "–" if value is None else f"{value:.1f}"
+
+
+def middle(own: dict[str, Any], key: str) -> float:
+    """Median over the seeds."""
+    return float(statistics.median(run[key] for run in own["runs"]))
+
+
+def plot(known: dict[str, Any]) -> str:
+    """Draw score against CPU time, one panel per table, other programs as lines and points."""
+    names = [name for name in LARGE if name in known]
+    wide, high = 300, 190
+    columns = 2
+    rows = -(-len(names) // columns)
+    parts = [
+        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {wide * columns} {high * rows}" '
+        'font-family="sans-serif" font-size="9" role="img">',
+        "<title>Score against CPU seconds</title>",
+        f'<rect width="{wide * columns}" height="{high * rows}" fill="#fff"/>',
+    ]
+    for i, name in enumerate(names):
+        parts.append(f'<g transform="translate({wide * (i % columns)},{high * (i // columns)})">')
+        parts += panel(name, known[name], wide, high)
+        parts.append("</g>")
+    return "\n".join([*parts, "</svg>", ""])
+
+
+def panel(name: str, own: dict[str, Any], wide: int, high: int) -> list[str]:
+    """Draw one table."""
+    left, right, top, bottom = 62, 10, 22, 24
+    rises = [[p for p in run["rise"] if p[0] > 0] for run in own["runs"]]
+    others = [
+        (label, value, color)
+        for label, value, color in zip(
+            ("pyAgrum", "blip", "true"),
+            OTHERS[name],
+            ("#b45309", "#6d28d9", "#6b7280"),
+            strict=True,
+        )
+        if value is not None
+    ]
+    best = max(p[1] for rise in rises for p in rise)
+    worst = min(rise[0][1] for rise in rises)
+    low = max(min([worst, *(v for _, v, _ in others)]), best - 4 * (best - worst) - 1)
+    late = max(rise[-1][0] for rise in rises)
+
+    def x(seconds: float) -> float:
+        return left + (wide - left - right) * seconds / late
+
+    def y(score: float) -> float:
+        return top + (high - top - bottom) * (best - max(score, low)) / max(best - low, 1e-9)
+
+    out = [
+        f'<text x="{left}" y="13" font-size="11">{name} ({own["variables"]} variables)</text>',
+        f'<line x1="{left}" y1="{high - bottom}" x2="{wide - right}" y2="{high - bottom}" '
+        'stroke="#444"/>',
+        f'<text x="{wide - right}" y="{high - 8}" text-anchor="end">{late:.0f} CPU s</text>',
+        f'<text x="{left - 4}" y="{y(best) + 3:.1f}" text-anchor="end">{best:.0f}</text>',
+        f'<text x="{left - 4}" y="{y(low) + 3:.1f}" text-anchor="end">{low:.0f}</text>',
+    ]
+    for label, value, color in others:
+        below = " (below)" if value < low else ""
+        out.append(
+            f'<line x1="{left}" y1="{y(value):.1f}" x2="{wide - right}" y2="{y(value):.1f}" '
+            f'stroke="{color}" stroke-dasharray="4 3"/>'
+            f'<text x="{wide - right}" y="{y(value) - 3:.1f}" text-anchor="end" fill="{color}">'
+            f"{label}{below}</text>"
+        )
+    for rise in rises:
+        points, last = [], None
+        for seconds, score in rise:
+            if last is not None:
+                points.append(f"{x(seconds):.1f},{y(last):.1f}")
+            points.append(f"{x(seconds):.1f},{y(score):.1f}")
+            last = score
+        out.append(f'<polyline points="{" ".join(points)}" fill="none" stroke="#0f766e"/>')
+    return out
+
+
+def main() -> None:
+    """Measure what is asked for and write the page, the numbers and the plot."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("tables", nargs="*", help="names; all by default")
+    parser.add_argument("--seeds", type=int, default=1)
+    parser.add_argument("--again", action="store_true")
+    parser.add_argument("--no-peers", action="store_true")
+    asked = parser.parse_args()
+    warnings.simplefilter("ignore")
+    for name in asked.tables or [*LARGE, *DENSITY]:
+        own = recorded().get(name, {"runs": []})
+        measure_table(name, own, asked.seeds, asked.again, not asked.no_peers)
+        known = recorded() | {name: own}  # others may have written in the meantime
+        RESULT.write_text(json.dumps(known, indent=1) + "\n")
+        Path(RESULT.with_suffix(".md")).write_text(page(known))
+        Path(RESULT.with_suffix(".svg")).write_text(plot(known))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,86 @@
+"""The record of a structural expectation maximisation: its steps, and whether it settled."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+from typing import Any
+
+
+@dataclass(frozen=True)
+class EmStep:
+    """One network on the way.
+
+    Parameters
+    ----------
+    arcs
+        Number of arcs.
+    changed
+        Arcs added, removed or turned since the network before.
+    log_likelihood
+        Of what is observed, at the parameters that maximise it, in nats.
+    score
+        That minus the penalty: what the method makes grow. In the unit of the scores.
+    expected
+        The score of the best network on the completed data, which is the next one.
+    proven
+        Whether that one is proven to be the best on them.
+    """
+
+    arcs: int
+    changed: int
+    log_likelihood: float
+    score: float
+    expected: float
+    proven: bool
+
+
+@dataclass(frozen=True)
+class Completion:
+    """How missing cells were completed.
+
+    Parameters
+    ----------
+    steps
+        The networks, from the first on.
+    settled
+        Whether the last network came back as the best one on data completed by itself.
+    bits
+        Weights of completions are whole multiples of 2^−bits of a row.
+    completions
+        Distinct rows that the last completed data have.
+    empty_rows
+        Rows without any value, which were left out.
+    """
+
+    steps: tuple[EmStep, ...]
+    settled: bool
+    bits: int
+    completions: int
+    empty_rows: int = 0
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain values; :meth:`from_dict` is the way back."""
+        return {**asdict(self), "steps": [asdict(step) for step in self.steps]}
+
+    @classmethod
+    def from_dict(cls, content: dict[str, Any]) -> Completion:
+        """Read what :meth:`to_dict` returned."""
+        steps = tuple(EmStep(**step) for step in content["steps"])
+        return cls(**{**content, "steps": steps})
+
+    def words(self) -> str:
+        """Say how it went, in a line per network."""
+        lines = [
+            f"step {i}: {step.arcs} arcs, {step.changed} changed, log-likelihood of what is "
+            f"observed {step.log_likelihood:.4f}, score {step.score:.4f}"
+            for i, step in enumerate(self.steps)
+        ]
+        end = (
+            "the last network is the best one on the data that it completes itself"
+            if self.settled
+            else "ended before the network repeated"
+        )
+        left = f"; {self.empty_rows:,} empty rows left out" if self.empty_rows else ""
+        return "\n".join(
+            [*lines, f"expectation maximisation: {end} ({self.completions:,} distinct rows){left}"]
+        )

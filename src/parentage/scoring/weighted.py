@@ -1,0 +1,204 @@
+r"""Rows with weights: expected counts as whole numbers, so that the search stays exact.
+
+A row that lacks cells becomes several completions, each with its probability. The weights are whole
+multiples of 2^−b of a row and sum to the row exactly, so every expected count n is a whole number W
+of units, n = W / 2^b, and
+
+.. math:: \sum_c n_c \ln n_c = 2^{-b} \sum_c W_c \ln W_c \; - N b \ln 2.
+
+The last term is the same for every set and falls out of every score, entropy and rule, all of which
+are differences. So G is taken as 2^−b Σ W ln W, in fixed point as ever. The rules of penalised
+likelihoods are inequalities of entropies, which hold for the distribution that the weights are; no
+rule asks for whole counts. A set has at most as many joint states as there are distinct rows, each
+half a unit off: six sums, three units a distinct row.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+import numpy.typing as npt
+
+from parentage.data.table import Table
+from parentage.errors import InputError, ResourceError, Way
+from parentage.scoring.entropy import (
+    FEWEST_BITS,
+    MOST_BITS,
+    MOST_PARAMETERS,
+    Encoded,
+    FixedPoint,
+    Labels,
+    leave_one_out,
+)
+from parentage.scoring.scores import Penalised
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from parentage.scoring.entropy import Int64s
+    from parentage.scoring.scores import AnyScore
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class WeightedTable(Table):
+    """Distinct rows without holes, each with a weight; ``n_rows`` is what the weights sum to.
+
+    Parameters
+    ----------
+    weights
+        ``int64[column of codes]``: whole numbers of units of 2^−bits of a row.
+    bits
+        b.
+    """
+
+    weights: npt.NDArray[np.int64]
+    bits: int
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if len(self.weights) != self.codes.shape[1] or (self.weights < 1).any():
+            raise ValueError("every row needs a weight of at least one unit")
+        if int(self.weights.sum()) % (1 << self.bits):
+            raise ValueError("the weights do not sum to whole rows")
+
+    @property
+    def n_rows(self) -> int:
+        """N, the rows that the weights sum to."""
+        return int(self.weights.sum()) >> self.bits
+
+
+@dataclass(frozen=True, eq=False)
+class WeightedLabels(Labels):
+    """A partition of rows with weights."""
+
+    weights: npt.NDArray[np.int64]
+
+    @classmethod
+    def of(cls, table: Table) -> WeightedLabels:
+        """All rows in one class."""
+        if not isinstance(table, WeightedTable):
+            raise TypeError("the rows have no weights")
+        return cls(np.zeros(len(table.weights), np.int64), 1, table.weights)
+
+    def join(self, table: Table, variables: Iterable[int]) -> WeightedLabels:
+        """Refine by more variables."""
+        plain = super().join(table, variables)
+        return WeightedLabels(plain.of_row, plain.count, self.weights)
+
+    def G(self, f: Int64s) -> int:
+        """Σ f(weight of a class) over the classes."""
+        totals = np.zeros(self.count, np.int64)
+        np.add.at(totals, self.of_row, self.weights)
+        return int(f[totals].sum())
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class WeightedEncoded(Encoded):
+    """A table with weights ready for counting."""
+
+    label: Int64s
+    """``[row]``: joint state of the context."""
+    n_labels: int
+    weights: Int64s
+
+    def count(
+        self,
+        members: npt.NDArray[np.uint16],
+        f: Int64s | None = None,
+        row: npt.NDArray[np.int32] | None = None,
+        excess: Int64s | None = None,
+    ) -> Int64s:
+        """Return G of every set (in lexicographic order)."""
+        from parentage.kernels.weighted import count_weighted
+
+        if f is not None or row is not None or excess is not None:
+            raise TypeError("rows with weights are counted for penalised likelihoods only")
+        G = np.empty(len(members), np.int64)
+        count_weighted(
+            members, self.codes, self.arity, self.label, np.int64(self.n_labels), self.weights,
+            self.grid.f, G,
+        )  # fmt: skip
+        return G
+
+
+def check_weighable(score: AnyScore) -> Penalised:
+    """Return a score that is proved for expected counts; refuse another one.
+
+    Raises
+    ------
+    InputError
+        With the scores that are.
+    """
+    if not isinstance(score, Penalised):
+        raise InputError(
+            f"takes penalised likelihoods (bic, aic, hqc, ebic, penalty), not {score.name}: its "
+            "terms are those of whole counts",
+            Way("missing", "pnal"),
+            about=Way("missing", "em"),
+        )
+    return score
+
+
+def encode_weighted(
+    table: WeightedTable, score: Penalised, width: float = 0.0, context: Sequence[int] = ()
+) -> WeightedEncoded:
+    """Encode the columns that vary, within a context if there is one."""
+    left_out = {*(table.index(name) for name in table.constant), *context}
+    kept = [v for v in range(table.n_variables) if v not in left_out]
+    times = math.prod(int(table.cardinalities[v]) for v in context)
+    widest = int(table.cardinalities[kept].max(initial=2))
+    grid = weighted_grid(table, score.weight(table) * times, widest, width)
+    labels = WeightedLabels.of(table).join(table, context)
+    single = np.array([labels.join(table, [v]).G(grid.f) for v in kept], np.int64)
+    by_speed = np.lexsort((single, table.cardinalities[kept]))
+    order = np.array(kept, np.int64)[by_speed]
+    arity = np.ascontiguousarray(table.cardinalities[order])
+    rows = len(table.weights)
+    return WeightedEncoded(
+        order,
+        arity,
+        np.ascontiguousarray(table.codes[order]),
+        np.concatenate([[0], np.cumsum(arity)]),
+        np.zeros((rows, 0), np.uint64),
+        np.arange(rows, dtype=np.uint32),
+        np.array([0, rows], np.uint32),
+        grid,
+        single[by_speed],
+        labels.G(grid.f),
+        times,
+        label=labels.of_row,
+        n_labels=labels.count,
+        weights=table.weights,
+    )
+
+
+def weighted_grid(table: WeightedTable, w: float, most_states: int, width: float) -> FixedPoint:
+    """Choose the finest grid on which sums stay below 2^61, as ``FixedPoint.fit`` does."""
+    n_rows, unit = table.n_rows, 1 << table.bits
+    everything = n_rows * math.log(max(n_rows * unit, most_states, 2))
+    cap = math.ceil((everything + width) / w) + most_states
+    largest = 2 * everything + width + w * cap
+    bits = min(MOST_BITS, 60 - math.ceil(math.log2(largest)))
+    if bits < FEWEST_BITS or cap > MOST_PARAMETERS:
+        raise ResourceError(
+            f"{n_rows} rows with weights, or a penalty of {w:.3g} nats a parameter, are too much "
+            "for 64-bit arithmetic; use fewer rows"
+        )
+    c = np.arange(n_rows * unit + 1, dtype=np.longdouble)
+    c[0] = 1
+    f = np.rint(c * np.log(c) * np.longdouble(2.0 ** (bits - table.bits))).astype(np.int64)
+    logarithm = 8 * everything * 2.0**bits * float(np.finfo(np.longdouble).eps)
+    tolerance = math.ceil(3 * len(table.weights) + cap + logarithm)
+    return FixedPoint(2.0**bits, f, round(w * 2.0**bits), cap, tolerance)
+
+
+def weighted_residuals(encoded: Encoded, table: Table, context: Sequence[int] = ()) -> Int64s:
+    """Return h of every variable, N·H(V | all others)."""
+    order = [int(v) for v in encoded.order]
+    start, f = WeightedLabels.of(table).join(table, context), encoded.grid.f
+    everything = start.join(table, order).G(f)
+    without = dict(leave_one_out(start, table, order, f))
+    return np.array([without[v] - everything for v in order], np.int64)

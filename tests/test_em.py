@@ -1,0 +1,305 @@
+"""Tables with holes by expectation maximisation: parameters and structure against enumeration."""
+
+from __future__ import annotations
+
+import json
+import math
+from itertools import pairwise, product
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import naive_em
+from command import refused, run
+from network_cases import ASIA, all_dags, random_network
+from parentage.data.datasets import chest_clinic
+from parentage.data.table import MISSING, Table
+from parentage.errors import InputError, ResourceError, TableError
+from parentage.estimator import ParentageLearner
+from parentage.learner import learn
+from parentage.network import expectation
+from parentage.network.expectation import Expectation
+from parentage.network.formats import read_parameters
+from parentage.network.formats.network_json import read_network_json
+from parentage.network.network import Network
+from parentage.scoring.account import Account
+from parentage.scoring.candidates import score_table
+from parentage.scoring.scores import Penalised, parse_score
+from parentage.scoring.settings import Scoring
+from parentage.scoring.weighted import WeightedTable
+from parentage.structural_em import apportioned, completed_table
+from parentage.work.stop import Stop
+from strategies import random_columns
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from parentage.network.parameters import Parameters
+
+
+def some_holes(seed: int, n: int, rows: int, share: float, most_states: int = 3) -> Table:
+    """A table of every kind of column, cells removed at random; each column keeps two."""
+    rng = np.random.default_rng(seed)
+    columns = np.array(random_columns(rng, n, rows, most_states))
+    holes = rng.random(columns.shape) < share
+    holes[:, :2] = False
+    states = tuple(tuple(f"s{k}" for k in range(int(c.max()) + 1)) for c in columns)
+    names = tuple(f"v{i}" for i in range(n))
+    return Table(names, states, np.where(holes, MISSING, columns).astype(np.uint16))
+
+
+def flat(parameters: Parameters) -> Any:
+    return np.concatenate([table.ravel() for table in parameters.tables])
+
+
+@settings(max_examples=40)
+@given(st.integers(0, 2**32 - 1), st.sampled_from([0.1, 0.4]), st.sampled_from([0.0, 0.5]))
+def test_parameters_follow_the_naive_iteration(seed: int, share: float, alpha: float) -> None:
+    table = some_holes(seed, 4, 12, share)
+    network = Network(table.names, random_network(seed, 4).parents)
+    slow = naive_em.first_guess(network, table, alpha)
+    whole = Expectation.of_table(network, table, every_cell=True)
+    prior = np.full_like(whole.known, alpha)
+    theta = whole.normalised(whole.known + 1, prior)
+    assert theta == pytest.approx(flat(slow))
+    for _ in range(3):
+        rows, likelihood = naive_em.completions(slow, table)
+        posterior, found = whole.posterior(theta)
+        assert found == pytest.approx(likelihood)
+        counts = whole.counts(posterior)
+        offsets = whole.structure.offsets()
+        for v, parents in enumerate(network.parents):
+            expected = naive_em.expected_counts(rows, [*parents, v])
+            cells = product(*(range(whole.structure.sizes[u]) for u in (*parents, v)))
+            by_hand = [expected.get(cell, 0.0) for cell in cells]
+            assert counts[offsets[v] : offsets[v + 1]] == pytest.approx(by_hand, abs=1e-9)
+        slow = naive_em.step(slow, table, alpha)
+        theta = whole.normalised(counts, prior)
+        assert theta == pytest.approx(flat(slow), abs=1e-9)
+
+
+@settings(max_examples=30)
+@given(st.integers(0, 2**32 - 1), st.sampled_from([0.1, 0.4]))
+def test_fitted_parameters_are_a_fixed_point(seed: int, share: float) -> None:
+    """Barren cells left out or not: a step of the naive iteration gains nothing any more."""
+    table = some_holes(seed, 4, 15, share)
+    network = Network(table.names, random_network(seed, 4).parents)
+    found = network.fit(table)
+    _, likelihood = naive_em.completions(found, table)
+    assert found.log_likelihood(table) == pytest.approx(likelihood)
+    later = found
+    for _ in range(3):
+        later = naive_em.step(later, table)
+    _, more = naive_em.completions(later, table)
+    assert likelihood <= more + 1e-9
+    assert more - likelihood < 1e-5 * (1 + abs(likelihood))
+
+
+def test_parameters_without_holes_are_counts() -> None:
+    table = chest_clinic(200)
+    codes = table.codes.copy()
+    codes[7, 0] = MISSING  # a leaf: says nothing about the others
+    holes = Table(table.names, table.states, codes)
+    whole, fitted = ASIA.fit(table), ASIA.fit(holes)
+    for v, name in enumerate(ASIA.names):
+        if name != "dysp":
+            assert fitted.tables[v] == pytest.approx(whole.tables[v])
+    rest = Table(table.names, table.states, codes[:, 1:])
+    assert fitted.tables[7] == pytest.approx(ASIA.fit(rest).tables[7], abs=1e-6)
+
+
+def test_weights_are_the_posterior_in_whole_units() -> None:
+    rng = np.random.default_rng(2)
+    for _ in range(200):
+        shares = rng.dirichlet(np.full(int(rng.integers(1, 9)), 0.4))
+        units = int(rng.integers(1, 200))
+        found = apportioned(shares, units)
+        assert found.sum() == units
+        assert (np.abs(found - shares * units) < 1).all()
+    table = some_holes(5, 4, 30, 0.3)
+    network = Network(table.names, random_network(3, 4).parents)
+    fitted = network.fit(table, pseudo_count=0.5)
+    done = completed_table(network, table, flat(fitted), 10)
+    assert done.n_rows == 30
+    rows, _ = naive_em.completions(fitted, table)
+    expected = naive_em.expected_counts(rows, range(4))
+    found_weights = {
+        tuple(int(c) for c in row): w / 1024
+        for row, w in zip(done.codes.T, done.weights, strict=True)
+    }
+    assert len(found_weights) == len(done.weights)  # distinct
+    for row, n in expected.items():
+        assert found_weights.get(row, 0.0) == pytest.approx(n, abs=30 * 3 / 1024)
+
+
+@settings(max_examples=25)
+@given(st.integers(0, 2**32 - 1), st.sampled_from(["bic", "aic", "ebic:0.5", "penalty:0.3"]))
+def test_weighted_search_equals_repeated_rows(seed: int, score: str) -> None:
+    """A row of weight W is W rows, all penalties times the units of a row."""
+    rng = np.random.default_rng(seed)
+    columns = np.array(random_columns(rng, 5, 20, 3))
+    distinct = np.unique(columns, axis=1)
+    bits = 2
+    weights = np.ones(distinct.shape[1], np.int64)
+    for _ in range(30):
+        weights[rng.integers(len(weights))] += 1
+    weights[0] += -int(weights.sum()) % 4
+    states = tuple(tuple(f"s{k}" for k in range(int(c.max()) + 1)) for c in distinct)
+    names = tuple("abcde")
+    weighted = WeightedTable(names, states, distinct.astype(np.uint16), weights=weights, bits=bits)
+    if len(weighted.constant) > 3:
+        return
+    repeated = Table(names, states, np.repeat(distinct, weights, axis=1).astype(np.uint16))
+    kind = parse_score(score)
+    assert isinstance(kind, Penalised)
+    w = kind.weight(weighted) * 4
+    for rules in ("default", "none", "all" if score == "bic" else "default"):
+        fast = score_table(weighted, Scoring(score=score, rules=rules), Stop.after(None), 1)
+        slow = score_table(
+            repeated, Scoring(score=f"penalty:{w!r}", rules="none"), Stop.after(None), 1
+        )
+        for name in names:
+            mine = [(c.parents, c.score) for c in fast[name]]
+            theirs = [(c.parents, c.score / 4) for c in slow[name]]
+            assert {p for p, _ in mine} == {p for p, _ in theirs}
+            assert dict(mine) == pytest.approx(dict(theirs), abs=1e-6)
+
+
+@settings(max_examples=12)
+@given(st.integers(0, 2**32 - 1))
+def test_structure_is_the_best_for_its_own_completions(seed: int) -> None:
+    table = some_holes(seed, 4, 40, 0.15)
+    if len(table.constant) > 1 or (table.codes == MISSING).sum() == 0:
+        return
+    solution = learn(table, missing="em", threads=1)
+    account = solution.scope.origin
+    assert isinstance(account, Account)
+    completion = account.completion
+    assert completion is not None
+    assert completion.settled
+    scores = [step.score for step in completion.steps]
+    assert all(later >= earlier - 0.05 for earlier, later in pairwise(scores))
+    fitted = solution.network.fit(table)
+    rows, likelihood = naive_em.completions(fitted, table)
+    assert completion.steps[-1].log_likelihood == pytest.approx(likelihood, abs=1e-3)
+    w = math.log(40) / 2
+    best = max(
+        naive_em.expected_score(rows, table, Network(table.names, parents), w)
+        for parents in all_dags(4)
+    )
+    mine = naive_em.expected_score(rows, table, solution.network, w)
+    assert mine >= best - 0.1
+    if not table.constant:  # else our score leaves out what a constant costs
+        assert solution.score == pytest.approx(best, abs=0.1)
+
+
+def holes_of(table: Table, share: float, seed: int = 1) -> Table:
+    gone = np.random.default_rng(seed).random(table.codes.shape) < share
+    codes = np.where(gone, MISSING, table.codes).astype(np.uint16)
+    return Table(table.names, table.states, codes)
+
+
+def test_clinic_with_holes() -> None:
+    """The network of the complete table, proven on the data that it completes."""
+    whole, holes = chest_clinic(1000), holes_of(chest_clinic(1000), 0.1)
+    solution = learn(holes, missing="em", threads=1)
+    assert solution.optimal
+    assert solution.network.compare(learn(whole).network).class_shd <= 2
+    assert "on the data that it completes itself" in solution.proof()
+    completion = solution.scope.origin.completion  # type: ignore[union-attr]  # it has an account
+    assert completion is not None
+    assert Account.from_dict(solution.scope.origin.to_dict()) == solution.scope.origin  # type: ignore[union-attr]  # same
+    assert learn(holes, missing="em", threads=2).score == solution.score
+    again = learn(holes, missing="em", threads=1, start=learn(whole).network)
+    assert again.optimal
+
+
+def test_rows_without_a_value_are_left_out() -> None:
+    holes = holes_of(chest_clinic(300), 0.1)
+    codes = holes.codes.copy()
+    codes[:, :7] = MISSING
+    solution = learn(Table(holes.names, holes.states, codes), missing="em", threads=1)
+    account = solution.scope.origin
+    assert isinstance(account, Account)
+    assert account.completion is not None
+    assert (account.rows, account.completion.empty_rows) == (300, 7)
+    rest = learn(Table(holes.names, holes.states, codes[:, 7:]), missing="em", threads=1)
+    assert rest.network == solution.network
+    assert rest.score == solution.score
+
+
+def test_refusals(monkeypatch: pytest.MonkeyPatch) -> None:
+    holes = holes_of(chest_clinic(100), 0.2)
+    with pytest.raises(InputError, match=r"missing='em' takes penalised likelihoods .* not bdeu:1"):
+        learn(holes, missing="em", score="bdeu")
+    codes = holes.codes.copy()
+    codes[3] = MISSING
+    with pytest.raises(TableError, match="column 'lung' has no values at all"):
+        learn(Table(holes.names, holes.states, codes), missing="em")
+    monkeypatch.setattr(expectation, "MOST_STATES", 2)
+    with pytest.raises(
+        ResourceError, match=r"row \d+ lacks .* joint states to complete it"
+    ) as told:
+        learn(holes, missing="em", threads=1)
+    assert "--missing pnal" in told.value.text("command line")
+
+
+def test_without_holes_it_is_learning_as_ever() -> None:
+    table = chest_clinic(200)
+    one, other = learn(table, missing="em"), learn(table)
+    assert one.network == other.network
+    assert one.score == other.score
+    assert one.proof() == other.proof()
+
+
+def test_the_command_and_its_files(tmp_path: Path) -> None:
+    table = holes_of(chest_clinic(300), 0.1)
+    lines = [",".join(table.names)]
+    lines += [
+        ",".join("" if k == MISSING else table.states[v][k] for v, k in enumerate(row))
+        for row in table.codes.T.tolist()
+    ]
+    data = tmp_path / "holes.csv"
+    data.write_text("\n".join(lines) + "\n")
+    done = run("learn", str(data), "--missing", "em", "--json", "--threads", "1")
+    content = json.loads(done.stdout)
+    completion = content["scope"]["account"]["completion"]
+    assert completion["settled"]
+    assert completion["steps"][-1]["proven"]
+    text = run("learn", str(data), "--missing", "em", "--threads", "1").stdout
+    assert "step 0: " in text
+    assert "the last network is the best one on the data that it completes itself" in text
+    for name in ("n.bif", "n.json"):
+        run("learn", str(data), "--missing", "em", "-o", str(tmp_path / name), "--threads", "1")
+    written = read_parameters(tmp_path / "n.bif")
+    fitted = written.network.fit(table)
+    for mine, theirs in zip(written.tables, fitted.tables, strict=True):
+        assert mine == pytest.approx(theirs, abs=1e-9)
+    record = read_network_json(tmp_path / "n.json")
+    assert record.scope is not None
+    assert record.scope.origin.completion.settled  # type: ignore[union-attr]  # it has an account
+    assert "--missing em takes penalised" in refused(
+        "learn", str(data), "--missing", "em", "--score", "k2"
+    )
+
+
+def test_the_estimator_learns_from_holes() -> None:
+    import pandas as pd
+
+    table = holes_of(chest_clinic(300), 0.1)
+    frame = pd.DataFrame(
+        {
+            name: [None if k == MISSING else labels[k] for k in codes.tolist()]
+            for name, labels, codes in zip(table.names, table.states, table.codes, strict=True)
+        }
+    )
+    for missing in ("em", "pnal"):
+        learner = ParentageLearner(missing=missing, threads=1, target="dysp").fit(frame)
+        assert np.isfinite(learner.score(frame))
+        assert learner.predict(frame).shape == (300,)
+        whole = learner.impute(frame)
+        assert not whole.isna().any().any()
+        assert learner.sample(5, seed=1).shape == (5, 8)

@@ -1,0 +1,309 @@
+"""Columns that are not what they seem, and what was asked for them by name."""
+
+from __future__ import annotations
+
+import json
+import random
+import warnings
+from typing import Any
+
+import numpy as np
+import polars as pl
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import parentage
+from accounts import account
+from command import ok, refused
+from parentage.data.reading import as_table
+from parentage.data.recipe import Recipe
+from parentage.data.recipe_file import read_recipe
+from parentage.data.settings import Reading
+from parentage.data.values import numbers_in
+from parentage.errors import DataWarning, InputError, ParentageError, TableError
+from parentage.scoring.account import Account
+
+
+def table(cells: list[Any], name: str = "x") -> bytes:
+    """A column between two that give no cause for suspicion, separated by semicolons."""
+    lines = [f"{i % 2};{cell};{'abc'[i % 3]}" for i, cell in enumerate(cells)]
+    return "\n".join([f"first;{name};last", *lines, ""]).encode()
+
+
+def heard(cells: list[Any], name: str = "x", **settings: Any) -> list[str]:
+    """Warnings about the column, and why it was refused if it was."""
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        try:
+            as_table(table(cells, name), **settings)
+        except TableError as error:
+            return [*(str(one.message) for one in caught), f"refused: {error}"]
+    return [str(one.message) for one in caught]
+
+
+def draw(count: int, low: float, high: float, digits: int = 1) -> list[float]:
+    rng = random.Random(1)
+    return [round(rng.uniform(low, high), digits) for _ in range(count)]
+
+
+# --- found -------------------------------------------------------------------------------------
+
+CUT = {"discretize": "median"}
+NAMES = [f"{a} {b}" for a in ("New", "Old") for b in ("York", "Town", "Port")]
+
+FOUND: dict[str, tuple[list[Any], dict[str, Any], str]] = {
+    "codes as identifier": ([f"p{i}" for i in range(60)], {}, "refused.*all 60 values are dist"),
+    "nearly unique": ([f"p{i}" for i in range(57)] + ["p1"] * 3, {}, "refused.*57 of 60 values"),
+    "row numbers": (list(range(100, 160)), CUT, "refused.*numbers the rows from 100 to 159"),
+    "shuffled row numbers": (random.Random(1).sample(range(60), 60), CUT, "refused.*numbers the"),
+    "free text": (
+        [f"says that {i % 40} hurts" for i in range(60)], {}, "refused.*free text .40 different"
+    ),
+    "unique dates": ([f"2024-{i % 12 + 1:02d}-{i % 28 + 1:02d}" for i in range(60)], {},
+                     r"refused.*holds dates \(2024-01-01\), nearly all different"),
+    "few dates": ([f"{i % 9 + 1}.3.2024" for i in range(60)], {}, r"^column 'x' holds 9 dates"),
+    "-999": (draw(50, 0, 30) + [-999.0] * 4, CUT, r"holds -999 in 4 cells.*pass na=\['x=-999'\]"),
+    "9999": ([*draw(50, 0, 900), 9999], CUT, "holds 9999 in 1 cell, far from the others"),
+    "99 among codes": ([1, 2, 3] * 12 + [99], {}, r"holds 99 in 1 cell.*\(1 to 3\)"),
+    "9 among 1 and 2": ([1, 2] * 12 + [9] * 3, {}, "holds 9 in 3 cells"),
+    "a word among numbers": (draw(60, 0, 9) + ["<0.1"] * 3, {}, r"apart from '<0.1'.*x=<0.1"),
+    "decimal commas": ([f"{i % 30},5" for i in range(90)], {}, r"decimal commas \(0,5\).*decimal="),
+    "unique decimal commas": ([f"{i},5" for i in range(90)], {}, "refused.*decimal=','.*drop="),
+    "many states": ([f"s{i % 40}" for i in range(120)], {}, "has 40 states in 120 rows"),
+    "many codes": ([i % 40 for i in range(120)], {"categorical": "all"}, "40 states.*'x=mdl'"),
+    "a word for missing": (["yes", "no", "n/a"] * 9, {}, r"the state 'n/a'; pass na=\['n/a'\]"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("case", FOUND)
+def test_what_is_suspicious_is_named(case: str) -> None:
+    import re
+
+    cells, settings, message = FOUND[case]
+    said = heard(cells, **settings)
+    assert len(said) == 1, said
+    assert re.search(message, said[0]), said[0]
+
+
+def test_a_column_named_as_identifier_is_one() -> None:
+    numbers = [*random.Random(3).sample(range(10_000), 80), 17, 17]
+    for name in ("id", "patient_id", "PatientID", "caseId", "Fall-Nr", "nr"):
+        assert "refused: column" in heard(numbers, name, **CUT)[0]
+    for name in ("paid", "acid", "weight", "humid"):
+        assert heard(numbers, name, **CUT) == []
+
+
+INNOCENT: dict[str, tuple[list[Any], dict[str, Any]]] = {
+    "ages up to 99": ([i % 82 + 18 for i in range(400)], CUT),
+    "88 among others": ([i % 91 for i in range(400)], CUT),
+    "negative numbers": ([i % 40 - 20 for i in range(200)], CUT),
+    "-1, 0, 1": ([-1, 0, 1] * 20, {}),
+    "measurements, all different": (sorted(set(draw(80, 0, 1, 6))), CUT),
+    "counts, all different": ([i * i + 3 for i in range(50)], CUT),
+    "few labels": (["yes", "no", "never"] * 20, {}),
+    "labels of several words": (NAMES * 10, {}),
+    "20 states": ([f"s{i % 20}" for i in range(60)], {}),
+    "many states, many rows": ([f"s{i % 30}" for i in range(300)], {}),
+    "names of months": (["Jan", "Feb", "Mar"] * 20, {}),
+    "few rows": (["a", "b", "c", "d", "e"], {}),
+    "versions": (["1.2.3", "1.2.4", "2.0.0"] * 9, {}),
+}
+
+
+@pytest.mark.parametrize("case", INNOCENT)
+def test_what_is_not_suspicious_is_left_alone(case: str) -> None:
+    cells, settings = INNOCENT[case]
+    assert heard(cells, **settings) == []
+
+
+@pytest.mark.parametrize("case", [case for case in FOUND if "refused" in FOUND[case][2]])
+def test_what_is_kept_on_purpose_is_believed(case: str) -> None:
+    cells, settings, _ = FOUND[case]
+    assert heard(cells, keep="x", **settings) == []
+    assert heard(cells, drop="x", **{k: v for k, v in settings.items() if k != "discretize"}) == []
+
+
+def test_messages_do_not_depend_on_the_order_of_rows() -> None:
+    for case in ("codes as identifier", "free text", "unique dates", "decimal commas"):
+        cells, settings, _ = FOUND[case]
+        turned = random.Random(2).sample(cells, len(cells))
+        assert heard(turned, **settings) == heard(cells, **settings)
+    numbers = draw(60, 0, 9)
+    (said,) = heard(numbers)
+    for seed in range(5):
+        assert heard(random.Random(seed).sample(numbers, 60)) == [said]
+    assert "such as" in said and "(so are" not in said
+
+
+def test_one_warning_for_columns_alike() -> None:
+    text = "a;b;c\n" + "x;y;0\nNA;NA;1\nz;w;1\nx;y;0\n" * 4
+    with pytest.warns(DataWarning, match=r"column 'a' \(and b\) has the state 'NA'") as caught:
+        as_table(text.encode())
+    assert len(caught) == 1
+
+
+# --- asked for by name -------------------------------------------------------------------------
+
+
+def test_missing_values_by_text_by_number_and_by_column() -> None:
+    cells = ["1", "2", "-9.0", "3", "-9", "2", "1", "k.A.", "3", "2"]
+    read = as_table(table(cells), na=["x=-9"], missing="state")
+    assert read.states[1] == ("1", "2", "3", "missing")
+    assert read.recipe is not None and read.recipe.account is not None
+    assert read.recipe.account.blanked == {"x": 3}  # k.A. among numbers is missing anyway
+    everywhere = as_table(table(["a", "b", "c"] * 4), na="c", missing="state")
+    assert everywhere.states[1:] == (("a", "b", "missing"), ("a", "b", "missing"))
+    frame = pl.DataFrame({"x": [1.5, -4.0, 2.5, 3.0], "y": [0, 1, -4, 1]})
+    numbers = as_table(frame, na={"x": -4}, missing="mode", discretize="median")
+    assert numbers.cuts["x"] == (2.5,) and numbers.states[1] == ("-4", "0", "1")
+    enum = frame.with_columns(y=pl.Series(["u", "v", "?", "v"], dtype=pl.Enum(["u", "v", "?"])))
+    declared = as_table(enum, na={"x": -4, "y": "?"}, missing="mode", discretize="median")
+    assert declared.states[1] == ("u", "v")
+
+
+def test_names_with_commas_and_equals_signs() -> None:
+    frame = pl.DataFrame({"a,b": ["x", "y"] * 6, "c=d": ["u", "v", "-"] * 4, "a": [0, 1, 2] * 4,
+                          "e": [1, 0] * 6})  # fmt: skip
+    assert as_table(frame, drop=["a,b"]).names == ("c=d", "a", "e")
+    assert as_table(frame, drop="a,e").names == ("a,b", "c=d")
+    read = as_table(frame, na="c=d=-", missing="mode", discretize={"a": "at:1"})
+    assert read.states[1] == ("u", "v") and read.states[2] == ("< 1", "≥ 1")
+    wrong: list[tuple[dict[str, Any], str]] = [
+        ({"drop": "a,f"}, "no column 'f' to drop"),
+        ({"keep": "g"}, "no column 'g' to keep"),
+        ({"categorical": "g"}, "no column 'g' to take as categories"),
+        ({"na": "cc=1"}, "na='cc=1' has no column 'cc'"),
+        ({"drop": "e", "keep": "e"}, "both dropped and kept"),
+    ]
+    for settings, message in wrong:
+        with pytest.raises(ParentageError, match=message):
+            as_table(frame, **settings)
+
+
+def test_codes_of_categories() -> None:
+    """As in munin and diabetes: 21 states 0…20."""
+    cells = [i * 5 % 21 for i in range(210)]
+    with pytest.raises(TableError, match=r"21 distinct numbers.*categorical=\['x'\]"):
+        as_table(table(cells))
+    for categorical in ("x", ["x"], "all"):
+        read = as_table(table(cells), categorical=categorical)
+        assert read.states[1] == tuple(str(i) for i in range(21))
+    both = as_table(table(cells), categorical="all", discretize="x=quantile:3")
+    assert len(both.states[1]) == 3
+
+
+@given(st.floats(-1e9, 1e9).map(lambda x: round(x, 3)))
+def test_decimal_commas_and_points_read_the_same(number: float) -> None:
+    text = f"{number:.3f}"
+    grouped = f"{number:,.3f}".translate(str.maketrans(",.", ".,"))
+    for written in (text.replace(".", ","), grouped):
+        found = numbers_in([written], ",")
+        assert found is not None and found[0] == number
+    assert numbers_in(["1.5", "x"], ",") is None and numbers_in([","], ",") is None
+
+
+def test_decimal_is_a_point_or_a_comma() -> None:
+    with pytest.raises(InputError, match="decimal=';' cannot stand before a fraction; pass decim"):
+        Reading(decimal=";")
+
+
+# --- records -----------------------------------------------------------------------------------
+
+
+def test_accounts_of_release_0_1_read_back() -> None:
+    content = json.loads(json.dumps(account().to_dict()))
+    assert content.pop("recipe") is None
+    assert Account.from_dict(content) == account()
+
+
+def test_tables_made_of_others_keep_what_is_true_of_them() -> None:
+    read = as_table(table([1.5, 2.5, 3.5, 0.5] * 5), discretize="median")
+    assert read.recipe is not None
+    some = read.select(["last", "x"])
+    assert some.recipe is not None
+    assert [column.name for column in some.recipe.columns] == ["last", "x"]
+    few = read.head(2).observed()
+    assert few.recipe is not None and few.recipe.account is None
+    assert [column.states for column in few.recipe.columns] == list(few.states)
+    assert parentage.datasets.chest_clinic(50).recipe is None
+
+
+DAMAGED = [
+    ("[setings]\n", "no part 'setings'; did you mean 'settings'"),
+    ("[settings]\nmising = 'drop'\n", "no setting 'mising'; did you mean 'missing'"),
+    ("[settings]\nheader = 'yes'\n", "header is 'yes'"),
+    ("[settings]\ndecimal = ';'\n", "cannot stand before a fraction"),
+    ("[[column]]\nname = 'a'\nsates = []\n", "no fact of a column 'sates'"),
+    ("[[column]]\nname = 'a'\nstates = []\n", "the states of 'a' do not fit"),
+    ("[[column]]\nname = 'a'\nstates = ['x', 'x']\n", "the states of 'a' do not fit"),
+    ("[[column]]\nname = 'a'\nstates = ['x', 'y']\ncuts = [2, 1]\n", "not rising numbers"),
+    ("[[column]]\nname = 'a'\nstates = ['x']\ncuts = [1.0]\n", "has 1 cuts and 1 states"),
+    ("[[column]]\nstates = ['x']\n", "damaged"),
+    ("column = 3\n", "columns is not a list"),
+    ("not toml", "is not a TOML file"),
+]
+
+
+@pytest.mark.parametrize(("text", "message"), DAMAGED)
+def test_recipes_that_make_no_sense_are_refused(text: str, message: str, tmp_path: Any) -> None:
+    path = tmp_path / "r.toml"
+    path.write_text(text)
+    with pytest.raises(InputError, match=message):
+        read_recipe(path)
+    with pytest.raises(InputError, match="no file"):
+        read_recipe(tmp_path / "absent.toml")
+
+
+@given(st.recursive(st.none() | st.booleans() | st.integers() | st.text(max_size=5),
+                    lambda inner: st.lists(inner, max_size=3)
+                    | st.dictionaries(st.sampled_from(["settings", "columns", "account", "name",
+                                                       "states", "cuts", "na", "x"]),
+                                      inner, max_size=3), max_leaves=12))  # fmt: skip
+def test_any_record_gives_a_recipe_or_a_message(content: Any) -> None:
+    try:
+        recipe = Recipe.from_dict(content)
+    except InputError as error:
+        assert str(error)
+    else:
+        assert Recipe.from_dict(recipe.to_dict()) == recipe
+
+
+@given(st.text(min_size=1, max_size=8), st.lists(st.text(max_size=6), min_size=2, unique=True))
+def test_any_name_and_state_survives_the_file(name: str, states: list[str]) -> None:
+    from parentage.data.recipe import ColumnRecipe
+    from parentage.data.recipe_file import recipe_text
+
+    try:
+        "".join([name, *states]).encode()
+    except UnicodeEncodeError:
+        return
+    recipe = Recipe(Reading(na=(name,)), (ColumnRecipe(name, tuple(states), na=(name,)),))
+    again = read_recipe_of(recipe_text(recipe))
+    assert again == recipe
+
+
+def read_recipe_of(text: str) -> Recipe:
+    import tomllib
+
+    content = tomllib.loads(text)
+    return Recipe.from_dict({"settings": content["settings"], "columns": content["column"]})
+
+
+def test_outputs_and_recipes_go_to_names_of_their_own(tmp_path: Any) -> None:
+    data = tmp_path / "t.csv"
+    rng = np.random.default_rng(4)
+    rows = "\n".join(f"{a},{(a + b) % 3},{b}" for a, b in rng.integers(0, 3, (60, 2)).tolist())
+    data.write_text(f"a,b,c\n{rows}\n")
+    target = [str(tmp_path / name) for name in ("n.json", "n.dot", "l.jkl", "l.parquet", "r.toml")]
+    ok("learn", str(data), "-o", target[0], "-o", target[1], "--write-recipe", target[4])
+    ok("score", str(data), "-o", target[2], "-o", target[3])
+    assert parentage.read_network(target[0]) == parentage.read_network(target[1])
+    assert parentage.read_lists(target[2]).digest == parentage.read_lists(target[3]).digest
+    assert "is read here" in refused("info", str(data), "--write-recipe", str(data))
+    said = refused("info", str(data), "--write-recipe", target[1])
+    assert "exists and is not a file that this command writes" in said
+    ok("info", str(data), "--write-recipe", target[4])  # its own kind may be replaced
+    said = refused("info", str(data), "--recipe", target[4], "--write-recipe", target[4])
+    assert "is read here" in said
+    assert "recipe" in refused("learn", target[2], "--recipe", target[4])
