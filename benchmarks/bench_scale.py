@@ -16,6 +16,7 @@ from __future__ import annotations
 
 import argparse
 import gzip
+import importlib
 import json
 import statistics
 import tempfile
@@ -122,7 +123,8 @@ def pyagrum(table: Table) -> dict[str, Any] | None:
     """Run its tabu search, and score what it finds with our own scores."""
     try:
         import pandas as pd
-        import pyagrum as gum
+
+        gum: Any = importlib.import_module("pyagrum")
     except ImportError:
         return None
     columns = {
@@ -134,11 +136,12 @@ def pyagrum(table: Table) -> dict[str, Any] | None:
     learner.useScoreBIC()
     learner.useLocalSearchWithTabuList()
     began = time.process_time()
-    net = learner.learnBN()
+    dag = learner.learnDAG()
     spent = time.process_time() - began
     parents: dict[str, list[str]] = {name: [] for name in table.names}
-    for tail, head in net.arcs():
-        parents[net.variable(head).name()].append(net.variable(tail).name())
+    names = learner.names()
+    for tail, head in dag.arcs():
+        parents[names[head]].append(names[tail])
     return {"score": round(bic(table, parents), 1), "cpu": round(spent, 1)}
 
 
@@ -272,6 +275,7 @@ def plot(known: dict[str, Any]) -> str:
 def panel(name: str, own: dict[str, Any], wide: int, high: int) -> list[str]:
     """Draw one table."""
     left, right, top, bottom = 62, 10, 22, 24
+    rises: list[list[tuple[float, float]]]
     rises = [[p for p in run["rise"] if p[0] > 0] for run in own["runs"]]
     others = [
         (label, value, color)

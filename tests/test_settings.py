@@ -19,7 +19,7 @@ from parentage.network.settings import Estimating
 from parentage.optimise import learn_lists
 from parentage.optimise.settings import Optimising
 from parentage.scoring.candidates import score
-from parentage.scoring.settings import Scoring
+from parentage.scoring.settings import Growing, Scoring
 from parentage.work.running import Running
 from parentage.work.scaling import Scaling
 from parentage.work.settings import meaning_of, option_of
@@ -30,12 +30,14 @@ if TYPE_CHECKING:
 Settings = (
     type[Reading]
     | type[Scoring]
+    | type[Growing]
     | type[Optimising]
     | type[Running]
     | type[Scaling]
     | type[Estimating]
+    | type[Growing]
 )
-STAGES: tuple[Settings, ...] = (Reading, Scoring, Optimising, Running, Scaling)
+STAGES: tuple[Settings, ...] = (Reading, Scoring, Growing, Optimising, Running, Scaling)
 
 ASKED_FOR_DIFFERENTLY = {"constraints", "client", "executor"}
 """Typed as --require, --forbid, --tiers and --constraints; and as --cluster."""
@@ -52,7 +54,7 @@ def keywords_of(function: Callable[..., Any]) -> dict[str, Any]:
 
 
 FUNCTIONS: dict[Callable[..., Any], tuple[tuple[Settings, ...], set[str]]] = {
-    learn: (STAGES, {"progress", "start"}),
+    learn: ((*STAGES, Growing), {"progress", "start"}),
     score: ((Scoring, Running, Scaling), {"progress"}),
     read_table: ((Reading,), set()),
 }
@@ -93,7 +95,7 @@ def test_a_frame_has_no_file(name: str) -> None:
 
 def test_the_estimator_takes_the_settings_that_make_sense_for_it() -> None:
     """Neither those of files and clusters nor a width, and the score by another name."""
-    left_out = {*OF_FILES, "drop", "width", *defaults_of(Scaling)}
+    left_out = {*OF_FILES, "drop", "width", *defaults_of(Scaling, Growing)}
     expected = {name: value for name, value in defaults_of(*STAGES).items() if name not in left_out}
     expected["criterion"] = expected.pop("score")
     own = {"target": None, "unseen": "error"}

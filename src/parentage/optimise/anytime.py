@@ -56,6 +56,9 @@ SHARE_OF_STEMS = 4
 NEAR_PER_CHILD = 4
 """Sets of one child that are enlarged at a time because they are near."""
 
+STALE = 6
+"""Rounds without a gain after which a stream starts elsewhere: the lists change soon anyway."""
+
 PATIENCE = 20
 """Rounds of orders without a gain, with nothing left to grow, after which the work ends."""
 
@@ -242,7 +245,7 @@ class Anytime:
         self._looked += sum(int(stream.work[0]) for stream in self._streams)
         leader = min(self._streams, key=lambda stream: float(stream.costs[1]))
         gained = self._take(leader.best)
-        renew(self._streams, leader)
+        renew(self._streams, leader, STALE)
         return gained
 
     def _take(self, order: Ints) -> bool:

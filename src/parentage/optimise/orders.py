@@ -292,12 +292,12 @@ def _streams(part: Part) -> list[Stream]:
     return streams
 
 
-def renew(streams: list[Stream], leader: Stream) -> None:
+def renew(streams: list[Stream], leader: Stream, after: int = STALE) -> None:
     """Let streams that stopped gaining start again: at the leader's order, or at random."""
     from parentage.kernels.disturb import shuffle
 
     for stream in streams:
-        if stream.stale < STALE:
+        if stream.stale < after:
             continue
         if stream is leader:
             stream.base[:] = stream.best
