@@ -22,7 +22,6 @@ import statistics
 import tempfile
 import time
 import warnings
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import measure
@@ -172,7 +171,7 @@ def recorded() -> dict[str, Any]:
     return found
 
 
-def measure_table(name: str, own: dict[str, Any], seeds: int, again: bool, peers: bool) -> None:
+def measure_table(name: str, own: dict[str, Any], seeds: int, again: bool) -> None:
     """Add what is missing about a table."""
     done = {} if again else {r["seed"]: r for r in own["runs"]}
     if all(seed in done for seed in range(seeds)):
@@ -187,9 +186,6 @@ def measure_table(name: str, own: dict[str, Any], seeds: int, again: bool, peers
     own["runs"] = [done[seed] for seed in sorted(done)]
     own |= {"variables": table.n_variables, "rows": table.n_rows}
     own |= {"complete": complete, "effort": effort}
-    quick = name in LARGE and table.n_variables <= PEER_AT_MOST
-    if peers and "pyagrum" not in own and quick:
-        own["pyagrum"] = pyagrum(table)
 
 
 def page(known: dict[str, Any]) -> str:
@@ -334,13 +330,23 @@ def main() -> None:
     parser.add_argument("--no-peers", action="store_true")
     asked = parser.parse_args()
     warnings.simplefilter("ignore")
-    for name in asked.tables or [*LARGE, *DENSITY]:
+    names = asked.tables or [*LARGE, *DENSITY]
+    for name in names:
         own = recorded().get(name, {"runs": []})
-        measure_table(name, own, asked.seeds, asked.again, not asked.no_peers)
-        known = recorded() | {name: own}  # others may have written in the meantime
-        RESULT.write_text(json.dumps(known, indent=1) + "\n")
-        Path(RESULT.with_suffix(".md")).write_text(page(known))
-        Path(RESULT.with_suffix(".svg")).write_text(plot(known))
+        measure_table(name, own, asked.seeds, asked.again)
+        write(name, own)
+    for name in [] if asked.no_peers else names:
+        own = recorded()[name]
+        if name in LARGE and "pyagrum" not in own and own["variables"] <= PEER_AT_MOST:
+            write(name, own | {"pyagrum": pyagrum(table_of(name))})
+
+
+def write(name: str, own: dict[str, Any]) -> None:
+    """Write what is known of a table; others may have written in the meantime."""
+    known = recorded() | {name: own}
+    RESULT.write_text(json.dumps(known, indent=1) + "\n")
+    RESULT.with_suffix(".md").write_text(page(known))
+    RESULT.with_suffix(".svg").write_text(plot(known))
 
 
 if __name__ == "__main__":
