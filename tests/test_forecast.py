@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from parentage.data.datasets import chest_clinic
 from parentage.errors import ResourceError
 from parentage.scoring import forecast as forecasts
+from parentage.scoring import overview as overviews
 from parentage.scoring.candidates import score_table
 from parentage.scoring.constraints import Constraints
 from parentage.scoring.forecast import (
@@ -143,6 +144,19 @@ def test_a_search_of_a_moment_sharpens_the_forecast(looks: int) -> None:
         assert (sharper.basis, sharper.sets) == ("searched", whole.sets_counted)
     else:
         assert sharper.basis == "extrapolated"
+
+
+@pytest.mark.parametrize("name", ["bic", "bdeu:1", "pnal:0.01"])
+def test_compiling_is_no_part_of_the_forecast(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    clock = [0.0]
+
+    def compiled_first(*arguments: object, **options: object) -> Outcome:
+        clock[0] += 100.0 if clock[0] == 0.0 else 0.5
+        return search(*arguments, **options)  # type: ignore[arg-type]  # passed on as they come
+
+    monkeypatch.setattr(overviews, "search", compiled_first)
+    monkeypatch.setattr(overviews.time, "process_time", lambda: clock[0])
+    assert overview(chest_clinic(), Scoring(score=name)).forecast.seconds == pytest.approx(0.5)
 
 
 @settings(max_examples=100)
