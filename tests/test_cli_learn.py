@@ -99,6 +99,11 @@ def test_learn_draws_and_records(data: str, tmp_path: Path) -> None:
     assert "learn" in record["provenance"]["command"]
 
 
+def test_an_unknown_kind_of_file_names_those_there_are(data: str) -> None:
+    message = refused("learn", data, "-o", "network.xyz")
+    assert all(kind in message for kind in (".bif", ".json", ".svg", ".html"))
+
+
 def test_lists_need_data_for_parameters(data: str, tmp_path: Path) -> None:
     lists = str(tmp_path / "lists.jkl")
     ok("score", data, "-o", lists)

@@ -130,7 +130,7 @@ def learn(data: str, output: tuple[str, ...], **options: Any) -> None:
         if is_page(path):
             check_page(path, reads, force=options["force"])
             continue
-        form = check_network_target(path, needs_table=None, size=options["size"])
+        form = check_network_target(path, needs_table=None, size=options["size"], also=(".html",))
         check_target(path, form, reads=reads, force=options["force"])
     check_recipe_target(options, [*reads, *output])
     began = time.monotonic()

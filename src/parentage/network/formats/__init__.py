@@ -149,13 +149,18 @@ def write_network(
 
 
 def check_network_target(
-    path: str | os.PathLike[str], *, needs_table: bool | None, size: str | None = None
+    path: str | os.PathLike[str],
+    *,
+    needs_table: bool | None,
+    size: str | None = None,
+    also: tuple[str, ...] = (),
 ) -> str:
     """Refuse a file name before the work whose result it would lose; return its format.
 
     ``needs_table`` says whether there is no table to take parameters from; None: not known yet.
+    ``also`` are extensions that the caller writes itself.
     """
-    kind = _format_of(os.fspath(path), None)
+    kind = _format_of(os.fspath(path), None, also)
     if not resolved(path).parent.is_dir():
         raise InputError(f"cannot write {os.fspath(path)!r}: there is no such folder")
     if needs_table and kind in ("bif", "xmlbif"):
@@ -250,7 +255,7 @@ def _without_parameters(kind: str) -> InputError:
     )
 
 
-def _format_of(name: str, format_name: str | None) -> str:
+def _format_of(name: str, format_name: str | None, also: tuple[str, ...] = ()) -> str:
     if format_name is not None:
         if format_name not in FORMATS:
             hint = did_you_mean(format_name, FORMATS)
@@ -258,7 +263,6 @@ def _format_of(name: str, format_name: str | None) -> str:
         return format_name
     extension = PurePath(name).suffix.lower()
     if extension not in EXTENSIONS:
-        raise InputError(
-            f"{name!r} has no extension of a network file; end it in {', '.join(EXTENSIONS)}"
-        )
+        known = ", ".join((*EXTENSIONS, *also))
+        raise InputError(f"{name!r} has no extension of a network file; end it in {known}")
     return EXTENSIONS[extension]
