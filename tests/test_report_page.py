@@ -285,6 +285,21 @@ def test_too_wide_is_greyed_out(window: Any, pages: Path, monkeypatch: pytest.Mo
     assert complaints(window) == []
 
 
+def test_short_names_stay_whole_on_a_narrow_screen(window: Any, clinic: Path) -> None:
+    narrow = {"width": 380, "height": 900, "deviceScaleFactor": 1, "mobile": False}
+    window.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", narrow)
+    try:
+        open_page(window, clinic)
+        lines = (
+            "return [...document.querySelectorAll('td button.link')].map("
+            "(b) => b.getBoundingClientRect().height / parseFloat(getComputedStyle(b).fontSize))"
+        )
+        heights = window.execute_script(lines)
+        assert heights and max(heights) < 2
+    finally:
+        window.execute_cdp_cmd("Emulation.clearDeviceMetricsOverride", {})
+
+
 def test_dark_and_print(window: Any, clinic: Path) -> None:
     open_page(window, clinic)
     background = "return getComputedStyle(document.body).backgroundColor"
