@@ -23,7 +23,7 @@ from parentage.report import write_report
 from parentage.report.document import document, embedded, page_data
 from parentage.report.gather import Material, family_counts, gather
 from parentage.report.refused import mutual_information, next_sets, refused_parents
-from parentage.report.sections import percent, why_text
+from parentage.report.sections import COLUMNS, percent, why_text
 from parentage.scoring.scores import local_score
 from strategies import tables
 from test_view import ALARM
@@ -158,8 +158,11 @@ def test_everything_there_is_gets_told() -> None:
     assert set(report.shares.values()) == {0.75}
     page = document(report)
     for words in ("Seen again", "9 resamplings", "2 equivalence classes", "SHA-256", "How to cite",
-                  "Links that are not in this network", table.digest, "Need:"):  # fmt: skip
+                  "Links that are not in this network", table.digest):  # fmt: skip
         assert words in page, words
+    told = " ".join(report.about_arcs)
+    for _, head, _ in COLUMNS[1:]:
+        assert f"{head}: " in told, head
 
 
 def test_only_a_network_is_enough(tmp_path: Path) -> None:

@@ -149,20 +149,23 @@ def about_support(support: Support | None) -> tuple[str, ...]:
     if any(one.need is not None for one in support.arcs):
         said.append(
             "Need: how far the best network without this link falls short of the best one, both "
-            "proven; where the work was cut short, at least so much."
+            "proven; where the work was cut short, at least so much. Need of direction: the same "
+            "for the best network with the arc turned."
         )
     if support.bootstrap is not None:
         b = support.bootstrap
         said.append(
             f"Seen again: the share of {b.done:,} resamplings of the rows whose best network has "
-            f"the link ({b.proven:,} of these networks are proven best; seed {b.seed})."
+            f"the link ({b.proven:,} of these networks are proven best; seed {b.seed}). "
+            "This direction: the share of those that have it this way."
         )
     if support.near is not None:
         near = support.near
         said.append(
             f"In near-optimal: the share of {near.classes:,} equivalence classes at most "
             f"{near.factor:g} times less probable than the best that have the arc"
-            f"{'' if near.complete else '; the list is not complete'}."
+            f"{'' if near.complete else '; the list is not complete'}. Weight there: the share of "
+            "their probability that the networks with the arc have."
         )
     return tuple(said)
 
