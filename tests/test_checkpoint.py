@@ -116,6 +116,7 @@ def kill_often(folder: Path, seed: int, settings: Scoring, kills: int) -> int:
             break
         died += 1
     assert_equal(go_on(table, folder, settings), expected)
+    assert all("kept" in path.name for path in folder.glob("0-*"))
     assert_equal(go_on(table, folder, settings), expected)  # all done, and still there
     return died
 

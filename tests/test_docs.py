@@ -118,7 +118,19 @@ def commands() -> dict[str, click.Command]:
 
 
 @pytest.mark.parametrize(
-    "name", ["info", "score", "explain", "learn", "query", "apply", "sample", "report", "reproduce"]
+    "name",
+    (
+        "info",
+        "score",
+        "explain",
+        "learn",
+        "support",
+        "query",
+        "apply",
+        "sample",
+        "report",
+        "reproduce",
+    ),
 )
 def test_every_option_is_in_the_cli_page(name: str) -> None:
     page = read("docs/cli.md")

@@ -6,6 +6,7 @@ import json
 import math
 from itertools import pairwise, product
 from typing import TYPE_CHECKING, Any
+from unittest import mock
 
 import numpy as np
 import pytest
@@ -17,7 +18,7 @@ from command import refused, run
 from network_cases import ASIA, all_dags, random_network
 from parentage.data.datasets import chest_clinic
 from parentage.data.table import MISSING, Table
-from parentage.errors import InputError, ResourceError, TableError
+from parentage.errors import InputError, ResourceError, TableError, UnprovenWarning
 from parentage.estimator import ParentageLearner
 from parentage.learner import learn
 from parentage.network import expectation
@@ -217,6 +218,22 @@ def test_clinic_with_holes() -> None:
     assert again.optimal
 
 
+def test_an_end_before_the_network_repeats_is_told() -> None:
+    holes = holes_of(chest_clinic(300), 0.1)
+    with pytest.warns(UnprovenWarning, match="on data completed by the network before it"):
+        solution = learn(holes, missing="em", threads=1, time_limit=0)
+    assert not solution.scope.settled
+    with (
+        mock.patch("parentage.structural_em.MOST_STEPS", 1),
+        pytest.warns(
+            UnprovenWarning, match="proven optimal on data completed by the network before"
+        ),
+    ):
+        solution = learn(holes, missing="em", threads=1)
+    assert solution.optimal
+    assert not solution.scope.settled
+
+
 def test_rows_without_a_value_are_left_out() -> None:
     holes = holes_of(chest_clinic(300), 0.1)
     codes = holes.codes.copy()
@@ -281,6 +298,12 @@ def test_the_command_and_its_files(tmp_path: Path) -> None:
     record = read_network_json(tmp_path / "n.json")
     assert record.scope is not None
     assert record.scope.origin.completion.settled  # type: ignore[union-attr]  # it has an account
+    lists, proof = str(tmp_path / "n.jkl"), str(tmp_path / "proof.json")
+    run("score", str(data), "--missing", "em", "-o", lists, "--threads", "1")
+    done = run("learn", lists, "--certificate", proof, "--json")
+    assert json.loads(done.stdout)["score"] == content["score"]
+    assert json.loads(done.stdout)["scope"]["account"]["completion"] == completion
+    assert run("check", lists, proof).returncode == 0
     assert "--missing em takes penalised" in refused(
         "learn", str(data), "--missing", "em", "--score", "k2"
     )

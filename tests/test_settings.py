@@ -35,6 +35,7 @@ Settings = (
     | type[Running]
     | type[Scaling]
     | type[Estimating]
+    | type[Growing]
 )
 STAGES: tuple[Settings, ...] = (Reading, Scoring, Growing, Optimising, Running, Scaling)
 
@@ -53,7 +54,7 @@ def keywords_of(function: Callable[..., Any]) -> dict[str, Any]:
 
 
 FUNCTIONS: dict[Callable[..., Any], tuple[tuple[Settings, ...], set[str]]] = {
-    learn: (STAGES, {"progress", "start"}),
+    learn: ((*STAGES, Growing), {"progress", "start"}),
     score: ((Scoring, Running, Scaling), {"progress"}),
     read_table: ((Reading,), set()),
 }

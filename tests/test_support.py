@@ -274,6 +274,30 @@ def test_cuts_of_another_run_change_nothing_but_the_work(real: RealData) -> None
         assert need.most - need.least < CLOSE
 
 
+def test_a_prior_of_arcs_is_part_of_every_need() -> None:
+    table = chest_clinic(150, seed=2)
+    prior = {("smoke", "bronc"): 0.9, ("bronc", "smoke"): 0.01, ("asia", "xray"): 1.0}
+    found = support(table, prior=prior, bootstrap=3)
+    best = parentage.learn(table, prior=prior)
+    assert found.best == pytest.approx(best.score)
+    assert found["asia", "xray"].need is None, "it is certain"
+    assert found["asia", "xray"].adjacency == 1.0
+    for arc in found.arcs:
+        a, b = arc.arc
+        if arc.need is not None:
+            change = Constraints(forbidden=frozenset({(a, b), (b, a)}))
+            without = learned_again(table, change, prior=prior)
+            assert arc.need == pytest.approx(best.score - without.score, abs=CLOSE)
+        if arc.need_direction is not None:
+            change = Constraints(required=frozenset({(b, a)}))
+            turned = learned_again(table, change, prior=prior)
+            assert arc.need_direction == pytest.approx(best.score - turned.score, abs=CLOSE)
+    again = support(table, Network(best.network.names, best.network.parents), prior=prior)
+    assert again.score == pytest.approx(best.score)
+    other = best.network.equivalence_class()
+    assert found["smoke", "bronc"].need_direction, other
+
+
 # -- bootstrap -------------------------------------------------------------------------------
 
 

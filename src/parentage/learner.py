@@ -148,6 +148,6 @@ def run(
             report=report,
             growing=take(Growing, values),
         )
-    if not found.solution.optimal:
+    if not (found.solution.optimal and found.solution.scope.settled):
         warnings.warn(UnprovenWarning(f"the network is {found.solution.proof()}"), stacklevel=3)
     return found

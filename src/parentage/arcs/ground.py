@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from parentage.scoring.catalogue import by_name
 from parentage.scoring.constraints import Constraints
 
 if TYPE_CHECKING:
@@ -49,8 +48,8 @@ class Ground:
 
     @property
     def equivalent(self) -> bool:
-        """Whether the score values equivalent networks alike."""
-        return by_name(self.scoring.score).equivalent
+        """Whether the score, with its prior, values equivalent networks alike."""
+        return self.best.scope.equivalent is True
 
     @property
     def free(self) -> bool:

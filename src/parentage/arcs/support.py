@@ -170,7 +170,8 @@ def learn_ground(
         raise InputError("support needs the table: lists have no rows to draw from")
     cuts: list[Any] = []
     best = pipeline.optimise(found, optimising, own, threads=threads, report=report, kept_cuts=cuts)
-    return Ground(found.table, found.lists, found.scoring, optimising, best, tuple(cuts))
+    scoring_used = replace(found.scoring, constraints=found.lists.known().constraints)
+    return Ground(found.table, found.lists, scoring_used, optimising, best, tuple(cuts))
 
 
 @dataclass(frozen=True, eq=False)
@@ -247,8 +248,12 @@ def _put_together(
     gains = ground.best.gains
     score = ground.best.score
     if not own:
+        prior, unit = ground.lists.known().prior, unit_of(scoring.log_base)
+        added = {arc: prior.log_odds(*arc) / unit for arc in network.arcs}
         gains = arc_gains(network, ground.table, scoring.score, scoring.log_base)
+        gains = {arc: gain + added[arc] for arc, gain in gains.items()}
         score = network.score(ground.table, scoring.score, scoring.log_base)
+        score = math.fsum([score, *added.values()])
     pairs = {} if found.bootstrap is None else _by_arc(found.bootstrap.pairs)
     counted = found.bootstrap is not None and found.bootstrap.done > 0
     class_ = network.equivalence_class()

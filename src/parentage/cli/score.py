@@ -53,6 +53,7 @@ def score(data: str, output: tuple[str, ...], **options: Any) -> None:
     from parentage.files.target import check_target
     from parentage.scoring.candidates import cut_short_text, score_table
     from parentage.scoring.formats import check_lists_target, write_lists
+    from parentage.structural_em import complete_and_score
     from parentage.work.stop import interruptible
 
     reads = [data, options["constraints_file"], options["recipe"]]
@@ -65,7 +66,12 @@ def score(data: str, output: tuple[str, ...], **options: Any) -> None:
         table = load_table(data, options)
         settings = scoring_of(options, table.names).for_missing(options["missing"])
         with show_progress() as progress:
-            lists = score_table(table, settings, stop, workers, progress, scaling.places)
+            if options["missing"] == "em" and table.has_holes:
+                lists = complete_and_score(
+                    table, settings, stop, threads=running.workers, workers=workers, report=progress
+                )
+            else:
+                lists = score_table(table, settings, stop, workers, progress, scaling.places)
     if not lists.account.complete:
         warn(cut_short_text(lists))
     for path in output:

@@ -1,4 +1,4 @@
-"""The order search of large parts: disturb, then mend what the disturbance touched.
+"""The order search of large parts: disturb, then repair what the disturbance touched.
 
 In a part of n variables a climb looks at n variables, each at n positions. After a few moves most
 of that finds nothing new, so here only those variables are inserted anew whose set has changed, and
@@ -32,7 +32,7 @@ Floats = npt.NDArray[np.float64]
 
 
 @njit(**JIT)
-def mend(
+def repair(
     order: Ints,
     fit: Ints,
     before: Ints,
@@ -151,7 +151,7 @@ def search_large(
     reach: Words,
     state: Words,
 ) -> int:
-    """Do what :func:`parentage.kernels.orders.search` does, mending instead of climbing.
+    """Do what :func:`parentage.kernels.orders.search` does, repairing instead of climbing.
 
     A stream whose cost is not known yet climbs first, and that may take several calls.
     """
@@ -177,7 +177,7 @@ def search_large(
         overwrite(order, orders[0])
         move_some(order, base, wanted, 1 + draw(state, strength), sets, state)
         refit(order, fit, 0, n, offsets, sets, work)
-        now = mend(order, fit, base, wanted, offsets, sets, cost, reach, work)
+        now = repair(order, fit, base, wanted, offsets, sets, cost, reach, work)
         if now < costs[1] - least_gain(now):
             overwrite(orders[1], order)
             costs[1] = now

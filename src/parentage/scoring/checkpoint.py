@@ -74,10 +74,10 @@ class Checkpoint:
             raise InputError(
                 f"cannot be made: {error.strerror or error}", about=Way("checkpoint", str(folder))
             ) from None
-        self._clean()
+        self.clean()
 
-    def _clean(self) -> None:
-        """Remove what was being written when the program ended."""
+    def clean(self) -> None:
+        """Remove files that no state names: what was being written when the program ended."""
         named = {name for state in self.searches.values() for name in _names(state)}
         for path in self.folder.iterdir():
             if _OURS.fullmatch(path.name) and path.name not in named:

@@ -175,6 +175,7 @@ class Keeper:
         try:
             self._note_kept(outcome)
             self._commit({"done": True}, outcome)
+            self.checkpoint.clean()
         except OSError as error:
             raise self.checkpoint.refuse(error) from error
 

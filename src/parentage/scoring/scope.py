@@ -104,14 +104,19 @@ class Scope:
         among = f" among the networks that {' and '.join(bounds)}" if bounds else ""
         return among + self._completed_by()
 
+    @property
+    def settled(self) -> bool:
+        """Whether expectation maximisation, if there was any, ended where the network repeats."""
+        completion = self.origin.completion if isinstance(self.origin, Account) else None
+        return completion is None or completion.settled
+
     def _completed_by(self) -> str:
         """Say on which data, where missing cells were completed."""
-        completion = self.origin.completion if isinstance(self.origin, Account) else None
-        if completion is None:
+        if not isinstance(self.origin, Account) or self.origin.completion is None:
             return ""
-        if completion.settled:
+        if self.settled:
             return " on the data that it completes itself"
-        return " on data completed by the network before it"
+        return " on data completed by the network before it (expectation maximisation was ended)"
 
     def about_directions(self) -> str:
         """Say that directions of arcs are part of the choice, where the score makes them so."""

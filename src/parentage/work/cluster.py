@@ -55,7 +55,7 @@ def connected(address: str, patience: float = PATIENCE) -> Iterator[Any]:
                     n_workers=int(local[1]) if local[1] else None,
                     threads_per_worker=1,
                     processes=True,
-                    dashboard_address=None,
+                    dashboard_address=":0",
                     silence_logs=logging.CRITICAL,
                 )
                 open_things.callback(_close, cluster)
@@ -100,8 +100,6 @@ class DaskCrew(Crew):
         self.shared: Shared = ()
         self.sent: list[Any] = []
         self.token, self.number = uuid.uuid4().hex, 0
-        self.bytes_sent = 0
-        """Bytes of parcels, or of what was scattered times the workers it went to."""
         self._wait_for_workers()
 
     def _wait_for_workers(self) -> None:
