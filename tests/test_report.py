@@ -17,6 +17,11 @@ from network_cases import ASIA, ODD_NAMES, random_network, random_parameters
 from parentage.arcs.records import ArcSupport, Bootstrap, NearSet, Support
 from parentage.data.datasets import chest_clinic
 from parentage.errors import InputError
+from parentage.network.formats.network_json import (
+    NetworkRecord,
+    network_json_text,
+    parse_network_json,
+)
 from parentage.network.network import Network, arc_gains
 from parentage.network.parameters import Parameters
 from parentage.report import write_report
@@ -434,3 +439,12 @@ def test_what_the_proof_takes_for_a_tie_is_no_improvement() -> None:
     for scope, expected in ((exact, {"cost", "unproven"}), (coarse, {"cost"})):
         judged = refused_parents(empty, table, "bic", scope)
         assert {one.why for ones in judged for one in ones} == expected
+
+
+def test_a_file_without_a_bound_is_shown_without_one(tmp_path: Path) -> None:
+    solution = parentage.learn(chest_clinic(100), max_parents=1)
+    facts = {**solution.facts(), "optimal": False, "bound": float("inf"), "gap": float("inf")}
+    record = NetworkRecord(solution.network, None, facts)
+    read = parse_network_json(network_json_text(record), "net.json")
+    write_report(read, tmp_path / "net.html")
+    assert "another one may score more under BIC" in (tmp_path / "net.html").read_text("utf-8")

@@ -69,9 +69,10 @@ def verdict(
     among = scope.words() or " among all networks"
     if result["optimal"]:
         return f"{first} Proven{among}: none scores higher under {score_title(scope)}."
+    more = f"up to {result['gap']:.4g} more" if "gap" in result else "more"
     return (
-        f"{first} Not proven to be the best{among}: another one may score up to "
-        f"{result['gap']:.4g} more under {score_title(scope)}."
+        f"{first} Not proven to be the best{among}: another one may score {more} under "
+        f"{score_title(scope)}."
     )
 
 
@@ -150,6 +151,7 @@ def proof_facts(
             facts.append(Fact("Prior", scope.about_scores()))
     if "bound" in result:
         facts.append(Fact("No allowed network scores above", f"{result['bound']:.6f}"))
+    if "gap" in result:
         facts.append(Fact("Gap", f"{result['gap']:.6g}"))
     if scope is None:
         return tuple(facts)
