@@ -326,6 +326,43 @@ def test_damage_is_noticed(tmp_path: Path) -> None:
     assert not (whole / "0-9-9").exists()
 
 
+def test_a_number_that_changed_in_the_state_is_noticed(tmp_path: Path) -> None:
+    """One chunk more that is said to be done: its sets would be missing, and nobody would know."""
+    table, settings, stop = example(8), Scoring(max_parents=3), Stop()
+    score_table(table, settings, stop, 1, lambda _: stop.cancelled.set(), Places(None, tmp_path))
+    path = tmp_path / "state.json"
+    state = json.loads(path.read_text(encoding="utf-8"))
+    state["searches"]["0"]["chunks"] += 1
+    path.write_text(json.dumps(state), encoding="utf-8")
+    with pytest.raises(InputError, match="has changed since it was written"):
+        go_on(table, tmp_path, settings)
+
+
+@pytest.mark.parametrize(
+    "searches",
+    [
+        ["abc"],
+        {"0": 5},
+        {"0": {"level": 3}},
+        {"0": {"kept": []}},
+        {"0": {"level": [{"name": "0-1-0"}]}},
+        {"0": {"level": [{"name": "../kept", "dtype": "<i8", "shape": [], "rows": 1, "check": 0}]}},
+    ],
+)
+def test_a_state_of_another_shape_is_damage(tmp_path: Path, searches: object) -> None:
+    """Nothing outside the folder is touched, and nothing but our own error is raised."""
+    outside = tmp_path / "kept"
+    outside.write_bytes(b"x" * 100)
+    folder = tmp_path / "folder"
+    folder.mkdir()
+    check = checkpoint.checksum({"a": 1}, searches)  # type: ignore[arg-type]  # that is the point
+    state = {"format": 1, "job": {"a": 1}, "searches": searches, "check": check}
+    (folder / "state.json").write_text(json.dumps(state), encoding="utf-8")
+    with pytest.raises(InputError, match="damaged"):
+        checkpoint.Checkpoint(folder, {"a": 1}, resume=True)
+    assert outside.stat().st_size == 100
+
+
 def test_levels_that_do_not_fit_go_to_the_exchange_folder(tmp_path: Path) -> None:
     table = example(9, 10)
     expected = score(table, rules="none")

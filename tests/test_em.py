@@ -218,6 +218,59 @@ def test_clinic_with_holes() -> None:
     assert again.optimal
 
 
+@pytest.mark.parametrize("seed", [33, 35, 93])
+def test_smoothed_parameters_are_where_the_iteration_stays(seed: int) -> None:
+    """With a prior the likelihood may fall on the way, which is not the end."""
+    rng = np.random.default_rng(seed)
+    codes = rng.integers(0, 2, (4, 30)).astype(np.uint16)
+    for v in (1, 2):
+        codes[v] = np.where(rng.random(30) < 0.9, codes[v - 1], codes[v])
+    gone = rng.random(codes.shape) < 0.5
+    states = (("0", "1"),) * 4
+    table = Table(tuple("abcd"), states, np.where(gone, MISSING, codes).astype(np.uint16))
+    expected = Expectation.of_table(Network(tuple("abcd"), ((), (0,), (0, 1), (1, 2))), table)
+    prior = np.full_like(expected.known, 0.1)
+    theta, likelihood = expected.maximised(prior)
+    assert likelihood == pytest.approx(expected.posterior(theta)[1])
+    moved = theta
+    for _ in range(2000):
+        moved = expected.normalised(expected.counts(expected.posterior(moved)[0]), prior)
+    assert moved == pytest.approx(theta, abs=5e-4)
+
+
+def test_rules_are_for_the_completed_data() -> None:
+    """The first network has a score of its own, with rules of its own."""
+    holes = holes_of(chest_clinic(300), 0.1)
+    found = learn(holes, missing="em", threads=1, rules="thm1p")
+    assert found.score == learn(holes, missing="em", threads=1).score
+
+
+def test_a_prior_is_part_of_what_grows() -> None:
+    """With hardly a hole, what the observed cells score is what the completed ones do."""
+    table = chest_clinic(300)
+    codes = table.codes.copy()
+    codes[0, 0] = MISSING
+    holes = Table(table.names, table.states, codes)
+    solution = learn(holes, missing="em", threads=1, prior=0.05)
+    completion = solution.scope.origin.completion  # type: ignore[union-attr]  # it has an account
+    assert completion is not None and completion.settled
+    assert completion.steps[-1].score == pytest.approx(solution.score, abs=1.0)
+    assert abs(solution.network.n_arcs * np.log(0.05 / 0.95)) > 5
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        ({"complete": 1}, "complete=1 has no effect"),
+        ({"effort": 2.0}, "effort=2.0 has no effect"),
+        ({"checkpoint": "kept"}, "checkpoint='kept' has no effect"),
+    ],
+)
+def test_what_would_have_no_effect_is_refused(given: dict[str, Any], message: str) -> None:
+    with pytest.raises(InputError, match=message):
+        learn(holes_of(chest_clinic(100), 0.1), missing="em", threads=1, **given)
+
+
 def test_an_end_before_the_network_repeats_is_told() -> None:
     holes = holes_of(chest_clinic(300), 0.1)
     with pytest.warns(UnprovenWarning, match="on data completed by the network before it"):

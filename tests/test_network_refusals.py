@@ -144,6 +144,15 @@ def test_broken_dot_is_refused(text: str, message: str) -> None:
             {"states": {"a": ["x"], "b": ["x"]}, "probabilities": {"a": [[1.0]], "b": [["?"]]}},
             "could not convert",
         ),
+        ({"score": "high"}, "score must be a number"),
+        ({"optimal": "no"}, "optimal must be true or false"),
+        ({"optimal": True, "score": -1.0}, "needs a score, a bound and a gap"),
+        ({"engine": 3}, "engine must be a text"),
+        ({"search": [1]}, "search must have numbers by name"),
+        ({"search": {"cuts": 3}}, "search must have numbers by name"),
+        ({"search": {"nodes": "x"}}, "search must have numbers by name"),
+        ({"provenance": [1]}, "provenance must have entries by name"),
+        ({"provenance": {"versions": 3}}, "provenance must have entries by name"),
     ],
 )
 def test_broken_json_is_refused(change: dict[str, object], message: str) -> None:

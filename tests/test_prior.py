@@ -349,3 +349,10 @@ def test_bad_priors_are_refused() -> None:
         )
     with pytest.raises(ConstraintError, match="cycle"):
         score(table, prior={("smoke", "lung"): 1, ("lung", "smoke"): 1})
+
+
+def test_explanations_add_nothing_for_arcs_that_are_certain() -> None:
+    table = chest_clinic(300)
+    belief = Prior(0.1, {("smoke", "lung"): 1.0})
+    listed = families(score(table, prior=belief))["lung", ("smoke",)]
+    assert explain(table, "lung", ["smoke"], prior=belief).score == pytest.approx(listed)

@@ -140,7 +140,9 @@ cells = st.text(st.sampled_from('ab1 ",;?\n\t.é'), max_size=4)
 def _both_ways(text: str, header: bool) -> tuple[RawTable | str, RawTable | str]:
     def attempt(reader: Any) -> RawTable | str:
         try:
-            found: RawTable = reader()
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore", DataWarning)  # a first row that looks like names
+                found: RawTable = reader()
         except ParentageError as error:
             return str(error)
         return found

@@ -17,6 +17,11 @@ from network_cases import ASIA, ODD_NAMES, random_network, random_parameters
 from parentage.arcs.records import ArcSupport, Bootstrap, NearSet, Support
 from parentage.data.datasets import chest_clinic
 from parentage.errors import InputError
+from parentage.network.formats.network_json import (
+    NetworkRecord,
+    network_json_text,
+    parse_network_json,
+)
 from parentage.network.network import Network, arc_gains
 from parentage.network.parameters import Parameters
 from parentage.report import write_report
@@ -24,6 +29,8 @@ from parentage.report.document import document, embedded, page_data
 from parentage.report.gather import Material, family_counts, gather
 from parentage.report.refused import mutual_information, next_sets, refused_parents
 from parentage.report.sections import COLUMNS, percent, why_text
+from parentage.scoring.account import Unknown
+from parentage.scoring.scope import Scope
 from parentage.scoring.scores import local_score
 from strategies import tables
 from test_view import ALARM
@@ -402,3 +409,45 @@ def test_a_proof_is_not_claimed_for_other_data() -> None:
     assert "Proven" not in report.verdict
     assert "nothing is proved about these rows" in report.verdict
     assert any(table.digest in fact.value for fact in report.proof)
+
+
+def test_a_prior_is_part_of_what_the_page_says() -> None:
+    table = chest_clinic(200, seed=3)
+    belief = 0.0005
+    solution = parentage.learn(table, prior=belief)
+    plain = parentage.learn(table)
+    assert solution.optimal and solution.network.n_arcs < plain.network.n_arcs
+    report = gather(material_of(solution, table=table))
+    reasons = {one.why for facts in report.variables for one in facts.refused}
+    assert "unproven" not in reasons  # nothing improves a network that is proven best
+    added = np.log(belief / (1 - belief))
+    for v, facts in enumerate(report.variables):
+        for one in facts.refused:
+            child, names = table.names[v], [table.names[p] for p in solution.network.parents[v]]
+            more = local_score(table, child, [*names, table.names[one.parent]])
+            assert one.change == pytest.approx(more - local_score(table, child, names) + added)
+    assert "none scores higher under BIC with the log prior of the arcs." in report.verdict
+    assert "BIC with the log prior of the arcs" in report.citation
+    assert any(fact.label == "Prior" for fact in report.proof)
+    without = Material(solution.network, "t", solution.facts(), solution.scope, None, table)
+    for arc in gather(without).arcs:  # as of a file
+        assert arc.gain == pytest.approx(solution.gains[arc.arc], abs=1e-6)
+
+
+def test_what_the_proof_takes_for_a_tie_is_no_improvement() -> None:
+    table, empty = chest_clinic(), Network(chest_clinic().names, ((),) * 8)
+    exact, coarse = (
+        Scope(Unknown(), None, parentage.Constraints(), tolerance) for tolerance in (0.0, 1e6)
+    )
+    for scope, expected in ((exact, {"cost", "unproven"}), (coarse, {"cost"})):
+        judged = refused_parents(empty, table, "bic", scope)
+        assert {one.why for ones in judged for one in ones} == expected
+
+
+def test_a_file_without_a_bound_is_shown_without_one(tmp_path: Path) -> None:
+    solution = parentage.learn(chest_clinic(100), max_parents=1)
+    facts = {**solution.facts(), "optimal": False, "bound": float("inf"), "gap": float("inf")}
+    record = NetworkRecord(solution.network, None, facts)
+    read = parse_network_json(network_json_text(record), "net.json")
+    write_report(read, tmp_path / "net.html")
+    assert "another one may score more under BIC" in (tmp_path / "net.html").read_text("utf-8")

@@ -6,9 +6,11 @@ import bz2
 import gzip
 import io
 import lzma
+import random
 import sqlite3
 import sys
 import zipfile
+import zlib
 from typing import TYPE_CHECKING, Any
 
 import polars as pl
@@ -127,6 +129,32 @@ def test_several_members_and_blocks_are_one_file() -> None:
     for pack in (gzip.compress, bz2.compress, lzma.compress, zstandard.compress):
         assert unpacked("x", pack(CSV[:half]) + pack(CSV[half:]))[1] == CSV
     assert unpacked("x", gzip.compress(CSV) + b"\0" * 512)[1] == CSV
+
+
+def test_gzip_members_are_not_fed_the_whole_rest(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As bgzip writes them, thousands: the time would grow with the square of the size."""
+    fed, made = 0, zlib.decompressobj
+
+    class Counting:
+        def __init__(self, wbits: int) -> None:
+            self.stream = made(wbits=wbits)
+
+        def decompress(self, data: bytes, most: int) -> bytes:
+            nonlocal fed
+            fed += len(data)
+            return self.stream.decompress(data, most)
+
+        def __getattr__(self, name: str) -> Any:
+            return getattr(self.stream, name)
+
+    monkeypatch.setattr(packed, "_STEP", 1 << 14)
+    monkeypatch.setattr(zlib, "decompressobj", Counting)
+    block = bytes(random.Random(0).randbytes(8_000))
+    content = gzip.compress(block, 1) * 200
+    assert unpacked("x", content)[1] == block * 200
+    assert fed <= 4 * len(content)
+    with pytest.raises(InputError, match="its end is missing"):
+        unpacked("x", content[:-1])
 
 
 def test_compressed_lists_are_read(tmp_path: Path) -> None:

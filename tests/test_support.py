@@ -34,19 +34,22 @@ from parentage.arcs.averaging import (
     pair_shares,
 )
 from parentage.arcs.files import support_csv, write_support
+from parentage.arcs.near_shares import near_shares
 from parentage.arcs.need import Question, needs
 from parentage.arcs.records import ArcSupport, PairShare, Support
 from parentage.arcs.resampling import bootstrap, learn_replicate, resampled
 from parentage.arcs.settings import Supporting
 from parentage.arcs.support import learn_ground, support, support_of
 from parentage.arcs.total import log_total
+from parentage.cli.support import near_lines
 from parentage.data.datasets import chest_clinic
 from parentage.data.settings import Reading
-from parentage.data.table import Table
+from parentage.data.table import MISSING, Table
 from parentage.errors import ConstraintError, InputError, ParentageWarning, UnprovenWarning
 from parentage.network.network import Network
+from parentage.optimise import optimise_lists
 from parentage.optimise.settings import Optimising
-from parentage.scoring.candidates import score_table
+from parentage.scoring.candidates import score_table, search_table
 from parentage.scoring.constraints import Constraints
 from parentage.scoring.requiring import lists_requiring
 from parentage.scoring.settings import Scoring
@@ -549,7 +552,9 @@ def test_near_shares_are_those_of_all_networks(seed: int, factor: float) -> None
     whole = math.fsum(w for w, _ in weights)
     assert found.near.missing == pytest.approx(1 - total / whole, abs=1e-9)
     left_out = [w for w, _ in weights if w < (1 - 1e-9) / factor]
-    assert all(w / total <= found.near.each_missing * (1 + 1e-9) for w in left_out)
+    each = found.near.each_missing
+    assert each is not None
+    assert all(w / total <= each * (1 + 1e-9) for w in left_out)
 
 
 @pytest.mark.parametrize("seed", range(6))
@@ -564,6 +569,7 @@ def test_many_variables_leave_the_missing_weight_open(real: RealData) -> None:
     found = support(real.uci("zoo").head(30).select(real.uci("zoo").names[:14]), need=False,
                     within=1.5, max_parents=2)  # fmt: skip
     assert found.near is not None and found.near.missing is None
+    assert found.near.each_missing is not None
     assert 0 < found.near.each_missing < 1
 
 
@@ -608,3 +614,57 @@ def test_columns_are_those_of_the_contract() -> None:
 def test_lists_have_no_rows_to_draw_from() -> None:
     with pytest.raises(InputError, match="table"):
         support(parentage.score(chest_clinic(50, seed=0)))
+
+
+def test_arcs_that_a_prior_takes_for_certain_survive_replicates() -> None:
+    """A column that is constant in a replicate, and of an arc with probability 1."""
+    columns = {"a": "0101" * 10, "b": "0011" * 10, "rare": "1" + "0" * 39}
+    found = support(
+        Table.from_columns(columns),
+        need=False,
+        bootstrap=12,
+        prior=parentage.Prior(0.1, {("rare", "a"): 1.0}),
+    )
+    assert found.bootstrap is not None and found.bootstrap.done == 12
+
+
+def test_the_rate_of_a_table_with_holes_is_that_of_the_whole_table() -> None:
+    whole = chest_clinic(200)
+    gone = np.random.default_rng(2).random(whole.codes.shape) < 0.1
+    table = Table(whole.names, whole.states, np.where(gone, MISSING, whole.codes))
+    asked: dict[str, Any] = {"missing": "pnal", "lambda_": 0.01}
+    empty = Network(table.names, ((),) * table.n_variables)
+    found = support(table, empty, need=False, **asked)
+    assert found.score == pytest.approx(parentage.learn(table, max_parents=0, **asked).score)
+    ground = learn_ground(
+        table, Reading(missing="pnal"), lambda *_: Scoring(), Optimising(), Stop(), threads=1
+    )
+    assert ground.scoring.score == ground.lists.known().score != "pnal"
+
+
+def test_completed_tables_are_refused() -> None:
+    whole = chest_clinic(100)
+    codes = whole.codes.copy()
+    codes[0, :5] = MISSING
+    table = Table(whole.names, whole.states, codes)
+    with pytest.raises(InputError, match="missing='em' completes missing cells for one network"):
+        support(table, missing="em")
+    found = support(table, missing="em", need=False, within=3)
+    assert found.near is not None and found.near.missing is None
+
+
+def test_nothing_is_said_of_what_is_missing_where_better_networks_may_be() -> None:
+    """Lists of one parent each: the best network of all weighs more than any that is found."""
+    table = chest_clinic(300)
+    whole = learn_ground(
+        table, Reading(), lambda *_: Scoring(width=math.log(3)), Optimising(), Stop(), threads=1
+    )
+    lists = search_table(table, whole.scoring, Stop(), 1, up_to=1).lists()
+    best = optimise_lists(lists, Optimising(), Stop())
+    assert not best.optimal and best.score < whole.best.score - 1
+    cut = near_shares(replace(whole, lists=lists, best=best), 3.0, 1000, Stop(), 1).facts
+    assert not cut.complete and cut.each_missing is None
+    assert "better ones may be missing" in near_lines(cut)[0]
+    known = near_shares(whole, 3.0, 1000, Stop(), 1).facts
+    assert known.complete and known.each_missing is not None
+    assert "no other one weighs more than" in near_lines(known)[0]

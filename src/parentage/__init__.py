@@ -28,9 +28,11 @@ if TYPE_CHECKING:
     from parentage.data.table import Table as Table
     from parentage.estimator import ParentageLearner as ParentageLearner
     from parentage.learner import learn as learn
+    from parentage.network import bridges as bridges
     from parentage.network.formats import read_network as read_network
     from parentage.network.formats import write_network as write_network
     from parentage.network.network import Network as Network
+    from parentage.network.parameters import Parameters as Parameters
     from parentage.optimise import Solution as Solution
     from parentage.optimise import within as within
     from parentage.report import write_report as write_report
@@ -52,6 +54,7 @@ _HOME = {
     "Constraints": "parentage.scoring.constraints",
     "Explanation": "parentage.scoring.explanation",
     "Network": "parentage.network.network",
+    "Parameters": "parentage.network.parameters",
     "ParentageLearner": "parentage.estimator",
     "Prior": "parentage.scoring.prior",
     "Recipe": "parentage.data.recipe",
@@ -59,6 +62,7 @@ _HOME = {
     "Solution": "parentage.optimise",
     "Support": "parentage.arcs.records",
     "Table": "parentage.data.table",
+    "bridges": "parentage.network.bridges",
     "datasets": "parentage.data.datasets",
     "explain": "parentage.scoring.explanation",
     "learn": "parentage.learner",
@@ -84,6 +88,7 @@ __all__ = [  # one sorted list; the names are loaded when first used
     "Constraints",
     "Explanation",
     "Network",
+    "Parameters",
     "ParentageLearner",
     "Prior",
     "Recipe",
@@ -91,6 +96,7 @@ __all__ = [  # one sorted list; the names are loaded when first used
     "Solution",
     "Support",
     "Table",
+    "bridges",
     "datasets",
     "explain",
     "learn",
@@ -118,7 +124,7 @@ def __getattr__(name: str) -> Any:
     if name not in _HOME:
         raise AttributeError(f"module 'parentage' has no attribute {name!r}")
     module = importlib.import_module(_HOME[name])
-    value = getattr(module, name, module)  # ``datasets`` is the module itself
+    value = getattr(module, name, module)  # ``bridges`` and ``datasets`` are modules
     globals()[name] = value
     return value
 

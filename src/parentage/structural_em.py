@@ -30,6 +30,7 @@ from parentage.optimise.settings import Optimising
 from parentage.scoring.candidates import score_table
 from parentage.scoring.completion import Completion, EmStep
 from parentage.scoring.holes import check_holes
+from parentage.scoring.prior import Prior
 from parentage.scoring.scores import Penalised, parse_score, unit_of
 from parentage.scoring.weighted import WeightedTable, check_weighable
 
@@ -106,7 +107,8 @@ def complete_and_score(
     rows = Table(table.names, table.states, np.ascontiguousarray(table.codes[:, seen]), table.cuts)
     work = Work(rows, settings, stop, threads, workers or threads, report)
     if start is None:
-        start = work.solve(rows, replace(settings, score="pnal", width=None))[1].network
+        first = replace(settings, score="pnal", width=None, rules=None)  # it has rules of its own
+        start = work.solve(rows, first)[1].network
     lists, completion = _iterate(work, start, score)
     account = replace(
         lists.known(),
@@ -121,7 +123,8 @@ def complete_and_score(
 
 def _iterate(work: Work, network: Network, score: Penalised) -> tuple[CandidateLists, Completion]:
     """Complete and learn until the network repeats or there is no time left."""
-    bits = bits_for(work.table.n_rows)
+    bits, unit = bits_for(work.table.n_rows), unit_of(work.settings.log_base)
+    prior = Prior.of(work.settings.prior)
     steps: list[EmStep] = []
     before: Network | None = None
     while True:
@@ -133,7 +136,8 @@ def _iterate(work: Work, network: Network, score: Penalised) -> tuple[CandidateL
                 network.n_arcs,
                 0 if before is None else _changes(before, network),
                 likelihood,
-                (likelihood - _price(network, work.table, score)) / unit_of(work.settings.log_base),
+                (likelihood + prior.log_odds_of(network.arcs) - _price(network, work.table, score))
+                / unit,
                 solution.score,
                 solution.optimal,
             )

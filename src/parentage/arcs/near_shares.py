@@ -71,13 +71,16 @@ def near_shares(
 def near_facts(ground: Ground, near: NearOptimal, factor: float, stop: Stop) -> NearSet:
     """Say how many there are and what may be missing."""
     found = math.fsum(math.exp((score - near.score) * near.unit) for score in near.scores)
-    reached = min(near.width, near.complete_to) if near.reaching else 0.0
+    each: float | None = None
+    if near.complete_to >= 0 and (near.reaching or ground.best.optimal):
+        reached = min(near.width, near.complete_to) if near.reaching else 0.0
+        each = math.exp(-reached * near.unit) / found
     return NearSet(
         factor,
         len(near),
         len(near.classes),
         near.complete,
-        math.exp(-max(0.0, reached) * near.unit) / found,
+        each,
         missing_weight(ground, near.score * near.unit + math.log(found), stop),
         near.stopped,
     )
@@ -86,10 +89,11 @@ def near_facts(ground: Ground, near: NearOptimal, factor: float, stop: Stop) -> 
 def missing_weight(ground: Ground, log_found: float, stop: Stop) -> float | None:
     """Return the share of the weight of all networks that is not among those found.
 
-    None where there are too many variables, or no time to list all their sets.
+    None where there are too many variables, or no time to list all their sets, or where the lists
+    are those of a completed table.
     """
     table = ground.table
-    if table.n_variables > MOST:
+    if table.n_variables > MOST or ground.lists.known().completion is not None:
         return None
     whole = score_table(table, replace(ground.scoring, width=FAR, rules="none"), stop, 1)
     if whole.n_sets < whole.known().tallies.families + len(table.constant):

@@ -186,7 +186,8 @@ class NearSet:
     complete
         Whether these are all networks within the gap.
     each_missing
-        No single network that is missing weighs more than this share of those that were found.
+        No single network that is missing weighs more than this share of those that were found;
+        None where the best network is not proven, so that a better one may be missing.
     missing
         Share of the weight of *all* networks that is missing here, summed exactly; None where there
         are too many variables for that.
@@ -198,7 +199,7 @@ class NearSet:
     networks: int
     classes: int
     complete: bool
-    each_missing: float
+    each_missing: float | None
     missing: float | None = None
     stopped: str | None = None
 

@@ -179,8 +179,22 @@ def learn_ground(
         raise InputError("support needs the table: lists have no rows to draw from")
     cuts: list[Any] = []
     best = pipeline.optimise(found, optimising, own, threads=threads, report=report, kept_cuts=cuts)
-    scoring_used = replace(found.scoring, constraints=found.lists.known().constraints)
-    return Ground(found.table, found.lists, scoring_used, optimising, best, tuple(cuts))
+    return Ground(found.table, found.lists, _as_used(found), optimising, best, tuple(cuts))
+
+
+def _as_used(found: pipeline.Gathered) -> Scoring:
+    """Return the settings as they were settled for the whole table, to score in the same way again.
+
+    The λ of PNAL is a number, and arcs that the prior takes for certain are constraints.
+    """
+    account = found.lists.known()
+    return replace(
+        found.scoring,
+        score=account.score,
+        lambda_=None,
+        prior=account.prior.uncertain(),
+        constraints=account.constraints,
+    )
 
 
 def _refuse_learning_again(asked: Supporting) -> None:
@@ -217,6 +231,8 @@ def support_of(
     report: Report | None = None,
 ) -> Support:
     """Ask everything that was asked for; each piece of work gets an equal part of the time left."""
+    if asked.need or asked.bootstrap:
+        _refuse_completed(ground)
     if network is not None:
         _check_variables(ground, network)
     meant = ground.best.network if network is None else network
@@ -244,6 +260,17 @@ def _each(stop: Stop, size: int) -> Stop:
     """Divide the memory among workers that score and solve side by side."""
     memory = stop.memory or int(SHARE_OF_MEMORY * available_memory())
     return replace(stop, memory=max(1, memory // size))
+
+
+def _refuse_completed(ground: Ground) -> None:
+    """Refuse to learn again from a table whose missing cells a network completed."""
+    if ground.lists.known().completion is not None:
+        raise InputError(
+            "completes missing cells for one network, and needs and replicates have others",
+            Way("missing", "pnal", "to score every family on the rows where it is complete"),
+            Way("need", False, "and no bootstrap"),
+            about=Way("missing", "em"),
+        )
 
 
 def _check_variables(ground: Ground, network: Network) -> None:

@@ -211,10 +211,13 @@ def near_lines(near: NearSet) -> list[str]:
     """How many near-optimal networks there are, and what is not among them."""
     networks = f"{near.networks:,} network{'' if near.networks == 1 else 's'}"
     classes = f"{near.classes:,} equivalence class{'' if near.classes == 1 else 'es'}"
+    best, others = "the best one found", "better ones may be missing"
+    if near.each_missing is not None:
+        best = "the best"
+        others = f"no other one weighs more than {near.each_missing:.2g} of these together"
     lines = [
         f"{'' if near.complete else 'at least '}{networks} in {classes} are at most "
-        f"{near.factor:g} times less probable than the best; no other one weighs more than "
-        f"{near.each_missing:.2g} of these together"
+        f"{near.factor:g} times less probable than {best}; {others}"
     ]
     if near.missing is not None:
         lines.append(f"{near.missing:.1%} of the weight of all networks is not among them")

@@ -56,9 +56,12 @@ class Facts:
 
     @classmethod
     def from_dict(cls, content: dict[str, Any]) -> Facts:
-        """Read plain values."""
+        """Read plain values; a name that leads out of its folder is none."""
+        name = str(content["name"])
+        if name in ("", ".", "..") or "/" in name or "\\" in name:
+            raise ValueError(f"{name!r} is not the name of a file")
         return cls(
-            str(content["name"]),
+            name,
             np.dtype(str(content["dtype"])).str,
             tuple(int(n) for n in content["shape"]),
             int(content["rows"]),

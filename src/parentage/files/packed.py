@@ -105,15 +105,20 @@ def _opened(kind: str, data: bytes, name: str) -> IO[bytes]:
 
 
 def _gunzip(data: bytes) -> Iterator[bytes]:
-    """Unpack all members of a gzip file; nothing but zeros may follow them."""
-    while data.strip(b"\0"):
-        stream = zlib.decompressobj(wbits=31)
+    """Unpack all members of a gzip file, piece by piece; nothing but zeros may follow them."""
+    at = 0
+    while at < len(data) and not (data[at] == 0 and not data[at:].strip(b"\0")):
+        stream, waiting = zlib.decompressobj(wbits=31), b""
         while not stream.eof:
-            piece = stream.decompress(data, _STEP)
-            data = stream.unused_data if stream.eof else stream.unconsumed_tail
-            if not piece and not data and not stream.eof:
+            if not waiting:
+                waiting = data[at : at + _STEP]
+                at += len(waiting)
+            piece = stream.decompress(waiting, _STEP)
+            waiting = stream.unconsumed_tail
+            if not piece and not waiting and at == len(data) and not stream.eof:
                 raise EOFError("its end is missing")
             yield piece
+        at -= len(stream.unused_data)
 
 
 def _zstd(data: bytes) -> IO[bytes]:

@@ -36,17 +36,17 @@ def repair(
     order: Ints,
     fit: Ints,
     before: Ints,
-    wanted: npt.NDArray[np.bool_],
+    marked: npt.NDArray[np.bool_],
     offsets: Ints,
     sets: Sets,
     cost: Floats,
     reach: Words,
     work: Ints,
 ) -> float:
-    """Insert the variables that are ``wanted[n]`` and all whose set changes; return the cost.
+    """Insert the variables that are ``marked[n]`` and all whose set changes; return the cost.
 
     ``before[n]`` are the sets the variables had before they were disturbed: who has another one
-    now is wanted, too.
+    now is marked, too.
     """
     n = order.shape[0]
     queue, first, count = np.empty(n, np.int64), 0, 0
@@ -54,8 +54,8 @@ def repair(
     for j in range(n):
         v = order[j]
         position[v] = j
-        if wanted[v] or fit[v] != before[v]:
-            wanted[v] = True
+        if marked[v] or fit[v] != before[v]:
+            marked[v] = True
             queue[count] = v
             count += 1
     now = total_cost(fit, cost)
@@ -65,7 +65,7 @@ def repair(
         x = queue[first]
         first = first + 1 if first + 1 < n else 0
         count -= 1
-        wanted[x] = False
+        marked[x] = False
         here = position[x]
         there, _ = best_insertion(x, here, least, order, fit, offsets, sets, cost, reach, work)
         if there == here:
@@ -84,8 +84,8 @@ def repair(
         for j in range(low, high):
             v = order[j]
             position[v] = j
-            if (v == x or fit[v] != old[v]) and not wanted[v]:
-                wanted[v] = True
+            if (v == x or fit[v] != old[v]) and not marked[v]:
+                marked[v] = True
                 queue[(first + count) % n] = v
                 count += 1
     return float(now)
@@ -111,7 +111,7 @@ def some_parent(x: int, here: int, order: Ints, fit: Ints, sets: Sets, state: Wo
 def move_some(
     order: Ints,
     fit: Ints,
-    wanted: npt.NDArray[np.bool_],
+    marked: npt.NDArray[np.bool_],
     moves: int,
     sets: Sets,
     state: Words,
@@ -131,8 +131,8 @@ def move_some(
         target = draw(state, n)
         if kind > 1:
             target = some_parent(x, source, order, fit, sets, state)
-            wanted[order[target]] = True
-        wanted[x] = True
+            marked[order[target]] = True
+        marked[x] = True
         shift(order, source, target)
 
 
@@ -170,14 +170,14 @@ def search_large(
             overwrite(orders[1], order)
             costs[1] = now
     refit(orders[0], base, 0, n, offsets, sets, work)
-    wanted = np.zeros(n, np.bool_)
+    marked = np.zeros(n, np.bool_)
     steps, gained = 0, False
     while work[0] < budget:
         steps += 1
         overwrite(order, orders[0])
-        move_some(order, base, wanted, 1 + draw(state, strength), sets, state)
+        move_some(order, base, marked, 1 + draw(state, strength), sets, state)
         refit(order, fit, 0, n, offsets, sets, work)
-        now = repair(order, fit, base, wanted, offsets, sets, cost, reach, work)
+        now = repair(order, fit, base, marked, offsets, sets, cost, reach, work)
         if now < costs[1] - least_gain(now):
             overwrite(orders[1], order)
             costs[1] = now

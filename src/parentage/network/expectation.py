@@ -42,7 +42,7 @@ MOST_TERMS = 2**26
 
 MOST_STEPS = 1000
 CLOSE = 1e-10
-"""The iteration ends when the log-likelihood grows by less than this share."""
+"""The iteration ends when what it raises grows by less than this share."""
 
 
 class Structure(NamedTuple):
@@ -210,14 +210,19 @@ class Expectation:
     def maximised(
         self, prior: Floats, start: Floats | None = None, most_steps: int = MOST_STEPS
     ) -> tuple[Floats, float]:
-        """Iterate until the log-likelihood stays; return the probabilities and that."""
+        """Iterate until the log-likelihood stays; return the probabilities and that.
+
+        With a prior it is the log posterior that every step raises, and that has to stay: the
+        likelihood alone may fall on the way.
+        """
         theta = self.normalised(self.known + 1, prior) if start is None else start
-        before = -math.inf
+        before, smoothed = -math.inf, prior > 0
         for _ in range(most_steps):
             posterior, likelihood = self.posterior(theta)
-            if likelihood - before <= CLOSE * (1 + abs(likelihood)) and before > -math.inf:
+            reached = likelihood + float((prior[smoothed] * np.log(theta[smoothed])).sum())
+            if reached - before <= CLOSE * (1 + abs(reached)) and before > -math.inf:
                 break
-            before = likelihood
+            before = reached
             theta = self.normalised(self.counts(posterior), prior)
         else:
             likelihood = self.posterior(theta)[1]

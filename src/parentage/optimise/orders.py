@@ -43,7 +43,7 @@ NUMBERS = 200
 """From so many variables on, sets are numbers of parents instead of masks."""
 
 LARGE = 100
-"""Parts of more variables are mended after a disturbance instead of climbed all over."""
+"""Parts of more variables are repaired after a disturbance instead of climbed all over."""
 
 ROUNDS_OF_CLIMBS = 20
 """In large parts a round has room for so many climbs over all positions of all variables."""

@@ -40,12 +40,13 @@ def named(names: Iterable[str]) -> str:
 
 
 def score_title(scope: Scope | None) -> str:
-    """Name the score as people write it."""
+    """Name what was maximised as people write it: the score, with the prior if there is one."""
     if scope is None or scope.score is None:
         return "the score of the lists"
     kind = by_name(scope.score)
     _, _, parameter = scope.score.partition(":")
-    return f"{kind.title} ({parameter})" if parameter else kind.title
+    title = f"{kind.title} ({parameter})" if parameter else kind.title
+    return f"{title} with the log prior of the arcs" if scope.about_scores() else title
 
 
 def about_other_data(table: Table | None, scope: Scope | None) -> bool:
@@ -68,9 +69,10 @@ def verdict(
     among = scope.words() or " among all networks"
     if result["optimal"]:
         return f"{first} Proven{among}: none scores higher under {score_title(scope)}."
+    more = f"up to {result['gap']:.4g} more" if "gap" in result else "more"
     return (
-        f"{first} Not proven to be the best{among}: another one may score up to "
-        f"{result['gap']:.4g} more under {score_title(scope)}."
+        f"{first} Not proven to be the best{among}: another one may score {more} under "
+        f"{score_title(scope)}."
     )
 
 
@@ -145,8 +147,11 @@ def proof_facts(
         facts.append(Fact("Score", f"{result['score']:.6f}"))
     if scope is not None:
         facts.append(Fact("Scored by", score_title(scope)))
+        if scope.about_scores():
+            facts.append(Fact("Prior", scope.about_scores()))
     if "bound" in result:
         facts.append(Fact("No allowed network scores above", f"{result['bound']:.6f}"))
+    if "gap" in result:
         facts.append(Fact("Gap", f"{result['gap']:.6g}"))
     if scope is None:
         return tuple(facts)

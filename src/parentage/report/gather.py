@@ -33,7 +33,8 @@ from parentage.report.records import (
     VariableFacts,
     WhatIf,
 )
-from parentage.report.refused import next_sets, refused_parents
+from parentage.report.refused import next_sets, prior_of, refused_parents
+from parentage.scoring.scores import unit_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -129,7 +130,11 @@ def _arcs(m: Material, score: str, *, whole: bool) -> tuple[ArcSupport, ...]:
     gains = dict(m.gains or {})
     if not gains and m.table is not None and whole and score != "pnal":
         base = m.scope.log_base if m.scope is not None else None
-        gains = arc_gains(m.network, m.table, score, base)
+        prior, unit = prior_of(m.scope), unit_of(base)
+        gains = {
+            arc: gain + prior.log_odds(*arc) / unit
+            for arc, gain in arc_gains(m.network, m.table, score, base).items()
+        }
     reversible = m.network.equivalence_class().reversible
     known = {} if m.support is None else {one.arc: one for one in m.support.arcs}
     found = []
@@ -238,7 +243,7 @@ def alternatives(near: NearOptimal) -> Alternatives:
     factor = math.exp(near.width * near.unit)
     words = (
         f"{'' if near.complete else 'At least '}{networks} in {classes} are at most {factor:.4g} "
-        "times less probable than the best."
+        f"times less probable than the best{'' if near.complete else ' one found'}."
     )
     listed = [
         NearClass(

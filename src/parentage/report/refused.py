@@ -13,7 +13,8 @@ import numpy as np
 import numpy.typing as npt
 
 from parentage.report.records import NextSet, Refused
-from parentage.scoring.account import limits_by_name
+from parentage.scoring.account import Account, limits_by_name
+from parentage.scoring.prior import Prior
 from parentage.scoring.scores import Penalised, parse_score, unit_of
 
 if TYPE_CHECKING:
@@ -77,6 +78,13 @@ def mutual_information(table: Table) -> npt.NDArray[np.float64]:
     return result
 
 
+def prior_of(scope: Scope | None) -> Prior:
+    """Return what was believed of arcs beforehand; nothing if that is not known."""
+    if scope is None or not isinstance(scope.origin, Account):
+        return Prior()
+    return scope.origin.prior
+
+
 class _Judge:
     """Says why one variable is not a parent of another."""
 
@@ -84,6 +92,8 @@ class _Judge:
         self.network, self.table, self.scope = network, table, scope
         self.by = parse_score(score)
         self.unit = unit_of(scope.log_base if scope is not None else None)
+        self.prior = prior_of(scope)
+        self.tolerance = 0.0 if scope is None else scope.tolerance
         self.children: list[list[int]] = [[] for _ in network.names]
         for v, members in enumerate(network.parents):
             for p in members:
@@ -93,14 +103,15 @@ class _Judge:
         self.own: dict[tuple[int, ...], float] = {}
 
     def __call__(self, v: int, u: int) -> Refused:
-        members = self.network.parents[v]
-        change = self.local(v, (*members, u)) - self.local(v, members)
-        alone = self.local(v, (u,)) - self.local(v, ())
+        members, names = self.network.parents[v], self.network.names
+        believed = self.prior.log_odds(names[u], names[v]) / self.unit
+        change = self.local(v, (*members, u)) - self.local(v, members) + believed
+        alone = self.local(v, (u,)) - self.local(v, ()) + believed
         cost = None
         if isinstance(self.by, Penalised):
             price = self.by.price
             more = price(self.table, v, [*members, u]) - price(self.table, v, list(members))
-            cost = more / self.unit
+            cost = more / self.unit - believed
         circle = self.way(v, u)
         return Refused(u, alone, change, cost, circle, self.why(v, u, change, circle))
 
@@ -111,7 +122,7 @@ class _Judge:
         return self.own[key]
 
     def why(self, v: int, u: int, change: float, circle: tuple[int, ...]) -> str:
-        if change <= 0:
+        if change <= self.tolerance:
             return "cost"
         if circle:
             return "circle"

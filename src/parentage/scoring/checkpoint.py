@@ -20,6 +20,7 @@ import json
 import os
 import re
 import time
+import zlib
 from typing import TYPE_CHECKING, Any
 
 from parentage.errors import InputError, Way
@@ -93,6 +94,7 @@ class Checkpoint:
         """Replace the state of one search; its files are on the disk already."""
         self.searches[str(number)] = dict(state)
         content = {"format": FORMAT, "job": self.job, "searches": self.searches}
+        content["check"] = checksum(self.job, self.searches)
         write_synced(self.folder / STATE, json.dumps(content))
 
     def refuse(self, error: OSError) -> Exception:
@@ -102,6 +104,11 @@ class Checkpoint:
             error,
             Way("resume", str(self.folder), "when there is room: what it holds so far is whole"),
         )
+
+
+def checksum(job: Mapping[str, Any], searches: Mapping[str, Any]) -> int:
+    """Return a checksum of a state: a number that changed would change what is searched."""
+    return zlib.crc32(json.dumps([job, searches]).encode())
 
 
 def write_synced(path: Path, text: str) -> None:
@@ -143,7 +150,7 @@ def _names(state: Mapping[str, Any]) -> set[str]:
     """Return the names of all files of a search."""
     groups = [state.get(group, []) for group in ("level", "below", "memory", "new")]
     groups += state.get("kept", {}).values()
-    return {str(facts["name"]) for group in groups for facts in group}
+    return {Facts.from_dict(facts).name for group in groups for facts in group}
 
 
 def _read_state(folder: Path) -> dict[str, Any] | None:
@@ -162,8 +169,15 @@ def _read_state(folder: Path) -> dict[str, Any] | None:
                 f"reads {FORMAT}",
                 "go on with the version that wrote it",
             )
-        return {"job": dict(content["job"]), "searches": dict(content["searches"])}
-    except (KeyError, TypeError, json.JSONDecodeError) as error:
+        found = {"job": dict(content["job"]), "searches": dict(content["searches"])}
+        if content["check"] != checksum(found["job"], found["searches"]):
+            raise ValueError("it has changed since it was written")
+        for state in found["searches"].values():
+            _names(state)
+        return found
+    except InputError:
+        raise
+    except (KeyError, TypeError, ValueError, AttributeError) as error:
         raise unreadable(folder, error) from None
 
 

@@ -19,7 +19,8 @@ class EmStep:
     log_likelihood
         Of what is observed, at the parameters that maximise it, in nats.
     score
-        That minus the penalty: what the method makes grow. In the unit of the scores.
+        That minus the penalty, plus the log prior of the arcs if there is one: what the method
+        makes grow. In the unit of the scores.
     expected
         The score of the best network on the completed data, which is the next one.
     proven

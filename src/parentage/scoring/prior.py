@@ -26,7 +26,7 @@ from parentage.errors import ConstraintError, InputError, Way, did_you_mean
 from parentage.scoring.constraints import Arc, Constraints
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Sequence
+    from collections.abc import Collection, Iterable, Sequence
 
     import numpy.typing as npt
 
@@ -100,6 +100,10 @@ class Prior:
         p = self.arcs.get((parent, child), self.default)
         return 0.0 if p in (0, 1) else math.log(p / (1 - p))
 
+    def log_odds_of(self, arcs: Iterable[Arc]) -> float:
+        """Return what all arcs of a network add to the score in nats."""
+        return math.fsum(self.log_odds(*arc) for arc in arcs)
+
     def matrix(self, names: Sequence[str]) -> Floats:
         """Return ``[child, parent]``: what every arc adds, in nats."""
         uniform = math.log(self.default / (1 - self.default))
@@ -127,8 +131,12 @@ class Prior:
         )
 
     def uncertain(self) -> Prior:
-        """Return the prior without the arcs that are certain."""
-        return Prior(self.default, {arc: p for arc, p in self.arcs.items() if p not in (0, 1)})
+        """Return the same log odds without constraints: arcs that are certain add nothing.
+
+        >>> Prior(0.1, {("a", "b"): 1.0}).uncertain().log_odds("a", "b")
+        0.0
+        """
+        return Prior(self.default, {a: 0.5 if p in (0, 1) else p for a, p in self.arcs.items()})
 
     def among(self, names: Collection[str]) -> Prior:
         """Return the prior of the arcs between these variables."""

@@ -41,6 +41,9 @@ FORMAT, VERSION = "parentage network", 1
 RESULT_KEYS = (
     "score", "bound", "gap", "optimal", "engine", "ties", "stopped", "seconds", "scope", "search",
 )  # fmt: skip
+COUNTS = ("subsets", "rounds", "lp_rounds", "nodes", "fixed")
+"""What of a search is shown, besides its cuts."""
+
 _LIBRARIES = ("parentage", "numpy", "numba", "highspy")
 
 
@@ -153,14 +156,52 @@ def parse_network_json(text: str, name: str) -> NetworkRecord:
     record = NetworkRecord(
         network,
         _parameters(content, network, name),
-        {key: content[key] for key in RESULT_KEYS if key in content},
-        content.get("provenance") or {},
+        _result(content, name),
+        _provenance(content, name),
     )
     try:
         _ = record.scope  # a damaged one is refused now, not when it is asked for
     except InputError as error:
         raise InputError(f"{name}: {error}") from None
     return record
+
+
+def _result(content: dict[str, Any], name: str) -> dict[str, Any]:
+    """Return what is said of how good the network is; a number that is null is not said."""
+    found = {key: content[key] for key in RESULT_KEYS if key in content}
+    for key in ("score", "bound", "gap", "seconds"):
+        if found.get(key, 0) is None:
+            del found[key]
+        elif not _is_number(found.get(key, 0)):
+            raise InputError(f"{name}: {key} must be a number")
+    for key in ("engine", "ties", "stopped"):
+        if not isinstance(found.get(key), str | None):
+            raise InputError(f"{name}: {key} must be a text")
+    if not isinstance(found.get("optimal", False), bool):
+        raise InputError(f"{name}: optimal must be true or false")
+    if found.get("optimal") and not {"score", "bound", "gap"} <= found.keys():
+        raise InputError(f"{name}: what is optimal needs a score, a bound and a gap")
+    search = found.get("search") or {}
+    cuts = (search.get("cuts") or {}) if isinstance(search, dict) else None
+    if not isinstance(cuts, dict) or not all(
+        _is_number(value) for value in (*(search.get(key, 0) for key in COUNTS), *cuts.values())
+    ):
+        raise InputError(f"{name}: search must have numbers by name")
+    return found
+
+
+def _provenance(content: dict[str, Any], name: str) -> dict[str, Any]:
+    """Return where the network comes from."""
+    found = content.get("provenance") or {}
+    if not isinstance(found, dict) or not all(
+        isinstance(found.get(key) or {}, dict) for key in ("versions", "data")
+    ):
+        raise InputError(f"{name}: provenance must have entries by name")
+    return found
+
+
+def _is_number(value: object) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool)
 
 
 def _parameters(content: dict[str, Any], network: Network, name: str) -> Parameters | None:
