@@ -9,7 +9,7 @@ import signal
 import subprocess
 import sys
 import time
-from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 
@@ -17,6 +17,9 @@ from command import run
 from parentage.data.datasets import chest_clinic
 from parentage.network.formats import write_network
 from parentage.network.network import Network
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 
 @pytest.fixture
@@ -95,22 +98,6 @@ def test_a_network_from_a_file(clinic: str, tmp_path: Path) -> None:
 def test_refusals(clinic: str, options: list[str], words: str) -> None:
     done = run("support", clinic, *options)
     assert done.returncode == 2 and words in done.stderr and done.stdout == ""
-
-
-@pytest.mark.parametrize(
-    ("options", "words"),
-    [([], "--no-need"), (["--no-need", "--bootstrap", "2"], "--bootstrap 0")],
-)
-def test_data_completed_for_one_network_are_not_asked_for_others(
-    clinic: str, options: list[str], words: str
-) -> None:
-    holes = Path(clinic).with_name("holes.csv")
-    holes.write_text(Path(clinic).read_text().replace("yes", "", 3))
-    refused = run("support", str(holes), "--missing", "em", *options)
-    assert refused.returncode == 2 and refused.stdout == ""
-    assert "expectation maximisation" in refused.stderr and words in refused.stderr
-    assert run("support", str(holes), "--missing", "em", "--no-need").returncode == 0
-    assert run("support", clinic, "--missing", "em").returncode == 0  # nothing to complete
 
 
 def test_what_is_read_is_not_overwritten(clinic: str) -> None:

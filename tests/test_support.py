@@ -73,13 +73,7 @@ def ground_of(table: Table, scoring: Scoring | None = None, **optimising: Any) -
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ParentageWarning)
         return learn_ground(
-            table,
-            Reading(),
-            lambda *_: settings,
-            Optimising(**optimising),
-            Stop(),
-            asked=Supporting(),
-            threads=1,
+            table, Reading(), lambda *_: settings, Optimising(**optimising), Stop(), threads=1
         )
 
 

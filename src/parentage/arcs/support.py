@@ -114,7 +114,6 @@ def support(
             lambda *_: scoring_for(take(Scoring, settings), within),
             take(Optimising, settings),
             stop,
-            asked=asked,
             threads=running.workers,
             workers=workers,
             places=scaling.places,
@@ -152,7 +151,6 @@ def learn_ground(
     optimising: Optimising,
     stop: Stop,
     *,
-    asked: Supporting,
     threads: int,
     report: Report | None = None,
     workers: Workers | None = None,
@@ -163,17 +161,10 @@ def learn_ground(
 
     ``seen`` is called with the table before it is scored.
     """
-
-    def look(table: Table) -> None:
-        if seen is not None:
-            seen(table)
-        if reading.missing == "em" and table.has_holes:
-            _refuse_learning_again(asked)
-
     own = stop.share(SHARE_OF_LEARNING)
     found = pipeline.gather(
         source, reading, scoring, own,
-        threads=threads, report=report, workers=workers, places=places, seen=look,
+        threads=threads, report=report, workers=workers, places=places, seen=seen,
     )  # fmt: skip
     if found.table is None:
         raise InputError("support needs the table: lists have no rows to draw from")
@@ -194,21 +185,6 @@ def _as_used(found: pipeline.Gathered) -> Scoring:
         lambda_=None,
         prior=account.prior.uncertain(),
         constraints=account.constraints,
-    )
-
-
-def _refuse_learning_again(asked: Supporting) -> None:
-    """Refuse to ask for other networks where the data are completed for one of them."""
-    if asked.bootstrap:
-        what, last = "a bootstrap", Way("bootstrap", 0, "for no replicates")
-    elif asked.need:
-        what, last = "the need of an arc", Way("need", False, "to do without it")
-    else:
-        return
-    raise InputError(
-        f"{what} asks for other networks, and expectation maximisation completes the data for one",
-        Way("missing", "pnal", "to score families on their complete rows"),
-        last,
     )
 
 

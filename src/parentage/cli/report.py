@@ -126,7 +126,6 @@ def report_table(data: str, output: str, options: dict[str, Any]) -> None:
             lambda names, _: scoring_for(scoring_of(options, names), asked.within),
             take(Optimising, options),
             stop,
-            asked=asked,
             threads=running.workers,
             workers=workers,
             places=scaling.places,

@@ -84,7 +84,6 @@ def support(data: str, network: str | None, output: str | None, **options: Any) 
             lambda names, _: scoring_for(scoring_of(options, names), asked.within),
             take(Optimising, options),
             stop,
-            asked=asked,
             threads=running.workers,
             workers=workers,
             places=scaling.places,
