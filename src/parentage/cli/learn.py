@@ -290,9 +290,16 @@ def report_solution(
 
 def write_certificate(solution: Solution, path: str) -> None:
     """Write the proof, or say why there is none."""
+    from parentage.scoring.account import Account
+
     if solution.certificate is not None:
         solution.certificate.write(path)
-        click.echo(f"parentage: wrote the proof to {path}; `parentage check` reads it", err=True)
+        origin = solution.scope.origin
+        completed = isinstance(origin, Account) and origin.completion is not None
+        beside = " with the lists of `parentage score --missing em`" if completed else ""
+        click.echo(
+            f"parentage: wrote the proof to {path}; `parentage check` reads it{beside}", err=True
+        )
     elif solution.optimal and not solution.scope.origin.complete:
         warn("no certificate is written: the lists were cut short, and it would speak of them only")
     elif solution.optimal:

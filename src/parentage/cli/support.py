@@ -99,7 +99,8 @@ def support(data: str, network: str | None, output: str | None, **options: Any) 
     if options["as_json"]:
         print_json({**found.to_dict(), "scope": ground.best.scope.to_dict()})
     elif output is None:
-        click.echo(as_text(found))
+        directions = ground.best.scope.about_directions()
+        click.echo("\n".join([as_text(found), *filter(None, [directions])]))
     if stop.cancelled.is_set():
         sys.exit(130)
 
