@@ -73,7 +73,7 @@ class Completion:
         """Say how it went, in a line per network."""
         lines = [
             f"step {i}: {step.arcs} arcs, {step.changed} changed, log-likelihood of what is "
-            f"observed {step.log_likelihood:.4f}, score {step.score:.4f}"
+            f"observed {step.log_likelihood:.4f}, less its penalty {step.score:.4f}"
             for i, step in enumerate(self.steps)
         ]
         end = (
