@@ -204,7 +204,12 @@ def score_with_kills(
 
 
 @pytest.mark.parametrize(
-    ("how_many", "at", "files"), [(1, 1, False), (2, 12, False), (2, 20, True)]
+    ("how_many", "at", "files"),
+    [
+        (2, 20, True),
+        pytest.param(1, 1, False, marks=pytest.mark.long),
+        pytest.param(2, 12, False, marks=pytest.mark.long),
+    ],
 )
 def test_lists_are_the_same_when_workers_are_killed(
     cluster: Any,

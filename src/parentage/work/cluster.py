@@ -15,7 +15,7 @@ import threading
 import time
 import uuid
 import warnings
-from concurrent.futures import CancelledError
+from concurrent.futures import CancelledError, Future, wait
 from typing import TYPE_CHECKING, Any
 
 from parentage.errors import InputError, MissingExtraError, ParentageWarning, Way, WorkersError
@@ -31,6 +31,9 @@ PATIENCE = 60.0
 
 POLL = 2.0
 """Seconds between looks at the cluster while a task runs."""
+
+GRACE = 6.0
+"""Seconds that sending goes on after a worker has gone: to those that are left it may succeed."""
 
 STAY = {"distributed.deploy.lost-worker-timeout": "1d"}
 """A worker that died is started anew; without this Dask takes it off the list if it dies again."""
@@ -136,12 +139,32 @@ class DaskCrew(Crew):
         give_up = time.monotonic() + PATIENCE
         while True:
             try:
-                [future] = self.client.scatter([value], broadcast=True, hash=False)
-                return future
+                return self._scatter_once(value)
             except Exception as error:  # a worker died while it was being sent to, in many ways
                 if time.monotonic() > give_up or self.client.status != "running":
                     raise _gone(error) from error
                 time.sleep(0.2)
+
+    def _scatter_once(self, value: Any) -> Any:
+        """Send to all workers, unless one of them goes: that may never come back."""
+        there, sent = set(self.client.nthreads()), Future[Any]()
+
+        def send() -> None:
+            try:
+                [future] = self.client.scatter([value], broadcast=True, hash=False)
+                sent.set_result(future)
+            except BaseException as error:  # handed on to whoever waits
+                sent.set_exception(error)
+
+        threading.Thread(target=send, daemon=True).start()
+        gone_since: float | None = None
+        while not wait([sent], timeout=POLL).done:
+            if there <= set(self.client.nthreads()):
+                continue
+            gone_since = gone_since or time.monotonic()
+            if time.monotonic() - gone_since > GRACE:
+                raise ConnectionError("a worker died while it was being sent to")
+        return sent.result()
 
     def start(self, function: Callable[..., Any], task: Any, name: str) -> Any:
         """Submit a task under a name that the dashboard shows."""
