@@ -412,7 +412,9 @@ def test_what_is_better_elsewhere_is_taken_over_and_stays_acyclic(n: int, seed: 
 
     rng = np.random.default_rng(seed)
     members = [[], *([int(p)] for p in range(n)), *([int(p), int(p) + 1] for p in range(n - 1))]
-    sets, cost, of_child = [], [], []
+    sets: list[list[int]] = []
+    cost: list[float] = []
+    of_child: list[range] = []
     for v in range(n):
         own = [m for m in members if v not in m]
         of_child.append(range(len(sets), len(sets) + len(own)))
