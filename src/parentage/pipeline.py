@@ -216,11 +216,15 @@ def optimise(
     start: Network | None = None,
     report: Report | None = None,
     kept_cuts: list[Cut] | None = None,
+    places: Places | None = None,
 ) -> Solution:
     """Solve lists within the limits; after an interrupt, take the first network there is.
 
-    What was cut is put into ``kept_cuts``, for solving again with a little changed.
+    What was cut is put into ``kept_cuts``, for solving again with a little changed. The folder of a
+    checkpoint is among the ``places``.
     """
+    from parentage.optimise.keeping import Keeping
+
     interrupted, grown = stop.cancelled.is_set(), found.grown
     limit = FEW_VARIABLES if stop.deadline == math.inf else MANY_VARIABLES
     many = grown is not None and found.lists.n_variables > limit
@@ -234,6 +238,7 @@ def optimise(
         start=start if grown is None else grown.network,
         report=report,
         kept_cuts=kept_cuts,
+        keeping=Keeping.of(places, found.lists, from_table=found.table is not None),
     )
     if grown is not None:
         solution = _with_growing(solution, found.lists, grown)
@@ -284,7 +289,9 @@ def run(
         optimising=optimising,
         start=start,
     )
-    solution = optimise(found, optimising, stop, threads=threads, start=start, report=report)
+    solution = optimise(
+        found, optimising, stop, threads=threads, start=start, report=report, places=places
+    )
     return Learned(found.table, found.lists, solution)
 
 

@@ -157,6 +157,7 @@ def learn(data: str, output: tuple[str, ...], **options: Any) -> None:
             threads=running.workers,
             start=start,
             report=progress,
+            places=scaling.places,
         )
     report_solution(solution, work, output, options, time.monotonic() - began)
     if stop.cancelled.is_set():
