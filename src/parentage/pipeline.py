@@ -156,7 +156,7 @@ def gather(
     if growing is None or searched.complete or stop.cancelled.is_set():
         return Gathered(searched.lists(), table, settings)
     searched, grown = grow(
-        searched, growing, optimising or Optimising(), stop, threads, start, report
+        searched, growing, optimising or Optimising(), stop, threads, start, report, places
     )
     return Gathered(searched.lists(), table, settings, grown)
 
@@ -184,9 +184,11 @@ def grow(
     threads: int,
     start: Network | None = None,
     report: Report | None = None,
+    places: Places | None = None,
 ) -> tuple[Searched, Grown | None]:
     """Grow lists that were cut short, if they can grow; else take what there is."""
     from parentage.optimise.anytime import grow_lists
+    from parentage.optimise.growth_keeping import GrowthKeeper
     from parentage.scoring.growth import can_grow
 
     if not can_grow(searched.prepared, searched.outcomes):
@@ -201,7 +203,14 @@ def grow(
             effort = max(LEAST_EFFORT, seconds_for(counted, searched.prepared.table.n_rows))
     began = time.monotonic()
     outcome, network, trace = grow_lists(
-        searched, effort, own, threads=threads, seed=optimising.seed, start=start, report=report
+        searched,
+        effort,
+        own,
+        threads=threads,
+        seed=optimising.seed,
+        start=start,
+        report=report,
+        keeper=GrowthKeeper.of(places),
     )
     grown = Grown(network, trace, time.monotonic() - began)
     return replace(searched, outcomes=(outcome,)), grown

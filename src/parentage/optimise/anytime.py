@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from concurrent.futures import Executor
 
+    from parentage.optimise.growth_keeping import GrowthKeeper
     from parentage.optimise.problem import Ints
     from parentage.optimise.solution import TracePoint
     from parentage.scoring.candidates import Searched
@@ -72,10 +73,12 @@ def grow_lists(
     seed: int = 0,
     start: Network | None = None,
     report: Report | None = None,
+    keeper: GrowthKeeper | None = None,
 ) -> tuple[Outcome, Network, tuple[TracePoint, ...]]:
     """Grow what a search found until the effort is spent or the stop says so.
 
-    Returns the families, the best network made of them, and how its score rose.
+    Returns the families, the best network made of them, and how its score rose. A ``keeper`` keeps
+    them in a folder, and goes on from there.
     """
     table, (plan,), (outcome,) = searched.prepared.table, searched.prepared.plans, searched.outcomes
     memory = None if stop.memory is None else stop.memory // SHARE_OF_STEMS
@@ -85,8 +88,14 @@ def grow_lists(
     if start is not None:
         at = {table.names[v]: i for i, v in enumerate(order)}
         first = [at[name] for name in start.order if name in at]
+    looked = 0
+    if keeper is not None and keeper.known is not None:
+        looked = keeper.looked if growth.restore(keeper.known) else 0
+        first = keeper.order_for(growth.n) or first
     anytime = Anytime(growth, stop, threads=threads, seed=seed, start=first, report=report)
+    anytime.go_on_from(looked, keeper)
     anytime.run(effort)
+    anytime.keep()
     parents: list[tuple[int, ...]] = [()] * table.n_variables
     for i in anytime.choice.tolist():
         child, members = growth.family(i)
@@ -113,6 +122,7 @@ class Anytime:
         self.threads = threads
         self._began = time.monotonic()
         self._looked = 0
+        self._keeper: GrowthKeeper | None = None
         self.trace: list[TracePoint] = []
         self._closed = np.zeros(0, np.bool_)
         self._streams = first_streams(growth.n, seed, start)
@@ -120,6 +130,15 @@ class Anytime:
         self.choice: Ints = np.empty(0, np.int64)
         self.order: Ints = self._streams[0].base.copy()
         self.cost = math.inf
+
+    def go_on_from(self, looked: int, keeper: GrowthKeeper | None) -> None:
+        """Count the work of an earlier run, and keep this one."""
+        self._looked, self._keeper = looked, keeper
+
+    def keep(self) -> None:
+        """Keep what is known, at the end."""
+        if self._keeper is not None:
+            self._keeper.write(self.growth, self.order, self._looked)
 
     @property
     def work(self) -> float:
@@ -143,6 +162,8 @@ class Anytime:
                     gained = self._round(pool)
                 if not gained:
                     grew += self._grow_near()
+                if self._keeper is not None:
+                    self._keeper.tick(self.growth, self.order, self._looked)
                 idle = 0 if gained or grew else idle + 1
 
     def score(self) -> float:

@@ -150,7 +150,7 @@ class Searched:
         """Make lists; the one place where a search becomes lists."""
         lists = _assemble(self.prepared, self.outcomes)
         account = _account(self.prepared, self.outcomes, lists.n_sets, self.began)
-        return replace(lists, account=account)
+        return replace(lists, account=replace(account, digest=lists.digest))
 
     def with_partial(self) -> Searched:
         """Take what is there of a level that was cut short."""

@@ -5,6 +5,8 @@
     folder/state.json      what is searched, how far it is, which files hold what
     folder/0-3-1           search 0, sets of 3 members, field 1 (:mod:`parentage.files.growing`)
     folder/0-kept-2-0      search 0, families of 2 parents that are kept, field 0
+    folder/growing.npz     what was found since by lists that grow
+    folder/solving-0.json  the incumbent and the proof, as far as they are
 
 State and files change together: files only grow, ``state.json`` says how far they count, and it is
 replaced in one step after they are on the disk. What it does not name does not exist. A search that
@@ -35,6 +37,9 @@ FORMAT = 1
 STATE = "state.json"
 SOLVING = "solving-*.json"
 """Files of the solver (:mod:`parentage.optimise.keeping`)."""
+
+GROWING = "growing.npz"
+"""Lists that grow (:mod:`parentage.optimise.growth_keeping`)."""
 
 SECONDS = 60.0
 """How often the chunks of a level are written."""
@@ -130,12 +135,13 @@ def checksum(job: Mapping[str, Any], content: object) -> int:
     return zlib.crc32(json.dumps([job, content]).encode())
 
 
-def write_synced(path: Path, text: str) -> None:
+def write_synced(path: Path, content: str | bytes) -> None:
     """Replace a file in one step, on the disk when this returns."""
+    data = content.encode() if isinstance(content, str) else content
     draft = path.with_name(path.name + ".part")
     try:
-        with draft.open("w", encoding="utf-8") as file:
-            file.write(text)
+        with draft.open("wb") as file:
+            file.write(data)
             file.flush()
             os.fsync(file.fileno())
         draft.replace(path)

@@ -16,8 +16,9 @@ The bound on those is the search's own (``Account.beyond``).
 
 from __future__ import annotations
 
+import zlib
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -72,6 +73,22 @@ def can_grow(prepared: Preparation, outcomes: Sequence[Outcome]) -> bool:
     )
 
 
+class Snapshot(NamedTuple):
+    """What was found since the search, and what was counted for it, as arrays.
+
+    ``first`` is a checksum of the families that growth began with.
+    """
+
+    first: int
+    children: npt.NDArray[np.int32]
+    sizes: npt.NDArray[np.int32]
+    parents: npt.NDArray[np.uint16]
+    scores: Int64s
+    done: npt.NDArray[np.uint64]
+    counted: int
+    families_scored: int
+
+
 class Growth:
     """Families that were found so far, and the way to find more.
 
@@ -107,6 +124,7 @@ class Growth:
         self._done: set[int] = set()
         self.n_sets = 0
         self._store = self._first_store(outcome)
+        self.n_first = self.n_sets
         self.n_complete = sum(len(part.children) for part in outcome.kept)
         self.families_scored = 0
 
@@ -195,6 +213,46 @@ class Growth:
                 )
             )  # fmt: skip
         return self.n_sets - before
+
+    def snapshot(self) -> Snapshot:
+        """Return what was found since the beginning."""
+        new = slice(self.n_first, self.n_sets)
+        return Snapshot(
+            self._first_check(),
+            self.children[new],
+            self.sizes[new],
+            self.parents[new],
+            self.scores[new],
+            np.array(sorted(self._done), np.uint64),
+            self._stems.counted,
+            self.families_scored,
+        )
+
+    def restore(self, known: Snapshot) -> bool:
+        """Take up what was found before; False if that was from another beginning."""
+        from parentage.kernels.stems import enter
+
+        if known.first != self._first_check() or self.n_sets != self.n_first:
+            return False
+        count, width = known.parents.shape
+        self._make_room(count)
+        new = slice(self.n_sets, self.n_sets + count)
+        self._store.child[new], self._store.size[new] = known.children, known.sizes
+        self._store.parents[new, :width] = known.parents
+        self._store.score[new] = known.scores
+        enter(np.int64(new.start), np.int64(new.stop), self._store, self._growing)
+        self.n_sets = new.stop
+        self._done.update(known.done.tolist())
+        self._stems.counted = known.counted
+        self.families_scored = known.families_scored
+        return True
+
+    def _first_check(self) -> int:
+        """Return a checksum of the families of the search, and of how far it came."""
+        check = zlib.crc32(f"{self.complete_to} {self.n_complete} {self.deepest}".encode())
+        for column in (self.children, self.sizes, self.parents, self.scores):
+            check = zlib.crc32(column[: self.n_first].tobytes(), check)
+        return check
 
     def result(self) -> Outcome:
         """Return what the search found together with what was found since."""
