@@ -31,7 +31,7 @@ from parentage.scoring.forecast import seconds_for
 from parentage.scoring.formats import read_lists
 from parentage.scoring.lists import CandidateLists
 from parentage.scoring.settings import Growing
-from parentage.structural_em import complete_and_score
+from parentage.structural_em import complete_and_learn
 from parentage.work.settings import changed
 
 if TYPE_CHECKING:
@@ -74,12 +74,16 @@ ScoringOf = Callable[[tuple[str, ...], bool], "Scoring"]
 
 @dataclass(frozen=True)
 class Gathered:
-    """What is to be learned from: lists, their table if it was there, and the settings."""
+    """What is to be learned from: lists, their table if it was there, and the settings.
+
+    ``grown`` and ``network`` are what was found on the way: something to begin from.
+    """
 
     lists: CandidateLists
     table: Table | None
     scoring: Scoring
     grown: Grown | None = None
+    network: Network | None = None
 
 
 @dataclass(frozen=True)
@@ -138,10 +142,10 @@ def gather(
     settings = scoring(table.names, False).for_missing(reading.missing)
     if reading.missing == "em" and table.has_holes:
         _refuse_beside_completion(growing or Growing(), places)
-        completed = complete_and_score(
+        completed, network = complete_and_learn(
             table, settings, stop, threads=threads, workers=workers, start=start, report=report
         )
-        return Gathered(completed, table, settings)
+        return Gathered(completed, table, settings, network=network)
     share = stop.share(SHARE_OF_SCORING)
     searched = search_table(
         table,
@@ -244,7 +248,7 @@ def optimise(
         threads=threads,
         max_parents=found.scoring.max_parents,
         constraints=found.scoring.constraints,
-        start=start if grown is None else grown.network,
+        start=(found.network or start) if grown is None else grown.network,
         report=report,
         kept_cuts=kept_cuts,
         keeping=Keeping.of(places, found.lists, from_table=found.table is not None),

@@ -90,9 +90,26 @@ def complete_and_score(
     start: Network | None = None,
     report: Report | None = None,
 ) -> CandidateLists:
+    """Return the lists of :func:`complete_and_learn` alone."""
+    return complete_and_learn(
+        table, settings, stop, threads=threads, workers=workers, start=start, report=report
+    )[0]
+
+
+def complete_and_learn(
+    table: Table,
+    settings: Scoring,
+    stop: Stop,
+    *,
+    threads: int,
+    workers: Workers | None = None,
+    start: Network | None = None,
+    report: Report | None = None,
+) -> tuple[CandidateLists, Network]:
     """Iterate until the network repeats; return the lists of the data completed by it.
 
-    Their account is that of the table with its holes, and has the steps.
+    Their account is that of the table with its holes, and has the steps. With them comes the best
+    network found in them.
 
     Raises
     ------
@@ -109,7 +126,7 @@ def complete_and_score(
     if start is None:
         first = replace(settings, score="pnal", width=None, rules=None)  # it has rules of its own
         start = work.solve(rows, first)[1].network
-    lists, completion = _iterate(work, start, score)
+    lists, network, completion = _iterate(work, start, score)
     account = replace(
         lists.known(),
         rows=table.n_rows,
@@ -118,19 +135,27 @@ def complete_and_score(
         missing_cells=tuple(int(n) for n in table.missing_cells),
         completion=replace(completion, empty_rows=int((~seen).sum())),
     )
-    return replace(lists, account=account)
+    return replace(lists, account=account), network
 
 
-def _iterate(work: Work, network: Network, score: Penalised) -> tuple[CandidateLists, Completion]:
-    """Complete and learn until the network repeats or there is no time left."""
+def _iterate(
+    work: Work, network: Network, score: Penalised
+) -> tuple[CandidateLists, Network, Completion]:
+    """Complete and learn until the network repeats or there is no time left.
+
+    A step that is cut short does not count when there was one before: its lists would be worse.
+    """
     bits, unit = bits_for(work.table.n_rows), unit_of(work.settings.log_base)
     prior = Prior.of(work.settings.prior)
     steps: list[EmStep] = []
     before: Network | None = None
+    last: tuple[CandidateLists, Network, Completion] | None = None
     while True:
         theta, likelihood = _parameters(network, work.table)
         completed = completed_table(network, work.table, theta, bits)
         lists, solution = work.solve(completed, work.settings)
+        if last is not None and not lists.account.complete and work.stop.reason() is not None:
+            return last
         steps.append(
             EmStep(
                 network.n_arcs,
@@ -143,8 +168,10 @@ def _iterate(work: Work, network: Network, score: Penalised) -> tuple[CandidateL
             )
         )
         settled = solution.optimal and _is_best(network, lists, solution)
+        completion = Completion(tuple(steps), settled, bits, len(completed.weights))
+        last = lists, solution.network, completion
         if settled or len(steps) == MOST_STEPS or work.stop.reason() is not None:
-            return lists, Completion(tuple(steps), settled, bits, len(completed.weights))
+            return last
         before, network = network, solution.network
 
 

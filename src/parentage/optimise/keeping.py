@@ -155,7 +155,7 @@ class Keeper:
                     "go on with the version that wrote it",
                 )
             job = dict(facts["job"])
-            if facts["check"] != checksum(job, text):
+            if facts["check"] != checksum(job, [facts["lists"], text]):
                 raise ValueError("it has changed since it was written")
             if strict:
                 compare(self.path.parent, job, self.job)
@@ -204,7 +204,7 @@ class Keeper:
             "format": FORMAT,
             "job": self.job,
             "lists": self.digest,
-            "check": checksum(self.job, text),
+            "check": checksum(self.job, [self.digest, text]),
         }
         try:
             write_synced(self.path, f"{json.dumps(facts)}\n{text}")

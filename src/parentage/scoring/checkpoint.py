@@ -70,6 +70,12 @@ class Checkpoint:
         known = _read_state(folder)
         if not resume and already_there(folder):
             raise already_there_error(folder)
+        if known is None and already_there(folder):
+            raise InputError(
+                "holds a checkpoint of lists, and this is a table",
+                "name a new folder",
+                about=Way("resume", str(folder)),
+            )
         if known is not None:
             compare(folder, known["job"], self.job)
             self.searches = known["searches"]
