@@ -1,0 +1,114 @@
+"""What a checkpoint costs: the same job with and without, CPU and wall time, and what it wrote.
+
+Each job runs twice at a time, once with ``--checkpoint`` and once without, one thread each, in
+processes of their own, so that other work on the machine slows both alike; three pairs, medians.
+A last run goes on from the finished checkpoint. Writes ``results/checkpoint.md``.
+
+    python benchmarks/bench_checkpoint.py [PAIRS]
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from measure import RESULTS, shared
+
+
+class Job(NamedTuple):
+    """A command, and what it is called in the table."""
+
+    name: str
+    args: tuple[str, ...]
+
+
+class Took(NamedTuple):
+    """CPU and wall seconds of a process, and its JSON."""
+
+    cpu: float
+    wall: float
+    found: dict[str, Any]
+
+
+def jobs(data: Path) -> list[Job]:
+    """A long scoring and a long proof."""
+    table = str(data / "tables" / "alarm_10000.csv")
+    lists = str(data / "instances" / "slim_pathfinder-5000.jkl")
+    return [
+        Job(
+            "score alarm, 10,000 rows, AIC, at most 5 parents",
+            ("score", table, "-k", "5", "--score", "aic"),
+        ),
+        Job("learn from the lists `slim_pathfinder-5000`", ("learn", lists)),
+    ]
+
+
+def start(job: Job, folder: Path, *more: str) -> tuple[subprocess.Popen[bytes], float, Path]:
+    """Start a job; its JSON goes into a file."""
+    out = folder / f"out-{len(list(folder.iterdir()))}.json"
+    lists = ("-o", str(out.with_suffix(".jkl"))) if job.args[0] == "score" else ()
+    command = [sys.executable, "-m", "parentage", *job.args, "--threads", "1", "--json"]
+    with out.open("wb") as file:
+        process = subprocess.Popen([*command, *lists, *more], stdout=file)
+    return process, time.monotonic(), out
+
+
+def ended(started: list[tuple[subprocess.Popen[bytes], float, Path]]) -> list[Took]:
+    """Wait for jobs; return what each took."""
+    took: dict[int, tuple[float, float]] = {}
+    began = {process.pid: at for process, at, _ in started}
+    while len(took) < len(started):
+        pid, status, usage = os.wait4(-1, 0)
+        if status:
+            raise SystemExit(f"a job ended with {status}")
+        took[pid] = usage.ru_utime + usage.ru_stime, time.monotonic() - began[pid]
+    return [Took(*took[p.pid], json.loads(out.read_text())) for p, _, out in started]
+
+
+def compare(job: Job, pairs: int) -> list[str]:
+    """Run a job in pairs; return the cells of its row."""
+    rows = []
+    for _ in range(pairs):
+        with tempfile.TemporaryDirectory(dir=".") as name:
+            folder = Path(name)
+            kept = folder / "kept"
+            both = [start(job, folder), start(job, folder, "--checkpoint", str(kept))]
+            plain, keeping = ended(both)
+            size = sum(path.stat().st_size for path in kept.iterdir()) / 1e6
+            (again,) = ended([start(job, folder, "--resume", str(kept))])
+        key = "digest" if job.args[0] == "score" else "score"
+        if not plain.found[key] == keeping.found[key] == again.found[key]:
+            raise SystemExit("the results differ")
+        rows.append((plain, keeping, again, size))
+    middle = [statistics.median(row[i].cpu for row in rows) for i in range(3)]
+    cost = statistics.median(row[1].cpu / row[0].cpu - 1 for row in rows)
+    wall = statistics.median(row[1].wall / row[0].wall - 1 for row in rows)
+    size = rows[-1][3]
+    return [
+        job.name, f"{middle[0]:.1f}", f"{middle[1]:.1f}", f"{100 * cost:+.1f} %",
+        f"{100 * wall:+.1f} %", f"{middle[2]:.1f}", f"{size:.1f}",
+    ]  # fmt: skip
+
+
+def main() -> None:
+    """Measure and write."""
+    pairs = int(sys.argv[1]) if len(sys.argv) > 1 else 3
+    head = ["job", "CPU s", "with checkpoint", "CPU", "wall", "going on at the end", "MB kept"]
+    lines = ["# What a checkpoint costs", "", " ".join((__doc__ or "").split("\n\n")[1].split())]
+    lines += [f"{pairs} pair{'' if pairs == 1 else 's'} here.", "", f"| {' | '.join(head)} |"]
+    lines.append("|---" * len(head) + "|")
+    for job in jobs(shared() / "data"):
+        lines.append(f"| {' | '.join(compare(job, pairs))} |")
+        print(lines[-1], flush=True)
+    (RESULTS / "checkpoint.md").write_text("\n".join(lines) + "\n", encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()
