@@ -1,10 +1,10 @@
 """What a checkpoint costs: the same job with and without, CPU and wall time, and what it wrote.
 
 Each job runs twice at a time, once with ``--checkpoint`` and once without, one thread each, in
-processes of their own, so that other work on the machine slows both alike; three pairs, medians.
-A last run goes on from the finished checkpoint. Writes ``results/checkpoint.md``.
+processes of their own, so that other work on the machine slows both alike; medians of the pairs.
+A last run goes on from the finished checkpoint. Written to ``results/checkpoint.md``.
 
-    python benchmarks/bench_checkpoint.py [PAIRS]
+    python benchmarks/bench_checkpoint.py [PAIRS [score|learn]]
 """
 
 from __future__ import annotations
@@ -43,8 +43,8 @@ def jobs(data: Path) -> list[Job]:
     lists = str(data / "instances" / "slim_pathfinder-5000.jkl")
     return [
         Job(
-            "score alarm, 10,000 rows, AIC, at most 5 parents",
-            ("score", table, "-k", "5", "--score", "aic"),
+            "score alarm, 10,000 rows, at most 5 parents, no rules",
+            ("score", table, "-k", "5", "--rules", "none"),
         ),
         Job("learn from the lists `slim_pathfinder-5000`", ("learn", lists)),
     ]
@@ -98,15 +98,19 @@ def compare(job: Job, pairs: int) -> list[str]:
 
 
 def main() -> None:
-    """Measure and write."""
+    """Measure and write; what is not measured again stays."""
     pairs = int(sys.argv[1]) if len(sys.argv) > 1 else 3
-    head = ["job", "CPU s", "with checkpoint", "CPU", "wall", "going on at the end", "MB kept"]
-    lines = ["# What a checkpoint costs", "", " ".join((__doc__ or "").split("\n\n")[1].split())]
-    lines += [f"{pairs} pair{'' if pairs == 1 else 's'} here.", "", f"| {' | '.join(head)} |"]
-    lines.append("|---" * len(head) + "|")
+    stored = RESULTS / "checkpoint.json"
+    known: dict[str, list[str]] = json.loads(stored.read_text()) if stored.exists() else {}
     for job in jobs(shared() / "data"):
-        lines.append(f"| {' | '.join(compare(job, pairs))} |")
-        print(lines[-1], flush=True)
+        if len(sys.argv) < 3 or job.args[0] == sys.argv[2]:
+            known[job.args[0]] = [*compare(job, pairs), str(pairs)]
+            print(known[job.args[0]], flush=True)
+    stored.write_text(json.dumps(known, indent=1, sort_keys=True) + "\n", encoding="utf-8")
+    head = ["job", "CPU s", "with checkpoint", "CPU", "wall", "resumed at the end", "MB", "pairs"]
+    lines = ["# What a checkpoint costs", "", " ".join((__doc__ or "").split("\n\n")[1].split())]
+    lines += ["", f"| {' | '.join(head)} |", "|---" * len(head) + "|"]
+    lines += [f"| {' | '.join(known[kind])} |" for kind in ("score", "learn") if kind in known]
     (RESULTS / "checkpoint.md").write_text("\n".join(lines) + "\n", encoding="utf-8")
 
 

@@ -44,6 +44,7 @@ if TYPE_CHECKING:
     from parentage.optimise import Solution
     from parentage.optimise.run import Run
     from parentage.scoring.growth import Growth
+    from parentage.work.progress import Progress
 
 WEAK = Tactics(warm_start=False, set_packing=False, local_cuts=False)
 CUTTING = Optimising(engine="branch-and-cut")
@@ -196,12 +197,12 @@ def test_what_was_not_begun_again_is_not_lost(
 @pytest.mark.usefixtures("eager")
 def test_a_run_that_was_stopped_goes_on(tmp_path: Path) -> None:
     """Ctrl-C, SIGTERM and a time limit keep the last state, with cuts of all kinds."""
-    lists, looks, stop = hard_lists(14, 30, 4), 0, Stop()
+    lists, looks, stop = hard_lists(12, 20, 2), 0, Stop()
 
-    def cancel(_: object) -> None:
+    def cancel(at: Progress) -> None:
         nonlocal looks
-        looks += 1
-        if looks == 60:
+        looks += at.phase == "root LP"
+        if looks == 40:
             stop.cancelled.set()
 
     kept = Keeping(tmp_path / "kept", resume=False, source={"lists": lists.digest})
@@ -215,7 +216,7 @@ def test_a_run_that_was_stopped_goes_on(tmp_path: Path) -> None:
 
 @pytest.mark.usefixtures("eager")
 def test_a_full_disk_is_told_and_gone_on_from(tiny_disk: Path, tmp_path: Path) -> None:
-    lists = hard_lists(14, 30, 4)
+    lists = hard_lists(12, 20, 2)
     with pytest.raises(ResourceError, match="No space left on device; pass resume="):
         solved(lists, tiny_disk / "kept")
     assert [path.name for path in (tiny_disk / "kept").iterdir()] == ["solving-0.json"]
@@ -227,11 +228,11 @@ def test_a_full_disk_is_told_and_gone_on_from(tiny_disk: Path, tmp_path: Path) -
 
 @pytest.fixture
 def tiny_disk(tmp_path: Path) -> Iterator[Path]:
-    """A file system of 100 kB."""
+    """A file system of 32 kB."""
     folder = tmp_path / "disk"
     folder.mkdir()
     mounted = shutil.which("mount") is not None and not os.system(  # noqa: S605  # our own folder
-        f"mount -t tmpfs -o size=100k tmpfs {folder} 2>/dev/null"
+        f"mount -t tmpfs -o size=32k tmpfs {folder} 2>/dev/null"
     )
     if not mounted:
         pytest.skip("only root may mount a small file system")
