@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from parentage.errors import WorkersError
 from parentage.scoring.hole_search import HoleSearch
 from parentage.scoring.keeper import Keeper, Position
 from parentage.scoring.penalty_search import PenaltySearch
@@ -91,6 +92,9 @@ def search(
             beyond = levels.beyond(level, below, at.in_degree - 1)
             _cut_short(outcome, plan, beyond, at.in_degree - 1, stopped.reason)
             return _with_residuals(plan, outcome)
+        except WorkersError:
+            keeper.write(at, outcome)
+            raise
         if at.new.n_sets == 0:
             if step.overflowed:
                 beyond = levels.beyond(level, below, at.in_degree)
