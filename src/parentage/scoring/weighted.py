@@ -38,6 +38,7 @@ from parentage.scoring.scores import Penalised
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
+    from parentage.kernels.weighted import Packed
     from parentage.scoring.entropy import Int64s
     from parentage.scoring.scores import AnyScore
 
@@ -99,10 +100,8 @@ class WeightedLabels(Labels):
 class WeightedEncoded(Encoded):
     """A table with weights ready for counting."""
 
-    label: Int64s
-    """``[row]``: joint state of the context."""
-    n_labels: int
-    weights: Int64s
+    packed: Packed
+    """The rows in words, with their weights."""
 
     def count(
         self,
@@ -117,10 +116,7 @@ class WeightedEncoded(Encoded):
         if f is not None or row is not None or excess is not None:
             raise TypeError("rows with weights are counted for penalised likelihoods only")
         G = np.empty(len(members), np.int64)
-        count_weighted(
-            members, self.codes, self.arity, self.label, np.int64(self.n_labels), self.weights,
-            self.grid.f, G,
-        )  # fmt: skip
+        count_weighted(members, self.packed, self.grid.f, G)
         return G
 
 
@@ -153,7 +149,7 @@ def encode_weighted(
     grid = weighted_grid(table, score.weight(table) * times, widest, width)
     labels = WeightedLabels.of(table).join(table, context)
     single = np.array([labels.join(table, [v]).G(grid.f) for v in kept], np.int64)
-    by_speed = np.lexsort((single, table.cardinalities[kept]))
+    by_speed = np.argsort(single, kind="stable")  # most varied first: rows merge without them
     order = np.array(kept, np.int64)[by_speed]
     arity = np.ascontiguousarray(table.cardinalities[order])
     rows = len(table.weights)
@@ -169,9 +165,42 @@ def encode_weighted(
         single[by_speed],
         labels.G(grid.f),
         times,
-        label=labels.of_row,
-        n_labels=labels.count,
-        weights=table.weights,
+        packed=pack_rows(table.codes[order], arity, labels, table.weights),
+    )
+
+
+def pack_rows(
+    codes: npt.NDArray[np.uint16], arity: Int64s, labels: Labels, weights: Int64s
+) -> Packed:
+    """Pack rows into words, a few bits a variable, the joint state of the context last."""
+    from parentage.kernels.weighted import Packed
+
+    columns = [*codes, labels.of_row]
+    states = [*(int(r) for r in arity), labels.count]
+    word, shift, free = [], [], 0
+    for r in states:
+        bits = (r - 1).bit_length()
+        if free < bits:
+            word.append(word[-1] + 1 if word else 0)
+            free = 64
+        else:
+            word.append(word[-1] if word else 0)
+        shift.append(64 - free if free else 0)
+        free -= bits
+    words = np.zeros((word[-1] + 1, len(weights)), np.uint64)
+    mask = np.zeros((len(states), len(words)), np.uint64)
+    for v, r in enumerate(states):
+        words[word[v]] |= columns[v].astype(np.uint64) << np.uint64(shift[v])
+        own = ((1 << (r - 1).bit_length()) - 1) << shift[v]
+        mask[: v + 1, word[v]] |= np.uint64(own)
+    mask[:, word[-1]] |= np.uint64(own)
+    return Packed(
+        words,
+        weights,
+        np.array(word, np.int64),
+        np.array(shift, np.int64),
+        np.array(states, np.int64),
+        mask,
     )
 
 
