@@ -26,6 +26,55 @@ WORTH_MERGING = 4
 some sets."""
 
 
+class Layout(NamedTuple):
+    """Where variables are when rows are packed into words.
+
+    Parameters
+    ----------
+    word, shift
+        ``int64[variable]``: where the state of a variable begins.
+    ones
+        ``uint64[variable]``: as many ones as it has bits.
+    """
+
+    word: np.ndarray
+    shift: np.ndarray
+    ones: np.ndarray
+
+    @property
+    def n_words(self):
+        """Words of a row."""
+        return int(self.word[-1]) + 1
+
+    def pack(self, codes, variables):
+        """Pack ``codes[variable, row]`` of some variables into ``uint64[word, row]``."""
+        words = np.zeros((self.n_words, codes.shape[1]), np.uint64)
+        for v, column in zip(variables, codes, strict=True):
+            words[self.word[v]] |= column.astype(np.uint64) << U(self.shift[v])
+        return words
+
+    def unpack(self, words):
+        """Return ``uint16[variable, row]``."""
+        codes = np.empty((len(self.word), words.shape[1]), np.uint16)
+        for v, ones in enumerate(self.ones):
+            codes[v] = (words[self.word[v]] >> U(self.shift[v])) & ones
+        return codes
+
+
+def layout_of(sizes):
+    """Give each variable the bits that its number of states needs, in one word each."""
+    bits = [(int(r) - 1).bit_length() for r in sizes]
+    word, shift, at, used = [], [], 0, 0
+    for needed in bits:
+        if used + needed > 64:
+            at, used = at + 1, 0
+        word.append(at)
+        shift.append(used if needed else 0)
+        used += needed
+    ones = [(1 << needed) - 1 for needed in bits]
+    return Layout(np.array(word, np.int64), np.array(shift, np.int64), np.array(ones, np.uint64))
+
+
 class Packed(NamedTuple):
     """Rows in words.
 
@@ -35,9 +84,10 @@ class Packed(NamedTuple):
         ``uint64[word, row]``.
     weights
         ``int64[row]``.
-    word, shift, arity
-        ``int64[variable + 1]``: where the state of a variable begins, and how many it has; the
-        last one is the joint state of the context.
+    word, shift, ones
+        As in :class:`Layout`, for ``variable + 1``: the last is the joint state of the context.
+    arity
+        ``int64[variable + 1]``.
     mask
         ``uint64[variable + 1, word]``: the bits of a variable and all behind it, the context
         among them.
@@ -47,6 +97,7 @@ class Packed(NamedTuple):
     weights: np.ndarray
     word: np.ndarray
     shift: np.ndarray
+    ones: np.ndarray
     arity: np.ndarray
     mask: np.ndarray
 
@@ -96,13 +147,9 @@ def merge_rows(words, weights, label, n_rows, mask):
 
 
 @njit(**JIT)
-def states_of(words, variable, packed, n_rows, out):
+def states_of(words, v, packed, n_rows, out):
     """Write the states of a variable into ``out``: ``uint16[row]``."""
-    bits = np.int64(0)
-    while np.int64(1) << bits < packed.arity[variable]:
-        bits += 1
-    ones = (U(1) << U(bits)) - U(1)
-    word, shift = words[packed.word[variable]], U(packed.shift[variable])
+    word, shift, ones = words[packed.word[v]], U(packed.shift[v]), packed.ones[v]
     for row in range(n_rows):
         out[row] = (word[row] >> shift) & ones
 
@@ -187,11 +234,7 @@ def count_weighted(members, packed, f, G):
 def sum_of_cells(v, packed, words, weights, label, n_rows, n_labels, f):
     """Return Σ f(weight) over the pairs of a label and a state of variable v."""
     r = packed.arity[v]
-    bits = np.int64(0)
-    while np.int64(1) << bits < r:
-        bits += 1
-    ones = (U(1) << U(bits)) - U(1)
-    word, shift = words[packed.word[v]], U(packed.shift[v])
+    word, shift, ones = words[packed.word[v]], U(packed.shift[v]), packed.ones[v]
     total = np.zeros(n_labels * r, np.int64)
     for row in range(n_rows):
         total[label[row] * r + np.int64((word[row] >> shift) & ones)] += weights[row]

@@ -173,35 +173,18 @@ def pack_rows(
     codes: npt.NDArray[np.uint16], arity: Int64s, labels: Labels, weights: Int64s
 ) -> Packed:
     """Pack rows into words, a few bits a variable, the joint state of the context last."""
-    from parentage.kernels.weighted import Packed
+    from parentage.kernels.weighted import Packed, layout_of
 
-    columns = [*codes, labels.of_row]
-    states = [*(int(r) for r in arity), labels.count]
-    word, shift, free = [], [], 0
-    for r in states:
-        bits = (r - 1).bit_length()
-        if free < bits:
-            word.append(word[-1] + 1 if word else 0)
-            free = 64
-        else:
-            word.append(word[-1] if word else 0)
-        shift.append(64 - free if free else 0)
-        free -= bits
-    words = np.zeros((word[-1] + 1, len(weights)), np.uint64)
-    mask = np.zeros((len(states), len(words)), np.uint64)
-    for v, r in enumerate(states):
-        words[word[v]] |= columns[v].astype(np.uint64) << np.uint64(shift[v])
-        own = ((1 << (r - 1).bit_length()) - 1) << shift[v]
-        mask[: v + 1, word[v]] |= np.uint64(own)
-    mask[:, word[-1]] |= np.uint64(own)
-    return Packed(
-        words,
-        weights,
-        np.array(word, np.int64),
-        np.array(shift, np.int64),
-        np.array(states, np.int64),
-        mask,
-    )
+    states = np.append(arity, labels.count)
+    layout = layout_of(states)
+    everything = range(len(states))
+    mask = np.zeros((len(states), layout.n_words), np.uint64)
+    for v in everything:
+        own = layout.ones[v] << np.uint64(layout.shift[v])
+        last = v if v < len(codes) else len(mask)
+        mask[: last + 1, layout.word[v]] |= own
+    words = layout.pack(np.vstack([codes, labels.of_row[None, :]]), everything)
+    return Packed(words, weights, *layout, states, mask)
 
 
 def weighted_grid(table: WeightedTable, w: float, most_states: int, width: float) -> FixedPoint:
