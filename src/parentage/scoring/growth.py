@@ -116,7 +116,7 @@ class Growth:
         """Nominal seconds of one core so far."""
         encoded = self.plan.encoded
         pairs = int(encoded.arity.sum()) // 2  # a set takes longer the more states it has
-        return seconds_for(self._stems.counted * pairs, encoded.codes.shape[1])
+        return seconds_for(self._stems.counted * pairs, encoded.total_rows)
 
     @property
     def sets_counted(self) -> int:
@@ -377,6 +377,6 @@ class Stems:
         )
         count_sets(
             block, self.encoded.first_rows, self.encoded.first_starts, self._arity, self._offset,
-            self._codes, self._row_bits, self.encoded.grid.f[None, :],
+            self._codes, self._row_bits, self.encoded.repeats, self.encoded.grid.f[None, :],
         )  # fmt: skip
         return block.G.reshape(count, n)
