@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import time
 import warnings
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -17,7 +18,7 @@ from naive_network import all_networks, is_acyclic
 from parentage.errors import InputError, ResourceError, UnprovenWarning
 from parentage.learner import learn
 from parentage.optimise import learn_lists
-from parentage.optimise.anytime import Anytime, grow_lists
+from parentage.optimise.anytime import Anytime, Ranking, grow_lists
 from parentage.optimise.orders import OrderSpace
 from parentage.optimise.problem import make_problem
 from parentage.scoring import steps
@@ -234,9 +235,37 @@ def test_nothing_to_do_ends_by_itself() -> None:
     table = random_table(1, 4, 40)
     found = searched(table, 0)
     growth = Growth(found.prepared.plans[0], found.outcomes[0])
-    anytime = Anytime(growth, Stop())
-    anytime.run(1e9)
+    with ThreadPoolExecutor(1) as pool:
+        anytime = Anytime(growth, Stop(), pool)
+        anytime.run(1e9)
     assert anytime.work < 60
+
+
+@given(tables(most_variables=6, most_rows=40), st.integers(1, 40))
+def test_families_are_ranked_as_if_sorted_anew(table: Table, at_once: int) -> None:
+    found = searched(table, 0)
+    if not can_grow(found.prepared, found.outcomes):
+        return
+    growth = Growth(found.prepared.plans[0], found.outcomes[0])
+    ranking, done = Ranking(growth), 0
+    while done < growth.n_sets < 200:
+        families = [growth.family(i) for i in range(done, min(done + at_once, growth.n_sets))]
+        done += len(families)
+        growth.enlarge(families)
+        space = ranking.space()
+        score = growth.plan.encoded.grid.to_float(growth.scores)
+        order = sorted(
+            range(growth.n_sets),
+            key=lambda i: (growth.children[i], -growth.scores[i], growth.sizes[i], i),
+        )
+        assert space.real.tolist() == order
+        for place, i in enumerate(order):
+            child, parents = growth.family(i)
+            assert space.offsets[child] <= place < space.offsets[child + 1]
+            assert tuple(p for p in space.sets[place].tolist() if p < growth.n) == parents
+            best = score[order[space.offsets[child]]]
+            assert space.cost[place] == pytest.approx(best - score[i] + 1e-9 * len(parents))
+            assert all(space.reach[child, 0] >> np.uint64(p) & np.uint64(1) for p in parents)
 
 
 def test_constant_columns_and_a_start() -> None:
