@@ -26,7 +26,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from parentage.network.network import Network
-from parentage.optimise.orders import SLACKS, OrderSpace, Stream, budget_of, renew
+from parentage.optimise.orders import CLIMB, SLACKS, OrderSpace, Stream, budget_of, renew
 from parentage.optimise.problem import n_words, offsets_of
 from parentage.scoring.growth import Growth
 from parentage.work.progress import Progress
@@ -121,6 +121,7 @@ class Anytime:
         self._pool = pool
         self._began = time.monotonic()
         self._looked = 0
+        self._round_took = 0.0  # of wall time, by which another may be too much
         self._laid = 0
         self.trace: list[TracePoint] = []
         self._closed = np.zeros(0, np.bool_)
@@ -148,11 +149,14 @@ class Anytime:
         while self.work < effort and self.stop.reason() is None and idle < PATIENCE:
             grew = self._grow_around()
             gained = False
-            if self.work < effort and self.stop.reason() is None:
+            if self.work < effort and self._has_time_for_a_round():
                 gained = self._round()
             if not gained:
                 grew += self._grow_near()
             idle = 0 if gained or grew else idle + 1
+
+    def _has_time_for_a_round(self) -> bool:
+        return self.stop.reason() is None and self._round_took <= self.stop.seconds_left
 
     def score(self) -> float:
         """Score of the network, in nats."""
@@ -240,22 +244,26 @@ class Anytime:
         fit, order = np.empty(n, np.int64), self.order.copy()
         space, state = self.space, self._streams[0].state
         refit(order, fit, 0, n, space.offsets, space.sets, work)
-        work[1] = 1 << 62
-        improve(
-            order, fit, np.arange(n), np.int64(0), space.offsets, space.sets, space.cost,
-            space.reach, state, work,
-        )  # fmt: skip
+        turns, anyway = np.arange(n), True
+        while work[0] >= work[1] and (anyway or self.stop.reason() is None):
+            anyway = False
+            work[1] = work[0] + CLIMB
+            improve(
+                order, fit, turns, np.int64(0), space.offsets, space.sets, space.cost, space.reach,
+                state, work,
+            )  # fmt: skip
         self._looked += int(work[0])
         self._streams[0].move(order, space)
         return self._take(order)
 
     def _round(self) -> bool:
         """Let every stream search for one budget; whether that found a better network."""
-        budget = budget_of(self.growth.n, self.growth.n_sets)
+        budget, began = budget_of(self.growth.n, self.growth.n_sets), time.monotonic()
         list(self._pool.map(lambda stream: stream.advance(self.space, budget), self._streams))
         self._looked += sum(int(stream.work[0]) for stream in self._streams)
         leader = min(self._streams, key=lambda stream: float(stream.costs[1]))
         gained = self._take(leader.best)
+        self._round_took = time.monotonic() - began
         renew(self._streams, leader, STALE)
         return gained
 
