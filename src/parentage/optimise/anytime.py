@@ -27,8 +27,10 @@ import numpy as np
 
 from parentage.network.network import Network
 from parentage.optimise.orders import CLIMB, SLACKS, OrderSpace, Stream, budget_of, renew
-from parentage.optimise.problem import n_words, offsets_of
+from parentage.optimise.problem import memory_of_sets, n_words, offsets_of
+from parentage.scoring.forecast import SHARE_OF_MEMORY
 from parentage.scoring.growth import Growth
+from parentage.work.memory import available_memory, room_within, used_memory
 from parentage.work.progress import Progress
 
 if TYPE_CHECKING:
@@ -85,7 +87,8 @@ def grow_lists(
     Returns the families, the best network made of them, and how its score rose.
     """
     table, (plan,), (outcome,) = searched.prepared.table, searched.prepared.plans, searched.outcomes
-    memory = None if stop.memory is None else stop.memory // SHARE_OF_STEMS
+    room = room_within(stop.memory)
+    memory = None if room is None else max(0, room) // SHARE_OF_STEMS
     order = [int(v) for v in plan.encoded.order]
     first = None
     if start is not None:
@@ -121,6 +124,7 @@ class Anytime:
         self._pool = pool
         self._began = time.monotonic()
         self._looked = 0
+        self._most = stop.memory or used_memory() + int(SHARE_OF_MEMORY * available_memory())
         self._round_took = 0.0  # of wall time, by which another may be too much
         self._laid = 0
         self.trace: list[TracePoint] = []
@@ -146,7 +150,7 @@ class Anytime:
         """Work until the effort is spent, the stop says so, or nothing is left to try."""
         self._climb()
         idle = 0
-        while self.work < effort and self.stop.reason() is None and idle < PATIENCE:
+        while self.work < effort and self._may_go_on() and idle < PATIENCE:
             grew = self._grow_around()
             gained = False
             if self.work < effort and self._has_time_for_a_round():
@@ -154,6 +158,15 @@ class Anytime:
             if not gained:
                 grew += self._grow_near()
             idle = 0 if gained or grew else idle + 1
+
+    def _may_go_on(self) -> bool:
+        """Whether there is time, and memory for solving what has been found by now."""
+        growth = self.growth
+        if self.stop.reason() is not None:
+            return False
+        needed = memory_of_sets(growth.n, growth.n_sets, int(growth.sizes.sum()))
+        room = room_within(self._most, needed)
+        return room is None or room > 0
 
     def _has_time_for_a_round(self) -> bool:
         return self.stop.reason() is None and self._round_took <= self.stop.seconds_left
@@ -166,7 +179,7 @@ class Anytime:
     def _grow_around(self) -> int:
         """Grow around the network, and improve it, until nothing is new."""
         grew = 0
-        while self.stop.reason() is None:
+        while self._may_go_on():
             new = self.growth.enlarge(self._neighbours(), self.stop)
             grew += new
             if not new:
@@ -179,7 +192,7 @@ class Anytime:
     def _grow_near(self) -> int:
         """Grow what is near until the lists have had their share of the work."""
         grew = 0
-        while self.orders_work > SHARE_OF_ORDERS * self.work and self.stop.reason() is None:
+        while self.orders_work > SHARE_OF_ORDERS * self.work and self._may_go_on():
             near = self._near(self.growth.n)
             if not near:
                 break

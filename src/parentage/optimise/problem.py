@@ -214,10 +214,14 @@ def make_problem(lists: CandidateLists, allowed: Flags) -> Problem:
 
 
 def memory_of_problem(lists: CandidateLists) -> int:
-    """Return what preparing lists takes at its peak, in bytes: masks twice, and orders of sets."""
-    masks = 8 * n_words(lists.n_variables) * lists.n_sets
-    flags = min(FLAGS_AT_ONCE, lists.n_sets * lists.n_variables)
-    return 2 * masks + 80 * lists.n_sets + 48 * len(lists.parents) + flags
+    """Return what preparing lists takes at its peak, in bytes."""
+    return memory_of_sets(lists.n_variables, lists.n_sets, len(lists.parents))
+
+
+def memory_of_sets(n: int, sets: int, parents: int) -> int:
+    """Return what preparing so many sets takes: masks twice, orders of sets, and parents."""
+    flags = min(FLAGS_AT_ONCE, sets * n)
+    return 16 * n_words(n) * sets + 80 * sets + 48 * parents + flags
 
 
 def masks_of(lists: CandidateLists, sets: Ints) -> Words:
