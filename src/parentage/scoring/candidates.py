@@ -184,8 +184,12 @@ def search_table(
     prepared = prepare(table, settings)
     for plan in prepared.plans:
         refuse_what_cannot_fit(plan, size_of(workers))
-    most = stop.memory or used_memory() + int(SHARE_OF_MEMORY * available_memory())
-    stop = replace(stop, memory=room_for_levels(most, size_of(workers)))
+    if stop.memory is None:
+        room = int(SHARE_OF_MEMORY * available_memory())
+        most = room + used_memory()
+    else:
+        most, room = stop.memory, room_for_levels(stop.memory, size_of(workers))
+    stop = replace(stop, memory=room)
     places = places or Places()
     checkpoint = None
     if places.checkpoint is not None:
