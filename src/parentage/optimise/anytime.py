@@ -26,9 +26,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from parentage.network.network import Network
-from parentage.optimise.orders import SLACKS, OrderSpace, Stream, budget_of, renew
-from parentage.optimise.problem import n_words, offsets_of
+from parentage.optimise.orders import CLIMB, SLACKS, OrderSpace, Stream, budget_of, renew
+from parentage.optimise.problem import memory_of_sets, n_words, offsets_of
+from parentage.scoring.forecast import SHARE_OF_MEMORY
 from parentage.scoring.growth import Growth
+from parentage.work.memory import available_memory, room_within, used_memory
 from parentage.work.progress import Progress
 
 if TYPE_CHECKING:
@@ -85,7 +87,8 @@ def grow_lists(
     Returns the families, the best network made of them, and how its score rose.
     """
     table, (plan,), (outcome,) = searched.prepared.table, searched.prepared.plans, searched.outcomes
-    memory = None if stop.memory is None else stop.memory // SHARE_OF_STEMS
+    room = room_within(stop.memory)
+    memory = None if room is None else max(0, room) // SHARE_OF_STEMS
     order = [int(v) for v in plan.encoded.order]
     first = None
     if start is not None:
@@ -121,6 +124,8 @@ class Anytime:
         self._pool = pool
         self._began = time.monotonic()
         self._looked = 0
+        self._most = stop.memory or used_memory() + int(SHARE_OF_MEMORY * available_memory())
+        self._round_took = 0.0  # of wall time, by which another may be too much
         self._laid = 0
         self.trace: list[TracePoint] = []
         self._closed = np.zeros(0, np.bool_)
@@ -145,14 +150,26 @@ class Anytime:
         """Work until the effort is spent, the stop says so, or nothing is left to try."""
         self._climb()
         idle = 0
-        while self.work < effort and self.stop.reason() is None and idle < PATIENCE:
+        while self.work < effort and self._may_go_on() and idle < PATIENCE:
             grew = self._grow_around()
             gained = False
-            if self.work < effort and self.stop.reason() is None:
+            if self.work < effort and self._has_time_for_a_round():
                 gained = self._round()
             if not gained:
                 grew += self._grow_near()
             idle = 0 if gained or grew else idle + 1
+
+    def _may_go_on(self) -> bool:
+        """Whether there is time, and memory for solving what has been found by now."""
+        growth = self.growth
+        if self.stop.reason() is not None:
+            return False
+        needed = memory_of_sets(growth.n, growth.n_sets, int(growth.sizes.sum()))
+        room = room_within(self._most, needed)
+        return room is None or room > 0
+
+    def _has_time_for_a_round(self) -> bool:
+        return self.stop.reason() is None and self._round_took <= self.stop.seconds_left
 
     def score(self) -> float:
         """Score of the network, in nats."""
@@ -162,7 +179,7 @@ class Anytime:
     def _grow_around(self) -> int:
         """Grow around the network, and improve it, until nothing is new."""
         grew = 0
-        while self.stop.reason() is None:
+        while self._may_go_on():
             new = self.growth.enlarge(self._neighbours(), self.stop)
             grew += new
             if not new:
@@ -175,7 +192,7 @@ class Anytime:
     def _grow_near(self) -> int:
         """Grow what is near until the lists have had their share of the work."""
         grew = 0
-        while self.orders_work > SHARE_OF_ORDERS * self.work and self.stop.reason() is None:
+        while self.orders_work > SHARE_OF_ORDERS * self.work and self._may_go_on():
             near = self._near(self.growth.n)
             if not near:
                 break
@@ -240,22 +257,26 @@ class Anytime:
         fit, order = np.empty(n, np.int64), self.order.copy()
         space, state = self.space, self._streams[0].state
         refit(order, fit, 0, n, space.offsets, space.sets, work)
-        work[1] = 1 << 62
-        improve(
-            order, fit, np.arange(n), np.int64(0), space.offsets, space.sets, space.cost,
-            space.reach, state, work,
-        )  # fmt: skip
+        turns, anyway = np.arange(n), True
+        while work[0] >= work[1] and (anyway or self.stop.reason() is None):
+            anyway = False
+            work[1] = work[0] + CLIMB
+            improve(
+                order, fit, turns, np.int64(0), space.offsets, space.sets, space.cost, space.reach,
+                state, work,
+            )  # fmt: skip
         self._looked += int(work[0])
         self._streams[0].move(order, space)
         return self._take(order)
 
     def _round(self) -> bool:
         """Let every stream search for one budget; whether that found a better network."""
-        budget = budget_of(self.growth.n, self.growth.n_sets)
+        budget, began = budget_of(self.growth.n, self.growth.n_sets), time.monotonic()
         list(self._pool.map(lambda stream: stream.advance(self.space, budget), self._streams))
         self._looked += sum(int(stream.work[0]) for stream in self._streams)
         leader = min(self._streams, key=lambda stream: float(stream.costs[1]))
         gained = self._take(leader.best)
+        self._round_took = time.monotonic() - began
         renew(self._streams, leader, STALE)
         return gained
 

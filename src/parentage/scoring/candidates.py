@@ -21,7 +21,11 @@ from parentage.data.reading import as_table
 from parentage.errors import UnprovenWarning
 from parentage.scoring.account import Account, Tallies
 from parentage.scoring.checkpoint import Checkpoint
-from parentage.scoring.forecast import SHARE_OF_MEMORY, refuse_what_cannot_fit
+from parentage.scoring.forecast import (
+    SHARE_OF_MEMORY,
+    refuse_what_cannot_fit,
+    room_for_levels,
+)
 from parentage.scoring.keeper import Keeper
 from parentage.scoring.lists import CandidateLists
 from parentage.scoring.plan import prepare
@@ -30,7 +34,7 @@ from parentage.scoring.search import search
 from parentage.scoring.settings import Scoring, ScoringKeywords
 from parentage.work.display import shown
 from parentage.work.executor import size_of
-from parentage.work.memory import available_memory
+from parentage.work.memory import available_memory, used_memory
 from parentage.work.running import Running, RunningKeywords
 from parentage.work.scaling import Places, Scaling, ScalingKeywords
 from parentage.work.settings import check_names, take, takes
@@ -165,7 +169,11 @@ def search_table(
     for plan in prepared.plans:
         refuse_what_cannot_fit(plan, size_of(workers))
     if stop.memory is None:
-        stop = replace(stop, memory=int(SHARE_OF_MEMORY * available_memory()))
+        room = int(SHARE_OF_MEMORY * available_memory())
+        most = room + used_memory()
+    else:
+        most, room = stop.memory, room_for_levels(stop.memory, size_of(workers))
+    stop = replace(stop, memory=room)
     places = places or Places()
     checkpoint = None
     if places.checkpoint is not None:
@@ -173,7 +181,7 @@ def search_table(
         checkpoint = Checkpoint(places.checkpoint, job, resume=places.resume)
     outcomes = []
     for number, plan in enumerate(prepared.plans):
-        with contextlib.closing(Keeper(number, places.exchange, checkpoint)) as keeper:
+        with contextlib.closing(Keeper(number, places.exchange, checkpoint, most)) as keeper:
             found = search(
                 plan, stop, workers=workers, report=report, up_to=up_to, foresee=foresee,
                 keeper=keeper,
@@ -209,7 +217,7 @@ def cut_short_text(lists: CandidateLists) -> str:
         raise AssertionError("these lists were not cut short")
     why = {
         "time": "the time limit",
-        "memory": "lack of memory",
+        "memory": "lack of memory, and of a disk with room for more",
         "interrupt": "an interrupt",
         "asked": "the limit on complete lists",
         "forecast": "its forecast, because the next number of parents would take days",

@@ -81,7 +81,7 @@ class Scaling:
         """
         A folder for large arrays, seen by all workers: they map its files instead of being sent
         copies. Levels that do not fit into memory go there as well. Without it workers get what
-        they need through a temporary folder or by network, and such a level ends the search.
+        they need by network or through a folder for temporary files, and such levels go there.
         """,
         Option(
             ("--exchange",),
