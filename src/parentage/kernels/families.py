@@ -264,3 +264,16 @@ def score_families(new, level, facts, capped, kept_set, kept_child, kept_score):
                     least[i, a] = min(least[i, a], -likelihood)
             best[i, a] = max(best[i, a], score)
     return scored, kept
+
+
+@njit(**JIT)
+def fewest_states(members, best, states, least):
+    """Lower ``least[variable]`` to the joint states of the parents in its live families."""
+    for i in range(len(members)):
+        whole = 1.0
+        for a in range(members.shape[1]):
+            whole *= states[members[i, a]]
+        for a in range(members.shape[1]):
+            x = members[i, a]
+            if best[i, a] < DEAD:
+                least[x] = min(least[x], whole / states[x])

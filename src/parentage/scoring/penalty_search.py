@@ -102,18 +102,11 @@ def least_products(
     plan: SearchPlan, members: npt.NDArray[np.uint16], best: Int64s, complete_to: int
 ) -> npt.NDArray[np.float64]:
     """Return per child the fewest joint states of parents beyond ``complete_to``; ∞: none."""
-    from parentage.kernels.judging import DEAD
+    from parentage.kernels.families import fewest_states
 
     encoded = plan.encoded
-    states = encoded.arity.astype(np.float64)
     least = np.full(encoded.n_variables, np.inf)
-    whole = np.ones(len(members))
-    for a in range(members.shape[1]):
-        whole *= states[members[:, a]]
-    for a in range(members.shape[1]):
-        alive = best[:, a] < DEAD
-        children = members[alive, a]
-        np.minimum.at(least, children, whole[alive] / states[children])
+    fewest_states(members, best, encoded.arity.astype(np.float64), least)
     least[plan.limits.capped(complete_to + 1) != -1] = np.inf
     more = complete_to + 1 - (members.shape[1] - 1)
     least *= math.prod(sorted(encoded.arity.tolist())[:more])

@@ -142,7 +142,8 @@ class Step(ABC):
 
     def __getstate__(self) -> dict[str, Any]:
         """Leave out what every step shares, and what a worker finds out faster than it is sent."""
-        return {name: value for name, value in vars(self).items() if name not in NOT_SENT}
+        facts = vars(self).copy()  # another thread may be in make_ready
+        return {name: value for name, value in facts.items() if name not in NOT_SENT}
 
     def make_ready(self, encoded: Encoded) -> None:
         """Complete a step that was sent; one that was not is complete."""

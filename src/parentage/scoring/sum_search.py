@@ -15,6 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from parentage.scoring.arities import Multisets
+from parentage.scoring.entropy import class_sizes
 from parentage.scoring.penalty_search import least_products
 from parentage.scoring.scores import QNML, BySums
 from parentage.scoring.steps import Step, StoppedError, room_for_sets
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
     from parentage.files.growing import Array
     from parentage.kernels.sums import Rung, SumFacts, SumLevel
     from parentage.scoring.entropy import Int64s
+    from parentage.scoring.merging import Repeats
     from parentage.scoring.plan import SearchPlan
 
 MOST_TABLE = 2**30  # bytes of functions, one row per multiset of arities
@@ -47,7 +49,7 @@ class SumSearch:
             raise TypeError(f"{plan.score.name} is not a score by sums")
         self.plan, self.score = plan, plan.score
         encoded = self.encoded = plan.encoded
-        self.n_rows = encoded.codes.shape[1]
+        self.n_rows = encoded.total_rows
         self.multisets = Multisets(encoded.arity.tolist(), encoded.context_states)
         self.arities = self.multisets.arities
         self.kind = np.searchsorted(np.array(self.arities), encoded.arity).astype(np.int64)
@@ -65,17 +67,24 @@ class SumSearch:
 
     def _groups(self) -> Int64s:
         """Rows per group of the context; groups of a single row are left out."""
+        return class_sizes(self._group_of_row(), self._repeats())
+
+    def _group_of_row(self) -> Int64s:
         starts = self.encoded.first_starts.astype(np.int64)
-        return starts[1:] - starts[:-1]
+        return np.repeat(np.arange(len(starts) - 1), starts[1:] - starts[:-1])
+
+    def _repeats(self) -> Repeats:
+        e = self.encoded
+        return e.repeats[e.first_rows] if len(e.repeats) else e.repeats
 
     @cached_property
     def _single_counts(self) -> list[Int64s]:
         """Rows per joint state of every variable with the context."""
         e = self.encoded
-        group = np.repeat(np.arange(len(e.first_starts) - 1), self._groups())
+        group, repeats = self._group_of_row(), self._repeats()
         rows = e.first_rows.astype(np.int64)
         return [
-            np.bincount(group * r + codes[rows], minlength=1)
+            class_sizes(group * r + codes[rows], repeats, 1)
             for codes, r in zip(e.codes, e.arity, strict=True)
         ]
 
