@@ -121,9 +121,7 @@ def _bars(component: Component, units: Ints) -> Floats:
     return LEAST / most
 
 
-def likely_states(
-    part: Eliminated, logs: Floats, least: Floats
-) -> Iterator[tuple[Ints, Floats]]:
+def likely_states(part: Eliminated, logs: Floats, least: Floats) -> Iterator[tuple[Ints, Floats]]:
     """Yield per case the states that have at least so much, and their posterior; never none.
 
     States are ``int64[state, variable]``; if none has so much, those that have most are yielded.
