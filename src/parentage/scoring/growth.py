@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from parentage.scoring.entropy import Encoded, Int64s
     from parentage.scoring.plan import Preparation, SearchPlan
     from parentage.scoring.steps import Outcome
+    from parentage.work.executor import Workers
     from parentage.work.stop import Stop
 
 Family = tuple[int, tuple[int, ...]]
@@ -300,8 +301,8 @@ class Stems:
     ``vectors[row[S], y]`` is G(S ∪ y), in fixed point.
     """
 
-    def __init__(self, encoded: Encoded, threads: int, memory: int) -> None:
-        self.encoded, self.threads = encoded, threads
+    def __init__(self, encoded: Encoded, workers: Workers, memory: int) -> None:
+        self.encoded, self.workers = encoded, workers
         n, rows = encoded.n_variables, encoded.codes.shape[1]
         self._arity = np.concatenate([[1], encoded.arity])
         self._codes = np.vstack([np.zeros((1, rows), np.uint16), encoded.codes])
@@ -313,6 +314,10 @@ class Stems:
         self.row: dict[tuple[int, ...], int] = {(): 0}
         self.counted = 0
 
+    def __getstate__(self) -> dict[str, Any]:
+        """Leave out what those who only count do not need: vectors, and who else counts."""
+        return {**vars(self), "workers": 1, "vectors": self.vectors[:0], "row": {}}
+
     def hold(self, stems: Iterable[tuple[int, ...]]) -> None:
         """Count the stems that are not held; let go of the oldest if there is no room."""
         asked = dict.fromkeys(stems)
@@ -323,15 +328,11 @@ class Stems:
         if not new:
             return
         chunks = [
-            (first, min(first + STEMS_PER_CHUNK, len(new)))
-            for first in range(0, len(new), STEMS_PER_CHUNK)
+            new[first : first + STEMS_PER_CHUNK] for first in range(0, len(new), STEMS_PER_CHUNK)
         ]
-
-        def count(span: tuple[int, int]) -> Any:
-            return self._count(new[span[0] : span[1]])
-
-        for span, found in zip(chunks, in_order(count, chunks, self.threads), strict=True):
-            for stem, vector in zip(new[span[0] : span[1]], found, strict=True):
+        counted = in_order(count_stems, chunks, self.workers, (self,), "stems")
+        for chunk, found in zip(chunks, counted, strict=True):
+            for stem, vector in zip(chunk, found, strict=True):
                 at = self._free_row()
                 self.vectors[at] = vector
                 self.row[stem] = at
@@ -347,7 +348,7 @@ class Stems:
             return held
         return self.row.pop(next(iter(self.row)))
 
-    def _count(self, stems: Sequence[tuple[int, ...]]) -> list[Int64s]:
+    def count(self, stems: Sequence[tuple[int, ...]]) -> list[Int64s]:
         """Count stems of sizes that rise, each with every variable."""
         found: list[Int64s] = []
         for size in sorted({len(stem) for stem in stems}):
@@ -374,3 +375,8 @@ class Stems:
             self._codes, self._row_bits, self.encoded.grid.f[None, :],
         )  # fmt: skip
         return block.G.reshape(count, n)
+
+
+def count_stems(stems: Stems, some: Sequence[tuple[int, ...]]) -> list[Int64s]:
+    """Count some stems, wherever."""
+    return stems.count(some)
