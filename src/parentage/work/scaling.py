@@ -69,8 +69,9 @@ class Scaling:
         None,
         """
         A folder for large arrays, seen by all workers: they map its files instead of being sent
-        copies. Levels that do not fit into memory go there as well. Without it workers get what
-        they need through a temporary folder or by network, and such a level ends the search.
+        copies. Levels that do not fit into memory go there as well. Without it workers of this
+        machine get a temporary folder, others are sent copies through the scheduler, and such a
+        level ends the search.
         """,
         Option(
             ("--exchange",),
