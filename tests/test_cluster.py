@@ -26,7 +26,7 @@ import pytest
 from command import run as run_command
 from parentage import learn, score, support
 from parentage.errors import InputError, WorkersError
-from parentage.scoring import steps
+from parentage.scoring import growth, steps
 from parentage.scoring.candidates import score_table
 from parentage.scoring.growth import Stems
 from parentage.scoring.plan import prepare
@@ -201,6 +201,27 @@ def test_stems_are_the_same_on_a_cluster_and_on_any_executor(
         assert shared.counted == alone.counted + 1
         for stem in sets:
             assert (shared.vectors[shared.row[stem]] == alone.vectors[alone.row[stem]]).all()
+
+
+def test_lists_that_grow_are_the_same_on_a_cluster(
+    far: Any, table: Table, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Stems are sent where they take long; here always."""
+    options: dict[str, Any] = {"complete": 1, "effort": 0.02, "seed": 1}
+    alone = learn(table, threads=1, **options)
+    monkeypatch.setattr(growth, "WORTH_SENDING", 0.0)
+    names: list[str] = []
+    submit = far.submit
+
+    def watched(*args: Any, key: str) -> Any:
+        names.append(key.split("-")[0])
+        return submit(*args, key=key)
+
+    monkeypatch.setattr(far, "submit", watched)
+    there = learn(table, client=far, **options)
+    assert "stems" in names
+    assert (there.network, there.score) == (alone.network, alone.score)
+    assert there.scope == alone.scope
 
 
 def test_the_command_scores_on_a_cluster(cluster: Any, tmp_path: Path) -> None:

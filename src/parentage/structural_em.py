@@ -24,6 +24,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from parentage.data.table import MISSING, Table
+from parentage.network.completions import completed_rows
 from parentage.network.expectation import Expectation
 from parentage.optimise import optimise_lists
 from parentage.optimise.settings import Optimising
@@ -199,64 +200,13 @@ def completed_table(network: Network, table: Table, theta: Floats, bits: int) ->
     each down, and what is left to those that lost most.
     """
     expected = Expectation.of_table(network, table, every_cell=True)
-    posterior, _ = expected.posterior(theta)
-    codes = expected.rows
-    parts: dict[int, list[tuple[tuple[int, ...], Ints, Floats]]] = {}
-    for component in expected.components:
-        entries = component.entries()
-        for i, row in enumerate(component.rows.tolist()):
-            found = (component.variables, component.states, posterior[entries[i]])
-            parts.setdefault(row, []).append(found)
-    whole = np.array([row not in parts for row in range(codes.shape[1])])
-    units = (expected.weights * (1 << bits)).astype(np.int64)
-    pieces, weights = [codes[:, whole]], [units[whole]]
-    for row, components in parts.items():
-        states, shares = _together(components, 0.25 / float(units[row]))
-        weight = apportioned(shares, int(units[row]))
-        variables = [v for part, _, _ in components for v in part]
-        piece = np.repeat(codes[:, [row]], int((weight > 0).sum()), axis=1)
-        piece[variables] = states[weight > 0].T
-        pieces.append(piece)
-        weights.append(weight[weight > 0])
-    distinct, inverse = np.unique(np.concatenate(pieces, axis=1), axis=1, return_inverse=True)
-    total = np.zeros(distinct.shape[1], np.int64)
-    np.add.at(total, inverse.ravel(), np.concatenate(weights))
+    found = completed_rows(expected, theta, 1 << bits)
     order = [network.index(name) for name in table.names]
     return WeightedTable(
         table.names,
         table.states,
-        distinct[order].astype(np.uint16),
+        np.ascontiguousarray(found.codes[order]),
         table.cuts,
-        weights=total,
+        weights=found.weights,
         bits=bits,
     )
-
-
-def _together(
-    components: list[tuple[tuple[int, ...], Ints, Floats]], least: float
-) -> tuple[Ints, Floats]:
-    """Multiply independent components; leave out what has less than ``least``, but never all."""
-    states, shares = np.empty((1, 0), np.int64), np.ones(1)
-    for _, own, posterior in components:
-        kept = posterior >= min(least, float(posterior.max()))
-        own, posterior = own[kept], posterior[kept]
-        product = np.outer(shares, posterior).ravel()
-        left, right = np.divmod(np.arange(len(product)), len(posterior))
-        kept = product >= min(least, float(product.max()))
-        states = np.hstack([states[left[kept]], own[right[kept]]])
-        shares = product[kept]
-    return states, shares
-
-
-def apportioned(shares: Floats, units: int) -> Ints:
-    """Divide units in proportion to shares, by the method of largest remainders.
-
-    >>> apportioned(np.array([0.5, 0.3, 0.2]), 4).tolist()
-    [2, 1, 1]
-    """
-    exact = shares / shares.sum() * units
-    down: Ints = np.floor(exact).astype(np.int64)
-    left = units - int(down.sum())
-    most = np.argsort(down - exact, kind="stable")[:left]
-    down[most] += 1
-    return down

@@ -43,6 +43,7 @@ if TYPE_CHECKING:
 
     from parentage.arcs.records import Support
     from parentage.data.table import Table
+    from parentage.network.finding import Finding
     from parentage.network.network import Network
     from parentage.network.parameters import Parameters
     from parentage.optimise.near import NearOptimal
@@ -82,7 +83,7 @@ class Material:
 
     network: Network
     title: str
-    result: Mapping[str, Any]
+    finding: Finding
     scope: Scope | None = None
     gains: Mapping[Arc, float] | None = None
     table: Table | None = None
@@ -108,7 +109,7 @@ def gather(material: Material) -> Report:
     directed = m.scope is not None and m.scope.equivalent is False
     return Report(
         title=m.title,
-        verdict=verdict(m.network, m.table, m.result, m.scope),
+        verdict=verdict(m.network, m.table, m.finding, m.scope),
         network=m.network,
         directed=directed,
         arcs=_arcs(m, score, whole=whole),
@@ -118,10 +119,10 @@ def gather(material: Material) -> Report:
         what_if=_what_if(m, whole=whole),
         alternatives=None if m.near is None else alternatives(m.near),
         data=data_facts(m.table, m.scope, m.provenance or {}),
-        proof=proof_facts(m.table, m.result, m.scope),
-        search=search_facts(m.result, m.scope),
+        proof=proof_facts(m.table, m.finding, m.scope),
+        search=search_facts(m.finding, m.scope),
         origin=origin_facts(m.provenance or {}),
-        citation=citation(m.result, m.scope, m.provenance or {}),
+        citation=citation(m.finding, m.scope, m.provenance or {}),
     )
 
 

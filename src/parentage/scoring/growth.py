@@ -53,10 +53,14 @@ AT_ONCE = 128
 STEMS_PER_CHUNK = 16
 """Stems that a thread counts at a time."""
 
-MOST_STEMS = 2**30
+MOST_STEMS = 2**29
 """Bytes that vectors of stems may take, if that much is allowed."""
 
 FEWEST_STEMS = 4 * AT_ONCE
+
+WORTH_SENDING = 0.05
+"""Nominal seconds that a chunk of stems takes if workers elsewhere are to count it: a task that is
+sent costs a few milliseconds by itself."""
 
 
 def can_grow(prepared: Preparation, outcomes: Sequence[Outcome]) -> bool:
@@ -73,6 +77,12 @@ def can_grow(prepared: Preparation, outcomes: Sequence[Outcome]) -> bool:
     )
 
 
+def worth_sending(encoded: Encoded) -> bool:
+    """Whether rows and variables are so many that workers elsewhere help with stems."""
+    pairs = int(encoded.arity.sum()) // 2
+    return seconds_for(STEMS_PER_CHUNK * pairs, encoded.codes.shape[1]) >= WORTH_SENDING
+
+
 class Growth:
     """Families that were found so far, and the way to find more.
 
@@ -82,11 +92,11 @@ class Growth:
     """
 
     def __init__(
-        self, plan: SearchPlan, outcome: Outcome, *, threads: int = 1, memory: int | None = None
+        self, plan: SearchPlan, outcome: Outcome, *, workers: Workers = 1, memory: int | None = None
     ) -> None:
         from parentage.kernels.stems import Growing
 
-        self.plan, self.outcome, self.threads = plan, outcome, threads
+        self.plan, self.outcome = plan, outcome
         encoded = plan.encoded
         self.n = encoded.n_variables
         self.complete_to = min(outcome.complete_to or 0, self.n - 1)
@@ -104,7 +114,7 @@ class Growth:
             grid.unit, grid.cap, grid.tolerance, encoded.empty,
         )  # fmt: skip
         self._keys = keys.tolist()
-        self._stems = Stems(encoded, threads, min(memory or MOST_STEMS, MOST_STEMS))
+        self._stems = Stems(encoded, workers, min(memory or MOST_STEMS, MOST_STEMS))
         self._done: set[int] = set()
         self.n_sets = 0
         self._store = self._first_store(outcome)
@@ -116,7 +126,7 @@ class Growth:
         """Nominal seconds of one core so far."""
         encoded = self.plan.encoded
         pairs = int(encoded.arity.sum()) // 2  # a set takes longer the more states it has
-        return seconds_for(self._stems.counted * pairs, encoded.codes.shape[1])
+        return seconds_for(self._stems.counted * pairs, encoded.total_rows)
 
     @property
     def sets_counted(self) -> int:
@@ -142,6 +152,11 @@ class Growth:
     def scores(self) -> Int64s:
         """``[family]``: fixed point."""
         return self._store.score[: self.n_sets]
+
+    @property
+    def store(self) -> Store:
+        """All families, with room for more."""
+        return self._store
 
     def family(self, i: int) -> Family:
         """Return family ``i``."""
@@ -372,7 +387,7 @@ class Stems:
         )
         count_sets(
             block, self.encoded.first_rows, self.encoded.first_starts, self._arity, self._offset,
-            self._codes, self._row_bits, self.encoded.grid.f[None, :],
+            self._codes, self._row_bits, self.encoded.repeats, self.encoded.grid.f[None, :],
         )  # fmt: skip
         return block.G.reshape(count, n)
 
