@@ -159,7 +159,7 @@ def gather(
     if growing is None or searched.complete or stop.cancelled.is_set():
         return Gathered(searched.lists(), table, settings)
     searched, grown = grow(
-        searched, growing, optimising or Optimising(), stop, threads, start, report
+        searched, growing, optimising or Optimising(), stop, threads, start, report, workers
     )
     return Gathered(searched.lists(), table, settings, grown)
 
@@ -187,6 +187,7 @@ def grow(
     threads: int,
     start: Network | None = None,
     report: Report | None = None,
+    workers: Workers | None = None,
 ) -> tuple[Searched, Grown | None]:
     """Grow lists that were cut short, if they can grow; else take what there is."""
     from parentage.optimise.anytime import grow_lists
@@ -204,8 +205,9 @@ def grow(
             effort = max(LEAST_EFFORT, seconds_for(counted, searched.prepared.table.n_rows))
     began = time.monotonic()
     outcome, network, trace = grow_lists(
-        searched, effort, own, threads=threads, seed=optimising.seed, start=start, report=report
-    )
+        searched, effort, own, threads=threads, seed=optimising.seed, start=start, report=report,
+        workers=workers,
+    )  # fmt: skip
     grown = Grown(network, trace, time.monotonic() - began)
     return replace(searched, outcomes=(outcome,)), grown
 
