@@ -37,16 +37,23 @@ class Took(NamedTuple):
     found: dict[str, Any]
 
 
+class Pair(NamedTuple):
+    """Without and with a checkpoint, then going on from its end; and its size in MB."""
+
+    took: tuple[Took, Took, Took]
+    size: float
+
+
 def jobs(data: Path) -> list[Job]:
     """A long scoring and a long proof."""
     table = str(data / "tables" / "alarm_10000.csv")
-    lists = str(data / "instances" / "slim_pathfinder-5000.jkl")
+    lists = str(data / "instances" / "slim_diabetes-5000.jkl")
     return [
         Job(
-            "score alarm, 10,000 rows, at most 5 parents, no rules",
-            ("score", table, "-k", "5", "--rules", "none"),
+            "score alarm, 10,000 rows, BDeu, at most 6 parents, no rules",
+            ("score", table, "-k", "6", "--rules", "none", "--score", "bdeu:1"),
         ),
-        Job("learn from the lists `slim_pathfinder-5000`", ("learn", lists)),
+        Job("learn from the lists `slim_diabetes-5000`", ("learn", lists)),
     ]
 
 
@@ -86,11 +93,11 @@ def compare(job: Job, pairs: int) -> list[str]:
         key = "digest" if job.args[0] == "score" else "score"
         if not plain.found[key] == keeping.found[key] == again.found[key]:
             raise SystemExit("the results differ")
-        rows.append((plain, keeping, again, size))
-    middle = [statistics.median(row[i].cpu for row in rows) for i in range(3)]
-    cost = statistics.median(row[1].cpu / row[0].cpu - 1 for row in rows)
-    wall = statistics.median(row[1].wall / row[0].wall - 1 for row in rows)
-    size = rows[-1][3]
+        rows.append(Pair((plain, keeping, again), size))
+    middle = [statistics.median(row.took[i].cpu for row in rows) for i in range(3)]
+    cost = statistics.median(row.took[1].cpu / row.took[0].cpu - 1 for row in rows)
+    wall = statistics.median(row.took[1].wall / row.took[0].wall - 1 for row in rows)
+    size = rows[-1].size
     return [
         job.name, f"{middle[0]:.1f}", f"{middle[1]:.1f}", f"{100 * cost:+.1f} %",
         f"{100 * wall:+.1f} %", f"{middle[2]:.1f}", f"{size:.1f}",

@@ -21,6 +21,7 @@ from parentage.data.datasets import chest_clinic
 from parentage.data.table import MISSING, Table
 from parentage.errors import InputError, ResourceError, TableError, UnprovenWarning
 from parentage.estimator import ParentageLearner
+from parentage.kernels.completing import apportion
 from parentage.learner import learn
 from parentage.network import expectation
 from parentage.network.expectation import Expectation
@@ -33,7 +34,7 @@ from parentage.scoring.candidates import score_table
 from parentage.scoring.scores import Penalised, parse_score
 from parentage.scoring.settings import Scoring
 from parentage.scoring.weighted import WeightedTable
-from parentage.structural_em import apportioned, completed_table
+from parentage.structural_em import completed_table
 from parentage.work.stop import Stop
 from strategies import random_columns
 
@@ -120,7 +121,7 @@ def test_weights_are_the_posterior_in_whole_units() -> None:
     for _ in range(200):
         shares = rng.dirichlet(np.full(int(rng.integers(1, 9)), 0.4))
         units = int(rng.integers(1, 200))
-        found = apportioned(shares, units)
+        found = apportion(shares, units)
         assert found.sum() == units
         assert (np.abs(found - shares * units) < 1).all()
     table = some_holes(5, 4, 30, 0.3)
@@ -387,7 +388,7 @@ def test_the_estimator_learns_from_holes() -> None:
 def test_a_step_that_is_interrupted_leaves_the_one_before(monkeypatch: pytest.MonkeyPatch) -> None:
     """Ctrl-C while a step is scored: the lists and the network of the last whole step stay."""
     holes, stop, calls = holes_of(chest_clinic(300), 0.1), Stop(), 0
-    whole = structural_em.score_table
+    whole = score_table
 
     def interrupted(*args: Any) -> CandidateLists:
         nonlocal calls
@@ -398,12 +399,12 @@ def test_a_step_that_is_interrupted_leaves_the_one_before(monkeypatch: pytest.Mo
 
     monkeypatch.setattr(structural_em, "score_table", interrupted)
     settings = Scoring().for_missing("em")
-    lists, network = structural_em.complete_and_learn(holes, settings, stop, threads=1)
+    found = structural_em.complete_and_score(holes, settings, stop, threads=1)
     assert calls == 3
-    account = lists.known()
+    account = found.lists.known()
     assert account.complete
     assert account.completion is not None
     assert len(account.completion.steps) == 1
     assert not account.completion.settled
-    assert learn_lists(lists).score == pytest.approx(account.completion.steps[0].expected)
-    assert network.n_arcs > 0
+    assert found.solution.score == pytest.approx(account.completion.steps[0].expected)
+    assert learn_lists(found.lists).score == pytest.approx(found.solution.score)

@@ -29,6 +29,7 @@ from parentage.optimise.replay import read_cut
 from parentage.optimise.root_lp import Tactics
 from parentage.optimise.settings import Optimising
 from parentage.scoring.candidates import score
+from parentage.scoring.checkpoint import SHARE
 from parentage.scoring.constraints import Constraints
 from parentage.scoring.formats import read_lists, write_lists
 from parentage.scoring.lists import CandidateLists
@@ -316,8 +317,10 @@ def test_cuts_are_read_as_they_were_written(seed: int) -> None:
     )  # fmt: skip
     sets, none = Sets.of(problem), np.zeros(problem.m, np.bool_)
     back = read_cut(json.loads(json.dumps(written_cut(cut, np.arange(9), sets))))
-    for one, other in zip(cut_row(sets, cut, none), cut_row(sets, back, none), strict=True):
-        assert np.array_equal(one, other)
+    one, other = cut_row(sets, cut, none), cut_row(sets, back, none)
+    assert one.columns.tolist() == other.columns.tolist()
+    assert one.values.tolist() == other.values.tolist()
+    assert one.side == other.side
     assert back.through == cut.through
 
 
@@ -343,13 +346,16 @@ def test_keeping_takes_a_small_part_of_the_time(tmp_path: Path) -> None:
     optimise_lists(lists, CUTTING, Stop.after(4.0), keeping=kept)
     keeper = made[0]
     last = keeper.expected / 1.2  # the one at the end is written in any case
-    assert keeper.spent - last <= keeping.SHARE * (keeper.written - keeper.began)
+    assert keeper.spent - last <= SHARE * (keeper.written - keeper.began)
     assert keeper.spent > last > 0.0
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="needs signals")
 def test_the_command_keeps_what_is_there_after_sigterm(tmp_path: Path) -> None:
-    write_lists(hard_lists(30), tmp_path / "hard.jkl")
+    lists = hard_lists(30)
+    families = {child: {c.parents: c.score for c in lists[child]} for child in lists}
+    single = {child: [(s, list(p)) for p, s in own.items()] for child, own in families.items()}
+    write_lists(CandidateLists.from_families(single), tmp_path / "hard.jkl")
     hard, kept, net = (str(tmp_path / name) for name in ("hard.jkl", "kept", "net.json"))
     args = ("learn", hard, "--engine", "branch-and-cut", "--threads", "1", "-o", net)
     child = subprocess.Popen(
@@ -373,7 +379,7 @@ def test_the_command_keeps_what_is_there_after_sigterm(tmp_path: Path) -> None:
 # Lists that grow
 
 
-def grown(folder: Path | None, effort: float = 1.0) -> Solution:
+def grown(folder: Path | None, effort: float = 0.2) -> Solution:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UnprovenWarning)
         return learn(wide_table(), complete=1, effort=effort, threads=1, resume=folder)

@@ -31,7 +31,7 @@ from parentage.scoring.forecast import seconds_for
 from parentage.scoring.formats import read_lists
 from parentage.scoring.lists import CandidateLists
 from parentage.scoring.settings import Growing
-from parentage.structural_em import complete_and_learn
+from parentage.structural_em import complete_and_score
 from parentage.work.settings import changed
 
 if TYPE_CHECKING:
@@ -65,6 +65,9 @@ FEW_VARIABLES = 22
 LAST_SHARE = 0.93
 """Of the time limit, after which lists of many variables are put together for the answer."""
 
+SECONDS_TO_END = 8e-4
+"""Of each of many variables: what making lists, a bound and an answer of it takes at the end."""
+
 LEAST_EFFORT = 60.0
 """Nominal seconds that growing takes where there is no time limit."""
 
@@ -76,14 +79,15 @@ ScoringOf = Callable[[tuple[str, ...], bool], "Scoring"]
 class Gathered:
     """What is to be learned from: lists, their table if it was there, and the settings.
 
-    ``grown`` and ``network`` are what was found on the way: something to begin from.
+    ``grown`` is the network that lists grew around: something to begin from.
     """
 
     lists: CandidateLists
     table: Table | None
     scoring: Scoring
     grown: Grown | None = None
-    network: Network | None = None
+    completed: Solution | None = None
+    """The best network on these lists, where they are of data completed by networks."""
 
 
 @dataclass(frozen=True)
@@ -142,10 +146,10 @@ def gather(
     settings = scoring(table.names, False).for_missing(reading.missing)
     if reading.missing == "em" and table.has_holes:
         _refuse_beside_completion(growing or Growing(), places)
-        completed, network = complete_and_learn(
+        completed = complete_and_score(
             table, settings, stop, threads=threads, workers=workers, start=start, report=report
         )
-        return Gathered(completed, table, settings, network=network)
+        return Gathered(completed.lists, table, settings, completed=completed.solution)
     share = stop.share(SHARE_OF_SCORING)
     searched = search_table(
         table,
@@ -160,7 +164,7 @@ def gather(
     if growing is None or searched.complete or stop.cancelled.is_set():
         return Gathered(searched.lists(), table, settings)
     searched, grown = grow(
-        searched, growing, optimising or Optimising(), stop, threads, start, report, places
+        searched, growing, optimising or Optimising(), stop, threads, start, report, workers, places
     )
     return Gathered(searched.lists(), table, settings, grown)
 
@@ -188,6 +192,7 @@ def grow(
     threads: int,
     start: Network | None = None,
     report: Report | None = None,
+    workers: Workers | None = None,
     places: Places | None = None,
 ) -> tuple[Searched, Grown | None]:
     """Grow lists that were cut short, if they can grow; else take what there is."""
@@ -197,8 +202,8 @@ def grow(
 
     if not can_grow(searched.prepared, searched.outcomes):
         return searched.with_partial(), None
-    few = searched.prepared.table.n_variables <= MANY_VARIABLES
-    own = stop.share(0.5 if few else LAST_SHARE)
+    n = searched.prepared.table.n_variables
+    own = stop.share(0.5 if n <= MANY_VARIABLES else share_of_growing(n, stop.seconds_left))
     effort = growing.effort
     if effort is None:
         effort = math.inf
@@ -214,10 +219,22 @@ def grow(
         seed=optimising.seed,
         start=start,
         report=report,
+        workers=workers,
         keeper=GrowthKeeper.of(places),
     )
     grown = Grown(network, trace, time.monotonic() - began)
     return replace(searched, outcomes=(outcome,)), grown
+
+
+def share_of_growing(n: int, seconds_left: float) -> float:
+    """Return how much of the time that is left many variables may grow for.
+
+    >>> share_of_growing(200, 60.0), round(share_of_growing(2000, 10.0), 2)
+    (0.93, 0.84)
+    """
+    if seconds_left <= 0:
+        return 0.0
+    return max(0.0, min(LAST_SHARE, 1 - SECONDS_TO_END * n / seconds_left))
 
 
 def optimise(
@@ -233,12 +250,17 @@ def optimise(
 ) -> Solution:
     """Solve lists within the limits; after an interrupt, take the first network there is.
 
-    What was cut is put into ``kept_cuts``, for solving again with a little changed. The folder of a
-    checkpoint is among the ``places``.
+    What was cut is put into ``kept_cuts``, for solving again with a little changed. Lists of
+    completed data were solved when they were made: what was proved then is the answer, and what
+    was not is where solving goes on. The folder of a checkpoint is among the ``places``.
     """
     from parentage.optimise.keeping import Keeping
 
-    interrupted, grown = stop.cancelled.is_set(), found.grown
+    interrupted, grown, completed = stop.cancelled.is_set(), found.grown, found.completed
+    if completed is not None:
+        if completed.optimal and not changed(optimising):
+            return completed
+        start = completed.network
     limit = FEW_VARIABLES if stop.deadline == math.inf else MANY_VARIABLES
     many = grown is not None and found.lists.n_variables > limit
     solution = optimise_lists(
@@ -248,7 +270,7 @@ def optimise(
         threads=threads,
         max_parents=found.scoring.max_parents,
         constraints=found.scoring.constraints,
-        start=(found.network or start) if grown is None else grown.network,
+        start=start if grown is None else grown.network,
         report=report,
         kept_cuts=kept_cuts,
         keeping=Keeping.of(places, found.lists, from_table=found.table is not None),
