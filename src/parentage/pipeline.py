@@ -65,6 +65,9 @@ FEW_VARIABLES = 22
 LAST_SHARE = 0.93
 """Of the time limit, after which lists of many variables are put together for the answer."""
 
+SECONDS_TO_END = 8e-4
+"""Of each of many variables: what making lists, a bound and an answer of it takes at the end."""
+
 LEAST_EFFORT = 60.0
 """Nominal seconds that growing takes where there is no time limit."""
 
@@ -193,8 +196,8 @@ def grow(
 
     if not can_grow(searched.prepared, searched.outcomes):
         return searched.with_partial(), None
-    few = searched.prepared.table.n_variables <= MANY_VARIABLES
-    own = stop.share(0.5 if few else LAST_SHARE)
+    n = searched.prepared.table.n_variables
+    own = stop.share(0.5 if n <= MANY_VARIABLES else share_of_growing(n, stop.seconds_left))
     effort = growing.effort
     if effort is None:
         effort = math.inf
@@ -207,6 +210,17 @@ def grow(
     )
     grown = Grown(network, trace, time.monotonic() - began)
     return replace(searched, outcomes=(outcome,)), grown
+
+
+def share_of_growing(n: int, seconds_left: float) -> float:
+    """Return how much of the time that is left many variables may grow for.
+
+    >>> share_of_growing(200, 60.0), round(share_of_growing(2000, 10.0), 2)
+    (0.93, 0.84)
+    """
+    if seconds_left <= 0:
+        return 0.0
+    return max(0.0, min(LAST_SHARE, 1 - SECONDS_TO_END * n / seconds_left))
 
 
 def optimise(

@@ -19,6 +19,7 @@ from parentage.cli.options import (
     write_recipe_of,
 )
 from parentage.cli.output import print_json, say_if_compiling, table_text
+from parentage.work.memory import gigabytes
 
 SHORT = 30.0
 """Seconds that nobody needs to plan for; half of the time limit in the example."""
@@ -27,6 +28,9 @@ HOPELESS = 1e10
 """Seconds after which no further row is shown."""
 
 MOST_ROWS = 8
+
+FAR_BEYOND = 10**14
+"""Bytes that no machine has: a hundred terabytes."""
 
 if TYPE_CHECKING:
     from parentage.data.table import Table
@@ -118,7 +122,8 @@ def _forecast_text(forecast: Forecast) -> str:
         "at most": f"Scoring counts at most {sets} sets",
     }[forecast.basis]
     about = "" if took == "ages" else "about "
-    return f"{how}: {about}{took} on one core, {size(forecast.memory)}."
+    far = ": far beyond any machine" if forecast.memory >= FAR_BEYOND else ""
+    return f"{how}: {about}{took} on one core, {gigabytes(forecast.memory)} of memory{far}."
 
 
 def _up_to_text(found: Overview) -> list[str]:
@@ -131,7 +136,7 @@ def _up_to_text(found: Overview) -> list[str]:
     table = table_text(
         ("parents", "sets", "one core", "memory"),
         [
-            (f"up to {r.parents}", number(r.sets), duration(r.seconds), size(r.memory))
+            (f"up to {r.parents}", number(r.sets), duration(r.seconds), gigabytes(r.memory))
             for r in shown
         ],
         left=1,
@@ -181,14 +186,3 @@ def duration(seconds: float) -> str:
             fine = unit == 1.0 or (many < 10 and unit > 60.0)
             return f"{many:,.1f}{word}" if fine else f"{many:,.0f}{word}"
     return "ages"
-
-
-def size(amount: int) -> str:
-    """Write an amount of memory.
-
-    >>> size(13_000_000), size(5_600_000_000), size(10**80)
-    ('13 MB', '5.6 GB', '1e+71 GB')
-    """
-    from parentage.work.memory import gigabytes
-
-    return f"{amount / 1e6:,.0f} MB" if amount < 10**9 else gigabytes(amount)

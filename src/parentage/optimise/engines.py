@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from parentage.network.finding import Effort, SearchRecord
 from parentage.optimise.certificate import certificate_of
 from parentage.optimise.cuts import project
 from parentage.optimise.forest import is_forest, solve_forest, start_from_forest
@@ -24,7 +25,6 @@ from parentage.optimise.orders import (
     incumbent_order,
     search_orders,
 )
-from parentage.optimise.record import Effort, SearchRecord
 from parentage.optimise.root_lp import PHASE as ROOT
 from parentage.optimise.root_lp import Tactics, solve_root
 from parentage.optimise.solution import checked_solution, scope_of
@@ -81,9 +81,7 @@ def solve(run: Run, engine: str, tactics: Tactics = DEFAULT) -> Solution:
     try:
         with interruptible(run.stop):
             for part in run.parts:
-                first_incumbent(part)
-                if run.start is not None:
-                    begin_with(part, run.start)
+                begin(part, run.start)
                 if part.problem.n > TINY and not run.stopped():
                     start_from_forest(part)
             solve_parts(run, engine, tactics)
@@ -93,10 +91,22 @@ def solve(run: Run, engine: str, tactics: Tactics = DEFAULT) -> Solution:
     return conclude(run)
 
 
+def begin(part: Part, order: Sequence[int] | None) -> None:
+    """Give a part its first networks: one from any order, one from that of a known network.
+
+    Without time the known one has to do.
+    """
+    if order is not None and part.problem.n > 1:
+        begin_with(part, order)
+    if part.cost == math.inf or not part.stopped():
+        first_incumbent(part)
+
+
 def begin_with(part: Part, order: Sequence[int]) -> None:
-    """Climb from an order that the user gave, of all the variables."""
-    at = {int(v): i for i, v in enumerate(part.problem.variables)}
-    own = np.array([at[v] for v in order if v in at], np.int64)
+    """Climb from an order of all the variables."""
+    place = np.empty(len(order), np.int64)
+    place[np.asarray(order, np.int64)] = np.arange(len(order))
+    own = np.argsort(place[part.problem.variables])
     climb_from(part, OrderSpace.of(part.problem), own)
 
 

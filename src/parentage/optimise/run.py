@@ -18,9 +18,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from parentage.network.finding import Effort
 from parentage.optimise.cuts import unique
 from parentage.optimise.problem import rounding
-from parentage.optimise.record import Effort
 from parentage.work.progress import Progress
 from parentage.work.stop import Stop
 
@@ -85,6 +85,7 @@ class Run:
         self._report = report
         self._began = time.monotonic()
         self._last_call = -math.inf
+        self._begun = 0  # so many parts, from the first on, have a network
         self._gap_limit = gap_limit
         scores, sizes = lists.scores[problem.sets], np.diff(lists.starts)[problem.sets]
         self.best_per_child = math.fsum(float(scores[a:b].max()) for a, b in problem.spans())
@@ -146,7 +147,9 @@ class Run:
         now = self.seconds
         if not changed and now - self._last_call < HEARTBEAT:
             return
-        if any(part.cost == math.inf for part in self.parts):
+        while self._begun < len(self.parts) and self.parts[self._begun].cost < math.inf:
+            self._begun += 1
+        if self._begun < len(self.parts):
             return
         self._last_call = now
         score = self.score()

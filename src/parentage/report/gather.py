@@ -45,6 +45,7 @@ if TYPE_CHECKING:
 
     from parentage.arcs.records import Support
     from parentage.data.table import Table
+    from parentage.network.finding import Finding
     from parentage.network.network import Network
     from parentage.network.parameters import Parameters
     from parentage.optimise.near import NearOptimal
@@ -84,7 +85,7 @@ class Material:
 
     network: Network
     title: str
-    result: Mapping[str, Any]
+    finding: Finding
     scope: Scope | None = None
     gains: Mapping[Arc, float] | None = None
     table: Table | None = None
@@ -112,7 +113,7 @@ def gather(material: Material) -> Report:
     none = (Fact("Probabilities", f"left out: {why_none}"),) if why_none else ()
     return Report(
         title=m.title,
-        verdict=verdict(m.network, m.table, m.result, m.scope),
+        verdict=verdict(m.network, m.table, m.finding, m.scope),
         network=m.network,
         directed=directed,
         arcs=_arcs(m, score, whole=whole),
@@ -122,10 +123,10 @@ def gather(material: Material) -> Report:
         what_if=_what_if(m, parameters, whole=whole),
         alternatives=None if m.near is None else alternatives(m.near),
         data=(*data_facts(m.table, m.scope, m.provenance or {}), *none),
-        proof=proof_facts(m.table, m.result, m.scope),
-        search=search_facts(m.result, m.scope),
+        proof=proof_facts(m.table, m.finding, m.scope),
+        search=search_facts(m.finding, m.scope),
         origin=origin_facts(m.provenance or {}),
-        citation=citation(m.result, m.scope, m.provenance or {}),
+        citation=citation(m.finding, m.scope, m.provenance or {}),
     )
 
 

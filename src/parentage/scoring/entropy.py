@@ -19,13 +19,15 @@ need at least two states, and a constant has no parents and is never a parent.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
 
 from parentage.errors import ResourceError, Way
+from parentage.scoring.merging import merged, repeats_of
 from parentage.scoring.scores import BySums, parse_score
 from parentage.scoring.scores.counts import HOLE_WAYS
 from parentage.work.memory import require_memory
@@ -34,6 +36,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
 
     from parentage.data.table import Table
+    from parentage.scoring.merging import Repeats
     from parentage.scoring.scores.sums import Longs
 
 Int64s = npt.NDArray[np.int64]
@@ -171,6 +174,14 @@ class Encoded:
     """G of the empty set (of the context)."""
     context_states: int = 1
     """Joint states of the context."""
+    repeats: Repeats = field(default_factory=lambda: np.empty(0, np.uint32))
+    """How often each row occurs; empty: once, each."""
+
+    @cached_property
+    def total_rows(self) -> int:
+        """N, equal rows counted as often as they occur."""
+        repeated = int(self.repeats.sum(dtype=np.int64))
+        return repeated if len(self.repeats) else int(self.codes.shape[1])
 
     @property
     def n_variables(self) -> int:
@@ -204,7 +215,7 @@ class Encoded:
         )
         count_sets(
             block, self.first_rows, self.first_starts, self.arity, self.offset, self.codes,
-            self.row_bits, self.grid.f[None, :] if f is None else f,
+            self.row_bits, self.repeats, self.grid.f[None, :] if f is None else f,
         )  # fmt: skip
         return block.G
 
@@ -231,6 +242,7 @@ def encode(
     context's number of joint states: the scores of the parent sets that contain the context.
     The context's own columns are left out.
     """
+    table = merged(table)
     left_out = {*(table.index(name) for name in table.constant), *context}
     kept = [v for v in range(table.n_variables) if v not in left_out]
     times = math.prod(int(table.cardinalities[v]) for v in context)
@@ -257,10 +269,14 @@ def encode(
     order = np.array(kept, np.int64)[by_speed]
     _require_room(table, order)
     codes = table.codes[order]
-    rows = np.lexsort(codes[::-1])
-    codes = np.ascontiguousarray(codes[:, rows])
+    repeats = repeats_of(table)
+    heavy_first = [-np.frexp(repeats)[1]] if len(repeats) else []
+    rows = np.lexsort((*codes[::-1], *heavy_first))
+    codes = np.ascontiguousarray(codes[:, rows], np.uint16)
     arity = np.ascontiguousarray(table.cardinalities[order])
-    first_rows, first_starts = _groups(labels.of_row[rows])
+    first_rows, first_starts = _groups(
+        labels.of_row[rows], repeats[rows] if len(repeats) else repeats
+    )
     return Encoded(
         order,
         arity,
@@ -273,6 +289,7 @@ def encode(
         single[by_speed],
         labels.G(grid.f),
         times,
+        repeats[rows] if len(repeats) else repeats,
     )
 
 
@@ -281,6 +298,7 @@ def residuals(encoded: Encoded, table: Table, context: Sequence[int] = ()) -> In
 
     G(all \\ V) − G(all). It takes n + 1 sets counted.
     """
+    table = merged(table)
     everything = Labels.of(table).join(table, [*context, *encoded.order]).G(encoded.grid.f)
     start = Labels.of(table).join(table, context)
     without = dict(leave_one_out(start, table, [int(v) for v in encoded.order], encoded.grid.f))
@@ -309,12 +327,14 @@ class Labels:
 
     of_row: Int64s
     count: int
+    repeats: Repeats | Int64s = field(default_factory=lambda: np.empty(0, np.uint32))
+    """How often each row occurs; empty: once, each."""
 
     @classmethod
     def of(cls, table: Table) -> Labels:
         """All rows in one class: the partition by no variable."""
         table.refuse_holes("this score", *HOLE_WAYS)
-        return cls(np.zeros(table.n_rows, np.int64), 1)
+        return cls(np.zeros(table.codes.shape[1], np.int64), 1, repeats_of(table))
 
     def join(self, table: Table, variables: Iterable[int]) -> Labels:
         """Refine by more variables."""
@@ -324,21 +344,30 @@ class Labels:
         for v in variables:
             out = np.empty(len(labels), np.int64)
             states = np.int64(table.cardinalities[v])
-            count = int(join_labels(labels, np.int64(count), table.codes[v], states, out))
+            column = np.asarray(table.codes[v], np.uint16)
+            count = int(join_labels(labels, np.int64(count), column, states, out))
             labels = out
-        return Labels(labels, count)
+        return Labels(labels, count, self.repeats)
 
     def G(self, f: Int64s) -> int:
         """Σ f(rows of a class) over the classes."""
-        return int(f[np.bincount(self.of_row, minlength=self.count)].sum())
+        return int(f[class_sizes(self.of_row, self.repeats, self.count)].sum())
 
 
-def _groups(labels: Int64s) -> tuple[npt.NDArray[np.uint32], npt.NDArray[np.uint32]]:
+def class_sizes(labels: Int64s, repeats: Repeats | Int64s, count: int = 0) -> Int64s:
+    """Return the rows of every label; sums of whole numbers below 2^53, so floats are exact."""
+    weights = repeats if len(repeats) else None
+    return np.bincount(labels, weights, minlength=count).astype(np.int64, copy=False)
+
+
+def _groups(
+    labels: Int64s, repeats: Repeats
+) -> tuple[npt.NDArray[np.uint32], npt.NDArray[np.uint32]]:
     """Rows by label, labels with a single row left out, and where each label's rows start."""
-    sizes = np.bincount(labels)
+    rows, sizes = np.bincount(labels), class_sizes(labels, repeats)
     order = np.argsort(labels, kind="stable")
     several = sizes[labels[order]] >= 2
-    starts = np.concatenate([[0], np.cumsum(sizes[sizes >= 2])])
+    starts = np.concatenate([[0], np.cumsum(rows[sizes >= 2])])
     return order[several].astype(np.uint32), starts.astype(np.uint32)
 
 
@@ -347,7 +376,7 @@ def _require_room(table: Table, order: Int64s) -> None:
     states = table.cardinalities[order]
     widest = int(order[states.argmax()])
     require_memory(
-        table.n_rows * -(-int(states.sum()) // 64) * 8,
+        table.codes.shape[1] * -(-int(states.sum()) // 64) * 8,
         f"a table of {table.n_rows} rows and {int(states.sum())} states in all",
         Way("drop", [table.names[widest]], f"({int(states.max())} states)"),
     )

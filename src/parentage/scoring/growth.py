@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from parentage.scoring.entropy import Encoded, Int64s
     from parentage.scoring.plan import Preparation, SearchPlan
     from parentage.scoring.steps import Outcome
+    from parentage.work.executor import Workers
     from parentage.work.stop import Stop
 
 Family = tuple[int, tuple[int, ...]]
@@ -52,7 +53,7 @@ AT_ONCE = 128
 STEMS_PER_CHUNK = 16
 """Stems that a thread counts at a time."""
 
-MOST_STEMS = 2**30
+MOST_STEMS = 2**29
 """Bytes that vectors of stems may take, if that much is allowed."""
 
 FEWEST_STEMS = 4 * AT_ONCE
@@ -81,11 +82,11 @@ class Growth:
     """
 
     def __init__(
-        self, plan: SearchPlan, outcome: Outcome, *, threads: int = 1, memory: int | None = None
+        self, plan: SearchPlan, outcome: Outcome, *, workers: Workers = 1, memory: int | None = None
     ) -> None:
         from parentage.kernels.stems import Growing
 
-        self.plan, self.outcome, self.threads = plan, outcome, threads
+        self.plan, self.outcome = plan, outcome
         encoded = plan.encoded
         self.n = encoded.n_variables
         self.complete_to = min(outcome.complete_to or 0, self.n - 1)
@@ -103,7 +104,7 @@ class Growth:
             grid.unit, grid.cap, grid.tolerance, encoded.empty,
         )  # fmt: skip
         self._keys = keys.tolist()
-        self._stems = Stems(encoded, threads, min(memory or MOST_STEMS, MOST_STEMS))
+        self._stems = Stems(encoded, workers, min(memory or MOST_STEMS, MOST_STEMS))
         self._done: set[int] = set()
         self.n_sets = 0
         self._store = self._first_store(outcome)
@@ -115,7 +116,7 @@ class Growth:
         """Nominal seconds of one core so far."""
         encoded = self.plan.encoded
         pairs = int(encoded.arity.sum()) // 2  # a set takes longer the more states it has
-        return seconds_for(self._stems.counted * pairs, encoded.codes.shape[1])
+        return seconds_for(self._stems.counted * pairs, encoded.total_rows)
 
     @property
     def sets_counted(self) -> int:
@@ -141,6 +142,11 @@ class Growth:
     def scores(self) -> Int64s:
         """``[family]``: fixed point."""
         return self._store.score[: self.n_sets]
+
+    @property
+    def store(self) -> Store:
+        """All families, with room for more."""
+        return self._store
 
     def family(self, i: int) -> Family:
         """Return family ``i``."""
@@ -300,8 +306,8 @@ class Stems:
     ``vectors[row[S], y]`` is G(S ∪ y), in fixed point.
     """
 
-    def __init__(self, encoded: Encoded, threads: int, memory: int) -> None:
-        self.encoded, self.threads = encoded, threads
+    def __init__(self, encoded: Encoded, workers: Workers, memory: int) -> None:
+        self.encoded, self.workers = encoded, workers
         n, rows = encoded.n_variables, encoded.codes.shape[1]
         self._arity = np.concatenate([[1], encoded.arity])
         self._codes = np.vstack([np.zeros((1, rows), np.uint16), encoded.codes])
@@ -330,7 +336,7 @@ class Stems:
         def count(span: tuple[int, int]) -> Any:
             return self._count(new[span[0] : span[1]])
 
-        for span, found in zip(chunks, in_order(count, chunks, self.threads), strict=True):
+        for span, found in zip(chunks, in_order(count, chunks, self.workers), strict=True):
             for stem, vector in zip(new[span[0] : span[1]], found, strict=True):
                 at = self._free_row()
                 self.vectors[at] = vector
@@ -371,6 +377,6 @@ class Stems:
         )
         count_sets(
             block, self.encoded.first_rows, self.encoded.first_starts, self._arity, self._offset,
-            self._codes, self._row_bits, self.encoded.grid.f[None, :],
+            self._codes, self._row_bits, self.encoded.repeats, self.encoded.grid.f[None, :],
         )  # fmt: skip
         return block.G.reshape(count, n)

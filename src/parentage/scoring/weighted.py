@@ -36,7 +36,7 @@ from parentage.scoring.entropy import (
 from parentage.scoring.scores import Penalised
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Sequence
 
     from parentage.kernels.weighted import Packed
     from parentage.scoring.entropy import Int64s
@@ -71,29 +71,11 @@ class WeightedTable(Table):
         return int(self.weights.sum()) >> self.bits
 
 
-@dataclass(frozen=True, eq=False)
-class WeightedLabels(Labels):
-    """A partition of rows with weights."""
-
-    weights: npt.NDArray[np.int64]
-
-    @classmethod
-    def of(cls, table: Table) -> WeightedLabels:
-        """All rows in one class."""
-        if not isinstance(table, WeightedTable):
-            raise TypeError("the rows have no weights")
-        return cls(np.zeros(len(table.weights), np.int64), 1, table.weights)
-
-    def join(self, table: Table, variables: Iterable[int]) -> WeightedLabels:
-        """Refine by more variables."""
-        plain = super().join(table, variables)
-        return WeightedLabels(plain.of_row, plain.count, self.weights)
-
-    def G(self, f: Int64s) -> int:
-        """Σ f(weight of a class) over the classes."""
-        totals = np.zeros(self.count, np.int64)
-        np.add.at(totals, self.of_row, self.weights)
-        return int(f[totals].sum())
+def weighted_labels(table: Table) -> Labels:
+    """All rows in one class, with their weights."""
+    if not isinstance(table, WeightedTable):
+        raise TypeError("the rows have no weights")
+    return Labels(np.zeros(len(table.weights), np.int64), 1, table.weights)
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -151,7 +133,7 @@ def encode_weighted(
     times = math.prod(int(table.cardinalities[v]) for v in context)
     widest = int(table.cardinalities[kept].max(initial=2))
     grid = weighted_grid(table, score.weight(table) * times, widest, width)
-    labels = WeightedLabels.of(table).join(table, context)
+    labels = weighted_labels(table).join(table, context)
     single = np.array([labels.join(table, [v]).G(grid.f) for v in kept], np.int64)
     by_speed = np.argsort(single, kind="stable")  # most varied first: rows merge without them
     order = np.array(kept, np.int64)[by_speed]
@@ -214,7 +196,7 @@ def weighted_grid(table: WeightedTable, w: float, most_states: int, width: float
 def weighted_residuals(encoded: Encoded, table: Table, context: Sequence[int] = ()) -> Int64s:
     """Return h of every variable, N·H(V | all others)."""
     order = [int(v) for v in encoded.order]
-    start, f = WeightedLabels.of(table).join(table, context), encoded.grid.f
+    start, f = weighted_labels(table).join(table, context), encoded.grid.f
     everything = start.join(table, order).G(f)
     without = dict(leave_one_out(start, table, order, f))
     return np.array([without[v] - everything for v in order], np.int64)
