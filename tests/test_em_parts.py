@@ -36,7 +36,7 @@ from parentage.report.gather import Material, gather
 from parentage.scoring.constraints import Constraints
 from parentage.scoring.scores import parse_score
 from parentage.scoring.settings import Scoring
-from parentage.scoring.weighted import WeightedLabels, WeightedTable, encode_weighted
+from parentage.scoring.weighted import WeightedTable, encode_weighted, weighted_labels
 from parentage.structural_em import complete_and_score, completed_table
 from parentage.work.stop import Stop
 from test_em import flat, holes_of, some_holes
@@ -72,7 +72,7 @@ def test_projected_counts_are_those_of_all_rows(
     members = np.array(every, np.uint16).reshape(-1, size)[keep][:250]
     if not len(members):
         return
-    start = WeightedLabels.of(table).join(table, context)
+    start = weighted_labels(table).join(table, context)
     for G, those in zip(encoded.count(members), members, strict=True):
         whole = start.join(table, [int(encoded.order[v]) for v in those])
         assert whole.G(encoded.grid.f) == G
