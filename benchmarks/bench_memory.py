@@ -46,18 +46,20 @@ def counted(array, rows):
     written[0] += rows.nbytes
     append(array, rows)
 GrowingArray.append = counted
-out, code = io.StringIO(), 0
+out, code, folder = io.StringIO(), 0, tempfile.mkdtemp()
 with contextlib.redirect_stdout(out):
     try:
-        main({args!r})
+        main([arg.replace("FOLDER", folder) for arg in {args!r}])
     except SystemExit as end:
         code = end.code
-content = json.loads(out.getvalue())
-found = content.get("lists", content.get("parents"))
+content, found = json.loads(out.getvalue()), b""
+if {args!r}[0] == "score":
+    with open(folder + "/lists.jkl", "rb") as file:
+        found = b"".join(line for line in file if not line.startswith(b"#"))
 print(json.dumps({{
     "exit": code, "peak": measure.peak_memory_mb(), "cpu": time.process_time(),
     "disk": written[0] / 1e6, "score": content.get("score"),
-    "digest": hashlib.sha256(json.dumps(found).encode()).hexdigest()[:12],
+    "digest": hashlib.sha256(found).hexdigest()[:12],
 }}))
 """
 
@@ -67,6 +69,7 @@ def measured(job: str, limit: str) -> dict[str, Any]:
     command, table, _ = JOBS[job]
     name, *options = command.split()
     args = [name, str(measure.shared() / "data" / table), *options, "--json"]
+    args += ["-o", "FOLDER/" + ("lists.jkl" if name == "score" else "network.json")]
     if limit != "none":
         args += ["--memory", limit]
     return measure.in_fresh_process(RUN.format(args=args))
@@ -77,28 +80,18 @@ def report(found: dict[str, dict[str, dict[str, Any]]]) -> str:
     rows = []
     for job, by_limit in found.items():
         for limit, one in by_limit.items():
-            allowed = (
-                float(limit[:-2]) * (1000 if limit.endswith("GB") else 1) if "B" in limit else 0
-            )
             peak = one["peak"] * 1.048576  # MiB to MB
-            ratio = f"{100 * peak / allowed:.0f} %" if allowed else ""
-            rows.append(
-                [
-                    job,
-                    limit,
-                    f"{peak:,.0f} MB",
-                    ratio,
-                    f"{one['disk']:,.0f} MB",
-                    f"{one['cpu']:.0f}",
-                ]
-            )
+            unit = {"MB": 1.0, "GB": 1000.0}.get(limit[-2:], 0.0)
+            ratio = f"{100 * peak / (unit * float(limit[:-2])):.0f} %" if unit else ""
+            disk, spent = f"{one['disk']:,.0f} MB", f"{one['cpu']:.0f}"
+            rows.append([job, limit, f"{peak:,.0f} MB", ratio, disk, spent])
     head = ["job", "`--memory`", "most memory", "of the limit", "written to disk", "CPU s"]
     return "\n\n".join(
         [
             "# Memory",
-            "`python benchmarks/bench_memory.py`: the most memory of a process (interpreter and kernels "
-            "included) beside its limit. Lists of one job are the same whatever the limit; what "
-            "`learn` finds in a given time is not.",
+            "`python benchmarks/bench_memory.py`: the most memory of a process (interpreter and "
+            "kernels included) beside its limit. Lists of one job are the same whatever the limit; "
+            "what `learn` finds in a given time is not.",
             "## Limits kept",
             measure.markdown(head, rows),
         ]
