@@ -20,6 +20,7 @@ from parentage.data.datasets import chest_clinic
 from parentage.data.table import MISSING, Table
 from parentage.errors import InputError, ResourceError, TableError, UnprovenWarning
 from parentage.estimator import ParentageLearner
+from parentage.kernels.completing import apportion
 from parentage.learner import learn
 from parentage.network import expectation
 from parentage.network.expectation import Expectation
@@ -31,7 +32,7 @@ from parentage.scoring.candidates import score_table
 from parentage.scoring.scores import Penalised, parse_score
 from parentage.scoring.settings import Scoring
 from parentage.scoring.weighted import WeightedTable
-from parentage.structural_em import apportioned, completed_table
+from parentage.structural_em import completed_table
 from parentage.work.stop import Stop
 from strategies import random_columns
 
@@ -117,7 +118,7 @@ def test_weights_are_the_posterior_in_whole_units() -> None:
     for _ in range(200):
         shares = rng.dirichlet(np.full(int(rng.integers(1, 9)), 0.4))
         units = int(rng.integers(1, 200))
-        found = apportioned(shares, units)
+        found = apportion(shares, units)
         assert found.sum() == units
         assert (np.abs(found - shares * units) < 1).all()
     table = some_holes(5, 4, 30, 0.3)

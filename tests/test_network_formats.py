@@ -15,6 +15,7 @@ from accounts import account
 from network_cases import ASIA, ODD_NAMES, names, parameters, random_network, random_parameters
 from parentage.data.table import Table
 from parentage.errors import InputError
+from parentage.network.finding import Effort, Finding, SearchRecord
 from parentage.network.formats import (
     EXTENSIONS,
     PICTURES,
@@ -36,7 +37,6 @@ from parentage.network.formats.network_json import (
 )
 from parentage.network.formats.xmlbif import parse_xmlbif, xmlbif_text
 from parentage.network.network import CycleError, Network
-from parentage.optimise.record import Effort, SearchRecord
 from parentage.optimise.solution import Solution
 from parentage.scoring.constraints import Constraints
 from parentage.scoring.scope import Scope
@@ -111,11 +111,11 @@ def test_dot_round_trip(given_parameters: Parameters) -> None:
 @given(parameters())
 @example(ODD)
 def test_json_round_trip(given_parameters: Parameters) -> None:
-    record = NetworkRecord(given_parameters.network, given_parameters, {"score": -1.5})
+    record = NetworkRecord(given_parameters.network, given_parameters, Finding(score=-1.5))
     found = parse_network_json(network_json_text(record), "test.json")
     assert found.parameters is not None
     assert_same(found.parameters, given_parameters)
-    assert found.result == {"score": -1.5}
+    assert found.finding == Finding(score=-1.5)
 
 
 @pytest.mark.parametrize(
@@ -293,7 +293,7 @@ def test_json_holds_result_and_provenance(tmp_path: Path) -> None:
     assert {"parentage", "numpy", "python"} <= set(content["provenance"]["versions"])
     record = read_network_json(path)
     assert record.network == ASIA
-    assert record.result["optimal"] is False
+    assert record.finding.optimal is False
     assert record.provenance == content["provenance"]
     assert record.parameters is not None
 

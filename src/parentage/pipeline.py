@@ -83,6 +83,8 @@ class Gathered:
     table: Table | None
     scoring: Scoring
     grown: Grown | None = None
+    completed: Solution | None = None
+    """The best network on these lists, where they are of data completed by networks."""
 
 
 @dataclass(frozen=True)
@@ -144,7 +146,7 @@ def gather(
         completed = complete_and_score(
             table, settings, stop, threads=threads, workers=workers, start=start, report=report
         )
-        return Gathered(completed, table, settings)
+        return Gathered(completed.lists, table, settings, completed=completed.solution)
     share = stop.share(SHARE_OF_SCORING)
     searched = search_table(
         table,
@@ -159,7 +161,7 @@ def gather(
     if growing is None or searched.complete or stop.cancelled.is_set():
         return Gathered(searched.lists(), table, settings)
     searched, grown = grow(
-        searched, growing, optimising or Optimising(), stop, threads, start, report
+        searched, growing, optimising or Optimising(), stop, threads, start, report, workers
     )
     return Gathered(searched.lists(), table, settings, grown)
 
@@ -187,6 +189,7 @@ def grow(
     threads: int,
     start: Network | None = None,
     report: Report | None = None,
+    workers: Workers | None = None,
 ) -> tuple[Searched, Grown | None]:
     """Grow lists that were cut short, if they can grow; else take what there is."""
     from parentage.optimise.anytime import grow_lists
@@ -204,8 +207,9 @@ def grow(
             effort = max(LEAST_EFFORT, seconds_for(counted, searched.prepared.table.n_rows))
     began = time.monotonic()
     outcome, network, trace = grow_lists(
-        searched, effort, own, threads=threads, seed=optimising.seed, start=start, report=report
-    )
+        searched, effort, own, threads=threads, seed=optimising.seed, start=start, report=report,
+        workers=workers,
+    )  # fmt: skip
     grown = Grown(network, trace, time.monotonic() - began)
     return replace(searched, outcomes=(outcome,)), grown
 
@@ -233,9 +237,15 @@ def optimise(
 ) -> Solution:
     """Solve lists within the limits; after an interrupt, take the first network there is.
 
-    What was cut is put into ``kept_cuts``, for solving again with a little changed.
+    What was cut is put into ``kept_cuts``, for solving again with a little changed. Lists of
+    completed data were solved when they were made: what was proved then is the answer, and what
+    was not is where solving goes on.
     """
-    interrupted, grown = stop.cancelled.is_set(), found.grown
+    interrupted, grown, completed = stop.cancelled.is_set(), found.grown, found.completed
+    if completed is not None:
+        if completed.optimal and not changed(optimising):
+            return completed
+        start = completed.network
     limit = FEW_VARIABLES if stop.deadline == math.inf else MANY_VARIABLES
     many = grown is not None and found.lists.n_variables > limit
     solution = optimise_lists(

@@ -12,16 +12,16 @@ the cuts.
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Unpack
 
 from parentage.errors import InputError
 from parentage.optimise.near import NearOptimal, within
-from parentage.optimise.settings import ENGINES, Optimising
+from parentage.optimise.settings import ENGINES, Optimising, OptimisingKeywords
 from parentage.optimise.solution import Solution, scope_of
 from parentage.scoring.account import Account, Limit, limits_by_name
 from parentage.scoring.constraints import Constraints
-from parentage.work.running import Running
-from parentage.work.settings import documented
+from parentage.work.running import Running, RunningKeywords
+from parentage.work.settings import check_names, take, takes
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -35,21 +35,20 @@ if TYPE_CHECKING:
 __all__ = ["ENGINES", "NearOptimal", "Solution", "learn_lists", "optimise_lists", "within"]
 
 
-@documented(optimising=Optimising, running=Running)
+class SolvingKeywords(OptimisingKeywords, RunningKeywords, total=False):
+    """What may be given for the settings of :func:`learn_lists`."""
+
+
+@takes(optimising=Optimising, running=Running)
 def learn_lists(
     lists: CandidateLists,
     *,
     max_parents: Limit = None,
     constraints: Constraints | None = None,
-    engine: str = "auto",
-    gap_limit: float = 0.0,
-    seed: int = 0,
-    threads: int | None = None,
-    time_limit: float | None = None,
-    memory: int | None = None,
     start: Network | None = None,
     progress: Report | None = None,
     stop: Stop | None = None,
+    **settings: Unpack[SolvingKeywords],
 ) -> Solution:
     """Find the network with the highest score that the lists allow, and prove it.
 
@@ -97,10 +96,11 @@ def learn_lists(
     >>> solution.network.to_dict()
     {'rain': [], 'wet': ['rain', 'hose'], 'hose': []}
     """
-    running = Running(threads, time_limit, memory)
+    check_names(learn_lists, settings)
+    running = take(Running, settings)
     return optimise_lists(
         lists,
-        Optimising(engine, gap_limit, seed),
+        take(Optimising, settings),
         stop or running.stop(),
         threads=running.workers,
         max_parents=max_parents,

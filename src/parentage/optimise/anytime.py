@@ -29,7 +29,8 @@ from parentage.network.network import Network
 from parentage.optimise.orders import CLIMB, SLACKS, OrderSpace, Stream, budget_of, renew
 from parentage.optimise.problem import memory_of_sets, n_words, offsets_of
 from parentage.scoring.forecast import SHARE_OF_MEMORY
-from parentage.scoring.growth import Growth
+from parentage.scoring.growth import Growth, worth_sending
+from parentage.work.crew import Crew
 from parentage.work.memory import available_memory, room_within, used_memory
 from parentage.work.progress import Progress
 
@@ -42,6 +43,7 @@ if TYPE_CHECKING:
     from parentage.scoring.candidates import Searched
     from parentage.scoring.growth import Family
     from parentage.scoring.steps import Outcome
+    from parentage.work.executor import Workers
     from parentage.work.progress import Report
     from parentage.work.stop import Stop
 
@@ -81,10 +83,12 @@ def grow_lists(
     seed: int = 0,
     start: Network | None = None,
     report: Report | None = None,
+    workers: Workers | None = None,
 ) -> tuple[Outcome, Network, tuple[TracePoint, ...]]:
     """Grow what a search found until the effort is spent or the stop says so.
 
-    Returns the families, the best network made of them, and how its score rose.
+    ``workers`` elsewhere, if there are any, count stems where that takes long. Returns the
+    families, the best network made of them, and how its score rose.
     """
     table, (plan,), (outcome,) = searched.prepared.table, searched.prepared.plans, searched.outcomes
     room = room_within(stop.memory)
@@ -95,7 +99,9 @@ def grow_lists(
         at = {table.names[v]: i for i, v in enumerate(order)}
         first = [at[name] for name in start.order if name in at]
     with ThreadPoolExecutor(threads) as pool:
-        growth = Growth(plan, outcome, workers=pool, memory=memory)
+        elsewhere = isinstance(workers, Crew) and worth_sending(plan.encoded)
+        counting = workers if workers is not None and elsewhere else pool
+        growth = Growth(plan, outcome, workers=counting, memory=memory)
         anytime = Anytime(growth, stop, pool, seed=seed, start=first, report=report)
         anytime.run(effort)
     parents: list[tuple[int, ...]] = [()] * table.n_variables

@@ -47,7 +47,7 @@ FINE = 20
 ROOM = 61
 """All numbers of a round must fit into so many bits."""
 
-MOST_SUBSETS = 25
+MOST_SUBSETS = 28
 """Variables of a part for which a check repeats dynamic programming."""
 
 

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from parentage.network.finding import Effort, SearchRecord
 from parentage.optimise.certificate import certificate_of
 from parentage.optimise.cuts import project
 from parentage.optimise.forest import is_forest, solve_forest, start_from_forest
@@ -24,7 +25,6 @@ from parentage.optimise.orders import (
     incumbent_order,
     search_orders,
 )
-from parentage.optimise.record import Effort, SearchRecord
 from parentage.optimise.root_lp import PHASE as ROOT
 from parentage.optimise.root_lp import Tactics, solve_root
 from parentage.optimise.solution import checked_solution, scope_of

@@ -18,9 +18,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from parentage.network.finding import Effort
 from parentage.optimise.cuts import unique
 from parentage.optimise.problem import rounding
-from parentage.optimise.record import Effort
 from parentage.work.progress import Progress
 from parentage.work.stop import Stop
 

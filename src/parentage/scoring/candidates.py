@@ -12,7 +12,7 @@ import time
 import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, Unpack
 
 import numpy as np
 import numpy.typing as npt
@@ -32,53 +32,37 @@ from parentage.scoring.plan import prepare
 from parentage.scoring.rulebook import ORDER
 from parentage.scoring.scores import Penalised, parse_score
 from parentage.scoring.search import search
-from parentage.scoring.settings import Scoring
+from parentage.scoring.settings import Scoring, ScoringKeywords
 from parentage.work.display import shown
 from parentage.work.executor import size_of
 from parentage.work.memory import available_memory, used_memory
-from parentage.work.running import Running
-from parentage.work.scaling import Places, Scaling
-from parentage.work.settings import documented
+from parentage.work.running import Running, RunningKeywords
+from parentage.work.scaling import Places, Scaling, ScalingKeywords
+from parentage.work.settings import check_names, take, takes
 from parentage.work.stop import interruptible
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
-    from concurrent.futures import Executor
-    from pathlib import Path
+    from collections.abc import Sequence
 
     from parentage.data.table import Table
-    from parentage.scoring.constraints import Constraints
     from parentage.scoring.entropy import Int64s
     from parentage.scoring.plan import Preparation, SearchPlan
-    from parentage.scoring.prior import Prior
     from parentage.scoring.steps import Outcome
     from parentage.work.executor import Workers
     from parentage.work.progress import Report
     from parentage.work.stop import Stop
 
 
-@documented(scoring=Scoring, running=Running, scaling=Scaling)
+class ScoreKeywords(ScoringKeywords, RunningKeywords, ScalingKeywords, total=False):
+    """What may be given for the settings of :func:`score`."""
+
+
+@takes(scoring=Scoring, running=Running, scaling=Scaling)
 def score(
     table: object,
     *,
-    max_parents: int | Mapping[str, int] | None = None,
-    score: str = "bic",
-    lambda_: float | None = None,
-    prior: Prior | Mapping[tuple[str, str], float] | float | None = None,
-    log_base: float | str | None = None,
-    rules: str | Iterable[str] | None = None,
-    width: float | None = None,
-    constraints: Constraints | None = None,
-    threads: int | None = None,
-    time_limit: float | None = None,
-    memory: int | None = None,
-    cluster: str | None = None,
-    client: Any = None,
-    executor: Executor | None = None,
-    exchange: str | Path | None = None,
-    checkpoint: str | Path | None = None,
-    resume: str | Path | None = None,
     progress: Report | bool | None = None,
+    **settings: Unpack[ScoreKeywords],
 ) -> CandidateLists:
     """List, for every variable, the parent sets that can be in an optimal network.
 
@@ -112,15 +96,15 @@ def score(
     >>> score(rain)["wet"][0].parents
     ('rain',)
     """
-    settings = Scoring(max_parents, score, lambda_, prior, log_base, rules, width, constraints)
-    running = Running(threads, time_limit, memory)
-    scaling = Scaling(cluster, client, executor, exchange, checkpoint, resume)
+    check_names(score, settings)
+    scoring = take(Scoring, settings)
+    running, scaling = take(Running, settings), take(Scaling, settings)
     with (
         interruptible(running.stop()) as stop,
         scaling.workers(running.workers) as workers,
         shown(progress) as report,
     ):
-        lists = score_table(as_table(table), settings, stop, workers, report, scaling.places)
+        lists = score_table(as_table(table), scoring, stop, workers, report, scaling.places)
     if not lists.account.complete:
         warnings.warn(UnprovenWarning(cut_short_text(lists)), stacklevel=2)
     return lists

@@ -58,6 +58,10 @@ MOST_STEMS = 2**29
 
 FEWEST_STEMS = 4 * AT_ONCE
 
+WORTH_SENDING = 0.05
+"""Nominal seconds that a chunk of stems takes if workers elsewhere are to count it: a task that is
+sent costs a few milliseconds by itself."""
+
 
 def can_grow(prepared: Preparation, outcomes: Sequence[Outcome]) -> bool:
     """Whether lists were cut short and can grow: a penalised likelihood, no prior, no arc required.
@@ -71,6 +75,12 @@ def can_grow(prepared: Preparation, outcomes: Sequence[Outcome]) -> bool:
         and not isinstance(prepared.score, BySums | NodeAverage)
         and not prepared.prior
     )
+
+
+def worth_sending(encoded: Encoded) -> bool:
+    """Whether rows and variables are so many that workers elsewhere help with stems."""
+    pairs = int(encoded.arity.sum()) // 2
+    return seconds_for(STEMS_PER_CHUNK * pairs, encoded.codes.shape[1]) >= WORTH_SENDING
 
 
 class Growth:
@@ -116,7 +126,7 @@ class Growth:
         """Nominal seconds of one core so far."""
         encoded = self.plan.encoded
         pairs = int(encoded.arity.sum()) // 2  # a set takes longer the more states it has
-        return seconds_for(self._stems.counted * pairs, encoded.codes.shape[1])
+        return seconds_for(self._stems.counted * pairs, encoded.total_rows)
 
     @property
     def sets_counted(self) -> int:
@@ -319,6 +329,10 @@ class Stems:
         self.row: dict[tuple[int, ...], int] = {(): 0}
         self.counted = 0
 
+    def __getstate__(self) -> dict[str, Any]:
+        """Leave out what those who only count do not need: vectors, and who else counts."""
+        return {**vars(self), "workers": 1, "vectors": self.vectors[:0], "row": {}}
+
     def hold(self, stems: Iterable[tuple[int, ...]]) -> None:
         """Count the stems that are not held; let go of the oldest if there is no room."""
         asked = dict.fromkeys(stems)
@@ -329,15 +343,11 @@ class Stems:
         if not new:
             return
         chunks = [
-            (first, min(first + STEMS_PER_CHUNK, len(new)))
-            for first in range(0, len(new), STEMS_PER_CHUNK)
+            new[first : first + STEMS_PER_CHUNK] for first in range(0, len(new), STEMS_PER_CHUNK)
         ]
-
-        def count(span: tuple[int, int]) -> Any:
-            return self._count(new[span[0] : span[1]])
-
-        for span, found in zip(chunks, in_order(count, chunks, self.workers), strict=True):
-            for stem, vector in zip(new[span[0] : span[1]], found, strict=True):
+        counted = in_order(count_stems, chunks, self.workers, (self,), "stems")
+        for chunk, found in zip(chunks, counted, strict=True):
+            for stem, vector in zip(chunk, found, strict=True):
                 at = self._free_row()
                 self.vectors[at] = vector
                 self.row[stem] = at
@@ -353,7 +363,7 @@ class Stems:
             return held
         return self.row.pop(next(iter(self.row)))
 
-    def _count(self, stems: Sequence[tuple[int, ...]]) -> list[Int64s]:
+    def count(self, stems: Sequence[tuple[int, ...]]) -> list[Int64s]:
         """Count stems of sizes that rise, each with every variable."""
         found: list[Int64s] = []
         for size in sorted({len(stem) for stem in stems}):
@@ -377,6 +387,11 @@ class Stems:
         )
         count_sets(
             block, self.encoded.first_rows, self.encoded.first_starts, self._arity, self._offset,
-            self._codes, self._row_bits, self.encoded.grid.f[None, :],
+            self._codes, self._row_bits, self.encoded.repeats, self.encoded.grid.f[None, :],
         )  # fmt: skip
         return block.G.reshape(count, n)
+
+
+def count_stems(stems: Stems, some: Sequence[tuple[int, ...]]) -> list[Int64s]:
+    """Count some stems, wherever."""
+    return stems.count(some)

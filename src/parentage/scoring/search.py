@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from parentage.errors import WorkersError
 from parentage.scoring.forecast import seconds_for
 from parentage.scoring.gathering import Bounding
 from parentage.scoring.hole_search import HoleSearch
@@ -99,7 +100,7 @@ def search(
                 _foresee(rate * float(step.pairs[-1]), stop)
             if keeper.checkpoint is None and (foresee or up_to is not None):
                 asked = up_to is not None and at.in_degree + len(plan.context) >= up_to
-                at.new = _bounding(levels, level, at, _worth(plan, stop, workers, asked))
+                at.new = _bounding(levels, level, at, _worth(plan, stop, workers, asked, at))
             step.run(outcome, workers, clock, at, keeper)
         except StoppedError as stopped:
             keeper.write(at, outcome)
@@ -108,6 +109,9 @@ def search(
             beyond = levels.beyond(level, below, at.in_degree - 1)
             _cut_short(outcome, plan, beyond, at.in_degree - 1, stopped.reason)
             return _with_residuals(plan, outcome)
+        except WorkersError:
+            keeper.write(at, outcome)
+            raise
         if isinstance(at.new, Bounding) and at.new.last and at.new.passed > 1:
             outcome.live.append(at.new.passed)
             reason: Reason = "asked" if asked else "time"
@@ -161,16 +165,22 @@ def _foresee(seconds: float, stop: Stop) -> None:
         raise StoppedError("forecast")
 
 
-def _worth(plan: SearchPlan, stop: Stop, workers: Workers, asked: bool) -> Callable[[int], bool]:
+def _worth(
+    plan: SearchPlan, stop: Stop, workers: Workers, asked: bool, at: Position
+) -> Callable[[int], bool]:
     """Return who knows whether so many joins can be made in the time that is left.
 
-    None if the lists were ``asked`` for up to here only. The forecast is on the safe side, and here
-    the other side is the safe one.
+    None can if the lists were ``asked`` for up to here only. Else two forecasts have to agree that
+    they cannot, far off as either may be: the one from the table alone, and what joins have taken
+    in this step, which may have begun with compiling.
     """
     rows, at_a_time = plan.encoded.codes.shape[1], size_of(workers)
+    began = time.perf_counter()
 
     def worth(joins: int) -> bool:
-        seconds = seconds_for(joins, rows) / (FORECAST_HIGH_BY * at_a_time)
+        forecast = seconds_for(joins, rows) / (FORECAST_HIGH_BY * at_a_time)
+        rate = (time.perf_counter() - began) / max(1, at.pairs)
+        seconds = min(forecast, rate * joins / FORECAST_OFF_BY)
         return not asked and seconds <= stop.seconds_left
 
     return worth

@@ -15,7 +15,7 @@ import threading
 import time
 from abc import ABC, abstractmethod
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -40,6 +40,7 @@ MOST_PAIRS = 65_536
 SETS_AT_ONCE = 2**20
 FEWEST_PAIRS = 256
 
+S = TypeVar("S", bound=np.generic)
 NOT_SENT = ("encoded", "siblings", "pairs")
 _MAKING_READY = threading.Lock()
 
@@ -127,7 +128,7 @@ class Step(ABC):
 
     def _find_siblings(self) -> None:
         """See which sets are joined with which, and how many joins come before each."""
-        from parentage.kernels.families import Siblings, live_members
+        from parentage.kernels.joining import Siblings, live_members
 
         level, n_below, n_sets = self.level, self.n_below, len(self.level.members)
         children = np.zeros(n_below + 1, np.int64)
@@ -154,7 +155,8 @@ class Step(ABC):
 
     def __getstate__(self) -> dict[str, Any]:
         """Leave out what every step shares, and what a worker finds out faster than it is sent."""
-        return {name: value for name, value in vars(self).items() if name not in NOT_SENT}
+        facts = vars(self).copy()  # another thread may be in make_ready
+        return {name: value for name, value in facts.items() if name not in NOT_SENT}
 
     def make_ready(self, encoded: Encoded) -> None:
         """Complete a step that was sent; one that was not is complete."""
@@ -163,9 +165,61 @@ class Step(ABC):
                 self.encoded = encoded
                 self._find_siblings()
 
-    @abstractmethod
     def work(self, span: tuple[int, int]) -> Chunk:
         """Join, count and score one run of sets; touches nothing shared."""
+        first, last = span
+        pairs = int(self.pairs[last] - self.pairs[first])
+        room = self.room((pairs, self.level.members.shape[1] + 1))
+        tally = np.zeros(len(ORDER), np.int64)
+        end = int(self.join(np.int64(first), np.int64(last), room, tally))
+        if end == 0:
+            return Chunk(pairs, None, None, 0, 0, tally)
+        families = end * room.members.shape[1]
+        where = np.empty(families, np.int32)
+        child = np.empty(families, np.uint8)
+        score = np.empty(families, np.int64)
+        parts, scored, kept = self.score(room, end, where, child, score)
+        found = collect(room.members, where[:kept], child[:kept], score[:kept])
+        return Chunk(pairs, parts, found, end, int(scored), tally)
+
+    @abstractmethod
+    def room(self, shape: tuple[int, int]) -> Any:
+        """Return room for a level of so many sets of so many members, not counted yet."""
+
+    @abstractmethod
+    def join(self, first: np.int64, last: np.int64, room: Any, tally: Int64s) -> int:
+        """Join a run of sets and judge the families; return how many sets are left."""
+
+    def join_whole(self, first: np.int64, last: np.int64, room: Any) -> np.int64:
+        """Join a run of sets, for a search that is not closed; return how many there are."""
+        from parentage.kernels.joining import join_whole
+
+        level = self.level
+        return np.int64(
+            join_whole(
+                first, last, self.siblings, level.members, level.subsets, level.best,
+                room.members, room.subsets, room.best,
+            )
+        )  # fmt: skip
+
+    @abstractmethod
+    def score(
+        self,
+        room: Any,
+        end: int,
+        where: npt.NDArray[np.int32],
+        child: npt.NDArray[np.uint8],
+        score: Int64s,
+    ) -> tuple[tuple[Array, ...], int, int]:
+        """Count the sets that are left and score their families, of which the kept are noted.
+
+        Returns the fields of the new level, and how many families were scored and kept.
+        """
+
+    def trimmed(self, array: npt.NDArray[S], end: int) -> npt.NDArray[S]:
+        """Return the first rows, without the rest if that would stay in memory for nothing."""
+        part = array[:end]
+        return part.copy() if self.store and 4 * end < 3 * len(array) else part
 
     def ranges(self) -> Iterator[tuple[int, int]]:
         """Cut the sets into runs with a bounded number of joins."""
@@ -235,6 +289,13 @@ class Step(ABC):
             int(self.pairs[-1]),
             sets_counted,
         )
+
+
+def room_for_sets(
+    shape: tuple[int, int],
+) -> tuple[npt.NDArray[np.uint16], npt.NDArray[np.int32], Int64s]:
+    """Return room for the members, subsets and Bin of so many sets of so many members."""
+    return np.empty(shape, np.uint16), np.empty(shape, np.int32), np.empty(shape, np.int64)
 
 
 def work_on(encoded: Encoded, step: Step, task: tuple[int, int, bool]) -> Chunk:

@@ -4,10 +4,19 @@ from __future__ import annotations
 
 import os
 from dataclasses import dataclass
+from typing import TypedDict
 
 from parentage.errors import InputError
 from parentage.work.settings import Option, setting
 from parentage.work.stop import Stop
+
+
+class RunningKeywords(TypedDict, total=False):
+    """What may be given for threads and limits."""
+
+    threads: int | None
+    time_limit: float | None
+    memory: int | None
 
 
 @dataclass(frozen=True)

@@ -21,6 +21,7 @@ from parentage.files.atomic import write_text
 from parentage.files.source import open_source
 from parentage.files.target import resolved
 from parentage.network.bridges import from_model_string, to_model_string
+from parentage.network.finding import Finding
 from parentage.network.formats.bif import bif_text as text_of_bif
 from parentage.network.formats.bif_text import parse_bif
 from parentage.network.formats.dot import dot_text as text_of_dot
@@ -80,8 +81,9 @@ class Answer(Protocol):
     def scope(self) -> Scope:
         """What it was compared with."""
 
-    def facts(self) -> dict[str, Any]:
-        """What the answer says of itself, as plain values."""
+    @property
+    def finding(self) -> Finding:
+        """What the answer says of itself."""
 
 
 def write_network(
@@ -125,14 +127,14 @@ def write_network(
     """
     name = os.fspath(path)
     kind = _format_of(name, format)
-    facts: dict[str, Any] = {}
+    finding = Finding()
     directed = False
     if isinstance(structure, Parameters):
         parameters, network = structure, structure.network
     elif isinstance(structure, Network):
         network = structure
     else:
-        network, facts = structure.network, structure.facts()
+        network, finding = structure.network, structure.finding
         gains = structure.gains if gains is None else gains
         directed = structure.scope.equivalent is False
     if parameters is not None and parameters.network != network:
@@ -145,7 +147,7 @@ def write_network(
     if kind in PICTURES:
         _write_picture(network, name, kind, gains, support, directed=directed, size=size)
         return
-    record = NetworkRecord(network, parameters, facts, provenance or {})
+    record = NetworkRecord(network, parameters, finding, provenance or {})
     write_text(name, _text(kind, record, gains))
 
 
