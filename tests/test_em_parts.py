@@ -28,6 +28,7 @@ from parentage.learner import learn
 from parentage.network import expectation
 from parentage.network.completions import likely_states
 from parentage.network.expectation import Expectation
+from parentage.network.finding import Finding
 from parentage.network.network import Network
 from parentage.optimise.settings import Optimising
 from parentage.report.document import document, page_data
@@ -35,7 +36,7 @@ from parentage.report.gather import Material, gather
 from parentage.scoring.constraints import Constraints
 from parentage.scoring.scores import parse_score
 from parentage.scoring.settings import Scoring
-from parentage.scoring.weighted import WeightedLabels, WeightedTable, encode_weighted
+from parentage.scoring.weighted import WeightedTable, encode_weighted, weighted_labels
 from parentage.structural_em import complete_and_score, completed_table
 from parentage.work.stop import Stop
 from test_em import flat, holes_of, some_holes
@@ -71,7 +72,7 @@ def test_projected_counts_are_those_of_all_rows(
     members = np.array(every, np.uint16).reshape(-1, size)[keep][:250]
     if not len(members):
         return
-    start = WeightedLabels.of(table).join(table, context)
+    start = weighted_labels(table).join(table, context)
     for G, those in zip(encoded.count(members), members, strict=True):
         whole = start.join(table, [int(encoded.order[v]) for v in those])
         assert whole.G(encoded.grid.f) == G
@@ -285,7 +286,7 @@ def test_a_page_of_a_table_with_holes_answers_what_if(prior: tuple[float, float]
     holes = holes_of(chest_clinic(200), 0.1)
     solution = learn(holes, missing="pnal", threads=1)
     material = Material(
-        solution.network, "t", solution.facts(), solution.scope, table=holes, prior=prior
+        solution.network, "t", solution.finding, solution.scope, table=holes, prior=prior
     )
     report = gather(material)
     fitted = solution.network.fit(holes, pseudo_count=prior[0], equivalent_sample_size=prior[1])
@@ -304,6 +305,6 @@ def test_a_page_of_a_table_with_holes_answers_what_if(prior: tuple[float, float]
 def test_a_page_without_what_if_says_why() -> None:
     holes = holes_of(chest_clinic(100), 0.3)
     with mock.patch.object(expectation, "MOST_TERMS", 10):
-        report = gather(Material(ASIA, "t", {}, table=holes))
+        report = gather(Material(ASIA, "t", Finding(), table=holes))
     assert report.what_if is None
     assert any("terms would have to be added up" in fact.value for fact in report.data)

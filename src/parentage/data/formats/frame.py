@@ -116,8 +116,12 @@ def _polars_column(series: pl.Series) -> RawColumn:
 
 
 def number_column(name: str, numbers: Any, filled: Any) -> RawColumn:
-    """Make a column from the numbers that are there and the mask of their rows."""
+    """Make a column from the numbers that are there and the mask of their rows.
+
+    Zero has no sign: which of two equal zeros is first would depend on the order of the rows.
+    """
     values, inverse = np.unique(numbers, return_inverse=True)
+    values = values + values.dtype.type(0)
     codes: CellCodes = np.full(len(filled), -1, np.int32)
     codes[filled] = inverse
     return RawColumn(name, codes, values)
