@@ -83,6 +83,8 @@ class Gathered:
     table: Table | None
     scoring: Scoring
     grown: Grown | None = None
+    completed: Solution | None = None
+    """The best network on these lists, where they are of data completed by networks."""
 
 
 @dataclass(frozen=True)
@@ -144,7 +146,7 @@ def gather(
         completed = complete_and_score(
             table, settings, stop, threads=threads, workers=workers, start=start, report=report
         )
-        return Gathered(completed, table, settings)
+        return Gathered(completed.lists, table, settings, completed=completed.solution)
     share = stop.share(SHARE_OF_SCORING)
     searched = search_table(
         table,
@@ -235,9 +237,15 @@ def optimise(
 ) -> Solution:
     """Solve lists within the limits; after an interrupt, take the first network there is.
 
-    What was cut is put into ``kept_cuts``, for solving again with a little changed.
+    What was cut is put into ``kept_cuts``, for solving again with a little changed. Lists of
+    completed data were solved when they were made: what was proved then is the answer, and what
+    was not is where solving goes on.
     """
-    interrupted, grown = stop.cancelled.is_set(), found.grown
+    interrupted, grown, completed = stop.cancelled.is_set(), found.grown, found.completed
+    if completed is not None:
+        if completed.optimal and not changed(optimising):
+            return completed
+        start = completed.network
     limit = FEW_VARIABLES if stop.deadline == math.inf else MANY_VARIABLES
     many = grown is not None and found.lists.n_variables > limit
     solution = optimise_lists(

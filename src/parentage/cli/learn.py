@@ -213,7 +213,8 @@ def gather(
     if found.table is not None and beside:
         raise InputError(f"--data {beside!r} goes with lists, and {data!r} is a table")
     if found.table is not None and not found.lists.account.complete:
-        warn(cut_short_text(found.lists))
+        growing = options["within"] is None and found.lists.known().completion is None
+        warn(cut_short_text(found.lists, growing=growing))
     table = table_of_lists(found.lists, options) if beside else found.table
     return Work(data, found, table)
 

@@ -69,7 +69,7 @@ def score(data: str, output: tuple[str, ...], **options: Any) -> None:
             if options["missing"] == "em" and table.has_holes:
                 lists = complete_and_score(
                     table, settings, stop, threads=running.workers, workers=workers, report=progress
-                )
+                ).lists
             else:
                 lists = score_table(table, settings, stop, workers, progress, scaling.places)
     if not lists.account.complete:

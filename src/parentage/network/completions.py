@@ -1,10 +1,10 @@
 """Completions of rows with missing cells, weighted by their posterior. Above expectation.
 
-The completions of a row are the products of those of its components. Where the states of a component
-are listed, its posterior is there. Where variables were eliminated, states are made one variable
-after the other, the last eliminated first: given the states so far, the product in which a variable
-was eliminated is its distribution. A beginning has at least the probability of every state that it
-begins, so one with too little is dropped together with all of them.
+The completions of a row are the products of those of its components. Where the states of a
+component are listed, its posterior is there. Where variables were eliminated, states are made one
+variable after the other, the last eliminated first: given the states so far, the product in which a
+variable was eliminated is its distribution. A beginning has at least the probability of every state
+that it begins, so one with too little is dropped together with all of them.
 """
 
 from __future__ import annotations
@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from parentage.network.components import Component, Floats, Ints
 from parentage.network.elimination import Tree, product
 
 if TYPE_CHECKING:
@@ -22,6 +21,7 @@ if TYPE_CHECKING:
 
     from parentage.kernels.completing import Choices
     from parentage.kernels.weighted import Layout
+    from parentage.network.components import Component, Floats, Ints
     from parentage.network.expectation import Eliminated, Expectation
 
 LEAST = 0.25
@@ -74,10 +74,11 @@ def _cases_of_rows(expected: Expectation) -> tuple[Ints, Ints]:
     """Return where the cases of each row begin, and the cases: listed first, then eliminated."""
     none = np.empty(0, np.int64)
     rows, cases, before = [none], [none], 0
-    for part in (*expected.listed, *expected.eliminated):
-        rows.append(part.component.rows)
-        cases.append(before + part.component.case)
-        before += len(part.component.first)
+    listed = [part.component for part in expected.listed]
+    for component in (*listed, *(part.component for part in expected.eliminated)):
+        rows.append(component.rows)
+        cases.append(before + component.case)
+        before += len(component.first)
     row, case = np.concatenate(rows), np.concatenate(cases)
     many = np.bincount(row, minlength=len(expected.weights))
     return np.concatenate([[0], np.cumsum(many)]), case[np.argsort(row, kind="stable")]
@@ -121,9 +122,7 @@ def _bars(component: Component, units: Ints) -> Floats:
     return LEAST / most
 
 
-def likely_states(
-    part: Eliminated, logs: Floats, least: Floats
-) -> Iterator[tuple[Ints, Floats]]:
+def likely_states(part: Eliminated, logs: Floats, least: Floats) -> Iterator[tuple[Ints, Floats]]:
     """Yield per case the states that have at least so much, and their posterior; never none.
 
     States are ``int64[state, variable]``; if none has so much, those that have most are yielded.
@@ -145,6 +144,8 @@ def _states_above(tree: Tree, case: int, least: float) -> tuple[Ints, Floats]:
     order = tree.plan.order
     states, shares = np.empty((1, 0), np.int64), np.ones(1)
     for i in reversed(range(len(order))):
+        if not len(shares):
+            return states, shares
         clique = tree.plan.cliques[i]
         table = product(tree.entering(i), clique)
         own = np.moveaxis(table[min(case, len(table) - 1)], clique.index(order[i]), -1)
