@@ -87,7 +87,7 @@ def detect_with_text(
     if written is None and source.suffix in NETWORKS:
         raise InputError(
             f"{source.name} is a network by its name, and a table or lists are needed here; "
-            "`parentage query` and `parentage report` read networks"
+            "networks are for queries and reports"
         )
     named = None if written is None else _named(source, written)
     if named is not None and named.format in BINARY:

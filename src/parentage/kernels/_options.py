@@ -3,8 +3,8 @@
 ``nogil`` because threads run over chunks; ``cache`` because compiling costs seconds;
 no ``fastmath``, because safe pruning rests on the arithmetic being what it says.
 
-Compiling happens once on a machine and is nobody's working time: :data:`compiling` measures it, so
-that time limits leave it out (:class:`parentage.work.stop.Stop`).
+Compiling happens once on a machine; :data:`compiling` measures it, so that time limits leave it
+out (:class:`parentage.work.stop.Stop`).
 
 The cache is a convenience: where it cannot be written (a read-only installation and home) or is
 damaged, kernels are compiled in memory, and one warning says so. Settings of Numba under which

@@ -225,7 +225,7 @@ def cut_short_text(lists: CandidateLists, *, growing: bool = False) -> str:
         "interrupt": "an interrupt",
         "asked": "the limit on complete lists",
         "forecast": "its forecast, because the next number of parents would take days or more sets "
-        "than anybody waits for (-k asks for them)",
+        "than anybody waits for unless a limit on parents asks for them",
     }
     most = account.complete_to
     larger = "larger sets were not searched"

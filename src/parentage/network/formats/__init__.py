@@ -221,8 +221,8 @@ def read_parameters(
 def _read(content: Source, format_name: str | None) -> NetworkRecord:
     if format_name is None and PurePath(content.name).suffix.lower() in (".html", ".htm"):
         raise InputError(
-            f"{content.name} is a page, which cannot be read back; write a .json or .bif beside it "
-            "with another -o, and read that"
+            f"{content.name} is a page, which cannot be read back; write a .json or .bif "
+            "beside it, and read that"
         )
     kind = _format_of(content.name, format_name, known=READABLE)
     if kind in PICTURES:
