@@ -69,7 +69,7 @@ DENSITY: dict[str, tuple[int, float, float]] = {
 }  # fmt: skip
 """Complete to k and nominal seconds (0: everything, with proof), and the best score published."""
 
-PEER_SECONDS = 300
+PEER_SECONDS = 120
 """CPU seconds that pyAgrum gets."""
 
 TOO_LONG = {"score": None, "cpu": PEER_SECONDS}

@@ -77,7 +77,10 @@ ScoringOf = Callable[[tuple[str, ...], bool], "Scoring"]
 
 @dataclass(frozen=True)
 class Gathered:
-    """What is to be learned from: lists, their table if it was there, and the settings."""
+    """What is to be learned from: lists, their table if it was there, and the settings.
+
+    ``grown`` is the network that lists grew around: something to begin from.
+    """
 
     lists: CandidateLists
     table: Table | None
@@ -161,7 +164,7 @@ def gather(
     if growing is None or searched.complete or stop.cancelled.is_set():
         return Gathered(searched.lists(), table, settings)
     searched, grown = grow(
-        searched, growing, optimising or Optimising(), stop, threads, start, report
+        searched, growing, optimising or Optimising(), stop, threads, start, report, workers, places
     )
     return Gathered(searched.lists(), table, settings, grown)
 
@@ -189,9 +192,12 @@ def grow(
     threads: int,
     start: Network | None = None,
     report: Report | None = None,
+    workers: Workers | None = None,
+    places: Places | None = None,
 ) -> tuple[Searched, Grown | None]:
     """Grow lists that were cut short, if they can grow; else take what there is."""
     from parentage.optimise.anytime import grow_lists
+    from parentage.optimise.growth_keeping import GrowthKeeper
     from parentage.scoring.growth import can_grow
 
     if not can_grow(searched.prepared, searched.outcomes):
@@ -206,7 +212,15 @@ def grow(
             effort = max(LEAST_EFFORT, seconds_for(counted, searched.prepared.table.n_rows))
     began = time.monotonic()
     outcome, network, trace = grow_lists(
-        searched, effort, own, threads=threads, seed=optimising.seed, start=start, report=report
+        searched,
+        effort,
+        own,
+        threads=threads,
+        seed=optimising.seed,
+        start=start,
+        report=report,
+        workers=workers,
+        keeper=GrowthKeeper.of(places),
     )
     grown = Grown(network, trace, time.monotonic() - began)
     return replace(searched, outcomes=(outcome,)), grown
@@ -232,13 +246,16 @@ def optimise(
     start: Network | None = None,
     report: Report | None = None,
     kept_cuts: list[Cut] | None = None,
+    places: Places | None = None,
 ) -> Solution:
     """Solve lists within the limits; after an interrupt, take the first network there is.
 
     What was cut is put into ``kept_cuts``, for solving again with a little changed. Lists of
     completed data were solved when they were made: what was proved then is the answer, and what
-    was not is where solving goes on.
+    was not is where solving goes on. The folder of a checkpoint is among the ``places``.
     """
+    from parentage.optimise.keeping import Keeping
+
     interrupted, grown, completed = stop.cancelled.is_set(), found.grown, found.completed
     if completed is not None:
         if completed.optimal and not changed(optimising):
@@ -256,6 +273,7 @@ def optimise(
         start=start if grown is None else grown.network,
         report=report,
         kept_cuts=kept_cuts,
+        keeping=Keeping.of(places, found.lists, from_table=found.table is not None),
     )
     if grown is not None:
         solution = _with_growing(solution, found.lists, grown)
@@ -306,7 +324,9 @@ def run(
         optimising=optimising,
         start=start,
     )
-    solution = optimise(found, optimising, stop, threads=threads, start=start, report=report)
+    solution = optimise(
+        found, optimising, stop, threads=threads, start=start, report=report, places=places
+    )
     return Learned(found.table, found.lists, solution)
 
 

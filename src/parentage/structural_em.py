@@ -140,15 +140,21 @@ def complete_and_score(
 def _iterate(
     work: Work, network: Network, score: Penalised
 ) -> tuple[CandidateLists, Solution, Completion]:
-    """Complete and learn until the network repeats or there is no time left."""
+    """Complete and learn until the network repeats or there is no time left.
+
+    A step that is cut short does not count when there was one before: its lists would be worse.
+    """
     bits, unit = bits_for(work.table.n_rows), unit_of(work.settings.log_base)
     prior = Prior.of(work.settings.prior)
     steps: list[EmStep] = []
     before: Network | None = None
+    last: tuple[CandidateLists, Solution, Completion] | None = None
     while True:
         theta, likelihood = _parameters(network, work.table, work.numbers)
         completed = completed_table(network, work.table, theta, bits, work.numbers)
         lists, solution = work.solve(completed, work.settings, network)
+        if last is not None and not lists.account.complete and work.stop.reason() is not None:
+            return last
         steps.append(
             EmStep(
                 network.n_arcs,
@@ -161,9 +167,10 @@ def _iterate(
             )
         )
         settled = solution.optimal and _is_best(network, lists, solution)
+        completion = Completion(tuple(steps), settled, bits, len(completed.weights))
+        last = lists, solution, completion
         if settled or len(steps) == MOST_STEPS or work.stop.reason() is not None:
-            completion = Completion(tuple(steps), settled, bits, len(completed.weights))
-            return lists, solution, completion
+            return last
         before, network = network, solution.network
 
 

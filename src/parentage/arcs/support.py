@@ -179,7 +179,9 @@ def learn_ground(
     if found.table is None:
         raise InputError("support needs the table: lists have no rows to draw from")
     cuts: list[Any] = []
-    best = pipeline.optimise(found, optimising, own, threads=threads, report=report, kept_cuts=cuts)
+    best = pipeline.optimise(
+        found, optimising, own, threads=threads, report=report, kept_cuts=cuts, places=places
+    )
     return Ground(found.table, found.lists, _as_used(found), optimising, best, tuple(cuts))
 
 

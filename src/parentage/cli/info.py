@@ -108,8 +108,9 @@ def _no_end_text(score: str) -> str:
 
     return (
         f"{by_name(score).title} has no limit of its own: nothing known rules out large parent "
-        "sets. Give a limit (-k 4) or a time (--time-limit 600); the lists are then complete up to "
-        "some number of parents, and say so."
+        "sets. Give a limit (-k 4) or a time (--time-limit 600); without either, the search ends "
+        "before the number of parents that has more than 33 million sets. The lists are then "
+        "complete up to some number of parents, and say so."
     )
 
 
@@ -149,11 +150,14 @@ def _up_to_text(found: Overview) -> list[str]:
     else:
         lines.append(
             f"Without a time limit learn lists everything up to {_parents(found.complete_to)}: "
-            "more would not fit the memory, or take days."
+            "more would not fit memory and disk, take days, or be too many sets."
         )
+    then = "then larger sets where the best network gains by them"
+    if found.not_grown is not None:
+        then = f"and no larger sets: {found.not_grown}"
     lines.append(
-        f"With --time-limit 60 it lists everything up to about {_parents(soon)}, then larger sets "
-        "where the best network gains by them. It says so: such a network has a bound, not a proof."
+        f"With --time-limit 60 it lists everything up to about {_parents(soon)}, {then}. It says "
+        "so: such a network has a bound, not a proof."
     )
     return lines
 

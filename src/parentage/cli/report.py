@@ -114,39 +114,40 @@ def report_table(data: str, output: str, options: dict[str, Any]) -> None:
 
     running, scaling = running_of(options), take(Scaling, options)
     asked = take(Supporting, options)
-    with (
-        interruptible(running.stop()) as stop,
-        scaling.workers(running.workers) as workers,
-        show_progress() as shown,
-    ):
-        ground = learn_ground(
-            data,
-            take(Reading, options),
-            lambda names, _: scoring_for(scoring_of(options, names), asked.within),
-            take(Optimising, options),
-            stop,
-            threads=running.workers,
-            workers=workers,
-            places=scaling.places,
-            report=shown,
-            seen=lambda table: tell_reading(table, options),
-            asked=asked,
+    with interruptible(running.stop()) as stop:
+        with (
+            scaling.workers(running.workers) as workers,
+            show_progress() as shown,
+        ):
+            ground = learn_ground(
+                data,
+                take(Reading, options),
+                lambda names, _: scoring_for(scoring_of(options, names), asked.within),
+                take(Optimising, options),
+                stop,
+                threads=running.workers,
+                workers=workers,
+                places=scaling.places,
+                report=shown,
+                seen=lambda table: tell_reading(table, options),
+                asked=asked,
+            )
+            support = support_of(ground, asked, stop, workers, report=shown)
+            near = near_of(ground, asked, stop, running.workers)
+        given = take(Estimating, options)
+        command = ["parentage", *sys.argv[1:]]
+        write_report(
+            ground.best,
+            output,
+            table=ground.table,
+            lists=ground.lists,
+            support=support,
+            near=near,
+            prior=(given.pseudo_count, given.equivalent_sample_size),
+            title=options["title"],
+            provenance=provenance_of(ground.table, command=command, source=data),
         )
-        support = support_of(ground, asked, stop, workers, report=shown)
-        near = near_of(ground, asked, stop, running.workers)
-    given = take(Estimating, options)
-    write_report(
-        ground.best,
-        output,
-        table=ground.table,
-        lists=ground.lists,
-        support=support,
-        near=near,
-        prior=(given.pseudo_count, given.equivalent_sample_size),
-        title=options["title"],
-        provenance=provenance_of(ground.table, command=["parentage", *sys.argv[1:]], source=data),
-    )
-    tell(output, support)
+        tell(output, support)
     if stop.cancelled.is_set():
         sys.exit(130)
 

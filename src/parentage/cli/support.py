@@ -72,36 +72,36 @@ def support(data: str, network: str | None, output: str | None, **options: Any) 
     asked = take(Supporting, options)
     meant = None if network is None else read_network(network)
     running, scaling = running_of(options), take(Scaling, options)
-    with (
-        interruptible(running.stop()) as stop,
-        scaling.workers(running.workers) as workers,
-        show_progress() as shown,
-        estimating(shown) as report,
-    ):
-        ground = learn_ground(
-            data,
-            take(Reading, options),
-            lambda names, _: scoring_for(scoring_of(options, names), asked.within),
-            take(Optimising, options),
-            stop,
-            threads=running.workers,
-            workers=workers,
-            places=scaling.places,
-            report=report,
-            seen=lambda table: tell_reading(table, options),
-            asked=asked,
-        )
-        found = support_of(ground, asked, stop, workers, network=meant, report=report)
-    for point in found.open_points:
-        warn(point)
-    if output is not None:
-        write_support(found, output)
-        click.echo(f"parentage: wrote {output}", err=True)
-    if options["as_json"]:
-        print_json({**found.to_dict(), "scope": ground.best.scope.to_dict()})
-    elif output is None:
-        directions = ground.best.scope.about_directions()
-        click.echo("\n".join([as_text(found), *filter(None, [directions])]))
+    with interruptible(running.stop()) as stop:
+        with (
+            scaling.workers(running.workers) as workers,
+            show_progress() as shown,
+            estimating(shown) as report,
+        ):
+            ground = learn_ground(
+                data,
+                take(Reading, options),
+                lambda names, _: scoring_for(scoring_of(options, names), asked.within),
+                take(Optimising, options),
+                stop,
+                threads=running.workers,
+                workers=workers,
+                places=scaling.places,
+                report=report,
+                seen=lambda table: tell_reading(table, options),
+                asked=asked,
+            )
+            found = support_of(ground, asked, stop, workers, network=meant, report=report)
+        for point in found.open_points:
+            warn(point)
+        if output is not None:
+            write_support(found, output)
+            click.echo(f"parentage: wrote {output}", err=True)
+        if options["as_json"]:
+            print_json({**found.to_dict(), "scope": ground.best.scope.to_dict()})
+        elif output is None:
+            directions = ground.best.scope.about_directions()
+            click.echo("\n".join([as_text(found), *filter(None, [directions])]))
     if stop.cancelled.is_set():
         sys.exit(130)
 

@@ -182,6 +182,7 @@ def judge_sums(end, new, level, facts, rung, capped, tally):
     times, penalty, adds = rung.times, rung.penalty, rung.adds
     by_child, by_cells = rules & (1 << CHILD) != 0, rules & (1 << CELLS) != 0
     by_parent, functional = rules & (1 << PARENT) != 0, rules & (1 << FUNCTIONAL) != 0
+    only_cells = rules == 1 << CELLS
     plain = len(forbidden) == 0 and capped.max() == -1 and capped.min() == -1
     m = members.shape[1]
     left = 0
@@ -205,6 +206,8 @@ def judge_sums(end, new, level, facts, rung, capped, tally):
                     + minus[pi, column[x]] + constant[x] - value[pi]
                 )  # fmt: skip
             cost = log_arity[x] * cells
+            if only_cells and top - slack < -residual[x] - cost:
+                continue  # Theorem 4 never says less
             fired = -1
             if top - slack >= bound_of(rules, residual[x], price, cost, adds[level_row[pi]]):
                 fired = CHILD if by_child else CELLS

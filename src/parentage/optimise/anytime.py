@@ -29,7 +29,8 @@ from parentage.network.network import Network
 from parentage.optimise.orders import CLIMB, SLACKS, OrderSpace, Stream, budget_of, renew
 from parentage.optimise.problem import memory_of_sets, n_words, offsets_of
 from parentage.scoring.forecast import SHARE_OF_MEMORY
-from parentage.scoring.growth import Growth
+from parentage.scoring.growth import Growth, worth_sending
+from parentage.work.crew import Crew
 from parentage.work.memory import available_memory, room_within, used_memory
 from parentage.work.progress import Progress
 
@@ -37,11 +38,13 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from concurrent.futures import Executor
 
+    from parentage.optimise.growth_keeping import GrowthKeeper
     from parentage.optimise.problem import Ints
     from parentage.optimise.solution import TracePoint
     from parentage.scoring.candidates import Searched
     from parentage.scoring.growth import Family
     from parentage.scoring.steps import Outcome
+    from parentage.work.executor import Workers
     from parentage.work.progress import Report
     from parentage.work.stop import Stop
 
@@ -81,10 +84,14 @@ def grow_lists(
     seed: int = 0,
     start: Network | None = None,
     report: Report | None = None,
+    workers: Workers | None = None,
+    keeper: GrowthKeeper | None = None,
 ) -> tuple[Outcome, Network, tuple[TracePoint, ...]]:
     """Grow what a search found until the effort is spent or the stop says so.
 
-    Returns the families, the best network made of them, and how its score rose.
+    ``workers`` elsewhere, if there are any, count stems where that takes long. Returns the
+    families, the best network made of them, and how its score rose. A ``keeper`` keeps them in a
+    folder, and goes on from there.
     """
     table, (plan,), (outcome,) = searched.prepared.table, searched.prepared.plans, searched.outcomes
     room = room_within(stop.memory)
@@ -95,9 +102,17 @@ def grow_lists(
         at = {table.names[v]: i for i, v in enumerate(order)}
         first = [at[name] for name in start.order if name in at]
     with ThreadPoolExecutor(threads) as pool:
-        growth = Growth(plan, outcome, workers=pool, memory=memory)
+        elsewhere = isinstance(workers, Crew) and worth_sending(plan.encoded)
+        counting = workers if workers is not None and elsewhere else pool
+        growth = Growth(plan, outcome, workers=counting, memory=memory)
+        looked = 0
+        if keeper is not None and keeper.known is not None:
+            looked = keeper.looked if growth.restore(keeper.known) else 0
+            first = keeper.order_for(growth.n) or first
         anytime = Anytime(growth, stop, pool, seed=seed, start=first, report=report)
+        anytime.go_on_from(looked, keeper)
         anytime.run(effort)
+        anytime.keep()
     parents: list[tuple[int, ...]] = [()] * table.n_variables
     for i in anytime.choice.tolist():
         child, members = growth.family(i)
@@ -124,6 +139,7 @@ class Anytime:
         self._pool = pool
         self._began = time.monotonic()
         self._looked = 0
+        self._keeper: GrowthKeeper | None = None
         self._most = stop.memory or used_memory() + int(SHARE_OF_MEMORY * available_memory())
         self._round_took = 0.0  # of wall time, by which another may be too much
         self._laid = 0
@@ -135,6 +151,15 @@ class Anytime:
         self.choice: Ints = np.empty(0, np.int64)
         self.order: Ints = self._streams[0].base.copy()
         self.cost = math.inf
+
+    def go_on_from(self, looked: int, keeper: GrowthKeeper | None) -> None:
+        """Count the work of an earlier run, and keep this one."""
+        self._looked, self._keeper = looked, keeper
+
+    def keep(self) -> None:
+        """Keep what is known, at the end."""
+        if self._keeper is not None:
+            self._keeper.write(self.growth, self.order, self._looked)
 
     @property
     def work(self) -> float:
@@ -157,6 +182,8 @@ class Anytime:
                 gained = self._round()
             if not gained:
                 grew += self._grow_near()
+            if self._keeper is not None:
+                self._keeper.tick(self.growth, self.order, self._looked)
             idle = 0 if gained or grew else idle + 1
 
     def _may_go_on(self) -> bool:

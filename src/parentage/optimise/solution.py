@@ -74,7 +74,7 @@ class Solution:
         Wall time of the search.
     certificate
         The proof, to be written and checked; None when nothing is proven, or by an engine that
-        cannot be checked (dynamic programming over more than 25 variables).
+        cannot be checked (dynamic programming over more than 28 variables).
     """
 
     network: Network

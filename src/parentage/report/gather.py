@@ -69,7 +69,7 @@ class Material:
         The network.
     title
         What to call it.
-    result
+    finding
         What is known of how good it is: the facts of a solution, or of a network's file.
     scope
         What it was compared with.

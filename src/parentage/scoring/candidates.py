@@ -30,6 +30,7 @@ from parentage.scoring.keeper import Keeper
 from parentage.scoring.lists import CandidateLists
 from parentage.scoring.plan import prepare
 from parentage.scoring.rulebook import ORDER
+from parentage.scoring.scores import Penalised, parse_score
 from parentage.scoring.search import search
 from parentage.scoring.settings import Scoring, ScoringKeywords
 from parentage.work.display import shown
@@ -138,7 +139,7 @@ class Searched:
         """Make lists; the one place where a search becomes lists."""
         lists = _assemble(self.prepared, self.outcomes)
         account = _account(self.prepared, self.outcomes, lists.n_sets, self.began)
-        return replace(lists, account=account)
+        return replace(lists, account=replace(account, digest=lists.digest))
 
     def with_partial(self) -> Searched:
         """Take what is there of a level that was cut short."""
@@ -210,8 +211,11 @@ def _job(prepared: Preparation) -> dict[str, Any]:
     }
 
 
-def cut_short_text(lists: CandidateLists) -> str:
-    """Say why a search ended early and what its lists are good for."""
+def cut_short_text(lists: CandidateLists, *, growing: bool = False) -> str:
+    """Say why a search ended early and what its lists are good for.
+
+    With ``growing`` they would have grown if they could, and it is said what is in the way.
+    """
     account = lists.known()
     if account.complete_to is None:
         raise AssertionError("these lists were not cut short")
@@ -220,16 +224,35 @@ def cut_short_text(lists: CandidateLists) -> str:
         "memory": "lack of memory, and of a disk with room for more",
         "interrupt": "an interrupt",
         "asked": "the limit on complete lists",
-        "forecast": "its forecast, because the next number of parents would take days",
+        "forecast": "its forecast, because the next number of parents would take days or more sets "
+        "than anybody waits for (-k asks for them)",
     }
     most = account.complete_to
     larger = "larger sets were not searched"
     if account.explored:
         larger = f"of larger ones {account.explored:,} were tried where they promised most"
+    if growing and (reason := why_not_grown(account.score, account)):
+        larger += f" ({reason})"
     return (
         f"scoring was ended by {why[account.ended or 'interrupt']}; the lists are complete up to "
         f"{most} parent{'' if most == 1 else 's'}, {larger}"
     )
+
+
+def why_not_grown(score: str, asked: Account | Preparation) -> str | None:
+    """Return why lists of what was asked cannot grow around a network; None if they can.
+
+    Growth adds single families by their gain, under penalised likelihoods alone: other scores need
+    sums that stems do not give, a prior and required arcs have searches of their own, and with a
+    width every set near its best subset is asked for, not single ones.
+    """
+    if not isinstance(parse_score(score), Penalised):
+        return f"lists under {score} do not grow"
+    if asked.prior:
+        return "lists with a prior do not grow"
+    if asked.constraints.required:
+        return "lists with required arcs do not grow"
+    return "lists with a width do not grow" if asked.width is not None else None
 
 
 def _account(

@@ -44,6 +44,8 @@ Int64s = npt.NDArray[np.int64]
 FINE = 1e-7
 """A tolerance of so many nats is fine; a wider one is worth a better grid."""
 
+_AT_A_TIME = 1 << 20
+
 MOST_BITS = 48
 FEWEST_BITS = 16
 MOST_PARAMETERS = 2**28  # so that the kernels' products of two capped numbers stay below 2^63
@@ -96,17 +98,14 @@ class FixedPoint:
         bits = min(MOST_BITS, 60 - math.ceil(math.log2(largest)))
         if bits < FEWEST_BITS or cap > MOST_PARAMETERS:
             raise ResourceError(_too_large(n_rows, w, most_states, width, everything))
-        c = np.arange(n_rows + 1, dtype=np.longdouble)
-        c[0] = 1
-        logs = c * np.log(c)
         logarithm = 8 * everything * 2.0**bits * float(np.finfo(np.longdouble).eps)
         tolerance = math.ceil(1.5 * n_rows + cap + logarithm)
         if distinct_rows is None or tolerance <= FINE * 2.0**bits:
-            f = np.rint(logs * np.longdouble(2.0**bits)).astype(np.int64)
+            f = rounded_c_ln_c(n_rows, 2.0**bits)
             return cls(2.0**bits, f, round(w * 2.0**bits), cap, tolerance)
         unit = math.floor(w * 2.0**bits)
         scale = unit / w
-        f = np.rint(logs * np.longdouble(unit) / np.longdouble(w)).astype(np.int64)
+        f = rounded_c_ln_c(n_rows, unit, w)
         states = min(n_rows // 2, distinct_rows())
         own = 4 * everything * scale * float(np.finfo(np.float64).eps)  # w itself is rounded
         return cls(scale, f, unit, cap, math.ceil(3 * states + 2 + logarithm + own))
@@ -137,6 +136,16 @@ class FixedPoint:
         return np.asarray(x, np.float64) / self.scale
 
 
+def rounded_c_ln_c(n_rows: int, times: float, over: float = 1.0) -> Int64s:
+    """Return c ln c · times / over for c = 0 … N, rounded, some at a time."""
+    f = np.empty(n_rows + 1, np.int64)
+    for first in range(0, n_rows + 1, _AT_A_TIME):
+        c = np.arange(first, min(first + _AT_A_TIME, n_rows + 1), dtype=np.longdouble)
+        scaled = c * np.log(np.maximum(c, 1)) * np.longdouble(times) / np.longdouble(over)
+        f[first : first + len(c)] = np.rint(scaled)
+    return f
+
+
 def _too_large(n_rows: int, w: float, most_states: int, width: float, everything: float) -> str:
     """Say what makes the numbers too large: the width, the penalties, or the rows."""
     if width > max(everything, w * most_states):
@@ -149,6 +158,10 @@ def _too_large(n_rows: int, w: float, most_states: int, width: float, everything
             "for 64-bit arithmetic; merge states, drop the column, or require fewer parents"
         )
     return f"{n_rows} rows are too many for 64-bit arithmetic; use fewer rows"
+
+
+ROWS_AT_ONCE = 16_384
+"""Rows whose states are packed into bits together."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -338,16 +351,13 @@ class Labels:
 
     def join(self, table: Table, variables: Iterable[int]) -> Labels:
         """Refine by more variables."""
-        from parentage.kernels.labels import join_labels
+        from parentage.kernels.labels import join_columns
 
-        labels, count = self.of_row, self.count
-        for v in variables:
-            out = np.empty(len(labels), np.int64)
-            states = np.int64(table.cardinalities[v])
-            column = np.asarray(table.codes[v], np.uint16)
-            count = int(join_labels(labels, np.int64(count), column, states, out))
-            labels = out
-        return Labels(labels, count, self.repeats)
+        chosen = np.array(list(variables), np.int64)
+        labels, count = join_columns(
+            self.of_row, np.int64(self.count), table.codes, chosen, table.cardinalities
+        )
+        return Labels(labels, int(count), self.repeats)
 
     def G(self, f: Int64s) -> int:
         """Σ f(rows of a class) over the classes."""
@@ -386,9 +396,12 @@ def pack_states(codes: npt.NDArray[np.uint16], arity: Int64s) -> npt.NDArray[np.
     """One bit per (variable, state): ``row_bits[row, word]``."""
     n_rows = codes.shape[1]
     offset = np.concatenate([[0], np.cumsum(arity)])
-    words = np.zeros((n_rows, -(-int(offset[-1]) // 64)), np.uint64)
-    rows = np.arange(n_rows)
-    for v, column in enumerate(codes):
-        bit = offset[v] + column.astype(np.int64)
-        words[rows, bit >> 6] |= np.uint64(1) << (bit & 63).astype(np.uint64)
+    n_words = -(-int(offset[-1]) // 64)
+    words = np.empty((n_rows, n_words), np.uint64)
+    for first in range(0, n_rows, ROWS_AT_ONCE):
+        part = codes[:, first : first + ROWS_AT_ONCE]
+        states = np.zeros((part.shape[1], 64 * n_words), np.bool_)
+        states[np.arange(part.shape[1]), offset[:-1, None] + part] = True
+        packed = np.packbits(states, axis=1, bitorder="little")
+        words[first : first + ROWS_AT_ONCE] = packed.view("<u8")
     return words

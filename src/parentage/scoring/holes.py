@@ -52,7 +52,7 @@ def encode_with_holes(
     return EncodedHoles(
         order,
         arity,
-        np.ascontiguousarray(part.codes[order]),
+        np.ascontiguousarray(part.codes[order], np.uint16),
         np.concatenate([[0], np.cumsum(arity)]),
         np.zeros((part.n_rows, 0), np.uint64),
         np.arange(part.n_rows, dtype=np.uint32),

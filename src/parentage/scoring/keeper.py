@@ -261,7 +261,7 @@ class Keeper:
         except InputError:
             raise
         except (KeyError, TypeError, ValueError) as error:
-            raise on_disk.unreadable(folder, error) from error
+            raise on_disk.unreadable(folder / on_disk.STATE, error) from error
 
     def _read_outcome(self, known: Mapping[str, Any], folder: Path, outcome: Outcome) -> None:
         for size, facts in known["kept"].items():

@@ -194,6 +194,8 @@ class Preparation:
     @cached_property
     def most_added(self) -> npt.NDArray[np.float64]:
         """``[variable]``: the most that the prior can add to a parent set, in nats."""
+        if not self.prior:
+            return np.zeros(self.table.n_variables)
         barred = self.constraints.barred(self.table.names)
         constant = [self.table.index(name) for name in self.table.constant]
         barred[constant, :], barred[:, constant] = True, True
