@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import time
 import warnings
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -17,10 +18,10 @@ from naive_network import all_networks, is_acyclic
 from parentage.errors import InputError, ResourceError, UnprovenWarning
 from parentage.learner import learn
 from parentage.optimise import learn_lists
-from parentage.optimise.anytime import Anytime, grow_lists
+from parentage.optimise.anytime import Anytime, Ranking, grow_lists
 from parentage.optimise.orders import OrderSpace
 from parentage.optimise.problem import make_problem
-from parentage.scoring import steps
+from parentage.scoring import search, steps
 from parentage.scoring.account import Account
 from parentage.scoring.candidates import score, search_table
 from parentage.scoring.constraints import Constraints
@@ -35,6 +36,7 @@ if TYPE_CHECKING:
     from parentage.optimise import Solution
     from parentage.scoring.candidates import Searched
     from parentage.scoring.lists import CandidateLists
+    from parentage.scoring.steps import Outcome
     from parentage.work.stop import Reason
 
 SEEDS = st.integers(0, 10**6)
@@ -234,9 +236,37 @@ def test_nothing_to_do_ends_by_itself() -> None:
     table = random_table(1, 4, 40)
     found = searched(table, 0)
     growth = Growth(found.prepared.plans[0], found.outcomes[0])
-    anytime = Anytime(growth, Stop())
-    anytime.run(1e9)
+    with ThreadPoolExecutor(1) as pool:
+        anytime = Anytime(growth, Stop(), pool)
+        anytime.run(1e9)
     assert anytime.work < 60
+
+
+@given(tables(most_variables=6, most_rows=40), st.integers(1, 40))
+def test_families_are_ranked_as_if_sorted_anew(table: Table, at_once: int) -> None:
+    found = searched(table, 0)
+    if not can_grow(found.prepared, found.outcomes):
+        return
+    growth = Growth(found.prepared.plans[0], found.outcomes[0])
+    ranking, done = Ranking(growth), 0
+    while done < growth.n_sets < 200:
+        families = [growth.family(i) for i in range(done, min(done + at_once, growth.n_sets))]
+        done += len(families)
+        growth.enlarge(families)
+        space = ranking.space()
+        score = growth.plan.encoded.grid.to_float(growth.scores)
+        order = sorted(
+            range(growth.n_sets),
+            key=lambda i: (growth.children[i], -growth.scores[i], growth.sizes[i], i),
+        )
+        assert space.real.tolist() == order
+        for place, i in enumerate(order):
+            child, parents = growth.family(i)
+            assert space.offsets[child] <= place < space.offsets[child + 1]
+            assert tuple(p for p in space.sets[place].tolist() if p < growth.n) == parents
+            best = score[order[space.offsets[child]]]
+            assert space.cost[place] == pytest.approx(best - score[i] + 1e-9 * len(parents))
+            assert all(space.reach[child, 0] >> np.uint64(p) & np.uint64(1) for p in parents)
 
 
 def test_constant_columns_and_a_start() -> None:
@@ -317,3 +347,60 @@ def test_numbers_of_parents_and_masks_fit_alike() -> None:
         costs.append(found[1])
     assert fits[0] == fits[1]
     assert costs[0] == costs[1]
+
+
+def outcome_of(table: Table, how: str, up_to: int, chunk: int) -> Outcome:
+    """Search in chunks of a few joins."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(steps, "MOST_PAIRS", chunk)
+        patch.setattr(steps, "FEWEST_PAIRS", chunk)
+        return search_table(table, Scoring(score=how), Stop(), 1, up_to=up_to).outcomes[0]
+
+
+@given(
+    tables(most_variables=6, most_rows=60),
+    st.sampled_from(["bic", "aic", "bdeu:1", "qnml"]),
+    st.integers(1, 3),
+    st.integers(1, 30),
+)
+def test_a_level_that_nobody_joins_bounds_as_one_that_is_stored(
+    table: Table, how: str, up_to: int, chunk: int
+) -> None:
+    streamed = outcome_of(table, how, up_to, chunk)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(search, "_bounding", lambda levels, level, at, worth: at.new)
+        stored = outcome_of(table, how, up_to, chunk)
+    assert streamed.live == stored.live
+    assert streamed.complete_to == stored.complete_to
+    assert streamed.ended == stored.ended
+    assert sum(len(part.scores) for part in streamed.kept) == sum(
+        len(part.scores) for part in stored.kept
+    )
+    if stored.beyond is None or streamed.beyond is None:
+        assert stored.beyond is streamed.beyond
+    elif how in ("bic", "aic"):
+        assert (streamed.beyond == stored.beyond).all()
+    else:  # of chunks apart no less is known than of all together
+        assert (streamed.beyond <= stored.beyond).all()
+
+
+def test_a_level_that_cannot_be_joined_in_time_is_let_go() -> None:
+    table = wide_table(n=12)
+    asked: list[int] = []
+
+    def worth(joins: int) -> bool:
+        asked.append(joins)
+        return joins < 50
+
+    whole = outcome_of(table, "bic", 2, 20)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(search, "_worth", lambda *_: worth)
+        cut = outcome_of(table, "bic", 4, 20)
+    assert asked[0] == 0
+    assert max(asked) >= 50
+    assert cut.ended == "time"
+    assert cut.complete_to is not None
+    level = outcome_of(table, "bic", cut.complete_to, 20)
+    assert cut.live == level.live
+    assert (np.asarray(cut.beyond) == np.asarray(level.beyond)).all()
+    assert whole.ended == "asked"

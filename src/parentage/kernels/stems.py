@@ -39,6 +39,19 @@ class Store(NamedTuple):
     """``[a power of two]``: a family, or −1."""
 
 
+class Laid(NamedTuple):
+    """Families as an order search needs them: by child, the best first."""
+
+    rows: npt.NDArray[np.int64]
+    """``[place]``: the family."""
+    sets: npt.NDArray[np.uint16]
+    """``[place, most parents]``, padded with n."""
+    cost: npt.NDArray[np.float64]
+    """``[place]``: how far it is below the best family of its child, in nats."""
+    reach: npt.NDArray[np.uint64]
+    """``[child, W]``: the bits of all parents in its families."""
+
+
 class Growing(NamedTuple):
     """What scoring needs to know of the data, in fixed point."""
 
@@ -198,3 +211,42 @@ def enlarge(tasks, vectors, growing, most, store, n_stored):
                 j += 1
             store.slots[at] = i
     return n_stored
+
+
+@njit(**JIT)
+def precedes(i, j, store):
+    """Whether ``i`` comes before ``j``, of the same child: better, then smaller, then older."""
+    if store.score[i] != store.score[j]:
+        return store.score[i] > store.score[j]
+    return store.size[i] < store.size[j] if store.size[i] != store.size[j] else i < j
+
+
+@njit(**JIT)
+def lay_out(ranked, offsets, new, new_offsets, store, scale, per_parent, laid):
+    """Merge ``new`` families into those that are ``ranked``, both by child and best first.
+
+    Fills ``laid``; a family costs ``per_parent`` more for every parent it has.
+    """
+    n, width, at = len(offsets) - 1, laid.sets.shape[1], 0
+    for v in range(n):
+        i, j = offsets[v], new_offsets[v]
+        best = np.int64(0)
+        while i < offsets[v + 1] or j < new_offsets[v + 1]:
+            old = j == new_offsets[v + 1] or (
+                i < offsets[v + 1] and precedes(ranked[i], new[j], store)
+            )
+            row = ranked[i] if old else new[j]
+            if at == offsets[v] + new_offsets[v]:
+                best = store.score[row]
+            laid.rows[at] = row
+            laid.cost[at] = (best - store.score[row]) / scale + per_parent * store.size[row]
+            for k in range(width):
+                laid.sets[at, k] = store.parents[row, k]
+            if old:
+                i += 1
+            else:
+                j += 1
+                for k in range(store.size[row]):
+                    p = store.parents[row, k]
+                    laid.reach[v, p >> 6] |= np.uint64(1) << np.uint64(p & 63)
+            at += 1

@@ -26,19 +26,25 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from parentage.network.network import Network
-from parentage.optimise.orders import SLACKS, OrderSpace, Stream, budget_of, renew
-from parentage.scoring.growth import Growth
+from parentage.optimise.orders import CLIMB, SLACKS, OrderSpace, Stream, budget_of, renew
+from parentage.optimise.problem import memory_of_sets, n_words, offsets_of
+from parentage.scoring.forecast import SHARE_OF_MEMORY
+from parentage.scoring.growth import Growth, worth_sending
+from parentage.work.crew import Crew
+from parentage.work.memory import available_memory, room_within, used_memory
 from parentage.work.progress import Progress
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
     from concurrent.futures import Executor
 
+    from parentage.optimise.growth_keeping import GrowthKeeper
     from parentage.optimise.problem import Ints
     from parentage.optimise.solution import TracePoint
     from parentage.scoring.candidates import Searched
     from parentage.scoring.growth import Family
     from parentage.scoring.steps import Outcome
+    from parentage.work.executor import Workers
     from parentage.work.progress import Report
     from parentage.work.stop import Stop
 
@@ -46,6 +52,12 @@ PHASE = "growing"
 
 SECONDS_PER_LOOK = 5e-9
 """Nominal time of looking at one set while fitting."""
+
+SECONDS_PER_SET_LAID = 5e-8
+"""Nominal time of putting one set where the order search finds it."""
+
+PER_PARENT = 1e-9
+"""Of two sets with one score the smaller costs less, by so many nats a parent."""
 
 SHARE_OF_ORDERS = 0.5
 """Of the nominal seconds, as long as the order search finds something."""
@@ -72,21 +84,35 @@ def grow_lists(
     seed: int = 0,
     start: Network | None = None,
     report: Report | None = None,
+    workers: Workers | None = None,
+    keeper: GrowthKeeper | None = None,
 ) -> tuple[Outcome, Network, tuple[TracePoint, ...]]:
     """Grow what a search found until the effort is spent or the stop says so.
 
-    Returns the families, the best network made of them, and how its score rose.
+    ``workers`` elsewhere, if there are any, count stems where that takes long. Returns the
+    families, the best network made of them, and how its score rose. A ``keeper`` keeps them in a
+    folder, and goes on from there.
     """
     table, (plan,), (outcome,) = searched.prepared.table, searched.prepared.plans, searched.outcomes
-    memory = None if stop.memory is None else stop.memory // SHARE_OF_STEMS
-    growth = Growth(plan, outcome, threads=threads, memory=memory)
+    room = room_within(stop.memory)
+    memory = None if room is None else max(0, room) // SHARE_OF_STEMS
     order = [int(v) for v in plan.encoded.order]
     first = None
     if start is not None:
         at = {table.names[v]: i for i, v in enumerate(order)}
         first = [at[name] for name in start.order if name in at]
-    anytime = Anytime(growth, stop, threads=threads, seed=seed, start=first, report=report)
-    anytime.run(effort)
+    with ThreadPoolExecutor(threads) as pool:
+        elsewhere = isinstance(workers, Crew) and worth_sending(plan.encoded)
+        counting = workers if workers is not None and elsewhere else pool
+        growth = Growth(plan, outcome, workers=counting, memory=memory)
+        looked = 0
+        if keeper is not None and keeper.known is not None:
+            looked = keeper.looked if growth.restore(keeper.known) else 0
+            first = keeper.order_for(growth.n) or first
+        anytime = Anytime(growth, stop, pool, seed=seed, start=first, report=report)
+        anytime.go_on_from(looked, keeper)
+        anytime.run(effort)
+        anytime.keep()
     parents: list[tuple[int, ...]] = [()] * table.n_variables
     for i in anytime.choice.tolist():
         child, members = growth.family(i)
@@ -103,28 +129,42 @@ class Anytime:
         self,
         growth: Growth,
         stop: Stop,
+        pool: Executor,
         *,
-        threads: int = 1,
         seed: int = 0,
         start: Sequence[int] | None = None,
         report: Report | None = None,
     ) -> None:
         self.growth, self.stop, self.report = growth, stop, report
-        self.threads = threads
+        self._pool = pool
         self._began = time.monotonic()
         self._looked = 0
+        self._keeper: GrowthKeeper | None = None
+        self._most = stop.memory or used_memory() + int(SHARE_OF_MEMORY * available_memory())
+        self._round_took = 0.0  # of wall time, by which another may be too much
+        self._laid = 0
         self.trace: list[TracePoint] = []
         self._closed = np.zeros(0, np.bool_)
         self._streams = first_streams(growth.n, seed, start)
-        self.space = space_of(growth)
+        self._ranking = Ranking(growth)
+        self.space = self._ranking.space()
         self.choice: Ints = np.empty(0, np.int64)
         self.order: Ints = self._streams[0].base.copy()
         self.cost = math.inf
 
+    def go_on_from(self, looked: int, keeper: GrowthKeeper | None) -> None:
+        """Count the work of an earlier run, and keep this one."""
+        self._looked, self._keeper = looked, keeper
+
+    def keep(self) -> None:
+        """Keep what is known, at the end."""
+        if self._keeper is not None:
+            self._keeper.write(self.growth, self.order, self._looked)
+
     @property
     def work(self) -> float:
         """Nominal seconds of one core so far."""
-        return self.growth.work + self.orders_work
+        return self.growth.work + self.orders_work + SECONDS_PER_SET_LAID * self._laid
 
     @property
     def orders_work(self) -> float:
@@ -133,17 +173,30 @@ class Anytime:
 
     def run(self, effort: float) -> None:
         """Work until the effort is spent, the stop says so, or nothing is left to try."""
-        with ThreadPoolExecutor(self.threads) as pool:
-            self._climb()
-            idle = 0
-            while self.work < effort and self.stop.reason() is None and idle < PATIENCE:
-                grew = self._grow_around()
-                gained = False
-                if self.work < effort and self.stop.reason() is None:
-                    gained = self._round(pool)
-                if not gained:
-                    grew += self._grow_near()
-                idle = 0 if gained or grew else idle + 1
+        self._climb()
+        idle = 0
+        while self.work < effort and self._may_go_on() and idle < PATIENCE:
+            grew = self._grow_around()
+            gained = False
+            if self.work < effort and self._has_time_for_a_round():
+                gained = self._round()
+            if not gained:
+                grew += self._grow_near()
+            if self._keeper is not None:
+                self._keeper.tick(self.growth, self.order, self._looked)
+            idle = 0 if gained or grew else idle + 1
+
+    def _may_go_on(self) -> bool:
+        """Whether there is time, and memory for solving what has been found by now."""
+        growth = self.growth
+        if self.stop.reason() is not None:
+            return False
+        needed = memory_of_sets(growth.n, growth.n_sets, int(growth.sizes.sum()))
+        room = room_within(self._most, needed)
+        return room is None or room > 0
+
+    def _has_time_for_a_round(self) -> bool:
+        return self.stop.reason() is None and self._round_took <= self.stop.seconds_left
 
     def score(self) -> float:
         """Score of the network, in nats."""
@@ -153,31 +206,34 @@ class Anytime:
     def _grow_around(self) -> int:
         """Grow around the network, and improve it, until nothing is new."""
         grew = 0
-        while self.stop.reason() is None:
-            new = self._grow(self._neighbours())
+        while self._may_go_on():
+            new = self.growth.enlarge(self._neighbours(), self.stop)
             grew += new
-            if not new or not self._climb():
+            if not new:
+                return grew
+            self._lay_out()
+            if not self._climb():
                 return grew
         return grew
 
     def _grow_near(self) -> int:
         """Grow what is near until the lists have had their share of the work."""
         grew = 0
-        while self.orders_work > SHARE_OF_ORDERS * self.work and self.stop.reason() is None:
+        while self.orders_work > SHARE_OF_ORDERS * self.work and self._may_go_on():
             near = self._near(self.growth.n)
             if not near:
                 break
-            grew += self._grow(near)
+            grew += self.growth.enlarge(near, self.stop)
+        if grew:
+            self._lay_out()
         return grew
 
-    def _grow(self, families: list[Family]) -> int:
-        new = self.growth.enlarge(families, self.stop)
-        if new:
-            self.space = space_of(self.growth)
-            for stream in self._streams:
-                stream.price(self.space)
-            self._fit()
-        return new
+    def _lay_out(self) -> None:
+        """Let the order search see what is new in the lists."""
+        self.space = self._ranking.space()
+        self._laid += self.growth.n_sets
+        list(self._pool.map(lambda stream: stream.price(self.space), self._streams))
+        self._fit()
 
     def _neighbours(self) -> list[Family]:
         """The sets in use, and those with one parent less."""
@@ -215,10 +271,9 @@ class Anytime:
                     of_child[child[i]] += 1
                     closed[i] = True
                     found.append(i)
-            left = waiting[~closed[waiting]]
-            if len(left) == len(waiting) or len(some) == len(waiting):
+            if len(some) == len(waiting):
                 break
-            waiting = left
+            waiting = waiting[~closed[waiting] & (of_child[child[waiting]] < NEAR_PER_CHILD)]
         return [growth.family(i) for i in found]
 
     def _climb(self) -> bool:
@@ -229,22 +284,26 @@ class Anytime:
         fit, order = np.empty(n, np.int64), self.order.copy()
         space, state = self.space, self._streams[0].state
         refit(order, fit, 0, n, space.offsets, space.sets, work)
-        work[1] = 1 << 62
-        improve(
-            order, fit, np.arange(n), np.int64(0), space.offsets, space.sets, space.cost,
-            space.reach, state, work,
-        )  # fmt: skip
+        turns, anyway = np.arange(n), True
+        while work[0] >= work[1] and (anyway or self.stop.reason() is None):
+            anyway = False
+            work[1] = work[0] + CLIMB
+            improve(
+                order, fit, turns, np.int64(0), space.offsets, space.sets, space.cost, space.reach,
+                state, work,
+            )  # fmt: skip
         self._looked += int(work[0])
         self._streams[0].move(order, space)
         return self._take(order)
 
-    def _round(self, pool: Executor) -> bool:
+    def _round(self) -> bool:
         """Let every stream search for one budget; whether that found a better network."""
-        budget = budget_of(self.growth.n, self.growth.n_sets)
-        list(pool.map(lambda stream: stream.advance(self.space, budget), self._streams))
+        budget, began = budget_of(self.growth.n, self.growth.n_sets), time.monotonic()
+        list(self._pool.map(lambda stream: stream.advance(self.space, budget), self._streams))
         self._looked += sum(int(stream.work[0]) for stream in self._streams)
         leader = min(self._streams, key=lambda stream: float(stream.costs[1]))
         gained = self._take(leader.best)
+        self._round_took = time.monotonic() - began
         renew(self._streams, leader, STALE)
         return gained
 
@@ -293,20 +352,37 @@ def first_streams(n: int, seed: int, start: Sequence[int] | None) -> list[Stream
     return streams
 
 
-def space_of(growth: Growth) -> OrderSpace:
-    """Return the families as an order search needs them: by child and rising cost."""
-    n, child, size = growth.n, growth.children, growth.sizes
-    score = growth.plan.encoded.grid.to_float(growth.scores)
-    best = np.full(n, -np.inf)
-    np.maximum.at(best, child, score)
-    cost = best[child] - score + 1e-9 * size
-    rows = np.lexsort((cost, child))
-    width = max(1, int(size.max(initial=0)))
-    sets = np.ascontiguousarray(growth.parents[rows, :width])
-    offsets = np.concatenate([[0], np.cumsum(np.bincount(child, minlength=n))])
-    reach = np.zeros((n, -(-n // 64)), np.uint64)
-    inside = sets < n
-    parent = sets[inside].astype(np.int64)
-    owner = np.repeat(child[rows], width).reshape(sets.shape)[inside]
-    np.bitwise_or.at(reach, (owner, parent >> 6), np.uint64(1) << (parent & 63).astype(np.uint64))
-    return OrderSpace(offsets.astype(np.int64), sets, cost[rows], reach, rows.astype(np.int64))
+class Ranking:
+    """The families as an order search needs them: by child and rising cost, kept up to date.
+
+    What is new is sorted and merged in, so that lists of a million sets follow in hundredths of a
+    second.
+    """
+
+    def __init__(self, growth: Growth) -> None:
+        self.growth = growth
+        self._rows = np.empty(0, np.int64)
+        self._offsets = np.zeros(growth.n + 1, np.int64)
+        self._reach = np.zeros((growth.n, n_words(growth.n)), np.uint64)
+
+    def space(self) -> OrderSpace:
+        """Return all families there are now."""
+        from parentage.kernels.stems import Laid, lay_out
+
+        growth, known = self.growth, len(self._rows)
+        child, size = growth.children[known:], growth.sizes[known:]
+        new = known + np.lexsort((size, -growth.scores[known:], child))
+        new_offsets = offsets_of(np.bincount(child, minlength=growth.n))
+        width = max(1, int(growth.sizes.max(initial=0)))
+        laid = Laid(
+            np.empty(growth.n_sets, np.int64),
+            np.empty((growth.n_sets, width), np.uint16),
+            np.empty(growth.n_sets),
+            self._reach,
+        )
+        lay_out(
+            self._rows, self._offsets, new, new_offsets, growth.store,
+            growth.plan.encoded.grid.scale, PER_PARENT, laid,
+        )  # fmt: skip
+        self._rows, self._offsets = laid.rows, self._offsets + new_offsets
+        return OrderSpace(self._offsets, laid.sets, laid.cost, self._reach, laid.rows)

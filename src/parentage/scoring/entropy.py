@@ -160,6 +160,10 @@ def _too_large(n_rows: int, w: float, most_states: int, width: float, everything
     return f"{n_rows} rows are too many for 64-bit arithmetic; use fewer rows"
 
 
+ROWS_AT_ONCE = 16_384
+"""Rows whose states are packed into bits together."""
+
+
 @dataclass(frozen=True, eq=False)
 class Encoded:
     """A table ready for counting; variables and rows in the order that suits the kernels.
@@ -347,16 +351,13 @@ class Labels:
 
     def join(self, table: Table, variables: Iterable[int]) -> Labels:
         """Refine by more variables."""
-        from parentage.kernels.labels import join_labels
+        from parentage.kernels.labels import join_columns
 
-        labels, count = self.of_row, self.count
-        for v in variables:
-            out = np.empty(len(labels), np.int64)
-            states = np.int64(table.cardinalities[v])
-            column = np.asarray(table.codes[v], np.uint16)
-            count = int(join_labels(labels, np.int64(count), column, states, out))
-            labels = out
-        return Labels(labels, count, self.repeats)
+        chosen = np.array(list(variables), np.int64)
+        labels, count = join_columns(
+            self.of_row, np.int64(self.count), table.codes, chosen, table.cardinalities
+        )
+        return Labels(labels, int(count), self.repeats)
 
     def G(self, f: Int64s) -> int:
         """Σ f(rows of a class) over the classes."""
@@ -395,9 +396,12 @@ def pack_states(codes: npt.NDArray[np.uint16], arity: Int64s) -> npt.NDArray[np.
     """One bit per (variable, state): ``row_bits[row, word]``."""
     n_rows = codes.shape[1]
     offset = np.concatenate([[0], np.cumsum(arity)])
-    words = np.zeros((n_rows, -(-int(offset[-1]) // 64)), np.uint64)
-    rows = np.arange(n_rows)
-    for v, column in enumerate(codes):
-        bit = offset[v] + column.astype(np.int64)
-        words[rows, bit >> 6] |= np.uint64(1) << (bit & 63).astype(np.uint64)
+    n_words = -(-int(offset[-1]) // 64)
+    words = np.empty((n_rows, n_words), np.uint64)
+    for first in range(0, n_rows, ROWS_AT_ONCE):
+        part = codes[:, first : first + ROWS_AT_ONCE]
+        states = np.zeros((part.shape[1], 64 * n_words), np.bool_)
+        states[np.arange(part.shape[1]), offset[:-1, None] + part] = True
+        packed = np.packbits(states, axis=1, bitorder="little")
+        words[first : first + ROWS_AT_ONCE] = packed.view("<u8")
     return words

@@ -10,14 +10,18 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import numpy as np
+import numpy.typing as npt
 
 from parentage.files.growing import GrowingArray
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
     from pathlib import Path
 
     from parentage.files.growing import Array, Facts
+
+
+Bounds = npt.NDArray[np.float64]
 
 
 class Gathering:
@@ -81,3 +85,38 @@ class Gathering:
         for file in self.files:
             file.remove()
         self.files = []
+
+
+class Bounding(Gathering):
+    """A level that may turn out to be the last: then its chunks are not stored.
+
+    Of a level that nobody joins only one thing is needed, what lies beyond it can score, and that
+    is the most of what its chunks say (``bound``). ``worth`` is asked whether so many joins will be
+    made, whenever there are more; as soon as not, what is stored is let go.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        bound: Callable[[Sequence[Array]], Bounds],
+        worth: Callable[[int], bool],
+    ) -> None:
+        super().__init__(name)
+        self._bound, self._worth = bound, worth
+        self.beyond: Bounds | None = None
+        self.last = not worth(0)
+        """Whether nothing is stored."""
+        self.passed, self.joins = 0, 0
+
+    def add(self, fields: Sequence[Array]) -> None:
+        """Take a chunk, with all sets of a prefix in it; its second field has the subsets."""
+        bound = self._bound(fields)
+        self.beyond = bound if self.beyond is None else np.maximum(self.beyond, bound)
+        self.passed += len(fields[0])
+        siblings = np.unique(fields[1][:, -1], return_counts=True)[1]
+        self.joins += int((siblings * (siblings - 1) // 2).sum())
+        if not self.last and not self._worth(self.joins):
+            self.clear()
+            self.last = True
+        if not self.last:
+            super().add(fields)

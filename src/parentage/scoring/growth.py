@@ -16,8 +16,9 @@ The bound on those is the search's own (``Account.beyond``).
 
 from __future__ import annotations
 
+import zlib
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -35,6 +36,7 @@ if TYPE_CHECKING:
     from parentage.scoring.entropy import Encoded, Int64s
     from parentage.scoring.plan import Preparation, SearchPlan
     from parentage.scoring.steps import Outcome
+    from parentage.work.executor import Workers
     from parentage.work.stop import Stop
 
 Family = tuple[int, tuple[int, ...]]
@@ -52,10 +54,14 @@ AT_ONCE = 128
 STEMS_PER_CHUNK = 16
 """Stems that a thread counts at a time."""
 
-MOST_STEMS = 2**30
+MOST_STEMS = 2**29
 """Bytes that vectors of stems may take, if that much is allowed."""
 
 FEWEST_STEMS = 4 * AT_ONCE
+
+WORTH_SENDING = 0.05
+"""Nominal seconds that a chunk of stems takes if workers elsewhere are to count it: a task that is
+sent costs a few milliseconds by itself."""
 
 
 def can_grow(prepared: Preparation, outcomes: Sequence[Outcome]) -> bool:
@@ -72,6 +78,28 @@ def can_grow(prepared: Preparation, outcomes: Sequence[Outcome]) -> bool:
     )
 
 
+def worth_sending(encoded: Encoded) -> bool:
+    """Whether rows and variables are so many that workers elsewhere help with stems."""
+    pairs = int(encoded.arity.sum()) // 2
+    return seconds_for(STEMS_PER_CHUNK * pairs, encoded.codes.shape[1]) >= WORTH_SENDING
+
+
+class Snapshot(NamedTuple):
+    """What was found since the search, and what was counted for it, as arrays.
+
+    ``first`` is a checksum of the families that growth began with.
+    """
+
+    first: int
+    children: npt.NDArray[np.int32]
+    sizes: npt.NDArray[np.int32]
+    parents: npt.NDArray[np.uint16]
+    scores: Int64s
+    done: npt.NDArray[np.uint64]
+    counted: int
+    families_scored: int
+
+
 class Growth:
     """Families that were found so far, and the way to find more.
 
@@ -81,11 +109,11 @@ class Growth:
     """
 
     def __init__(
-        self, plan: SearchPlan, outcome: Outcome, *, threads: int = 1, memory: int | None = None
+        self, plan: SearchPlan, outcome: Outcome, *, workers: Workers = 1, memory: int | None = None
     ) -> None:
         from parentage.kernels.stems import Growing
 
-        self.plan, self.outcome, self.threads = plan, outcome, threads
+        self.plan, self.outcome = plan, outcome
         encoded = plan.encoded
         self.n = encoded.n_variables
         self.complete_to = min(outcome.complete_to or 0, self.n - 1)
@@ -103,10 +131,11 @@ class Growth:
             grid.unit, grid.cap, grid.tolerance, encoded.empty,
         )  # fmt: skip
         self._keys = keys.tolist()
-        self._stems = Stems(encoded, threads, min(memory or MOST_STEMS, MOST_STEMS))
+        self._stems = Stems(encoded, workers, min(memory or MOST_STEMS, MOST_STEMS))
         self._done: set[int] = set()
         self.n_sets = 0
         self._store = self._first_store(outcome)
+        self.n_first = self.n_sets
         self.n_complete = sum(len(part.children) for part in outcome.kept)
         self.families_scored = 0
 
@@ -141,6 +170,11 @@ class Growth:
     def scores(self) -> Int64s:
         """``[family]``: fixed point."""
         return self._store.score[: self.n_sets]
+
+    @property
+    def store(self) -> Store:
+        """All families, with room for more."""
+        return self._store
 
     def family(self, i: int) -> Family:
         """Return family ``i``."""
@@ -195,6 +229,41 @@ class Growth:
                 )
             )  # fmt: skip
         return self.n_sets - before
+
+    def snapshot(self) -> Snapshot:
+        """Return what was found since the beginning."""
+        new = slice(self.n_first, self.n_sets)
+        done = np.array(sorted(self._done), np.uint64)
+        return Snapshot(
+            self._first_check(), self.children[new], self.sizes[new], self.parents[new],
+            self.scores[new], done, self._stems.counted, self.families_scored,
+        )  # fmt: skip
+
+    def restore(self, known: Snapshot) -> bool:
+        """Take up what was found before; False if that was from another beginning."""
+        from parentage.kernels.stems import enter
+
+        if known.first != self._first_check() or self.n_sets != self.n_first:
+            return False
+        count, width = known.parents.shape
+        self._make_room(count)
+        new = slice(self.n_sets, self.n_sets + count)
+        self._store.child[new], self._store.size[new] = known.children, known.sizes
+        self._store.parents[new, :width] = known.parents
+        self._store.score[new] = known.scores
+        enter(np.int64(new.start), np.int64(new.stop), self._store, self._growing)
+        self.n_sets = new.stop
+        self._done.update(known.done.tolist())
+        self._stems.counted = known.counted
+        self.families_scored = known.families_scored
+        return True
+
+    def _first_check(self) -> int:
+        """Return a checksum of the families of the search, and of how far it came."""
+        check = zlib.crc32(f"{self.complete_to} {self.n_complete} {self.deepest}".encode())
+        for column in (self.children, self.sizes, self.parents, self.scores):
+            check = zlib.crc32(column[: self.n_first].tobytes(), check)
+        return check
 
     def result(self) -> Outcome:
         """Return what the search found together with what was found since."""
@@ -300,8 +369,8 @@ class Stems:
     ``vectors[row[S], y]`` is G(S ∪ y), in fixed point.
     """
 
-    def __init__(self, encoded: Encoded, threads: int, memory: int) -> None:
-        self.encoded, self.threads = encoded, threads
+    def __init__(self, encoded: Encoded, workers: Workers, memory: int) -> None:
+        self.encoded, self.workers = encoded, workers
         n, rows = encoded.n_variables, encoded.codes.shape[1]
         self._arity = np.concatenate([[1], encoded.arity])
         self._codes = np.vstack([np.zeros((1, rows), np.uint16), encoded.codes])
@@ -313,6 +382,10 @@ class Stems:
         self.row: dict[tuple[int, ...], int] = {(): 0}
         self.counted = 0
 
+    def __getstate__(self) -> dict[str, Any]:
+        """Leave out what those who only count do not need: vectors, and who else counts."""
+        return {**vars(self), "workers": 1, "vectors": self.vectors[:0], "row": {}}
+
     def hold(self, stems: Iterable[tuple[int, ...]]) -> None:
         """Count the stems that are not held; let go of the oldest if there is no room."""
         asked = dict.fromkeys(stems)
@@ -323,15 +396,11 @@ class Stems:
         if not new:
             return
         chunks = [
-            (first, min(first + STEMS_PER_CHUNK, len(new)))
-            for first in range(0, len(new), STEMS_PER_CHUNK)
+            new[first : first + STEMS_PER_CHUNK] for first in range(0, len(new), STEMS_PER_CHUNK)
         ]
-
-        def count(span: tuple[int, int]) -> Any:
-            return self._count(new[span[0] : span[1]])
-
-        for span, found in zip(chunks, in_order(count, chunks, self.threads), strict=True):
-            for stem, vector in zip(new[span[0] : span[1]], found, strict=True):
+        counted = in_order(count_stems, chunks, self.workers, (self,), "stems")
+        for chunk, found in zip(chunks, counted, strict=True):
+            for stem, vector in zip(chunk, found, strict=True):
                 at = self._free_row()
                 self.vectors[at] = vector
                 self.row[stem] = at
@@ -347,7 +416,7 @@ class Stems:
             return held
         return self.row.pop(next(iter(self.row)))
 
-    def _count(self, stems: Sequence[tuple[int, ...]]) -> list[Int64s]:
+    def count(self, stems: Sequence[tuple[int, ...]]) -> list[Int64s]:
         """Count stems of sizes that rise, each with every variable."""
         found: list[Int64s] = []
         for size in sorted({len(stem) for stem in stems}):
@@ -374,3 +443,8 @@ class Stems:
             self._codes, self._row_bits, self.encoded.repeats, self.encoded.grid.f[None, :],
         )  # fmt: skip
         return block.G.reshape(count, n)
+
+
+def count_stems(stems: Stems, some: Sequence[tuple[int, ...]]) -> list[Int64s]:
+    """Count some stems, wherever."""
+    return stems.count(some)

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from parentage.data.table import MISSING, Table
-from parentage.errors import ConstraintError, TableError, Way
+from parentage.errors import TableError, UnseenError, Way
 from parentage.scoring.entropy import Encoded, FixedPoint, Int64s, Labels, residuals
 from parentage.scoring.scores.node_average import complete_rows
 
@@ -104,7 +104,7 @@ def check_seen_together(table: Table, child: str, required: Sequence[str]) -> No
     """Refuse required parents that are never observed in one row with their child."""
     family = [table.index(child), *(table.index(parent) for parent in required)]
     if not complete_rows(table, family).any():
-        raise ConstraintError(
+        raise UnseenError(
             f"{child!r} and its required parents ({', '.join(required)}) are never observed in "
             "one row, so nothing can be said about them together; require fewer"
         )

@@ -16,14 +16,20 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from parentage.errors import WorkersError
+from parentage.scoring.forecast import seconds_for
+from parentage.scoring.gathering import Bounding
 from parentage.scoring.hole_search import HoleSearch
 from parentage.scoring.keeper import Keeper, Position
 from parentage.scoring.penalty_search import PenaltySearch
 from parentage.scoring.scores import BySums, NodeAverage
 from parentage.scoring.steps import Clock, Kept, Outcome, StoppedError
 from parentage.scoring.sum_search import SumSearch
+from parentage.work.executor import size_of
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
     from parentage.scoring.plan import SearchPlan
     from parentage.work.executor import Workers
     from parentage.work.progress import Report
@@ -33,8 +39,15 @@ if TYPE_CHECKING:
 LONGEST_LEVEL = 24 * 3600.0
 """A level that takes longer, by the forecast, is not begun where something else can be done."""
 
+MOST_SETS = 2**25
+"""Sets of a level beyond which nothing is begun where no rule ends the search and no limit was
+asked for."""
+
 FORECAST_OFF_BY = 2.0
 """So far above what is left may a forecast be before it ends the search."""
+
+FORECAST_HIGH_BY = 4.0
+"""So far may the forecast from the table alone be above the truth."""
 
 
 def search(
@@ -81,8 +94,13 @@ def search(
             if up_to is not None and at.in_degree + len(plan.context) > up_to:
                 raise StoppedError("asked")
             step = levels.step(level, below, at.in_degree, at.in_degree < deepest)
+            if not ends_by_rules(plan) and step.pairs[-1] > MOST_SETS:
+                raise StoppedError("forecast")
             if foresee:
                 _foresee(rate * float(step.pairs[-1]), stop)
+            if keeper.checkpoint is None and (foresee or up_to is not None):
+                asked = up_to is not None and at.in_degree + len(plan.context) >= up_to
+                at.new = _bounding(levels, level, at, _worth(plan, stop, workers, asked, at))
             step.run(outcome, workers, clock, at, keeper)
         except StoppedError as stopped:
             keeper.write(at, outcome)
@@ -91,6 +109,14 @@ def search(
             beyond = levels.beyond(level, below, at.in_degree - 1)
             _cut_short(outcome, plan, beyond, at.in_degree - 1, stopped.reason)
             return _with_residuals(plan, outcome)
+        except WorkersError:
+            keeper.write(at, outcome)
+            raise
+        if isinstance(at.new, Bounding) and at.new.last and at.new.passed > 1:
+            outcome.live.append(at.new.passed)
+            reason: Reason = "asked" if asked else "time"
+            _cut_short(outcome, plan, at.new.beyond, at.in_degree, reason)
+            break
         if at.new.n_sets == 0:
             if step.overflowed:
                 beyond = levels.beyond(level, below, at.in_degree)
@@ -125,12 +151,49 @@ def _with_residuals(plan: SearchPlan, outcome: Outcome) -> Outcome:
     return outcome
 
 
+def ends_by_rules(plan: SearchPlan) -> bool:
+    """Whether rules, or a limit on parents that was asked for, end a search."""
+    endless = isinstance(plan.score, BySums | NodeAverage)
+    return not endless or plan.limits.deepest < plan.encoded.n_variables - 1
+
+
 def _foresee(seconds: float, stop: Stop) -> None:
     """Do not begin a level that takes longer than there is time, or days."""
     if seconds > FORECAST_OFF_BY * stop.seconds_left:
         raise StoppedError("time")
     if seconds > LONGEST_LEVEL:
         raise StoppedError("forecast")
+
+
+def _worth(
+    plan: SearchPlan, stop: Stop, workers: Workers, asked: bool, at: Position
+) -> Callable[[int], bool]:
+    """Return who knows whether so many joins can be made in the time that is left.
+
+    None can if the lists were ``asked`` for up to here only. Else two forecasts have to agree that
+    they cannot, far off as either may be: the one from the table alone, and what joins have taken
+    in this step, which may have begun with compiling.
+    """
+    rows, at_a_time = plan.encoded.codes.shape[1], size_of(workers)
+    began = time.perf_counter()
+
+    def worth(joins: int) -> bool:
+        forecast = seconds_for(joins, rows) / (FORECAST_HIGH_BY * at_a_time)
+        rate = (time.perf_counter() - began) / max(1, at.pairs)
+        seconds = min(forecast, rate * joins / FORECAST_OFF_BY)
+        return not asked and seconds <= stop.seconds_left
+
+    return worth
+
+
+def _bounding(levels: Any, level: Any, at: Position, worth: Callable[[int], bool]) -> Bounding:
+    """Return what takes the sets of the next level, if there is one."""
+    below, in_degree = levels.below(level), at.in_degree
+
+    def bound(fields: Sequence[Any]) -> Any:
+        return levels.beyond(levels.level_of(fields), below, in_degree)
+
+    return Bounding(at.new.name, bound, worth)
 
 
 def _levels(plan: SearchPlan) -> Any:
