@@ -24,10 +24,12 @@ import numpy as np
 import pytest
 
 from command import run as run_command
-from parentage import learn, score
+from parentage import learn, score, support
 from parentage.errors import InputError, WorkersError
-from parentage.scoring import steps
+from parentage.scoring import growth, steps
 from parentage.scoring.candidates import score_table
+from parentage.scoring.growth import Stems
+from parentage.scoring.plan import prepare
 from parentage.scoring.settings import Scoring
 from parentage.work import cluster as dask_cluster
 from parentage.work.cluster import STAY, DaskCrew, Watch
@@ -120,7 +122,7 @@ def time_limit(seconds: int) -> Iterator[None]:
 @pytest.fixture(autouse=True)
 def limited(request: pytest.FixtureRequest) -> Iterator[None]:
     """Limit every test; the long ones limit each of their runs."""
-    with contextlib.nullcontext() if request.node.get_closest_marker("long") else time_limit(120):
+    with contextlib.nullcontext() if request.node.get_closest_marker("long") else time_limit(300):
         yield
 
 
@@ -172,6 +174,54 @@ def test_learning_is_the_same_on_a_cluster(cluster: Any) -> None:
     table = example(3, 10)
     there = learn(table, cluster=cluster.scheduler_address)
     assert there.optimal and there.network == learn(table).network
+
+
+def test_support_is_the_same_on_a_cluster_and_on_any_executor(
+    far: Any, processes: Executor
+) -> None:
+    """Bootstrap replicates and needs of arcs."""
+    table = make_table(random_columns(np.random.default_rng(5), 7, 80))
+    expected = support(table, bootstrap=8, seed=3, threads=1)
+    assert expected.arcs and expected.bootstrap is not None and expected.bootstrap.done == 8
+    for where in ({"client": far}, {"executor": processes}):
+        assert support(table, bootstrap=8, seed=3, **where) == expected
+
+
+def test_stems_are_the_same_on_a_cluster_and_on_any_executor(
+    client: Any, processes: Executor, table: Table
+) -> None:
+    encoded = prepare(table, Scoring()).plans[0].encoded
+    sets = [(1, 4), (2,), (0, 3, 7), (5, 6), *((v, v + 1) for v in range(1, 20))]
+    alone = Stems(encoded, 1, 2**20)
+    alone.hold(sets)
+    for workers in (DaskCrew(client), processes):
+        shared = Stems(encoded, workers, 2**20)
+        shared.hold(sets)
+        shared.hold([*sets, (8, 12)])
+        assert shared.counted == alone.counted + 1
+        for stem in sets:
+            assert (shared.vectors[shared.row[stem]] == alone.vectors[alone.row[stem]]).all()
+
+
+def test_lists_that_grow_are_the_same_on_a_cluster(
+    far: Any, table: Table, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Stems are sent where they take long; here always."""
+    options: dict[str, Any] = {"complete": 1, "effort": 0.02, "seed": 1}
+    alone = learn(table, threads=1, **options)
+    monkeypatch.setattr(growth, "WORTH_SENDING", 0.0)
+    names: list[str] = []
+    submit = far.submit
+
+    def watched(*args: Any, key: str) -> Any:
+        names.append(key.split("-")[0])
+        return submit(*args, key=key)
+
+    monkeypatch.setattr(far, "submit", watched)
+    there = learn(table, client=far, **options)
+    assert "stems" in names
+    assert (there.network, there.score) == (alone.network, alone.score)
+    assert there.scope == alone.scope
 
 
 def test_the_command_scores_on_a_cluster(cluster: Any, tmp_path: Path) -> None:
@@ -426,25 +476,40 @@ def described(**facts: Any) -> dict[str, Any]:
     return {"status": "running", "last_seen": 1.0, "metrics": metrics, **facts}
 
 
-def test_waiting_ends_when_nobody_works(monkeypatch: pytest.MonkeyPatch) -> None:
-    clock = [0.0]
-    monkeypatch.setattr(dask_cluster.time, "monotonic", lambda: clock[0])
+def test_waiting_ends_when_nobody_works() -> None:
     busy = described(metrics={"task_counts": {"executing": 1}})
-    watch = Watch(60)
-    for clock[0] in range(0, 10_000, 50):  # a task may take as long as it likes
-        watch.look({"a": busy, "b": described()})
-    watch.look({"a": described()})
-    clock[0] += 61
-    watch.look({"a": described()})  # not heard of since: perhaps too busy to say so
+    watch = Watch(60, 0)
+    for now in range(0, 10_001, 50):  # a task may take as long as it likes
+        watch.look({"a": busy, "b": described()}, now)
+    watch.look({"a": described()}, 10_030)
+    watch.look({"a": described()}, 10_061)  # not heard of since: perhaps too busy to say so
     with pytest.raises(LostError, match="no worker has done anything for 61 s"):
-        watch.look({"a": described(last_seen=2.0)})
+        watch.look({"a": described(last_seen=2.0)}, 10_061)
     with pytest.raises(WorkersError, match=r"paused for 61 s.*; give every worker more memory"):
-        watch.look({"a": described(status="paused")})
+        watch.look({"a": described(status="paused")}, 10_061)
     with pytest.raises(WorkersError, match=r"had no worker for 60 s"):
-        watch.look({})
-    clock[0] += 300
+        watch.look({}, 10_061)
     with pytest.raises(LostError):  # a new one each time, none of which ever works
-        watch.look({"c": described()})
+        watch.look({"c": described()}, 10_361)
+
+
+def test_workers_short_of_memory_are_told(preloaded: None, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Dask pauses a worker whose memory is nearly full, and waits for ever."""
+    monkeypatch.setattr(dask_cluster, "PATIENCE", 4.0)
+    paused = {
+        "distributed.worker.multiprocessing-method": "forkserver",
+        "distributed.worker.memory.terminate": False,
+        "distributed.worker.memory.spill": False,
+    }
+    options = {"n_workers": 1, "threads_per_worker": 1, "processes": True, "memory_limit": "20MB"}
+    with (
+        dask.config.set(paused),
+        distributed.LocalCluster(**options, dashboard_address=":0", silence_logs=50) as small,
+        distributed.Client(small, set_as_default=False) as client,
+        contextlib.closing(DaskCrew(client)) as crew,
+        pytest.raises(WorkersError, match=r"paused for . s.*; give every worker more memory"),
+    ):
+        list(in_order(math.sqrt, [4.0], crew))
 
 
 def test_workers_without_the_program_are_told(far: Any) -> None:
@@ -559,17 +624,17 @@ def test_parcels_hold_anything_and_their_arrays_can_be_written_to(tmp_path: Path
 
 
 def test_letters_hold_anything_and_who_passes_them_on_reads_nothing() -> None:
-    value = {"a": np.arange(12).reshape(3, 4), "b": ("x", np.empty((0, 3))), "c": 1.5}
-    value["a"].flags.writeable = False
+    numbers = np.arange(12).reshape(3, 4)
+    value = {"a": numbers, "b": ("x", np.empty((0, 3))), "c": 1.5}
     letter = write_letter(value)
-    assert letter.size > value["a"].nbytes
+    assert letter.size > numbers.nbytes
     for _ in range(3):  # client, scheduler, worker
         buffers: list[pickle.PickleBuffer] = []
         sent = pickle.dumps(letter, protocol=5, buffer_callback=buffers.append)
         assert b"numpy" not in sent[: sent.index(letter.head)] and len(buffers) == 2
         letter = pickle.loads(sent, buffers=[bytes(one.raw()) for one in buffers])  # noqa: S301
     found = read_letter(letter)
-    assert (found["a"] == value["a"]).all() and found["a"].flags.writeable
+    assert (found["a"] == numbers).all() and found["a"].flags.writeable
     assert found["b"][1].shape == (0, 3) and found["c"] == 1.5
 
 

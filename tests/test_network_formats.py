@@ -3,6 +3,7 @@ from __future__ import annotations
 import json
 import shutil
 import subprocess
+import warnings
 from typing import TYPE_CHECKING
 from xml.etree import ElementTree
 
@@ -13,8 +14,10 @@ from hypothesis import strategies as st
 
 from accounts import account
 from network_cases import ASIA, ODD_NAMES, names, parameters, random_network, random_parameters
+from parentage.data.datasets import chest_clinic
 from parentage.data.table import Table
-from parentage.errors import InputError
+from parentage.errors import InputError, UnprovenWarning
+from parentage.learner import learn
 from parentage.network.finding import Effort, Finding, SearchRecord
 from parentage.network.formats import (
     EXTENSIONS,
@@ -369,3 +372,20 @@ def test_a_failed_write_leaves_the_old_file(tmp_path: Path) -> None:
     with pytest.raises(InputError):
         write_network(ASIA, path)
     assert path.read_bytes() == before
+
+
+@pytest.mark.parametrize("engine", ["subsets", "branch-and-cut", "orders"])
+def test_what_a_search_says_is_read_back_as_the_same_object(tmp_path: Path, engine: str) -> None:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UnprovenWarning)
+        solution = learn(chest_clinic(), engine=engine)
+    write_network(solution, tmp_path / "net.json")
+    assert read_network_json(tmp_path / "net.json").finding == solution.finding
+
+
+@pytest.mark.parametrize("key", ["sets", "root_bound", "parts", "cuts", "nodes"])
+def test_a_damaged_record_of_a_search_is_refused(key: str) -> None:
+    content = learn(chest_clinic(100)).finding.to_dict()
+    content["search"][key] = "many"
+    with pytest.raises(InputError, match="search"):
+        Finding.from_dict(content)

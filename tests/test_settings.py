@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import dataclasses
 import inspect
+import os
+import subprocess
+import sys
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -193,3 +196,18 @@ def test_constraints_are_asked_for_in_their_own_way() -> None:
     for name in ("info", "score", "learn"):
         flags = {flag for p in command(name).params for flag in p.opts}
         assert {"--require", "--forbid", "--tiers", "--constraints"} <= flags
+
+
+@pytest.mark.skipif(not hasattr(os, "sched_setaffinity"), reason="the system has no affinity")
+def test_threads_follow_the_cores_that_a_process_may_use() -> None:
+    """Not those of the machine; tried in a process of its own, whose affinity is set."""
+    program = (
+        "import os; from parentage.work.running import Running; "
+        "os.sched_setaffinity(0, list(os.sched_getaffinity(0))[:1]); print(Running().workers)"
+    )
+    ran = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, check=True
+    )
+    assert ran.stdout.strip() == "1"
+    assert Running().workers == len(os.sched_getaffinity(0))
+    assert Running(threads=3).workers == 3

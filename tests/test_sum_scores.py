@@ -254,6 +254,7 @@ def test_five_thousand_tables(block: int) -> None:
         assert_constraints_hold(table, Random(seed), None, width, name)
 
 
+@pytest.mark.usefixtures("levels_alone", "no_disk")
 @pytest.mark.parametrize("name", BY_SUMS)
 def test_a_search_that_is_cut_short_bounds_the_rest(name: str) -> None:
     table = make_table(random_columns(np.random.default_rng(3), 8, 60))
@@ -379,6 +380,7 @@ def test_info_says_where_nothing_ends_the_search() -> None:
     assert small.ends_by_itself and small.forecast.basis == "searched"
 
 
+@pytest.mark.usefixtures("levels_alone", "no_disk")
 def test_a_search_without_an_end_is_ended_honestly() -> None:
     rng = np.random.default_rng(0)
     wide = make_table([[int(c) for c in rng.integers(0, 2, 40)] for _ in range(26)])

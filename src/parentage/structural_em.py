@@ -19,7 +19,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
@@ -57,17 +57,20 @@ MOST_BITS, FEWEST_BITS = 10, 4
 
 @dataclass(frozen=True)
 class Work:
-    """What every step needs."""
+    """What every step needs; ``numbers`` are those of the rows in the table as it was read."""
 
     table: Table
+    numbers: Ints
     settings: Scoring
     stop: Stop
     threads: int
     workers: Workers
     report: Report | None
 
-    def solve(self, table: Table, settings: Scoring) -> tuple[CandidateLists, Solution]:
-        """Score a table and find its best network."""
+    def solve(
+        self, table: Table, settings: Scoring, start: Network | None = None
+    ) -> tuple[CandidateLists, Solution]:
+        """Score a table and find its best network, from ``start`` on: none that is worse."""
         lists = score_table(table, settings, self.stop.share(0.5), self.workers, self.report)
         solution = optimise_lists(
             lists,
@@ -76,9 +79,17 @@ class Work:
             threads=self.threads,
             max_parents=settings.max_parents,
             constraints=settings.constraints,
+            start=start,
             report=self.report,
         )
         return lists, solution
+
+
+class Completed(NamedTuple):
+    """The lists of the data completed last, and the best network on them."""
+
+    lists: CandidateLists
+    solution: Solution
 
 
 def complete_and_score(
@@ -90,10 +101,12 @@ def complete_and_score(
     workers: Workers | None = None,
     start: Network | None = None,
     report: Report | None = None,
-) -> CandidateLists:
+) -> Completed:
     """Iterate until the network repeats; return the lists of the data completed by it.
 
-    Their account is that of the table with its holes, and has the steps.
+    Their account is that of the table with its holes, and has the steps. The solution is that of
+    these lists: where the iteration was ended before the network repeated, its proof speaks of data
+    that the network before completed.
 
     Raises
     ------
@@ -106,11 +119,12 @@ def complete_and_score(
     check_holes(table)
     seen = (table.codes != MISSING).any(axis=0)
     rows = Table(table.names, table.states, np.ascontiguousarray(table.codes[:, seen]), table.cuts)
-    work = Work(rows, settings, stop, threads, workers or threads, report)
+    numbers = np.flatnonzero(seen)
+    work = Work(rows, numbers, settings, stop, threads, workers or threads, report)
     if start is None:
         first = replace(settings, score="pnal", width=None, rules=None)  # it has rules of its own
         start = work.solve(rows, first)[1].network
-    lists, completion = _iterate(work, start, score)
+    lists, solution, completion = _iterate(work, start, score)
     account = replace(
         lists.known(),
         rows=table.n_rows,
@@ -119,19 +133,28 @@ def complete_and_score(
         missing_cells=tuple(int(n) for n in table.missing_cells),
         completion=replace(completion, empty_rows=int((~seen).sum())),
     )
-    return replace(lists, account=account)
+    scope = replace(solution.scope, origin=account)
+    return Completed(replace(lists, account=account), replace(solution, scope=scope))
 
 
-def _iterate(work: Work, network: Network, score: Penalised) -> tuple[CandidateLists, Completion]:
-    """Complete and learn until the network repeats or there is no time left."""
+def _iterate(
+    work: Work, network: Network, score: Penalised
+) -> tuple[CandidateLists, Solution, Completion]:
+    """Complete and learn until the network repeats or there is no time left.
+
+    A step that is cut short does not count when there was one before: its lists would be worse.
+    """
     bits, unit = bits_for(work.table.n_rows), unit_of(work.settings.log_base)
     prior = Prior.of(work.settings.prior)
     steps: list[EmStep] = []
     before: Network | None = None
+    last: tuple[CandidateLists, Solution, Completion] | None = None
     while True:
-        theta, likelihood = _parameters(network, work.table)
-        completed = completed_table(network, work.table, theta, bits)
-        lists, solution = work.solve(completed, work.settings)
+        theta, likelihood = _parameters(network, work.table, work.numbers)
+        completed = completed_table(network, work.table, theta, bits, work.numbers)
+        lists, solution = work.solve(completed, work.settings, network)
+        if last is not None and not lists.account.complete and work.stop.reason() is not None:
+            return last
         steps.append(
             EmStep(
                 network.n_arcs,
@@ -144,8 +167,10 @@ def _iterate(work: Work, network: Network, score: Penalised) -> tuple[CandidateL
             )
         )
         settled = solution.optimal and _is_best(network, lists, solution)
+        completion = Completion(tuple(steps), settled, bits, len(completed.weights))
+        last = lists, solution, completion
         if settled or len(steps) == MOST_STEPS or work.stop.reason() is not None:
-            return lists, Completion(tuple(steps), settled, bits, len(completed.weights))
+            return last
         before, network = network, solution.network
 
 
@@ -158,9 +183,9 @@ def bits_for(n_rows: int) -> int:
     return max(FEWEST_BITS, min(MOST_BITS, int(math.log2(max(MOST_UNITS / n_rows, 1)))))
 
 
-def _parameters(network: Network, table: Table) -> tuple[Floats, float]:
+def _parameters(network: Network, table: Table, numbers: Ints) -> tuple[Floats, float]:
     """Return the parameters of greatest likelihood, and that."""
-    expected = Expectation.of_table(network, table)
+    expected = Expectation.of_table(network, table, numbers=numbers)
     return expected.maximised(np.zeros_like(expected.known))
 
 
@@ -193,13 +218,15 @@ def _is_best(network: Network, lists: CandidateLists, solution: Solution) -> boo
     return total >= solution.score - lists.known().tolerance
 
 
-def completed_table(network: Network, table: Table, theta: Floats, bits: int) -> WeightedTable:
+def completed_table(
+    network: Network, table: Table, theta: Floats, bits: int, numbers: Ints | None = None
+) -> WeightedTable:
     """Complete a table: every row as its completions, weighted by their posterior.
 
     The weights of a row are its posterior in units of 2^−bits, rounded so that they sum to the row:
     each down, and what is left to those that lost most.
     """
-    expected = Expectation.of_table(network, table, every_cell=True)
+    expected = Expectation.of_table(network, table, every_cell=True, numbers=numbers)
     found = completed_rows(expected, theta, 1 << bits)
     order = [network.index(name) for name in table.names]
     return WeightedTable(

@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
+import numpy.typing as npt
 
 from parentage.kernels._options import JIT, njit
 
@@ -26,9 +27,9 @@ class Choices(NamedTuple):
         ``uint64[word, choice]``: the bits to set.
     """
 
-    start: np.ndarray
-    share: np.ndarray
-    words: np.ndarray
+    start: npt.NDArray[np.int64]
+    share: npt.NDArray[np.float64]
+    words: npt.NDArray[np.uint64]
 
 
 @njit(**JIT)

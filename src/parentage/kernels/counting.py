@@ -43,7 +43,8 @@ The workspaces are named tuples: :class:`~parentage.kernels.packing.Partition` o
 stem, :class:`~parentage.kernels.packing.Columns` and :class:`~parentage.kernels.packing.BitMatrix`
 behind it, :class:`~parentage.kernels.cells.Cells` of stem + one and :class:`Sweep` over the pairs
 for large groups, :class:`~parentage.kernels.agreement.Subsets` and
-:class:`~parentage.kernels.agreement.Agreements` for small ones. Functions unpack them once, at the top.
+:class:`~parentage.kernels.agreement.Agreements` for small ones. Functions unpack them once, at the
+top.
 
 Indices into the big arrays are unsigned: signed ones block vectorisation.
 """

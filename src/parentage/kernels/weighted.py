@@ -2,22 +2,26 @@
 
 A set is counted by one pass over the rows, so the rows have to be few. There may be many
 completions of a row that lacks cells, but most differ in variables that a set does not have. Sets
-come in lexicographic order: those that begin with a, b have no other member before the one behind b.
-So for each beginning the rows are *projected* to its members and the variables that can follow, and
-rows that are equal then become one, with the sum of their weights. The rows of a, c (c behind b) are
-the rows of a, b projected further, and those of a, b, c come from those of a, b. Rows are packed
-into words, a few bits a variable, so that to project is to mask and equality is that of words: the
-sums are exactly those of the rows as they were.
+come in lexicographic order: those that begin with a, b have no other member before the one behind
+b. So for each beginning the rows are *projected* to its members and the variables that can follow,
+and rows that are equal then become one, with the sum of their weights. The rows of a, c (c behind
+b) are the rows of a, b projected further, and those of a, b, c come from those of a, b. Rows are
+packed into words, a few bits a variable, so that to project is to mask and equality is that of
+words: the sums are exactly those of the rows as they were.
 """
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
+import numpy.typing as npt
 
 from parentage.kernels._options import JIT, njit
 from parentage.kernels.labels import SPREAD, join_labels
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
 
 U = np.uint64
 
@@ -37,23 +41,25 @@ class Layout(NamedTuple):
         ``uint64[variable]``: as many ones as it has bits.
     """
 
-    word: np.ndarray
-    shift: np.ndarray
-    ones: np.ndarray
+    word: npt.NDArray[np.int64]
+    shift: npt.NDArray[np.int64]
+    ones: npt.NDArray[np.uint64]
 
     @property
-    def n_words(self):
+    def n_words(self) -> int:
         """Words of a row."""
         return int(self.word[-1]) + 1
 
-    def pack(self, codes, variables):
+    def pack(
+        self, codes: npt.NDArray[np.integer[Any]], variables: Iterable[int]
+    ) -> npt.NDArray[np.uint64]:
         """Pack ``codes[variable, row]`` of some variables into ``uint64[word, row]``."""
         words = np.zeros((self.n_words, codes.shape[1]), np.uint64)
         for v, column in zip(variables, codes, strict=True):
             words[self.word[v]] |= column.astype(np.uint64) << U(self.shift[v])
         return words
 
-    def unpack(self, words):
+    def unpack(self, words: npt.NDArray[np.uint64]) -> npt.NDArray[np.uint16]:
         """Return ``uint16[variable, row]``."""
         codes = np.empty((len(self.word), words.shape[1]), np.uint16)
         for v, ones in enumerate(self.ones):
@@ -61,7 +67,7 @@ class Layout(NamedTuple):
         return codes
 
 
-def layout_of(sizes):
+def layout_of(sizes: Iterable[int]) -> Layout:
     """Give each variable the bits that its number of states needs, in one word each."""
     bits = [(int(r) - 1).bit_length() for r in sizes]
     word, shift, at, used = [], [], 0, 0
@@ -93,13 +99,13 @@ class Packed(NamedTuple):
         among them.
     """
 
-    words: np.ndarray
-    weights: np.ndarray
-    word: np.ndarray
-    shift: np.ndarray
-    ones: np.ndarray
-    arity: np.ndarray
-    mask: np.ndarray
+    words: npt.NDArray[np.uint64]
+    weights: npt.NDArray[np.int64]
+    word: npt.NDArray[np.int64]
+    shift: npt.NDArray[np.int64]
+    ones: npt.NDArray[np.uint64]
+    arity: npt.NDArray[np.int64]
+    mask: npt.NDArray[np.uint64]
 
 
 @njit(**JIT)

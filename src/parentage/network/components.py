@@ -137,7 +137,7 @@ def _component(
     else:
         _, at, case = np.unique(seen, axis=1, return_index=True, return_inverse=True)
         case, first = case.ravel(), rows[at]
-    many = np.bincount(case, weights=weights[rows])
+    many: Floats = np.bincount(case, weights=weights[rows]).astype(np.float64)
     return Component(inside, children, rows, case, first, many)
 
 

@@ -84,8 +84,7 @@ class Eliminated:
     def tree(self, logs: Floats) -> Tree:
         """Eliminate, given the logarithms of all cells."""
         factors = [
-            Factor(scope, logs[cells])
-            for scope, cells in zip(self.scopes, self.cells, strict=True)
+            Factor(scope, logs[cells]) for scope, cells in zip(self.scopes, self.cells, strict=True)
         ]
         return Tree(factors, self.plan, log_sum)
 
@@ -156,7 +155,13 @@ class Expectation:
 
     @classmethod
     def of(
-        cls, structure: Structure, codes: Ints, weights: Floats, *, every_cell: bool = False
+        cls,
+        structure: Structure,
+        codes: Ints,
+        weights: Floats,
+        *,
+        every_cell: bool = False,
+        numbers: Ints | None = None,
     ) -> Expectation:
         """Prepare rows ``codes[variable, row]``, −1 where missing.
 
@@ -170,14 +175,23 @@ class Expectation:
             How often each occurs.
         every_cell
             Whether also cells without observed descendants are completed.
+        numbers
+            What the rows are called in messages, if it is not their place here.
         """
-        builder = _Builder(structure, codes)
+        builder = _Builder(structure, codes, numbers)
         for component in components(structure, codes, weights, every_cell=every_cell):
             builder.add(component)
         return builder.finished(weights)
 
     @classmethod
-    def of_table(cls, network: Network, table: Table, *, every_cell: bool = False) -> Expectation:
+    def of_table(
+        cls,
+        network: Network,
+        table: Table,
+        *,
+        every_cell: bool = False,
+        numbers: Ints | None = None,
+    ) -> Expectation:
         """Prepare the rows of a table, equal ones once."""
         structure = Structure(
             network.names,
@@ -187,8 +201,14 @@ class Expectation:
         )
         codes = table.codes[[table.index(name) for name in network.names]].astype(np.int64)
         codes[codes == MISSING] = ABSENT
-        rows, counts = np.unique(codes, axis=1, return_counts=True)
-        return cls.of(structure, rows, counts.astype(np.float64), every_cell=every_cell)
+        rows, first, counts = np.unique(codes, axis=1, return_index=True, return_counts=True)
+        return cls.of(
+            structure,
+            rows,
+            counts.astype(np.float64),
+            every_cell=every_cell,
+            numbers=first if numbers is None else numbers[first],
+        )
 
     def posterior(self, theta: Floats) -> tuple[Posterior, float]:
         """Return what is expected of the missing cells, and the log-likelihood of all rows."""
@@ -265,8 +285,9 @@ class Expectation:
 class _Builder:
     """Collects component after component."""
 
-    def __init__(self, structure: Structure, codes: Ints) -> None:
+    def __init__(self, structure: Structure, codes: Ints, numbers: Ints | None) -> None:
         self.structure, self.codes = structure, codes
+        self.numbers = np.arange(codes.shape[1]) if numbers is None else numbers
         self.offsets = structure.offsets()
         self.listed: list[Listed] = []
         self.eliminated: list[Eliminated] = []
@@ -318,8 +339,9 @@ class _Builder:
         variables = component.variables
         names = ", ".join(self.structure.names[v] for v in variables[:6])
         more = f" and {len(variables) - 6} more" if len(variables) > 6 else ""
+        row = int(self.numbers[component.first[0]]) + 1
         what = (
-            f"row {int(component.first[0]) + 1} lacks {names}{more}, which depend on each other: "
+            f"row {row} lacks {names}{more}, which depend on each other: "
             f"{joint:,} joint states to complete it, more than {MOST_STATES:,}"
             if joint
             else f"so many cells are missing that {self.terms:,} terms would have to be added up "

@@ -164,6 +164,7 @@ class Finding:
             "bound": self.bound,
             "gap": self.gap,
             "optimal": self.optimal,
+            "settled": None if self.scope is None else self.scope.settled,
             "engine": self.engine,
             "ties": self.ties,
             "stopped": self.stopped,

@@ -48,7 +48,9 @@ class Solution:
     bound
         No network that the user allowed scores higher, whether its sets were searched or not.
     optimal
-        Whether ``score`` is proven to be the highest among those, up to ``scope.tolerance``.
+        Whether ``score`` is proven to be the highest among those, up to ``scope.tolerance``. Scores
+        of a table with holes completed by expectation maximisation are those on the completed data:
+        these are the network's own only if ``scope.settled``.
     scope
         What the user allowed, the score, and how far the lists reach.
     gains
@@ -72,7 +74,7 @@ class Solution:
         Wall time of the search.
     certificate
         The proof, to be written and checked; None when nothing is proven, or by an engine that
-        cannot be checked (dynamic programming over more than 25 variables).
+        cannot be checked (dynamic programming over more than 28 variables).
     """
 
     network: Network

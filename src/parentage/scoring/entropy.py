@@ -44,6 +44,8 @@ Int64s = npt.NDArray[np.int64]
 FINE = 1e-7
 """A tolerance of so many nats is fine; a wider one is worth a better grid."""
 
+_AT_A_TIME = 1 << 20
+
 MOST_BITS = 48
 FEWEST_BITS = 16
 MOST_PARAMETERS = 2**28  # so that the kernels' products of two capped numbers stay below 2^63
@@ -96,17 +98,14 @@ class FixedPoint:
         bits = min(MOST_BITS, 60 - math.ceil(math.log2(largest)))
         if bits < FEWEST_BITS or cap > MOST_PARAMETERS:
             raise ResourceError(_too_large(n_rows, w, most_states, width, everything))
-        c = np.arange(n_rows + 1, dtype=np.longdouble)
-        c[0] = 1
-        logs = c * np.log(c)
         logarithm = 8 * everything * 2.0**bits * float(np.finfo(np.longdouble).eps)
         tolerance = math.ceil(1.5 * n_rows + cap + logarithm)
         if distinct_rows is None or tolerance <= FINE * 2.0**bits:
-            f = np.rint(logs * np.longdouble(2.0**bits)).astype(np.int64)
+            f = rounded_c_ln_c(n_rows, 2.0**bits)
             return cls(2.0**bits, f, round(w * 2.0**bits), cap, tolerance)
         unit = math.floor(w * 2.0**bits)
         scale = unit / w
-        f = np.rint(logs * np.longdouble(unit) / np.longdouble(w)).astype(np.int64)
+        f = rounded_c_ln_c(n_rows, unit, w)
         states = min(n_rows // 2, distinct_rows())
         own = 4 * everything * scale * float(np.finfo(np.float64).eps)  # w itself is rounded
         return cls(scale, f, unit, cap, math.ceil(3 * states + 2 + logarithm + own))
@@ -135,6 +134,16 @@ class FixedPoint:
     def to_float(self, x: int | Int64s) -> npt.NDArray[np.float64]:
         """Return fixed-point values as floats."""
         return np.asarray(x, np.float64) / self.scale
+
+
+def rounded_c_ln_c(n_rows: int, times: float, over: float = 1.0) -> Int64s:
+    """Return c ln c · times / over for c = 0 … N, rounded, some at a time."""
+    f = np.empty(n_rows + 1, np.int64)
+    for first in range(0, n_rows + 1, _AT_A_TIME):
+        c = np.arange(first, min(first + _AT_A_TIME, n_rows + 1), dtype=np.longdouble)
+        scaled = c * np.log(np.maximum(c, 1)) * np.longdouble(times) / np.longdouble(over)
+        f[first : first + len(c)] = np.rint(scaled)
+    return f
 
 
 def _too_large(n_rows: int, w: float, most_states: int, width: float, everything: float) -> str:

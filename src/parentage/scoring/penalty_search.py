@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 
-from parentage.scoring.steps import Step, room_for_sets
+from parentage.scoring.steps import Step, blocks, room_for_sets
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -106,7 +106,9 @@ def least_products(
 
     encoded = plan.encoded
     least = np.full(encoded.n_variables, np.inf)
-    fewest_states(members, best, encoded.arity.astype(np.float64), least)
+    states = encoded.arity.astype(np.float64)
+    for some in blocks(len(members), members, best):
+        fewest_states(members[some], best[some], states, least)
     least[plan.limits.capped(complete_to + 1) != -1] = np.inf
     more = complete_to + 1 - (members.shape[1] - 1)
     least *= math.prod(sorted(encoded.arity.tolist())[:more])

@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 import numpy as np
 import numpy.typing as npt
 
-from parentage.files.growing import is_mapped
+from parentage.files.growing import is_mapped, let_pages_go, room_beside
 from parentage.scoring.forecast import JOINING, LISTING
 from parentage.scoring.rulebook import ORDER
 from parentage.work.executor import in_order
@@ -37,6 +37,7 @@ if TYPE_CHECKING:
     from parentage.work.stop import Reason, Stop
 
 MOST_PAIRS = 65_536
+SETS_AT_ONCE = 2**20
 FEWEST_PAIRS = 256
 
 S = TypeVar("S", bound=np.generic)
@@ -129,16 +130,28 @@ class Step(ABC):
         """See which sets are joined with which, and how many joins come before each."""
         from parentage.kernels.joining import Siblings, live_members
 
-        level, n_below = self.level, self.n_below
-        prefix = level.subsets[:, -1]
+        level, n_below, n_sets = self.level, self.n_below, len(self.level.members)
         children = np.zeros(n_below + 1, np.int64)
-        np.cumsum(np.bincount(prefix, minlength=n_below), out=children[1:])
-        end = children[prefix + 1]
-        tails = np.ascontiguousarray(level.members[:, -1])
-        live = np.empty(len(prefix), np.uint64)
-        live_members(level.best, live)
+        for some in blocks(n_sets, *level):
+            prefix = level.subsets[some, -1]
+            low, high = int(prefix[0]), int(prefix[-1])  # they rise
+            children[low + 1 : high + 2] += np.bincount(prefix - low)
+        np.cumsum(children, out=children)
+        beside = level.members
+        end = room_beside(beside, n_sets, np.int64)
+        tails = room_beside(beside, n_sets, np.uint16)
+        live = room_beside(beside, n_sets, np.uint64)
+        self.pairs = room_beside(beside, n_sets + 1, np.int64)
+        before = 0
+        for some in blocks(n_sets, *level, end, tails, live, self.pairs):
+            end[some] = children[level.subsets[some, -1] + 1]
+            tails[some] = level.members[some, -1]
+            live_members(level.best[some], live[some])
+            joins = np.cumsum(end[some] - np.arange(some.start, some.stop) - 1)
+            self.pairs[some] = before + np.concatenate([[0], joins[:-1]])
+            before += int(joins[-1])
+        self.pairs[n_sets] = before
         self.siblings = Siblings(end, children, tails, live)
-        self.pairs = np.concatenate([[0], np.cumsum(end - np.arange(len(prefix)) - 1)])
 
     def __getstate__(self) -> dict[str, Any]:
         """Leave out what every step shares, and what a worker finds out faster than it is sent."""
@@ -230,7 +243,7 @@ class Step(ABC):
     ) -> None:
         """Do the chunks that are missing, in order; what is found is in the position's ``new``."""
         memory = math.inf if clock.stop.memory is None else clock.stop.memory
-        held = resident(self.level) + outcome.listing()
+        held = resident(self.level) + resident((*self.siblings, self.pairs)) + outcome.listing()
         tasks = itertools.islice(self.tasks(), at.chunks, None)
         for chunk in in_order(work_on, tasks, workers, (self.encoded, self), self.phase):
             reason = clock.stop.reason()
@@ -255,6 +268,7 @@ class Step(ABC):
             ):
                 self.store, self.overflowed = False, True
                 at.new.clear()
+            keeper.relieve((*self.level, *self.siblings, self.pairs))
             keeper.after_chunk(at, outcome)
             if clock.report is not None:
                 clock.report(self.progress(at.pairs, outcome.sets_counted, clock.began))
@@ -304,6 +318,13 @@ def work_on(encoded: Encoded, step: Step, task: tuple[int, int, bool]) -> Chunk:
     step.make_ready(encoded)
     chunk = step.work((first, last))
     return chunk if store else replace(chunk, parts=None)
+
+
+def blocks(rows: int, *arrays: Array) -> Iterator[slice]:
+    """Cut many sets into slices, worked on one after the other; mapped pages go after each."""
+    for first in range(0, rows, SETS_AT_ONCE):
+        yield slice(first, min(first + SETS_AT_ONCE, rows))
+        let_pages_go(arrays)
 
 
 def resident(level: Any) -> int:

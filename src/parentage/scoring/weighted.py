@@ -105,6 +105,10 @@ class WeightedEncoded(Encoded):
 def check_weighable(score: AnyScore) -> Penalised:
     """Return a score that is proved for expected counts; refuse another one.
 
+    The log-likelihood is linear in the counts of complete rows at given parameters, so that its
+    expectation is its value at expected counts, and each step makes the likelihood of what is
+    observed grow. ln Γ and the regrets are not linear (docs/theory.md, "Expected counts").
+
     Raises
     ------
     InputError
@@ -112,8 +116,8 @@ def check_weighable(score: AnyScore) -> Penalised:
     """
     if not isinstance(score, Penalised):
         raise InputError(
-            f"takes penalised likelihoods (bic, aic, hqc, ebic, penalty), not {score.name}: its "
-            "terms are those of whole counts",
+            f"takes penalised likelihoods (bic, aic, hqc, ebic, penalty), not {score.name}: "
+            "expected counts do not tell what to expect of that score",
             Way("missing", "pnal"),
             about=Way("missing", "em"),
         )
@@ -166,7 +170,7 @@ def pack_rows(
         last = v if v < len(codes) else len(mask)
         mask[: last + 1, layout.word[v]] |= own
     words = layout.pack(np.vstack([codes, labels.of_row[None, :]]), everything)
-    return Packed(words, weights, *layout, states, mask)
+    return Packed(words, weights, layout.word, layout.shift, layout.ones, states, mask)
 
 
 def weighted_grid(table: WeightedTable, w: float, most_states: int, width: float) -> FixedPoint:

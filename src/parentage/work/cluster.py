@@ -159,9 +159,9 @@ class DaskCrew(Crew):
         from distributed.scheduler import KilledWorker
 
         awaited = _aside(started.result)
-        watch = Watch(PATIENCE + self.bytes / SLOWEST)
+        watch = Watch(PATIENCE + self.bytes / SLOWEST, time.monotonic())
         while not wait([awaited], timeout=POLL).done:
-            watch.look(self._workers())
+            watch.look(self._workers(), time.monotonic())
         try:
             return awaited.result()
         except Exception as error:
@@ -224,14 +224,12 @@ class DaskCrew(Crew):
 class Watch:
     """Tells whether waiting goes on: not when nobody has been at work for ``longest`` seconds."""
 
-    def __init__(self, longest: float) -> None:
-        self.longest = longest
-        self.since = time.monotonic()
+    def __init__(self, longest: float, now: float) -> None:
+        self.longest, self.since = longest, now
         self.heard: dict[str, float] = {}
 
-    def look(self, workers: Mapping[str, Any]) -> None:
+    def look(self, workers: Mapping[str, Any], now: float) -> None:
         """Look at the workers, as the scheduler describes them."""
-        now = time.monotonic()
         if any(map(_is_at_work, workers.values())):
             self.since, self.heard = now, {}
             return

@@ -80,8 +80,9 @@ class Scaling:
         None,
         """
         A folder for large arrays, seen by all workers: they map its files instead of being sent
-        copies. Levels that do not fit into memory go there as well. Without it workers get what
-        they need through a temporary folder or by network, and such a level ends the search.
+        copies. Levels that do not fit into memory go there as well. Without it workers of this
+        machine get a folder for temporary files, others are sent copies through the scheduler, and
+        such levels go to that folder.
         """,
         Option(
             ("--exchange",),

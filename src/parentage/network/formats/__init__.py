@@ -63,6 +63,7 @@ EXTENSIONS = {
 }
 FORMATS = tuple(dict.fromkeys(EXTENSIONS.values()))
 PICTURES = ("svg", "png", "pdf")
+READABLE = tuple(extension for extension, kind in EXTENSIONS.items() if kind not in PICTURES)
 
 
 class Answer(Protocol):
@@ -162,7 +163,7 @@ def check_network_target(
     ``needs_table`` says whether there is no table to take parameters from; None: not known yet.
     ``also`` are extensions that the caller writes itself.
     """
-    kind = _format_of(os.fspath(path), None, also)
+    kind = _format_of(os.fspath(path), None, (*EXTENSIONS, *also))
     if not resolved(path).parent.is_dir():
         raise InputError(f"cannot write {os.fspath(path)!r}: there is no such folder")
     if needs_table and kind in ("bif", "xmlbif"):
@@ -218,7 +219,12 @@ def read_parameters(
 
 
 def _read(content: Source, format_name: str | None) -> NetworkRecord:
-    kind = _format_of(content.name, format_name)
+    if format_name is None and PurePath(content.name).suffix.lower() in (".html", ".htm"):
+        raise InputError(
+            f"{content.name} is a page, which cannot be read back; write a .json or .bif beside it "
+            "with another -o, and read that"
+        )
+    kind = _format_of(content.name, format_name, known=READABLE)
     if kind in PICTURES:
         raise InputError(f"{content.name} is a picture; read the .json, .bif or .dot instead")
     if kind == "json":
@@ -257,7 +263,9 @@ def _without_parameters(kind: str) -> InputError:
     )
 
 
-def _format_of(name: str, format_name: str | None, also: tuple[str, ...] = ()) -> str:
+def _format_of(
+    name: str, format_name: str | None, known: tuple[str, ...] = tuple(EXTENSIONS)
+) -> str:
     if format_name is not None:
         if format_name not in FORMATS:
             hint = did_you_mean(format_name, FORMATS)
@@ -265,6 +273,7 @@ def _format_of(name: str, format_name: str | None, also: tuple[str, ...] = ()) -
         return format_name
     extension = PurePath(name).suffix.lower()
     if extension not in EXTENSIONS:
-        known = ", ".join((*EXTENSIONS, *also))
-        raise InputError(f"{name!r} has no extension of a network file; end it in {known}")
+        raise InputError(
+            f"{name!r} has no extension of a network file; end it in {', '.join(known)}"
+        )
     return EXTENSIONS[extension]
