@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import warnings
 from collections import Counter
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -124,16 +125,14 @@ def test_counts_are_those_of_all_rows(seed: int, unmerged: Any) -> None:
 def test_lists_are_those_of_all_rows(name: str, unmerged: Any) -> None:
     rng = np.random.default_rng(len(name))
     table = repeated(rng, 5, 60, 3000)
-    for more in ({}, {"constraints": Constraints(required=frozenset({("v1", "v3")}))}):
-        once = score(table, score=name, max_parents=3, threads=1, **more)
-        each = unmerged(
-            lambda more=more: score(table, score=name, max_parents=3, threads=1, **more)
-        )
+    for arcs in (None, Constraints(required=frozenset({("v1", "v3")}))):
+        scored = partial(score, score=name, max_parents=3, threads=1, constraints=arcs)
+        once, each = scored(table), unmerged(partial(scored, table))
         assert once.digest == each.digest
         assert once.known().tolerance == each.known().tolerance
         assert once.known().data == table.digest
         turned = Table(table.names, table.states, table.codes[:, rng.permutation(3000)])
-        assert score(turned, score=name, max_parents=3, threads=1, **more).digest == once.digest
+        assert scored(turned).digest == once.digest
 
 
 def mixed_frame(rng: np.random.Generator, rows: int, holes: bool) -> pl.DataFrame:
@@ -183,7 +182,7 @@ def as_parquet(frame: pl.DataFrame, **options: Any) -> bytes:
     return buffer.getvalue()
 
 
-@pytest.mark.parametrize("seed", range(8))
+@pytest.mark.parametrize("seed", range(4))
 @pytest.mark.parametrize("holes", [False, True])
 def test_batches_are_read_as_the_whole(
     seed: int, holes: bool, monkeypatch: pytest.MonkeyPatch
@@ -209,7 +208,7 @@ def test_a_table_read_in_batches_takes_a_byte_a_cell(
     whole = read_table(as_parquet(frame))
     monkeypatch.setattr(batches, "ROWS", 100)
     table = read_table(as_parquet(frame))
-    assert (table.codes.dtype, whole.codes.dtype) == (np.uint8, np.uint16)
+    assert [table.codes.dtype.name, whole.codes.dtype.name] == ["uint8", "uint16"]
     assert (table.codes == whole.codes).all() and table.digest == whole.digest
     for name in ("bic", "bdeu", "pnal"):
         found = score(table, score=name, threads=1)
