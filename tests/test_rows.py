@@ -189,7 +189,7 @@ def as_parquet(frame: pl.DataFrame, **options: Any) -> bytes:
     return buffer.getvalue()
 
 
-@pytest.mark.parametrize("seed", range(8))
+@pytest.mark.parametrize("seed", range(4))
 @pytest.mark.parametrize("holes", [False, True])
 def test_batches_are_read_as_the_whole(
     seed: int, holes: bool, monkeypatch: pytest.MonkeyPatch
