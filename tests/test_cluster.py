@@ -122,7 +122,7 @@ def time_limit(seconds: int) -> Iterator[None]:
 @pytest.fixture(autouse=True)
 def limited(request: pytest.FixtureRequest) -> Iterator[None]:
     """Limit every test; the long ones limit each of their runs."""
-    with contextlib.nullcontext() if request.node.get_closest_marker("long") else time_limit(120):
+    with contextlib.nullcontext() if request.node.get_closest_marker("long") else time_limit(300):
         yield
 
 

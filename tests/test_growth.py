@@ -404,3 +404,48 @@ def test_a_level_that_cannot_be_joined_in_time_is_let_go() -> None:
     assert cut.live == level.live
     assert (np.asarray(cut.beyond) == np.asarray(level.beyond)).all()
     assert whole.ended == "asked"
+
+
+@given(st.integers(2, 9), SEEDS)
+def test_what_is_better_elsewhere_is_taken_over_and_stays_acyclic(n: int, seed: int) -> None:
+    from parentage.kernels.repair import combine
+
+    rng = np.random.default_rng(seed)
+    members = [[], *([int(p)] for p in range(n)), *([int(p), int(p) + 1] for p in range(n - 1))]
+    sets: list[list[int]] = []
+    cost: list[float] = []
+    of_child: list[range] = []
+    for v in range(n):
+        own = [m for m in members if v not in m]
+        of_child.append(range(len(sets), len(sets) + len(own)))
+        sets += [m + [n] * (2 - len(m)) for m in own]
+        cost += rng.random(len(own)).round(1).tolist()
+    table, prices = np.array(sets, np.uint16), np.array(cost)
+
+    def network() -> np.ndarray:
+        place = rng.permutation(n)
+        before = np.append(np.argsort(place), -1)  # where a variable stands; padding fits anywhere
+        fitting = [[i for i in of_child[v] if max(before[sets[i]]) < before[v]] for v in range(n)]
+        return np.array([rng.choice(own) for own in fitting])
+
+    one, other = network(), network()
+    fit, order = one.copy(), np.arange(n)
+    gain = combine(fit, other, table, prices, order)
+    assert gain >= 0
+    assert prices[fit].sum() == pytest.approx(prices[one].sum() - gain)
+    assert all(fit[v] in (one[v], other[v]) for v in range(n))
+    if gain > 0:
+        place = np.argsort(order)
+        assert all(p == n or place[p] < place[v] for v in range(n) for p in sets[fit[v]])
+
+
+def test_two_networks_give_the_better_of_each_region() -> None:
+    from parentage.kernels.repair import combine
+
+    sets = np.array([[4], [1], [4], [0], [4], [3], [4], [2]], np.uint16)  # of 0, 0, 1, 1, 2 …
+    cost = np.array([2.0, 0.0, 3.0, 0.0, 2.0, 0.0, 3.0, 0.0])
+    one, other = np.array([0, 3, 5, 6]), np.array([1, 2, 4, 7])  # 0 → 1, 3 → 2; 1 → 0, 2 → 3
+    fit, order = one.copy(), np.array([0, 1, 3, 2])
+    assert combine(fit, other, sets, cost, order) == 1.0
+    assert fit.tolist() == [0, 3, 4, 7]
+    assert order.tolist().index(2) < order.tolist().index(3)

@@ -7,7 +7,8 @@ sets would pay. So, again and again:
    by every further parent (:class:`parentage.scoring.growth.Growth`): all ways to add, drop or
    exchange a parent. Improve the order on the new lists; repeat until nothing is new.
 2. *Search orders* on these lists: four streams, as in :mod:`parentage.optimise.orders`, which keep
-   their orders while the lists grow.
+   their orders while the lists grow. After every round the best of them gets what the others do
+   better in some region of the network.
 3. *Grow what is near.* If that brought nothing, enlarge the sets that are nearest in reduced cost:
    those that beat the one in use but would close a cycle come first, then those just below it.
 
@@ -302,10 +303,23 @@ class Anytime:
         list(self._pool.map(lambda stream: stream.advance(self.space, budget), self._streams))
         self._looked += sum(int(stream.work[0]) for stream in self._streams)
         leader = min(self._streams, key=lambda stream: float(stream.costs[1]))
+        self._combine(leader)
         gained = self._take(leader.best)
         self._round_took = time.monotonic() - began
         renew(self._streams, leader, STALE)
         return gained
+
+    def _combine(self, leader: Stream) -> None:
+        """Give the leader what the other streams do better, region by region."""
+        from parentage.kernels.repair import combine
+
+        space, gained = self.space, 0.0
+        fit, order = space.fit(leader.best), leader.best.copy()
+        for stream in self._streams:
+            if stream is not leader and np.isfinite(stream.costs[1]):
+                gained += combine(fit, space.fit(stream.best), space.sets, space.cost, order)
+        if gained > 0:
+            leader.move(order, space)
 
     def _take(self, order: Ints) -> bool:
         """Take an order if its network is better."""

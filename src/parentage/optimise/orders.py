@@ -96,12 +96,16 @@ class OrderSpace:
 
     def choice(self, order: Ints) -> Ints | None:
         """Return the sets an order leads to; None if some variable has none."""
+        found = self.real[self.fit(order)]
+        return None if (found < 0).any() else found
+
+    def fit(self, order: Ints) -> Ints:
+        """Return the set that every variable has under an order, as an index into ``sets``."""
         from parentage.kernels.orders import refit
 
         fit = np.empty(len(order), np.int64)
         refit(order, fit, 0, len(order), self.offsets, self.sets, np.zeros(1, np.int64))
-        found = self.real[fit]
-        return None if (found < 0).any() else found
+        return fit
 
 
 @dataclass(eq=False)

@@ -97,7 +97,8 @@ def fixed_memory(encoded: Encoded, threads: int) -> int:
     n_rows = encoded.codes.shape[1]
     columns = int(encoded.offset[-1])
     tables = 4 * encoded.codes.nbytes + encoded.row_bits.nbytes + encoded.grid.f.nbytes
-    return int(tables + threads * n_rows * (48 + columns // 4))
+    repeated = 32 if len(encoded.repeats) else 0
+    return int(tables + threads * n_rows * (48 + repeated + columns // 4))
 
 
 def room_for_levels(most: int, workers: int) -> int:

@@ -14,7 +14,7 @@ import numpy.typing as npt
 
 from parentage.scoring.holes import EncodedHoles
 from parentage.scoring.penalty_search import least_products
-from parentage.scoring.steps import Step, room_for_sets
+from parentage.scoring.steps import Step, room_for_sets, with_single_parents
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -99,18 +99,8 @@ class HoleSearch:
     def step(self, level: HoleLevel, below: int, in_degree: int, store: bool) -> HoleStep:
         """Return the step to the sets of one more member."""
         if level.members.shape[1] == 2:
-            self._note_single_parents(level)
+            self.best_alone = with_single_parents(self.best_alone, level)
         return HoleStep(self, level, below, in_degree, store)
-
-    def _note_single_parents(self, level: HoleLevel) -> None:
-        """Remember Bin of every single parent, for Proposition 2; a pair left out is dead."""
-        from parentage.kernels.judging import DEAD
-
-        alone = np.full_like(self.best_alone, DEAD)
-        np.fill_diagonal(alone, self.best_alone.diagonal())
-        a, b = level.members[:, 0], level.members[:, 1]
-        alone[a, b], alone[b, a] = level.best[:, 0], level.best[:, 1]
-        self.best_alone = alone
 
     def beyond(self, level: HoleLevel, below: int, complete_to: int) -> npt.NDArray[np.float64]:
         """Bound per child what families of more than ``complete_to`` parents score; −∞: none.

@@ -291,6 +291,20 @@ class Step(ABC):
         )
 
 
+def with_single_parents(best_alone: Int64s, pairs: Any) -> Int64s:
+    """Return ``[x, y]``, Bin of the single parent y, for Proposition 2; a pair left out is dead.
+
+    On the diagonal, Bin of no parent, it is what it was; ``pairs`` is the level of two members.
+    """
+    from parentage.kernels.judging import DEAD
+
+    alone = np.full_like(best_alone, DEAD)
+    np.fill_diagonal(alone, best_alone.diagonal())
+    a, b = pairs.members[:, 0], pairs.members[:, 1]
+    alone[a, b], alone[b, a] = pairs.best[:, 0], pairs.best[:, 1]
+    return alone
+
+
 def room_for_sets(
     shape: tuple[int, int],
 ) -> tuple[npt.NDArray[np.uint16], npt.NDArray[np.int32], Int64s]:

@@ -18,7 +18,7 @@ from parentage.scoring.arities import Multisets
 from parentage.scoring.entropy import class_sizes
 from parentage.scoring.penalty_search import least_products
 from parentage.scoring.scores import QNML, BySums
-from parentage.scoring.steps import Step, StoppedError, room_for_sets
+from parentage.scoring.steps import Step, StoppedError, room_for_sets, with_single_parents
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -214,7 +214,7 @@ class SumSearch:
         from parentage.kernels.sums import Rung
 
         if level.members.shape[1] == 2:
-            self._note_single_parents(level)
+            self.best_alone = with_single_parents(self.best_alone, level)
         rung = Rung(
             self.multisets.times(in_degree),
             self.penalty(in_degree),
@@ -229,16 +229,6 @@ class SumSearch:
             self.rho(in_degree - 1),
         )
         return SumStep(self, level, len(below.value), rung, in_degree, store)
-
-    def _note_single_parents(self, level: SumLevel) -> None:
-        """Remember Bin of every single parent, for Proposition 2; a pair left out is dead."""
-        from parentage.kernels.judging import DEAD
-
-        alone = np.full_like(self.best_alone, DEAD)
-        np.fill_diagonal(alone, self.best_alone.diagonal())
-        a, b = level.members[:, 0], level.members[:, 1]
-        alone[a, b], alone[b, a] = level.best[:, 0], level.best[:, 1]
-        self.best_alone = alone
 
     def functions(self, size: int) -> Int64s:
         """Return ``f[row, count]`` for counting sets of this size."""
