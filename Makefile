@@ -13,7 +13,8 @@ demo: $(VENV)/.installed
 test: lint check
 
 check: $(VENV)/.tested
-	$(BIN)/python -m pytest -q -n 2
+	$(BIN)/python -m pytest -q -n 2 --cov --cov-report=
+	@echo "The tests reach $$($(BIN)/python -m coverage report --format=total) % of the lines."
 
 lint: $(VENV)/.tested
 	$(BIN)/ruff check .
@@ -22,7 +23,6 @@ lint: $(VENV)/.tested
 	$(BIN)/lint-imports
 
 coverage: $(VENV)/.tested
-	-$(BIN)/python -m pytest -q -n 2 --cov --cov-report=
 	$(BIN)/python -m coverage report
 
 test-long: $(VENV)/.tested

@@ -2,16 +2,19 @@
 
 Cells of a complete table are removed at random; every way learns from what is left, at most three
 parents a variable. The distance is the structural Hamming distance between the equivalence classes
-of what was learned and of the optimum under BIC on the complete table. Nothing is timed, so results
-are kept as they come: a run that is ended goes on where it was (``results/missing.json``), and
-``--again WAY`` forgets one way.
+of what was learned and of the optimum under BIC on the complete table. CPU time of one thread is
+kept too, to tell seconds from minutes. Results are kept as they come: a run that is ended goes on
+where it was (``results/missing.json``), and ``--again WAY`` forgets one way.
 """
 
 from __future__ import annotations
 
 import argparse
+import functools
+import itertools
 import json
 import math
+import time
 import warnings
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -22,7 +25,6 @@ import measure
 from bench_score import alarm, insurance
 from parentage import learn
 from parentage.data.table import MISSING, Table
-from parentage.errors import InputError
 from parentage.network.network import Network
 
 if TYPE_CHECKING:
@@ -74,7 +76,7 @@ def best(table: Table, **settings: Any) -> Network:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         solution = learn(table, max_parents=K, threads=1, **settings)
-    assert solution.optimal
+    assert solution.optimal and solution.scope.settled
     return solution.network
 
 
@@ -112,18 +114,10 @@ def dropped(table: Table) -> Network | None:
     return None if left is None else best(left)
 
 
-def by_em(table: Table) -> Network | None:
-    """Structural EM; None where it is not there yet."""
-    try:
-        return best(table, missing="em")
-    except InputError:
-        return None
-
-
 WAYS: dict[str, Callable[[Table], Network | None]] = {
     "pnal": lambda table: best(table, score="pnal"),
     "pnal, BIC's penalty": as_bic,
-    "em": by_em,
+    "em": lambda table: best(table, missing="em"),
     "mode": lambda table: best(mode(table)),
     "state": lambda table: best(state(table)),
     "drop": dropped,
@@ -132,49 +126,95 @@ WAYS: dict[str, Callable[[Table], Network | None]] = {
 
 
 def measured(jobs: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Run what is not among the results yet; write after every table."""
+    """Run what is not among the results yet, seed after seed; write after every run."""
     done = {tuple(job[key] for key in ("table", "rows", "share", "seed", "way")) for job in jobs}
-    for rows in ROWS:
-        for name, make in TABLES.items():
-            cells = [
-                (share, seed, way)
-                for seed in range(SEEDS)
-                for share in SHARES
-                for way in WAYS
-                if (name, rows, share, seed, way) not in done
-            ]
-            if not cells:
-                continue
-            table = make(rows)
-            truth = best(table)
-            for share, seed, way in cells:
-                found = WAYS[way](with_holes(table, share, seed))
-                if way == "em" and found is None:
-                    continue
-                distance = None if found is None else found.compare(truth).class_shd
-                jobs.append(
-                    {"table": name, "rows": rows, "share": share, "seed": seed, "way": way,
-                     "distance": distance, "arcs": None if found is None else found.n_arcs,
-                     "truth": truth.n_arcs}
-                )  # fmt: skip
-                print(jobs[-1], flush=True)
-                write(jobs)
+    order = itertools.product(ROWS, range(SEEDS), TABLES, SHARES, WAYS)
+    for rows, seed, name, share, way in order:
+        if (name, rows, share, seed, way) in done:
+            continue
+        table, truth = complete(name, rows)
+        holes, began = with_holes(table, share, seed), time.process_time()
+        found = WAYS[way](holes)
+        seconds = time.process_time() - began
+        distance = None if found is None else found.compare(truth).class_shd
+        jobs.append(
+            {"table": name, "rows": rows, "share": share, "seed": seed, "way": way,
+             "distance": distance, "arcs": None if found is None else found.n_arcs,
+             "truth": truth.n_arcs, "cpu": round(seconds, 1)}
+        )  # fmt: skip
+        print(jobs[-1], flush=True)
+        write(jobs)
     return jobs
 
 
-def write(jobs: list[dict[str, Any]]) -> None:
-    """Write the results and the tables that the docs quote."""
-    RESULT.write_text(json.dumps({"jobs": jobs}, indent=1) + "\n")
-    RESULT.with_suffix(".md").write_text(as_markdown(jobs) + "\n")
+@functools.cache
+def complete(name: str, rows: int) -> tuple[Table, Network]:
+    """Return a complete table and its optimum."""
+    table = TABLES[name](rows)
+    return table, best(table)
 
 
-def mean(jobs: list[dict[str, Any]], **wanted: Any) -> float | None:
-    """Mean distance of the runs that fit; None if there are none."""
-    found = [
+def other_starts(name: str, rows: int, share: float, seed: int) -> list[dict[str, Any]]:
+    """Where expectation maximisation ends from several starts, and what observed cells score."""
+    table, truth = complete(name, rows)
+    holes = with_holes(table, share, seed)
+    starts = {
+        "pnal": None,
+        "pnal, BIC's penalty": as_bic(holes),
+        "mode": best(mode(holes)),
+        "optimum of the complete table": truth,
+    }
+    found = []
+    for start, network in starts.items():
+        solution = learn(holes, missing="em", max_parents=K, threads=1, start=network)
+        completion = solution.scope.origin.completion  # type: ignore[union-attr]  # it has an account
+        assert completion is not None
+        assert completion.settled
+        found.append(
+            {"table": name, "rows": rows, "share": share, "seed": seed, "start": start,
+             "score": round(completion.steps[-1].score, 2),
+             "distance": solution.network.compare(truth).class_shd}
+        )  # fmt: skip
+        print(found[-1], flush=True)
+    return found
+
+
+def write(jobs: list[dict[str, Any]], starts: list[dict[str, Any]] | None = None) -> None:
+    """Write the results and the tables that the docs quote; None leaves the starts as they are."""
+    if starts is None:
+        starts = json.loads(RESULT.read_text()).get("starts", []) if RESULT.exists() else []
+    RESULT.write_text(json.dumps({"jobs": jobs, "starts": starts}, indent=1) + "\n")
+    parts = [as_markdown(jobs), *_starts(starts)]
+    RESULT.with_suffix(".md").write_text("\n\n".join(parts) + "\n")
+
+
+def _starts(starts: list[dict[str, Any]]) -> list[str]:
+    """Where `em` ends from other starts."""
+    if not starts:
+        return []
+    one = starts[0]
+    about = (
+        f"{one['table']}, {one['rows']:,} rows, {one['share']:.0%} of the cells removed, seed "
+        f"{one['seed']}: the network that `em` ends with, by the one it starts from; the score is "
+        "that of the observed cells, which `em` makes grow."
+    )
+    lines = [[o["start"], f"{o['score']:.2f}", str(o["distance"])] for o in starts]
+    table = measure.markdown(["start", "score", "distance"], lines)
+    return ["## Other starts of `em`", about, table]
+
+
+def distances(jobs: list[dict[str, Any]], **wanted: Any) -> list[int]:
+    """Distances of the runs that fit."""
+    return [
         job["distance"]
         for job in jobs
         if job["distance"] is not None and all(job[key] == value for key, value in wanted.items())
     ]
+
+
+def mean(jobs: list[dict[str, Any]], **wanted: Any) -> float | None:
+    """Mean distance of the runs that fit; None if there are none."""
+    found = distances(jobs, **wanted)
     return sum(found) / len(found) if found else None
 
 
@@ -184,7 +224,7 @@ def as_markdown(jobs: list[dict[str, Any]]) -> str:
         "# Missing cells",
         "Structural Hamming distance between the equivalence classes of what was learned and of "
         "the optimum under BIC on the complete table; cells removed at random, at most three "
-        f"parents, mean of {SEEDS} seeds unless fewer are named; made by "
+        f"parents, mean of {SEEDS} seeds, or of as many as stand in brackets; made by "
         "`python benchmarks/bench_missing.py`.",
     ]
     for rows in ROWS:
@@ -192,21 +232,47 @@ def as_markdown(jobs: list[dict[str, Any]]) -> str:
         lines = []
         for way in WAYS:
             cells = [
-                mean(jobs, way=way, rows=rows, table=name, share=share)
+                distances(jobs, way=way, rows=rows, table=name, share=share)
                 for name in TABLES
                 for share in SHARES
             ]
-            if any(cell is not None for cell in cells):
-                seeds = {job["seed"] for job in jobs if (job["way"], job["rows"]) == (way, rows)}
-                few = "" if len(seeds) == SEEDS else f" ({len(seeds)} of {SEEDS} seeds)"
-                lines.append(
-                    [f"`{way}`{few}", *("–" if cell is None else f"{cell:.1f}" for cell in cells)]
-                )
+            if any(cells):
+                lines.append([f"`{way}`", *map(_cell, cells)])
         if lines:
             parts += [f"## {rows:,} rows", measure.markdown(head, lines)]
     arcs = {(job["table"], job["rows"]): job["truth"] for job in jobs}
     known = ", ".join(f"{name} {rows:,} rows: {n} arcs" for (name, rows), n in sorted(arcs.items()))
-    return "\n\n".join([*parts, f"The optima of the complete tables have: {known}."])
+    parts.append(f"The optima of the complete tables have: {known}.")
+    return "\n\n".join([*parts, *_times(jobs)])
+
+
+def _cell(found: list[int]) -> str:
+    """The mean, and of how many if not all seeds are there."""
+    if not found:
+        return "–"
+    few = "" if len(found) == SEEDS else f" ({len(found)})"
+    return f"{sum(found) / len(found):.1f}{few}"
+
+
+def _times(jobs: list[dict[str, Any]]) -> list[str]:
+    """CPU seconds of expectation maximisation, the longest of the seeds."""
+    lines = []
+    for rows in ROWS:
+        cells = []
+        for name in TABLES:
+            for share in SHARES:
+                wanted = ("em", rows, name, share)
+                found = [
+                    job["cpu"]
+                    for job in jobs
+                    if (job["way"], job["rows"], job["table"], job["share"]) == wanted
+                    and "cpu" in job
+                ]
+                cells.append(f"{max(found):.0f}" if found else "–")
+        lines.append([f"{rows:,}", *cells])
+    head = ["rows", *(f"{name}, {share:.0%}" for name in TABLES for share in SHARES)]
+    about = "CPU seconds of one run of `em` on one thread, the slowest of the seeds."
+    return ["## Time of `em`", about, measure.markdown(head, lines)]
 
 
 COLOURS = {
@@ -270,9 +336,13 @@ def main() -> None:
     """Measure what is missing from the results, and draw them."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--again", metavar="WAY", choices=WAYS, help="forget one way first")
+    parser.add_argument("--starts", action="store_true", help="only try other starts of em")
     asked = parser.parse_args()
     jobs = json.loads(RESULT.read_text())["jobs"] if RESULT.exists() else []
     jobs = [job for job in jobs if job["way"] != asked.again]
+    if asked.starts:
+        write(jobs, other_starts("insurance", 5000, 0.05, 0))
+        return
     jobs = measured(jobs)
     write(jobs)
     PICTURE.write_text(as_svg(jobs), encoding="utf-8")

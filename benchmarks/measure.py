@@ -64,7 +64,8 @@ def peak_memory_mb() -> float:
 
 def in_fresh_process(code: str) -> dict[str, Any]:
     """Run code that prints one JSON object as its last line in a new interpreter."""
-    here = {**os.environ, "PYTHONPATH": str(Path(__file__).parent)}
+    paths = [str(Path(__file__).parent), os.environ.get("PYTHONPATH", "")]
+    here = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, paths))}
     done = subprocess.run(
         [sys.executable, "-c", code], capture_output=True, text=True, check=True, env=here
     )

@@ -38,6 +38,18 @@ def real(shared: Path) -> RealData:
     return RealData(shared / "data")
 
 
+@pytest.fixture
+def levels_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A memory limit is for the levels of a search alone, so that a small one can be kept."""
+    monkeypatch.setattr("parentage.scoring.candidates.room_for_levels", lambda most, _: most)
+
+
+@pytest.fixture
+def no_disk(monkeypatch: pytest.MonkeyPatch) -> None:
+    """No disk has room for levels."""
+    monkeypatch.setattr("parentage.scoring.keeper.has_room", lambda *_: False)
+
+
 @pytest.fixture(scope="session")
 def everything(shared: Path) -> Reproduction:
     """All 18 tables of the paper in both readings; within the time the command promises."""

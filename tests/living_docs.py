@@ -1,19 +1,23 @@
 """The parts of the documentation that are made: output of commands, tables of results.
 
-In the Markdown files two kinds of blocks are not written by hand:
+In the Markdown files three kinds of blocks are not written by hand:
 
 * a fenced ``text`` block that starts with ``$ parentage …``: what that command prints, run where
   ``clinic.csv`` is the table of ``examples/demo.py`` and ``clinic.bif`` its network, ``export.csv``
   and ``next.csv`` two tables of ``examples/messy_clinic.py``. With ``2>&1`` at its end, messages
   are shown too, lines broken, and the command may refuse;
 * what stands between ``<!-- from FILE: HEADING -->`` and ``<!-- end -->``: the first table under
-  that heading of a file of results.
+  that heading of a file of results;
+* what stands between ``<!-- options of MODULE.CLASS -->`` and ``<!-- end -->``: the options that
+  settings make, with their help; ``only A, B`` or ``but A, B`` after the class picks among them.
 
 ``python tests/living_docs.py`` makes them again; ``test_docs.py`` checks that nothing is stale.
 """
 
 from __future__ import annotations
 
+import dataclasses
+import importlib
 import os
 import re
 import shlex
@@ -24,11 +28,16 @@ import textwrap
 from functools import cache
 from pathlib import Path
 
+from parentage.work.settings import option_of
+
 ROOT = Path(__file__).resolve().parent.parent
 PAGES = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md")])
 
 _COMMAND = re.compile(r"^```text\n\$ (parentage .+)\n(?:.*\n)*?```$", re.MULTILINE)
 _TABLE = re.compile(r"<!-- from (\S+): (.+) -->\n[\s\S]*?<!-- end -->")
+_OPTIONS = re.compile(
+    r"<!-- options of (\S+)\.(\w+)(?: (only|but) (.+))? -->\n[\s\S]*?<!-- end -->"
+)
 _MESSAGES = " 2>&1"
 _SECONDS = re.compile(r"\b\d+\.\d+ s\b")
 
@@ -36,6 +45,9 @@ _SECONDS = re.compile(r"\b\d+\.\d+ s\b")
 def refreshed(text: str) -> str:
     """Return a page with its made parts made again."""
     text = _COMMAND.sub(lambda m: f"```text\n$ {m[1]}\n{output_of(m[1])}\n```", text)
+    text = _OPTIONS.sub(
+        lambda m: f"{m[0].splitlines()[0]}\n{options_table(*m.groups())}\n<!-- end -->", text
+    )
     return _TABLE.sub(
         lambda m: f"<!-- from {m[1]}: {m[2]} -->\n{table_under(m[1], m[2])}\n<!-- end -->", text
     )
@@ -85,6 +97,30 @@ def table_under(file: str, heading: str) -> str:
     if found is None:
         raise ValueError(f"{file} has no table under the heading {heading!r}")
     return found[1].strip()
+
+
+def options_table(module: str, name: str, picking: str | None, picked: str | None) -> str:
+    """Return a table of the options that a settings class makes."""
+    names = re.split(r", *", picked or "")
+    rows = ["| option | meaning |", "| --- | --- |"]
+    for field in dataclasses.fields(getattr(importlib.import_module(f"parentage.{module}"), name)):
+        option = option_of(field)
+        if option is None or (picking and (field.name in names) != (picking == "only")):
+            continue
+        value = f" {option.metavar}" if option.metavar else ""
+        typed = [flag + value * flag.startswith("--") for flag in option.flags]
+        shown = ", ".join(f"`{flag}`" for flag in typed).replace("|", "\\|")
+        details = f" See [{option.page}]({option.page})." if option.page else ""
+        rows.append(f"| {shown} | {in_one_line(option.help)}{details} |")
+    return "\n".join(rows)
+
+
+def in_one_line(text: str) -> str:
+    """Return a help text for a cell of a table; of a list only what its lines begin with."""
+    before, _, listed = text.partition("\b\n")
+    items = [f"`{line.split()[0]}`" for line in listed.partition("\n\n")[0].splitlines()]
+    line = f"{before.strip()} {', '.join(items)}." if items else before.strip()
+    return line.replace("|", "\\|")
 
 
 def main() -> None:

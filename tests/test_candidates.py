@@ -307,6 +307,7 @@ def test_limit_by_name() -> None:
     assert_same(found, expected)
 
 
+@pytest.mark.usefixtures("levels_alone", "no_disk")
 def test_a_level_that_does_not_fit_ends_the_search_honestly() -> None:
     table = make_table(random_columns(np.random.default_rng(3), 9, 400))
     whole = score(table, rules="none", threads=1)
@@ -318,6 +319,7 @@ def test_a_level_that_does_not_fit_ends_the_search_honestly() -> None:
     assert families(cut) == families(limited)
 
 
+@pytest.mark.usefixtures("levels_alone")
 def test_lists_that_do_not_fit_end_the_search_honestly() -> None:
     """A wide gap keeps nearly every family: it is the lists that fill the memory."""
     table = make_table(random_columns(np.random.default_rng(3), 9, 40, 2))

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import copy
+import os
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -71,14 +73,14 @@ def assert_mutations_refused(lists: CandidateLists, document: dict[str, Any]) ->
     local = [c for c in last[1] if document["cuts"][c][0] == "local"]
     for c in local[:10]:
         assert refused(lists, document, lambda d, c=c: lower(d["cuts"][c])), c
-    chosen = document["claim"]["sets"]
+    assert refused(lists, document, lambda d: exchange(lists, d))
+
+
+def exchange(lists: CandidateLists, document: dict[str, Any]) -> None:
+    """Claim another set for the variable with the most of them."""
     v = int(np.argmax(np.diff(lists.offsets)))
-
-    def exchange(d: dict[str, Any]) -> None:
-        other = int(lists.offsets[v]) + (chosen[v] == lists.offsets[v])
-        d["claim"]["sets"][v] = other
-
-    assert refused(lists, document, exchange)
+    first, chosen = int(lists.offsets[v]), document["claim"]["sets"]
+    chosen[v] = first + (chosen[v] == first)
 
 
 def lower(cut: list[Any]) -> None:
@@ -99,18 +101,52 @@ def test_instances(name: str, real: RealData) -> None:
     assert_mutations_refused(lists, document)
 
 
+def assert_large_mutations_refused(lists: CandidateLists, document: dict[str, Any]) -> None:
+    """Damage what no proof can do without.
+
+    A single step, multiplier or leaf is left alone: the checker's bounds are sharper than the
+    solver's (whole numbers leave no room between two scores of the grid), so it may close a node
+    before its last step, and the rest is not looked at.
+    """
+    used = {
+        cut
+        for node in document["nodes"]
+        for step in node.get("steps", [])
+        if step[0] == "round"
+        for cut in step[1]
+    }
+    local = [c for c in sorted(used) if document["cuts"][c][0] == "local"]
+    for c in local[:3]:
+        assert refused(lists, document, lambda d, c=c: lower(d["cuts"][c])), c
+
+    def halve(d: dict[str, Any]) -> None:
+        for node in d["nodes"]:
+            for step in node.get("steps", []):
+                if step[0] == "round":
+                    step[2] = [weight // 2 for weight in step[2]]
+
+    assert refused(lists, document, halve)
+    assert refused(lists, document, lambda d: [node.update(steps=[]) for node in d["nodes"]])
+    assert refused(lists, document, lambda d: exchange(lists, d))
+
+
+def instance_names() -> list[str]:
+    """The instances beside the project, small ones first; none where there is no such folder."""
+    folder = Path(os.environ.get("PARENTAGE_SHARED", "")) / "data" / "instances"
+    found = folder.iterdir() if folder.is_dir() else ()
+    return [path.name for path in sorted(found, key=lambda path: path.stat().st_size)]
+
+
 @pytest.mark.long
-def test_all_instances_are_proved_and_certified(real: RealData) -> None:
-    """Every one but those that are open; damage is refused where the root is the whole proof."""
-    for path in sorted((real.folder / "instances").iterdir(), key=lambda path: path.stat().st_size):
-        if path.name in OPEN:
-            continue
-        lists = real.instance(path.name)
-        solution = learn_lists(lists)
-        assert solution.optimal, path.name
-        document = assert_certified(lists, solution)
-        nodes = document["nodes"]
-        steps = [step for node in nodes for step in node.get("steps", [])]
-        cut = any(step[0] == "round" and step[1] for step in steps)
-        if cut and not any("branch" in node for node in nodes):
-            assert_mutations_refused(lists, document)
+@pytest.mark.parametrize("name", [name for name in instance_names() if name not in OPEN])
+def test_every_instance_is_proved_and_certified(name: str, real: RealData) -> None:
+    """Every one but those that are open, and damage to their certificates is refused."""
+    lists = real.instance(name)
+    solution = learn_lists(lists)
+    assert solution.optimal
+    document = assert_certified(lists, solution)
+    steps = [step for node in document["nodes"] for step in node.get("steps", [])]
+    if any(step[0] == "round" and step[1] for step in steps):
+        assert_large_mutations_refused(lists, document)
+    else:
+        assert refused(lists, document, lambda d: exchange(lists, d))

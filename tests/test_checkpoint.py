@@ -17,8 +17,10 @@ from command import run
 from parentage import Constraints, datasets
 from parentage.errors import InputError, ResourceError, UnprovenWarning
 from parentage.files.growing import GrowingArray
+from parentage.files.temporary import disk_folder, in_memory
 from parentage.scoring import checkpoint, steps
 from parentage.scoring.candidates import score, score_table
+from parentage.scoring.gathering import Gathering
 from parentage.scoring.settings import Scoring
 from parentage.work.scaling import Places
 from parentage.work.stop import Stop
@@ -51,7 +53,7 @@ def go_on(table: Table, folder: Path, settings: Scoring) -> CandidateLists:
 
 
 def assert_equal(found: CandidateLists, expected: CandidateLists) -> None:
-    assert found.digest == expected.digest
+    assert found.digest == expected.digest == found.known().digest
     mine, other = found.known(), expected.known()
     assert mine.tallies.pruned == other.tallies.pruned
     assert mine.tallies.live_sets == other.tallies.live_sets
@@ -355,7 +357,7 @@ def test_a_state_of_another_shape_is_damage(tmp_path: Path, searches: object) ->
     outside.write_bytes(b"x" * 100)
     folder = tmp_path / "folder"
     folder.mkdir()
-    check = checkpoint.checksum({"a": 1}, searches)  # type: ignore[arg-type]  # that is the point
+    check = checkpoint.checksum({"a": 1}, searches)
     state = {"format": 1, "job": {"a": 1}, "searches": searches, "check": check}
     (folder / "state.json").write_text(json.dumps(state), encoding="utf-8")
     with pytest.raises(InputError, match="damaged"):
@@ -363,16 +365,68 @@ def test_a_state_of_another_shape_is_damage(tmp_path: Path, searches: object) ->
     assert outside.stat().st_size == 100
 
 
-def test_levels_that_do_not_fit_go_to_the_exchange_folder(tmp_path: Path) -> None:
-    table = example(9, 10)
-    expected = score(table, rules="none")
-    with pytest.warns(UnprovenWarning, match="lack of memory"):
-        score(table, rules="none", memory=20_000)
-    folder = tmp_path / "exchange"
-    assert_equal(score(table, rules="none", memory=20_000, exchange=folder), expected)
-    assert list(folder.iterdir()) == []  # nothing is left behind
+@pytest.mark.usefixtures("levels_alone")
+@pytest.mark.parametrize("name", ["bic", "bdeu:1", "pnal:0.01"])
+@pytest.mark.parametrize("chosen", [True, False])
+def test_levels_that_do_not_fit_go_to_disk(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str, chosen: bool
+) -> None:
+    """To the folder of temporary files, or to the one that is given."""
+    monkeypatch.setenv("TMPDIR", str(tmp_path))
+    monkeypatch.setattr("tempfile.tempdir", None)
+    monkeypatch.setattr(steps, "SETS_AT_ONCE", 7)
+    table, folder = example(9, 10), tmp_path / "exchange"
+    written = []
+    append = GrowingArray.append
+
+    def noted(array: GrowingArray, rows: Any) -> None:
+        written.append(array.path.parent.parent)
+        append(array, rows)
+
+    monkeypatch.setattr(GrowingArray, "append", noted)
+    options = {"exchange": folder} if chosen else {}
+    found = score(table, score=name, rules="none", memory=20_000, **options)  # type: ignore[arg-type]  # a folder
+    assert set(written) == {folder if chosen else tmp_path}
+    assert_equal(found, score(table, score=name, rules="none"))
+    assert [path for path in tmp_path.iterdir() if path != folder] == []  # nothing is left behind
+    assert not chosen or list(folder.iterdir()) == []
 
 
+@pytest.mark.usefixtures("levels_alone")
+def test_nothing_is_left_on_disk_after_an_error(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def interrupted(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(Gathering, "fields", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        score(example(9, 10), rules="none", memory=20_000, exchange=tmp_path)
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.usefixtures("levels_alone", "no_disk")
+def test_a_disk_without_room_ends_the_search_honestly(tmp_path: Path) -> None:
+    with pytest.warns(UnprovenWarning, match="lack of memory, and of a disk with room"):
+        score(example(9, 10), rules="none", memory=20_000, exchange=tmp_path)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_folder_in_memory_is_no_disk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("TMPDIR", raising=False)
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    mounts = tmp_path / "mounts"
+    mounts.write_text(f"none / ext4 rw 0 0\nnone {tmp_path} tmpfs rw 0 0\n")
+    assert in_memory(tmp_path, mounts) and in_memory(tmp_path / "below", mounts)
+    assert not in_memory(tmp_path.parent, mounts)
+    assert disk_folder(mounts).parts[-2:] == ("var", "tmp")
+    mounts.write_text("none / tmpfs rw 0 0\n")
+    with pytest.raises(FileNotFoundError, match="is in memory"):
+        disk_folder(mounts)
+    assert disk_folder(tmp_path / "absent") == tmp_path
+
+
+@pytest.mark.usefixtures("levels_alone")
 def test_a_full_exchange_folder_ends_the_search_honestly(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

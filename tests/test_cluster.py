@@ -1,35 +1,55 @@
-"""Work on other processes: the same lists on any number of workers, also when they die."""
+"""Work on other processes: the same lists on any number of workers, also when they die.
+
+Nothing here may hang, least of all the tests themselves: each has a time limit of its own.
+"""
 
 from __future__ import annotations
 
+import contextlib
 import math
 import multiprocessing
 import os
+import pickle
 import signal
+import socket
+import subprocess
+import sys
+import threading
 import time
 from concurrent.futures import Executor, Future, ProcessPoolExecutor, ThreadPoolExecutor
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
 
 from command import run as run_command
-from parentage import learn, score
-from parentage.errors import InputError, WorkersError
-from parentage.scoring import steps
+from parentage import learn, score, support
+from parentage.errors import InputError, UnprovenWarning, WorkersError
+from parentage.scoring import growth, steps
+from parentage.scoring.account import Account
 from parentage.scoring.candidates import score_table
+from parentage.scoring.growth import Stems
+from parentage.scoring.plan import prepare
 from parentage.scoring.settings import Scoring
 from parentage.work import cluster as dask_cluster
-from parentage.work.cluster import STAY, DaskCrew
+from parentage.work.cluster import STAY, DaskCrew, Watch
 from parentage.work.crew import Crew, LostError
-from parentage.work.exchange import Parcel, Processes, pack, unpack
+from parentage.work.exchange import (
+    Parcel,
+    Processes,
+    pack,
+    read_letter,
+    unpack,
+    write_letter,
+)
 from parentage.work.executor import MOST_LOSSES, in_order
+from parentage.work.scaling import Places
 from parentage.work.stop import Stop
 from strategies import make_table, random_columns
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
-    from pathlib import Path
 
     from parentage.data.table import Table
     from parentage.scoring.lists import CandidateLists
@@ -41,21 +61,70 @@ dask = pytest.importorskip("dask", reason="Dask is not installed")
 
 
 @pytest.fixture(scope="module")
-def cluster() -> Iterator[Any]:
+def preloaded() -> Iterator[None]:
+    """Fork workers from a server that has the program loaded: they are back in no time."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("PYTHONPATH", str(Path(__file__).parent), prepend=os.pathsep)
+        patch.setattr(distributed.utils, "_forkserver_preload_set", True)
+        context = multiprocessing.get_context("forkserver")
+        context.set_forkserver_preload(["distributed", "loaded"])
+        yield
+
+
+@pytest.fixture(scope="module")
+def cluster(preloaded: None) -> Iterator[Any]:
     """Two worker processes, started anew when they die."""
     options = {"n_workers": 2, "threads_per_worker": 1, "processes": True}
+    method = "forkserver"
     with (
-        dask.config.set({**STAY, "distributed.scheduler.allowed-failures": 10}),
+        dask.config.set({**STAY, "distributed.worker.multiprocessing-method": method}),
         distributed.LocalCluster(**options, dashboard_address=":0", silence_logs=50) as found,
     ):
         yield found
 
 
-@pytest.fixture
-def client(cluster: Any) -> Iterator[Any]:
-    with distributed.Client(cluster, set_as_default=False) as found:
+@contextlib.contextmanager
+def connection(cluster: Any, near: bool) -> Iterator[Any]:
+    """A client that knows that its workers are on this machine, or one that does not."""
+    where = cluster if near else cluster.scheduler_address
+    with distributed.Client(where, set_as_default=False) as found:
         found.wait_for_workers(2, timeout=60)
         yield found
+
+
+@pytest.fixture(params=[True, False], ids=["near", "far"])
+def client(cluster: Any, request: pytest.FixtureRequest) -> Iterator[Any]:
+    with connection(cluster, request.param) as found:
+        yield found
+
+
+@pytest.fixture
+def far(cluster: Any) -> Iterator[Any]:
+    with connection(cluster, near=False) as found:
+        yield found
+
+
+@contextlib.contextmanager
+def time_limit(seconds: int) -> Iterator[None]:
+    """Fail what takes longer, also if it only waits."""
+
+    def ring(*_: object) -> None:
+        raise AssertionError(f"not done in {seconds} s")
+
+    before = signal.signal(signal.SIGALRM, ring)
+    signal.alarm(seconds)
+    try:
+        yield
+    finally:
+        signal.alarm(0)
+        signal.signal(signal.SIGALRM, before)
+
+
+@pytest.fixture(autouse=True)
+def limited(request: pytest.FixtureRequest) -> Iterator[None]:
+    """Limit every test; the long ones limit each of their runs."""
+    with contextlib.nullcontext() if request.node.get_closest_marker("long") else time_limit(300):
+        yield
 
 
 @pytest.fixture(autouse=True)
@@ -106,6 +175,59 @@ def test_learning_is_the_same_on_a_cluster(cluster: Any) -> None:
     table = example(3, 10)
     there = learn(table, cluster=cluster.scheduler_address)
     assert there.optimal and there.network == learn(table).network
+
+
+def test_support_is_the_same_on_a_cluster_and_on_any_executor(
+    far: Any, processes: Executor
+) -> None:
+    """Bootstrap replicates and needs of arcs."""
+    table = make_table(random_columns(np.random.default_rng(5), 7, 80))
+    expected = support(table, bootstrap=8, seed=3, threads=1)
+    assert expected.arcs and expected.bootstrap is not None and expected.bootstrap.done == 8
+    for where in ({"client": far}, {"executor": processes}):
+        assert support(table, bootstrap=8, seed=3, **where) == expected
+
+
+def test_stems_are_the_same_on_a_cluster_and_on_any_executor(
+    client: Any, processes: Executor, table: Table
+) -> None:
+    encoded = prepare(table, Scoring()).plans[0].encoded
+    sets = [(1, 4), (2,), (0, 3, 7), (5, 6), *((v, v + 1) for v in range(1, 20))]
+    alone = Stems(encoded, 1, 2**20)
+    alone.hold(sets)
+    for workers in (DaskCrew(client), processes):
+        shared = Stems(encoded, workers, 2**20)
+        shared.hold(sets)
+        shared.hold([*sets, (8, 12)])
+        assert shared.counted == alone.counted + 1
+        for stem in sets:
+            assert (shared.vectors[shared.row[stem]] == alone.vectors[alone.row[stem]]).all()
+
+
+def test_lists_that_grow_are_the_same_on_a_cluster(
+    far: Any, table: Table, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Stems are sent where they take long; here always."""
+    options: dict[str, Any] = {"complete": 1, "effort": 0.02, "seed": 1}
+    with pytest.warns(UnprovenWarning):
+        alone = learn(table, threads=1, **options)
+    monkeypatch.setattr(growth, "WORTH_SENDING", 0.0)
+    names: list[str] = []
+    submit = far.submit
+
+    def watched(*args: Any, key: str) -> Any:
+        names.append(key.split("-")[0])
+        return submit(*args, key=key)
+
+    monkeypatch.setattr(far, "submit", watched)
+    with pytest.warns(UnprovenWarning):
+        there = learn(table, client=far, **options)
+    assert "stems" in names
+    assert (there.network, there.score) == (alone.network, alone.score)
+    account, other = there.scope.origin, alone.scope.origin
+    assert isinstance(account, Account) and isinstance(other, Account)
+    assert account.explored == other.explored > 0
+    assert account.tallies.sets_counted == other.tallies.sets_counted
 
 
 def test_the_command_scores_on_a_cluster(cluster: Any, tmp_path: Path) -> None:
@@ -175,7 +297,8 @@ def worker_pids(cluster: Any) -> list[int]:
 
 def kill(cluster: Any, how_many: int) -> None:
     for pid in worker_pids(cluster)[:how_many]:
-        os.kill(pid, signal.SIGKILL)
+        with contextlib.suppress(ProcessLookupError):  # the nanny may have been faster
+            os.kill(pid, signal.SIGKILL)
 
 
 def score_with_kills(
@@ -184,7 +307,8 @@ def score_with_kills(
     expected: CandidateLists,
     how_many: int,
     at: int,
-    folder: Path | None,
+    near: bool,
+    after: float = 0.0,
 ) -> None:
     """Kill so many workers when so many chunks are done; the lists must be the same."""
     seen = 0
@@ -193,47 +317,48 @@ def score_with_kills(
         nonlocal seen
         seen += 1
         if seen == at:
-            kill(cluster, how_many)
+            threading.Timer(after, kill, (cluster, how_many)).start()
 
-    with distributed.Client(cluster, set_as_default=False) as client:
-        client.wait_for_workers(2, timeout=120)
-        crew = DaskCrew(client, folder)
+    with time_limit(100), connection(cluster, near) as client:
+        crew = DaskCrew(client)
+        if at == 0:
+            kill(cluster, how_many)
         assert_equal(score_table(table, SETTINGS, Stop(), crew, report), expected)
         crew.close()
     assert seen >= at
 
 
-@pytest.mark.parametrize(
-    ("how_many", "at", "files"),
-    [
-        (2, 20, True),
-        pytest.param(1, 1, False, marks=pytest.mark.long),
-        pytest.param(2, 12, False, marks=pytest.mark.long),
-    ],
-)
+@pytest.mark.parametrize(("how_many", "at", "near"), [(2, 12, False), (2, 20, True)])
 def test_lists_are_the_same_when_workers_are_killed(
-    cluster: Any,
-    table: Table,
-    expected: CandidateLists,
-    tmp_path: Path,
-    how_many: int,
-    at: int,
-    files: bool,
+    cluster: Any, table: Table, expected: CandidateLists, how_many: int, at: int, near: bool
 ) -> None:
-    score_with_kills(cluster, table, expected, how_many, at, tmp_path if files else None)
+    score_with_kills(cluster, table, expected, how_many, at, near)
 
 
 @pytest.mark.long
+@pytest.mark.parametrize("near", [True, False], ids=["near", "far"])
 @pytest.mark.parametrize("how_many", [1, 2])
 @pytest.mark.parametrize("moment", ["first", "middle", "last"])
 def test_lists_are_the_same_when_workers_are_killed_twenty_times(
-    cluster: Any, table: Table, expected: CandidateLists, how_many: int, moment: str
+    cluster: Any, table: Table, expected: CandidateLists, how_many: int, moment: str, near: bool
 ) -> None:
     chunks = count_chunks(table)
     random = np.random.default_rng(len(moment) + how_many)
     for _ in range(20):
-        at = {"first": 1, "middle": int(random.integers(2, chunks)), "last": chunks}[moment]
-        score_with_kills(cluster, table, expected, how_many, at, None)
+        at = {"first": 0, "middle": int(random.integers(1, chunks)), "last": chunks - 1}[moment]
+        score_with_kills(cluster, table, expected, how_many, at, near)
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("near", [True, False], ids=["near", "far"])
+def test_lists_are_the_same_when_a_worker_is_killed_at_a_random_moment(
+    cluster: Any, table: Table, expected: CandidateLists, near: bool
+) -> None:
+    """Not between chunks, but while data moves and tasks run."""
+    chunks, random = count_chunks(table), np.random.default_rng(7)
+    for _ in range(10):
+        at, after = int(random.integers(1, chunks - 5)), float(random.random() / 20)
+        score_with_kills(cluster, table, expected, 1, at, near, after)
 
 
 def count_chunks(table: Table) -> int:
@@ -244,7 +369,7 @@ def count_chunks(table: Table) -> int:
 
 def test_a_client_that_is_closed_is_told(cluster: Any, table: Table) -> None:
     """Not a hang, and the cluster goes on for others."""
-    client = distributed.Client(cluster, set_as_default=False)
+    client = distributed.Client(cluster.scheduler_address, set_as_default=False)
     client.wait_for_workers(1, timeout=60)
     seen = 0
 
@@ -254,11 +379,154 @@ def test_a_client_that_is_closed_is_told(cluster: Any, table: Table) -> None:
         if seen == 3:
             client.close()
 
-    crew = DaskCrew(client)
-    began = time.monotonic()
     with pytest.raises(WorkersError, match="cannot be reached any more"):
-        score_table(table, SETTINGS, Stop(), crew, report)
-    assert time.monotonic() - began < 60
+        score_table(table, SETTINGS, Stop(), DaskCrew(client), report)
+
+
+SCHEDULER = "import sys; from distributed.cli.dask_scheduler import main; main()"
+WORKER = "import sys; from distributed.cli.dask_worker import main; main()"
+
+
+@contextlib.contextmanager
+def far_away(*worker_options: str) -> Iterator[tuple[str, Any, Any]]:
+    """A scheduler and a worker without a nanny, each a process; yield the address and both."""
+    with contextlib.ExitStack() as stack:
+
+        def begin(program: str, *options: str) -> Any:
+            command = [sys.executable, "-c", program, *options]
+            started = subprocess.Popen(
+                command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
+            )
+            stack.callback(started.wait)
+            stack.callback(started.kill)
+            return started
+
+        with socket.socket() as free:
+            free.bind(("127.0.0.1", 0))
+            port = free.getsockname()[1]
+        local = ("--host", "127.0.0.1")
+        scheduler = begin(SCHEDULER, *local, "--port", str(port), "--no-dashboard")
+        address = f"tcp://127.0.0.1:{port}"
+        worker = begin(
+            WORKER, address, "--nthreads", "1", "--no-nanny", "--no-dashboard", *worker_options
+        )
+        yield address, scheduler, worker
+
+
+def test_a_cluster_that_goes_away_is_told_and_what_is_finished_is_kept(
+    table: Table, expected: CandidateLists, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """First the only worker dies, then, in a second run, the scheduler stops to answer."""
+    monkeypatch.setattr(dask_cluster, "PATIENCE", 4.0)
+    with far_away() as (address, scheduler, worker):
+        client = distributed.Client(address, set_as_default=False, timeout=60)
+        client.wait_for_workers(1, timeout=60)
+        seen = 0
+
+        def report(_: Progress) -> None:
+            nonlocal seen
+            seen += 1
+            if seen == 8:
+                worker.kill()
+
+        places = Places(checkpoint=tmp_path / "job")
+        with pytest.raises(WorkersError, match="had no worker for 4 s"):
+            score_table(table, SETTINGS, Stop(), DaskCrew(client), report, places)
+        resumed: list[Progress] = []
+        again = Places(checkpoint=tmp_path / "job", resume=True)
+        assert_equal(score_table(table, SETTINGS, Stop(), 1, resumed.append, again), expected)
+        assert len(resumed) == count_chunks(table) - seen
+        scheduler.send_signal(signal.SIGSTOP)
+        with pytest.raises(WorkersError, match="cannot be reached any more"):
+            DaskCrew(client)
+        scheduler.kill()
+        client.close(timeout=1)
+
+
+def test_a_scheduler_that_dies_is_told(table: Table, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(dask_cluster, "PATIENCE", 4.0)
+    with far_away() as (address, scheduler, _):
+        client = distributed.Client(address, set_as_default=False, timeout=60)
+        client.wait_for_workers(1, timeout=60)
+        seen = 0
+
+        def report(_: Progress) -> None:
+            nonlocal seen
+            seen += 1
+            if seen == 8:
+                scheduler.kill()
+
+        with pytest.raises(WorkersError, match="cannot be reached any more"):
+            score_table(table, SETTINGS, Stop(), DaskCrew(client), report)
+        client.close(timeout=1)
+
+
+def test_a_pool_whose_process_dies_is_told(tmp_path: Path) -> None:
+    with ProcessPoolExecutor(1, mp_context=multiprocessing.get_context("spawn")) as pool:
+        crew = Processes(pool, tmp_path)
+        with pytest.raises(WorkersError, match=r"ProcessPoolExecutor were lost \(BrokenProcess"):
+            list(in_order(end_suddenly, [9], crew))
+        with pytest.raises(WorkersError, match="start again with new ones"):
+            list(in_order(end_suddenly, [9], crew))
+        crew.close()
+    assert list(tmp_path.iterdir()) == []
+
+
+def end_suddenly(how: int) -> None:
+    os.kill(os.getpid(), how)
+
+
+def described(**facts: Any) -> dict[str, Any]:
+    """A worker as the scheduler describes it."""
+    metrics = {"task_counts": {"executing": 0}, "transfer": {"incoming_count": 0}}
+    return {"status": "running", "last_seen": 1.0, "metrics": metrics, **facts}
+
+
+def test_waiting_ends_when_nobody_works() -> None:
+    busy = described(metrics={"task_counts": {"executing": 1}})
+    watch = Watch(60, 0)
+    for now in range(0, 10_001, 50):  # a task may take as long as it likes
+        watch.look({"a": busy, "b": described()}, now)
+    watch.look({"a": described()}, 10_030)
+    watch.look({"a": described()}, 10_061)  # not heard of since: perhaps too busy to say so
+    with pytest.raises(LostError, match="no worker has done anything for 61 s"):
+        watch.look({"a": described(last_seen=2.0)}, 10_061)
+    with pytest.raises(WorkersError, match=r"paused for 61 s.*; give every worker more memory"):
+        watch.look({"a": described(status="paused")}, 10_061)
+    with pytest.raises(WorkersError, match=r"had no worker for 60 s"):
+        watch.look({}, 10_061)
+    with pytest.raises(LostError):  # a new one each time, none of which ever works
+        watch.look({"c": described()}, 10_361)
+
+
+def test_workers_short_of_memory_are_told(preloaded: None, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Dask pauses a worker whose memory is nearly full, and waits for ever."""
+    monkeypatch.setattr(dask_cluster, "PATIENCE", 4.0)
+    paused = {
+        "distributed.worker.multiprocessing-method": "forkserver",
+        "distributed.worker.memory.terminate": False,
+        "distributed.worker.memory.spill": False,
+    }
+    options = {"n_workers": 1, "threads_per_worker": 1, "processes": True, "memory_limit": "20MB"}
+    with (
+        dask.config.set(paused),
+        distributed.LocalCluster(**options, dashboard_address=":0", silence_logs=50) as small,
+        distributed.Client(small, set_as_default=False) as client,
+        contextlib.closing(DaskCrew(client)) as crew,
+    ):
+        while "running" in [worker["status"] for worker in crew._workers().values()]:
+            time.sleep(0.1)
+        with pytest.raises(WorkersError, match=r"paused for . s.*; give every worker more memory"):
+            list(in_order(math.sqrt, [4.0], crew))
+
+
+def test_workers_without_the_program_are_told(far: Any) -> None:
+    with pytest.raises(WorkersError, match=r"cannot load the program.*; install the same version"):
+        list(in_order(import_nothing, ["parentage_of_tomorrow"], DaskCrew(far)))
+
+
+def import_nothing(name: str) -> Any:
+    return __import__(name)
 
 
 def test_workers_without_memory_are_told(table: Table) -> None:
@@ -305,7 +573,7 @@ def test_a_worker_that_runs_into_its_memory_limit_is_told(monkeypatch: pytest.Mo
         distributed.Client(small, set_as_default=False) as client,
     ):
         crew = DaskCrew(client)
-        with pytest.raises(WorkersError):
+        with time_limit(300), pytest.raises(WorkersError, match="give every worker more memory"):
             list(in_order(fill, [2_000_000_000], crew))
 
 
@@ -361,6 +629,21 @@ def test_parcels_hold_anything_and_their_arrays_can_be_written_to(tmp_path: Path
     found["a"][0, 0] = 99  # a copy of its own
     other = unpack(Parcel(str(tmp_path), 1, parcel.name))
     assert other["a"][0, 0] == 0
+
+
+def test_letters_hold_anything_and_who_passes_them_on_reads_nothing() -> None:
+    numbers = np.arange(12).reshape(3, 4)
+    value = {"a": numbers, "b": ("x", np.empty((0, 3))), "c": 1.5}
+    letter = write_letter(value)
+    assert letter.size > numbers.nbytes
+    for _ in range(3):  # client, scheduler, worker
+        buffers: list[pickle.PickleBuffer] = []
+        sent = pickle.dumps(letter, protocol=5, buffer_callback=buffers.append)
+        assert b"numpy" not in sent[: sent.index(letter.head)] and len(buffers) == 2
+        letter = pickle.loads(sent, buffers=[bytes(one.raw()) for one in buffers])  # noqa: S301
+    found = read_letter(letter)
+    assert (found["a"] == numbers).all() and found["a"].flags.writeable
+    assert found["b"][1].shape == (0, 3) and found["c"] == 1.5
 
 
 def test_a_folder_that_workers_do_not_see_is_told(tmp_path: Path) -> None:

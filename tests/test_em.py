@@ -16,22 +16,25 @@ from hypothesis import strategies as st
 import naive_em
 from command import refused, run
 from network_cases import ASIA, all_dags, random_network
+from parentage import structural_em
 from parentage.data.datasets import chest_clinic
 from parentage.data.table import MISSING, Table
 from parentage.errors import InputError, ResourceError, TableError, UnprovenWarning
 from parentage.estimator import ParentageLearner
+from parentage.kernels.completing import apportion
 from parentage.learner import learn
 from parentage.network import expectation
 from parentage.network.expectation import Expectation
 from parentage.network.formats import read_parameters
 from parentage.network.formats.network_json import read_network_json
 from parentage.network.network import Network
+from parentage.optimise import learn_lists
 from parentage.scoring.account import Account
 from parentage.scoring.candidates import score_table
 from parentage.scoring.scores import Penalised, parse_score
 from parentage.scoring.settings import Scoring
 from parentage.scoring.weighted import WeightedTable
-from parentage.structural_em import apportioned, completed_table
+from parentage.structural_em import completed_table
 from parentage.work.stop import Stop
 from strategies import random_columns
 
@@ -39,6 +42,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from parentage.network.parameters import Parameters
+    from parentage.scoring.lists import CandidateLists
 
 
 def some_holes(seed: int, n: int, rows: int, share: float, most_states: int = 3) -> Table:
@@ -117,7 +121,7 @@ def test_weights_are_the_posterior_in_whole_units() -> None:
     for _ in range(200):
         shares = rng.dirichlet(np.full(int(rng.integers(1, 9)), 0.4))
         units = int(rng.integers(1, 200))
-        found = apportioned(shares, units)
+        found = apportion(shares, units)
         assert found.sum() == units
         assert (np.abs(found - shares * units) < 1).all()
     table = some_holes(5, 4, 30, 0.3)
@@ -379,3 +383,28 @@ def test_the_estimator_learns_from_holes() -> None:
         whole = learner.impute(frame)
         assert not whole.isna().any().any()
         assert learner.sample(5, seed=1).shape == (5, 8)
+
+
+def test_a_step_that_is_interrupted_leaves_the_one_before(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Ctrl-C while a step is scored: the lists and the network of the last whole step stay."""
+    holes, stop, calls = holes_of(chest_clinic(300), 0.1), Stop(), 0
+    whole = score_table
+
+    def interrupted(*args: Any) -> CandidateLists:
+        nonlocal calls
+        calls += 1
+        if calls == 3:  # the first network, one step, and this one
+            stop.cancelled.set()
+        return whole(*args)
+
+    monkeypatch.setattr(structural_em, "score_table", interrupted)
+    settings = Scoring().for_missing("em")
+    found = structural_em.complete_and_score(holes, settings, stop, threads=1)
+    assert calls == 3
+    account = found.lists.known()
+    assert account.complete
+    assert account.completion is not None
+    assert len(account.completion.steps) == 1
+    assert not account.completion.settled
+    assert found.solution.score == pytest.approx(account.completion.steps[0].expected)
+    assert learn_lists(found.lists).score == pytest.approx(found.solution.score)

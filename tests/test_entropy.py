@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from parentage.errors import ResourceError
-from parentage.kernels.packing import BitMatrix, pack
+from parentage.kernels.packing import BitMatrix, Groups, pack
 from parentage.scoring.candidates import score
 from parentage.scoring.entropy import MOST_PARAMETERS, FixedPoint, encode
 from parentage.work import memory
@@ -61,7 +61,10 @@ def test_padding_columns_are_cleared() -> None:
     bits = np.full(64, ~np.uint64(0))
     word_start = np.empty(4, np.int64)
     starts, blocks = np.array([0, 70], np.uint32), np.zeros(1, np.int64)
-    large = pack(rows, starts, 6, blocks, pick, row_bits, BitMatrix(bits, word_start, 8))
+    groups = Groups(rows, starts, np.array([70]), np.empty(0, np.uint32))
+    shift = np.ones(2, np.uint8)
+    large = pack(groups, 6, blocks, pick, row_bits, BitMatrix(bits, word_start, shift, 8))
+    assert not shift.any()
     assert large == 1 and word_start[:2].tolist() == [0, 2]
     matrix = bits[:16].reshape(2, 8)
     assert matrix[:, 0].tolist() == [2**64 - 1, 2**6 - 1]
@@ -71,6 +74,6 @@ def test_padding_columns_are_cleared() -> None:
 def test_states_that_do_not_fit_in_memory_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     table = make_table(random_columns(np.random.default_rng(1), 4, 500, 3))
     encode(table, "bic")
-    monkeypatch.setattr(memory, "available_memory", lambda: 1000)
+    monkeypatch.setattr(memory, "available_memory", lambda: 10)
     with pytest.raises(ResourceError, match=r"500 rows and .* states in all needs .* drop=\['v"):
         encode(table, "bic")

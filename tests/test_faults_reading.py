@@ -87,7 +87,7 @@ def test_dot_after_the_closing_brace() -> None:
 def test_many_html_strings_in_dot() -> None:
     began = time.process_time()
     parse_dot("digraph {" + "<a>;" * 100_000 + "}", "g.dot")
-    assert time.process_time() - began < 3.0
+    assert time.process_time() - began < 30  # seconds; quadratic time would take minutes
 
 
 @pytest.mark.parametrize(

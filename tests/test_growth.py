@@ -78,7 +78,7 @@ def test_a_stem_is_counted_with_every_variable(table: Table) -> None:
     for stem in stems:
         for y in range(n):
             members = sorted({*stem, y})
-            _, label = np.unique(encoded.codes[members], axis=1, return_inverse=True)
+            _, label = np.unique(table.codes[encoded.order[members]], axis=1, return_inverse=True)
             expected = int(f[np.bincount(label.ravel())].sum())
             assert counter.vectors[counter.row[stem], y] == expected
 

@@ -3,6 +3,7 @@ from __future__ import annotations
 import json
 import shutil
 import subprocess
+import warnings
 from typing import TYPE_CHECKING
 from xml.etree import ElementTree
 
@@ -13,8 +14,11 @@ from hypothesis import strategies as st
 
 from accounts import account
 from network_cases import ASIA, ODD_NAMES, names, parameters, random_network, random_parameters
+from parentage.data.datasets import chest_clinic
 from parentage.data.table import Table
-from parentage.errors import InputError
+from parentage.errors import InputError, UnprovenWarning
+from parentage.learner import learn
+from parentage.network.finding import Effort, Finding, SearchRecord
 from parentage.network.formats import (
     EXTENSIONS,
     PICTURES,
@@ -36,7 +40,6 @@ from parentage.network.formats.network_json import (
 )
 from parentage.network.formats.xmlbif import parse_xmlbif, xmlbif_text
 from parentage.network.network import CycleError, Network
-from parentage.optimise.record import Effort, SearchRecord
 from parentage.optimise.solution import Solution
 from parentage.scoring.constraints import Constraints
 from parentage.scoring.scope import Scope
@@ -111,11 +114,11 @@ def test_dot_round_trip(given_parameters: Parameters) -> None:
 @given(parameters())
 @example(ODD)
 def test_json_round_trip(given_parameters: Parameters) -> None:
-    record = NetworkRecord(given_parameters.network, given_parameters, {"score": -1.5})
+    record = NetworkRecord(given_parameters.network, given_parameters, Finding(score=-1.5))
     found = parse_network_json(network_json_text(record), "test.json")
     assert found.parameters is not None
     assert_same(found.parameters, given_parameters)
-    assert found.result == {"score": -1.5}
+    assert found.finding == Finding(score=-1.5)
 
 
 @pytest.mark.parametrize(
@@ -293,7 +296,7 @@ def test_json_holds_result_and_provenance(tmp_path: Path) -> None:
     assert {"parentage", "numpy", "python"} <= set(content["provenance"]["versions"])
     record = read_network_json(path)
     assert record.network == ASIA
-    assert record.result["optimal"] is False
+    assert record.finding.optimal is False
     assert record.provenance == content["provenance"]
     assert record.parameters is not None
 
@@ -369,3 +372,20 @@ def test_a_failed_write_leaves_the_old_file(tmp_path: Path) -> None:
     with pytest.raises(InputError):
         write_network(ASIA, path)
     assert path.read_bytes() == before
+
+
+@pytest.mark.parametrize("engine", ["subsets", "branch-and-cut", "orders"])
+def test_what_a_search_says_is_read_back_as_the_same_object(tmp_path: Path, engine: str) -> None:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UnprovenWarning)
+        solution = learn(chest_clinic(), engine=engine)
+    write_network(solution, tmp_path / "net.json")
+    assert read_network_json(tmp_path / "net.json").finding == solution.finding
+
+
+@pytest.mark.parametrize("key", ["sets", "root_bound", "parts", "cuts", "nodes"])
+def test_a_damaged_record_of_a_search_is_refused(key: str) -> None:
+    content = learn(chest_clinic(100)).finding.to_dict()
+    content["search"][key] = "many"
+    with pytest.raises(InputError, match="search"):
+        Finding.from_dict(content)

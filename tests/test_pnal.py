@@ -265,6 +265,7 @@ def test_cut_searches_bound_what_they_left_out(chunk: int, monkeypatch: pytest.M
     assert cuts > 10
 
 
+@pytest.mark.usefixtures("levels_alone", "no_disk")
 def test_memory_cuts_are_honest() -> None:
     table = with_holes(make_table(random_columns(np.random.default_rng(3), 8, 60)), 3)
     whole = best_network(score(table, score="pnal:0.01", max_parents=7))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from dataclasses import replace
 from html.parser import HTMLParser
 from typing import TYPE_CHECKING, Any
 
@@ -17,6 +18,7 @@ from network_cases import ASIA, ODD_NAMES, random_network, random_parameters
 from parentage.arcs.records import ArcSupport, Bootstrap, NearSet, Support
 from parentage.data.datasets import chest_clinic
 from parentage.errors import InputError
+from parentage.network.finding import Finding
 from parentage.network.formats.network_json import (
     NetworkRecord,
     network_json_text,
@@ -44,7 +46,7 @@ if TYPE_CHECKING:
 
 
 def material_of(solution: Solution, **more: Any) -> Material:
-    return Material(solution.network, "t", solution.facts(), solution.scope, solution.gains, **more)
+    return Material(solution.network, "t", solution.finding, solution.scope, solution.gains, **more)
 
 
 def data_of(page: str) -> Any:
@@ -197,7 +199,7 @@ def test_other_scores_show_their_own_gains_and_heads() -> None:
     report = gather(material_of(solution, table=table))
     assert report.directed
     assert document(report).count('class="head"') == solution.network.n_arcs + 1  # and the legend
-    bare = gather(Material(solution.network, "t", {}, None, None, table))
+    bare = gather(Material(solution.network, "t", Finding(), None, None, table))
     assert not bare.directed
     expected = arc_gains(solution.network, table)
     assert [one.gain for one in bare.arcs] == [expected[arc] for arc in solution.network.arcs]
@@ -238,13 +240,13 @@ def hostile_report() -> Report:
     network = Network(odd, random_network(3, len(odd), most=2).parents)
     states = [[f"{name}{k}" for k in "01"] for name in odd]
     parameters = random_parameters(network, states, rng)
-    return gather(Material(network, "</title><script>", {}, parameters=parameters))
+    return gather(Material(network, "</title><script>", Finding(), parameters=parameters))
 
 
 def test_names_cannot_become_markup() -> None:
     page = document(hostile_report())
     page.encode()
-    plain = document(gather(Material(ASIA, "t", {}, parameters=ASIA.fit(chest_clinic()))))
+    plain = document(gather(Material(ASIA, "t", Finding(), parameters=ASIA.fit(chest_clinic()))))
     hostile, usual = Elements(page), Elements(plain)
     assert set(hostile.tags) == set(usual.tags)
     assert hostile.attributes - {"placeholder"} == usual.attributes - {"placeholder"}
@@ -278,7 +280,7 @@ def test_tables_that_are_too_large_stay_out(monkeypatch: pytest.MonkeyPatch) -> 
     table = chest_clinic()
     for name in ("gather", "document"):
         monkeypatch.setattr(f"parentage.report.{name}.MOST_CELLS", 10)
-    report = gather(Material(ASIA, "t", {}, table=table))
+    report = gather(Material(ASIA, "t", Finding(), table=table))
     assert report.what_if is not None
     assert "too many for a page" in report.what_if.refused
     data = page_data(report)
@@ -429,7 +431,7 @@ def test_a_prior_is_part_of_what_the_page_says() -> None:
     assert "none scores higher under BIC with the log prior of the arcs." in report.verdict
     assert "BIC with the log prior of the arcs" in report.citation
     assert any(fact.label == "Prior" for fact in report.proof)
-    without = Material(solution.network, "t", solution.facts(), solution.scope, None, table)
+    without = Material(solution.network, "t", solution.finding, solution.scope, None, table)
     for arc in gather(without).arcs:  # as of a file
         assert arc.gain == pytest.approx(solution.gains[arc.arc], abs=1e-6)
 
@@ -446,8 +448,8 @@ def test_what_the_proof_takes_for_a_tie_is_no_improvement() -> None:
 
 def test_a_file_without_a_bound_is_shown_without_one(tmp_path: Path) -> None:
     solution = parentage.learn(chest_clinic(100), max_parents=1)
-    facts = {**solution.facts(), "optimal": False, "bound": float("inf"), "gap": float("inf")}
-    record = NetworkRecord(solution.network, None, facts)
+    found = replace(solution.finding, optimal=False, bound=float("inf"))
+    record = NetworkRecord(solution.network, None, found)
     read = parse_network_json(network_json_text(record), "net.json")
     write_report(read, tmp_path / "net.html")
     assert "another one may score more under BIC" in (tmp_path / "net.html").read_text("utf-8")

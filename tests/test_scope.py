@@ -14,7 +14,13 @@ import pytest
 import parentage
 from accounts import account, cut_account
 from naive_network import best_network
-from parentage.errors import ConstraintError, InputError, ListsError, UnprovenWarning
+from parentage.errors import (
+    ConstraintError,
+    InputError,
+    ListsError,
+    ResourceError,
+    UnprovenWarning,
+)
 from parentage.estimator import ParentageLearner
 from parentage.network.formats import read_network, write_network
 from parentage.network.formats.network_json import read_network_json
@@ -129,6 +135,7 @@ def test_many_cut_searches(monkeypatch: pytest.MonkeyPatch) -> None:
         assert_honest(table, int(rng.integers(0, 30)), settings_of(rng, table))
 
 
+@pytest.mark.usefixtures("levels_alone", "no_disk")
 def test_every_level_of_one_table_cut_by_time_and_by_memory() -> None:
     table = make_table(random_columns(np.random.default_rng(5), 7, 60, 2))
     reached = set()
@@ -444,6 +451,18 @@ def test_tiers_of_scoring_and_learning_act_together() -> None:
     assert found.scope.constraints.tiers == (("smoke",), ("asia",))
 
 
-def test_little_memory_cuts_scoring_and_learning_goes_on() -> None:
-    solution = parentage.learn(parentage.datasets.chest_clinic(200), memory=10**6)
-    assert solution.optimal
+@pytest.mark.usefixtures("no_disk")
+def test_little_memory_cuts_scoring_and_learning_goes_on(monkeypatch: pytest.MonkeyPatch) -> None:
+    table = parentage.datasets.chest_clinic(200)
+    best = parentage.learn(table)
+    monkeypatch.setattr("parentage.scoring.candidates.room_for_levels", lambda *_: 4_000)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UnprovenWarning)
+        assert score(table, rules="none", memory=10**10).known().ended == "memory"
+        solution = parentage.learn(table, rules="none", memory=10**10)
+    assert solution.score <= best.score + 1e-9 <= solution.bound + 2e-9
+
+
+def test_a_memory_limit_below_what_the_program_takes_is_refused() -> None:
+    with pytest.raises(ResourceError, match=r"1 MB of memory do not do.*memory=\d+00000 or more"):
+        parentage.learn(parentage.datasets.chest_clinic(200), memory=10**6)

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import dataclasses
 import inspect
+import os
+import subprocess
+import sys
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -12,16 +15,16 @@ import pytest
 
 from parentage.cli import LazyGroup, cli
 from parentage.data.reading import as_table, read_table, table_from_frame
-from parentage.data.settings import OF_FILES, Reading
+from parentage.data.settings import OF_FILES, Reading, ReadingKeywords
 from parentage.estimator import ParentageLearner
 from parentage.learner import learn
 from parentage.network.settings import Estimating
 from parentage.optimise import learn_lists
-from parentage.optimise.settings import Optimising
+from parentage.optimise.settings import Optimising, OptimisingKeywords
 from parentage.scoring.candidates import score
-from parentage.scoring.settings import Growing, Scoring
-from parentage.work.running import Running
-from parentage.work.scaling import Scaling
+from parentage.scoring.settings import Growing, GrowingKeywords, Scoring, ScoringKeywords
+from parentage.work.running import Running, RunningKeywords
+from parentage.work.scaling import Scaling, ScalingKeywords
 from parentage.work.settings import meaning_of, option_of
 
 if TYPE_CHECKING:
@@ -69,6 +72,39 @@ def test_functions_take_the_settings_of_their_stages(function: Callable[..., Any
     assert {name: found[name] for name in expected} == expected
     for name in more:
         assert found[name] is None
+
+
+KEYWORDS: dict[Settings, type] = {
+    Reading: ReadingKeywords,
+    Scoring: ScoringKeywords,
+    Growing: GrowingKeywords,
+    Optimising: OptimisingKeywords,
+    Running: RunningKeywords,
+    Scaling: ScalingKeywords,
+}
+"""What callers may give for the settings of a stage."""
+
+
+@pytest.mark.parametrize("stage", KEYWORDS, ids=lambda stage: stage.__name__)
+def test_keywords_are_those_of_the_settings(stage: Settings) -> None:
+    names = [field.name for field in dataclasses.fields(stage)]
+    assert list(KEYWORDS[stage].__annotations__) == names
+
+
+@pytest.mark.parametrize(
+    ("call", "wrong", "right"),
+    [
+        (learn, "max_parent", "max_parents"),
+        (score, "time_limt", "time_limit"),
+        (read_table, "mising", "missing"),
+        (learn_lists, "engin", "engine"),
+    ],
+)
+def test_a_wrong_keyword_is_refused_with_the_right_one(
+    call: Callable[..., Any], wrong: str, right: str
+) -> None:
+    with pytest.raises(TypeError, match=rf"has no keyword '{wrong}'; did you mean '{right}'"):
+        call(pl.DataFrame({"a": [0, 1]}), **{wrong: 1})
 
 
 def test_settings_have_one_name_each() -> None:
@@ -160,3 +196,18 @@ def test_constraints_are_asked_for_in_their_own_way() -> None:
     for name in ("info", "score", "learn"):
         flags = {flag for p in command(name).params for flag in p.opts}
         assert {"--require", "--forbid", "--tiers", "--constraints"} <= flags
+
+
+@pytest.mark.skipif(not hasattr(os, "sched_setaffinity"), reason="the system has no affinity")
+def test_threads_follow_the_cores_that_a_process_may_use() -> None:
+    """Not those of the machine; tried in a process of its own, whose affinity is set."""
+    program = (
+        "import os; from parentage.work.running import Running; "
+        "os.sched_setaffinity(0, list(os.sched_getaffinity(0))[:1]); print(Running().workers)"
+    )
+    ran = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, check=True
+    )
+    assert ran.stdout.strip() == "1"
+    assert Running().workers == len(os.sched_getaffinity(0))
+    assert Running(threads=3).workers == 3

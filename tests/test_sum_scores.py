@@ -254,6 +254,7 @@ def test_five_thousand_tables(block: int) -> None:
         assert_constraints_hold(table, Random(seed), None, width, name)
 
 
+@pytest.mark.usefixtures("levels_alone", "no_disk")
 @pytest.mark.parametrize("name", BY_SUMS)
 def test_a_search_that_is_cut_short_bounds_the_rest(name: str) -> None:
     table = make_table(random_columns(np.random.default_rng(3), 8, 60))
@@ -308,6 +309,25 @@ def test_lists_of_benchmark_tables(shared: Path, file: str, name: str, k: int, k
     assert score(table, score=name, max_parents=k).n_sets == kept
 
 
+@pytest.mark.parametrize(
+    ("file", "k", "bdeu", "qnml"),
+    [
+        ("breast-cancer", None, 32, 36), ("cmc", None, 112, 205), ("colic", 4, 297, 1126),
+        ("diabetes", None, 92, 180), ("glass", None, 73, 272), ("heart-h", None, 48, 54),
+        ("hepatitis", 5, 315, 2300), ("lymph", 5, 257, 570), ("primary-tumor", 5, 186, 611),
+        ("solar-flare", None, 177, 185), ("tic-tac-toe", None, 66, 350), ("vote", 4, 1700, 4507),
+    ],
+)  # fmt: skip
+@pytest.mark.filterwarnings("ignore::parentage.errors.DataWarning")
+def test_lists_of_uci_tables(shared: Path, file: str, k: int | None, bdeu: int, qnml: int) -> None:
+    table = read_table(
+        shared / "data" / "uci" / f"{file}.arff", discretize="median", missing="mode"
+    )
+    for name, kept in (("bdeu", bdeu), ("qnml", qnml)):
+        lists = score(table, score=name, max_parents=k)
+        assert lists.n_sets - len(table.constant) == kept  # a constant has the empty set alone
+
+
 @pytest.mark.parametrize(("name", "kept", "deepest"), [("bdeu", 322, 11), ("qnml", 2729, 8)])
 def test_hepatitis_without_a_limit(shared: Path, name: str, kept: int, deepest: int) -> None:
     path = shared / "data" / "uci" / "hepatitis.arff"
@@ -360,6 +380,7 @@ def test_info_says_where_nothing_ends_the_search() -> None:
     assert small.ends_by_itself and small.forecast.basis == "searched"
 
 
+@pytest.mark.usefixtures("levels_alone", "no_disk")
 def test_a_search_without_an_end_is_ended_honestly() -> None:
     rng = np.random.default_rng(0)
     wide = make_table([[int(c) for c in rng.integers(0, 2, 40)] for _ in range(26)])

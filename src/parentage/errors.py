@@ -8,6 +8,8 @@
     │   ├── ListsError        candidate lists that cannot be read or used
     │   └── NotFittedError    an estimator that has learned nothing yet (also an AttributeError)
     ├── ConstraintError       contradictory or infeasible constraints, culprits named
+    │   ├── InfeasibleError   names are right, but no network satisfies them all
+    │   └── UnseenError       required families that no row has complete, so they have no score
     ├── ResourceError         what was asked cannot fit in memory or arithmetic
     ├── WorkersError          workers of a cluster or a pool were lost, and not replaced
     └── MissingExtraError     an optional library is absent; the message has the pip command
@@ -134,6 +136,14 @@ class NotFittedError(InputError, AttributeError):
 
 class ConstraintError(ParentageError):
     """Constraints that contradict each other or leave nothing feasible."""
+
+
+class InfeasibleError(ConstraintError):
+    """Constraints on known variables that no network satisfies together."""
+
+
+class UnseenError(ConstraintError):
+    """Required parents that are never observed in one row with their child."""
 
 
 class ResourceError(ParentageError):

@@ -7,34 +7,40 @@ estimator is :mod:`parentage.estimator`.
 from __future__ import annotations
 
 import warnings
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Unpack
 
-from parentage.data.settings import Reading
+from parentage.data.settings import Reading, ReadingKeywords
 from parentage.errors import UnprovenWarning
-from parentage.optimise.settings import Optimising
-from parentage.scoring.settings import Growing, Scoring
+from parentage.optimise.settings import Optimising, OptimisingKeywords
+from parentage.scoring.settings import Growing, GrowingKeywords, Scoring, ScoringKeywords
 from parentage.work.display import shown
-from parentage.work.running import Running
-from parentage.work.scaling import Scaling
-from parentage.work.settings import documented, take
+from parentage.work.running import Running, RunningKeywords
+from parentage.work.scaling import Scaling, ScalingKeywords
+from parentage.work.settings import check_names, take, takes
 from parentage.work.stop import interruptible
 
 if TYPE_CHECKING:
-    import os
-    from collections.abc import Iterable, Mapping
-    from concurrent.futures import Executor
-    from pathlib import Path
+    from collections.abc import Mapping
 
-    from parentage.data.recipe import Recipe
     from parentage.network.network import Network
     from parentage.optimise import Solution
     from parentage.pipeline import Learned
-    from parentage.scoring.constraints import Constraints
-    from parentage.scoring.prior import Prior
     from parentage.work.progress import Report
 
 
-@documented(
+class LearningKeywords(
+    ScoringKeywords,
+    ReadingKeywords,
+    GrowingKeywords,
+    OptimisingKeywords,
+    RunningKeywords,
+    ScalingKeywords,
+    total=False,
+):
+    """What may be given for the settings of the whole path."""
+
+
+@takes(
     scoring=Scoring,
     reading=Reading,
     growing=Growing,
@@ -45,43 +51,9 @@ if TYPE_CHECKING:
 def learn(
     source: object,
     *,
-    max_parents: int | Mapping[str, int] | None = None,
-    score: str = "bic",
-    lambda_: float | None = None,
-    prior: Prior | Mapping[tuple[str, str], float] | float | None = None,
-    log_base: float | str | None = None,
-    rules: str | Iterable[str] | None = None,
-    width: float | None = None,
-    constraints: Constraints | None = None,
-    format: str | None = None,  # noqa: A002  # the option is called --format
-    header: bool = True,
-    encoding: str = "utf-8",
-    decimal: str = ".",
-    sheet: str | None = None,
-    query: str | None = None,
-    drop: Iterable[str] = (),
-    keep: Iterable[str] = (),
-    na: object = (),
-    missing: str = "error",
-    categorical: Iterable[str] = (),
-    discretize: str | Iterable[str] | Mapping[str, str] | None = None,
-    recipe: str | os.PathLike[str] | Recipe | None = None,
-    complete: int | None = None,
-    effort: float | None = None,
-    engine: str = "auto",
-    gap_limit: float = 0.0,
-    seed: int = 0,
-    threads: int | None = None,
-    time_limit: float | None = None,
-    memory: int | None = None,
-    cluster: str | None = None,
-    client: Any = None,
-    executor: Executor | None = None,
-    exchange: str | Path | None = None,
-    checkpoint: str | Path | None = None,
-    resume: str | Path | None = None,
     start: Network | None = None,
     progress: Report | bool | None = None,
+    **settings: Unpack[LearningKeywords],
 ) -> Solution:
     """Find the network with the highest score, and prove it.
 
@@ -116,8 +88,8 @@ def learn(
     >>> solution.optimal, solution.network.n_arcs
     (True, 1)
     """
-    found = run(source, locals(), progress, start)
-    return found.solution
+    check_names(learn, settings)
+    return run(source, settings, progress, start).solution
 
 
 def run(

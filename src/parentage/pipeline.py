@@ -65,6 +65,9 @@ FEW_VARIABLES = 22
 LAST_SHARE = 0.93
 """Of the time limit, after which lists of many variables are put together for the answer."""
 
+SECONDS_TO_END = 8e-4
+"""Of each of many variables: what making lists, a bound and an answer of it takes at the end."""
+
 LEAST_EFFORT = 60.0
 """Nominal seconds that growing takes where there is no time limit."""
 
@@ -74,12 +77,17 @@ ScoringOf = Callable[[tuple[str, ...], bool], "Scoring"]
 
 @dataclass(frozen=True)
 class Gathered:
-    """What is to be learned from: lists, their table if it was there, and the settings."""
+    """What is to be learned from: lists, their table if it was there, and the settings.
+
+    ``grown`` is the network that lists grew around: something to begin from.
+    """
 
     lists: CandidateLists
     table: Table | None
     scoring: Scoring
     grown: Grown | None = None
+    completed: Solution | None = None
+    """The best network on these lists, where they are of data completed by networks."""
 
 
 @dataclass(frozen=True)
@@ -141,7 +149,7 @@ def gather(
         completed = complete_and_score(
             table, settings, stop, threads=threads, workers=workers, start=start, report=report
         )
-        return Gathered(completed, table, settings)
+        return Gathered(completed.lists, table, settings, completed=completed.solution)
     share = stop.share(SHARE_OF_SCORING)
     searched = search_table(
         table,
@@ -156,7 +164,7 @@ def gather(
     if growing is None or searched.complete or stop.cancelled.is_set():
         return Gathered(searched.lists(), table, settings)
     searched, grown = grow(
-        searched, growing, optimising or Optimising(), stop, threads, start, report
+        searched, growing, optimising or Optimising(), stop, threads, start, report, workers, places
     )
     return Gathered(searched.lists(), table, settings, grown)
 
@@ -184,15 +192,18 @@ def grow(
     threads: int,
     start: Network | None = None,
     report: Report | None = None,
+    workers: Workers | None = None,
+    places: Places | None = None,
 ) -> tuple[Searched, Grown | None]:
     """Grow lists that were cut short, if they can grow; else take what there is."""
     from parentage.optimise.anytime import grow_lists
+    from parentage.optimise.growth_keeping import GrowthKeeper
     from parentage.scoring.growth import can_grow
 
     if not can_grow(searched.prepared, searched.outcomes):
         return searched.with_partial(), None
-    few = searched.prepared.table.n_variables <= MANY_VARIABLES
-    own = stop.share(0.5 if few else LAST_SHARE)
+    n = searched.prepared.table.n_variables
+    own = stop.share(0.5 if n <= MANY_VARIABLES else share_of_growing(n, stop.seconds_left))
     effort = growing.effort
     if effort is None:
         effort = math.inf
@@ -201,10 +212,29 @@ def grow(
             effort = max(LEAST_EFFORT, seconds_for(counted, searched.prepared.table.n_rows))
     began = time.monotonic()
     outcome, network, trace = grow_lists(
-        searched, effort, own, threads=threads, seed=optimising.seed, start=start, report=report
+        searched,
+        effort,
+        own,
+        threads=threads,
+        seed=optimising.seed,
+        start=start,
+        report=report,
+        workers=workers,
+        keeper=GrowthKeeper.of(places),
     )
     grown = Grown(network, trace, time.monotonic() - began)
     return replace(searched, outcomes=(outcome,)), grown
+
+
+def share_of_growing(n: int, seconds_left: float) -> float:
+    """Return how much of the time that is left many variables may grow for.
+
+    >>> share_of_growing(200, 60.0), round(share_of_growing(2000, 10.0), 2)
+    (0.93, 0.84)
+    """
+    if seconds_left <= 0:
+        return 0.0
+    return max(0.0, min(LAST_SHARE, 1 - SECONDS_TO_END * n / seconds_left))
 
 
 def optimise(
@@ -216,12 +246,21 @@ def optimise(
     start: Network | None = None,
     report: Report | None = None,
     kept_cuts: list[Cut] | None = None,
+    places: Places | None = None,
 ) -> Solution:
     """Solve lists within the limits; after an interrupt, take the first network there is.
 
-    What was cut is put into ``kept_cuts``, for solving again with a little changed.
+    What was cut is put into ``kept_cuts``, for solving again with a little changed. Lists of
+    completed data were solved when they were made: what was proved then is the answer, and what
+    was not is where solving goes on. The folder of a checkpoint is among the ``places``.
     """
-    interrupted, grown = stop.cancelled.is_set(), found.grown
+    from parentage.optimise.keeping import Keeping
+
+    interrupted, grown, completed = stop.cancelled.is_set(), found.grown, found.completed
+    if completed is not None:
+        if completed.optimal and not changed(optimising):
+            return completed
+        start = completed.network
     limit = FEW_VARIABLES if stop.deadline == math.inf else MANY_VARIABLES
     many = grown is not None and found.lists.n_variables > limit
     solution = optimise_lists(
@@ -234,6 +273,7 @@ def optimise(
         start=start if grown is None else grown.network,
         report=report,
         kept_cuts=kept_cuts,
+        keeping=Keeping.of(places, found.lists, from_table=found.table is not None),
     )
     if grown is not None:
         solution = _with_growing(solution, found.lists, grown)
@@ -284,7 +324,9 @@ def run(
         optimising=optimising,
         start=start,
     )
-    solution = optimise(found, optimising, stop, threads=threads, start=start, report=report)
+    solution = optimise(
+        found, optimising, stop, threads=threads, start=start, report=report, places=places
+    )
     return Learned(found.table, found.lists, solution)
 
 

@@ -19,11 +19,12 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
 from parentage.data.table import MISSING, Table
+from parentage.network.completions import completed_rows
 from parentage.network.expectation import Expectation
 from parentage.optimise import optimise_lists
 from parentage.optimise.settings import Optimising
@@ -56,17 +57,20 @@ MOST_BITS, FEWEST_BITS = 10, 4
 
 @dataclass(frozen=True)
 class Work:
-    """What every step needs."""
+    """What every step needs; ``numbers`` are those of the rows in the table as it was read."""
 
     table: Table
+    numbers: Ints
     settings: Scoring
     stop: Stop
     threads: int
     workers: Workers
     report: Report | None
 
-    def solve(self, table: Table, settings: Scoring) -> tuple[CandidateLists, Solution]:
-        """Score a table and find its best network."""
+    def solve(
+        self, table: Table, settings: Scoring, start: Network | None = None
+    ) -> tuple[CandidateLists, Solution]:
+        """Score a table and find its best network, from ``start`` on: none that is worse."""
         lists = score_table(table, settings, self.stop.share(0.5), self.workers, self.report)
         solution = optimise_lists(
             lists,
@@ -75,9 +79,17 @@ class Work:
             threads=self.threads,
             max_parents=settings.max_parents,
             constraints=settings.constraints,
+            start=start,
             report=self.report,
         )
         return lists, solution
+
+
+class Completed(NamedTuple):
+    """The lists of the data completed last, and the best network on them."""
+
+    lists: CandidateLists
+    solution: Solution
 
 
 def complete_and_score(
@@ -89,10 +101,12 @@ def complete_and_score(
     workers: Workers | None = None,
     start: Network | None = None,
     report: Report | None = None,
-) -> CandidateLists:
+) -> Completed:
     """Iterate until the network repeats; return the lists of the data completed by it.
 
-    Their account is that of the table with its holes, and has the steps.
+    Their account is that of the table with its holes, and has the steps. The solution is that of
+    these lists: where the iteration was ended before the network repeated, its proof speaks of data
+    that the network before completed.
 
     Raises
     ------
@@ -105,11 +119,12 @@ def complete_and_score(
     check_holes(table)
     seen = (table.codes != MISSING).any(axis=0)
     rows = Table(table.names, table.states, np.ascontiguousarray(table.codes[:, seen]), table.cuts)
-    work = Work(rows, settings, stop, threads, workers or threads, report)
+    numbers = np.flatnonzero(seen)
+    work = Work(rows, numbers, settings, stop, threads, workers or threads, report)
     if start is None:
         first = replace(settings, score="pnal", width=None, rules=None)  # it has rules of its own
         start = work.solve(rows, first)[1].network
-    lists, completion = _iterate(work, start, score)
+    lists, solution, completion = _iterate(work, start, score)
     account = replace(
         lists.known(),
         rows=table.n_rows,
@@ -118,19 +133,28 @@ def complete_and_score(
         missing_cells=tuple(int(n) for n in table.missing_cells),
         completion=replace(completion, empty_rows=int((~seen).sum())),
     )
-    return replace(lists, account=account)
+    scope = replace(solution.scope, origin=account)
+    return Completed(replace(lists, account=account), replace(solution, scope=scope))
 
 
-def _iterate(work: Work, network: Network, score: Penalised) -> tuple[CandidateLists, Completion]:
-    """Complete and learn until the network repeats or there is no time left."""
+def _iterate(
+    work: Work, network: Network, score: Penalised
+) -> tuple[CandidateLists, Solution, Completion]:
+    """Complete and learn until the network repeats or there is no time left.
+
+    A step that is cut short does not count when there was one before: its lists would be worse.
+    """
     bits, unit = bits_for(work.table.n_rows), unit_of(work.settings.log_base)
     prior = Prior.of(work.settings.prior)
     steps: list[EmStep] = []
     before: Network | None = None
+    last: tuple[CandidateLists, Solution, Completion] | None = None
     while True:
-        theta, likelihood = _parameters(network, work.table)
-        completed = completed_table(network, work.table, theta, bits)
-        lists, solution = work.solve(completed, work.settings)
+        theta, likelihood = _parameters(network, work.table, work.numbers)
+        completed = completed_table(network, work.table, theta, bits, work.numbers)
+        lists, solution = work.solve(completed, work.settings, network)
+        if last is not None and not lists.account.complete and work.stop.reason() is not None:
+            return last
         steps.append(
             EmStep(
                 network.n_arcs,
@@ -143,8 +167,10 @@ def _iterate(work: Work, network: Network, score: Penalised) -> tuple[CandidateL
             )
         )
         settled = solution.optimal and _is_best(network, lists, solution)
+        completion = Completion(tuple(steps), settled, bits, len(completed.weights))
+        last = lists, solution, completion
         if settled or len(steps) == MOST_STEPS or work.stop.reason() is not None:
-            return lists, Completion(tuple(steps), settled, bits, len(completed.weights))
+            return last
         before, network = network, solution.network
 
 
@@ -157,9 +183,9 @@ def bits_for(n_rows: int) -> int:
     return max(FEWEST_BITS, min(MOST_BITS, int(math.log2(max(MOST_UNITS / n_rows, 1)))))
 
 
-def _parameters(network: Network, table: Table) -> tuple[Floats, float]:
+def _parameters(network: Network, table: Table, numbers: Ints) -> tuple[Floats, float]:
     """Return the parameters of greatest likelihood, and that."""
-    expected = Expectation.of_table(network, table)
+    expected = Expectation.of_table(network, table, numbers=numbers)
     return expected.maximised(np.zeros_like(expected.known))
 
 
@@ -192,71 +218,22 @@ def _is_best(network: Network, lists: CandidateLists, solution: Solution) -> boo
     return total >= solution.score - lists.known().tolerance
 
 
-def completed_table(network: Network, table: Table, theta: Floats, bits: int) -> WeightedTable:
+def completed_table(
+    network: Network, table: Table, theta: Floats, bits: int, numbers: Ints | None = None
+) -> WeightedTable:
     """Complete a table: every row as its completions, weighted by their posterior.
 
     The weights of a row are its posterior in units of 2^−bits, rounded so that they sum to the row:
     each down, and what is left to those that lost most.
     """
-    expected = Expectation.of_table(network, table, every_cell=True)
-    posterior, _ = expected.posterior(theta)
-    codes = expected.rows
-    parts: dict[int, list[tuple[tuple[int, ...], Ints, Floats]]] = {}
-    for component in expected.components:
-        entries = component.entries()
-        for i, row in enumerate(component.rows.tolist()):
-            found = (component.variables, component.states, posterior[entries[i]])
-            parts.setdefault(row, []).append(found)
-    whole = np.array([row not in parts for row in range(codes.shape[1])])
-    units = (expected.weights * (1 << bits)).astype(np.int64)
-    pieces, weights = [codes[:, whole]], [units[whole]]
-    for row, components in parts.items():
-        states, shares = _together(components, 0.25 / float(units[row]))
-        weight = apportioned(shares, int(units[row]))
-        variables = [v for part, _, _ in components for v in part]
-        piece = np.repeat(codes[:, [row]], int((weight > 0).sum()), axis=1)
-        piece[variables] = states[weight > 0].T
-        pieces.append(piece)
-        weights.append(weight[weight > 0])
-    distinct, inverse = np.unique(np.concatenate(pieces, axis=1), axis=1, return_inverse=True)
-    total = np.zeros(distinct.shape[1], np.int64)
-    np.add.at(total, inverse.ravel(), np.concatenate(weights))
+    expected = Expectation.of_table(network, table, every_cell=True, numbers=numbers)
+    found = completed_rows(expected, theta, 1 << bits)
     order = [network.index(name) for name in table.names]
     return WeightedTable(
         table.names,
         table.states,
-        distinct[order].astype(np.uint16),
+        np.ascontiguousarray(found.codes[order]),
         table.cuts,
-        weights=total,
+        weights=found.weights,
         bits=bits,
     )
-
-
-def _together(
-    components: list[tuple[tuple[int, ...], Ints, Floats]], least: float
-) -> tuple[Ints, Floats]:
-    """Multiply independent components; leave out what has less than ``least``, but never all."""
-    states, shares = np.empty((1, 0), np.int64), np.ones(1)
-    for _, own, posterior in components:
-        kept = posterior >= min(least, float(posterior.max()))
-        own, posterior = own[kept], posterior[kept]
-        product = np.outer(shares, posterior).ravel()
-        left, right = np.divmod(np.arange(len(product)), len(posterior))
-        kept = product >= min(least, float(product.max()))
-        states = np.hstack([states[left[kept]], own[right[kept]]])
-        shares = product[kept]
-    return states, shares
-
-
-def apportioned(shares: Floats, units: int) -> Ints:
-    """Divide units in proportion to shares, by the method of largest remainders.
-
-    >>> apportioned(np.array([0.5, 0.3, 0.2]), 4).tolist()
-    [2, 1, 1]
-    """
-    exact = shares / shares.sum() * units
-    down: Ints = np.floor(exact).astype(np.int64)
-    left = units - int(down.sum())
-    most = np.argsort(down - exact, kind="stable")[:left]
-    down[most] += 1
-    return down

@@ -22,7 +22,7 @@ import time
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
-from parentage.errors import ConstraintError
+from parentage.errors import InfeasibleError, UnseenError
 from parentage.optimise import optimise_lists
 from parentage.scoring.constraints import Constraints
 from parentage.scoring.requiring import lists_requiring
@@ -131,7 +131,11 @@ def shortfall(best: Solution, changed: Solution) -> Need:
 
 
 def solve_changed(ground: Ground, question: Question, stop: Stop) -> Solution | None:
-    """Find the best network with the change; None if the constraints allow none."""
+    """Find the best network with the change; None if there is none.
+
+    That the constraints of the user allow none with it is an answer. So is that, in a table with
+    holes, no row has the child complete with all parents that it must have: such families score −∞.
+    """
     (a, b), lists = question.arc, ground.lists
     if question.about == "adjacency":
         change = Constraints(forbidden=frozenset({(a, b), (b, a)}))
@@ -151,5 +155,5 @@ def solve_changed(ground: Ground, question: Question, stop: Stop) -> Solution | 
             start=ground.best.network,
             cuts=ground.cuts,
         )
-    except ConstraintError:  # together with the user's own: that no network is allowed is an answer
+    except (InfeasibleError, UnseenError):
         return None

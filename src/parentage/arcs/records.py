@@ -58,7 +58,8 @@ class ArcSupport:
         The same for the best network in which the arc points the other way; only for arcs that are
         compelled.
     reversible
-        Whether an equivalent network has the arc the other way.
+        Whether an equivalent network has the arc the other way; None where the score values
+        equivalent networks differently, so that turning it is never free.
     adjacency
         Share of the bootstrap replicates in whose best network the two are adjacent.
     direction

@@ -118,6 +118,7 @@ def support(
             workers=workers,
             places=scaling.places,
             report=report,
+            asked=asked,
         )
         found = support_of(ground, asked, stop, workers, network=network, report=report)
     for point in found.open_points:
@@ -156,20 +157,31 @@ def learn_ground(
     workers: Workers | None = None,
     places: Places | None = None,
     seen: Callable[[Table], None] | None = None,
+    asked: Supporting | None = None,
 ) -> Ground:
     """Learn the best network, and keep what learning again can use.
 
-    ``seen`` is called with the table before it is scored.
+    ``seen`` is called with the table before it is scored. What is ``asked`` and cannot be answered
+    for this table is refused before, too.
     """
+
+    def first_seen(table: Table) -> None:
+        if asked is not None and reading.missing == "em" and table.has_holes:
+            _refuse_completed(asked)
+        if seen is not None:
+            seen(table)
+
     own = stop.share(SHARE_OF_LEARNING)
     found = pipeline.gather(
         source, reading, scoring, own,
-        threads=threads, report=report, workers=workers, places=places, seen=seen,
+        threads=threads, report=report, workers=workers, places=places, seen=first_seen,
     )  # fmt: skip
     if found.table is None:
         raise InputError("support needs the table: lists have no rows to draw from")
     cuts: list[Any] = []
-    best = pipeline.optimise(found, optimising, own, threads=threads, report=report, kept_cuts=cuts)
+    best = pipeline.optimise(
+        found, optimising, own, threads=threads, report=report, kept_cuts=cuts, places=places
+    )
     return Ground(found.table, found.lists, _as_used(found), optimising, best, tuple(cuts))
 
 
@@ -207,8 +219,8 @@ def support_of(
     report: Report | None = None,
 ) -> Support:
     """Ask everything that was asked for; each piece of work gets an equal part of the time left."""
-    if asked.need or asked.bootstrap:
-        _refuse_completed(ground)
+    if ground.lists.known().completion is not None:
+        _refuse_completed(asked)
     if network is not None:
         _check_variables(ground, network)
     meant = ground.best.network if network is None else network
@@ -238,9 +250,9 @@ def _each(stop: Stop, size: int) -> Stop:
     return replace(stop, memory=max(1, memory // size))
 
 
-def _refuse_completed(ground: Ground) -> None:
-    """Refuse to learn again from a table whose missing cells a network completed."""
-    if ground.lists.known().completion is not None:
+def _refuse_completed(asked: Supporting) -> None:
+    """Refuse to learn again from a table whose missing cells a network completes."""
+    if asked.need or asked.bootstrap:
         raise InputError(
             "completes missing cells for one network, and needs and replicates have others",
             Way("missing", "pnal", "to score every family on the rows where it is complete"),
@@ -283,7 +295,7 @@ def _put_together(
         score = math.fsum([score, *added.values()])
     pairs = {} if found.bootstrap is None else _by_arc(found.bootstrap.pairs)
     counted = found.bootstrap is not None and found.bootstrap.done > 0
-    class_ = network.equivalence_class()
+    class_ = None if ground.best.scope.equivalent is False else network.equivalence_class()
     arcs = [_arc(arc, class_, gains.get(arc), found, pairs, counted) for arc in network.arcs]
     joined = {frozenset(arc) for arc in network.arcs}
     others = [
@@ -317,13 +329,16 @@ def _by_arc(pairs: Iterable[PairShare]) -> dict[Arc, tuple[float, float]]:
 
 def _arc(
     arc: Arc,
-    class_: EquivalenceClass,
+    class_: EquivalenceClass | None,
     gain: float | None,
     found: Answers,
     pairs: dict[Arc, tuple[float, float]],
     counted: bool,
 ) -> ArcSupport:
-    """Gather what is known of an arc of the network."""
+    """Gather what is known of an arc of the network.
+
+    Without a class the score values equivalent networks differently: no arc is turned for nothing.
+    """
     adjacency = found.needs.get(Question(arc, "adjacency"))
     direction = found.needs.get(Question(arc, "direction"))
     return replace(
@@ -334,7 +349,7 @@ def _arc(
         need_at_most=None if adjacency is None else adjacency.most,
         need_direction=None if direction is None else direction.least,
         need_direction_at_most=None if direction is None else direction.most,
-        reversible=class_.mark(*arc) == "—",
+        reversible=None if class_ is None else class_.mark(*arc) == "—",
     )
 
 

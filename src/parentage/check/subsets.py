@@ -1,17 +1,18 @@
 """The least cost of a part by dynamic programming over all subsets, in whole numbers.
 
 best(T) = min over j in T of best(T without j) + the least cost of a set of j within T without j.
-The last term is kept as a rank in the child's costs, 2^(n−1) ranks per child. Subsets are taken
-in blocks that share their high bits: blocks in rising order, and within a block by size, so
-that everything needed is there already.
+Subsets are taken in blocks that share their high bits: blocks in rising order, and within a block
+by size, so that everything needed is there already. The last term is worked out per block, for all
+children at once: the sets whose high bits lie in the block's are laid into a table by their low
+bits, and minima are carried from every subset to its supersets, one low bit after the other. So
+only best(T) itself is kept for all subsets, eight bytes each.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
-import numpy.typing as npt
 
 from parentage.check.cuts import size_layers
 from parentage.check.records import ProofError
@@ -26,12 +27,10 @@ LOW = 13
 NEVER = 2**61
 """Cost of what is impossible."""
 
-Ranks = npt.NDArray[np.unsignedinteger[Any]]
 
-
-def needed_memory(n: int, most_sets: int) -> int:
-    """Bytes for ``n`` variables with at most so many sets each."""
-    return n * (1 << (n - 1)) * _rank_type(most_sets).itemsize + 9 * (1 << n)
+def needed_memory(n: int) -> int:
+    """Bytes for ``n`` variables."""
+    return 8 * ((1 << n) + 4 * (n << min(n, LOW)))
 
 
 def least_cost(masks: list[Ints], costs: list[Ints], memory: float) -> int:
@@ -47,66 +46,49 @@ def least_cost(masks: list[Ints], costs: list[Ints], memory: float) -> int:
     n = len(masks)
     if n > MOST_VARIABLES:
         raise ProofError(f"subsets: {n} variables, at most {MOST_VARIABLES} are possible")
-    needed = needed_memory(n, max(map(len, masks)))
+    needed = needed_memory(n)
     if needed > memory:
         raise ProofError(
             f"subsets: {n} variables need {needed / 1e9:.1f} GB, more than the "
             f"{memory / 1e9:.1f} GB allowed"
         )
-    by_rank = []
-    ranks = []
-    for j in range(n):
-        order = np.argsort(costs[j], kind="stable")
-        by_rank.append(np.append(costs[j][order], NEVER))
-        ranks.append(_rank_table(n, j, masks[j][order]))
-    return _best(n, ranks, by_rank)
+    child = np.repeat(np.arange(n), [len(own) for own in masks])
+    mask, cost = np.concatenate(masks), np.concatenate(costs)
+    order = np.argsort(-cost, kind="stable")  # of two sets in one place the cheaper comes last
+    return _best(n, child[order], mask[order], cost[order])
 
 
-def _rank_type(most_sets: int) -> np.dtype[np.unsignedinteger[Any]]:
-    for kind in (np.uint8, np.uint16):
-        if most_sets < np.iinfo(kind).max:
-            return np.dtype(kind)
-    return np.dtype(np.uint32)
-
-
-def _rank_table(n: int, j: int, masks: Ints) -> Ranks:
-    """``[2^(n−1)]``: the rank of the cheapest set of ``j`` within each subset of the others."""
-    table = np.full(1 << (n - 1), len(masks), _rank_type(len(masks)))
-    np.minimum.at(table, _without(masks, j), np.arange(len(masks), dtype=table.dtype))
-    for t in range(n - 1):
-        halves = table.reshape(-1, 2, 1 << t)
-        np.minimum(halves[:, 1], halves[:, 0], out=halves[:, 1])
-    return table
-
-
-def _without(masks: Ints, j: int) -> Ints:
-    """Close the gap that bit ``j`` leaves in masks that do not have it."""
-    return (masks & ((1 << j) - 1)) | ((masks >> (j + 1)) << j)
-
-
-def _best(n: int, ranks: list[Ranks], by_rank: list[Ints]) -> int:
+def _best(n: int, child: Ints, mask: Ints, cost: Ints) -> int:
     low = min(n, LOW)
     block = 1 << low
     best = np.full(1 << n, NEVER, np.int64)
     best[0] = 0
     layers = size_layers(low)
-    inside = np.arange(block)
-    gap = [_without(inside & ~(1 << j), j) for j in range(low)]
-    costs = np.empty((low, block), np.int64)
+    place, above = child * block + (mask & (block - 1)), mask >> low
+    within = np.empty((n, block), np.int64)
     for high in range(1 << (n - low)):
+        inside = (above & ~high) == 0
+        _least_within(within, place[inside], cost[inside])
         here = best[high << low : (high + 1) << low]
         for t in range(n - low):
             if high >> t & 1:
                 before = high ^ (1 << t)
-                short = ((before & ((1 << t) - 1)) | ((before >> (t + 1)) << t)) << low
-                own = by_rank[low + t][ranks[low + t][short : short + block]]
-                np.minimum(here, best[before << low : (before + 1) << low] + own, out=here)
-        half = block >> 1
-        for j in range(low):
-            own = by_rank[j][ranks[j][high * half : (high + 1) * half]]
-            costs[j] = own[gap[j]]
+                step = best[before << low : (before + 1) << low] + within[low + t]
+                np.minimum(here, step, out=here)
         for layer in layers:
-            step = (here[layer.rest] + costs[layer.member, layer.rest]).min(axis=1)
-            here[layer.whole] = np.minimum(here[layer.whole], np.minimum(step, NEVER))
+            step = (here[layer.rest] + within[layer.member, layer.rest]).min(axis=1)
+            here[layer.whole] = np.minimum(here[layer.whole], step)
         np.minimum(here, NEVER, out=here)
     return int(best[-1])
+
+
+def _least_within(within: Ints, place: Ints, cost: Ints) -> None:
+    """Fill ``within[child, subset of low bits]`` with the least cost of a set inside the subset.
+
+    ``place`` has the index of each set in the flattened table, dear sets before cheap ones.
+    """
+    within.fill(NEVER)
+    within.reshape(-1)[place] = cost
+    for t in range(within.shape[1].bit_length() - 1):
+        halves = within.reshape(len(within), -1, 2, 1 << t)
+        np.minimum(halves[:, :, 1], halves[:, :, 0], out=halves[:, :, 1])

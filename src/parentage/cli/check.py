@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 import sys
 import time
 from typing import TYPE_CHECKING, Any
@@ -47,6 +48,7 @@ def check(data: str, certificate: str, **options: Any) -> None:
     from parentage.check import MEMORY, read_document
     from parentage.check import check as verify
 
+    refuse_swapped(data, certificate)
     document = read_document(certificate)
     lists = gather(data, document, options)
     began = time.monotonic()
@@ -58,6 +60,23 @@ def check(data: str, certificate: str, **options: Any) -> None:
         click.echo(as_text(verdict, time.monotonic() - began))
     if not verdict:
         sys.exit(1)
+
+
+def refuse_swapped(data: str, certificate: str) -> None:
+    """Refuse a certificate where lists or a table belong, and the other way round."""
+    from parentage.check import read_document
+    from parentage.errors import InputError
+
+    if not data.lower().endswith((".json", ".json.gz")):
+        return
+    try:
+        read_document(data)
+    except InputError:
+        return
+    raise InputError(
+        f"{data!r} is a certificate; the lists or the table come first: type parentage check "
+        f"{shlex.quote(certificate)} {shlex.quote(data)}"
+    )
 
 
 def gather(data: str, document: Mapping[str, Any], options: dict[str, Any]) -> CandidateLists:

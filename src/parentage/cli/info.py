@@ -19,6 +19,7 @@ from parentage.cli.options import (
     write_recipe_of,
 )
 from parentage.cli.output import print_json, say_if_compiling, table_text
+from parentage.work.memory import gigabytes
 
 SHORT = 30.0
 """Seconds that nobody needs to plan for; half of the time limit in the example."""
@@ -27,6 +28,9 @@ HOPELESS = 1e10
 """Seconds after which no further row is shown."""
 
 MOST_ROWS = 8
+
+FAR_BEYOND = 10**14
+"""Bytes that no machine has: a hundred terabytes."""
 
 if TYPE_CHECKING:
     from parentage.data.table import Table
@@ -104,8 +108,9 @@ def _no_end_text(score: str) -> str:
 
     return (
         f"{by_name(score).title} has no limit of its own: nothing known rules out large parent "
-        "sets. Give a limit (-k 4) or a time (--time-limit 600); the lists are then complete up to "
-        "some number of parents, and say so."
+        "sets. Give a limit (-k 4) or a time (--time-limit 600); without either, the search ends "
+        "before the number of parents that has more than 33 million sets. The lists are then "
+        "complete up to some number of parents, and say so."
     )
 
 
@@ -118,7 +123,8 @@ def _forecast_text(forecast: Forecast) -> str:
         "at most": f"Scoring counts at most {sets} sets",
     }[forecast.basis]
     about = "" if took == "ages" else "about "
-    return f"{how}: {about}{took} on one core, {size(forecast.memory)}."
+    far = ": far beyond any machine" if forecast.memory >= FAR_BEYOND else ""
+    return f"{how}: {about}{took} on one core, {gigabytes(forecast.memory)} of memory{far}."
 
 
 def _up_to_text(found: Overview) -> list[str]:
@@ -131,7 +137,7 @@ def _up_to_text(found: Overview) -> list[str]:
     table = table_text(
         ("parents", "sets", "one core", "memory"),
         [
-            (f"up to {r.parents}", number(r.sets), duration(r.seconds), size(r.memory))
+            (f"up to {r.parents}", number(r.sets), duration(r.seconds), gigabytes(r.memory))
             for r in shown
         ],
         left=1,
@@ -144,11 +150,14 @@ def _up_to_text(found: Overview) -> list[str]:
     else:
         lines.append(
             f"Without a time limit learn lists everything up to {_parents(found.complete_to)}: "
-            "more would not fit the memory, or take days."
+            "more would not fit memory and disk, take days, or be too many sets."
         )
+    then = "then larger sets where the best network gains by them"
+    if found.not_grown is not None:
+        then = f"and no larger sets: {found.not_grown}"
     lines.append(
-        f"With --time-limit 60 it lists everything up to about {_parents(soon)}, then larger sets "
-        "where the best network gains by them. It says so: such a network has a bound, not a proof."
+        f"With --time-limit 60 it lists everything up to about {_parents(soon)}, {then}. It says "
+        "so: such a network has a bound, not a proof."
     )
     return lines
 
@@ -181,14 +190,3 @@ def duration(seconds: float) -> str:
             fine = unit == 1.0 or (many < 10 and unit > 60.0)
             return f"{many:,.1f}{word}" if fine else f"{many:,.0f}{word}"
     return "ages"
-
-
-def size(amount: int) -> str:
-    """Write an amount of memory.
-
-    >>> size(13_000_000), size(5_600_000_000), size(10**80)
-    ('13 MB', '5.6 GB', '1e+71 GB')
-    """
-    from parentage.work.memory import gigabytes
-
-    return f"{amount / 1e6:,.0f} MB" if amount < 10**9 else gigabytes(amount)

@@ -28,6 +28,7 @@ from parentage.cli.options import (
     search_options,
     settings_options,
     table_options,
+    tell_kept,
     tell_reading,
     with_options,
     write_recipe_of,
@@ -136,29 +137,32 @@ def learn(data: str, output: tuple[str, ...], **options: Any) -> None:
     began = time.monotonic()
     running, scaling = running_of(options), take(Scaling, options)
     optimising = take(Optimising, options)
-    with (
-        interruptible(running.stop()) as stop,
-        scaling.workers(running.workers) as workers,
-        show_progress() as shown,
-        logged(options["log"], shown) as progress,
-    ):
-        work = gather(data, options, stop, workers, progress, start)
-        for path in output:
-            if not is_page(path):
-                check_network_target(path, needs_table=work.table is None)
-        write_recipe_of(recipe_of(work), options)
-        if options["within"] is not None:
-            show_near(work, options, stop, running.workers)
-            return
-        solution = pipeline.optimise(
-            work.found,
-            optimising,
-            stop,
-            threads=running.workers,
-            start=start,
-            report=progress,
-        )
-    report_solution(solution, work, output, options, time.monotonic() - began)
+    with interruptible(running.stop()) as stop:
+        with (
+            scaling.workers(running.workers) as workers,
+            show_progress() as shown,
+            logged(options["log"], shown) as progress,
+        ):
+            work = gather(data, options, stop, workers, progress, start)
+            for path in output:
+                if not is_page(path):
+                    check_network_target(path, needs_table=work.table is None)
+            write_recipe_of(recipe_of(work), options)
+            if options["within"] is not None:
+                show_near(work, options, stop, running.workers)
+                return
+            solution = pipeline.optimise(
+                work.found,
+                optimising,
+                stop,
+                threads=running.workers,
+                start=start,
+                report=progress,
+                places=scaling.places,
+            )
+        report_solution(solution, work, output, options, time.monotonic() - began)
+        if not (solution.optimal and solution.scope.settled):
+            tell_kept(scaling.places)
     if stop.cancelled.is_set():
         sys.exit(130)
     if options["require_optimal"] and not (solution.optimal and solution.scope.settled):
@@ -213,7 +217,8 @@ def gather(
     if found.table is not None and beside:
         raise InputError(f"--data {beside!r} goes with lists, and {data!r} is a table")
     if found.table is not None and not found.lists.account.complete:
-        warn(cut_short_text(found.lists))
+        growing = options["within"] is None and found.lists.known().completion is None
+        warn(cut_short_text(found.lists, growing=growing))
     table = table_of_lists(found.lists, options) if beside else found.table
     return Work(data, found, table)
 

@@ -12,6 +12,7 @@ import click
 
 from parentage.cli.streams import visible
 from parentage.data.settings import Reading
+from parentage.errors import Way
 from parentage.scoring.settings import Scoring
 from parentage.work.running import Running
 from parentage.work.scaling import Scaling
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
     from parentage.data.table import Table
     from parentage.scoring.constraints import Constraints
     from parentage.scoring.prior import Prior
+    from parentage.work.scaling import Places
     from parentage.work.settings import Option
 
 Command = TypeVar("Command", bound=Callable[..., Any])
@@ -280,3 +282,10 @@ def parse_tiers(text: str | None) -> tuple[tuple[str, ...], ...]:
 
         raise InputError(f"--tiers {text!r} has one group; separate groups by <, e.g. a,b<c")
     return tiers
+
+
+def tell_kept(places: Places) -> None:
+    """Say where work that was not finished is kept, and how it goes on."""
+    if places.checkpoint is not None:
+        typed = Way("resume", str(places.checkpoint)).typed("command line")
+        click.echo(f"parentage: what is done is kept; {typed} goes on from there", err=True)

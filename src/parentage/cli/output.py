@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import dataclasses
+import functools
 import json
-import sys
 from contextlib import contextmanager
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
@@ -43,14 +43,14 @@ def table_text(head: tuple[str, ...], rows: Sequence[tuple[str, ...]], left: int
 
 
 def say_if_compiling() -> None:
-    """Tell a waiting person that the kernels are being compiled, which happens once."""
-    import parentage.kernels
+    """Have it said, when kernels are compiled, what the waiting is for; it happens once."""
+    from parentage.kernels._options import compiling
 
-    cache = Path(parentage.kernels.__file__).parent / "__pycache__"
-    if sys.stderr.isatty() and not any(cache.glob("counting.count_sets*.nbi")):
-        click.echo(
-            "parentage: compiling the kernels, once; this takes up to half a minute", err=True
-        )
+    compiling.tell = functools.partial(
+        click.echo,
+        "parentage: compiling the kernels (once; up to a minute, which no time limit counts)",
+        err=True,
+    )
 
 
 def warn(text: str) -> None:

@@ -39,7 +39,6 @@ if TYPE_CHECKING:
     from parentage.arcs.records import Support
     from parentage.data.table import Table
     from parentage.network.formats.network_json import NetworkRecord
-    from parentage.network.parameters import Parameters
     from parentage.optimise.near import NearOptimal
     from parentage.work.stop import Stop
 
@@ -115,39 +114,40 @@ def report_table(data: str, output: str, options: dict[str, Any]) -> None:
 
     running, scaling = running_of(options), take(Scaling, options)
     asked = take(Supporting, options)
-    with (
-        interruptible(running.stop()) as stop,
-        scaling.workers(running.workers) as workers,
-        show_progress() as shown,
-    ):
-        ground = learn_ground(
-            data,
-            take(Reading, options),
-            lambda names, _: scoring_for(scoring_of(options, names), asked.within),
-            take(Optimising, options),
-            stop,
-            threads=running.workers,
-            workers=workers,
-            places=scaling.places,
-            report=shown,
-            seen=lambda table: tell_reading(table, options),
+    with interruptible(running.stop()) as stop:
+        with (
+            scaling.workers(running.workers) as workers,
+            show_progress() as shown,
+        ):
+            ground = learn_ground(
+                data,
+                take(Reading, options),
+                lambda names, _: scoring_for(scoring_of(options, names), asked.within),
+                take(Optimising, options),
+                stop,
+                threads=running.workers,
+                workers=workers,
+                places=scaling.places,
+                report=shown,
+                seen=lambda table: tell_reading(table, options),
+                asked=asked,
+            )
+            support = support_of(ground, asked, stop, workers, report=shown)
+            near = near_of(ground, asked, stop, running.workers)
+        given = take(Estimating, options)
+        command = ["parentage", *sys.argv[1:]]
+        write_report(
+            ground.best,
+            output,
+            table=ground.table,
+            lists=ground.lists,
+            support=support,
+            near=near,
+            prior=(given.pseudo_count, given.equivalent_sample_size),
+            title=options["title"],
+            provenance=provenance_of(ground.table, command=command, source=data),
         )
-        support = support_of(ground, asked, stop, workers, report=shown)
-        near = near_of(ground, asked, stop, running.workers)
-    parameters, prior = fitted(ground, options)
-    write_report(
-        ground.best,
-        output,
-        table=ground.table,
-        lists=ground.lists,
-        parameters=parameters,
-        support=support,
-        near=near,
-        prior=prior,
-        title=options["title"],
-        provenance=provenance_of(ground.table, command=["parentage", *sys.argv[1:]], source=data),
-    )
-    tell(output, support)
+        tell(output, support)
     if stop.cancelled.is_set():
         sys.exit(130)
 
@@ -170,18 +170,6 @@ def near_of(ground: Ground, asked: Supporting, stop: Stop, threads: int) -> Near
             seed=ground.optimising.seed,
             stop=stop,
         )
-
-
-def fitted(
-    ground: Ground, options: dict[str, Any]
-) -> tuple[Parameters | None, tuple[float, float]]:
-    """Take probabilities from the table, smoothed as asked; none from a table with holes."""
-    given = take(Estimating, options)
-    prior = (given.pseudo_count, given.equivalent_sample_size)
-    if ground.table.has_holes:
-        return None, prior
-    network = ground.best.network
-    return network.fit(ground.table, pseudo_count=prior[0], equivalent_sample_size=prior[1]), prior
 
 
 def report_network(net: str, output: str, options: dict[str, Any]) -> None:

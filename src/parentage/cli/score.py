@@ -21,6 +21,7 @@ from parentage.cli.options import (
     scoring_of,
     search_options,
     table_options,
+    tell_kept,
     write_recipe_of,
 )
 from parentage.cli.output import print_json, show_progress, table_text, warn
@@ -52,7 +53,7 @@ def score(data: str, output: tuple[str, ...], **options: Any) -> None:
     """
     from parentage.files.target import check_target
     from parentage.scoring.candidates import cut_short_text, score_table
-    from parentage.scoring.formats import check_lists_target, write_lists
+    from parentage.scoring.formats import check_lists_target
     from parentage.structural_em import complete_and_score
     from parentage.work.stop import interruptible
 
@@ -62,24 +63,35 @@ def score(data: str, output: tuple[str, ...], **options: Any) -> None:
         check_target(path, form, reads=reads, force=options["force"])
     check_recipe_target(options, [*reads, *output])
     running, scaling = running_of(options), take(Scaling, options)
-    with interruptible(running.stop()) as stop, scaling.workers(running.workers) as workers:
+    with interruptible(running.stop()) as stop:
         table = load_table(data, options)
         settings = scoring_of(options, table.names).for_missing(options["missing"])
-        with show_progress() as progress:
+        with scaling.workers(running.workers) as workers, show_progress() as progress:
             if options["missing"] == "em" and table.has_holes:
                 lists = complete_and_score(
                     table, settings, stop, threads=running.workers, workers=workers, report=progress
-                )
+                ).lists
             else:
                 lists = score_table(table, settings, stop, workers, progress, scaling.places)
-    if not lists.account.complete:
-        warn(cut_short_text(lists))
+        if not lists.account.complete:
+            warn(cut_short_text(lists))
+        report_lists(lists, output, options)
+        if not lists.account.complete:
+            tell_kept(scaling.places)
+    if stop.cancelled.is_set():
+        sys.exit(130)
+
+
+def report_lists(lists: CandidateLists, output: tuple[str, ...], options: dict[str, Any]) -> None:
+    """Write and print what was found."""
+    from parentage.scoring.formats import write_lists
+
     for path in output:
         write_lists(lists, path)
     if output:
         names = ", ".join(output)
         click.echo(f"parentage: wrote {lists.n_sets:,} parent sets to {names}", err=True)
-    write_recipe_of(table.recipe, options)
+    write_recipe_of(lists.known().recipe, options)
     if options["as_json"]:
         content = account_json(lists)
         if not output:
@@ -89,8 +101,6 @@ def score(data: str, output: tuple[str, ...], **options: Any) -> None:
         print_json(content)
     elif not output:
         click.echo(as_text(lists))
-    if stop.cancelled.is_set():
-        sys.exit(130)
 
 
 def as_text(lists: CandidateLists) -> str:

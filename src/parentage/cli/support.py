@@ -72,35 +72,36 @@ def support(data: str, network: str | None, output: str | None, **options: Any) 
     asked = take(Supporting, options)
     meant = None if network is None else read_network(network)
     running, scaling = running_of(options), take(Scaling, options)
-    with (
-        interruptible(running.stop()) as stop,
-        scaling.workers(running.workers) as workers,
-        show_progress() as shown,
-        estimating(shown) as report,
-    ):
-        ground = learn_ground(
-            data,
-            take(Reading, options),
-            lambda names, _: scoring_for(scoring_of(options, names), asked.within),
-            take(Optimising, options),
-            stop,
-            threads=running.workers,
-            workers=workers,
-            places=scaling.places,
-            report=report,
-            seen=lambda table: tell_reading(table, options),
-        )
-        found = support_of(ground, asked, stop, workers, network=meant, report=report)
-    for point in found.open_points:
-        warn(point)
-    if output is not None:
-        write_support(found, output)
-        click.echo(f"parentage: wrote {output}", err=True)
-    if options["as_json"]:
-        print_json({**found.to_dict(), "scope": ground.best.scope.to_dict()})
-    elif output is None:
-        directions = ground.best.scope.about_directions()
-        click.echo("\n".join([as_text(found), *filter(None, [directions])]))
+    with interruptible(running.stop()) as stop:
+        with (
+            scaling.workers(running.workers) as workers,
+            show_progress() as shown,
+            estimating(shown) as report,
+        ):
+            ground = learn_ground(
+                data,
+                take(Reading, options),
+                lambda names, _: scoring_for(scoring_of(options, names), asked.within),
+                take(Optimising, options),
+                stop,
+                threads=running.workers,
+                workers=workers,
+                places=scaling.places,
+                report=report,
+                seen=lambda table: tell_reading(table, options),
+                asked=asked,
+            )
+            found = support_of(ground, asked, stop, workers, network=meant, report=report)
+        for point in found.open_points:
+            warn(point)
+        if output is not None:
+            write_support(found, output)
+            click.echo(f"parentage: wrote {output}", err=True)
+        if options["as_json"]:
+            print_json({**found.to_dict(), "scope": ground.best.scope.to_dict()})
+        elif output is None:
+            directions = ground.best.scope.about_directions()
+            click.echo("\n".join([as_text(found), *filter(None, [directions])]))
     if stop.cancelled.is_set():
         sys.exit(130)
 
@@ -126,8 +127,9 @@ def estimating(shown: Report | None) -> Iterator[Report]:
 
 def as_text(found: Support) -> str:
     """Lay out support for a terminal: arcs, what else is often joined, what was drawn."""
-    lines = [table_text(*arc_rows(found), left=2), ""]
-    if any("–" in row[3] for row in arc_rows(found)[1]):
+    head, rows = arc_rows(found)
+    lines = [table_text(head, rows, left=2), ""]
+    if any(" – " in cell for row in rows for cell in row[3:5]):
         lines.append("a – b: between a and b; a limit ended the work before the proof")
     best = "proven optimal" if found.optimal else "not proven optimal"
     own = f"Score {found.score:.4f}, {len(found)} arc{'' if len(found) == 1 else 's'}"
@@ -156,7 +158,8 @@ def arc_rows(found: Support) -> tuple[tuple[str, ...], list[tuple[str, ...]]]:
         columns.append(
             ("turned", lambda one: _between(one.need_direction, one.need_direction_at_most))
         )
-    columns.append(("class", lambda one: "either way" if one.reversible else "compelled"))
+    if any(one.reversible is not None for one in found.arcs):
+        columns.append(("class", lambda one: "either way" if one.reversible else "compelled"))
     columns += share_columns(found)
     head = tuple(name for name, _ in columns)
     return head, [tuple(text(one) for _, text in columns) for one in found.arcs]

@@ -33,11 +33,11 @@ import numpy.typing as npt
 from parentage.data import mdl, suspicion
 from parentage.data.choices import Choice, choices_of
 from parentage.data.discretize import codes_of, interval_labels, median
-from parentage.data.formats.raw import CellCodes, RawColumn, RawTable, number_label
+from parentage.data.formats.raw import RawColumn, RawTable, number_label
 from parentage.data.recipe import ColumnRecipe, ReadingAccount, Recipe
 from parentage.data.settings import Reading
 from parentage.data.table import MISSING, Table, sorted_states
-from parentage.data.values import Column, column_of
+from parentage.data.values import BLOCK, Column, column_of
 from parentage.errors import DataWarning, InputError, TableError, Way, did_you_mean
 
 if TYPE_CHECKING:
@@ -54,10 +54,14 @@ MAX_NUMERIC_STATES = 20
 
 @dataclass(frozen=True)
 class _Coded:
-    """A finished column; ``fill`` is the state that missing cells got."""
+    """What a column becomes.
+
+    ``codes``: by code of the raw column, that of its missing cells last; ``fill`` is the state that
+    missing cells got.
+    """
 
     states: Sequence[str]
-    codes: npt.NDArray[np.integer]
+    codes: npt.NDArray[np.uint16]
     cuts: tuple[float, ...] | None = None
     fill: str | None = None
 
@@ -82,7 +86,7 @@ def build_table(raw: RawTable, reading: Reading | None = None) -> Table:
     ]
     continuous = [_is_continuous(column, choices[column.name]) for column in found]
     _look_for_suspicious(found, continuous, choices, reading.decimal)
-    columns = found
+    columns, missing = found, missing_cells(found)
     if reading.missing == "error":
         _refuse_missing(columns, raw)
     elif reading.missing == "drop":
@@ -103,7 +107,7 @@ def build_table(raw: RawTable, reading: Reading | None = None) -> Table:
     table = Table(
         tuple(names),
         tuple(tuple(column.states) for column in coded),
-        np.array([column.codes.astype(np.uint16) for column in coded]),
+        _translated(raw, columns, coded),
         {n: c.cuts for n, c in zip(names, coded, strict=True) if c.cuts is not None},
     )
     check_variation(table)
@@ -119,21 +123,60 @@ def build_table(raw: RawTable, reading: Reading | None = None) -> Table:
         for name, column in zip(names, coded, strict=True)
     ]
     left_out = {column.name: "dropped" for column in raw.columns if choices[column.name].dropped}
-    account = account_of(raw, found, table, left_out)
+    account = account_of(raw, found, missing, table, left_out)
     return replace(table, recipe=Recipe(replace(reading, recipe=None), tuple(made), account))
 
 
+def _translated(
+    raw: RawTable, columns: Sequence[Column], coded: Sequence[_Coded]
+) -> npt.NDArray[np.unsignedinteger]:
+    """Return the codes of the table; bytes where the cells are bytes and the states fit.
+
+    Where the table has the same columns and rows as the source, its cells are overwritten.
+    """
+    lookups = [column.codes for column in coded]
+    narrow = raw.cells is not None and all(int(of.max(initial=0)) < 256 for of in lookups)
+    shape = (len(columns), len(columns[0].raw.codes))
+    codes: npt.NDArray[np.unsignedinteger] = np.empty((0, 0), np.uint16)
+    if narrow and raw.cells is not None and _same_cells(raw.cells, columns):
+        codes = raw.cells.view(np.uint8)
+    else:
+        codes = np.empty(shape, np.uint8 if narrow else np.uint16)
+    for row, column, lookup in zip(codes, columns, lookups, strict=True):
+        for first in range(0, shape[1], BLOCK):
+            part = slice(first, first + BLOCK)
+            row[part] = lookup[column.raw.codes[part]]
+    return codes
+
+
+def _same_cells(cells: npt.NDArray[np.int8], columns: Sequence[Column]) -> bool:
+    """Whether the columns are the cells, all of them in their order."""
+    return len(cells) == len(columns) and all(
+        column.raw.codes.dtype == np.int8 and np.shares_memory(column.raw.codes, row)
+        for column, row in zip(columns, cells, strict=True)
+    )
+
+
+def missing_cells(columns: Sequence[Column]) -> dict[str, int]:
+    """Return the number of missing cells of the columns that have any."""
+    holes = {column.name: int((~column.present).sum()) for column in columns}
+    return {name: number for name, number in holes.items() if number}
+
+
 def account_of(
-    raw: RawTable, columns: Sequence[Column], table: Table, left_out: Mapping[str, str]
+    raw: RawTable,
+    columns: Sequence[Column],
+    missing: Mapping[str, int],
+    table: Table,
+    left_out: Mapping[str, str],
 ) -> ReadingAccount:
     """Write down what was done to the rows; the columns are as they were before it."""
-    holes = {column.name: int((~column.present).sum()) for column in columns}
     return ReadingAccount(
         raw.source,
         raw.format,
         raw.n_rows,
         raw.n_rows - table.n_rows,
-        {name: number for name, number in holes.items() if number},
+        missing,
         {column.name: column.blanked for column in columns if column.blanked},
         left_out,
         table.constant,
@@ -224,7 +267,7 @@ def _is_continuous(column: Column, choice: Choice) -> bool:
         return True
     if column.numbers is None or column.raw.numeric is not None:
         return column.raw.numeric is True
-    observed = column.numbers[_observed_values(column.raw.codes)]
+    observed = column.numbers[column.counts > 0]
     whole = bool((observed == np.floor(observed)).all())
     return not whole or len(np.unique(observed)) > MAX_NUMERIC_STATES
 
@@ -246,11 +289,6 @@ def _look_for_suspicious(
         )
     ]
     suspicion.tell(found)
-
-
-def _observed_values(codes: CellCodes) -> npt.NDArray[np.int64]:
-    """Return which values occur, as rising codes."""
-    return np.flatnonzero(np.bincount(codes[codes >= 0]))
 
 
 def _refuse_continuous(columns: Sequence[Column]) -> None:
@@ -304,8 +342,7 @@ def _cells(column: Column, choice: Choice, cut: bool) -> mdl.Cells:
 def _cut(column: Column, cuts: tuple[float, ...], missing: str) -> _Coded:
     """Cut a continuous column into states."""
     numbers = np.empty(0) if column.numbers is None else column.numbers
-    codes, present = column.raw.codes, column.present
-    observed = column.observed()
+    present, observed = column.present, column.observed()
     if not len(observed):
         return _without_values(column, missing)
     states = interval_labels(cuts) if cuts else [number_label(observed[0])]
@@ -317,7 +354,7 @@ def _cut(column: Column, cuts: tuple[float, ...], missing: str) -> _Coded:
         filler = MISSING
     return _Coded(
         states,
-        np.append(codes_of(numbers, cuts), filler)[codes],
+        np.append(codes_of(numbers, cuts), filler).astype(np.uint16),
         cuts,
         _fill(states, filler, missing, column),
     )
@@ -331,19 +368,18 @@ def _fill(states: Sequence[str], filler: int, missing: str, column: Column) -> s
 
 def _label(column: Column, missing: str) -> _Coded:
     """Take the labels of a column as its states."""
-    codes, labels = column.raw.codes, column.labels()
+    labels = column.labels()
     if not column.present.any():
         return _without_values(column, missing)
     if column.raw.declared:
         states, new_code = labels, np.arange(len(labels))
     else:
-        observed = _observed_values(codes)
-        states = sorted_states(labels[code] for code in observed)
+        states = sorted_states(labels[code] for code in np.flatnonzero(column.counts))
         rank = {label: code for code, label in enumerate(states)}
         new_code = np.array([rank.get(label, 0) for label in labels])
     if len(set(states)) < len(states):
         raise TableError(f"column {column.name!r} has two states with the same label")
-    counts = np.bincount(new_code[codes[column.present]], minlength=len(states))
+    counts = np.bincount(new_code, column.counts, minlength=len(states))
     filler = int(counts.argmax())
     if missing == "state" and not column.present.all():
         filler = len(states)
@@ -351,7 +387,7 @@ def _label(column: Column, missing: str) -> _Coded:
     elif missing in KEEPS_HOLES:
         filler = MISSING
     fill = _fill(states, filler, missing, column)
-    return _Coded(states, np.append(new_code, filler)[codes], None, fill)
+    return _Coded(states, np.append(new_code, filler).astype(np.uint16), None, fill)
 
 
 def _without_values(column: Column, missing: str) -> _Coded:
@@ -360,7 +396,7 @@ def _without_values(column: Column, missing: str) -> _Coded:
         raise TableError(f"column {name!r} has no values at all", _leave_out(name))
     states = column.labels() if column.raw.declared else []
     states = [*states, fresh_label(states)]
-    codes = np.full(len(column.raw.codes), len(states) - 1, np.int64)
+    codes = np.full(len(column.raw.values) + 1, len(states) - 1, np.uint16)
     return _Coded(states, codes, None, states[-1])
 
 

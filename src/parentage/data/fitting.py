@@ -14,7 +14,13 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 
-from parentage.data.columns import KEEPS_HOLES, account_of, check_rows, check_variation
+from parentage.data.columns import (
+    KEEPS_HOLES,
+    account_of,
+    check_rows,
+    check_variation,
+    missing_cells,
+)
 from parentage.data.discretize import codes_of
 from parentage.data.recipe import ColumnRecipe, Recipe
 from parentage.data.table import MISSING, Table, as_numbers
@@ -71,7 +77,7 @@ def fitted_table(raw: RawTable, recipe: Recipe, reading: Reading) -> Table:
     left_out = {
         column.name: "not in the recipe" for column in raw.columns if column.name not in names
     }
-    account = account_of(raw, columns, table, left_out)
+    account = account_of(raw, columns, missing_cells(columns), table, left_out)
     return replace(table, recipe=Recipe(replace(reading, recipe=None), recipe.columns, account))
 
 

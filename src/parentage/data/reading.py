@@ -8,43 +8,25 @@ from __future__ import annotations
 
 import os
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Unpack
 
 from parentage.data.columns import build_table
 from parentage.data.fitting import fitted_table
 from parentage.data.formats import read_columns
 from parentage.data.recipe import Recipe
 from parentage.data.recipe_file import read_recipe
-from parentage.data.settings import OF_FILES, Reading
+from parentage.data.settings import OF_FILES, Reading, ReadingKeywords
 from parentage.data.table import Table
 from parentage.errors import InputError, Way
 from parentage.files.source import Source, SourceLike
-from parentage.work.settings import changed, documented
+from parentage.work.settings import changed, check_names, take, takes
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
-
     from parentage.data.formats.raw import RawTable
 
 
-@documented(reading=Reading)
-def read_table(
-    source: SourceLike | Source,
-    *,
-    format: str | None = None,  # noqa: A002  # the option is called --format
-    header: bool = True,
-    encoding: str = "utf-8",
-    decimal: str = ".",
-    sheet: str | None = None,
-    query: str | None = None,
-    drop: Iterable[str] = (),
-    keep: Iterable[str] = (),
-    na: object = (),
-    missing: str = "error",
-    categorical: Iterable[str] = (),
-    discretize: str | Iterable[str] | Mapping[str, str] | None = None,
-    recipe: str | os.PathLike[str] | Recipe | None = None,
-) -> Table:
+@takes(reading=Reading)
+def read_table(source: SourceLike | Source, **settings: Unpack[ReadingKeywords]) -> Table:
     r"""Read a table of categorical data from a file.
 
     CSV, TSV, Parquet, ARFF, blip's .dat, Arrow, Excel, SQLite and DuckDB are read, compressed or
@@ -73,8 +55,8 @@ def read_table(
     >>> table.names, table.states[0]
     (('smoker', 'cough'), ('no', 'yes'))
     """
-    settings = {name: value for name, value in locals().items() if name != "source"}
-    return as_table(source, Reading(**settings))
+    check_names(read_table, settings)
+    return as_table(source, take(Reading, settings))
 
 
 def table_from_frame(frame: object, **settings: Any) -> Table:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from numbers import Real
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypedDict
 
 from parentage.errors import InputError, Way
 from parentage.work.settings import Option, setting
@@ -24,6 +24,24 @@ OF_FILES = ("format", "header", "encoding", "sheet", "query")
 
 EVERY = "all"
 """Stands for all columns in ``categorical``."""
+
+
+class ReadingKeywords(TypedDict, total=False):
+    """What may be given for the settings of reading."""
+
+    format: str | None
+    header: bool
+    encoding: str
+    decimal: str
+    sheet: str | None
+    query: str | None
+    drop: Iterable[str]
+    keep: Iterable[str]
+    na: object
+    missing: str
+    categorical: Iterable[str]
+    discretize: str | Iterable[str] | Mapping[str, str] | None
+    recipe: str | os.PathLike[str] | Recipe | None
 
 
 @dataclass(frozen=True)
@@ -47,7 +65,11 @@ class Reading:
     header: bool = setting(
         True,
         "Whether the first line of separated text holds the names; if not, they are 0, 1, …",
-        Option(("--no-header",), "No line of names: columns are 0, 1, …", is_flag=True),
+        Option(
+            ("--no-header",),
+            "The first line is data, not names: columns are called 0, 1, …",
+            is_flag=True,
+        ),
     )
     encoding: str = setting(
         "utf-8", "Encoding of text.", Option(("--encoding",), "Encoding of text.", "TEXT")
@@ -60,7 +82,11 @@ class Reading:
     sheet: str | None = setting(
         None,
         "The sheet of a workbook or the table of a database, where there are several.",
-        Option(("--sheet",), "Sheet of a workbook, table of a database.", "NAME"),
+        Option(
+            ("--sheet",),
+            "Sheet of a workbook or table of a database, where there are several.",
+            "NAME",
+        ),
     )
     query: str | None = setting(
         None,
@@ -113,6 +139,7 @@ class Reading:
             "Missing cells: refuse, drop the row, one more state, fill in, or keep them and learn "
             "by node-average likelihood or expectation maximisation.",
             "error|drop|state|mode|pnal|em",
+            page="missing.md",
         ),
     )
     categorical: tuple[str, ...] = setting(
@@ -146,7 +173,12 @@ class Reading:
         How an earlier table was read, from a TOML file or from ``table.recipe``: the same
         columns, missing values, cut points and states. A table that does not fit is refused.
         """,
-        Option(("--recipe",), "Read as a recipe says (TOML; see --write-recipe).", "FILE"),
+        Option(
+            ("--recipe",),
+            "Read as a recipe says (TOML; see --write-recipe).",
+            "FILE",
+            page="formats.md",
+        ),
     )
 
     def __post_init__(self) -> None:

@@ -175,7 +175,8 @@ def _wrong_kind(column: Column, labelled: bool, decimal: str) -> Suspicion | Non
 
 def _numbered_rows(column: Column, labelled: bool) -> Suspicion | None:
     """Say whether whole numbers count the rows, or number them nearly without repetition."""
-    observed, rows = column.observed(), int(column.present.sum())
+    rows = int(column.present.sum())
+    observed = np.empty(0) if column.numbers is None else column.numbers[column.counts > 0]
     if rows <= FEW_ROWS or not (observed == np.floor(observed)).all():
         return None
     distinct = len(np.unique(observed))

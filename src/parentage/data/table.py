@@ -11,7 +11,7 @@ import hashlib
 import re
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
@@ -23,13 +23,15 @@ if TYPE_CHECKING:
 
     from parentage.data.recipe import Recipe
 
-Codes = npt.NDArray[np.uint16]
+Codes = npt.NDArray[np.unsignedinteger[Any]]
 """State codes, one row per variable: ``codes[variable, row]``."""
 
 MAX_STATES = 65_535
 
 MISSING = 65_535
 """The code of a cell that is missing, in tables that keep their holes."""
+
+_BLOCK = 1 << 20
 
 _NUMBER = re.compile(r"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?")
 
@@ -47,7 +49,8 @@ class Table:
         it enlarges the penalty of the variable's families.
     codes
         ``uint16[variables, rows]``, C-contiguous, every code below the number of states, or
-        ``MISSING``: reading keeps holes with ``missing="pnal"`` and ``missing="em"`` only.
+        ``MISSING``: reading keeps holes with ``missing="pnal"`` and ``missing="em"`` only. A table
+        without holes whose states are at most 256 each may have ``uint8``.
     cuts
         Cut points of the columns that were discretised, by name; a value ``x`` has the code
         ``number of cuts <= x``.
@@ -77,7 +80,8 @@ class Table:
                     Way("drop", [name], "to leave it out"),
                     "merge its states",
                 )
-        codes = np.ascontiguousarray(self.codes, dtype=np.uint16)
+        narrow = isinstance(self.codes, np.ndarray) and self.codes.dtype == np.uint8
+        codes = np.ascontiguousarray(self.codes, dtype=np.uint8 if narrow else np.uint16)
         if codes.ndim != 2 or codes.shape[0] != len(self.names):
             raise TableError(f"codes must be (variables, rows), got shape {codes.shape}")
         for name, labels, column in zip(self.names, self.states, codes, strict=True):
@@ -216,7 +220,9 @@ class Table:
         """SHA-256 of names, states and codes: the data's identity in provenance records."""
         sha = hashlib.sha256()
         sha.update(repr((self.names, self.states)).encode())
-        sha.update(self.codes.tobytes())
+        for column in self.codes:
+            for first in range(0, len(column), _BLOCK):
+                sha.update(column[first : first + _BLOCK].astype(np.uint16).tobytes())
         return sha.hexdigest()
 
     def __repr__(self) -> str:

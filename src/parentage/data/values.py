@@ -24,6 +24,9 @@ if TYPE_CHECKING:
 NOT_AVAILABLE = ("na", "n/a", "#n/a", "n.a.", "k.a.", "k. a.", "nan", "null", "<na>")
 """Words for a missing cell, in lower case."""
 
+BLOCK = 1 << 20
+"""Cells that are counted at a time."""
+
 _WITH_COMMA = re.compile(r"([+-]?)([0-9]{1,3}(?:\.[0-9]{3})+|[0-9]*)(?:,([0-9]+))?([eE][+-]?\d+)?")
 
 
@@ -51,8 +54,11 @@ class Column:
     @cached_property
     def counts(self) -> npt.NDArray[np.int64]:
         """Number of cells with each value."""
-        codes = self.raw.codes
-        return np.bincount(codes[codes >= 0], minlength=len(self.raw.values))
+        codes, counts = self.raw.codes, np.zeros(len(self.raw.values) + 1, np.int64)
+        for first in range(0, len(codes), BLOCK):
+            numbers = codes[first : first + BLOCK].astype(np.int64) + 1  # 0: missing
+            counts += np.bincount(numbers, minlength=len(counts))
+        return counts[1:]
 
     def labels(self) -> list[str]:
         """Return its values as labels."""
@@ -119,7 +125,7 @@ def without_values(raw: RawColumn, na: Sequence[str], decimal: str) -> tuple[Raw
 
 
 def _keep_values(raw: RawColumn, kept: npt.NDArray[np.bool_]) -> RawColumn:
-    new_code = np.full(len(kept) + 1, -1, np.int32)  # the last entry serves code −1
+    new_code = np.full(len(kept) + 1, -1, raw.codes.dtype)  # the last entry serves code −1
     new_code[:-1][kept] = np.arange(int(kept.sum()))
     codes: CellCodes = new_code[raw.codes]
     if isinstance(raw.values, np.ndarray):

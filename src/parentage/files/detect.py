@@ -31,6 +31,8 @@ LISTS_FORMATS = ("jkl", "pss", "parquet")
 ARFF_DECLARATION = re.compile(r"@(relation|attribute|data)(?![\w-])", re.IGNORECASE)
 OWN_JKL = "# parentage candidate lists 1, names percent-encoded"
 """First line of the .jkl files written here."""
+NETWORKS = (".bif", ".xmlbif", ".bifxml", ".dot", ".gv")
+"""Extensions that network files have and no others."""
 SEPARATORS = "\t,;|"
 """What may separate cells; a blank too, when none of these does."""
 
@@ -82,6 +84,11 @@ def detect_with_text(
     source: Source, written: str | None, encoding: str = "utf-8"
 ) -> tuple[Detected, str]:
     """Return what the source is, and its text if it is one."""
+    if written is None and source.suffix in NETWORKS:
+        raise InputError(
+            f"{source.name} is a network by its name, and a table or lists are needed here; "
+            "networks are for queries and reports"
+        )
     named = None if written is None else _named(source, written)
     if named is not None and named.format in BINARY:
         return named, ""

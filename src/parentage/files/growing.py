@@ -11,10 +11,14 @@ when memory is short.
 
 from __future__ import annotations
 
+import contextlib
+import mmap
 import os
+import tempfile
 import zlib
 from dataclasses import asdict, dataclass
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 import numpy.typing as npt
@@ -22,7 +26,7 @@ import numpy.typing as npt
 from parentage.errors import InputError, ResourceError, Way
 
 if TYPE_CHECKING:
-    from pathlib import Path
+    from collections.abc import Iterable
     from typing import BinaryIO
 
 Array = npt.NDArray[Any]
@@ -172,6 +176,32 @@ class GrowingArray:
 def is_mapped(array: Array) -> bool:
     """Whether an array is a file, mapped, and not in memory of its own."""
     return isinstance(array.base, np.memmap)
+
+
+def room_beside(array: Array, rows: int, dtype: npt.DTypeLike) -> Array:
+    """Return room for ``rows`` numbers where an array is: in memory, or in a file beside its own.
+
+    Such a file has no name any more, so that nothing is left of it when nobody uses it.
+    """
+    if not is_mapped(array) or rows == 0:
+        return np.empty(rows, dtype)
+    mapped = cast("np.memmap[Any, Any]", array.base)
+    folder = Path(str(mapped.filename)).parent
+    with tempfile.NamedTemporaryFile(dir=folder, prefix="beside-", delete=False) as file:
+        path = Path(file.name)
+    found = np.memmap(path, dtype, "w+", shape=(rows,))
+    with contextlib.suppress(PermissionError):  # not on Windows; then it goes with its folder
+        path.unlink()
+    return np.asarray(found)
+
+
+def let_pages_go(arrays: Iterable[Array]) -> None:
+    """Take mapped arrays out of this process's memory; they come back when they are used."""
+    for array in arrays:
+        if is_mapped(array) and hasattr(mmap, "MADV_DONTNEED"):
+            pages = getattr(array.base, "_mmap", None)
+            if pages is not None:
+                pages.madvise(mmap.MADV_DONTNEED)
 
 
 def _damaged(path: Path, what: str) -> InputError:

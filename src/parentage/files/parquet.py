@@ -8,6 +8,8 @@ from typing import IO, TYPE_CHECKING
 from parentage.files.trial import guarded, try_out
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     import polars as pl
 
 
@@ -17,6 +19,25 @@ def read_frame(data: bytes) -> pl.DataFrame:
 
     try_out(data)
     return guarded(lambda: pl.read_parquet(io.BytesIO(data)))
+
+
+def count_rows(data: bytes) -> int:
+    """Return the number of rows."""
+    import polars as pl
+
+    try_out(data)
+    count = guarded(lambda: pl.scan_parquet(io.BytesIO(data)).select(pl.len()).collect())
+    return int(count.item())
+
+
+def read_batches(data: bytes, n_rows: int, size: int) -> Iterator[pl.DataFrame]:
+    """Read all columns, so many rows at a time."""
+    import polars as pl
+
+    try_out(data)
+    for first in range(0, n_rows, size):
+        rows = pl.scan_parquet(io.BytesIO(data)).slice(first, size)
+        yield guarded(rows.collect)
 
 
 def read_facts(data: bytes, key: str) -> str | None:

@@ -31,6 +31,9 @@ _LETTERS: dict[Kind, bytes] = {"Parquet": b"P", "Arrow": b"A", "Excel": b"E"}
 MOST_CELLS = 200_000_000
 """The largest sheet, filled or not, that is read."""
 
+BATCH = 1 << 18
+"""Rows of a Parquet file that the child reads at a time."""
+
 _CHILD = """
 import io, os, signal, sys
 signal.signal(signal.SIGINT, signal.SIG_IGN)
@@ -43,7 +46,15 @@ import polars as pl
 
 def parquet(data):
     pl.read_parquet_metadata(io.BytesIO(data))
-    pl.read_parquet(io.BytesIO(data))
+    rows = pl.scan_parquet(io.BytesIO(data))
+    number = rows.select(pl.len()).collect().item()
+    if number <= BATCH:
+        pl.read_parquet(io.BytesIO(data))
+        return
+    for first in range(0, number, BATCH):
+        height = rows.slice(first, BATCH).collect().height
+        if height < min(BATCH, number - first):
+            raise ValueError(f"it has fewer rows than the {number} it says")
 
 def arrow(data):
     if data.startswith(b"ARROW1"):
@@ -76,7 +87,7 @@ while kind := sys.stdin.buffer.read(1):
         answer = reason.encode("utf-8", "replace")
     sys.stdout.buffer.write(len(answer).to_bytes(8, "big") + answer)
     sys.stdout.buffer.flush()
-""".replace("MOST_CELLS", str(MOST_CELLS))
+""".replace("MOST_CELLS", str(MOST_CELLS)).replace("BATCH", str(BATCH))
 """What the child runs: kind, length and content of a file in, a reason against it out."""
 
 LARGE = 1 << 26

@@ -3,6 +3,9 @@
 ``nogil`` because threads run over chunks; ``cache`` because compiling costs seconds;
 no ``fastmath``, because safe pruning rests on the arithmetic being what it says.
 
+Compiling happens once on a machine; :data:`compiling` measures it, so that time limits leave it
+out (:class:`parentage.work.stop.Stop`).
+
 The cache is a convenience: where it cannot be written (a read-only installation and home) or is
 damaged, kernels are compiled in memory, and one warning says so. Settings of Numba under which
 nothing can run are refused before it is imported.
@@ -10,7 +13,10 @@ nothing can run are refused before it is imported.
 
 from __future__ import annotations
 
+import functools
 import os
+import threading
+import time
 import warnings
 from typing import TYPE_CHECKING, Any
 
@@ -25,6 +31,48 @@ INLINE: dict[str, Any] = {**JIT, "inline": "always"}
 """For parts that are called in one place: compiled with their caller, once, not on their own."""
 
 _told: set[str] = set()
+
+
+class Compiling:
+    """The time this process has spent compiling; loading what is compiled does not count.
+
+    Parameters
+    ----------
+    tell
+        Called when compiling begins for the first time.
+    """
+
+    def __init__(self, tell: Callable[[], None] | None = None) -> None:
+        self.tell = tell
+        self.seconds = 0.0
+        self._lock = threading.Lock()
+        self._depth, self._began = 0, 0.0
+        self._counts = False
+
+    def timed(self, compile_one: Callable[..., Any], *args: Any) -> Any:
+        """Compile or load one signature of a kernel, with those it calls."""
+        with self._lock:
+            if self._depth == 0:
+                self._began, self._counts = time.monotonic(), False
+            self._depth += 1
+        try:
+            return compile_one(*args)
+        finally:
+            with self._lock:
+                self._depth -= 1
+                if self._depth == 0 and self._counts:
+                    self.seconds += time.monotonic() - self._began
+
+    def begins(self) -> None:
+        """Note that something is compiled and not loaded."""
+        self._counts = True
+        tell, self.tell = self.tell, None
+        if tell is not None:
+            tell()
+
+
+compiling = Compiling()
+"""Of this process."""
 
 
 def check_settings() -> None:
@@ -53,8 +101,9 @@ def njit(**options: Any) -> Callable[[Callable[..., Any]], Any]:
             if "cannot cache" not in str(error):
                 raise
             _tell_once("neither the installation nor your cache folder can be written")
-            return numba.njit(**{**options, "cache": False})(function)
+            dispatcher = numba.njit(**{**options, "cache": False})(function)
         dispatcher._cache = PatientCache(dispatcher._cache)
+        dispatcher.compile = functools.partial(compiling.timed, dispatcher.compile)
         return dispatcher
 
     return decorate
@@ -71,12 +120,15 @@ class PatientCache:
 
     def load_overload(self, *args: Any) -> Any:
         """Return what is in the cache; None, and an empty cache, where it is damaged."""
+        found = None
         try:
-            return self._cache.load_overload(*args)
+            found = self._cache.load_overload(*args)
         except Exception as error:  # whatever unpickling makes of half a file
             _tell_once(f"a file in it is damaged: {_reason(error)}")
             self._try(self._cache.flush)
-            return None
+        if found is None:
+            compiling.begins()
+        return found
 
     def save_overload(self, *args: Any) -> None:
         """Put a compiled function into the cache, if that is possible."""

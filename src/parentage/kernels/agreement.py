@@ -45,7 +45,7 @@ class Agreements(NamedTuple):
 
 
 @njit(**INLINE)
-def room_for_subsets(n_rows, row_words, f):
+def room_for_subsets(f, n_rows, row_words):
     """Return :class:`Subsets` and :class:`Agreements` of nothing; a row is ``row_words`` words."""
     small = min(SMALL, n_rows)
     weight = np.empty((len(f), small + 1), np.int64)
@@ -123,15 +123,15 @@ def choose(m, t):
 
 
 @njit(**JIT)
-def count_subsets(starts, small, n_subsets):
+def count_subsets(heights, small, n_subsets):
     """Set ``n_subsets[t]`` to the number of t-subsets of rows within groups of ≤ ``small`` rows.
 
     Returns the largest of these numbers.
     """
     for t in range(len(n_subsets)):
         n_subsets[t] = 0
-    for g in range(len(starts) - 1):
-        height = np.int64(starts[g + 1]) - np.int64(starts[g])
+    for g in range(len(heights)):
+        height = heights[g]
         if height <= small:
             for t in range(2, height + 1):
                 n_subsets[t] += choose(height, t)
@@ -142,14 +142,20 @@ def count_subsets(starts, small, n_subsets):
 
 
 @njit(**JIT)
-def intersect_subsets(rows, starts, small, t, blocks, row_bits, common):
+def intersect_subsets(groups, small, t, blocks, row_bits, common):
     """Write ``common[T, block]``, the states that all t rows of T share, for every t-subset T."""
+    rows, starts, heights, repeats = groups
+    members = np.empty(small, np.uint32)
     end = 0
     for g in range(len(starts) - 1):
-        first = np.int64(starts[g])
-        height = np.int64(starts[g + 1]) - first
+        height = heights[g]
         if height > small or height < t:
             continue
+        filled = 0
+        for i in range(starts[g], starts[g + 1]):
+            for _ in range(1 if len(repeats) == 0 else repeats[rows[i]]):
+                members[filled] = rows[i]
+                filled += 1
         for subset in range(1 << height):
             if popcount(U(subset)) != U(t):
                 continue
@@ -158,7 +164,7 @@ def intersect_subsets(rows, starts, small, t, blocks, row_bits, common):
                 shared = ~U(0)
                 for i in range(height):
                     if subset >> i & 1:
-                        shared &= row_bits[rows[first + i], block]
+                        shared &= row_bits[members[i], block]
                 common[end, block] = shared
             end += 1
 

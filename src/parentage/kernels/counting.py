@@ -23,6 +23,12 @@ that agree on the variables in question. Every such T of a small group becomes o
 group it is from: ``agree[word, variable]`` tells on which variables T agrees, and a pair (q, y)
 below *one* costs one AND and popcount per 64 subsets and y.
 
+**Equal rows** are counted once, with how often they occur. Binary digits carry the number: a row
+that occurs 5 times is one bit in a word whose bits stand for 4 rows and one in a word whose bits
+stand for 1. The words of a group are ordered by falling powers, so that counts are doubled on the
+way (Horner), and a table without equal rows pays nothing. A group that would not fill fewer words
+that way has the row as often as it occurs; so have small groups.
+
 Arrays that come from outside
 
 * ``members[set, member]``: the sets to count, rising within a set, in lexicographic order.
@@ -35,9 +41,10 @@ Arrays that come from outside
 
 The workspaces are named tuples: :class:`~parentage.kernels.packing.Partition` of the rows by the
 stem, :class:`~parentage.kernels.packing.Columns` and :class:`~parentage.kernels.packing.BitMatrix`
-behind it, :class:`Cells` of stem + one and :class:`Sweep` over the pairs for large groups,
-:class:`~parentage.kernels.agreement.Subsets` and :class:`~parentage.kernels.agreement.Agreements`
-for small ones. Functions unpack them once, at the top.
+behind it, :class:`~parentage.kernels.cells.Cells` of stem + one and :class:`Sweep` over the pairs
+for large groups, :class:`~parentage.kernels.agreement.Subsets` and
+:class:`~parentage.kernels.agreement.Agreements` for small ones. Functions unpack them once, at the
+top.
 
 Indices into the big arrays are unsigned: signed ones block vectorisation.
 """
@@ -61,10 +68,19 @@ from parentage.kernels.agreement import (
     words_below_one,
 )
 from parentage.kernels.bits import U, popcount
+from parentage.kernels.cells import (
+    cell_totals,
+    cells_of_groups,
+    cells_of_one,
+    more_totals,
+    room_for_cells,
+)
 from parentage.kernels.packing import (
     BitMatrix,
+    Groups,
     choose_columns,
     count_words,
+    measure,
     pack,
     partition_by_stem,
     room_for_columns,
@@ -87,19 +103,6 @@ class Block(NamedTuple):
     excess: npt.NDArray[np.int64]
 
 
-class Cells(NamedTuple):
-    """The cells of stem + one: cell ``c`` is ``start[c] … start[c + 1] − 1`` of word and mask."""
-
-    word: npt.NDArray[np.int64]
-    """``[k]``: a word of the bit matrix, times its stride."""
-    mask: npt.NDArray[np.uint64]
-    """``[k]``: the rows of the cell in it."""
-    start: npt.NDArray[np.int64]
-    """``[cell]``."""
-    total: npt.NDArray[np.uint64]
-    """``[cell * stride + column]``: rows of the cell in a column, where it has many words."""
-
-
 class Sweep(NamedTuple):
     """What a sweep over columns (or positions) adds up."""
 
@@ -119,96 +122,14 @@ def whole_lanes(n_columns):
     return (n_columns + LANES - 1) & ~(LANES - 1)
 
 
-@njit(**INLINE)
-def room_for_cells(n_rows, most_groups):
-    """Return :class:`Cells` without any, and the ``word_start`` of a bit matrix."""
-    most_words = n_rows + n_rows // 64 + 8
-    return Cells(
-        np.empty(most_words, np.int64),
-        np.empty(most_words, np.uint64),
-        np.empty(most_groups, np.int64),
-        np.empty(1, np.uint64),
-    )
-
-
-@njit(**INLINE)
-def more_totals(cells, room):
-    """Return the cells with room for so many totals."""
-    word, mask, start, total = cells
-    if len(total) < room:
-        total = np.empty(2 * room, np.uint64)
-    return Cells(word, mask, start, total)
-
-
-@njit(**INLINE)
-def cells_of_groups(n_groups, matrix, cells):
-    """Take the groups themselves as cells (sets of two have no *one*)."""
-    word_start, stride = matrix.word_start, matrix.stride
-    for word in range(word_start[n_groups]):
-        cells.word[word] = word * stride
-        cells.mask[word] = ~U(0)
-    for g in range(n_groups + 1):
-        cells.start[g] = word_start[g]
-    return n_groups
-
-
-@njit(**JIT)
-def cells_of_one(first_column, arity, n_groups, matrix, cells):
-    """Split the groups by the states of one variable into cells; cells of one row are dropped."""
-    bits, word_start, stride = matrix
-    cell_word, cell_mask, cell_start, _ = cells
-    n_cells = 0
-    end = 0
-    cell_start[0] = 0
-    for g in range(n_groups):
-        for v in range(arity):
-            begin = end
-            n_rows = U(0)
-            for word in range(word_start[g], word_start[g + 1]):
-                mask = bits[word * stride + first_column + v]
-                if mask != U(0):
-                    cell_word[end] = word * stride
-                    cell_mask[end] = mask
-                    end += 1
-                    n_rows += popcount(mask)
-            if n_rows < U(2):
-                end = begin
-            else:
-                n_cells += 1
-                cell_start[n_cells] = end
-    return n_cells
-
-
-@njit(**JIT)
-def cell_totals(c0, n_cells, matrix, cells):
-    """Count ``cells.total`` from column c0 on, where a cell has many words."""
-    bits, _, stride = matrix
-    cell_word, cell_mask, cell_start, total = cells
-    u0 = U(c0)
-    u1 = U(stride)
-    for cell in range(n_cells):
-        k0 = cell_start[cell]
-        k1 = cell_start[cell + 1]
-        if k1 - k0 == 1:
-            continue
-        base = U(cell * stride)
-        for c in range(u0, u1):
-            total[base + c] = U(0)
-        for k in range(k0, k1):
-            word = U(cell_word[k])
-            mask = cell_mask[k]
-            for c in range(u0, u1):
-                total[base + c] += popcount(bits[word + c] & mask)
-
-
 @njit(**JIT)
 def sum_over_pairs(q_column, q_arity, c0, c1, n_cells, matrix, cells, f, sweep):
     """Set ``sweep.sums[c]`` to Σ f(rows with state v of q in column c) over cells and v.
 
     ``f`` is one row; ``sweep.extra[c]``, if it has room, becomes Σ (rows − 1) over the same.
     """
-    bits, _, stride = matrix
-    cell_word, cell_mask, cell_start, total = cells
+    bits, _, _, stride = matrix
+    cell_word, cell_mask, cell_shift, cell_start, total = cells
     sums, counts, left, extra = sweep
     u0 = U(c0)
     u1 = U(c1)
@@ -223,19 +144,20 @@ def sum_over_pairs(q_column, q_arity, c0, c1, n_cells, matrix, cells, f, sweep):
         k1 = cell_start[cell + 1]
         word = U(cell_word[k0])
         mask = cell_mask[k0]
+        shift = U(cell_shift[k0])
         if k1 - k0 == 1:  # one word: count and look up at once
             for v in range(q_arity):
                 in_v = bits[word + U(q_column + v)] & mask
-                if in_v & (in_v - U(1)) == U(0):
+                if in_v == U(0) or (shift == U(0) and in_v & (in_v - U(1)) == U(0)):
                     continue  # no row or a single one: f is 0
                 if occupied:
                     for c in range(u0, u1):
-                        n = popcount(bits[word + c] & in_v)
+                        n = popcount(bits[word + c] & in_v) << shift
                         sums[c] += f[n]
                         extra[c] += n - U(n != U(0))
                 else:
                     for c in range(u0, u1):
-                        sums[c] += f[popcount(bits[word + c] & in_v)]
+                        sums[c] += f[popcount(bits[word + c] & in_v) << shift]
             continue
         base = U(cell * stride)
         for c in range(u0, u1):
@@ -255,8 +177,21 @@ def sum_over_pairs(q_column, q_arity, c0, c1, n_cells, matrix, cells, f, sweep):
             in_v = bits[word + cv] & mask
             for c in range(u0, u1):
                 counts[c] = popcount(bits[word + c] & in_v)
+            power = cell_shift[k0]
             k = k0 + 1
-            while k + 4 <= k1:  # four words a sweep: the counts are loaded and stored less often
+            while k < k1:
+                if cell_shift[k] != power:  # the powers fall: what is counted is worth more now
+                    for c in range(u0, u1):
+                        counts[c] <<= U(power - cell_shift[k])
+                    power = cell_shift[k]
+                if k + 4 > k1 or cell_shift[k + 3] != power:
+                    w0 = U(cell_word[k])
+                    v0 = bits[w0 + cv] & cell_mask[k]
+                    if v0 != U(0):
+                        for c in range(u0, u1):
+                            counts[c] += popcount(bits[w0 + c] & v0)
+                    k += 1
+                    continue
                 w0 = U(cell_word[k])
                 w1 = U(cell_word[k + 1])
                 w2 = U(cell_word[k + 2])
@@ -270,14 +205,10 @@ def sum_over_pairs(q_column, q_arity, c0, c1, n_cells, matrix, cells, f, sweep):
                         popcount(bits[w0 + c] & v0) + popcount(bits[w1 + c] & v1)
                         + popcount(bits[w2 + c] & v2) + popcount(bits[w3 + c] & v3)
                     )  # fmt: skip
-                k += 4
-            while k < k1:
-                w0 = U(cell_word[k])
-                v0 = bits[w0 + cv] & cell_mask[k]
-                if v0 != U(0):
-                    for c in range(u0, u1):
-                        counts[c] += popcount(bits[w0 + c] & v0)
-                k += 1
+                k += 4  # four words a sweep: the counts are loaded and stored less often
+            if power > 0:
+                for c in range(u0, u1):
+                    counts[c] <<= U(power)
             for c in range(u0, u1):
                 n = counts[c]
                 sums[c] += f[n]
@@ -309,19 +240,20 @@ def sweep_of(block, i, last, column, arity):
 
 @njit(**INLINE)
 def find_agreements(
-    rows, starts, blocks, behind, columns, arity, row_bits, matrix, subsets, agreements
-):
+    groups, blocks, behind, columns, arity, row_bits, matrix, subsets, agreements
+):  # fmt: skip
     """Find out on which variables behind the stem the subsets of small groups agree.
 
     ``blocks`` and ``behind`` are the parts of ``columns`` in use; ``matrix`` is overwritten.
     """
     small = agreements.weight.shape[1] - 1
-    ends = np.zeros(2, np.uint32)
+    ends, height, once = np.zeros(2, np.uint32), np.zeros(1, np.int64), groups.repeats[:0]
     for t in range(2, small + 1):
         if subsets.n_subsets[t] > 0:
-            intersect_subsets(rows, starts, small, t, blocks, row_bits, subsets.common)
-            ends[1] = subsets.n_subsets[t]
-            pack(subsets.numbers, ends, np.int64(0), blocks, columns.pick, subsets.common, matrix)
+            intersect_subsets(groups, small, t, blocks, row_bits, subsets.common)
+            ends[1] = height[0] = subsets.n_subsets[t]
+            all_of_size = Groups(subsets.numbers, ends, height, once)
+            pack(all_of_size, np.int64(0), blocks, columns.pick, subsets.common, matrix)
             agree_on_variables(t, matrix, behind, columns.first, arity, agreements)
 
 
@@ -390,7 +322,7 @@ def count_behind_stem(
 
 
 @njit(**JIT)
-def count_sets(block, first_rows, first_starts, arity, offset, codes, row_bits, f):
+def count_sets(block, first_rows, first_starts, arity, offset, codes, row_bits, repeats, f):
     """Fill ``G`` and, if it has room, ``excess`` of every set of a :class:`Block`.
 
     Parameters
@@ -403,6 +335,9 @@ def count_sets(block, first_rows, first_starts, arity, offset, codes, row_bits, 
         ``int64[variable]`` and ``int64[variable + 1]``.
     codes, row_bits
         ``uint16[variable, row]`` and ``uint64[row, word]``: the table in both forms.
+    repeats
+        ``uint32[row]``: how often a row occurs; empty if each occurs once. Within a group of the
+        first partition, rows whose number has more binary digits come first.
     f
         ``int64[row, count]``.
     """
@@ -410,12 +345,21 @@ def count_sets(block, first_rows, first_starts, arity, offset, codes, row_bits, 
     n_sets, s = members.shape
     stem = max(s - 3, 0)
     n_rows, width = len(first_rows), offset[len(arity)] + 2 * LANES
-    partition = whole_table(first_rows, first_starts, stem, arity)
+    repeated = len(repeats) > 0
+    partition = whole_table(first_rows, first_starts, stem, arity, repeated)
     columns = room_for_columns(len(arity), width)
     most_groups = partition.starts.shape[1]
-    bits, word_start = np.empty(1, np.uint64), np.empty(most_groups + 1, np.int64)
-    cells = room_for_cells(n_rows, most_groups)
-    subsets, agreements = room_for_subsets(n_rows, row_bits.shape[1], f)
+    most_words, total = n_rows + n_rows // 64 + 8, n_rows
+    if repeated:
+        total = np.int64(0)
+        for i in range(n_rows):
+            times = U(repeats[first_rows[i]])
+            total += np.int64(times)
+            most_words += np.int64(popcount(times))
+    bits, shift = np.empty(1, np.uint64), np.empty(1, np.uint8)
+    word_start, heights = np.empty(most_groups + 1, np.int64), np.empty(most_groups, np.int64)
+    cells = room_for_cells(most_words, most_groups)
+    subsets, agreements = room_for_subsets(f, total, row_bits.shape[1])
     small = agreements.weight.shape[1] - 1
     sweep = Sweep(
         np.empty(width, np.int64),
@@ -427,23 +371,32 @@ def count_sets(block, first_rows, first_starts, arity, offset, codes, row_bits, 
     i = np.int64(0)
     while i < n_sets:
         end = shared_prefix(members, i, stem)
-        depth = partition_by_stem(members[i, :stem], depth, arity, codes, partition)
-        rows, starts = partition.rows[stem], partition.starts[stem, : partition.n_groups[stem] + 1]
+        depth = partition_by_stem(members[i, :stem], depth, arity, codes, repeats, partition)
+        n_groups = partition.n_groups[stem]
+        groups = Groups(
+            partition.rows[stem],
+            partition.starts[stem, : n_groups + 1],
+            heights[:n_groups],
+            repeats,
+        )
+        measure(groups)
         n_blocks, n_columns, breadth = choose_columns(members[i:end], stem, arity, offset, columns)
         blocks, behind = columns.blocks[:n_blocks], columns.behind[:breadth]
         stride = whole_lanes(n_columns)
         # small groups first: their bit matrix is only a step towards the agreements
-        most = count_subsets(starts, small, subsets.n_subsets)
+        most = count_subsets(groups.heights, small, subsets.n_subsets)
         subsets = more_subsets(subsets, most)
         agreements = more_agreements(agreements, subsets.n_subsets, breadth, LANES)
-        room = max(count_words(starts, small), (most + 63) >> 6) * stride + 64
-        if len(bits) < room:
-            bits = np.empty(2 * room, np.uint64)
-        matrix = BitMatrix(bits, word_start, stride)
+        words = max(count_words(groups, small), (most + 63) >> 6)
+        if len(bits) < words * stride + 64:
+            bits = np.empty(2 * (words * stride + 64), np.uint64)
+        if len(shift) < words:
+            shift = np.empty(2 * words, np.uint8)
+        matrix = BitMatrix(bits, word_start, shift, stride)
         find_agreements(
-            rows, starts, blocks, behind, columns, arity, row_bits, matrix, subsets, agreements
+            groups, blocks, behind, columns, arity, row_bits, matrix, subsets, agreements
         )
-        n_large = pack(rows, starts, small, blocks, columns.pick, row_bits, matrix)
+        n_large = pack(groups, small, blocks, columns.pick, row_bits, matrix)
         cells = count_behind_stem(
             block, i, end, n_large, breadth, columns, arity, f, matrix, cells, agreements, sweep
         )

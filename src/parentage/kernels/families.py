@@ -1,14 +1,8 @@
-"""From one level of sets to the next: join, judge, score.
+"""From one level of sets to the next under penalised likelihoods: join, judge, score.
 
-A *level* holds the sets of one size ``s`` that the search still needs, in lexicographic order,
-which makes it a prefix trie: sets that differ only in their last member (*siblings*) are
-neighbours, and every set one larger is the join of two siblings. All its one-smaller subsets are
-in the level, or it is not needed (closure theorem, ``docs/theory.md``). A family is a set and the
-position of the child in it: family ``(i, a)`` has child ``members[i, a]``, the rest as parents.
-
-``best[i, a]`` is Bin, the best score of the family's parent set and all its subsets, or
-``DEAD + rule`` once a rule has ruled out the parent set and all its supersets. Scores are never
-positive, so a dead family compares as better than anything. The rules themselves are in
+Levels and families are those of :mod:`parentage.kernels.joining`. All one-smaller subsets of a set
+are in the level, or it is not needed (closure theorem, ``docs/theory.md``); in a closed search
+neither is a set without a live family. The rules themselves are in
 :mod:`parentage.kernels.judging`.
 """
 
@@ -21,6 +15,7 @@ import numpy.typing as npt
 
 from parentage.kernels._options import INLINE, JIT, njit
 from parentage.kernels.bits import popcount
+from parentage.kernels.joining import lists_beside
 from parentage.kernels.judging import (
     DEAD,
     THM1P,
@@ -51,20 +46,6 @@ class Level(NamedTuple):
     one empty row where that rule is off."""
 
 
-class Siblings(NamedTuple):
-    """A level as a trie: who shares all but the last member with whom."""
-
-    end: npt.NDArray[np.int64]
-    """``[set]``: end of the siblings of a set."""
-    children: npt.NDArray[np.int64]
-    """``[set below + 1]``: the sets whose prefix is set p of the level below are
-    ``children[p] … children[p + 1] − 1``."""
-    tails: npt.NDArray[np.uint16]
-    """``[set]``: last members."""
-    live: npt.NDArray[np.uint64]
-    """``[set]``: which families are alive (:func:`live_members`)."""
-
-
 class SearchFacts(NamedTuple):
     """What rules and scores need to know of the data, all in fixed point."""
 
@@ -90,22 +71,6 @@ class SearchFacts(NamedTuple):
     """Bit r: rule number r is on."""
     closed: bool
     """Whether sets without a live family may be left out."""
-
-
-@njit(**JIT)
-def live_members(best, live):
-    """Set bit a of ``live[set]`` if the family with child a is alive.
-
-    A set of 64 members never gets this far: its families have 2^63 joint states, or there are
-    2^64 sets to count.
-    """
-    n_sets, s = best.shape
-    for i in range(n_sets):
-        mask = np.uint64(0)
-        for a in range(s):
-            if best[i, a] < DEAD:
-                mask |= np.uint64(1) << np.uint64(a)
-        live[i] = mask
 
 
 @njit(**JIT)
@@ -157,15 +122,11 @@ def inherit_least(join, single, least, out):
 def start_joins(i, members, subsets, children, arity, cap, at, stop, variables, own):
     """Make ready to join set i with its siblings.
 
-    Sets ``variables[: s]`` to its members and ``own[a]`` to the joint states of all but the a-th;
-    ``at[t] … stop[t] − 1`` become the sets that share all but the t-th and the last member with
-    it. Returns its joint states.
+    Sets ``variables[: s]`` to its members and ``own[a]`` to the joint states of all but the a-th.
+    Returns its joint states.
     """
     s = members.shape[1]
-    for t in range(s - 1):
-        p = subsets[i, t]
-        at[t] = children[p]
-        stop[t] = children[p + 1]
+    lists_beside(i, subsets, children, at, stop)
     for t in range(s):
         variables[t] = members[i, t]
     products_without(variables[:s], arity, cap, own)
@@ -239,7 +200,7 @@ def join_siblings(first, last, siblings, level, G_below, facts, capped, new, tal
             if simple_tally:  # nothing but Theorem 1⁺ to credit
                 tally[THM1P] += np.int64(s + 1) - np.int64(popcount(alive))
             else:
-                credit_rules(join, capped, forbidden, tally)
+                credit_rules(variables, out, capped, forbidden, tally)
             if closed and alive == np.uint64(0):
                 continue
             for t in range(s + 1):

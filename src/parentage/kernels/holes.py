@@ -1,4 +1,4 @@
-r"""Count, join, judge and score where cells are missing (:mod:`parentage.scoring.hole_search`).
+r"""Count, judge and score where cells are missing (:mod:`parentage.scoring.hole_search`).
 
 **Counting.** Every set S is counted once, on the rows where all its members are observed: n rows,
 counts per joint state. For child a in S both sums of the family come from that one table, the
@@ -25,16 +25,8 @@ import numpy as np
 import numpy.typing as npt
 
 from parentage.kernels._options import INLINE, JIT, njit
-from parentage.kernels.families import find_subsets, in_larger_set
-from parentage.kernels.judging import (
-    CHILD,
-    DEAD,
-    Join,
-    credit_rules,
-    has_forbidden,
-    inherited_rule,
-    products_without,
-)
+from parentage.kernels.joining import best_single_parent, move_set
+from parentage.kernels.judging import CHILD, DEAD, credit_rules, has_forbidden, products_without
 from parentage.kernels.labels import join_labels
 
 MISSING = 65_535
@@ -253,83 +245,47 @@ def bound_with_holes(x, most_rows, q, facts):
 def needed_outside(variables, q, most_rows, facts):
     """Whether a variable outside the set may have it as parents (Proposition 2)."""
     for x in range(len(facts.arity)):
-        top = facts.best_alone[x, x]
-        outside = True
-        for t in range(len(variables)):
-            outside = outside and variables[t] != x
-            top = max(top, facts.best_alone[x, variables[t]])
+        top, outside = best_single_parent(x, variables, facts.best_alone)
         if outside and top - facts.slack < bound_with_holes(x, most_rows, q, facts):
             return True
     return False
 
 
 @njit(**JIT)
-def join_with_holes(first, last, siblings, level, facts, capped, new, tally):
-    """Join each of the sets ``first … last − 1`` with its later siblings.
+def judge_with_holes(end, new, level, facts, capped, tally):
+    """Decide the rule for the first ``end`` joined sets; leave out those that nobody needs.
 
-    The arguments are those of :func:`parentage.kernels.families.join_siblings`; of ``new`` members,
-    subsets and best are written. Returns the number of sets written.
+    As :func:`parentage.kernels.sums.judge_sums`; sets that are never seen together go as well.
     """
-    sibling_end, children, tails, live = siblings
-    members, subsets, rows, best = level
-    arity, cap, rules, slack = facts.arity, facts.cap, facts.rules, facts.slack
-    s = subsets.shape[1]
-    at, stop = np.empty(s + 1, np.int64), np.empty(s + 1, np.int64)
-    variables, subset = np.empty(s + 1, np.int64), np.empty(s + 1, np.int64)
-    q, out = np.empty(s + 1, np.int64), np.empty(s + 1, np.int64)
-    join = Join(variables, subset, q, out)
-    end = 0
-    for i in range(first, last):
-        for t in range(s - 1):
-            p = subsets[i, t]
-            at[t] = children[p]
-            stop[t] = children[p + 1]
-        for t in range(s):
-            variables[t] = members[i, t]
-        subset[s] = i
-        alive_i = in_larger_set(live[i], s)
-        for j in range(i + 1, sibling_end[i]):
-            z = tails[j]
-            worth, alive = find_subsets(
-                z, tails, at, stop, live, subset, s - 1, alive_i & in_larger_set(live[j], s - 1),
-                False,
-            )  # fmt: skip
-            if not worth:
-                continue
-            subset[s - 1] = j
-            variables[s] = z
-            products_without(variables, arity, cap, q)
-            most_rows = rows[subset[0]]
-            for t in range(1, s + 1):
-                most_rows = min(most_rows, rows[subset[t]])
-            if most_rows == 0:  # never seen together
-                continue
-            for a in range(s + 1):
-                bit = np.uint64(1) << np.uint64(a)
-                if alive & bit == np.uint64(0):
-                    out[a] = inherited_rule(a, subset, best)
-                    continue
-                top = -np.int64(DEAD)
-                for b in range(s + 1):
-                    if b != a:
-                        top = max(top, best[subset[b], a if a < b else a - 1])
-                out[a] = top
-                if top - slack >= bound_with_holes(variables[a], most_rows, q[a], facts):
-                    out[a] = DEAD + CHILD
-                    alive ^= bit
-            if rules != 0:
-                credit_rules(join, capped, facts.forbidden, tally)
-                states = min(q[0] * arity[variables[0]], 4 * cap)
-                if alive == np.uint64(0) and not needed_outside(
-                    variables, states, most_rows, facts
+    members, subsets, _, best = new
+    rows, arity, forbidden = level.rows, facts.arity, facts.forbidden
+    cap, rules, slack = facts.cap, facts.rules, facts.slack
+    m = members.shape[1]
+    q = np.empty(m, np.int64)
+    left = 0
+    for i in range(end):
+        most_rows = rows[subsets[i, 0]]
+        for t in range(1, m):
+            most_rows = min(most_rows, rows[subsets[i, t]])
+        if most_rows == 0:
+            continue
+        if rules != 0:
+            products_without(members[i], arity, cap, q)
+            dead = 0
+            for a in range(m):
+                top = best[i, a]
+                if top < DEAD and top - slack >= bound_with_holes(
+                    members[i, a], most_rows, q[a], facts
                 ):
-                    continue
-            for t in range(s + 1):
-                new.members[end, t] = variables[t]
-                new.subsets[end, t] = subset[t]
-                new.best[end, t] = out[t]
-            end += 1
-    return end
+                    best[i, a] = DEAD + CHILD
+                dead += best[i, a] >= DEAD
+            credit_rules(members[i], best[i], capped, forbidden, tally)
+            states = min(q[0] * arity[members[i, 0]], 4 * cap)
+            if dead == m and not needed_outside(members[i], states, most_rows, facts):
+                continue
+        move_set(i, left, members, subsets, best)
+        left += 1
+    return left
 
 
 @njit(**JIT)

@@ -205,12 +205,11 @@ def judge_families(
 
 
 @njit(**INLINE)
-def credit_rules(join, capped, forbidden, tally):
+def credit_rules(variables, best, capped, forbidden, tally):
     """Raise ``tally[rule]`` by the families of one set that each rule removes.
 
     A cap goes before the other rules; families that a constraint bars are credited to none.
     """
-    variables, best = join.variables, join.best
     for a in range(len(variables)):
         rule = capped[variables[a]]
         if rule == -1 and best[a] >= DEAD:

@@ -50,3 +50,17 @@ def join_labels(labels, n_labels, column, n_states, out):
             found += 1
         out[i] = number[slot]
     return found
+
+
+@njit(**JIT)
+def join_columns(labels, n_labels, codes, variables, n_states):
+    """Join several variables: ``codes`` is ``uint16[variable, row]``, ``n_states[variable]``.
+
+    Returns the labels, in a new array, and how many there are.
+    """
+    one, other = labels.copy(), np.empty_like(labels)
+    count = np.int64(n_labels)
+    for v in variables:
+        count = join_labels(one, count, codes[v], n_states[v], other)
+        one, other = other, one
+    return one, count

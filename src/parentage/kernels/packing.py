@@ -13,6 +13,8 @@ import numpy.typing as npt
 from parentage.kernels._options import INLINE, JIT, njit
 from parentage.kernels.bits import U, transpose
 
+HEAVIEST = 33  # bits of how often a row occurs, and one more
+
 
 class Partition(NamedTuple):
     """The rows by the first ``d`` members of a stem, for every depth ``d``."""
@@ -29,6 +31,17 @@ class Partition(NamedTuple):
     """``[state]``: scratch."""
     place: npt.NDArray[np.int64]
     """``[state]``: scratch."""
+
+
+class Groups(NamedTuple):
+    """The groups of a stem: group ``g`` is ``rows[starts[g]:starts[g + 1]]``."""
+
+    rows: npt.NDArray[np.uint32]
+    starts: npt.NDArray[np.uint32]
+    heights: npt.NDArray[np.int64]
+    """``[group]``: its rows, repeated ones as often as they occur."""
+    repeats: npt.NDArray[np.uint32]
+    """``[row]``: how often it occurs; empty: once, each."""
 
 
 class Columns(NamedTuple):
@@ -55,19 +68,25 @@ class BitMatrix(NamedTuple):
     bits: npt.NDArray[np.uint64]
     word_start: npt.NDArray[np.int64]
     """``[group]``: the words of a group start here."""
+    shift: npt.NDArray[np.uint8]
+    """``[word]``: a bit of it stands for 2^shift equal rows; falling within a group."""
     stride: int
     """Columns, rounded up to whole sweeps."""
 
 
 @njit(**INLINE)
-def whole_table(first_rows, first_starts, stem, arity):
-    """Return the :class:`Partition` at depth 0, with room for a stem of ``stem`` members."""
+def whole_table(first_rows, first_starts, stem, arity, repeated):
+    """Return the :class:`Partition` at depth 0, with room for a stem of ``stem`` members.
+
+    Where rows are ``repeated`` a group may be a single one of them.
+    """
     n_rows = len(first_rows)
     widest = np.int64(0)
     for x in range(len(arity)):
         widest = max(widest, arity[x])
     rows = np.empty((stem + 1, n_rows + widest), np.uint32)
-    starts = np.empty((stem + 1, max(n_rows // 2, len(first_starts)) + 2), np.uint32)
+    most_groups = n_rows if repeated else n_rows // 2
+    starts = np.empty((stem + 1, max(most_groups, len(first_starts)) + 2), np.uint32)
     n_groups = np.empty(stem + 1, np.int64)
     for i in range(n_rows):  # element by element: slice assignment costs seconds of compilation
         rows[0, i] = first_rows[i]
@@ -94,20 +113,23 @@ def room_for_columns(n_variables, width):
 
 
 @njit(**JIT)
-def split_groups(column, arity, rows, starts, n_groups, out_rows, out_starts, tally, place):
-    """Split every group by the states of one variable; groups of one row are dropped.
+def split_groups(column, arity, partition, d, repeats):
+    """Split every group at depth ``d`` by the states of one variable, for the next depth.
 
-    ``out_rows`` needs room for ``arity`` rows more than ``rows``: single rows are written there.
-    Returns the number of new groups.
+    Groups of one row that occurs once are dropped. The rows of a depth have room for ``arity``
+    more: dropped rows are written there.
     """
+    rows, starts, out_rows = partition.rows[d], partition.starts[d], partition.rows[d + 1]
+    out_starts, tally, place = partition.starts[d + 1], partition.tally, partition.place
+    repeated = len(repeats) > 0
     end = 0
     n_out = 0
     out_starts[0] = 0
     waste = len(out_rows) - arity
-    for g in range(n_groups):
+    for g in range(partition.n_groups[d]):
         first = starts[g]
         last = starts[g + 1]
-        if last - first == 2:
+        if last - first == 2 and not repeated:
             if column[rows[first]] == column[rows[first + 1]]:
                 out_rows[end] = rows[first]
                 out_rows[end + 1] = rows[first + 1]
@@ -117,11 +139,23 @@ def split_groups(column, arity, rows, starts, n_groups, out_rows, out_starts, ta
             continue
         for v in range(arity):
             tally[v] = 0
-        for i in range(first, last):
-            tally[column[rows[i]]] += 1
+        if repeated:
+            for i in range(first, last):
+                v = column[rows[i]]
+                tally[v] += 1
+                place[v] = rows[i]
+            for v in range(arity):
+                if tally[v] == 1 and repeats[place[v]] == 1:
+                    tally[v] = 0
+        else:
+            for i in range(first, last):
+                tally[column[rows[i]]] += 1
+            for v in range(arity):
+                if tally[v] == 1:
+                    tally[v] = 0
         new_end = end
         for v in range(arity):
-            if tally[v] >= 2:
+            if tally[v] > 0:
                 place[v] = new_end
                 new_end += tally[v]
                 n_out += 1
@@ -136,7 +170,7 @@ def split_groups(column, arity, rows, starts, n_groups, out_rows, out_starts, ta
             out_rows[place[v]] = row
             place[v] += 1
         end = new_end
-    return n_out
+    partition.n_groups[d + 1] = n_out
 
 
 @njit(**JIT)
@@ -152,21 +186,18 @@ def shared_prefix(members, i, width):
 
 
 @njit(**JIT)
-def partition_by_stem(stem, depth, arity, codes, partition):
+def partition_by_stem(stem, depth, arity, codes, repeats, partition):
     """Partition the rows by the stem, keeping what it shares with the path taken before.
 
     ``depth`` is that of the last stem. Returns the new one.
     """
-    rows, starts, n_groups, path, tally, place = partition
+    path = partition.path
     d = 0
     while d < depth and path[d] == stem[d]:
         d += 1
     while d < len(stem):
         x = np.int64(stem[d])
-        n_groups[d + 1] = split_groups(
-            codes[x], arity[x], rows[d], starts[d], n_groups[d],
-            rows[d + 1], starts[d + 1], tally, place,
-        )  # fmt: skip
+        split_groups(codes[x], arity[x], partition, d, repeats)
         path[d] = x
         d += 1
     return d
@@ -204,50 +235,138 @@ def choose_columns(members, stem, arity, offset, columns):
 
 
 @njit(**JIT)
-def count_words(starts, small):
-    """Return how many 64-row words the groups of more than ``small`` rows fill, each padded."""
-    words = 0
+def measure(groups):
+    """Fill the heights of the groups."""
+    rows, starts, heights, repeats = groups
     for g in range(len(starts) - 1):
         height = np.int64(starts[g + 1]) - np.int64(starts[g])
-        if height > small:
-            words += (height + 63) >> 6
+        if len(repeats) > 0:
+            height = np.int64(0)
+            for i in range(starts[g], starts[g + 1]):
+                height += np.int64(repeats[rows[i]])
+        heights[g] = height
+
+
+@njit(**JIT)
+def words_by_powers(groups, g):
+    """Return the words of a group whose rows are split into powers of two, one power a word."""
+    count = np.zeros(HEAVIEST, np.int64)
+    for i in range(groups.starts[g], groups.starts[g + 1]):
+        times = groups.repeats[groups.rows[i]]
+        k = 0
+        while times > 0:
+            count[k] += np.int64(times & 1)
+            times >>= np.uint32(1)
+            k += 1
+    words = np.int64(0)
+    for k in range(HEAVIEST):
+        words += (count[k] + 63) >> 6
     return words
 
 
 @njit(**JIT)
-def pack(rows, starts, small, blocks, pick, row_bits, matrix):
-    """Transpose the rows of every group of more than ``small`` rows into bit columns.
+def count_words(groups, small):
+    """Return how many 64-row words the groups of more than ``small`` rows fill, each padded."""
+    words = 0
+    for g in range(len(groups.starts) - 1):
+        height = groups.heights[g]
+        if height > small:
+            own = (height + 63) >> 6
+            words += own if len(groups.repeats) == 0 else min(own, words_by_powers(groups, g))
+    return words
+
+
+@njit(**JIT)
+def pack_word(picked, height, word, shift, blocks, pick, row_bits, matrix):
+    """Transpose the first ``height`` of the picked rows into the columns of one word.
 
     The columns between the last one and the stride are cleared: sweeps run over them, and what
-    they count is looked up in f. Returns the number of those groups; ``matrix.word_start`` has
-    where each begins.
+    they count is looked up in f.
     """
-    bits, word_start, stride = matrix
+    bits, _, shifts, stride = matrix
     square = np.empty(64, np.uint64)
-    n_blocks = len(blocks)
-    n_columns = pick[n_blocks - 1, 1]
+    base = word * stride
+    n_columns = pick[len(blocks) - 1, 1]
+    for k in range(len(blocks)):
+        block = blocks[k]
+        for i in range(height):
+            square[i] = row_bits[picked[i], block]
+        for i in range(height, 64):
+            square[i] = U(0)
+        transpose(square)
+        for c in range(pick[k, 0], pick[k, 1]):
+            bits[base + c] = square[pick[c, 2]]
+    for c in range(n_columns, stride):
+        bits[base + c] = U(0)
+    shifts[word] = shift
+
+
+@njit(**JIT)
+def pack_repeated(g, word, groups, blocks, pick, row_bits, matrix):
+    """Pack a group of rows that occur several times; return the next word.
+
+    A row that occurs 5 times is one bit that stands for 4 and one that stands for 1; or it is 5
+    bits, where that fills fewer words. Within a group rows with more binary digits come first.
+    """
+    rows, starts, heights, repeats = groups
+    first, last = np.int64(starts[g]), np.int64(starts[g + 1])
+    picked = np.empty(64, np.uint32)
+    height = 0
+    if words_by_powers(groups, g) >= (heights[g] + 63) >> 6:
+        for i in range(first, last):
+            for _ in range(repeats[rows[i]]):
+                picked[height] = rows[i]
+                height += 1
+                if height == 64:
+                    pack_word(picked, 64, word, 0, blocks, pick, row_bits, matrix)
+                    word += 1
+                    height = 0
+        if height > 0:
+            pack_word(picked, height, word, 0, blocks, pick, row_bits, matrix)
+            word += 1
+        return word
+    for k in range(HEAVIEST - 2, -1, -1):
+        height = 0
+        for i in range(first, last):
+            times = np.int64(repeats[rows[i]]) >> k
+            if times == 0:
+                break
+            if times & 1:
+                picked[height] = rows[i]
+                height += 1
+                if height == 64:
+                    pack_word(picked, 64, word, k, blocks, pick, row_bits, matrix)
+                    word += 1
+                    height = 0
+        if height > 0:
+            pack_word(picked, height, word, k, blocks, pick, row_bits, matrix)
+            word += 1
+    return word
+
+
+@njit(**JIT)
+def pack(groups, small, blocks, pick, row_bits, matrix):
+    """Transpose the rows of every group of more than ``small`` rows into bit columns.
+
+    Returns the number of those groups; ``matrix.word_start`` has where each begins.
+    """
+    rows, starts, heights, repeats = groups
+    word_start = matrix.word_start
     word = 0
     n_large = 0
     for g in range(len(starts) - 1):
-        last = np.int64(starts[g + 1])
-        if last - np.int64(starts[g]) <= small:
+        if heights[g] <= small:
             continue
         word_start[n_large] = word
         n_large += 1
-        for first in range(starts[g], last, 64):
+        if len(repeats) > 0:
+            word = pack_repeated(g, word, groups, blocks, pick, row_bits, matrix)
+            continue
+        last = np.int64(starts[g + 1])
+        for first in range(np.int64(starts[g]), last, 64):
             height = min(64, last - first)
-            base = word * stride
-            for k in range(n_blocks):
-                block = blocks[k]
-                for i in range(height):
-                    square[i] = row_bits[rows[first + i], block]
-                for i in range(height, 64):
-                    square[i] = U(0)
-                transpose(square)
-                for c in range(pick[k, 0], pick[k, 1]):
-                    bits[base + c] = square[pick[c, 2]]
-            for c in range(n_columns, stride):
-                bits[base + c] = U(0)
+            picked = rows[first : first + height]
+            pack_word(picked, height, word, 0, blocks, pick, row_bits, matrix)
             word += 1
     word_start[n_large] = word
     return n_large

@@ -1,6 +1,6 @@
-r"""Join, judge, score for scores by sums (:mod:`parentage.scoring.scores.sums`).
+r"""Judge and score for scores by sums (:mod:`parentage.scoring.scores.sums`).
 
-The shape of :mod:`parentage.kernels.families`, with two differences. The score of a family is
+As in :mod:`parentage.kernels.families`, with two differences. The score of a family is
 ``value[X ∪ Π] − minus[Π, column of X] − constant[X]``. And the rules are others: all that is known
 is a bound on every superset of Π as parents of X (the child's side), for qNML also a parent's side,
 and for scores that see only the partition of the rows that a redundant parent changes nothing.
@@ -21,17 +21,15 @@ import numpy as np
 import numpy.typing as npt
 
 from parentage.kernels._options import INLINE, JIT, njit
-from parentage.kernels.families import find_subsets, in_larger_set
+from parentage.kernels.joining import best_single_parent, move_set
 from parentage.kernels.judging import (
     CELLS,
     CHILD,
     DEAD,
     FUNCTIONAL,
     PARENT,
-    Join,
     credit_rules,
     has_forbidden,
-    inherited_rule,
 )
 
 
@@ -105,22 +103,19 @@ class Rung(NamedTuple):
 
 
 @njit(**INLINE)
-def bound_of(x, price, cells, adds, facts):
-    """Return what no superset exceeds: −h − price, and with cells Theorem 4's; DEAD for none."""
-    rules, h = facts.rules, facts.residual[x]
+def bound_of(rules, h, price, cost, adds):
+    """Return what no superset exceeds: −h − price, and with ``cost`` Theorem 4's; DEAD for none."""
     bound = np.int64(DEAD)
     if rules & (1 << CHILD):
         bound = -h - price
     if rules & (1 << CELLS):
-        cost = facts.log_arity[x] * cells
         bound = min(bound, -h - cost if adds else min(-h, -cost))
     return bound
 
 
 @njit(**JIT)
-def parent_side(a, join, level, facts, rung):
-    """Whether Theorem 7 rules out child a because of one of its parents."""
-    variables, subset = join.variables, join.subset
+def parent_side(a, variables, subset, level, facts, rung):
+    """Whether Theorem 7 rules out child a of a set because of one of its parents."""
     kind, residual, slack = facts.kind, facts.residual, facts.slack
     value, subsets, row, best = level.value, level.subsets, level.row, level.best
     x, pi = variables[a], subset[a]
@@ -150,122 +145,91 @@ def redundant_parent(pi, level, rung):
     return False
 
 
-@njit(**INLINE)  # and the arrays unpacked by the caller: a field of a tuple costs a count each time
-def judge_by_bounds(alive, join, cells, level, facts, rung, value, minus, row, best):
-    """Decide the rules for every child of one set; as ``judge_families``."""
-    variables, subset, _, out = join
-    rules, slack = facts.rules, facts.slack
-    still = alive
-    for a in range(len(variables)):
-        bit = np.uint64(1) << np.uint64(a)
-        if alive & bit == np.uint64(0):
-            out[a] = inherited_rule(a, subset, best)
-            continue
-        top = -np.int64(DEAD)
-        for b in range(len(variables)):
-            if b != a:
-                top = max(top, best[subset[b], a if a < b else a - 1])
-        out[a] = top
-        if rules == 0:
-            continue
-        x, pi = variables[a], subset[a]
-        price = (
-            rung.penalty[facts.kind[x], row[pi]]
-            + minus[pi, facts.column[x]] + facts.constant[x] - value[pi]
-        )  # fmt: skip
-        fired = -1
-        if top - slack >= bound_of(x, price, cells, rung.adds[row[pi]], facts):
-            fired = CHILD if rules & (1 << CHILD) else CELLS
-        elif rules & (1 << PARENT) and parent_side(a, join, level, facts, rung):
-            fired = PARENT
-        elif rules & (1 << FUNCTIONAL) and redundant_parent(pi, level, rung):
-            fired = FUNCTIONAL
-        if fired >= 0:
-            out[a] = DEAD + fired
-            still ^= bit
-    return still
-
-
 @njit(**JIT)
 def needed_outside(variables, subset, row_above, cells, level, facts, rung):
     """Whether a variable outside the set may have it as parents (Proposition 2)."""
     value, minus = level.value, level.minus
     for x in range(len(facts.kind)):
-        top = rung.best_alone[x, x]
-        outside = True
-        for t in range(len(variables)):
-            outside = outside and variables[t] != x
-            top = max(top, rung.best_alone[x, variables[t]])
+        top, outside = best_single_parent(x, variables, rung.best_alone)
         if not outside:
             continue
         price = -np.int64(DEAD)
         for t in range(len(variables)):
             price = max(price, minus[subset[t], facts.column[x]] - value[subset[t]])
         price += facts.constant[x] + rung.penalty_above[facts.kind[x], row_above]
-        if top - facts.slack < bound_of(x, price, cells, rung.adds_above[row_above], facts):
+        cost = facts.log_arity[x] * cells
+        adds = rung.adds_above[row_above]
+        if top - facts.slack < bound_of(facts.rules, facts.residual[x], price, cost, adds):
             return True
     return False
 
 
 @njit(**JIT)
-def join_sums(first, last, siblings, level, facts, rung, capped, new, tally):
-    """Join each of the sets ``first … last − 1`` with its later siblings.
+def judge_sums(end, new, level, facts, rung, capped, tally):
+    """Decide the rules for the first ``end`` joined sets; leave out those that nobody needs.
 
-    The arguments are those of :func:`parentage.kernels.families.join_siblings`; of ``new`` members,
-    subsets, row and best are written. Returns the number of sets written: those with all subsets
-    in the level, and with a live family or somebody outside who may need them.
+    ``new`` has members, subsets and the best of the proper subsets; ``new.best`` gets DEAD + rule
+    where one fires, ``new.row`` is written, and ``tally`` is raised by the families that each rule
+    removes. Returns the number of sets left, moved to the front: those with a live family, or with
+    somebody outside who may need them.
     """
-    sibling_end, children, tails, live = siblings
-    members, subsets, value, minus, occupied, level_row, best = level
-    times, kind, rules = rung.times, facts.kind, facts.rules
-    out_members, out_subsets, out_row, out_best = new.members, new.subsets, new.row, new.best
-    bounded = facts.rules & (1 << CHILD | 1 << CELLS) != 0
-    by_cells = facts.rules & (1 << CELLS) != 0
-    s = subsets.shape[1]
-    at, stop = np.empty(s + 1, np.int64), np.empty(s + 1, np.int64)
-    variables, subset = np.empty(s + 1, np.int64), np.empty(s + 1, np.int64)
-    nothing, out = np.empty(0, np.int64), np.empty(s + 1, np.int64)
-    join = Join(variables, subset, nothing, out)
-    end = 0
-    for i in range(first, last):
-        for t in range(s - 1):
-            p = subsets[i, t]
-            at[t] = children[p]
-            stop[t] = children[p + 1]
-        for t in range(s):
-            variables[t] = members[i, t]
-        subset[s] = i
-        alive_i = in_larger_set(live[i], s)
-        for j in range(i + 1, sibling_end[i]):
-            z = tails[j]
-            worth, alive = find_subsets(
-                z, tails, at, stop, live, subset, s - 1, alive_i & in_larger_set(live[j], s - 1),
-                False,
-            )  # fmt: skip
-            if not worth:
+    # unpacked once: a field of a tuple taken in the loop costs a reference count each time
+    members, subsets, row, best = new.members, new.subsets, new.row, new.best
+    value, minus, occupied, level_row = level.value, level.minus, level.occupied, level.row
+    kind, column, constant = facts.kind, facts.column, facts.constant
+    residual, log_arity, forbidden = facts.residual, facts.log_arity, facts.forbidden
+    rules, slack = facts.rules, facts.slack
+    times, penalty, adds = rung.times, rung.penalty, rung.adds
+    by_child, by_cells = rules & (1 << CHILD) != 0, rules & (1 << CELLS) != 0
+    by_parent, functional = rules & (1 << PARENT) != 0, rules & (1 << FUNCTIONAL) != 0
+    only_cells = rules == 1 << CELLS
+    plain = len(forbidden) == 0 and capped.max() == -1 and capped.min() == -1
+    m = members.shape[1]
+    left = 0
+    for i in range(end):
+        above = times[kind[members[i, m - 1]], level_row[subsets[i, m - 1]]]
+        cells = np.int64(0)
+        if by_cells:
+            for t in range(m):
+                cells = max(cells, np.int64(occupied[subsets[i, t]]))
+        dead = 0
+        for a in range(m if rules != 0 else 0):
+            top = best[i, a]
+            if top >= DEAD:
+                dead += 1
                 continue
-            subset[s - 1] = j
-            variables[s] = z
-            cells = np.int64(0)
-            if by_cells:
-                for t in range(s + 1):
-                    cells = max(cells, np.int64(occupied[subset[t]]))
-            alive = judge_by_bounds(
-                alive, join, cells, level, facts, rung, value, minus, level_row, best
-            )
-            if rules != 0:
-                credit_rules(join, capped, facts.forbidden, tally)
-            row = times[kind[z], level_row[i]]
-            unused = bounded and alive == np.uint64(0)
-            if unused and not needed_outside(variables, subset, row, cells, level, facts, rung):
-                continue
-            for t in range(s + 1):
-                out_members[end, t] = variables[t]
-                out_subsets[end, t] = subset[t]
-                out_best[end, t] = out[t]
-            out_row[end] = row
-            end += 1
-    return end
+            x, pi = members[i, a], subsets[i, a]
+            price = np.int64(0)
+            if by_child:
+                price = (
+                    penalty[kind[x], level_row[pi]]
+                    + minus[pi, column[x]] + constant[x] - value[pi]
+                )  # fmt: skip
+            cost = log_arity[x] * cells
+            if only_cells and top - slack < -residual[x] - cost:
+                continue  # Theorem 4 never says less
+            fired = -1
+            if top - slack >= bound_of(rules, residual[x], price, cost, adds[level_row[pi]]):
+                fired = CHILD if by_child else CELLS
+            elif by_parent and parent_side(a, members[i], subsets[i], level, facts, rung):
+                fired = PARENT
+            elif functional and redundant_parent(pi, level, rung):
+                fired = FUNCTIONAL
+            if fired >= 0:
+                best[i, a] = DEAD + fired
+                dead += 1
+        if rules != 0 and (dead > 0 or not plain):
+            credit_rules(members[i], best[i], capped, forbidden, tally)
+        if (
+            dead == m
+            and (by_child or by_cells)
+            and not needed_outside(members[i], subsets[i], above, cells, level, facts, rung)
+        ):
+            continue
+        row[left] = above
+        move_set(i, left, members, subsets, best)
+        left += 1
+    return left
 
 
 @njit(**JIT)

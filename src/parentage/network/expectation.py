@@ -1,15 +1,12 @@
 r"""Expected counts of rows with missing cells, and parameters by expectation maximisation.
 
-For a row with observed cells o, every joint state m of the missing cells has the posterior
-P(m | o) ∝ Π_v θ_v(m, o), where only the families with a missing member depend on m. Missing cells
-that no family joins are independent given o, so a row falls apart into *components*, and the
-posterior is a table over the joint states of each. All that is needed of a component is, per joint
-state, which cell of which probability table it selects; this is found once per network, and one
-step of expectation maximisation (Dempster, Laird & Rubin 1977; Lauritzen 1995) is then a sum of
-logarithms, a normalisation and a weighted count, for all rows at once.
-
-Missing cells without observed descendants sum to 1. For parameters they are left out: the
-likelihood does not depend on them, and the iteration ends in the same place, faster.
+Rows fall apart into components of missing cells (:mod:`parentage.network.components`). The
+posterior of a small one is a table over its joint states: all that is needed is which cell of which
+probability table each state selects; this is found once per network, and one step of expectation
+maximisation (Dempster, Laird & Rubin 1977; Lauritzen 1995) is then a sum of logarithms, a
+normalisation and a weighted count, for all rows at once. In a large one variables are eliminated
+(:mod:`parentage.network.elimination`), and the expected counts of a family are a marginal of the
+clique that it is in.
 """
 
 from __future__ import annotations
@@ -19,23 +16,22 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
 from parentage.data.table import MISSING
 from parentage.errors import ResourceError, Way
-from parentage.network.incomplete import ABSENT, Pattern, patterns
+from parentage.network.components import Component, Floats, Ints, Structure, components
+from parentage.network.elimination import Factor, Plan, Tree, log_sum, plan_elimination
+from parentage.network.incomplete import ABSENT
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
-
     from parentage.data.table import Table
     from parentage.network.network import Network
 
-    Floats = npt.NDArray[np.float64]
-    Ints = npt.NDArray[np.int64]
+MOST_LISTED = 2**12
+"""Joint states of a component up to which they are listed; beyond, variables are eliminated."""
 
 MOST_STATES = 2**19
-"""Joint states of one component of one row."""
+"""Joint states of one table of one row."""
 
 MOST_TERMS = 2**26
 """Terms of all rows together, eight bytes twice each."""
@@ -45,57 +41,78 @@ CLOSE = 1e-10
 """The iteration ends when what it raises grows by less than this share."""
 
 
-class Structure(NamedTuple):
-    """A network as arrays want it."""
-
-    names: tuple[str, ...]
-    parents: tuple[tuple[int, ...], ...]
-    order: tuple[int, ...]
-    sizes: tuple[int, ...]
-
-    def offsets(self) -> list[int]:
-        """Where the cells of each table begin when all are in one array."""
-        cells = [self.sizes[v] * self.q(v) for v in range(len(self.sizes))]
-        return [0, *np.cumsum(cells).tolist()]
-
-    def q(self, v: int) -> int:
-        """Joint states of the parents."""
-        return math.prod(self.sizes[p] for p in self.parents[v])
-
-    def strides(self, v: int) -> dict[int, int]:
-        """How far one state more of a member moves in the table of its family."""
-        found, step = {}, 1
-        for member in (v, *reversed(self.parents[v])):
-            found[member] = step
-            step *= self.sizes[member]
-        return found
-
-
 @dataclass(frozen=True, eq=False)
-class Component:
-    """Missing cells that hang together, in rows in which the same cells are missing.
+class Listed:
+    """A component whose joint states are listed.
 
     Parameters
     ----------
-    rows
-        The rows, as numbers.
-    variables
-        The variables whose cells are missing.
+    component
+        The component.
     states
         ``int64[joint state, variable]``.
     first
-        Where its entries begin among all entries; entry ``first + i * J + j`` is row i, state j.
+        Where its entries begin among all entries; entry ``first + i * J + j`` is case i, state j.
     """
 
-    rows: Ints
-    variables: tuple[int, ...]
+    component: Component
     states: Ints
     first: int
 
-    def entries(self) -> Ints:
-        """The entries as ``int64[row, joint state]``."""
-        n, joint = len(self.rows), len(self.states)
-        return self.first + np.arange(n * joint).reshape(n, joint)
+
+@dataclass(frozen=True, eq=False)
+class Eliminated:
+    """A component whose variables are eliminated.
+
+    Parameters
+    ----------
+    component
+        The component.
+    plan
+        The order.
+    scopes
+        Per family its missing members.
+    cells
+        Per family ``int64[case, states of its scope …]``: the cells of the tables.
+    """
+
+    component: Component
+    plan: Plan
+    scopes: tuple[tuple[int, ...], ...]
+    cells: tuple[Ints, ...]
+
+    def tree(self, logs: Floats) -> Tree:
+        """Eliminate, given the logarithms of all cells."""
+        factors = [
+            Factor(scope, logs[cells]) for scope, cells in zip(self.scopes, self.cells, strict=True)
+        ]
+        return Tree(factors, self.plan, log_sum)
+
+    def expected(self, logs: Floats, counts: Floats) -> float:
+        """Add the expected counts; return the log-likelihood."""
+        tree = self.tree(logs)
+        place = {v: i for i, v in enumerate(self.plan.order)}
+        at: dict[int, list[int]] = {}
+        for family, scope in enumerate(self.scopes):
+            at.setdefault(min(scope, key=place.__getitem__), []).append(family)
+        weights, evidence = self.component.weights, tree.root.values
+        for variable, belief in tree.beliefs():
+            for family in at.get(variable, ()):
+                scope = self.scopes[family]
+                axes = tuple(1 + a for a, v in enumerate(belief.scope) if v not in scope)
+                shape = (-1, *(1 for _ in scope))
+                logs_of = log_sum(belief.values, axes) - evidence.reshape(shape)
+                np.add.at(counts, self.cells[family], np.exp(logs_of) * weights.reshape(shape))
+        return float((weights * evidence).sum())
+
+
+class Posterior(NamedTuple):
+    """What is expected of missing cells: of listed states each, of others the counts."""
+
+    shares: Floats
+    """``[entry]``: P(joint state | observed)."""
+    counts: Floats
+    """``[cell]``: expected counts of components whose variables were eliminated."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -112,12 +129,14 @@ class Expectation:
         ``float64[row]``: how often each row occurs.
     known
         ``float64[cell]``: counts of the families that are complete in their rows.
-    components
+    listed, eliminated
         The components of all rows.
     starts
-        ``int64[segment]``: the first entry of every (row, component).
-    row_of_entry
-        ``int64[entry]``.
+        ``int64[segment]``: the first entry of every listed case.
+    case_weights
+        ``float64[segment]``: how many rows it is.
+    lengths
+        ``int64[segment]``: how many entries it has.
     entry, cell
         ``int64[term]``: an entry, and a cell of the tables that it selects.
     """
@@ -126,15 +145,23 @@ class Expectation:
     rows: Ints
     weights: Floats
     known: Floats
-    components: tuple[Component, ...]
+    listed: tuple[Listed, ...]
+    eliminated: tuple[Eliminated, ...]
     starts: Ints
-    row_of_entry: Ints
+    case_weights: Floats
+    lengths: Ints
     entry: Ints
     cell: Ints
 
     @classmethod
     def of(
-        cls, structure: Structure, codes: Ints, weights: Floats, *, every_cell: bool = False
+        cls,
+        structure: Structure,
+        codes: Ints,
+        weights: Floats,
+        *,
+        every_cell: bool = False,
+        numbers: Ints | None = None,
     ) -> Expectation:
         """Prepare rows ``codes[variable, row]``, −1 where missing.
 
@@ -148,15 +175,23 @@ class Expectation:
             How often each occurs.
         every_cell
             Whether also cells without observed descendants are completed.
+        numbers
+            What the rows are called in messages, if it is not their place here.
         """
-        builder = _Builder(structure)
-        for pattern in patterns(codes):
-            if pattern.hidden:
-                builder.add(pattern, every_cell)
-        return builder.finished(codes, weights)
+        builder = _Builder(structure, codes, numbers)
+        for component in components(structure, codes, weights, every_cell=every_cell):
+            builder.add(component)
+        return builder.finished(weights)
 
     @classmethod
-    def of_table(cls, network: Network, table: Table, *, every_cell: bool = False) -> Expectation:
+    def of_table(
+        cls,
+        network: Network,
+        table: Table,
+        *,
+        every_cell: bool = False,
+        numbers: Ints | None = None,
+    ) -> Expectation:
         """Prepare the rows of a table, equal ones once."""
         structure = Structure(
             network.names,
@@ -166,34 +201,44 @@ class Expectation:
         )
         codes = table.codes[[table.index(name) for name in network.names]].astype(np.int64)
         codes[codes == MISSING] = ABSENT
-        rows, counts = np.unique(codes, axis=1, return_counts=True)
-        return cls.of(structure, rows, counts.astype(np.float64), every_cell=every_cell)
+        rows, first, counts = np.unique(codes, axis=1, return_index=True, return_counts=True)
+        return cls.of(
+            structure,
+            rows,
+            counts.astype(np.float64),
+            every_cell=every_cell,
+            numbers=first if numbers is None else numbers[first],
+        )
 
-    def posterior(self, theta: Floats) -> tuple[Floats, float]:
-        """Return P(joint state | observed) of every entry, and the log-likelihood of all rows."""
+    def posterior(self, theta: Floats) -> tuple[Posterior, float]:
+        """Return what is expected of the missing cells, and the log-likelihood of all rows."""
         with np.errstate(divide="ignore"):
             logs = np.log(theta)
         counted = self.known > 0
         total = float((self.known[counted] * logs[counted]).sum())
-        if not len(self.starts):
-            return np.empty(0), total
-        value = np.bincount(self.entry, weights=logs[self.cell], minlength=len(self.row_of_entry))
-        top = np.maximum.reduceat(value, self.starts)
-        lengths = np.diff(np.append(self.starts, len(value)))
-        share = np.exp(value - np.repeat(top, lengths))
-        sums = np.add.reduceat(share, self.starts)
-        rows = self.row_of_entry[self.starts]
-        total += float((self.weights[rows] * (top + np.log(sums))).sum())
-        return share / np.repeat(sums, lengths), total
+        counts = np.zeros_like(self.known)
+        for part in self.eliminated:
+            total += part.expected(logs, counts)
+        shares, listed = self.shares(logs)
+        return Posterior(shares, counts), total + listed
 
-    def counts(self, posterior: Floats) -> Floats:
+    def shares(self, logs: Floats) -> tuple[Floats, float]:
+        """Return P(joint state | observed) of every listed state, and their log-likelihood."""
+        if not len(self.starts):
+            return np.empty(0), 0.0
+        entries = int(self.starts[-1] + self.lengths[-1])
+        value = np.bincount(self.entry, weights=logs[self.cell], minlength=entries)
+        top = np.maximum.reduceat(value, self.starts)
+        share = np.exp(value - np.repeat(top, self.lengths))
+        sums = np.add.reduceat(share, self.starts)
+        likelihood = float((self.case_weights * (top + np.log(sums))).sum())
+        return share / np.repeat(sums, self.lengths), likelihood
+
+    def counts(self, posterior: Posterior) -> Floats:
         """Return the expected counts of all cells."""
-        if not len(posterior):
-            return self.known
-        weight = posterior * self.weights[self.row_of_entry]
-        return self.known + np.bincount(
-            self.cell, weights=weight[self.entry], minlength=len(self.known)
-        )
+        weight = posterior.shares * np.repeat(self.case_weights, self.lengths)
+        listed = np.bincount(self.cell, weights=weight[self.entry], minlength=len(self.known))
+        return self.known + posterior.counts + listed
 
     def normalised(self, counts: Floats, prior: Floats) -> Floats:
         """Return the probabilities: expected counts plus prior, uniform where there is nothing."""
@@ -238,76 +283,67 @@ class Expectation:
 
 
 class _Builder:
-    """Collects the components of pattern after pattern."""
+    """Collects component after component."""
 
-    def __init__(self, structure: Structure) -> None:
-        self.structure = structure
+    def __init__(self, structure: Structure, codes: Ints, numbers: Ints | None) -> None:
+        self.structure, self.codes = structure, codes
+        self.numbers = np.arange(codes.shape[1]) if numbers is None else numbers
         self.offsets = structure.offsets()
-        self.strides = [structure.strides(v) for v in range(len(structure.sizes))]
-        self.children: list[list[int]] = [[] for _ in structure.sizes]
-        for v, parents in enumerate(structure.parents):
-            for p in parents:
-                self.children[p].append(v)
-        self.components: list[Component] = []
-        self.starts: list[Ints] = []
-        self.rows: list[Ints] = []
+        self.listed: list[Listed] = []
+        self.eliminated: list[Eliminated] = []
         self.entry: list[Ints] = []
         self.cell: list[Ints] = []
         self.entries = self.terms = 0
 
-    def add(self, pattern: Pattern, every_cell: bool) -> None:
-        """Take the rows of one pattern apart."""
-        hidden = set(pattern.hidden)
-        needed = hidden if every_cell else self._with_observed_descendants(hidden)
-        families = {
-            v: [u for u in self.strides[v] if u in needed]
-            for v in {w for u in needed for w in (u, *self.children[u])}
-            if v in needed or v not in hidden
-        }
-        for variables in _joined(needed, families.values()):
-            touching = [v for v, members in families.items() if members[0] in variables]
-            self._add_component(pattern, tuple(sorted(variables)), sorted(touching))
+    def add(self, component: Component) -> None:
+        """List the joint states of a component, or plan how to eliminate its variables."""
+        joint = math.prod(self.structure.sizes[v] for v in component.variables)
+        if joint <= min(MOST_LISTED, MOST_STATES):
+            self._list(component, joint)
+        else:
+            self._eliminate(component)
 
-    def _with_observed_descendants(self, hidden: set[int]) -> set[int]:
-        found: set[int] = set()
-        for v in reversed(self.structure.order):
-            if v in hidden and any(c not in hidden or c in found for c in self.children[v]):
-                found.add(v)
-        return found
-
-    def _add_component(
-        self, pattern: Pattern, variables: tuple[int, ...], families: Sequence[int]
-    ) -> None:
-        sizes = [self.structure.sizes[v] for v in variables]
-        joint, n = math.prod(sizes), len(pattern.rows)
-        self.terms += joint * n * len(families)
-        if joint > MOST_STATES or self.terms > MOST_TERMS:
-            self._refuse(pattern, variables, joint)
+    def _list(self, component: Component, joint: int) -> None:
+        sizes = [self.structure.sizes[v] for v in component.variables]
+        n = len(component.first)
+        self._count(component, joint * n * len(component.families))
         states = np.stack(np.unravel_index(np.arange(joint), sizes), axis=1).astype(np.int64)
-        component = Component(pattern.rows, variables, states, self.entries)
-        entries = component.entries()
-        for v in families:
-            at = np.full(n, self.offsets[v], np.int64)
-            moved = np.zeros(joint, np.int64)
-            for member, stride in self.strides[v].items():
-                if member in variables:
-                    moved += stride * states[:, variables.index(member)]
-                else:
-                    at += stride * pattern.observed[member]
-            self.cell.append((at[:, None] + moved).ravel())
-            self.entry.append(entries.ravel())
-        self.components.append(component)
-        self.starts.append(entries[:, 0])
-        self.rows.append(np.repeat(pattern.rows, joint))
-        self.entries += joint * n
+        self.listed.append(Listed(component, states, self.entries))
+        entries = np.arange(self.entries, self.entries + n * joint)
+        for v in component.families:
+            self.cell.append(self._cells(component, v, component.variables).ravel())
+            self.entry.append(entries)
+        self.entries += n * joint
 
-    def _refuse(self, pattern: Pattern, variables: tuple[int, ...], joint: int) -> None:
+    def _eliminate(self, component: Component) -> None:
+        scopes = tuple(component.scope(self.structure, v) for v in component.families)
+        plan = plan_elimination(scopes, self.structure.sizes)
+        if plan.cells > MOST_STATES:
+            self._refuse(component, plan.cells)
+        self._count(component, plan.total * len(component.first))
+        cells = tuple(
+            self._cells(component, v, scope)
+            for v, scope in zip(component.families, scopes, strict=True)
+        )
+        self.eliminated.append(Eliminated(component, plan, scopes, cells))
+
+    def _cells(self, component: Component, family: int, scope: tuple[int, ...]) -> Ints:
+        return component.cells(self.structure, self.codes, family, scope, self.offsets[family])
+
+    def _count(self, component: Component, terms: int) -> None:
+        self.terms += terms
+        if self.terms > MOST_TERMS:
+            self._refuse(component, 0)
+
+    def _refuse(self, component: Component, joint: int) -> None:
+        variables = component.variables
         names = ", ".join(self.structure.names[v] for v in variables[:6])
         more = f" and {len(variables) - 6} more" if len(variables) > 6 else ""
+        row = int(self.numbers[component.first[0]]) + 1
         what = (
-            f"row {int(pattern.rows[0]) + 1} lacks {names}{more}, which depend on each other: "
+            f"row {row} lacks {names}{more}, which depend on each other: "
             f"{joint:,} joint states to complete it, more than {MOST_STATES:,}"
-            if joint > MOST_STATES
+            if joint
             else f"so many cells are missing that {self.terms:,} terms would have to be added up "
             f"in every step, more than {MOST_TERMS:,}"
         )
@@ -317,34 +353,29 @@ class _Builder:
             "leave out rows or columns with many missing cells",
         )
 
-    def finished(self, codes: Ints, weights: Floats) -> Expectation:
+    def finished(self, weights: Floats) -> Expectation:
         """Put everything together, with the counts of complete families."""
         known = np.zeros(self.offsets[-1])
-        for v, strides in enumerate(self.strides):
-            there = (codes[list(strides)] != ABSENT).all(axis=0)
+        for v in range(len(self.structure.sizes)):
+            strides = self.structure.strides(v)
+            there = (self.codes[list(strides)] != ABSENT).all(axis=0)
             cells = np.full(int(there.sum()), self.offsets[v], np.int64)
             for member, stride in strides.items():
-                cells += stride * codes[member, there]
+                cells += stride * self.codes[member, there]
             known += np.bincount(cells, weights=weights[there], minlength=len(known))
         none = np.empty(0, np.int64)
+        cases = [len(part.component.first) for part in self.listed]
+        lengths = np.repeat([len(part.states) for part in self.listed] or none, cases or none)
         return Expectation(
             self.structure,
-            codes,
+            self.codes,
             weights,
             known,
-            tuple(self.components),
-            np.concatenate([none, *self.starts]),
-            np.concatenate([none, *self.rows]),
+            tuple(self.listed),
+            tuple(self.eliminated),
+            np.cumsum(lengths) - lengths,
+            np.concatenate([np.empty(0), *(part.component.weights for part in self.listed)]),
+            lengths,
             np.concatenate([none, *self.entry]),
             np.concatenate([none, *self.cell]),
         )
-
-
-def _joined(variables: set[int], groups: Iterable[Sequence[int]]) -> list[set[int]]:
-    """Return the variables in parts: two are in one part if a chain of groups joins them."""
-    part = {v: {v} for v in variables}
-    for group in groups:
-        whole = set().union(*(part[v] for v in group))
-        for v in whole:
-            part[v] = whole
-    return [found for v, found in part.items() if v == min(found)]

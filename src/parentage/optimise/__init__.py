@@ -12,22 +12,23 @@ the cuts.
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Unpack
 
 from parentage.errors import InputError
 from parentage.optimise.near import NearOptimal, within
-from parentage.optimise.settings import ENGINES, Optimising
+from parentage.optimise.settings import ENGINES, Optimising, OptimisingKeywords
 from parentage.optimise.solution import Solution, scope_of
 from parentage.scoring.account import Account, Limit, limits_by_name
 from parentage.scoring.constraints import Constraints
-from parentage.work.running import Running
-from parentage.work.settings import documented
+from parentage.work.running import Running, RunningKeywords
+from parentage.work.settings import check_names, take, takes
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from parentage.network.network import Network
     from parentage.optimise.cuts import Cut
+    from parentage.optimise.keeping import Keeping
     from parentage.scoring.lists import CandidateLists
     from parentage.work.progress import Report
     from parentage.work.stop import Stop
@@ -35,21 +36,20 @@ if TYPE_CHECKING:
 __all__ = ["ENGINES", "NearOptimal", "Solution", "learn_lists", "optimise_lists", "within"]
 
 
-@documented(optimising=Optimising, running=Running)
+class SolvingKeywords(OptimisingKeywords, RunningKeywords, total=False):
+    """What may be given for the settings of :func:`learn_lists`."""
+
+
+@takes(optimising=Optimising, running=Running)
 def learn_lists(
     lists: CandidateLists,
     *,
     max_parents: Limit = None,
     constraints: Constraints | None = None,
-    engine: str = "auto",
-    gap_limit: float = 0.0,
-    seed: int = 0,
-    threads: int | None = None,
-    time_limit: float | None = None,
-    memory: int | None = None,
     start: Network | None = None,
     progress: Report | None = None,
     stop: Stop | None = None,
+    **settings: Unpack[SolvingKeywords],
 ) -> Solution:
     """Find the network with the highest score that the lists allow, and prove it.
 
@@ -97,10 +97,11 @@ def learn_lists(
     >>> solution.network.to_dict()
     {'rain': [], 'wet': ['rain', 'hose'], 'hose': []}
     """
-    running = Running(threads, time_limit, memory)
+    check_names(learn_lists, settings)
+    running = take(Running, settings)
     return optimise_lists(
         lists,
-        Optimising(engine, gap_limit, seed),
+        take(Optimising, settings),
         stop or running.stop(),
         threads=running.workers,
         max_parents=max_parents,
@@ -122,12 +123,14 @@ def optimise_lists(
     report: Report | None = None,
     cuts: Sequence[Cut] | None = None,
     kept_cuts: list[Cut] | None = None,
+    keeping: Keeping | None = None,
 ) -> Solution:
     """Solve; for lists that were cut short, bound what was asked and not only what is listed.
 
     ``cuts`` are those of another run over the same variables, whatever its lists and constraints,
     or none of them; whoever gives them begins from a network that is near, and no other is looked
-    for before cutting. Those of this run are put into ``kept_cuts``.
+    for before cutting. Those of this run are put into ``kept_cuts``. ``keeping`` keeps what is
+    known in a folder, and goes on from there.
     """
     from parentage.optimise.beyond import beyond_scores, plain_bound, relaxed_lists
     from parentage.optimise.engines import solve
@@ -144,6 +147,11 @@ def optimise_lists(
         "allow fewer parents when scoring",
         limit=stop.memory,
     )
+    keeper = None
+    starts = [] if start is None else [start_order(lists, start)]
+    if keeping is not None:
+        keeper = keeping.keeper(lists, settings, max_parents, constraints)
+        starts += keeper.order()
     run = Run(
         lists,
         prepare(lists, allowed),
@@ -153,8 +161,9 @@ def optimise_lists(
         seed=settings.seed,
         report=report,
         constraints=allowed,
-        start=None if start is None else start_order(lists, start),
-        cuts=cuts or (),
+        starts=starts,
+        cuts=cuts or (() if keeper is None else keeper.cuts()),
+        keeper=keeper,
     )
     scope = scope_of(lists, run.tolerance, max_parents, constraints)
     tactics = Tactics(warm_start=cuts is None)
@@ -162,7 +171,9 @@ def optimise_lists(
     if kept_cuts is not None:
         kept_cuts.extend(run.found_cuts())
     if requires_more(lists, allowed):
-        return unproven_by_lists(lists, solution, max_parents, constraints, settings, stop, threads)
+        return unproven_by_lists(
+            lists, solution, max_parents, constraints, settings, stop, threads, keeping
+        )
     if lists.account.complete:
         return solution
     solution = replace(solution, certificate=None)  # it speaks of the lists, not of what was asked
@@ -173,7 +184,18 @@ def optimise_lists(
     bound = max(solution.bound, plain)
     if stop.reason() is None:
         wider = relaxed_lists(lists, allowed, beyond)
-        relaxed = Run(wider, prepare(wider, allowed), stop=stop, threads=threads, report=report)
+        if keeping is not None:
+            keeper = keeping.keeper(wider, settings, max_parents, constraints)
+        relaxed = Run(
+            wider,
+            prepare(wider, allowed),
+            stop=stop,
+            threads=threads,
+            report=report,
+            starts=[] if keeper is None else keeper.order(),
+            cuts=() if keeper is None else keeper.cuts(),
+            keeper=keeper,
+        )
         bound = max(solution.bound, min(bound, solve(relaxed, "auto").bound))
     trace = tuple((t, s, max(b, bound)) for t, s, b in solution.trace)
     if solution.optimal and bound - solution.score <= scope.tolerance:
@@ -206,6 +228,7 @@ def unproven_by_lists(
     settings: Optimising,
     stop: Stop,
     threads: int,
+    keeping: Keeping | None = None,
 ) -> Solution:
     """Bound a solution by the best network without the arcs that are required only now.
 
@@ -216,7 +239,13 @@ def unproven_by_lists(
     old = lists.known().constraints.required
     freed = replace(given, required=given.required & old)
     wider = optimise_lists(
-        lists, settings, stop, threads=threads, max_parents=max_parents, constraints=freed
+        lists,
+        settings,
+        stop,
+        threads=threads,
+        max_parents=max_parents,
+        constraints=freed,
+        keeping=keeping,
     )
     bound = max(solution.score, wider.bound)
     proven = wider.optimal and bound - solution.score <= solution.scope.tolerance

@@ -27,20 +27,25 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from parentage.network.network import Network
-from parentage.optimise.orders import SLACKS, OrderSpace, Stream, budget_of, renew
-from parentage.optimise.problem import n_words, offsets_of
-from parentage.scoring.growth import Growth
+from parentage.optimise.orders import CLIMB, SLACKS, OrderSpace, Stream, budget_of, renew
+from parentage.optimise.problem import memory_of_sets, n_words, offsets_of
+from parentage.scoring.forecast import SHARE_OF_MEMORY
+from parentage.scoring.growth import Growth, worth_sending
+from parentage.work.crew import Crew
+from parentage.work.memory import available_memory, room_within, used_memory
 from parentage.work.progress import Progress
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
     from concurrent.futures import Executor
 
+    from parentage.optimise.growth_keeping import GrowthKeeper
     from parentage.optimise.problem import Ints
     from parentage.optimise.solution import TracePoint
     from parentage.scoring.candidates import Searched
     from parentage.scoring.growth import Family
     from parentage.scoring.steps import Outcome
+    from parentage.work.executor import Workers
     from parentage.work.progress import Report
     from parentage.work.stop import Stop
 
@@ -80,22 +85,35 @@ def grow_lists(
     seed: int = 0,
     start: Network | None = None,
     report: Report | None = None,
+    workers: Workers | None = None,
+    keeper: GrowthKeeper | None = None,
 ) -> tuple[Outcome, Network, tuple[TracePoint, ...]]:
     """Grow what a search found until the effort is spent or the stop says so.
 
-    Returns the families, the best network made of them, and how its score rose.
+    ``workers`` elsewhere, if there are any, count stems where that takes long. Returns the
+    families, the best network made of them, and how its score rose. A ``keeper`` keeps them in a
+    folder, and goes on from there.
     """
     table, (plan,), (outcome,) = searched.prepared.table, searched.prepared.plans, searched.outcomes
-    memory = None if stop.memory is None else stop.memory // SHARE_OF_STEMS
+    room = room_within(stop.memory)
+    memory = None if room is None else max(0, room) // SHARE_OF_STEMS
     order = [int(v) for v in plan.encoded.order]
     first = None
     if start is not None:
         at = {table.names[v]: i for i, v in enumerate(order)}
         first = [at[name] for name in start.order if name in at]
     with ThreadPoolExecutor(threads) as pool:
-        growth = Growth(plan, outcome, workers=pool, memory=memory)
+        elsewhere = isinstance(workers, Crew) and worth_sending(plan.encoded)
+        counting = workers if workers is not None and elsewhere else pool
+        growth = Growth(plan, outcome, workers=counting, memory=memory)
+        looked = 0
+        if keeper is not None and keeper.known is not None:
+            looked = keeper.looked if growth.restore(keeper.known) else 0
+            first = keeper.order_for(growth.n) or first
         anytime = Anytime(growth, stop, pool, seed=seed, start=first, report=report)
+        anytime.go_on_from(looked, keeper)
         anytime.run(effort)
+        anytime.keep()
     parents: list[tuple[int, ...]] = [()] * table.n_variables
     for i in anytime.choice.tolist():
         child, members = growth.family(i)
@@ -122,6 +140,9 @@ class Anytime:
         self._pool = pool
         self._began = time.monotonic()
         self._looked = 0
+        self._keeper: GrowthKeeper | None = None
+        self._most = stop.memory or used_memory() + int(SHARE_OF_MEMORY * available_memory())
+        self._round_took = 0.0  # of wall time, by which another may be too much
         self._laid = 0
         self.trace: list[TracePoint] = []
         self._closed = np.zeros(0, np.bool_)
@@ -131,6 +152,15 @@ class Anytime:
         self.choice: Ints = np.empty(0, np.int64)
         self.order: Ints = self._streams[0].base.copy()
         self.cost = math.inf
+
+    def go_on_from(self, looked: int, keeper: GrowthKeeper | None) -> None:
+        """Count the work of an earlier run, and keep this one."""
+        self._looked, self._keeper = looked, keeper
+
+    def keep(self) -> None:
+        """Keep what is known, at the end."""
+        if self._keeper is not None:
+            self._keeper.write(self.growth, self.order, self._looked)
 
     @property
     def work(self) -> float:
@@ -146,14 +176,28 @@ class Anytime:
         """Work until the effort is spent, the stop says so, or nothing is left to try."""
         self._climb()
         idle = 0
-        while self.work < effort and self.stop.reason() is None and idle < PATIENCE:
+        while self.work < effort and self._may_go_on() and idle < PATIENCE:
             grew = self._grow_around()
             gained = False
-            if self.work < effort and self.stop.reason() is None:
+            if self.work < effort and self._has_time_for_a_round():
                 gained = self._round()
             if not gained:
                 grew += self._grow_near()
+            if self._keeper is not None:
+                self._keeper.tick(self.growth, self.order, self._looked)
             idle = 0 if gained or grew else idle + 1
+
+    def _may_go_on(self) -> bool:
+        """Whether there is time, and memory for solving what has been found by now."""
+        growth = self.growth
+        if self.stop.reason() is not None:
+            return False
+        needed = memory_of_sets(growth.n, growth.n_sets, int(growth.sizes.sum()))
+        room = room_within(self._most, needed)
+        return room is None or room > 0
+
+    def _has_time_for_a_round(self) -> bool:
+        return self.stop.reason() is None and self._round_took <= self.stop.seconds_left
 
     def score(self) -> float:
         """Score of the network, in nats."""
@@ -163,7 +207,7 @@ class Anytime:
     def _grow_around(self) -> int:
         """Grow around the network, and improve it, until nothing is new."""
         grew = 0
-        while self.stop.reason() is None:
+        while self._may_go_on():
             new = self.growth.enlarge(self._neighbours(), self.stop)
             grew += new
             if not new:
@@ -176,7 +220,7 @@ class Anytime:
     def _grow_near(self) -> int:
         """Grow what is near until the lists have had their share of the work."""
         grew = 0
-        while self.orders_work > SHARE_OF_ORDERS * self.work and self.stop.reason() is None:
+        while self.orders_work > SHARE_OF_ORDERS * self.work and self._may_go_on():
             near = self._near(self.growth.n)
             if not near:
                 break
@@ -241,23 +285,27 @@ class Anytime:
         fit, order = np.empty(n, np.int64), self.order.copy()
         space, state = self.space, self._streams[0].state
         refit(order, fit, 0, n, space.offsets, space.sets, work)
-        work[1] = 1 << 62
-        improve(
-            order, fit, np.arange(n), np.int64(0), space.offsets, space.sets, space.cost,
-            space.reach, state, work,
-        )  # fmt: skip
+        turns, anyway = np.arange(n), True
+        while work[0] >= work[1] and (anyway or self.stop.reason() is None):
+            anyway = False
+            work[1] = work[0] + CLIMB
+            improve(
+                order, fit, turns, np.int64(0), space.offsets, space.sets, space.cost, space.reach,
+                state, work,
+            )  # fmt: skip
         self._looked += int(work[0])
         self._streams[0].move(order, space)
         return self._take(order)
 
     def _round(self) -> bool:
         """Let every stream search for one budget; whether that found a better network."""
-        budget = budget_of(self.growth.n, self.growth.n_sets)
+        budget, began = budget_of(self.growth.n, self.growth.n_sets), time.monotonic()
         list(self._pool.map(lambda stream: stream.advance(self.space, budget), self._streams))
         self._looked += sum(int(stream.work[0]) for stream in self._streams)
         leader = min(self._streams, key=lambda stream: float(stream.costs[1]))
         self._combine(leader)
         gained = self._take(leader.best)
+        self._round_took = time.monotonic() - began
         renew(self._streams, leader, STALE)
         return gained
 

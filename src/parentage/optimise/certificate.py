@@ -21,8 +21,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from parentage.files.atomic import replacing
-from parentage.optimise.cuts import Sets, reach_of
 from parentage.optimise.prepare import allowed_sets
+from parentage.optimise.proof_nodes import NodeWriter
 from parentage.scoring.account import Account
 
 if TYPE_CHECKING:
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
     from parentage.optimise.cuts import Cut
     from parentage.optimise.problem import Floats, Ints
-    from parentage.optimise.root_lp import Node, Step
+    from parentage.optimise.root_lp import Node
     from parentage.optimise.run import Part, Run
     from parentage.scoring.constraints import Constraints
     from parentage.scoring.lists import CandidateLists
@@ -47,7 +47,7 @@ FINE = 20
 ROOM = 61
 """All numbers of a round must fit into so many bits."""
 
-MOST_SUBSETS = 25
+MOST_SUBSETS = 28
 """Variables of a part for which a check repeats dynamic programming."""
 
 
@@ -136,7 +136,7 @@ def whole_unit(scores: Floats) -> tuple[dict[str, int], float, Ints]:
 
 
 class _Writer:
-    """Turns the parts of a run into nodes, and collects their cuts."""
+    """Chooses the grids of a certificate and puts it together."""
 
     def __init__(self, certificate: Certificate) -> None:
         self.lists, self.run = certificate.lists, certificate.run
@@ -154,17 +154,12 @@ class _Writer:
         self.allowance = 0 if exact else math.ceil(slack * self.factor)
         largest = int(whole.max(initial=0)) - int(whole.min(initial=0))
         self.denominator = self._denominator(max(1, largest))
-        self.nodes: list[dict[str, Any]] = []
-        self.cuts: list[list[Any]] = []
-        self._numbers: dict[int, int] = {}
-        self._sets: dict[int, Sets] = {}
+        self.writer = NodeWriter(self._goal, self._times)
 
     def document(self) -> dict[str, Any]:
         """Write the whole document."""
         tolerance = sum(self._tolerance(part) for part in self.run.parts)
-        root: dict[str, Any] = {}
-        self.nodes.append(root)
-        self._split(root, self.run.parts)
+        nodes = self.writer.write(self.run.parts)
         lists = self.lists
         written: dict[str, Any] = {
             "format": "parentage certificate",
@@ -192,8 +187,8 @@ class _Writer:
                 "tolerance": tolerance,
             },
             "denominator": self.denominator,
-            "cuts": self.cuts,
-            "nodes": self.nodes,
+            "cuts": self.writer.cuts,
+            "nodes": nodes,
         }
 
     def _denominator(self, largest: int) -> int:
@@ -216,103 +211,12 @@ class _Writer:
             return int(self.cost[part.problem.variables].sum()) if self.allowance else 0
         return self.allowance
 
+    def _times(self, y: Floats) -> list[int]:
+        found: list[int] = np.rint(y * (self.factor * self.denominator)).astype(np.int64).tolist()
+        return found
+
     def _goal(self, part: Part) -> int:
         return int(self.cost[part.problem.variables].sum()) - self._tolerance(part)
-
-    def _split(self, node: dict[str, Any], parts: list[Part]) -> None:
-        """Write the parts of a node, each with its goal; variables on their own need none."""
-        node["split"] = []
-        for part in parts:
-            if part.problem.n > 1:
-                number = len(self.nodes)
-                self.nodes.append({})
-                variables = part.problem.variables.tolist()
-                node["split"].append([variables, self._goal(part), number])
-                self._part(self.nodes[number], part)
-
-    def _part(self, written: dict[str, Any], part: Part) -> None:
-        """Write how a part was closed."""
-        if part.closed_by in ("subsets", "forest") and not part.parts:
-            written[part.closed_by] = True
-        elif part.root is None:
-            written["steps"] = [["round", [], []]]
-        else:
-            self._node(written, part.root, part)
-            if part.parts:
-                self._split(written, part.parts)
-
-    def _node(self, written: dict[str, Any], node: Node, part: Part) -> None:
-        """Write the steps of a node, and the nodes below it."""
-        written["steps"] = self._steps(node, part)
-        if node.depth == 0 and node.branch:
-            written["steps"].insert(0, ["dominance"])
-        waiting = [(written, node)]
-        while waiting:
-            above, upper = waiting.pop()
-            if upper.branch is None:
-                continue
-            u, v, *sides = upper.branch
-            numbers = []
-            for side in sides:
-                below = {"steps": self._steps(side, part)}
-                numbers.append(len(self.nodes))
-                self.nodes.append(below)
-                waiting.append((below, side))
-            variables = part.problem.variables
-            above["branch"] = [int(variables[u]), int(variables[v]), *numbers]
-
-    def _steps(self, node: Node, part: Part) -> list[Any]:
-        """Write the steps of a node: those that removed sets, and the one of the best bound."""
-        steps = list(node.steps)
-        if node.best is not None and (not steps or steps[-1] is not node.best):
-            steps.append(node.best)
-        return [self._step(step, part) for step in steps]
-
-    def _step(self, step: Step, part: Part) -> list[Any]:
-        if step is None:
-            return ["ancestors"]
-        cuts, y = step
-        times = np.rint(y * (self.factor * self.denominator)).astype(np.int64)
-        used = np.flatnonzero(times)
-        return ["round", [self._cut(cuts[i], part) for i in used], times[used].tolist()]
-
-    def _cut(self, cut: Cut, part: Part) -> int:
-        """Return the number of a cut, which is written when it is met first."""
-        if id(cut) not in self._numbers:
-            self._numbers[id(cut)] = len(self.cuts)
-            if id(part) not in self._sets:
-                self._sets[id(part)] = Sets.of(part.problem)
-            self.cuts.append(_written(cut, part.problem.variables, self._sets[id(part)]))
-        return self._numbers[id(cut)]
-
-
-def _written(cut: Cut, variables: Ints, sets: Sets) -> list[Any]:
-    """Write a cut with variables of the lists."""
-    members = variables[list(cut.members)].tolist()
-    if cut.table is None:
-        return ["cluster", members, cut.k]
-    masks, values = [], []
-    reach = reach_of(cut, len(variables))
-    for j, v in enumerate(cut.members):
-        low, high = sets.starts[sets.offsets[v]], sets.starts[sets.offsets[v + 1]]
-        owner = np.repeat(
-            np.arange(sets.offsets[v + 1] - sets.offsets[v]),
-            np.diff(sets.starts[sets.offsets[v] : sets.offsets[v + 1] + 1]),
-        )
-        inside = np.zeros(sets.offsets[v + 1] - sets.offsets[v], np.int64)
-        np.bitwise_or.at(inside, owner, reach[sets.parents[low:high]])
-        met = np.unique(inside & ~(1 << j))
-        worth = cut.table[j, met].astype(np.int64)
-        implied = ((met[None, :] & ~met[:, None]) == 0) & (met[None, :] != met[:, None])
-        known = np.where(implied, worth[None, :], 0).max(axis=1, initial=0)
-        stated = worth > known
-        masks.append(met[stated].tolist())
-        values.append(worth[stated].tolist())
-    written = ["local", members, masks, values, cut.side]
-    if cut.through:
-        through = [[int(variables[u]), variables[list(w)].tolist()] for u, w in cut.through]
-        written += [through, cut.weight]
-    return written
 
 
 def _largest(cut: Cut) -> int:

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from parentage.network.finding import Effort, SearchRecord
 from parentage.optimise.certificate import certificate_of
 from parentage.optimise.cuts import project
 from parentage.optimise.forest import is_forest, solve_forest, start_from_forest
@@ -24,7 +25,7 @@ from parentage.optimise.orders import (
     incumbent_order,
     search_orders,
 )
-from parentage.optimise.record import Effort, SearchRecord
+from parentage.optimise.replay import kept_part
 from parentage.optimise.root_lp import PHASE as ROOT
 from parentage.optimise.root_lp import Tactics, solve_root
 from parentage.optimise.solution import checked_solution, scope_of
@@ -38,7 +39,7 @@ if TYPE_CHECKING:
 
     from parentage.optimise.cuts import Cut
     from parentage.optimise.problem import Problem
-    from parentage.optimise.root_lp import Cutter
+    from parentage.optimise.root_lp import Cutter, Node
     from parentage.optimise.run import Part, Run
     from parentage.optimise.solution import Solution
 
@@ -81,22 +82,36 @@ def solve(run: Run, engine: str, tactics: Tactics = DEFAULT) -> Solution:
     try:
         with interruptible(run.stop):
             for part in run.parts:
-                first_incumbent(part)
-                if run.start is not None:
-                    begin_with(part, run.start)
+                if run.keeper is not None:
+                    part.kept = run.keeper.of(part)
+                begin(part, run.starts)
                 if part.problem.n > TINY and not run.stopped():
                     start_from_forest(part)
             solve_parts(run, engine, tactics)
     except KeyboardInterrupt:
         run.stop.cancelled.set()
         run.stopped()
+    if run.keeper is not None:
+        run.keeper.write(run)
     return conclude(run)
 
 
+def begin(part: Part, orders: Sequence[Sequence[int]]) -> None:
+    """Give a part its first networks: one from any order, others from those of known networks.
+
+    Without time the known ones have to do.
+    """
+    for order in orders if part.problem.n > 1 else ():
+        begin_with(part, order)
+    if part.cost == math.inf or not part.stopped():
+        first_incumbent(part)
+
+
 def begin_with(part: Part, order: Sequence[int]) -> None:
-    """Climb from an order that the user gave, of all the variables."""
-    at = {int(v): i for i, v in enumerate(part.problem.variables)}
-    own = np.array([at[v] for v in order if v in at], np.int64)
+    """Climb from an order of all the variables."""
+    place = np.empty(len(order), np.int64)
+    place[np.asarray(order, np.int64)] = np.arange(len(order))
+    own = np.argsort(place[part.problem.variables])
     climb_from(part, OrderSpace.of(part.problem), own)
 
 
@@ -126,7 +141,7 @@ def cut_and_branch(part: Part, tactics: Tactics, *, subsets: bool) -> None:
 
     With ``subsets`` small pieces go to dynamic programming instead of branching.
     """
-    if tactics.warm_start:
+    if tactics.warm_start and part.kept is None:
         search_orders([part], patience=WARM_PATIENCE)
     with contextlib.ExitStack() as stack:
         pool = None
@@ -145,29 +160,73 @@ def finish(
 ) -> None:
     """Solve a part to the end: cut at the root, then split or branch.
 
-    Where dynamic programming is possible, cutting and branching get a share of its time.
+    Where dynamic programming is possible, cutting and branching get a share of its time. What was
+    kept of an earlier run is gone on with.
     """
     if part.proven or part.stopped():
         return
     patience = other_way(part) if subsets else math.inf
     if patience > 0.0 and (part.problem.n > AT_ONCE or not subsets):
+        went_on = part.kept is not None and part.kept.root_is_done
         cutter, root = solve_root(part, tactics, pool=pool, start=start, work=patience)
-        part.root = root
-        if part.problem.n > LARGE and not part.proven and not part.stopped():
+        if part.problem.n > LARGE and not went_on and not part.proven and not part.stopped():
             search_orders([part], patience=WARM_PATIENCE)
             cutter.tighten(root, ROOT)
         tree = None
-        if not (part.proven or part.stopped() or cutter.exhausted()):
-            pieces = part.problem.only(~cutter.lp.removed).parts()
-            if pieces[-1].n < part.problem.n:
-                split(part, pieces, cutter, tactics, subsets, pool)
-            else:
-                tree = Tree(cutter, root)
-                tree.solve()
+        if went_on or not (part.proven or part.stopped() or cutter.exhausted()):
+            tree = go_on(part, cutter, root, tactics, subsets, pool)
         count(part, cutter, tree)
     if patience < math.inf and not part.proven and not part.stopped():
         solve_subsets(part)
         part.fewest_arcs = False
+
+
+def go_on(
+    part: Part,
+    cutter: Cutter,
+    root: Node,
+    tactics: Tactics,
+    subsets: bool,
+    pool: Executor | None,
+) -> Tree | None:
+    """Go on from a root that is open: split what is left, or branch, as an earlier run did."""
+    if part.proven:
+        return None
+    tree = Tree(cutter, root)
+    if part.kept is not None and part.kept.root.branch is not None:
+        tree.restore(part.kept.root)
+        part.kept = None
+    else:
+        pieces = pieces_of(part, cutter)
+        if pieces[-1].n < part.problem.n:
+            split(part, pieces, cutter, tactics, subsets, pool)
+            return None
+    tree.solve()
+    return tree
+
+
+def pieces_of(part: Part, cutter: Cutter) -> list[Problem]:
+    """Return the strongly connected pieces of what is left of a part.
+
+    Pieces of an earlier run stay together, so that it can be gone on with. They may fall into
+    smaller ones since, when the incumbent has become better and more is removed.
+    """
+    rest = part.problem.only(~cutter.lp.removed)
+    pieces = rest.parts()
+    before = [] if part.kept is None else [set(piece.variables) for piece in part.kept.pieces]
+    together: list[list[Problem]] = [[] for _ in before]
+    apart: list[Problem] = []
+    for piece in pieces:
+        own = set(piece.variables.tolist())
+        at = next((i for i, earlier in enumerate(before) if own <= earlier), None)
+        (apart if at is None else together[at]).append(piece)
+    for earlier, some in zip(before, together, strict=True):
+        if len(some) > 1 and sum(piece.n for piece in some) == len(earlier):
+            inside = np.isin(part.problem.variables, sorted(earlier))
+            apart.append(rest.part(np.flatnonzero(inside)))
+        else:
+            apart += some
+    return sorted(apart, key=lambda problem: problem.n)
 
 
 def split(
@@ -182,6 +241,10 @@ def split(
     place = {int(v): i for i, v in enumerate(part.problem.variables)}
     order = part.problem.variables[incumbent_order(part)]
     pieces = part.split(problems)
+    if part.kept is not None:
+        for piece in pieces:
+            piece.kept = kept_part(part.kept.pieces, piece.problem.variables)
+        part.kept = None
     inside = [{int(v): i for i, v in enumerate(piece.problem.variables)} for piece in pieces]
     for piece, at in zip(pieces, inside, strict=True):
         own = np.array([at[int(v)] for v in order if int(v) in at], np.int64)
@@ -200,6 +263,7 @@ def count(part: Part, cutter: Cutter, tree: Tree | None) -> None:
     part.effort.fixed += int(cutter.lp.removed.sum())
     part.effort.nodes += tree.nodes if tree else 1
     part.cuts = project(cutter.lp.cuts, dict(enumerate(part.problem.variables.tolist())))
+    part.pool, part.programme = cutter.lp.cuts, None
 
 
 def other_way(part: Part) -> float:

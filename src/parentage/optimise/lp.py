@@ -139,18 +139,21 @@ class CutLP:
 
     def lagrangian(self, y: Floats) -> tuple[float, Floats]:
         """Return L(y) and by how much it rises, per set, if that set is taken."""
+        used = np.flatnonzero(y > 0)
+        return self.bound_of([self.rows[i] for i in used], y[used], self.shut)
+
+    def bound_of(self, rows: Sequence[Row], y: Floats, shut: Flags) -> tuple[float, Floats]:
+        """Return the same for any rows, when the sets in ``shut`` are left out."""
         problem = self.problem
         reduced = problem.cost.copy()
-        used = np.flatnonzero(y > 0)
         sides = 0.0
-        if len(used):
-            rows = [self.rows[i] for i in used]
+        if rows:
             columns = np.concatenate([row.columns for row in rows])
             values = np.concatenate([row.values for row in rows])
-            values *= np.repeat(y[used], [len(row.columns) for row in rows])
+            values *= np.repeat(y, [len(row.columns) for row in rows])
             reduced += np.bincount(columns, values, problem.m)
-            sides = math.fsum(y[used] * [row.side for row in rows])
-        reduced[self.shut] = np.inf
+            sides = math.fsum(y * [row.side for row in rows])
+        reduced[shut] = np.inf
         least = np.minimum.reduceat(reduced, problem.offsets[:-1])
         if np.isinf(least).any():
             return math.inf, np.full(problem.m, np.inf)

@@ -200,16 +200,20 @@ def first_incumbent(part: Part) -> None:
     from parentage.kernels.orders import feasible_order
 
     problem = part.problem
+    if problem.n == 1:  # with no parent inside, its cheapest set is its only one
+        part.offer(np.zeros(1, np.int64), PHASE)
+        return
     order = np.empty(problem.n, np.int64)
     if feasible_order(problem.offsets, problem.masks, order) < problem.n:
         raise AssertionError("a part without an acyclic choice reached the search")
-    climb_from(part, OrderSpace.of(problem), order)
+    climb_from(part, OrderSpace.of(problem), order, anyway=True)
 
 
-def climb_from(part: Part, space: OrderSpace, order: Ints) -> bool:
+def climb_from(part: Part, space: OrderSpace, order: Ints, *, anyway: bool = False) -> bool:
     """Climb from an order to a local optimum and offer it; whether it was an improvement.
 
-    A stopped run gets what the climb has reached by then.
+    A stopped run gets what the climb has reached by then, which is nothing unless it has to climb
+    for a moment ``anyway``.
     """
     from parentage.kernels.orders import improve, refit
 
@@ -218,11 +222,10 @@ def climb_from(part: Part, space: OrderSpace, order: Ints) -> bool:
     turns = np.arange(n)
     refit(order, fit, 0, n, space.offsets, space.sets, work)
     arrays = (space.offsets, space.sets, space.cost, space.reach, state, work)
-    while work[0] >= work[1]:
+    while work[0] >= work[1] and (anyway or not part.stopped()):
+        anyway = False
         work[1] = work[0] + CLIMB
         improve(order, fit, turns, np.int64(0), *arrays)
-        if part.stopped():
-            break
     choice = space.real[fit]
     return bool((choice >= 0).all()) and part.offer(choice, PHASE)
 

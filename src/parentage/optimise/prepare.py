@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from parentage.errors import ConstraintError, ListsError
+from parentage.errors import InfeasibleError, ListsError
 from parentage.optimise.problem import make_problem, unpack
 
 if TYPE_CHECKING:
@@ -33,7 +33,7 @@ def prepare(lists: CandidateLists, constraints: Constraints | None = None) -> Pr
     ------
     ListsError
         Lists that are broken or have no acyclic choice.
-    ConstraintError
+    InfeasibleError
         Constraints that contradict each other or the lists.
     """
     check_lists(lists)
@@ -43,7 +43,7 @@ def prepare(lists: CandidateLists, constraints: Constraints | None = None) -> Pr
         return problem
     names = _enumerate([lists.names[v] for v in blocked])
     if constraints and not blocked_group(allowed_problem(lists, None)):
-        raise ConstraintError(
+        raise InfeasibleError(
             f"with these constraints no acyclic choice is left: every allowed set of {names} "
             f"holds another of them{_arcs_among(constraints, [lists.names[v] for v in blocked])}; "
             "relax one, or score the table under these constraints to get all the sets they allow"
@@ -91,7 +91,7 @@ def allowed_sets(lists: CandidateLists, constraints: Constraints) -> Flags:
 
     Raises
     ------
-    ConstraintError
+    InfeasibleError
         A child none of whose sets is allowed; the message says what they break.
     """
     sizes = np.diff(lists.starts)
@@ -122,7 +122,7 @@ def _refuse_child(lists: CandidateLists, constraints: Constraints, v: int) -> No
     broken: dict[str, None] = {}
     for _, members in lists.candidates(v):
         broken.update(dict.fromkeys(constraints.violated(name, [lists.names[p] for p in members])))
-    raise ConstraintError(
+    raise InfeasibleError(
         f"no candidate set of {name!r} satisfies the constraints; broken by all or some: "
         f"{_enumerate(list(broken))}; relax one, or score the table under these "
         "constraints to get all the sets they allow"

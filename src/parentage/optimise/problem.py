@@ -72,12 +72,19 @@ class Problem:
 
     def members(self) -> tuple[Ints, Ints]:
         """Return the sets as CSR: ``starts[m + 1]`` and the parents of all sets in a row."""
-        sizes, parents = [np.zeros(0, np.int64)], [np.zeros(0, np.int64)]
-        for rows in slices(self.m, self.n):
-            flags = unpack(self.masks[rows], self.n)
-            sizes.append(flags.sum(axis=1))
-            parents.append(np.nonzero(flags)[1].astype(np.int64))
-        return offsets_of(np.concatenate(sizes)), np.concatenate(parents)
+        row, word = np.nonzero(self.masks)
+        left = self.masks[row, word]
+        rows, parents = [np.zeros(0, np.int64)], [np.zeros(0, np.int64)]
+        while len(left):
+            lowest = left & (~left + np.uint64(1))
+            rows.append(row)
+            parents.append(64 * word + np.frexp(lowest.astype(np.float64))[1] - 1)
+            left ^= lowest
+            more = left != 0
+            row, word, left = row[more], word[more], left[more]
+        found, parent = np.concatenate(rows), np.concatenate(parents)
+        order = np.argsort(found * self.n + parent)
+        return offsets_of(np.bincount(found, minlength=self.m)), parent[order]
 
     def spans(self) -> list[tuple[int, int]]:
         """First set, and the one after the last, of every variable."""
@@ -106,6 +113,13 @@ class Problem:
         Parents outside cost nothing in acyclicity, so sets are compared by what they hold
         inside; those that become dominated go.
         """
+        if len(inside) == 1:  # nothing is left of any set, so the first, which costs least, stays
+            first = self.offsets[inside]
+            none = np.zeros((1, 1), np.uint64)
+            offsets = np.arange(2, dtype=np.int64)
+            return Problem(
+                self.variables[inside], offsets, none, self.cost[first], self.sets[first]
+            )
         spans = self.spans()
         rows = np.concatenate([np.arange(*spans[v]) for v in inside])
         masks = np.empty((len(rows), n_words(len(inside))), np.uint64)
@@ -136,8 +150,10 @@ class Problem:
         if n_parts == 1:
             return [self]
         found: list[Problem] = []
-        for part in range(n_parts):
-            found.extend(self.part(np.flatnonzero(label == part)).parts())
+        by_label = np.argsort(label, kind="stable")
+        for inside in np.split(by_label, np.cumsum(np.bincount(label))[:-1]):
+            part = self.part(inside)
+            found.extend(part.parts() if part.n > 1 else [part])
         return sorted(found, key=lambda problem: problem.n)
 
 
@@ -198,10 +214,14 @@ def make_problem(lists: CandidateLists, allowed: Flags) -> Problem:
 
 
 def memory_of_problem(lists: CandidateLists) -> int:
-    """Return what preparing lists takes at its peak, in bytes: masks twice, and orders of sets."""
-    masks = 8 * n_words(lists.n_variables) * lists.n_sets
-    flags = min(FLAGS_AT_ONCE, lists.n_sets * lists.n_variables)
-    return 2 * masks + 80 * lists.n_sets + 48 * len(lists.parents) + flags
+    """Return what preparing lists takes at its peak, in bytes."""
+    return memory_of_sets(lists.n_variables, lists.n_sets, len(lists.parents))
+
+
+def memory_of_sets(n: int, sets: int, parents: int) -> int:
+    """Return what preparing so many sets takes: masks twice, orders of sets, and parents."""
+    flags = min(FLAGS_AT_ONCE, sets * n)
+    return 16 * n_words(n) * sets + 80 * sets + 48 * parents + flags
 
 
 def masks_of(lists: CandidateLists, sets: Ints) -> Words:

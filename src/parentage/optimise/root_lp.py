@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from parentage.optimise.arms import Arms, shrinkage
+from parentage.optimise.cuts import cut_row
 from parentage.optimise.local_cuts import SIZES, Effort, LocalCuts
 from parentage.optimise.lp import CutLP
 from parentage.optimise.orders import OrderSpace, climb_from
@@ -32,7 +33,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
     from concurrent.futures import Executor
 
-    from parentage.optimise.cuts import Cut
+    from parentage.optimise.cuts import Cut, Row
     from parentage.optimise.problem import Flags, Floats
     from parentage.optimise.run import Part
 
@@ -59,6 +60,9 @@ SLOW = 0.02
 
 IDLE, SELDOM = 12, 6
 """After so many climbs without a gain, only every so many rounds there is one."""
+
+MUCH = 5
+"""When a node lost more sets than this, what is forced now is followed up."""
 
 EXACT_TRIES = 6
 """How often clusters are separated exactly when nothing else is found."""
@@ -137,6 +141,7 @@ class Cutter:
         self.exact_left = EXACT_TRIES
         self.idle_climbs = 0
         self.most_work = work
+        self._rows: dict[Cut, Row] = {}
         n = part.problem.n
         self.patience = LARGE_PATIENCE if n > LARGE else ROOT_PATIENCE
 
@@ -280,7 +285,21 @@ class Cutter:
     def tighten(self, node: Node, phase: str) -> bool:
         """Raise the bound of a node and remove what cannot improve; whether it is closed."""
         bound, rise = self.lp.lagrangian(self.lp.y)
-        step = self.step()
+        before = int(node.left.sum())
+        if self.absorb(node, self.step(), bound, rise, phase):
+            return True
+        removed = before - int(node.left.sum())
+        if node.depth > 0 and removed > MUCH and not self.follow_up(node):
+            return True
+        if removed:
+            self.lp.leave_open(node.left)
+        return False
+
+    def absorb(self, node: Node, step: Step, bound: float, rise: Floats, phase: str) -> bool:
+        """Take in what a round shows: its bound, and what it removes; whether it closes the node.
+
+        ``rise`` is by how much the bound rises, per set, if that set is taken.
+        """
         if bound > node.bound or node.best is None:
             node.bound, node.best = max(node.bound, bound), step
         if node.depth == 0 and bound < np.inf:
@@ -299,10 +318,26 @@ class Cutter:
             node.left = node.left & ~hopeless
             if node.depth == 0:
                 self.lp.remove(hopeless)
-            elif hopeless.sum() > 5 and not self.follow_up(node):
-                return True
-            self.lp.leave_open(node.left)
         return False
+
+    def replay(self, node: Node, steps: Iterable[Step], phase: str) -> bool:
+        """Go through the steps of a proof that was kept; whether they close the node."""
+        for step in steps:
+            if step is None:
+                if not self.follow_up(node):
+                    return True
+                continue
+            cuts, y = step
+            bound, rise = self.lp.bound_of([self.row(cut) for cut in cuts], y, ~node.left)
+            if self.absorb(node, step, bound, rise, phase):
+                return True
+        return False
+
+    def row(self, cut: Cut) -> Row:
+        """Return the row of a cut of a proof that was kept, made once."""
+        if cut not in self._rows:
+            self._rows[cut] = cut_row(self.lp.sets, cut, self.lp.removed)
+        return self._rows[cut]
 
     def step(self) -> Step:
         """Return the present cuts and multipliers as a step of the proof."""
@@ -341,10 +376,25 @@ def solve_root(
     start: Iterable[Cut] = (),
     work: float = np.inf,
 ) -> tuple[Cutter, Node]:
-    """Cut at the root; return the cutter, ready for a tree, and the root."""
+    """Cut at the root; return the cutter, ready for a tree, and the root.
+
+    What was kept of an earlier run is gone through first; a root that was done is not cut any
+    further.
+    """
     cutter = Cutter(part, tactics, pool, work)
-    cutter.lp.add(list(start))
-    root = cutter.root()
-    cutter.work(root)
+    part.programme = cutter.lp
+    part.root = root = cutter.root()
+    kept = part.kept
+    if kept is None:
+        cutter.lp.add(list(start))
+    elif cutter.replay(root, kept.root.steps, PHASE):
+        part.kept = None
+    else:
+        cutter.lp.add(kept.pool)
+        cutter.lp.counts.clear()  # these were counted when they were found
+        if not kept.root_is_done:
+            part.kept = kept = None
+    if kept is None:
+        cutter.work(root)
     part.root_bound = part.bound
     return cutter, root

@@ -18,9 +18,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from parentage.network.finding import Effort
 from parentage.optimise.cuts import unique
 from parentage.optimise.problem import rounding
-from parentage.optimise.record import Effort
 from parentage.work.progress import Progress
 from parentage.work.stop import Stop
 
@@ -28,7 +28,10 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from parentage.optimise.cuts import Cut
+    from parentage.optimise.keeping import Keeper
+    from parentage.optimise.lp import CutLP
     from parentage.optimise.problem import Ints, Problem
+    from parentage.optimise.replay import KeptPart
     from parentage.optimise.root_lp import Node
     from parentage.optimise.solution import TracePoint
     from parentage.scoring.constraints import Constraints
@@ -54,8 +57,12 @@ class Run:
         All variables, filtered and pruned.
     constraints
         What was applied to make the problem.
+    starts
+        Orders of all variables to begin from.
     cuts
         Cuts of another run over the same variables, to begin with; they hold for all networks.
+    keeper
+        Keeps what is known, and knows what an earlier run kept.
     """
 
     def __init__(
@@ -69,13 +76,15 @@ class Run:
         seed: int = 0,
         report: Report | None = None,
         constraints: Constraints | None = None,
-        start: Sequence[int] | None = None,
+        starts: Sequence[Sequence[int]] = (),
         cuts: Sequence[Cut] = (),
+        keeper: Keeper | None = None,
     ) -> None:
         self.lists = lists
         self.constraints = constraints
-        self.start = start
+        self.starts = starts
         self.cuts = cuts
+        self.keeper = keeper
         self.threads = threads
         self.seed = seed
         self.stop = stop or Stop()
@@ -85,6 +94,7 @@ class Run:
         self._report = report
         self._began = time.monotonic()
         self._last_call = -math.inf
+        self._begun = 0  # so many parts, from the first on, have a network
         self._gap_limit = gap_limit
         scores, sizes = lists.scores[problem.sets], np.diff(lists.starts)[problem.sets]
         self.best_per_child = math.fsum(float(scores[a:b].max()) for a, b in problem.spans())
@@ -146,7 +156,9 @@ class Run:
         now = self.seconds
         if not changed and now - self._last_call < HEARTBEAT:
             return
-        if any(part.cost == math.inf for part in self.parts):
+        while self._begun < len(self.parts) and self.parts[self._begun].cost < math.inf:
+            self._begun += 1
+        if self._begun < len(self.parts):
             return
         self._last_call = now
         score = self.score()
@@ -157,10 +169,16 @@ class Run:
             self.stop_reason = "gap"
         if self._report is not None:
             self._report(Progress("learning", phase, now, incumbent=score, bound=bound))
+        if self.keeper is not None:
+            self.keeper.tick(self)
 
 
 class Part:
-    """What is known about one strongly connected part of the problem."""
+    """What is known about one strongly connected part of the problem.
+
+    ``kept`` is what an earlier run knew, until it is gone through again. ``programme`` has the cuts
+    while the part is cut, ``pool`` those that were there at the end.
+    """
 
     def __init__(self, run: Run, problem: Problem) -> None:
         self.run = run
@@ -175,6 +193,9 @@ class Part:
         self.root: Node | None = None
         self.closed_by = ""
         self.cuts: list[Cut] = []
+        self.programme: CutLP | None = None
+        self.pool: list[Cut] = []
+        self.kept: KeptPart | None = None
         self._bound = problem.cheapest()
 
     def offer(self, choice: Ints, phase: str, engine: str = "orders") -> bool:

@@ -3,11 +3,20 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import TypedDict
 
 from parentage.errors import InputError, did_you_mean
 from parentage.work.settings import Option, setting
 
 ENGINES = ("auto", "branch-and-cut", "orders", "subsets")
+
+
+class OptimisingKeywords(TypedDict, total=False):
+    """What may be given for the settings of optimising."""
+
+    engine: str
+    gap_limit: float
+    seed: int
 
 
 @dataclass(frozen=True)

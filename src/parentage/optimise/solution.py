@@ -13,6 +13,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from parentage.errors import InputError
+from parentage.network.finding import Finding
 from parentage.network.network import Network, arc_gains
 from parentage.scoring.account import Account, stricter
 from parentage.scoring.constraints import Constraints
@@ -22,8 +23,8 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from parentage.arcs.records import Support
+    from parentage.network.finding import SearchRecord
     from parentage.optimise.certificate import Certificate
-    from parentage.optimise.record import SearchRecord
     from parentage.scoring.account import Limit
     from parentage.scoring.constraints import Arc
     from parentage.scoring.lists import CandidateLists
@@ -47,7 +48,9 @@ class Solution:
     bound
         No network that the user allowed scores higher, whether its sets were searched or not.
     optimal
-        Whether ``score`` is proven to be the highest among those, up to ``scope.tolerance``.
+        Whether ``score`` is proven to be the highest among those, up to ``scope.tolerance``. Scores
+        of a table with holes completed by expectation maximisation are those on the completed data:
+        these are the network's own only if ``scope.settled``.
     scope
         What the user allowed, the score, and how far the lists reach.
     gains
@@ -71,7 +74,7 @@ class Solution:
         Wall time of the search.
     certificate
         The proof, to be written and checked; None when nothing is proven, or by an engine that
-        cannot be checked (dynamic programming over more than 25 variables).
+        cannot be checked (dynamic programming over more than 28 variables).
     """
 
     network: Network
@@ -116,20 +119,24 @@ class Solution:
             f"so the gap is at most {self.gap:.4g}{cut}"
         )
 
+    @property
+    def finding(self) -> Finding:
+        """What the solution says of its network, as files keep it."""
+        return Finding(
+            self.score,
+            self.bound,
+            self.optimal,
+            self.engine,
+            self.ties,
+            self.stopped,
+            self.seconds,
+            self.scope,
+            self.record,
+        )
+
     def facts(self) -> dict[str, Any]:
         """Return what the solution says of itself, as plain values for files and JSON."""
-        return {
-            "score": self.score,
-            "bound": self.bound,
-            "gap": self.gap,
-            "optimal": self.optimal,
-            "engine": self.engine,
-            "ties": self.ties,
-            "stopped": self.stopped,
-            "seconds": self.seconds,
-            "scope": self.scope.to_dict(),
-            "search": self.record.to_dict(),
-        }
+        return self.finding.to_dict()
 
     def with_support(self, support: Support) -> Solution:
         """Return the solution with what is known of its arcs, for pictures and notebooks.

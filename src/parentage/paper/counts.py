@@ -113,7 +113,7 @@ def flag(
     pair: Pair, below: Flags, encoded: Encoded, convention: Convention
 ) -> npt.NDArray[np.uint8]:
     """Flag the families of a pair for what holds of Y, and for what (X, Π*) is flagged for."""
-    log_rows = math.log(encoded.codes.shape[1])
+    log_rows = math.log(encoded.total_rows)
     added = convention.added(log_rows, pair.r_x, pair.r_y, pair.q_star)
     tolerance = float(encoded.grid.to_float(encoded.grid.tolerance))
     of_x, of_y = below[pair.x_star, pair.x_in_x_star], below[pair.pi, pair.y_in_pi]

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
     from parentage.data.recipe import Recipe
     from parentage.data.table import Table
+    from parentage.network.finding import Effort, Finding
     from parentage.network.network import Network
     from parentage.scoring.scope import Scope
 
@@ -56,20 +57,18 @@ def about_other_data(table: Table | None, scope: Scope | None) -> bool:
     return scope.origin.data != table.digest
 
 
-def verdict(
-    network: Network, table: Table | None, result: Mapping[str, Any], scope: Scope | None
-) -> str:
+def verdict(network: Network, table: Table | None, found: Finding, scope: Scope | None) -> str:
     """Say what was found and what was proved, for somebody who reads only this."""
     rows = f" from {counted(table.n_rows, 'row')}" if table is not None else ""
     first = f"{counted(network.n_variables, 'variable')}, {counted(network.n_arcs, 'arc')}{rows}."
-    if "optimal" not in result or scope is None:
+    if found.optimal is None or scope is None:
         return f"{first} Nothing is recorded of how this network was found."
     if about_other_data(table, scope):
         return f"{first} It was learned from other data; nothing is proved about these rows."
     among = scope.words() or " among all networks"
-    if result["optimal"]:
+    if found.optimal:
         return f"{first} Proven{among}: none scores higher under {score_title(scope)}."
-    more = f"up to {result['gap']:.4g} more" if "gap" in result else "more"
+    more = "more" if found.gap is None else f"up to {found.gap:.4g} more"
     return (
         f"{first} Not proven to be the best{among}: another one may score {more} under "
         f"{score_title(scope)}."
@@ -135,24 +134,22 @@ def _reading(recipe: Recipe) -> list[Fact]:
     return facts
 
 
-def proof_facts(
-    table: Table | None, result: Mapping[str, Any], scope: Scope | None
-) -> tuple[Fact, ...]:
+def proof_facts(table: Table | None, found: Finding, scope: Scope | None) -> tuple[Fact, ...]:
     """What was proved."""
     facts: list[Fact] = []
     if scope is not None and isinstance(scope.origin, Account) and about_other_data(table, scope):
         other = f"{scope.origin.rows:,} rows, SHA-256 {scope.origin.data}"
         facts.append(Fact("About other data than shown here", other))
-    if "score" in result:
-        facts.append(Fact("Score", f"{result['score']:.6f}"))
+    if found.score is not None:
+        facts.append(Fact("Score", f"{found.score:.6f}"))
     if scope is not None:
         facts.append(Fact("Scored by", score_title(scope)))
         if scope.about_scores():
             facts.append(Fact("Prior", scope.about_scores()))
-    if "bound" in result:
-        facts.append(Fact("No allowed network scores above", f"{result['bound']:.6f}"))
-    if "gap" in result:
-        facts.append(Fact("Gap", f"{result['gap']:.6g}"))
+    if found.bound is not None:
+        facts.append(Fact("No allowed network scores above", f"{found.bound:.6f}"))
+    if found.gap is not None:
+        facts.append(Fact("Gap", f"{found.gap:.6g}"))
     if scope is None:
         return tuple(facts)
     facts.append(
@@ -161,10 +158,10 @@ def proof_facts(
     if scope.constraints:
         facts.append(Fact("Constraints", _constraints(scope)))
     facts.append(Fact("Tolerance of the proof", f"{scope.tolerance:.3g}"))
-    if result.get("ties") == "fewest arcs":
+    if found.ties == "fewest arcs":
         facts.append(Fact("Ties", "no other network with that score has fewer arcs"))
-    if result.get("stopped"):
-        facts.append(Fact("Ended early by", str(result["stopped"])))
+    if found.stopped:
+        facts.append(Fact("Ended early by", found.stopped))
     if scope.about_directions():
         facts.append(Fact("Directions", scope.about_directions()))
     return tuple(facts)
@@ -181,7 +178,7 @@ def _constraints(scope: Scope) -> str:
     return "; ".join(said[:LISTED]) + (f"; and {more:,} more" if more > 0 else "")
 
 
-def search_facts(result: Mapping[str, Any], scope: Scope | None) -> tuple[Fact, ...]:
+def search_facts(found: Finding, scope: Scope | None) -> tuple[Fact, ...]:
     """What was counted on the way."""
     facts = []
     origin = None if scope is None else scope.origin
@@ -197,23 +194,28 @@ def search_facts(result: Mapping[str, Any], scope: Scope | None) -> tuple[Fact, 
         ]
         if origin.complete_to is not None:
             facts.append(Fact("Searched up to", counted(origin.complete_to, "parent")))
-    if result.get("engine"):
-        facts.append(Fact("Solved by", str(result["engine"])))
-    effort = result.get("search") or {}
-    for key, label in (
-        ("subsets", "Subsets in the dynamic programme"),
-        ("rounds", "Rounds of the order search"),
-        ("lp_rounds", "Linear programmes"),
-        ("nodes", "Nodes of the tree"),
-        ("fixed", "Sets removed by reduced cost"),
-    ):
-        if effort.get(key):
-            facts.append(Fact(label, f"{effort[key]:,}"))
-    if effort.get("cuts"):
-        facts.append(Fact("Cuts", ", ".join(f"{k} {n:,}" for k, n in effort["cuts"].items())))
-    if result.get("seconds") is not None:
-        facts.append(Fact("Seconds of solving", f"{result['seconds']:.2f}"))
+    if found.engine:
+        facts.append(Fact("Solved by", found.engine))
+    if found.search is not None:
+        facts += _effort(found.search.effort)
+    if found.seconds is not None:
+        facts.append(Fact("Seconds of solving", f"{found.seconds:.2f}"))
     return tuple(facts)
+
+
+def _effort(effort: Effort) -> list[Fact]:
+    counts = (
+        ("Subsets in the dynamic programme", effort.subsets),
+        ("Rounds of the order search", effort.rounds),
+        ("Linear programmes", effort.lp_rounds),
+        ("Nodes of the tree", effort.nodes),
+        ("Sets removed by reduced cost", effort.fixed),
+    )
+    facts = [Fact(label, f"{count:,}") for label, count in counts if count]
+    if effort.cuts:
+        cuts = sorted(effort.cuts.items())
+        facts.append(Fact("Cuts", ", ".join(f"{kind} {n:,}" for kind, n in cuts)))
+    return facts
 
 
 def _pruned(pruned: Mapping[str, int]) -> str:
@@ -236,16 +238,16 @@ def origin_facts(provenance: Mapping[str, Any]) -> tuple[Fact, ...]:
     return tuple(facts)
 
 
-def citation(result: Mapping[str, Any], scope: Scope | None, provenance: Mapping[str, Any]) -> str:
+def citation(found: Finding, scope: Scope | None, provenance: Mapping[str, Any]) -> str:
     """Return what to write when the result is used."""
     version = (provenance.get("versions") or {}).get("parentage", "")
     how = ""
-    if "score" in result and scope is not None:
-        proof = "proven optimal" if result.get("optimal") else "not proven optimal"
+    if found.score is not None and scope is not None:
+        proof = "proven optimal" if found.optimal else "not proven optimal"
         among = scope.words() or " among all networks"
         how = (
             f"The network was learned with parentage{f' {version}' if version else ''} under "
-            f"{score_title(scope)} (score {result['score']:.4f}, {proof}{among}). "
+            f"{score_title(scope)} (score {found.score:.4f}, {proof}{among}). "
         )
     return (
         f"{how}Software: The parentage developers, parentage"

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from parentage.arcs.records import ArcSupport
+from parentage.errors import ResourceError
 from parentage.network.elimination import plan_elimination
 from parentage.network.network import arc_gains
 from parentage.network.parameters import joint_states
@@ -28,6 +29,7 @@ from parentage.report.facts import (
 from parentage.report.records import (
     MOST_CELLS,
     Alternatives,
+    Fact,
     NearClass,
     Report,
     VariableFacts,
@@ -43,6 +45,7 @@ if TYPE_CHECKING:
 
     from parentage.arcs.records import Support
     from parentage.data.table import Table
+    from parentage.network.finding import Finding
     from parentage.network.network import Network
     from parentage.network.parameters import Parameters
     from parentage.optimise.near import NearOptimal
@@ -66,7 +69,7 @@ class Material:
         The network.
     title
         What to call it.
-    result
+    finding
         What is known of how good it is: the facts of a solution, or of a network's file.
     scope
         What it was compared with.
@@ -82,7 +85,7 @@ class Material:
 
     network: Network
     title: str
-    result: Mapping[str, Any]
+    finding: Finding
     scope: Scope | None = None
     gains: Mapping[Arc, float] | None = None
     table: Table | None = None
@@ -106,22 +109,24 @@ def gather(material: Material) -> Report:
     if m.lists is not None:
         nexts = next_sets(m.network, m.lists)
     directed = m.scope is not None and m.scope.equivalent is False
+    parameters, why_none = fitted(m)
+    none = (Fact("Probabilities", f"left out: {why_none}"),) if why_none else ()
     return Report(
         title=m.title,
-        verdict=verdict(m.network, m.table, m.result, m.scope),
+        verdict=verdict(m.network, m.table, m.finding, m.scope),
         network=m.network,
         directed=directed,
         arcs=_arcs(m, score, whole=whole),
         others=() if m.support is None else m.support.others[:40],
         about_arcs=about_support(m.support),
         variables=tuple(VariableFacts(*both) for both in zip(refused, nexts, strict=True)),
-        what_if=_what_if(m, whole=whole),
+        what_if=_what_if(m, parameters, whole=whole),
         alternatives=None if m.near is None else alternatives(m.near),
-        data=data_facts(m.table, m.scope, m.provenance or {}),
-        proof=proof_facts(m.table, m.result, m.scope),
-        search=search_facts(m.result, m.scope),
+        data=(*data_facts(m.table, m.scope, m.provenance or {}), *none),
+        proof=proof_facts(m.table, m.finding, m.scope),
+        search=search_facts(m.finding, m.scope),
         origin=origin_facts(m.provenance or {}),
-        citation=citation(m.result, m.scope, m.provenance or {}),
+        citation=citation(m.finding, m.scope, m.provenance or {}),
     )
 
 
@@ -175,10 +180,25 @@ def about_support(support: Support | None) -> tuple[str, ...]:
     return tuple(said)
 
 
-def _what_if(m: Material, *, whole: bool) -> WhatIf | None:
-    parameters = m.parameters
-    if parameters is None and m.table is not None and whole:
-        parameters = m.network.fit(m.table)
+def fitted(m: Material) -> tuple[Parameters | None, str]:
+    """Return the probabilities that are given or those of the table, or why there are none.
+
+    In a table with holes they are those that maximise the likelihood of what is observed; rows may
+    lack too much for that.
+    """
+    if m.parameters is not None or m.table is None:
+        return m.parameters, ""
+    pseudo, sample = m.prior
+    try:
+        found = m.network.fit(m.table, pseudo_count=pseudo, equivalent_sample_size=sample)
+    except ResourceError as error:
+        if not m.table.has_holes:
+            raise
+        return None, error.message
+    return found, ""
+
+
+def _what_if(m: Material, parameters: Parameters | None, *, whole: bool) -> WhatIf | None:
     if parameters is None:
         return None
     network = parameters.network
@@ -209,7 +229,9 @@ def _what_if(m: Material, *, whole: bool) -> WhatIf | None:
         )
     if not marginals and counts is not None:
         marginals = observed_shares(parameters, m.table)
-    return WhatIf(parameters, counts, m.prior, marginals, () if refused else plan.order, refused)
+    order = () if refused else plan.order
+    completed = m.table is not None and not whole
+    return WhatIf(parameters, counts, m.prior, marginals, order, refused, completed)
 
 
 def family_counts(parameters: Parameters, table: Table) -> tuple[npt.NDArray[np.int64], ...]:

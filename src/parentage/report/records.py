@@ -102,7 +102,8 @@ class WhatIf:
     parameters
         The tables.
     counts
-        Rows behind every cell, ``int64[q, r]`` per variable; None without a table.
+        Rows behind every cell, ``int64[q, r]`` per variable; None without a table, or if cells are
+        missing.
     prior
         Pseudo-count of every cell, and rows of an equivalent sample; both 0: maximum likelihood.
     marginals
@@ -111,6 +112,8 @@ class WhatIf:
         Order of elimination for the page; empty when ``refused`` says why there is none.
     refused
         Why evidence cannot be set.
+    completed
+        Whether the probabilities are those of a table with holes.
     """
 
     parameters: Parameters
@@ -119,6 +122,7 @@ class WhatIf:
     marginals: tuple[tuple[float, ...], ...]
     order: tuple[int, ...]
     refused: str = ""
+    completed: bool = False
 
 
 @dataclass(frozen=True)

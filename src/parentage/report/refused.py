@@ -14,6 +14,7 @@ import numpy.typing as npt
 
 from parentage.report.records import NextSet, Refused
 from parentage.scoring.account import Account, limits_by_name
+from parentage.scoring.constraints import Constraints
 from parentage.scoring.prior import Prior
 from parentage.scoring.scores import Penalised, parse_score, unit_of
 
@@ -99,7 +100,11 @@ class _Judge:
             for p in members:
                 self.children[p].append(v)
         limit = None if scope is None else scope.max_parents
+        given = Constraints() if scope is None else scope.constraints
         self.limits = limits_by_name(network.names, limit)
+        for name, most in given.max_parents.items():
+            self.limits[name] = min(most, self.limits.get(name, most))
+        self.barred = given.barred(network.names)
         self.own: dict[tuple[int, ...], float] = {}
 
     def __call__(self, v: int, u: int) -> Refused:
@@ -126,14 +131,10 @@ class _Judge:
             return "cost"
         if circle:
             return "circle"
-        child, parent = self.network.names[v], self.network.names[u]
+        child = self.network.names[v]
         if len(self.network.parents[v]) >= self.limits.get(child, len(self.network.names)):
             return "limit"
-        if self.scope is not None and self.scope.constraints:
-            given = self.scope.constraints
-            if (parent, child) in given.forbidden or given.tiers or given.max_parents:
-                return "constraint"
-        return "unproven"
+        return "constraint" if self.barred[v, u] else "unproven"
 
     def way(self, start: int, end: int) -> tuple[int, ...]:
         """Return a shortest way along the arcs; empty when there is none."""

@@ -202,6 +202,16 @@ def _what_if(report: Report, what_if: WhatIf) -> str:
 
 def _prior(what_if: WhatIf) -> str:
     pseudo, sample = what_if.prior
+    if what_if.completed:
+        added = ""
+        if pseudo:
+            added = f", with {pseudo:g} added to every count"
+        elif sample:
+            added = f", with {sample:g} rows spread evenly over each table"
+        return (
+            "Cells are missing: probabilities are those that make the observed ones likeliest "
+            f"(expectation maximisation){added}."
+        )
     if what_if.counts is None:
         return "Probabilities are those of the file."
     if pseudo:

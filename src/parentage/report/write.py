@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from parentage.errors import InputError
 from parentage.files.atomic import write_text
+from parentage.network.finding import Finding
 from parentage.network.network import Network
 from parentage.network.parameters import Parameters
 from parentage.optimise.solution import Solution
@@ -61,17 +62,17 @@ def write_report(
     provenance
         Where it comes from; see :func:`parentage.network.formats.network_json.provenance_of`.
     """
-    known: dict[str, Any] = {"result": {}}
+    known: dict[str, Any] = {"finding": Finding()}
     if isinstance(result, Parameters):
         network, parameters = result.network, result
     elif isinstance(result, Network):
         network = result
     elif isinstance(result, Solution):
         network = result.network
-        known = {"result": result.facts(), "scope": result.scope, "gains": result.gains}
+        known = {"finding": result.finding, "scope": result.scope, "gains": result.gains}
     else:
         network = result.network
-        known = {"result": result.result, "scope": result.scope}
+        known = {"finding": result.finding, "scope": result.scope}
         parameters = result.parameters if parameters is None else parameters
         provenance = {**result.provenance, **(provenance or {})}
     for what, other in (("parameters", parameters), ("support", support)):

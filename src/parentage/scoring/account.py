@@ -147,6 +147,9 @@ class Account:
         Probabilities of arcs, whose logarithms are part of the scores.
     completion
         How missing cells were completed by expectation maximisation; None if they were not.
+    digest
+        Digest of the lists themselves, names, sets and scores: the same for the same lists,
+        however they were made. Empty in files of release 0.1.
     """
 
     score: str
@@ -168,6 +171,7 @@ class Account:
     prior: Prior = field(default_factory=Prior)
     explored: int = 0
     completion: Completion | None = None
+    digest: str = ""
 
     @property
     def complete(self) -> bool:
@@ -325,6 +329,7 @@ def _read_account(fields: _Fields) -> Account:
         Prior.from_dict(fields.content.get("prior", Prior().to_dict())),
         fields.count("explored") if "explored" in fields.content else 0,
         _read_completion(fields.content.get("completion")),
+        fields.take("digest", str) if "digest" in fields.content else "",
     )
 
 

@@ -12,7 +12,7 @@ import time
 import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, Unpack
 
 import numpy as np
 import numpy.typing as npt
@@ -21,59 +21,48 @@ from parentage.data.reading import as_table
 from parentage.errors import UnprovenWarning
 from parentage.scoring.account import Account, Tallies
 from parentage.scoring.checkpoint import Checkpoint
-from parentage.scoring.forecast import SHARE_OF_MEMORY, refuse_what_cannot_fit
+from parentage.scoring.forecast import (
+    SHARE_OF_MEMORY,
+    refuse_what_cannot_fit,
+    room_for_levels,
+)
 from parentage.scoring.keeper import Keeper
 from parentage.scoring.lists import CandidateLists
 from parentage.scoring.plan import prepare
 from parentage.scoring.rulebook import ORDER
+from parentage.scoring.scores import Penalised, parse_score
 from parentage.scoring.search import search
-from parentage.scoring.settings import Scoring
+from parentage.scoring.settings import Scoring, ScoringKeywords
 from parentage.work.display import shown
 from parentage.work.executor import size_of
-from parentage.work.memory import available_memory
-from parentage.work.running import Running
-from parentage.work.scaling import Places, Scaling
-from parentage.work.settings import documented
+from parentage.work.memory import available_memory, used_memory
+from parentage.work.running import Running, RunningKeywords
+from parentage.work.scaling import Places, Scaling, ScalingKeywords
+from parentage.work.settings import check_names, take, takes
 from parentage.work.stop import interruptible
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
-    from concurrent.futures import Executor
-    from pathlib import Path
+    from collections.abc import Sequence
 
     from parentage.data.table import Table
-    from parentage.scoring.constraints import Constraints
     from parentage.scoring.entropy import Int64s
     from parentage.scoring.plan import Preparation, SearchPlan
-    from parentage.scoring.prior import Prior
     from parentage.scoring.steps import Outcome
     from parentage.work.executor import Workers
     from parentage.work.progress import Report
     from parentage.work.stop import Stop
 
 
-@documented(scoring=Scoring, running=Running, scaling=Scaling)
+class ScoreKeywords(ScoringKeywords, RunningKeywords, ScalingKeywords, total=False):
+    """What may be given for the settings of :func:`score`."""
+
+
+@takes(scoring=Scoring, running=Running, scaling=Scaling)
 def score(
     table: object,
     *,
-    max_parents: int | Mapping[str, int] | None = None,
-    score: str = "bic",
-    lambda_: float | None = None,
-    prior: Prior | Mapping[tuple[str, str], float] | float | None = None,
-    log_base: float | str | None = None,
-    rules: str | Iterable[str] | None = None,
-    width: float | None = None,
-    constraints: Constraints | None = None,
-    threads: int | None = None,
-    time_limit: float | None = None,
-    memory: int | None = None,
-    cluster: str | None = None,
-    client: Any = None,
-    executor: Executor | None = None,
-    exchange: str | Path | None = None,
-    checkpoint: str | Path | None = None,
-    resume: str | Path | None = None,
     progress: Report | bool | None = None,
+    **settings: Unpack[ScoreKeywords],
 ) -> CandidateLists:
     """List, for every variable, the parent sets that can be in an optimal network.
 
@@ -107,15 +96,15 @@ def score(
     >>> score(rain)["wet"][0].parents
     ('rain',)
     """
-    settings = Scoring(max_parents, score, lambda_, prior, log_base, rules, width, constraints)
-    running = Running(threads, time_limit, memory)
-    scaling = Scaling(cluster, client, executor, exchange, checkpoint, resume)
+    check_names(score, settings)
+    scoring = take(Scoring, settings)
+    running, scaling = take(Running, settings), take(Scaling, settings)
     with (
         interruptible(running.stop()) as stop,
         scaling.workers(running.workers) as workers,
         shown(progress) as report,
     ):
-        lists = score_table(as_table(table), settings, stop, workers, report, scaling.places)
+        lists = score_table(as_table(table), scoring, stop, workers, report, scaling.places)
     if not lists.account.complete:
         warnings.warn(UnprovenWarning(cut_short_text(lists)), stacklevel=2)
     return lists
@@ -150,7 +139,7 @@ class Searched:
         """Make lists; the one place where a search becomes lists."""
         lists = _assemble(self.prepared, self.outcomes)
         account = _account(self.prepared, self.outcomes, lists.n_sets, self.began)
-        return replace(lists, account=account)
+        return replace(lists, account=replace(account, digest=lists.digest))
 
     def with_partial(self) -> Searched:
         """Take what is there of a level that was cut short."""
@@ -181,7 +170,11 @@ def search_table(
     for plan in prepared.plans:
         refuse_what_cannot_fit(plan, size_of(workers))
     if stop.memory is None:
-        stop = replace(stop, memory=int(SHARE_OF_MEMORY * available_memory()))
+        room = int(SHARE_OF_MEMORY * available_memory())
+        most = room + used_memory()
+    else:
+        most, room = stop.memory, room_for_levels(stop.memory, size_of(workers))
+    stop = replace(stop, memory=room)
     places = places or Places()
     checkpoint = None
     if places.checkpoint is not None:
@@ -189,7 +182,7 @@ def search_table(
         checkpoint = Checkpoint(places.checkpoint, job, resume=places.resume)
     outcomes = []
     for number, plan in enumerate(prepared.plans):
-        with contextlib.closing(Keeper(number, places.exchange, checkpoint)) as keeper:
+        with contextlib.closing(Keeper(number, places.exchange, checkpoint, most)) as keeper:
             found = search(
                 plan, stop, workers=workers, report=report, up_to=up_to, foresee=foresee,
                 keeper=keeper,
@@ -218,26 +211,48 @@ def _job(prepared: Preparation) -> dict[str, Any]:
     }
 
 
-def cut_short_text(lists: CandidateLists) -> str:
-    """Say why a search ended early and what its lists are good for."""
+def cut_short_text(lists: CandidateLists, *, growing: bool = False) -> str:
+    """Say why a search ended early and what its lists are good for.
+
+    With ``growing`` they would have grown if they could, and it is said what is in the way.
+    """
     account = lists.known()
     if account.complete_to is None:
         raise AssertionError("these lists were not cut short")
     why = {
         "time": "the time limit",
-        "memory": "lack of memory",
+        "memory": "lack of memory, and of a disk with room for more",
         "interrupt": "an interrupt",
         "asked": "the limit on complete lists",
-        "forecast": "its forecast, because the next number of parents would take days",
+        "forecast": "its forecast, because the next number of parents would take days or more sets "
+        "than anybody waits for unless a limit on parents asks for them",
     }
     most = account.complete_to
     larger = "larger sets were not searched"
     if account.explored:
         larger = f"of larger ones {account.explored:,} were tried where they promised most"
+    if growing and (reason := why_not_grown(account.score, account)):
+        larger += f" ({reason})"
     return (
         f"scoring was ended by {why[account.ended or 'interrupt']}; the lists are complete up to "
         f"{most} parent{'' if most == 1 else 's'}, {larger}"
     )
+
+
+def why_not_grown(score: str, asked: Account | Preparation) -> str | None:
+    """Return why lists of what was asked cannot grow around a network; None if they can.
+
+    Growth adds single families by their gain, under penalised likelihoods alone: other scores need
+    sums that stems do not give, a prior and required arcs have searches of their own, and with a
+    width every set near its best subset is asked for, not single ones.
+    """
+    if not isinstance(parse_score(score), Penalised):
+        return f"lists under {score} do not grow"
+    if asked.prior:
+        return "lists with a prior do not grow"
+    if asked.constraints.required:
+        return "lists with required arcs do not grow"
+    return "lists with a width do not grow" if asked.width is not None else None
 
 
 def _account(

@@ -5,6 +5,8 @@
     folder/state.json      what is searched, how far it is, which files hold what
     folder/0-3-1           search 0, sets of 3 members, field 1 (:mod:`parentage.files.growing`)
     folder/0-kept-2-0      search 0, families of 2 parents that are kept, field 0
+    folder/growing.npz     what was found since by lists that grow
+    folder/solving-0.json  the incumbent and the proof, as far as they are
 
 State and files change together: files only grow, ``state.json`` says how far they count, and it is
 replaced in one step after they are on the disk. What it does not name does not exist. A search that
@@ -21,6 +23,7 @@ import os
 import re
 import time
 import zlib
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 from parentage.errors import InputError, Way
@@ -32,6 +35,12 @@ if TYPE_CHECKING:
 
 FORMAT = 1
 STATE = "state.json"
+SOLVING = "solving-*.json"
+"""Files of the solver (:mod:`parentage.optimise.keeping`)."""
+
+GROWING = "growing.npz"
+"""Lists that grow (:mod:`parentage.optimise.growth_keeping`)."""
+
 SECONDS = 60.0
 """How often the chunks of a level are written."""
 SHARE = 0.04
@@ -59,22 +68,18 @@ class Checkpoint:
         self.spent = 0.0
         self.began = self.written = time.perf_counter()
         known = _read_state(folder)
-        if known is not None and not resume:
+        if not resume and already_there(folder):
+            raise already_there_error(folder)
+        if known is None and already_there(folder):
             raise InputError(
-                "holds a checkpoint already",
-                Way("resume", str(folder), "to go on from it"),
+                "holds a checkpoint of lists, and this is a table",
                 "name a new folder",
-                about=Way("checkpoint", str(folder)),
+                about=Way("resume", str(folder)),
             )
         if known is not None:
-            _compare(folder, known["job"], self.job)
+            compare(folder, known["job"], self.job)
             self.searches = known["searches"]
-        try:
-            folder.mkdir(parents=True, exist_ok=True)
-        except OSError as error:
-            raise InputError(
-                f"cannot be made: {error.strerror or error}", about=Way("checkpoint", str(folder))
-            ) from None
+        made_folder(folder)
         self.clean()
 
     def clean(self) -> None:
@@ -106,19 +111,50 @@ class Checkpoint:
         )
 
 
-def checksum(job: Mapping[str, Any], searches: Mapping[str, Any]) -> int:
-    """Return a checksum of a state: a number that changed would change what is searched."""
-    return zlib.crc32(json.dumps([job, searches]).encode())
+def already_there(folder: Path) -> bool:
+    """Whether a folder holds a checkpoint, of scoring or of solving."""
+    return (folder / STATE).exists() or any(folder.glob(SOLVING))
 
 
-def write_synced(path: Path, text: str) -> None:
+def already_there_error(folder: Path) -> InputError:
+    """Return the error that tells of a folder that is not new."""
+    return InputError(
+        "holds a checkpoint already",
+        Way("resume", str(folder), "to go on from it"),
+        "name a new folder",
+        about=Way("checkpoint", str(folder)),
+    )
+
+
+def made_folder(folder: Path) -> None:
+    """Make the folder, if it is not there."""
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise InputError(
+            f"cannot be made: {error.strerror or error}", about=Way("checkpoint", str(folder))
+        ) from None
+
+
+def checksum(job: Mapping[str, Any], content: object) -> int:
+    """Return a checksum of a state: a number that changed would change what is done."""
+    return zlib.crc32(json.dumps([job, content]).encode())
+
+
+def write_synced(path: Path, content: str | bytes) -> None:
     """Replace a file in one step, on the disk when this returns."""
+    data = content.encode() if isinstance(content, str) else content
     draft = path.with_name(path.name + ".part")
-    with draft.open("w", encoding="utf-8") as file:
-        file.write(text)
-        file.flush()
-        os.fsync(file.fileno())
-    draft.replace(path)
+    try:
+        with draft.open("wb") as file:
+            file.write(data)
+            file.flush()
+            os.fsync(file.fileno())
+        draft.replace(path)
+    except OSError:
+        with suppress(OSError):  # what made writing fail is the error to tell
+            draft.unlink(missing_ok=True)
+        raise
     if hasattr(os, "O_DIRECTORY"):  # a rename is on the disk when its folder is
         folder = os.open(path.parent, os.O_RDONLY | os.O_DIRECTORY)
         try:
@@ -137,10 +173,10 @@ def reopened(folder: Path, all_facts: Iterable[dict[str, Any]]) -> list[GrowingA
     return [GrowingArray.reopened(folder, Facts.from_dict(facts)) for facts in all_facts]
 
 
-def unreadable(folder: Path, error: Exception) -> InputError:
-    """Return the error that tells of a state that makes no sense."""
+def unreadable(path: Path, error: Exception) -> InputError:
+    """Return the error that tells of a file that makes no sense."""
     return InputError(
-        f"the checkpoint is damaged: {str(folder / STATE)!r} cannot be read "
+        f"the checkpoint is damaged: {str(path)!r} cannot be read "
         f"({type(error).__name__}: {error})",
         Way("checkpoint", ..., "for a new folder, to begin again"),
     )
@@ -160,7 +196,7 @@ def _read_state(folder: Path) -> dict[str, Any] | None:
     except FileNotFoundError:
         return None
     except (OSError, UnicodeDecodeError) as error:
-        raise unreadable(folder, error) from None
+        raise unreadable(folder / STATE, error) from None
     try:
         content = json.loads(text)
         if content["format"] != FORMAT:
@@ -178,10 +214,10 @@ def _read_state(folder: Path) -> dict[str, Any] | None:
     except InputError:
         raise
     except (KeyError, TypeError, ValueError, AttributeError) as error:
-        raise unreadable(folder, error) from None
+        raise unreadable(folder / STATE, error) from None
 
 
-def _compare(folder: Path, known: Mapping[str, Any], asked: Mapping[str, Any]) -> None:
+def compare(folder: Path, known: Mapping[str, Any], asked: Mapping[str, Any]) -> None:
     """Refuse a checkpoint of something else, and say what differs."""
     different = [
         name for name in {**known, **asked} if known.get(name, ...) != asked.get(name, ...)

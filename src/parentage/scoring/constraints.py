@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from parentage.errors import ConstraintError, did_you_mean
+from parentage.errors import ConstraintError, InfeasibleError, did_you_mean
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping, Sequence
@@ -155,29 +155,30 @@ class Constraints:
         Raises
         ------
         ConstraintError
-            An unknown or repeated name, an arc both required and forbidden, a required arc
-            against the tiers, more required parents than the in-degree allows, or a cycle of
-            required arcs.
+            An unknown or repeated name.
+        InfeasibleError
+            An arc both required and forbidden, a required arc against the tiers, more required
+            parents than the in-degree allows, or a cycle of required arcs.
         """
         self._check_names(names)
         for parent, child in sorted(self.required):
             if (parent, child) in self.forbidden:
-                raise ConstraintError(f"the arc {_arc(parent, child)} is required and forbidden")
+                raise InfeasibleError(f"the arc {_arc(parent, child)} is required and forbidden")
             if self._later(parent, child):
-                raise ConstraintError(
+                raise InfeasibleError(
                     f"the required arc {_arc(parent, child)} goes from tier "
                     f"{self.tier_of[parent] + 1} to the earlier tier {self.tier_of[child] + 1}"
                 )
         for child, limit in self.max_parents.items():
             needed = self.required_parents.get(child, frozenset())
             if len(needed) > limit:
-                raise ConstraintError(
+                raise InfeasibleError(
                     f"{child!r} may have at most {limit} parents but {len(needed)} are required: "
                     + ", ".join(sorted(needed))
                 )
         cycle = self._required_cycle()
         if cycle:
-            raise ConstraintError("the required arcs form a cycle: " + " -> ".join(cycle))
+            raise InfeasibleError("the required arcs form a cycle: " + " -> ".join(cycle))
 
     def _later(self, parent: str, child: str) -> bool:
         tier = self.tier_of

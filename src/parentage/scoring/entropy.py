@@ -19,13 +19,15 @@ need at least two states, and a constant has no parents and is never a parent.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
 
 from parentage.errors import ResourceError, Way
+from parentage.scoring.merging import merged, repeats_of
 from parentage.scoring.scores import BySums, parse_score
 from parentage.scoring.scores.counts import HOLE_WAYS
 from parentage.work.memory import require_memory
@@ -34,12 +36,15 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
 
     from parentage.data.table import Table
+    from parentage.scoring.merging import Repeats
     from parentage.scoring.scores.sums import Longs
 
 Int64s = npt.NDArray[np.int64]
 
 FINE = 1e-7
 """A tolerance of so many nats is fine; a wider one is worth a better grid."""
+
+_AT_A_TIME = 1 << 20
 
 MOST_BITS = 48
 FEWEST_BITS = 16
@@ -93,17 +98,14 @@ class FixedPoint:
         bits = min(MOST_BITS, 60 - math.ceil(math.log2(largest)))
         if bits < FEWEST_BITS or cap > MOST_PARAMETERS:
             raise ResourceError(_too_large(n_rows, w, most_states, width, everything))
-        c = np.arange(n_rows + 1, dtype=np.longdouble)
-        c[0] = 1
-        logs = c * np.log(c)
         logarithm = 8 * everything * 2.0**bits * float(np.finfo(np.longdouble).eps)
         tolerance = math.ceil(1.5 * n_rows + cap + logarithm)
         if distinct_rows is None or tolerance <= FINE * 2.0**bits:
-            f = np.rint(logs * np.longdouble(2.0**bits)).astype(np.int64)
+            f = rounded_c_ln_c(n_rows, 2.0**bits)
             return cls(2.0**bits, f, round(w * 2.0**bits), cap, tolerance)
         unit = math.floor(w * 2.0**bits)
         scale = unit / w
-        f = np.rint(logs * np.longdouble(unit) / np.longdouble(w)).astype(np.int64)
+        f = rounded_c_ln_c(n_rows, unit, w)
         states = min(n_rows // 2, distinct_rows())
         own = 4 * everything * scale * float(np.finfo(np.float64).eps)  # w itself is rounded
         return cls(scale, f, unit, cap, math.ceil(3 * states + 2 + logarithm + own))
@@ -134,6 +136,16 @@ class FixedPoint:
         return np.asarray(x, np.float64) / self.scale
 
 
+def rounded_c_ln_c(n_rows: int, times: float, over: float = 1.0) -> Int64s:
+    """Return c ln c · times / over for c = 0 … N, rounded, some at a time."""
+    f = np.empty(n_rows + 1, np.int64)
+    for first in range(0, n_rows + 1, _AT_A_TIME):
+        c = np.arange(first, min(first + _AT_A_TIME, n_rows + 1), dtype=np.longdouble)
+        scaled = c * np.log(np.maximum(c, 1)) * np.longdouble(times) / np.longdouble(over)
+        f[first : first + len(c)] = np.rint(scaled)
+    return f
+
+
 def _too_large(n_rows: int, w: float, most_states: int, width: float, everything: float) -> str:
     """Say what makes the numbers too large: the width, the penalties, or the rows."""
     if width > max(everything, w * most_states):
@@ -146,6 +158,10 @@ def _too_large(n_rows: int, w: float, most_states: int, width: float, everything
             "for 64-bit arithmetic; merge states, drop the column, or require fewer parents"
         )
     return f"{n_rows} rows are too many for 64-bit arithmetic; use fewer rows"
+
+
+ROWS_AT_ONCE = 16_384
+"""Rows whose states are packed into bits together."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -171,6 +187,14 @@ class Encoded:
     """G of the empty set (of the context)."""
     context_states: int = 1
     """Joint states of the context."""
+    repeats: Repeats = field(default_factory=lambda: np.empty(0, np.uint32))
+    """How often each row occurs; empty: once, each."""
+
+    @cached_property
+    def total_rows(self) -> int:
+        """N, equal rows counted as often as they occur."""
+        repeated = int(self.repeats.sum(dtype=np.int64))
+        return repeated if len(self.repeats) else int(self.codes.shape[1])
 
     @property
     def n_variables(self) -> int:
@@ -204,7 +228,7 @@ class Encoded:
         )
         count_sets(
             block, self.first_rows, self.first_starts, self.arity, self.offset, self.codes,
-            self.row_bits, self.grid.f[None, :] if f is None else f,
+            self.row_bits, self.repeats, self.grid.f[None, :] if f is None else f,
         )  # fmt: skip
         return block.G
 
@@ -231,6 +255,7 @@ def encode(
     context's number of joint states: the scores of the parent sets that contain the context.
     The context's own columns are left out.
     """
+    table = merged(table)
     left_out = {*(table.index(name) for name in table.constant), *context}
     kept = [v for v in range(table.n_variables) if v not in left_out]
     times = math.prod(int(table.cardinalities[v]) for v in context)
@@ -257,10 +282,14 @@ def encode(
     order = np.array(kept, np.int64)[by_speed]
     _require_room(table, order)
     codes = table.codes[order]
-    rows = np.lexsort(codes[::-1])
-    codes = np.ascontiguousarray(codes[:, rows])
+    repeats = repeats_of(table)
+    heavy_first = [-np.frexp(repeats)[1]] if len(repeats) else []
+    rows = np.lexsort((*codes[::-1], *heavy_first))
+    codes = np.ascontiguousarray(codes[:, rows], np.uint16)
     arity = np.ascontiguousarray(table.cardinalities[order])
-    first_rows, first_starts = _groups(labels.of_row[rows])
+    first_rows, first_starts = _groups(
+        labels.of_row[rows], repeats[rows] if len(repeats) else repeats
+    )
     return Encoded(
         order,
         arity,
@@ -273,6 +302,7 @@ def encode(
         single[by_speed],
         labels.G(grid.f),
         times,
+        repeats[rows] if len(repeats) else repeats,
     )
 
 
@@ -281,6 +311,7 @@ def residuals(encoded: Encoded, table: Table, context: Sequence[int] = ()) -> In
 
     G(all \\ V) − G(all). It takes n + 1 sets counted.
     """
+    table = merged(table)
     everything = Labels.of(table).join(table, [*context, *encoded.order]).G(encoded.grid.f)
     start = Labels.of(table).join(table, context)
     without = dict(leave_one_out(start, table, [int(v) for v in encoded.order], encoded.grid.f))
@@ -309,36 +340,44 @@ class Labels:
 
     of_row: Int64s
     count: int
+    repeats: Repeats | Int64s = field(default_factory=lambda: np.empty(0, np.uint32))
+    """How often each row occurs; empty: once, each."""
 
     @classmethod
     def of(cls, table: Table) -> Labels:
         """All rows in one class: the partition by no variable."""
         table.refuse_holes("this score", *HOLE_WAYS)
-        return cls(np.zeros(table.n_rows, np.int64), 1)
+        return cls(np.zeros(table.codes.shape[1], np.int64), 1, repeats_of(table))
 
     def join(self, table: Table, variables: Iterable[int]) -> Labels:
         """Refine by more variables."""
-        from parentage.kernels.labels import join_labels
+        from parentage.kernels.labels import join_columns
 
-        labels, count = self.of_row, self.count
-        for v in variables:
-            out = np.empty(len(labels), np.int64)
-            states = np.int64(table.cardinalities[v])
-            count = int(join_labels(labels, np.int64(count), table.codes[v], states, out))
-            labels = out
-        return Labels(labels, count)
+        chosen = np.array(list(variables), np.int64)
+        labels, count = join_columns(
+            self.of_row, np.int64(self.count), table.codes, chosen, table.cardinalities
+        )
+        return Labels(labels, int(count), self.repeats)
 
     def G(self, f: Int64s) -> int:
         """Σ f(rows of a class) over the classes."""
-        return int(f[np.bincount(self.of_row, minlength=self.count)].sum())
+        return int(f[class_sizes(self.of_row, self.repeats, self.count)].sum())
 
 
-def _groups(labels: Int64s) -> tuple[npt.NDArray[np.uint32], npt.NDArray[np.uint32]]:
+def class_sizes(labels: Int64s, repeats: Repeats | Int64s, count: int = 0) -> Int64s:
+    """Return the rows of every label; sums of whole numbers below 2^53, so floats are exact."""
+    weights = repeats if len(repeats) else None
+    return np.bincount(labels, weights, minlength=count).astype(np.int64, copy=False)
+
+
+def _groups(
+    labels: Int64s, repeats: Repeats
+) -> tuple[npt.NDArray[np.uint32], npt.NDArray[np.uint32]]:
     """Rows by label, labels with a single row left out, and where each label's rows start."""
-    sizes = np.bincount(labels)
+    rows, sizes = np.bincount(labels), class_sizes(labels, repeats)
     order = np.argsort(labels, kind="stable")
     several = sizes[labels[order]] >= 2
-    starts = np.concatenate([[0], np.cumsum(sizes[sizes >= 2])])
+    starts = np.concatenate([[0], np.cumsum(rows[sizes >= 2])])
     return order[several].astype(np.uint32), starts.astype(np.uint32)
 
 
@@ -347,7 +386,7 @@ def _require_room(table: Table, order: Int64s) -> None:
     states = table.cardinalities[order]
     widest = int(order[states.argmax()])
     require_memory(
-        table.n_rows * -(-int(states.sum()) // 64) * 8,
+        table.codes.shape[1] * -(-int(states.sum()) // 64) * 8,
         f"a table of {table.n_rows} rows and {int(states.sum())} states in all",
         Way("drop", [table.names[widest]], f"({int(states.max())} states)"),
     )
@@ -357,9 +396,12 @@ def pack_states(codes: npt.NDArray[np.uint16], arity: Int64s) -> npt.NDArray[np.
     """One bit per (variable, state): ``row_bits[row, word]``."""
     n_rows = codes.shape[1]
     offset = np.concatenate([[0], np.cumsum(arity)])
-    words = np.zeros((n_rows, -(-int(offset[-1]) // 64)), np.uint64)
-    rows = np.arange(n_rows)
-    for v, column in enumerate(codes):
-        bit = offset[v] + column.astype(np.int64)
-        words[rows, bit >> 6] |= np.uint64(1) << (bit & 63).astype(np.uint64)
+    n_words = -(-int(offset[-1]) // 64)
+    words = np.empty((n_rows, n_words), np.uint64)
+    for first in range(0, n_rows, ROWS_AT_ONCE):
+        part = codes[:, first : first + ROWS_AT_ONCE]
+        states = np.zeros((part.shape[1], 64 * n_words), np.bool_)
+        states[np.arange(part.shape[1]), offset[:-1, None] + part] = True
+        packed = np.packbits(states, axis=1, bitorder="little")
+        words[first : first + ROWS_AT_ONCE] = packed.view("<u8")
     return words

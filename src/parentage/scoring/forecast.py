@@ -21,7 +21,8 @@ import numpy as np
 
 from parentage.errors import ResourceError, Way
 from parentage.scoring.scores import BySums
-from parentage.work.memory import available_memory, gigabytes
+from parentage.work.executor import AHEAD
+from parentage.work.memory import available_memory, gigabytes, used_memory
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -35,6 +36,9 @@ SECONDS_PER_SET_AND_ROW = 1.1e-10
 SHARE_OF_MEMORY = 0.8  # of what is free; the rest is for the lists and everybody else
 JOINING = 1.6  # what putting a level together takes, in sizes of that level
 LISTING = 8  # what making lists of kept families takes, in sizes of what is kept
+KERNELS = 60 * 2**20  # bytes that compiled kernels take when they have been loaded
+IN_HAND = 8 * 2**20  # bytes of a chunk, while it is worked on and while it waits
+LEAST_ROOM = 16 * 2**20  # bytes for levels below which nothing is begun
 LONGEST = 30 * 24 * 3600.0  # nobody waits for longer
 BASES = ("counted", "searched", "extrapolated", "at most")  # from sure to rough
 _SMALLER = (Way("max_parents", 3), Way("rules", "default"))
@@ -93,7 +97,27 @@ def fixed_memory(encoded: Encoded, threads: int) -> int:
     n_rows = encoded.codes.shape[1]
     columns = int(encoded.offset[-1])
     tables = 4 * encoded.codes.nbytes + encoded.row_bits.nbytes + encoded.grid.f.nbytes
-    return int(tables + threads * n_rows * (48 + columns // 4))
+    repeated = 32 if len(encoded.repeats) else 0
+    return int(tables + threads * n_rows * (48 + repeated + columns // 4))
+
+
+def room_for_levels(most: int, workers: int) -> int:
+    """Return what levels and kept families may take where the process may take ``most``.
+
+    Raises
+    ------
+    ResourceError
+        The program and the table alone take that much.
+    """
+    room = most - used_memory() - KERNELS - IN_HAND * workers * (1 + AHEAD)
+    if room < LEAST_ROOM:
+        least = -(-(most - room + LEAST_ROOM) // 10**8) * 10**8
+        raise ResourceError(
+            f"{gigabytes(most)} of memory do not do: the program and this table alone take "
+            f"{gigabytes(most - room)}",
+            Way("memory", least, "or more"),
+        )
+    return room
 
 
 def level_memory(sizes: Sequence[int], more: int = 0) -> int:

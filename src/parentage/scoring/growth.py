@@ -16,8 +16,9 @@ The bound on those is the search's own (``Account.beyond``).
 
 from __future__ import annotations
 
+import zlib
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -58,6 +59,10 @@ MOST_STEMS = 2**29
 
 FEWEST_STEMS = 4 * AT_ONCE
 
+WORTH_SENDING = 0.05
+"""Nominal seconds that a chunk of stems takes if workers elsewhere are to count it: a task that is
+sent costs a few milliseconds by itself."""
+
 
 def can_grow(prepared: Preparation, outcomes: Sequence[Outcome]) -> bool:
     """Whether lists were cut short and can grow: a penalised likelihood, no prior, no arc required.
@@ -71,6 +76,28 @@ def can_grow(prepared: Preparation, outcomes: Sequence[Outcome]) -> bool:
         and not isinstance(prepared.score, BySums | NodeAverage)
         and not prepared.prior
     )
+
+
+def worth_sending(encoded: Encoded) -> bool:
+    """Whether rows and variables are so many that workers elsewhere help with stems."""
+    pairs = int(encoded.arity.sum()) // 2
+    return seconds_for(STEMS_PER_CHUNK * pairs, encoded.codes.shape[1]) >= WORTH_SENDING
+
+
+class Snapshot(NamedTuple):
+    """What was found since the search, and what was counted for it, as arrays.
+
+    ``first`` is a checksum of the families that growth began with.
+    """
+
+    first: int
+    children: npt.NDArray[np.int32]
+    sizes: npt.NDArray[np.int32]
+    parents: npt.NDArray[np.uint16]
+    scores: Int64s
+    done: npt.NDArray[np.uint64]
+    counted: int
+    families_scored: int
 
 
 class Growth:
@@ -108,6 +135,7 @@ class Growth:
         self._done: set[int] = set()
         self.n_sets = 0
         self._store = self._first_store(outcome)
+        self.n_first = self.n_sets
         self.n_complete = sum(len(part.children) for part in outcome.kept)
         self.families_scored = 0
 
@@ -116,7 +144,7 @@ class Growth:
         """Nominal seconds of one core so far."""
         encoded = self.plan.encoded
         pairs = int(encoded.arity.sum()) // 2  # a set takes longer the more states it has
-        return seconds_for(self._stems.counted * pairs, encoded.codes.shape[1])
+        return seconds_for(self._stems.counted * pairs, encoded.total_rows)
 
     @property
     def sets_counted(self) -> int:
@@ -201,6 +229,41 @@ class Growth:
                 )
             )  # fmt: skip
         return self.n_sets - before
+
+    def snapshot(self) -> Snapshot:
+        """Return what was found since the beginning."""
+        new = slice(self.n_first, self.n_sets)
+        done = np.array(sorted(self._done), np.uint64)
+        return Snapshot(
+            self._first_check(), self.children[new], self.sizes[new], self.parents[new],
+            self.scores[new], done, self._stems.counted, self.families_scored,
+        )  # fmt: skip
+
+    def restore(self, known: Snapshot) -> bool:
+        """Take up what was found before; False if that was from another beginning."""
+        from parentage.kernels.stems import enter
+
+        if known.first != self._first_check() or self.n_sets != self.n_first:
+            return False
+        count, width = known.parents.shape
+        self._make_room(count)
+        new = slice(self.n_sets, self.n_sets + count)
+        self._store.child[new], self._store.size[new] = known.children, known.sizes
+        self._store.parents[new, :width] = known.parents
+        self._store.score[new] = known.scores
+        enter(np.int64(new.start), np.int64(new.stop), self._store, self._growing)
+        self.n_sets = new.stop
+        self._done.update(known.done.tolist())
+        self._stems.counted = known.counted
+        self.families_scored = known.families_scored
+        return True
+
+    def _first_check(self) -> int:
+        """Return a checksum of the families of the search, and of how far it came."""
+        check = zlib.crc32(f"{self.complete_to} {self.n_complete} {self.deepest}".encode())
+        for column in (self.children, self.sizes, self.parents, self.scores):
+            check = zlib.crc32(column[: self.n_first].tobytes(), check)
+        return check
 
     def result(self) -> Outcome:
         """Return what the search found together with what was found since."""
@@ -319,6 +382,10 @@ class Stems:
         self.row: dict[tuple[int, ...], int] = {(): 0}
         self.counted = 0
 
+    def __getstate__(self) -> dict[str, Any]:
+        """Leave out what those who only count do not need: vectors, and who else counts."""
+        return {**vars(self), "workers": 1, "vectors": self.vectors[:0], "row": {}}
+
     def hold(self, stems: Iterable[tuple[int, ...]]) -> None:
         """Count the stems that are not held; let go of the oldest if there is no room."""
         asked = dict.fromkeys(stems)
@@ -329,15 +396,11 @@ class Stems:
         if not new:
             return
         chunks = [
-            (first, min(first + STEMS_PER_CHUNK, len(new)))
-            for first in range(0, len(new), STEMS_PER_CHUNK)
+            new[first : first + STEMS_PER_CHUNK] for first in range(0, len(new), STEMS_PER_CHUNK)
         ]
-
-        def count(span: tuple[int, int]) -> Any:
-            return self._count(new[span[0] : span[1]])
-
-        for span, found in zip(chunks, in_order(count, chunks, self.workers), strict=True):
-            for stem, vector in zip(new[span[0] : span[1]], found, strict=True):
+        counted = in_order(count_stems, chunks, self.workers, (self,), "stems")
+        for chunk, found in zip(chunks, counted, strict=True):
+            for stem, vector in zip(chunk, found, strict=True):
                 at = self._free_row()
                 self.vectors[at] = vector
                 self.row[stem] = at
@@ -353,7 +416,7 @@ class Stems:
             return held
         return self.row.pop(next(iter(self.row)))
 
-    def _count(self, stems: Sequence[tuple[int, ...]]) -> list[Int64s]:
+    def count(self, stems: Sequence[tuple[int, ...]]) -> list[Int64s]:
         """Count stems of sizes that rise, each with every variable."""
         found: list[Int64s] = []
         for size in sorted({len(stem) for stem in stems}):
@@ -377,6 +440,11 @@ class Stems:
         )
         count_sets(
             block, self.encoded.first_rows, self.encoded.first_starts, self._arity, self._offset,
-            self._codes, self._row_bits, self.encoded.grid.f[None, :],
+            self._codes, self._row_bits, self.encoded.repeats, self.encoded.grid.f[None, :],
         )  # fmt: skip
         return block.G.reshape(count, n)
+
+
+def count_stems(stems: Stems, some: Sequence[tuple[int, ...]]) -> list[Int64s]:
+    """Count some stems, wherever."""
+    return stems.count(some)

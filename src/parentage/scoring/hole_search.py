@@ -14,15 +14,14 @@ import numpy.typing as npt
 
 from parentage.scoring.holes import EncodedHoles
 from parentage.scoring.penalty_search import least_products
-from parentage.scoring.rulebook import ORDER
-from parentage.scoring.steps import Chunk, Step, collect
+from parentage.scoring.steps import Step, room_for_sets, with_single_parents
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from parentage.files.growing import Array
     from parentage.kernels.holes import HoleFacts, HoleLevel, Rows
-    from parentage.scoring.entropy import Encoded
+    from parentage.scoring.entropy import Encoded, Int64s
     from parentage.scoring.plan import SearchPlan
 
 
@@ -100,18 +99,8 @@ class HoleSearch:
     def step(self, level: HoleLevel, below: int, in_degree: int, store: bool) -> HoleStep:
         """Return the step to the sets of one more member."""
         if level.members.shape[1] == 2:
-            self._note_single_parents(level)
+            self.best_alone = with_single_parents(self.best_alone, level)
         return HoleStep(self, level, below, in_degree, store)
-
-    def _note_single_parents(self, level: HoleLevel) -> None:
-        """Remember Bin of every single parent, for Proposition 2; a pair left out is dead."""
-        from parentage.kernels.judging import DEAD
-
-        alone = np.full_like(self.best_alone, DEAD)
-        np.fill_diagonal(alone, self.best_alone.diagonal())
-        a, b = level.members[:, 0], level.members[:, 1]
-        alone[a, b], alone[b, a] = level.best[:, 0], level.best[:, 1]
-        self.best_alone = alone
 
     def beyond(self, level: HoleLevel, below: int, complete_to: int) -> npt.NDArray[np.float64]:
         """Bound per child what families of more than ``complete_to`` parents score; −∞: none.
@@ -144,43 +133,38 @@ class HoleStep(Step):
         super().__init__(levels.encoded, level, n_below, capped, store)
         self.facts = levels.facts()
 
-    def work(self, span: tuple[int, int]) -> Chunk:
-        """Join, count and score one run of sets; touches nothing shared."""
-        from parentage.kernels.holes import (
-            HoleLevel,
-            count_complete,
-            join_with_holes,
-            score_with_holes,
-        )
+    def room(self, shape: tuple[int, int]) -> HoleLevel:
+        """Return room for a level."""
+        from parentage.kernels.holes import HoleLevel
 
-        first, last = span
-        size = self.level.members.shape[1] + 1
-        pairs = int(self.pairs[last] - self.pairs[first])
-        room = HoleLevel(
-            np.empty((pairs + 1, size), np.uint16),
-            np.empty((pairs + 1, size), np.int32),
-            np.empty(0, np.int64),
-            np.empty((pairs + 1, size), np.int64),
-        )
-        tally = np.zeros(len(ORDER), np.int64)
-        end = join_with_holes(
-            np.int64(first), np.int64(last), self.siblings, self.level, self.facts, self.capped,
-            room, tally,
-        )  # fmt: skip
-        if end == 0:
-            return Chunk(pairs, None, None, 0, 0, tally)
-        members = room.members[:end].copy()
-        n, left = np.empty(end, np.int64), np.empty((end, size), np.int64)
+        members, subsets, best = room_for_sets(shape)
+        return HoleLevel(members, subsets, np.empty(0, np.int64), best)
+
+    def join(self, first: np.int64, last: np.int64, room: HoleLevel, tally: Int64s) -> int:
+        """Join a run of sets and judge the families."""
+        from parentage.kernels.holes import judge_with_holes
+
+        end = self.join_whole(first, last, room)
+        return int(judge_with_holes(end, room, self.level, self.facts, self.capped, tally))
+
+    def score(
+        self,
+        room: HoleLevel,
+        end: int,
+        where: npt.NDArray[np.int32],
+        child: npt.NDArray[np.uint8],
+        score: Int64s,
+    ) -> tuple[tuple[Array, ...], int, int]:
+        """Count and score."""
+        from parentage.kernels.holes import HoleLevel, count_complete, score_with_holes
+
+        members = self.trimmed(room.members, end)
+        n, left = np.empty(end, np.int64), np.empty(members.shape, np.int64)
         count_complete(members, rows_of(self.encoded), self.encoded.arity, n, left)
-        new = HoleLevel(members, room.subsets[:end].copy(), n, room.best[:end].copy())
-        del room
-        where = np.empty(end * size, np.int32)
-        child = np.empty(end * size, np.uint8)
-        score = np.empty(end * size, np.int64)
+        new = HoleLevel(members, self.trimmed(room.subsets, end), n, self.trimmed(room.best, end))
         scored, kept = score_with_holes(new, left, self.facts, self.capped, where, child, score)
-        found = collect(new.members, where[:kept], child[:kept], score[:kept])
         seen = n > 0  # what is never seen together is left out, with all that contains it
-        return Chunk(pairs, tuple(part[seen] for part in new), found, end, int(scored), tally)
+        return tuple(part[seen] for part in new), scored, kept
 
 
 def rows_of(encoded: Encoded) -> Rows:

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from parentage.data.table import MISSING, Table
-from parentage.errors import ConstraintError, TableError, Way
+from parentage.errors import TableError, UnseenError, Way
 from parentage.scoring.entropy import Encoded, FixedPoint, Int64s, Labels, residuals
 from parentage.scoring.scores.node_average import complete_rows
 
@@ -52,7 +52,7 @@ def encode_with_holes(
     return EncodedHoles(
         order,
         arity,
-        np.ascontiguousarray(part.codes[order]),
+        np.ascontiguousarray(part.codes[order], np.uint16),
         np.concatenate([[0], np.cumsum(arity)]),
         np.zeros((part.n_rows, 0), np.uint64),
         np.arange(part.n_rows, dtype=np.uint32),
@@ -104,7 +104,7 @@ def check_seen_together(table: Table, child: str, required: Sequence[str]) -> No
     """Refuse required parents that are never observed in one row with their child."""
     family = [table.index(child), *(table.index(parent) for parent in required)]
     if not complete_rows(table, family).any():
-        raise ConstraintError(
+        raise UnseenError(
             f"{child!r} and its required parents ({', '.join(required)}) are never observed in "
             "one row, so nothing can be said about them together; require fewer"
         )

@@ -1,7 +1,8 @@
 """What a search keeps while it runs: the position it has reached, in memory, on disk, or both.
 
 A part of :mod:`parentage.scoring.search`. The levels themselves are in memory as long as they fit
-(:mod:`parentage.scoring.gathering`); with a checkpoint (:mod:`parentage.scoring.checkpoint`) the
+(:mod:`parentage.scoring.gathering`), then in files of a folder that is removed at the end, as long
+as these fit the disk; with a checkpoint (:mod:`parentage.scoring.checkpoint`) the
 position goes to the disk from time to time, and comes back from there.
 """
 
@@ -17,17 +18,22 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from parentage.errors import InputError
-from parentage.files.growing import Facts, GrowingArray
+from parentage.files.growing import Facts, GrowingArray, let_pages_go
+from parentage.files.temporary import disk_folder, has_room
 from parentage.scoring import checkpoint as on_disk
 from parentage.scoring.gathering import Gathering
 from parentage.scoring.steps import Kept, Outcome
+from parentage.work.memory import used_memory
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
     from parentage.files.growing import Array
 
 GROUPS = ("level", "below", "memory")
+
+SHARE_OF_PAGES = 0.85
+"""Of the memory there may be, above which the pages of mapped files are let go."""
 
 
 @dataclass(eq=False)
@@ -58,15 +64,21 @@ class Position:
 
 
 class Keeper:
-    """Keeps the position of search ``number``; ``exchange`` is a folder for what does not fit."""
+    """Keeps the position of search ``number``.
+
+    ``exchange`` is a folder for what does not fit into memory; without it one is made where there
+    is room on a disk. ``most`` is what the process may take altogether, in bytes.
+    """
 
     def __init__(
         self,
         number: int = 0,
         exchange: Path | None = None,
         checkpoint: on_disk.Checkpoint | None = None,
+        most: int | None = None,
     ) -> None:
         self.number, self.exchange, self.checkpoint = number, exchange, checkpoint
+        self.most = most
         self.kept: dict[int, list[GrowingArray]] = {}
         self.noted = 0
         """How many pieces of what the outcome keeps are in files."""
@@ -97,9 +109,9 @@ class Keeper:
 
     def spill(self, new: Gathering) -> bool:
         """Move gathered sets to disk; False if there is no folder for it, or no room."""
-        if self.checkpoint is None and self.exchange is None:
-            return False
         try:
+            if self.checkpoint is None and not has_room(self.folder, new.in_memory):
+                return False
             new.write(self.folder)
         except OSError as error:
             if self.checkpoint is not None:
@@ -107,16 +119,21 @@ class Keeper:
             return False
         return True
 
+    def relieve(self, arrays: Iterable[Array]) -> None:
+        """Let the pages of mapped arrays go when the process takes nearly what it may."""
+        if self.most is not None and used_memory() > SHARE_OF_PAGES * self.most:
+            let_pages_go(arrays)
+
     @property
     def folder(self) -> Path:
         """Where files go."""
         if self.checkpoint is not None:
             return self.checkpoint.folder
         if self.temporary is None:
-            if self.exchange is None:
-                raise AssertionError("there is no folder for files")
-            self.exchange.mkdir(parents=True, exist_ok=True)
-            self.temporary = Path(tempfile.mkdtemp(prefix="parentage-", dir=self.exchange))
+            if self.exchange is not None:
+                self.exchange.mkdir(parents=True, exist_ok=True)
+            above = self.exchange or disk_folder()
+            self.temporary = Path(tempfile.mkdtemp(prefix="parentage-", dir=above))
         return self.temporary
 
     def close(self) -> None:
@@ -244,7 +261,7 @@ class Keeper:
         except InputError:
             raise
         except (KeyError, TypeError, ValueError) as error:
-            raise on_disk.unreadable(folder, error) from error
+            raise on_disk.unreadable(folder / on_disk.STATE, error) from error
 
     def _read_outcome(self, known: Mapping[str, Any], folder: Path, outcome: Outcome) -> None:
         for size, facts in known["kept"].items():

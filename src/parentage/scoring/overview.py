@@ -5,6 +5,7 @@ What ``parentage info`` shows.
 
 from __future__ import annotations
 
+import shutil
 import time
 from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING, Any
@@ -12,7 +13,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from parentage.data.table import MISSING, Table
+from parentage.files.temporary import disk_folder
 from parentage.scoring import rules as r
+from parentage.scoring.candidates import why_not_grown
 from parentage.scoring.entropy import residuals
 from parentage.scoring.forecast import (
     SHARE_OF_MEMORY,
@@ -24,7 +27,7 @@ from parentage.scoring.forecast import (
 )
 from parentage.scoring.plan import prepare
 from parentage.scoring.scores import BySums, NodeAverage
-from parentage.scoring.search import LONGEST_LEVEL, search
+from parentage.scoring.search import LONGEST_LEVEL, MOST_SETS, ends_by_rules, search
 from parentage.scoring.settings import Scoring
 from parentage.work.memory import available_memory
 from parentage.work.running import Running, available_cores
@@ -36,8 +39,6 @@ if TYPE_CHECKING:
 PROBE_SECONDS = 4.0
 PROBE_MEMORY = 2**31
 MOST_TO_PROBE = 2**40  # bytes forecast, above which a moment of searching tells no number of sets
-MOST_SETS = 2**25
-"""More than these nobody wants to count where no bound ends the search."""
 
 
 @dataclass(frozen=True)
@@ -84,6 +85,8 @@ class Overview:
     complete_to: int | None = None
     """Up to how many parents ``learn`` lists everything without a time limit; None: all there are.
     Beyond that lists grow around the best network."""
+    not_grown: str | None = None
+    """Why they do not, in words; None if they do."""
 
     def to_dict(self) -> dict[str, Any]:
         """Return what ``info --json`` prints."""
@@ -98,6 +101,7 @@ class Overview:
             "ends_by_itself": self.ends_by_itself,
             "up_to": [asdict(row) for row in self.up_to],
             "complete_to": self.complete_to,
+            "not_grown": self.not_grown,
         }
 
 
@@ -144,17 +148,31 @@ def overview(
         prepared.score.name,
         _ends(prepared.plans[0], known),
         tuple(rows),
-        _complete_to(rows, int(SHARE_OF_MEMORY * available_memory())),
+        _complete_to(rows, _room(), None if ends_by_rules(plan) else MOST_SETS),
+        why_not_grown(prepared.score.name, prepared),
     )
 
 
-def _complete_to(rows: list[UpTo], memory: int) -> int | None:
-    """Return the last number of parents that fits the memory and takes no days; None: all do."""
-    before = 0.0
+def _room() -> int:
+    """Return what levels can take, in memory and on disk."""
+    room = int(SHARE_OF_MEMORY * available_memory())
+    try:
+        return room + shutil.disk_usage(disk_folder()).free
+    except OSError:
+        return room
+
+
+def _complete_to(rows: list[UpTo], room: int, most: int | None = None) -> int | None:
+    """Return the last number of parents that fits and takes no days; None: all do.
+
+    ``most`` sets of one size are counted where nothing ends the search.
+    """
+    seconds, sets = 0.0, 0
     for row in rows:
-        if row.memory > memory or row.seconds - before > LONGEST_LEVEL:
+        more = most is not None and row.sets - sets > most
+        if more or row.memory > room or row.seconds - seconds > LONGEST_LEVEL:
             return row.parents - 1
-        before = row.seconds
+        seconds, sets = row.seconds, row.sets
     return None
 
 

@@ -12,8 +12,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 
-from parentage.scoring.rulebook import ORDER
-from parentage.scoring.steps import Chunk, Step, collect
+from parentage.scoring.steps import Step, blocks, room_for_sets
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -107,7 +106,9 @@ def least_products(
 
     encoded = plan.encoded
     least = np.full(encoded.n_variables, np.inf)
-    fewest_states(members, best, encoded.arity.astype(np.float64), least)
+    states = encoded.arity.astype(np.float64)
+    for some in blocks(len(members), members, best):
+        fewest_states(members[some], best[some], states, least)
     least[plan.limits.capped(complete_to + 1) != -1] = np.inf
     more = complete_to + 1 - (members.shape[1] - 1)
     least *= math.prod(sorted(encoded.arity.tolist())[:more])
@@ -130,41 +131,45 @@ class PenaltyStep(Step):
         self.facts = facts
         self.below = below
 
-    def work(self, span: tuple[int, int]) -> Chunk:
-        """Join, count and score one run of sets; touches nothing shared."""
-        from parentage.kernels.families import Level, join_siblings, score_families
+    def room(self, shape: tuple[int, int]) -> Level:
+        """Return room for a level."""
+        from parentage.kernels.families import Level
 
-        first, last = span
-        size = self.level.members.shape[1] + 1
-        pairs = int(self.pairs[last] - self.pairs[first])
+        members, subsets, best = room_for_sets(shape)
         with_least = self.level.least.shape[1] > 0
-        room = Level(
-            np.empty((pairs + 1, size), np.uint16),
-            np.empty((pairs + 1, size), np.int32),
-            np.empty(0, np.int64),
-            np.empty((pairs + 1, size), np.int64),
-            np.empty((pairs + 1, size) if with_least else (1, 0), np.int64),
-        )
-        tally = np.zeros(len(ORDER), np.int64)
-        end = join_siblings(
-            np.int64(first), np.int64(last), self.siblings, self.level, self.below, self.facts,
-            self.capped, room, tally,
+        least = np.empty(shape if with_least else (1, 0), np.int64)
+        return Level(members, subsets, np.empty(0, np.int64), best, least)
+
+    def join(self, first: np.int64, last: np.int64, room: Level, tally: Int64s) -> int:
+        """Join a run of sets and judge the families."""
+        from parentage.kernels.families import join_siblings
+
+        return int(
+            join_siblings(
+                first, last, self.siblings, self.level, self.below, self.facts, self.capped, room,
+                tally,
+            )
         )  # fmt: skip
-        if end == 0:
-            return Chunk(pairs, None, None, 0, 0, tally)
+
+    def score(
+        self,
+        room: Level,
+        end: int,
+        where: npt.NDArray[np.int32],
+        child: npt.NDArray[np.uint8],
+        score: Int64s,
+    ) -> tuple[tuple[Array, ...], int, int]:
+        """Count and score."""
+        from parentage.kernels.families import Level, score_families
+
+        members = self.trimmed(room.members, end)
+        with_least = room.least.shape[1] > 0
         new = Level(
-            room.members[:end].copy(),
-            room.subsets[:end].copy(),
-            self.encoded.count(room.members[:end]),
-            room.best[:end].copy(),
-            room.least[:end].copy() if with_least else room.least,
+            members,
+            self.trimmed(room.subsets, end),
+            self.encoded.count(members),
+            self.trimmed(room.best, end),
+            self.trimmed(room.least, end) if with_least else room.least,
         )
-        del room
-        where = np.empty(end * size, np.int32)
-        child = np.empty(end * size, np.uint8)
-        score = np.empty(end * size, np.int64)
         scored, kept = score_families(new, self.level, self.facts, self.capped, where, child, score)
-        found = collect(new.members, where[:kept], child[:kept], score[:kept])
-        more = (new.least,) if with_least else ()
-        parts = (new.members, new.subsets, new.G, new.best, *more)
-        return Chunk(pairs, parts, found, end, int(scored), tally)
+        return new if with_least else new[:4], scored, kept

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 
-from parentage.errors import ConstraintError, InputError, TableError, Way
+from parentage.errors import InfeasibleError, InputError, TableError, Way
 from parentage.scoring.account import check_limit
 from parentage.scoring.constraints import Constraints
 from parentage.scoring.entropy import Encoded, encode, residuals
@@ -194,6 +194,8 @@ class Preparation:
     @cached_property
     def most_added(self) -> npt.NDArray[np.float64]:
         """``[variable]``: the most that the prior can add to a parent set, in nats."""
+        if not self.prior:
+            return np.zeros(self.table.n_variables)
         barred = self.constraints.barred(self.table.names)
         constant = [self.table.index(name) for name in self.table.constant]
         barred[constant, :], barred[:, constant] = True, True
@@ -386,7 +388,7 @@ def check_constraints(constraints: Constraints, table: Table) -> None:
     for parent, child in sorted(constraints.required):
         for end in (parent, child):
             if end in table.constant:
-                raise ConstraintError(
+                raise InfeasibleError(
                     f"the required arc {parent} -> {child} has the constant column {end!r}; "
                     f"leave that arc out"
                 )
@@ -422,7 +424,7 @@ def max_parents_by_variable(
         most[v] = min(most[v], check_limit(limit))
     for child, parents in constraints.required_parents.items():
         if len(parents) > most[table.index(child)]:
-            raise ConstraintError(
+            raise InfeasibleError(
                 f"{child!r} may have at most {most[table.index(child)]} parents but "
                 f"{len(parents)} are required: {', '.join(sorted(parents))}"
             )

@@ -48,7 +48,8 @@ def lists_requiring(
     alone = replace(settings, constraints=wanted, max_parents=limits)
     found = score_table(table, alone, stop, 1)
     account = _joined(lists.known(), found.known(), wanted, table.index(child))
-    return replace(_spliced(lists, found, table.index(child)), account=account)
+    spliced = _spliced(lists, found, table.index(child))
+    return replace(spliced, account=replace(account, digest=spliced.digest))
 
 
 def _spliced(lists: CandidateLists, other: CandidateLists, child: int) -> CandidateLists:

@@ -106,7 +106,10 @@ class Scope:
 
     @property
     def settled(self) -> bool:
-        """Whether expectation maximisation, if there was any, ended where the network repeats."""
+        """Whether expectation maximisation, if there was any, ended where the network repeats.
+
+        If not, the scores, and with them the proof, are about data completed by the network before.
+        """
         completion = self.origin.completion if isinstance(self.origin, Account) else None
         return completion is None or completion.settled
 

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from parentage.errors import WorkersError
 from parentage.scoring.forecast import seconds_for
 from parentage.scoring.gathering import Bounding
 from parentage.scoring.hole_search import HoleSearch
@@ -37,6 +38,10 @@ if TYPE_CHECKING:
 
 LONGEST_LEVEL = 24 * 3600.0
 """A level that takes longer, by the forecast, is not begun where something else can be done."""
+
+MOST_SETS = 2**25
+"""Sets of a level beyond which nothing is begun where no rule ends the search and no limit was
+asked for."""
 
 FORECAST_OFF_BY = 2.0
 """So far above what is left may a forecast be before it ends the search."""
@@ -89,6 +94,8 @@ def search(
             if up_to is not None and at.in_degree + len(plan.context) > up_to:
                 raise StoppedError("asked")
             step = levels.step(level, below, at.in_degree, at.in_degree < deepest)
+            if not ends_by_rules(plan) and step.pairs[-1] > MOST_SETS:
+                raise StoppedError("forecast")
             if foresee:
                 _foresee(rate * float(step.pairs[-1]), stop)
             if keeper.checkpoint is None and (foresee or up_to is not None):
@@ -102,6 +109,9 @@ def search(
             beyond = levels.beyond(level, below, at.in_degree - 1)
             _cut_short(outcome, plan, beyond, at.in_degree - 1, stopped.reason)
             return _with_residuals(plan, outcome)
+        except WorkersError:
+            keeper.write(at, outcome)
+            raise
         if isinstance(at.new, Bounding) and at.new.last and at.new.passed > 1:
             outcome.live.append(at.new.passed)
             reason: Reason = "asked" if asked else "time"
@@ -139,6 +149,12 @@ def _with_residuals(plan: SearchPlan, outcome: Outcome) -> Outcome:
     if plan.rules.needs_residuals:
         outcome.sets_counted += plan.encoded.n_variables + 1
     return outcome
+
+
+def ends_by_rules(plan: SearchPlan) -> bool:
+    """Whether rules, or a limit on parents that was asked for, end a search."""
+    endless = isinstance(plan.score, BySums | NodeAverage)
+    return not endless or plan.limits.deepest < plan.encoded.n_variables - 1
 
 
 def _foresee(seconds: float, stop: Stop) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypedDict
 
 from parentage.errors import InputError, Way
 from parentage.scoring.catalogue import score_help
@@ -14,6 +14,19 @@ if TYPE_CHECKING:
 
     from parentage.scoring.constraints import Constraints
     from parentage.scoring.prior import Prior
+
+
+class ScoringKeywords(TypedDict, total=False):
+    """What may be given for the settings of scoring."""
+
+    max_parents: int | Mapping[str, int] | None
+    score: str
+    lambda_: float | None
+    prior: Prior | Mapping[tuple[str, str], float] | float | None
+    log_base: float | str | None
+    rules: str | Iterable[str] | None
+    width: float | None
+    constraints: Constraints | None
 
 
 @dataclass(frozen=True)
@@ -34,7 +47,7 @@ class Scoring:
     score: str = setting(
         "bic",
         'What is maximised, by name: ``"bic"``, ``"aic"``, ``"ebic:0.5"`` … (``docs/scores.md``).',
-        Option(("--score",), score_help(), "NAME"),
+        Option(("--score",), score_help(), "NAME", page="scores.md"),
     )
     lambda_: float | None = setting(
         None,
@@ -48,6 +61,7 @@ class Scoring:
             "N^(-1/4) / columns by default.",
             "L",
             float,
+            page="missing.md",
         ),
     )
     prior: Prior | Mapping[tuple[str, str], float] | float | None = setting(
@@ -61,12 +75,15 @@ class Scoring:
             "Probability of every arc, or a TOML file of probabilities (docs/constraints.md). "
             "Scores then include the log prior.",
             "P|FILE",
+            page="constraints.md",
         ),
     )
     log_base: float | str | None = setting(
         None,
         'Unit of the scores: None or ``"e"`` for nats, 2 for bits, 10 …',
-        Option(("--log-base",), "Unit of scores and widths: e (default), 2, 10 …", "BASE"),
+        Option(
+            ("--log-base",), "Unit of scores and widths: e (default: nats), 2 (bits), 10 …", "BASE"
+        ),
     )
     rules: str | Iterable[str] | None = setting(
         None,
@@ -79,6 +96,7 @@ class Scoring:
             "Pruning rules by name, comma separated; none, all, default. The lists never "
             "depend on them, the time does.",
             "LIST",
+            page="rules.md",
         ),
     )
     width: float | None = setting(
@@ -90,7 +108,7 @@ class Scoring:
         Option(
             ("--width", "--gap"),
             "Keep every set within W of its best subset, so that every network within W of "
-            "the optimum survives.",
+            "the optimum survives. (--gap is its former name.)",
             "W",
             float,
         ),
@@ -122,6 +140,13 @@ class Scoring:
         return replace(self, score="pnal")
 
 
+class GrowingKeywords(TypedDict, total=False):
+    """What may be given for the settings of growing."""
+
+    complete: int | None
+    effort: float | None
+
+
 @dataclass(frozen=True)
 class Growing:
     """Settings of learning where the complete lists do not fit (``docs/scale.md``)."""
@@ -138,6 +163,7 @@ class Growing:
             "K",
             int,
             least=0,
+            page="scale.md",
         ),
     )
     effort: float | None = setting(

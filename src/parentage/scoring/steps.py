@@ -15,12 +15,12 @@ import threading
 import time
 from abc import ABC, abstractmethod
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 import numpy as np
 import numpy.typing as npt
 
-from parentage.files.growing import is_mapped
+from parentage.files.growing import is_mapped, let_pages_go, room_beside
 from parentage.scoring.forecast import JOINING, LISTING
 from parentage.scoring.rulebook import ORDER
 from parentage.work.executor import in_order
@@ -29,6 +29,7 @@ from parentage.work.progress import Progress
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from parentage.files.growing import Array
     from parentage.scoring.entropy import Encoded, Int64s
     from parentage.scoring.keeper import Keeper, Position
     from parentage.work.executor import Workers
@@ -36,8 +37,10 @@ if TYPE_CHECKING:
     from parentage.work.stop import Reason, Stop
 
 MOST_PAIRS = 65_536
+SETS_AT_ONCE = 2**20
 FEWEST_PAIRS = 256
 
+S = TypeVar("S", bound=np.generic)
 NOT_SENT = ("encoded", "siblings", "pairs")
 _MAKING_READY = threading.Lock()
 
@@ -125,22 +128,35 @@ class Step(ABC):
 
     def _find_siblings(self) -> None:
         """See which sets are joined with which, and how many joins come before each."""
-        from parentage.kernels.families import Siblings, live_members
+        from parentage.kernels.joining import Siblings, live_members
 
-        level, n_below = self.level, self.n_below
-        prefix = level.subsets[:, -1]
+        level, n_below, n_sets = self.level, self.n_below, len(self.level.members)
         children = np.zeros(n_below + 1, np.int64)
-        np.cumsum(np.bincount(prefix, minlength=n_below), out=children[1:])
-        end = children[prefix + 1]
-        tails = np.ascontiguousarray(level.members[:, -1])
-        live = np.empty(len(prefix), np.uint64)
-        live_members(level.best, live)
+        for some in blocks(n_sets, *level):
+            prefix = level.subsets[some, -1]
+            low, high = int(prefix[0]), int(prefix[-1])  # they rise
+            children[low + 1 : high + 2] += np.bincount(prefix - low)
+        np.cumsum(children, out=children)
+        beside = level.members
+        end = room_beside(beside, n_sets, np.int64)
+        tails = room_beside(beside, n_sets, np.uint16)
+        live = room_beside(beside, n_sets, np.uint64)
+        self.pairs = room_beside(beside, n_sets + 1, np.int64)
+        before = 0
+        for some in blocks(n_sets, *level, end, tails, live, self.pairs):
+            end[some] = children[level.subsets[some, -1] + 1]
+            tails[some] = level.members[some, -1]
+            live_members(level.best[some], live[some])
+            joins = np.cumsum(end[some] - np.arange(some.start, some.stop) - 1)
+            self.pairs[some] = before + np.concatenate([[0], joins[:-1]])
+            before += int(joins[-1])
+        self.pairs[n_sets] = before
         self.siblings = Siblings(end, children, tails, live)
-        self.pairs = np.concatenate([[0], np.cumsum(end - np.arange(len(prefix)) - 1)])
 
     def __getstate__(self) -> dict[str, Any]:
         """Leave out what every step shares, and what a worker finds out faster than it is sent."""
-        return {name: value for name, value in vars(self).items() if name not in NOT_SENT}
+        facts = vars(self).copy()  # another thread may be in make_ready
+        return {name: value for name, value in facts.items() if name not in NOT_SENT}
 
     def make_ready(self, encoded: Encoded) -> None:
         """Complete a step that was sent; one that was not is complete."""
@@ -149,9 +165,61 @@ class Step(ABC):
                 self.encoded = encoded
                 self._find_siblings()
 
-    @abstractmethod
     def work(self, span: tuple[int, int]) -> Chunk:
         """Join, count and score one run of sets; touches nothing shared."""
+        first, last = span
+        pairs = int(self.pairs[last] - self.pairs[first])
+        room = self.room((pairs, self.level.members.shape[1] + 1))
+        tally = np.zeros(len(ORDER), np.int64)
+        end = int(self.join(np.int64(first), np.int64(last), room, tally))
+        if end == 0:
+            return Chunk(pairs, None, None, 0, 0, tally)
+        families = end * room.members.shape[1]
+        where = np.empty(families, np.int32)
+        child = np.empty(families, np.uint8)
+        score = np.empty(families, np.int64)
+        parts, scored, kept = self.score(room, end, where, child, score)
+        found = collect(room.members, where[:kept], child[:kept], score[:kept])
+        return Chunk(pairs, parts, found, end, int(scored), tally)
+
+    @abstractmethod
+    def room(self, shape: tuple[int, int]) -> Any:
+        """Return room for a level of so many sets of so many members, not counted yet."""
+
+    @abstractmethod
+    def join(self, first: np.int64, last: np.int64, room: Any, tally: Int64s) -> int:
+        """Join a run of sets and judge the families; return how many sets are left."""
+
+    def join_whole(self, first: np.int64, last: np.int64, room: Any) -> np.int64:
+        """Join a run of sets, for a search that is not closed; return how many there are."""
+        from parentage.kernels.joining import join_whole
+
+        level = self.level
+        return np.int64(
+            join_whole(
+                first, last, self.siblings, level.members, level.subsets, level.best,
+                room.members, room.subsets, room.best,
+            )
+        )  # fmt: skip
+
+    @abstractmethod
+    def score(
+        self,
+        room: Any,
+        end: int,
+        where: npt.NDArray[np.int32],
+        child: npt.NDArray[np.uint8],
+        score: Int64s,
+    ) -> tuple[tuple[Array, ...], int, int]:
+        """Count the sets that are left and score their families, of which the kept are noted.
+
+        Returns the fields of the new level, and how many families were scored and kept.
+        """
+
+    def trimmed(self, array: npt.NDArray[S], end: int) -> npt.NDArray[S]:
+        """Return the first rows, without the rest if that would stay in memory for nothing."""
+        part = array[:end]
+        return part.copy() if self.store and 4 * end < 3 * len(array) else part
 
     def ranges(self) -> Iterator[tuple[int, int]]:
         """Cut the sets into runs with a bounded number of joins."""
@@ -175,7 +243,7 @@ class Step(ABC):
     ) -> None:
         """Do the chunks that are missing, in order; what is found is in the position's ``new``."""
         memory = math.inf if clock.stop.memory is None else clock.stop.memory
-        held = resident(self.level) + outcome.listing()
+        held = resident(self.level) + resident((*self.siblings, self.pairs)) + outcome.listing()
         tasks = itertools.islice(self.tasks(), at.chunks, None)
         for chunk in in_order(work_on, tasks, workers, (self.encoded, self), self.phase):
             reason = clock.stop.reason()
@@ -200,6 +268,7 @@ class Step(ABC):
             ):
                 self.store, self.overflowed = False, True
                 at.new.clear()
+            keeper.relieve((*self.level, *self.siblings, self.pairs))
             keeper.after_chunk(at, outcome)
             if clock.report is not None:
                 clock.report(self.progress(at.pairs, outcome.sets_counted, clock.began))
@@ -222,12 +291,40 @@ class Step(ABC):
         )
 
 
+def with_single_parents(best_alone: Int64s, pairs: Any) -> Int64s:
+    """Return ``[x, y]``, Bin of the single parent y, for Proposition 2; a pair left out is dead.
+
+    On the diagonal, Bin of no parent, it is what it was; ``pairs`` is the level of two members.
+    """
+    from parentage.kernels.judging import DEAD
+
+    alone = np.full_like(best_alone, DEAD)
+    np.fill_diagonal(alone, best_alone.diagonal())
+    a, b = pairs.members[:, 0], pairs.members[:, 1]
+    alone[a, b], alone[b, a] = pairs.best[:, 0], pairs.best[:, 1]
+    return alone
+
+
+def room_for_sets(
+    shape: tuple[int, int],
+) -> tuple[npt.NDArray[np.uint16], npt.NDArray[np.int32], Int64s]:
+    """Return room for the members, subsets and Bin of so many sets of so many members."""
+    return np.empty(shape, np.uint16), np.empty(shape, np.int32), np.empty(shape, np.int64)
+
+
 def work_on(encoded: Encoded, step: Step, task: tuple[int, int, bool]) -> Chunk:
     """Do one run of a step, wherever; sets that nobody will store are not sent back."""
     first, last, store = task
     step.make_ready(encoded)
     chunk = step.work((first, last))
     return chunk if store else replace(chunk, parts=None)
+
+
+def blocks(rows: int, *arrays: Array) -> Iterator[slice]:
+    """Cut many sets into slices, worked on one after the other; mapped pages go after each."""
+    for first in range(0, rows, SETS_AT_ONCE):
+        yield slice(first, min(first + SETS_AT_ONCE, rows))
+        let_pages_go(arrays)
 
 
 def resident(level: Any) -> int:

@@ -15,10 +15,10 @@ import numpy as np
 import numpy.typing as npt
 
 from parentage.scoring.arities import Multisets
+from parentage.scoring.entropy import class_sizes
 from parentage.scoring.penalty_search import least_products
-from parentage.scoring.rulebook import ORDER
 from parentage.scoring.scores import QNML, BySums
-from parentage.scoring.steps import Chunk, Step, StoppedError, collect
+from parentage.scoring.steps import Step, StoppedError, room_for_sets, with_single_parents
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from parentage.files.growing import Array
     from parentage.kernels.sums import Rung, SumFacts, SumLevel
     from parentage.scoring.entropy import Int64s
+    from parentage.scoring.merging import Repeats
     from parentage.scoring.plan import SearchPlan
 
 MOST_TABLE = 2**30  # bytes of functions, one row per multiset of arities
@@ -48,13 +49,14 @@ class SumSearch:
             raise TypeError(f"{plan.score.name} is not a score by sums")
         self.plan, self.score = plan, plan.score
         encoded = self.encoded = plan.encoded
-        self.n_rows = encoded.codes.shape[1]
+        self.n_rows = encoded.total_rows
         self.multisets = Multisets(encoded.arity.tolist(), encoded.context_states)
         self.arities = self.multisets.arities
         self.kind = np.searchsorted(np.array(self.arities), encoded.arity).astype(np.int64)
         deepest = min(plan.limits.deepest, encoded.n_variables - 1)
         self.deepest = deepest
-        self.longest = max(8, *(int(counts.max()) for counts in self._single_counts()))
+        self.longest = max(8, *(int(counts.max()) for counts in self._single_counts))
+        self._value_functions: dict[int, Int64s] = {}
         self.best_alone = np.full((encoded.n_variables,) * 2, -(2**62), np.int64)
 
     def fixed(self, x: Any) -> Int64s:
@@ -65,16 +67,24 @@ class SumSearch:
 
     def _groups(self) -> Int64s:
         """Rows per group of the context; groups of a single row are left out."""
-        starts = self.encoded.first_starts.astype(np.int64)
-        return starts[1:] - starts[:-1]
+        return class_sizes(self._group_of_row(), self._repeats())
 
+    def _group_of_row(self) -> Int64s:
+        starts = self.encoded.first_starts.astype(np.int64)
+        return np.repeat(np.arange(len(starts) - 1), starts[1:] - starts[:-1])
+
+    def _repeats(self) -> Repeats:
+        e = self.encoded
+        return e.repeats[e.first_rows] if len(e.repeats) else e.repeats
+
+    @cached_property
     def _single_counts(self) -> list[Int64s]:
         """Rows per joint state of every variable with the context."""
         e = self.encoded
-        group = np.repeat(np.arange(len(e.first_starts) - 1), self._groups())
+        group, repeats = self._group_of_row(), self._repeats()
         rows = e.first_rows.astype(np.int64)
         return [
-            np.bincount(group * r + codes[rows], minlength=1)
+            class_sizes(group * r + codes[rows], repeats, 1)
             for codes, r in zip(e.codes, e.arity, strict=True)
         ]
 
@@ -85,9 +95,18 @@ class SumSearch:
             return []
         return [self.fixed(self.score.minus(self.n_rows, r)) for r in self.arities]
 
-    def value_function(self, q: int, most: int) -> Int64s:
-        """F for sets of q joint states."""
-        return self.fixed(self.score.value(most, q))
+    def value_functions(self, products: list[int]) -> list[Int64s]:
+        """Return f for sets of each number of joint states, up to the longest count.
+
+        Those of the last call are remembered: products repeat, within a size and from one to the
+        next.
+        """
+        known = self._value_functions
+        self._value_functions = {
+            q: known[q] if q in known else self.fixed(self.score.value(self.longest, q))
+            for q in dict.fromkeys(products)
+        }
+        return [self._value_functions[q] for q in products]
 
     @cached_property
     def facts(self) -> SumFacts:
@@ -115,15 +134,13 @@ class SumSearch:
         from parentage.kernels.sums import SumLevel
 
         n, facts = self.encoded.n_variables, self.facts
-        counts, row = self._single_counts(), self._first_rows()
-        values = [
-            int(self.value_function(q, self.n_rows)[of].sum())
-            for q, of in zip([self.multisets.products(1)[r] for r in row], counts, strict=True)
-        ]
+        counts, row = self._single_counts, self._first_rows()
+        functions = self.value_functions(self.multisets.products(1))
+        values = [int(functions[r][of].sum()) for r, of in zip(row, counts, strict=True)]
         value = np.array(values, np.int64) + self.rho(1)[row]
         minus = self._minus_of(value, counts)
         groups, q = self._groups(), self.multisets.products(0)[0]
-        nothing = self.value_function(q, self.n_rows)[groups].sum() + self.rho(0)
+        nothing = self.fixed(self.score.value(self.n_rows, q))[groups].sum() + self.rho(0)
         below = Below(nothing, self._minus_of(nothing, [groups]), np.zeros(1, np.int32))
         best = value - below.minus[0, facts.column] - facts.constant
         occupied = [self.n_rows - int(np.maximum(of - 1, 0).sum()) for of in counts]
@@ -197,7 +214,7 @@ class SumSearch:
         from parentage.kernels.sums import Rung
 
         if level.members.shape[1] == 2:
-            self._note_single_parents(level)
+            self.best_alone = with_single_parents(self.best_alone, level)
         rung = Rung(
             self.multisets.times(in_degree),
             self.penalty(in_degree),
@@ -213,24 +230,14 @@ class SumSearch:
         )
         return SumStep(self, level, len(below.value), rung, in_degree, store)
 
-    def _note_single_parents(self, level: SumLevel) -> None:
-        """Remember Bin of every single parent, for Proposition 2; a pair left out is dead."""
-        from parentage.kernels.judging import DEAD
-
-        alone = np.full_like(self.best_alone, DEAD)
-        np.fill_diagonal(alone, self.best_alone.diagonal())
-        a, b = level.members[:, 0], level.members[:, 1]
-        alone[a, b], alone[b, a] = level.best[:, 0], level.best[:, 1]
-        self.best_alone = alone
-
     def functions(self, size: int) -> Int64s:
         """Return ``f[row, count]`` for counting sets of this size."""
         if self.score.one_function:
-            return self.value_function(1, self.longest)[None, :]
+            return self.value_functions([1])[0][None, :]
         products = self.multisets.products(size)
         if len(products) * self.longest * 8 > MOST_TABLE:
             raise StoppedError("memory")
-        return np.stack([self.value_function(q, self.longest) for q in products])
+        return np.stack(self.value_functions(products))
 
     def counts_cells(self, level: SumLevel, size: int) -> bool:
         """Whether knowing the joint states of sets of this size can let Theorem 4 fire."""
@@ -354,57 +361,47 @@ class SumStep(Step):
         self.rho = levels.rho(in_degree + 1)
         self.cells = store and levels.counts_cells(level, in_degree + 1)
 
-    def work(self, span: tuple[int, int]) -> Chunk:
-        """Join, count and score one run of sets; touches nothing shared."""
-        from parentage.kernels.sums import SumLevel, join_sums, score_sums
-
-        first, last = span
-        size = self.level.members.shape[1] + 1
-        pairs = int(self.pairs[last] - self.pairs[first])
-        nothing = np.empty(0, np.int64)
-        room = SumLevel(
-            np.empty((pairs + 1, size), np.uint16),
-            np.empty((pairs + 1, size), np.int32),
-            nothing,
-            nothing[:, None],
-            np.empty(0, np.int32),
-            np.empty(pairs + 1, np.int32),
-            np.empty((pairs + 1, size), np.int64),
-        )
-        tally = np.zeros(len(ORDER), np.int64)
-        end = join_sums(
-            np.int64(first), np.int64(last), self.siblings, self.level, self.facts, self.rung,
-            self.capped, room, tally,
-        )  # fmt: skip
-        if end == 0:
-            return Chunk(pairs, None, None, 0, 0, tally)
-        new = self._counted(room, end)
-        del room
-        where = np.empty(end * size, np.int32)
-        child = np.empty(end * size, np.uint8)
-        score = np.empty(end * size, np.int64)
-        scored, kept = score_sums(
-            new, self.level.minus, self.facts, self.capped, where, child, score
-        )
-        found = collect(new.members, where[:kept], child[:kept], score[:kept])
-        return Chunk(pairs, tuple(new), found, end, int(scored), tally)
-
-    def _counted(self, room: SumLevel, end: int) -> SumLevel:
-        """Count the sets that were joined."""
+    def room(self, shape: tuple[int, int]) -> SumLevel:
+        """Return room for a level."""
         from parentage.kernels.sums import SumLevel
 
-        members, row = room.members[:end].copy(), room.row[:end].copy()
+        members, subsets, best = room_for_sets(shape)
+        nothing, row = np.empty(0, np.int64), np.empty(len(members), np.int32)
+        return SumLevel(members, subsets, nothing, nothing[:, None], row[:0], row, best)
+
+    def join(self, first: np.int64, last: np.int64, room: SumLevel, tally: Int64s) -> int:
+        """Join a run of sets and judge the families."""
+        from parentage.kernels.sums import judge_sums
+
+        end = self.join_whole(first, last, room)
+        return int(judge_sums(end, room, self.level, self.facts, self.rung, self.capped, tally))
+
+    def score(
+        self,
+        room: SumLevel,
+        end: int,
+        where: npt.NDArray[np.int32],
+        child: npt.NDArray[np.uint8],
+        score: Int64s,
+    ) -> tuple[tuple[Array, ...], int, int]:
+        """Count and score."""
+        from parentage.kernels.sums import SumLevel, score_sums
+
+        members, row = self.trimmed(room.members, end), self.trimmed(room.row, end)
         excess = np.empty(end, np.int64) if self.cells else None
         which = None if self.one_function else row
-        value = self.encoded.count(members, self.functions, which, excess) + self.rho[row]
+        value = self.encoded.count(members, self.functions, which, excess)
+        value += self.rho[row]
+        minus = value[:, None]
         if self.own_minus:
             sums = [self.encoded.count(members, m[None, :]) for m in self.minus_functions]
             minus = np.stack(sums, axis=1) if sums else np.empty((end, 0), np.int64)
-        else:
-            minus = value[:, None]
         occupied = np.zeros(end, np.int32)
         if excess is not None:
             occupied = (self.n_rows - excess).astype(np.int32)
-        return SumLevel(
-            members, room.subsets[:end].copy(), value, minus, occupied, row, room.best[:end].copy()
+        subsets, best = self.trimmed(room.subsets, end), self.trimmed(room.best, end)
+        new = SumLevel(members, subsets, value, minus, occupied, row, best)
+        scored, kept = score_sums(
+            new, self.level.minus, self.facts, self.capped, where, child, score
         )
+        return new, scored, kept

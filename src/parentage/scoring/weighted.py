@@ -36,8 +36,9 @@ from parentage.scoring.entropy import (
 from parentage.scoring.scores import Penalised
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Sequence
 
+    from parentage.kernels.weighted import Packed
     from parentage.scoring.entropy import Int64s
     from parentage.scoring.scores import AnyScore
 
@@ -70,39 +71,19 @@ class WeightedTable(Table):
         return int(self.weights.sum()) >> self.bits
 
 
-@dataclass(frozen=True, eq=False)
-class WeightedLabels(Labels):
-    """A partition of rows with weights."""
-
-    weights: npt.NDArray[np.int64]
-
-    @classmethod
-    def of(cls, table: Table) -> WeightedLabels:
-        """All rows in one class."""
-        if not isinstance(table, WeightedTable):
-            raise TypeError("the rows have no weights")
-        return cls(np.zeros(len(table.weights), np.int64), 1, table.weights)
-
-    def join(self, table: Table, variables: Iterable[int]) -> WeightedLabels:
-        """Refine by more variables."""
-        plain = super().join(table, variables)
-        return WeightedLabels(plain.of_row, plain.count, self.weights)
-
-    def G(self, f: Int64s) -> int:
-        """Σ f(weight of a class) over the classes."""
-        totals = np.zeros(self.count, np.int64)
-        np.add.at(totals, self.of_row, self.weights)
-        return int(f[totals].sum())
+def weighted_labels(table: Table) -> Labels:
+    """All rows in one class, with their weights."""
+    if not isinstance(table, WeightedTable):
+        raise TypeError("the rows have no weights")
+    return Labels(np.zeros(len(table.weights), np.int64), 1, table.weights)
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class WeightedEncoded(Encoded):
     """A table with weights ready for counting."""
 
-    label: Int64s
-    """``[row]``: joint state of the context."""
-    n_labels: int
-    weights: Int64s
+    packed: Packed
+    """The rows in words, with their weights."""
 
     def count(
         self,
@@ -117,15 +98,16 @@ class WeightedEncoded(Encoded):
         if f is not None or row is not None or excess is not None:
             raise TypeError("rows with weights are counted for penalised likelihoods only")
         G = np.empty(len(members), np.int64)
-        count_weighted(
-            members, self.codes, self.arity, self.label, np.int64(self.n_labels), self.weights,
-            self.grid.f, G,
-        )  # fmt: skip
+        count_weighted(members, self.packed, self.grid.f, G)
         return G
 
 
 def check_weighable(score: AnyScore) -> Penalised:
     """Return a score that is proved for expected counts; refuse another one.
+
+    The log-likelihood is linear in the counts of complete rows at given parameters, so that its
+    expectation is its value at expected counts, and each step makes the likelihood of what is
+    observed grow. ln Γ and the regrets are not linear (docs/theory.md, "Expected counts").
 
     Raises
     ------
@@ -134,8 +116,8 @@ def check_weighable(score: AnyScore) -> Penalised:
     """
     if not isinstance(score, Penalised):
         raise InputError(
-            f"takes penalised likelihoods (bic, aic, hqc, ebic, penalty), not {score.name}: its "
-            "terms are those of whole counts",
+            f"takes penalised likelihoods (bic, aic, hqc, ebic, penalty), not {score.name}: "
+            "expected counts do not tell what to expect of that score",
             Way("missing", "pnal"),
             about=Way("missing", "em"),
         )
@@ -151,9 +133,9 @@ def encode_weighted(
     times = math.prod(int(table.cardinalities[v]) for v in context)
     widest = int(table.cardinalities[kept].max(initial=2))
     grid = weighted_grid(table, score.weight(table) * times, widest, width)
-    labels = WeightedLabels.of(table).join(table, context)
+    labels = weighted_labels(table).join(table, context)
     single = np.array([labels.join(table, [v]).G(grid.f) for v in kept], np.int64)
-    by_speed = np.lexsort((single, table.cardinalities[kept]))
+    by_speed = np.argsort(single, kind="stable")  # most varied first: rows merge without them
     order = np.array(kept, np.int64)[by_speed]
     arity = np.ascontiguousarray(table.cardinalities[order])
     rows = len(table.weights)
@@ -169,10 +151,26 @@ def encode_weighted(
         single[by_speed],
         labels.G(grid.f),
         times,
-        label=labels.of_row,
-        n_labels=labels.count,
-        weights=table.weights,
+        packed=pack_rows(table.codes[order], arity, labels, table.weights),
     )
+
+
+def pack_rows(
+    codes: npt.NDArray[np.uint16], arity: Int64s, labels: Labels, weights: Int64s
+) -> Packed:
+    """Pack rows into words, a few bits a variable, the joint state of the context last."""
+    from parentage.kernels.weighted import Packed, layout_of
+
+    states = np.append(arity, labels.count)
+    layout = layout_of(states)
+    everything = range(len(states))
+    mask = np.zeros((len(states), layout.n_words), np.uint64)
+    for v in everything:
+        own = layout.ones[v] << np.uint64(layout.shift[v])
+        last = v if v < len(codes) else len(mask)
+        mask[: last + 1, layout.word[v]] |= own
+    words = layout.pack(np.vstack([codes, labels.of_row[None, :]]), everything)
+    return Packed(words, weights, layout.word, layout.shift, layout.ones, states, mask)
 
 
 def weighted_grid(table: WeightedTable, w: float, most_states: int, width: float) -> FixedPoint:
@@ -198,7 +196,7 @@ def weighted_grid(table: WeightedTable, w: float, most_states: int, width: float
 def weighted_residuals(encoded: Encoded, table: Table, context: Sequence[int] = ()) -> Int64s:
     """Return h of every variable, N·H(V | all others)."""
     order = [int(v) for v in encoded.order]
-    start, f = WeightedLabels.of(table).join(table, context), encoded.grid.f
+    start, f = weighted_labels(table).join(table, context), encoded.grid.f
     everything = start.join(table, order).G(f)
     without = dict(leave_one_out(start, table, order, f))
     return np.array([without[v] - everything for v in order], np.int64)

@@ -1,9 +1,15 @@
-"""Workers of a Dask cluster, who may die: lost data is sent again, lost tasks are started again.
+"""Workers of a Dask cluster, who may die: what is lost is made again, and no wait is without end.
 
-What tasks share is scattered to every worker, or written into a folder that all of them see
-(:mod:`parentage.work.exchange`). Scattered data is gone when all its holders are, and Dask cannot
-make it again; but the caller has it. So any loss is answered in one way: wait for a worker, bring
-what is shared once more, start what waits once more. Results do not depend on it.
+What tasks share goes through a folder that all workers see (:mod:`parentage.work.exchange`), a
+temporary one where the workers are processes of this machine. Without a folder it is in the
+arguments of a task, whose result the other tasks need. The scheduler keeps those arguments, so it
+makes the shared object again when all workers that had it are gone. Scattering would not do:
+scattered data cannot be made again, and a worker that dies while Dask replicates it to all can keep
+the scheduler trying for ever, with a lock that every later scatter waits for.
+
+Whoever waits for a result looks at the cluster now and then. Nobody there, or nobody at work, for a
+minute: then the task counts as lost, and what was shared and what waits is sent once more under new
+names. A scheduler that does not answer, or that gets no workers, is an error.
 """
 
 from __future__ import annotations
@@ -15,25 +21,29 @@ import threading
 import time
 import uuid
 import warnings
-from concurrent.futures import CancelledError, Future, wait
+from concurrent.futures import Future, wait
 from typing import TYPE_CHECKING, Any
 
 from parentage.errors import InputError, MissingExtraError, ParentageWarning, Way, WorkersError
 from parentage.work.crew import Crew, LostError, Shared
-from parentage.work.exchange import Parcel, make_folder, pack, run
+from parentage.work.exchange import Parcels, read_letter, run, write_letter
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterator, Mapping
     from pathlib import Path
 
 PATIENCE = 60.0
-"""Seconds without any worker, or without a scheduler, until the work is given up."""
+"""Seconds without any worker at work, or without a word from the scheduler, until something is
+lost."""
+
+SILENT = 6
+"""So many times longer is waited for workers that do not say what they do: they may be too busy."""
+
+SLOWEST = 5e6
+"""Bytes a second, at least, that what is shared is taken to travel with."""
 
 POLL = 2.0
 """Seconds between looks at the cluster while a task runs."""
-
-GRACE = 6.0
-"""Seconds that sending goes on after a worker has gone: to those that are left it may succeed."""
 
 STAY = {"distributed.deploy.lost-worker-timeout": "1d"}
 """A worker that died is started anew; without this Dask takes it off the list if it dies again."""
@@ -76,7 +86,7 @@ def connected(address: str, patience: float = PATIENCE) -> Iterator[Any]:
 def _close(thing: Any) -> None:
     """Close a client or a cluster; one whose workers died may fail to, with nothing to be done."""
     try:
-        thing.close()
+        thing.close(timeout=PATIENCE / 2)
     except Exception as error:
         warnings.warn(
             ParentageWarning(f"the cluster did not end well ({type(error).__name__}: {error})"),
@@ -94,136 +104,110 @@ def load_distributed() -> Any:
 
 
 class DaskCrew(Crew):
-    """The workers of a Dask client; ``folder`` is one that all of them see."""
+    """The workers of a Dask client; ``folder`` is one that all of them see.
+
+    Without it processes of this machine get a temporary one, and others are sent letters.
+    """
 
     def __init__(self, client: Any, folder: Path | None = None) -> None:
-        load_distributed()
+        distributed = load_distributed()
         self.client = client
-        self.folder = None if folder is None else make_folder(folder)
+        is_here = isinstance(client.cluster, distributed.LocalCluster)
+        self.parcels = Parcels(folder) if is_here or folder is not None else None
         self.shared: Shared = ()
         self.sent: list[Any] = []
+        self.bytes = 0
         self.token, self.number = uuid.uuid4().hex, 0
         self._wait_for_workers()
 
-    def _wait_for_workers(self) -> None:
-        """Wait until somebody is there; find out how many."""
-        try:
-            self.client.wait_for_workers(1, timeout=PATIENCE)
-            self.size = max(1, sum(self.client.nthreads().values()))
-        except Exception as error:  # whatever a scheduler that has gone leads to
-            raise _gone(error) from error
-
     def bring(self, shared: Shared) -> None:
-        """Send what is new to every worker; let go of what is not shared any more."""
+        """Send what is new; let go of what is not shared any more."""
+        if self.parcels is not None:
+            self.parcels.replace(shared)
+            return
         before = {id(value): sent for value, sent in zip(self.shared, self.sent, strict=True)}
-        sent = [before.get(id(value)) for value in shared]
-        self.shared, kept = shared, [one for one in sent if one is not None]
-        for one in self.sent:
-            if isinstance(one, Parcel) and self.folder is not None and one not in kept:
-                (self.folder / one.name).unlink(missing_ok=True)
-        self.sent = sent
-        self._send()
+        self.bytes = 0
+        self.sent = [before.get(id(value)) or self._send(value) for value in shared]
+        self.shared = shared
 
-    def _send(self) -> None:
-        """Send what is not sent yet."""
-        for place, value in enumerate(self.shared):
-            if self.sent[place] is not None:
-                continue
-            if self.folder is not None:
-                self.sent[place] = pack(self.folder, place, value)
-            else:
-                self.sent[place] = self._scatter(value)
-
-    def _scatter(self, value: Any) -> Any:
-        """Give one object to all workers; they may come and go meanwhile."""
-        give_up = time.monotonic() + PATIENCE
-        while True:
-            try:
-                return self._scatter_once(value)
-            except Exception as error:  # a worker died while it was being sent to, in many ways
-                if time.monotonic() > give_up or self.client.status != "running":
-                    raise _gone(error) from error
-                time.sleep(0.2)
-
-    def _scatter_once(self, value: Any) -> Any:
-        """Send to all workers, unless one of them goes: that may never come back."""
-        there, sent = set(self.client.nthreads()), Future[Any]()
-
-        def send() -> None:
-            try:
-                [future] = self.client.scatter([value], broadcast=True, hash=False)
-                sent.set_result(future)
-            except BaseException as error:  # handed on to whoever waits
-                sent.set_exception(error)
-
-        threading.Thread(target=send, daemon=True).start()
-        gone_since: float | None = None
-        while not wait([sent], timeout=POLL).done:
-            if there <= set(self.client.nthreads()):
-                continue
-            gone_since = gone_since or time.monotonic()
-            if time.monotonic() - gone_since > GRACE:
-                raise ConnectionError("a worker died while it was being sent to")
-        return sent.result()
+    def _send(self, value: Any) -> Any:
+        """Send an object to the scheduler, as the argument of a task that returns it."""
+        letter = write_letter(value)
+        self.bytes += letter.size
+        with warnings.catch_warnings():
+            warnings.filterwarnings("ignore", message="Sending large graph")
+            return self._submit("shared", read_letter, letter)
 
     def start(self, function: Callable[..., Any], task: Any, name: str) -> Any:
         """Submit a task under a name that the dashboard shows."""
+        if self.parcels is not None:
+            return self._submit(name, run, function, self.parcels.there, task)
+        return self._submit(name, function, *self.sent, task)
+
+    def _submit(self, name: str, function: Callable[..., Any], *arguments: Any) -> Any:
         self.number += 1
         key = f"{name}-{self.token}-{self.number}"
         try:
-            if self.folder is not None:
-                return self.client.submit(run, function, tuple(self.sent), task, key=key)
-            return self.client.submit(function, *self.sent, task, key=key)
+            return self.client.submit(function, *arguments, key=key)
         except Exception as error:
-            if self.client.status == "running":
+            if self.client.status in ("running", "connecting"):
                 raise
             raise _gone(error) from error
 
     def result(self, started: Any) -> Any:
-        """Wait for a result."""
-        from distributed.comm.core import CommClosedError
+        """Wait for a result, as long as the cluster is at work."""
         from distributed.scheduler import KilledWorker
 
-        self._wait_for(started)
+        awaited = _aside(started.result)
+        watch = Watch(PATIENCE + self.bytes / SLOWEST, time.monotonic())
+        while not wait([awaited], timeout=POLL).done:
+            watch.look(self._workers(), time.monotonic())
         try:
-            return started.result()
-        except (CancelledError, KilledWorker, CommClosedError) as error:
-            raise LostError(f"{type(error).__name__}: {error}") from error
-
-    def _wait_for(self, started: Any) -> None:
-        """Wait until a task has ended in some way, as long as there is somebody to end it."""
-        ended = threading.Event()
-        started.add_done_callback(lambda _: ended.set())
-        alone_since: float | None = None
-        while not ended.wait(POLL):
-            if self._somebody_is_there():
-                alone_since = None
-                continue
-            alone_since = alone_since or time.monotonic()
-            if time.monotonic() - alone_since > PATIENCE:
-                raise WorkersError(
-                    f"the cluster has had no worker for {PATIENCE:.0f} s", "start some"
-                )
-
-    def _somebody_is_there(self) -> bool:
-        if self.client.status != "running":
-            raise LostError(f"the client is {self.client.status}")
-        try:
-            return bool(self.client.nthreads())
+            return awaited.result()
         except Exception as error:
+            if started.status != "error" or isinstance(error, KilledWorker):
+                raise LostError(f"{type(error).__name__}: {error}") from error
+            if isinstance(error, ModuleNotFoundError) or _is_unread(error):
+                raise WorkersError(
+                    f"the cluster cannot load the program ({type(error).__name__}: {error})",
+                    "install the same version of parentage for its scheduler and every worker",
+                ) from error
+            raise
+
+    def _workers(self) -> Mapping[str, Any]:
+        """Ask the scheduler who is there, and what they do."""
+        status = self.client.status
+        if status != "running":
+            raise LostError(f"the client is {status}")
+        try:
+            found = self.client.sync(self.client.scheduler.identity, callback_timeout=PATIENCE)
+        except Exception as error:  # whatever a scheduler that has gone leads to
             raise LostError(f"{type(error).__name__}: {error}") from error
+        workers: Mapping[str, Any] = found["workers"]
+        return workers
+
+    def _wait_for_workers(self) -> None:
+        """Wait until somebody is there; find out how many."""
+        give_up = time.monotonic() + PATIENCE
+        while True:
+            try:
+                workers = self._workers()
+            except LostError as error:
+                if time.monotonic() > give_up or self.client.status == "closed":
+                    raise _gone(error) from error
+            else:
+                if workers:
+                    self.size = sum(worker["nthreads"] for worker in workers.values())
+                    return
+                if time.monotonic() > give_up:
+                    raise _nobody()
+            time.sleep(0.1)
 
     def repair(self) -> None:
-        """Wait for workers and bring them everything again."""
-        give_up = time.monotonic() + PATIENCE
-        while self.client.status not in ("running", "closed") and time.monotonic() < give_up:
-            time.sleep(0.1)
-        if self.client.status != "running":
-            raise _gone(ConnectionError(f"the client is {self.client.status}"))
+        """Wait for workers, and send everything again: what a loss took with it is not known."""
         self._wait_for_workers()
-        if self.folder is None:
-            self.sent = [None] * len(self.shared)
-        self._send()
+        self.bytes = 0
+        self.sent = [self._send(value) for value in self.shared]
 
     def cancel(self, started: Any) -> None:
         """Let go of a task."""
@@ -233,10 +217,75 @@ class DaskCrew(Crew):
     def close(self) -> None:
         """Let go of what was sent; the client is the caller's."""
         self.bring(())
+        if self.parcels is not None:
+            self.parcels.close()
+
+
+class Watch:
+    """Tells whether waiting goes on: not when nobody has been at work for ``longest`` seconds."""
+
+    def __init__(self, longest: float, now: float) -> None:
+        self.longest, self.since = longest, now
+        self.heard: dict[str, float] = {}
+
+    def look(self, workers: Mapping[str, Any], now: float) -> None:
+        """Look at the workers, as the scheduler describes them."""
+        if any(map(_is_at_work, workers.values())):
+            self.since, self.heard = now, {}
+            return
+        heard = {name: worker["last_seen"] for name, worker in workers.items()}
+        before = self.heard
+        self.heard = {name: before.get(name, when) for name, when in heard.items()}
+        if now - self.since <= self.longest:
+            return
+        if not workers:
+            raise _nobody()
+        if all(worker["status"] == "paused" for worker in workers.values()):
+            raise WorkersError(
+                f"every worker has been paused for {now - self.since:.0f} s, short of memory",
+                "give every worker more memory",
+            )
+        told = all(heard[name] > self.heard[name] for name in heard)
+        if told or now - self.since > SILENT * self.longest:
+            raise LostError(f"no worker has done anything for {now - self.since:.0f} s")
+
+
+def _is_at_work(worker: Mapping[str, Any]) -> bool:
+    """Whether a worker runs a task, or data comes or goes."""
+    metrics = worker.get("metrics") or {}
+    tasks, moving = metrics.get("task_counts") or {}, metrics.get("transfer") or {}
+    counts = [tasks.get("executing"), tasks.get("long-running")]
+    return any([*counts, moving.get("incoming_count"), moving.get("outgoing_count")])
+
+
+def _aside(function: Callable[[], Any]) -> Future[Any]:
+    """Call a function in a thread of its own, which nobody has to wait for."""
+    called = Future[Any]()
+
+    def call() -> None:
+        try:
+            called.set_result(function())
+        except BaseException as error:  # handed on to whoever waits
+            called.set_exception(error)
+
+    threading.Thread(target=call, daemon=True).start()
+    return called
+
+
+def _is_unread(error: Exception) -> bool:
+    """Whether the scheduler could not make sense of what it got."""
+    return isinstance(error, RuntimeError) and "deserialization" in str(error)
+
+
+def _nobody() -> WorkersError:
+    return WorkersError(
+        f"the cluster has had no worker for {PATIENCE:.0f} s",
+        "start some; with a checkpoint the work goes on from there",
+    )
 
 
 def _gone(error: BaseException) -> WorkersError:
     return WorkersError(
-        f"the cluster cannot be reached any more ({type(error).__name__}: {error})",
+        f"the cluster cannot be reached any more ({error or type(error).__name__})",
         "see whether its scheduler and workers run, and start again",
     )

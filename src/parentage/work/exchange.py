@@ -1,9 +1,12 @@
-"""Large objects for other processes, through files: written once, mapped by every worker.
+"""Large objects for other processes: parcels are files that workers map, letters are sent.
 
 A parcel is one file: the object pickled, and its arrays behind it, each at a multiple of 64 bytes.
 A worker maps the file and makes arrays of what it mapped, copy on write, so a machine holds one
 copy however many of its processes read it. What a worker has opened it keeps, until the next
 parcel of that place. Parcels are for the moment; they are not a format to keep data in.
+
+A letter has the same content in memory, for workers that see no folder of ours. Who passes it on
+needs nothing of what is in it: neither numpy nor compiled kernels are loaded until it is opened.
 """
 
 from __future__ import annotations
@@ -16,13 +19,13 @@ import struct
 import tempfile
 from concurrent.futures import BrokenExecutor, CancelledError, Executor, Future
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, SupportsIndex
 
 from parentage.errors import InputError, Way, WorkersError
 from parentage.work.crew import Crew, Shared
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterable
 
 ALIGNED = 64
 UNKNOWN_SIZE = 16
@@ -41,6 +44,35 @@ class Parcel(NamedTuple):
     name: str
 
 
+class Parcels:
+    """What is shared at the moment, in a folder: the one given, or a temporary one."""
+
+    def __init__(self, folder: Path | None) -> None:
+        self.own = folder is None
+        self.folder = make_folder(folder)
+        self.shared: Shared = ()
+        self.there: tuple[Parcel, ...] = ()
+
+    def replace(self, shared: Shared) -> None:
+        """Write what is new; remove what is not shared any more."""
+        pairs = zip(self.shared, self.there, strict=True)
+        before = {id(value): parcel for value, parcel in pairs}
+        there = tuple(
+            before.get(id(value)) or pack(self.folder, place, value)
+            for place, value in enumerate(shared)
+        )
+        for parcel in self.there:
+            if parcel not in there:
+                (self.folder / parcel.name).unlink(missing_ok=True)
+        self.shared, self.there = shared, there
+
+    def close(self) -> None:
+        """Remove the files, and the folder if it is a temporary one."""
+        self.replace(())
+        if self.own:
+            shutil.rmtree(self.folder, ignore_errors=True)
+
+
 class Processes(Crew):
     """The workers of any executor, for whom shared objects are in a folder that all of them see.
 
@@ -50,30 +82,16 @@ class Processes(Crew):
     def __init__(self, executor: Executor, folder: Path | None = None) -> None:
         self.executor = executor
         self.size = max(1, int(getattr(executor, "_max_workers", None) or UNKNOWN_SIZE))
-        self.own = folder is None
-        self.folder = make_folder(folder)
-        self.shared: Shared = ()
-        self.parcels: tuple[Parcel, ...] = ()
+        self.parcels = Parcels(folder)
 
     def bring(self, shared: Shared) -> None:
         """Write what is new; remove what is not shared any more."""
-        before = {id(value): parcel for value, parcel in self._pairs()}
-        parcels = [
-            before.get(id(value)) or pack(self.folder, place, value)
-            for place, value in enumerate(shared)
-        ]
-        for parcel in self.parcels:
-            if parcel not in parcels:
-                (self.folder / parcel.name).unlink(missing_ok=True)
-        self.shared, self.parcels = shared, tuple(parcels)
-
-    def _pairs(self) -> list[tuple[Any, Parcel]]:
-        return list(zip(self.shared, self.parcels, strict=True))
+        self.parcels.replace(shared)
 
     def start(self, function: Callable[..., Any], task: Any, name: str) -> Future[Any]:
         """Submit a task."""
         try:
-            return self.executor.submit(run, function, self.parcels, task)
+            return self.executor.submit(run, function, self.parcels.there, task)
         except BrokenExecutor as error:
             raise self._broken(error) from error
 
@@ -97,9 +115,7 @@ class Processes(Crew):
 
     def close(self) -> None:
         """Remove the parcels."""
-        self.bring(())
-        if self.own:
-            shutil.rmtree(self.folder, ignore_errors=True)
+        self.parcels.close()
 
 
 def make_folder(folder: Path | None) -> Path:
@@ -117,9 +133,7 @@ def make_folder(folder: Path | None) -> Path:
 
 def pack(folder: Path, place: int, value: Any) -> Parcel:
     """Write an object into a file of its own."""
-    arrays: list[pickle.PickleBuffer] = []
-    head = pickle.dumps(value, protocol=5, buffer_callback=arrays.append)
-    raw = [array.raw() for array in arrays]
+    head, raw = _dismantled(value)
     parcel = Parcel(str(folder), place, f"parcel-{secrets.token_hex(8)}")
     try:
         with (folder / parcel.name).open("xb") as file:
@@ -170,6 +184,44 @@ def _read(content: memoryview) -> Any:
         views.append(content[at : at + size])
         at += size
     return pickle.loads(head, buffers=views)  # noqa: S301  # we wrote it a moment ago
+
+
+def _dismantled(value: Any) -> tuple[bytes, list[memoryview]]:
+    """Pickle an object; its arrays are not copied."""
+    arrays: list[pickle.PickleBuffer] = []
+    head = pickle.dumps(value, protocol=5, buffer_callback=arrays.append)
+    return head, [array.raw() for array in arrays]
+
+
+class Letter:
+    """An object on its way: pickled, with its arrays beside it, which are not copied."""
+
+    def __init__(self, head: bytes, arrays: Iterable[Any]) -> None:
+        self.head = head
+        self.arrays = [memoryview(array) for array in arrays]
+
+    def __reduce_ex__(self, protocol: SupportsIndex, /) -> tuple[Any, ...]:
+        return Letter, (self.head, [pickle.PickleBuffer(array) for array in self.arrays])
+
+    @property
+    def size(self) -> int:
+        """Bytes that are sent."""
+        return len(self.head) + sum(array.nbytes for array in self.arrays)
+
+
+def write_letter(value: Any) -> Letter:
+    """Put an object into a letter."""
+    return Letter(*_dismantled(value))
+
+
+def read_letter(letter: Letter) -> Any:
+    """Return what is in a letter; arrays that came read-only are copied, as kernels need them.
+
+    >>> read_letter(pickle.loads(pickle.dumps(write_letter({"a": [1, 2]}))))
+    {'a': [1, 2]}
+    """
+    arrays = [bytearray(array) if array.readonly else array for array in letter.arrays]
+    return pickle.loads(letter.head, buffers=arrays)  # noqa: S301  # our own program sent it
 
 
 def run(function: Callable[..., Any], parcels: tuple[Parcel, ...], task: Any) -> Any:

@@ -16,22 +16,39 @@ def available_memory() -> int:
 
 
 def require_memory(needed: int, what: str, *instead: Way | str, limit: int | None = None) -> None:
-    """Refuse work that does not fit into what is free, or into the user's limit.
+    """Refuse work that does not fit into what is free, or into what the user's limit leaves.
 
     Raises
     ------
     ResourceError
         ``what`` needs more than there is; ``instead`` says what to do.
     """
-    if limit is not None and needed > limit:
+    room = room_within(limit)
+    if room is not None and needed > room:
         raise ResourceError(
-            f"{what} needs {gigabytes(needed)} of memory, {gigabytes(limit)} are allowed", *instead
+            f"{what} needs {gigabytes(needed)} of memory; of the {gigabytes(limit or 0)} allowed "
+            f"{gigabytes(max(0, room))} are left",
+            *instead,
         )
     free = available_memory()
     if needed > free:
         raise ResourceError(
             f"{what} needs {gigabytes(needed)} of memory, {gigabytes(free)} are free", *instead
         )
+
+
+def used_memory() -> int:
+    """Return what this process takes now, in bytes; what it took at most where nobody knows."""
+    try:
+        pages = int(Path("/proc/self/statm").read_text().split()[1])
+    except (OSError, ValueError, IndexError):
+        return peak_memory() or 0
+    return pages * os.sysconf("SC_PAGE_SIZE")
+
+
+def room_within(limit: int | None, besides: int = 0) -> int | None:
+    """Return what a limit for the whole process leaves, ``besides`` what is taken already."""
+    return None if limit is None else limit - used_memory() - besides
 
 
 def peak_memory() -> int | None:
@@ -45,13 +62,17 @@ def peak_memory() -> int | None:
 
 
 def gigabytes(amount: int) -> str:
-    """Write bytes in GB, powers of ten when there are too many.
+    """Write bytes as a person would say them.
 
-    >>> gigabytes(2_147_483_648), gigabytes(10**80)
-    ('2.1 GB', '1e+71 GB')
+    >>> [gigabytes(x) for x in (13_000_000, 2_147_483_648, 834 * 10**12, 10**80)]
+    ['13 MB', '2.1 GB', '834 TB', 'over 1,000 TB']
     """
-    size = amount / 1e9
-    return f"{size:.1f} GB" if size < 1e6 else f"{size:.0e} GB"
+    if amount < 10**9:
+        return f"{amount / 1e6:,.0f} MB"
+    if amount >= 10**15:
+        return "over 1,000 TB"
+    many, unit = (amount / 1e9, "GB") if amount < 10**12 else (amount / 1e12, "TB")
+    return f"{many:.1f} {unit}" if many < 100 else f"{many:.0f} {unit}"
 
 
 def _free() -> int:

@@ -4,10 +4,19 @@ from __future__ import annotations
 
 import os
 from dataclasses import dataclass
+from typing import TypedDict
 
 from parentage.errors import InputError
 from parentage.work.settings import Option, setting
 from parentage.work.stop import Stop
+
+
+class RunningKeywords(TypedDict, total=False):
+    """What may be given for threads and limits."""
+
+    threads: int | None
+    time_limit: float | None
+    memory: int | None
 
 
 @dataclass(frozen=True)
@@ -42,12 +51,15 @@ class Running:
     memory: int | None = setting(
         None,
         """
-        Bytes that the levels of a search may take, by default most of what is free. A level that
-        does not fit ends the search, with lists that are complete up to some number of parents.
+        Bytes that the whole process may take, by default most of what is free. A level of the
+        search that does not fit goes to files in the folder for temporary ones, or in
+        ``exchange``; if they do not fit there either, the search ends, with lists that are
+        complete up to some number of parents.
         """,
         Option(
             ("--memory",),
-            "Memory for the levels of the search, e.g. 4GB; most of what is free by default.",
+            "Memory for everything, e.g. 4GB; most of what is free by default. What does not fit "
+            "goes to disk.",
             "SIZE",
         ),
     )

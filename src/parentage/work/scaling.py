@@ -6,7 +6,7 @@ import contextlib
 from concurrent.futures import Executor
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypedDict
 
 from parentage.errors import InputError
 from parentage.work.cluster import DaskCrew, connected
@@ -40,6 +40,17 @@ class Places:
     resume: bool = False
 
 
+class ScalingKeywords(TypedDict, total=False):
+    """What may be given for clusters and folders."""
+
+    cluster: str | None
+    client: Any
+    executor: Executor | None
+    exchange: str | Path | None
+    checkpoint: str | Path | None
+    resume: str | Path | None
+
+
 @dataclass(frozen=True)
 class Scaling:
     """Settings of work that is long enough for many machines, or for a break."""
@@ -53,7 +64,7 @@ class Scaling:
         Option(
             ("--cluster",),
             "Score on Dask workers: tcp://HOST:8786, or local:4 for four processes of this "
-            "machine. Results do not depend on it.",
+            "machine. Results do not depend on it. Needs pip install 'parentage[dask]'.",
             "ADDRESS",
         ),
     )
@@ -69,8 +80,9 @@ class Scaling:
         None,
         """
         A folder for large arrays, seen by all workers: they map its files instead of being sent
-        copies. Levels that do not fit into memory go there as well. Without it workers get what
-        they need through a temporary folder or by network, and such a level ends the search.
+        copies. Levels that do not fit into memory go there as well. Without it workers of this
+        machine get a folder for temporary files, others are sent copies through the scheduler, and
+        such levels go to that folder.
         """,
         Option(
             ("--exchange",),

@@ -1,20 +1,26 @@
 """What the user can set, declared once: name, default, meaning, and how it is typed.
 
-Every stage has one frozen dataclass of settings whose fields are made by :func:`setting`. The
-functions take the same names as keywords, the estimator as parameters, and the command line makes
-its options from the fields (:mod:`parentage.cli.options`). :func:`documented` writes the meaning
-into docstrings, so that it is written in one place.
+Every stage has one frozen dataclass of settings whose fields are made by :func:`setting`, and
+beside it a typed dictionary of what callers may give for them. Functions take
+``**settings: Unpack[…]`` of it: :func:`takes` writes names and defaults into their signature and
+the meaning into their docstring, :func:`check_names` refuses any other name. The estimator has the
+same names as parameters, the command line makes its options from the fields
+(:mod:`parentage.cli.options`), and the page of the command line its tables. So an option of a
+stage is declared in the settings of the stage and used where it acts.
 """
 
 from __future__ import annotations
 
 import dataclasses
+import inspect
 import textwrap
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
+from parentage.errors import did_you_mean
+
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Iterable, Mapping
 
 _Documented = TypeVar("_Documented", bound="Callable[..., Any]")
 _Settings = TypeVar("_Settings")
@@ -40,6 +46,8 @@ class Option:
         Followed by nothing: typing it sets the opposite of the default.
     least
         The smallest number allowed.
+    page
+        The page of the documentation with the details, ``"scores.md"``.
     """
 
     flags: tuple[str, ...]
@@ -49,6 +57,7 @@ class Option:
     repeatable: bool = False
     is_flag: bool = False
     least: float | None = None
+    page: str | None = None
 
 
 def setting(default: Any, meaning: str, option: Option | None = None) -> Any:
@@ -112,6 +121,67 @@ def documented(**kinds: type) -> Callable[[_Documented], _Documented]:
         return function
 
     return write
+
+
+def takes(**kinds: type) -> Callable[[_Documented], _Documented]:
+    """Let a function that ends in ``**settings`` show the settings of stages as its keywords.
+
+    >>> @dataclass(frozen=True)
+    ... class Frying:
+    ...     heat: int = setting(3, "From 1 to 5.")
+    >>> @takes(frying=Frying)
+    ... def fry(egg, *, timer=None, **settings):
+    ...     '''Fry.
+    ...
+    ...     {frying}
+    ...     '''
+    ...     check_names(fry, settings)
+    ...     return take(Frying, settings)
+    >>> str(inspect.signature(fry))
+    "(egg, *, heat: 'int' = 3, timer=None)"
+    >>> fry("egg", heat=5)
+    Frying(heat=5)
+    >>> fry("egg", heet=5)
+    Traceback (most recent call last):
+        ...
+    TypeError: fry() has no keyword 'heet'; did you mean 'heat'?
+    """
+    fields = [field for kind in kinds.values() for field in dataclasses.fields(cast("Any", kind))]
+
+    def write(function: _Documented) -> _Documented:
+        known = inspect.signature(function)
+        by_place = [p for p in known.parameters.values() if p.kind is p.POSITIONAL_OR_KEYWORD]
+        own = [p for p in known.parameters.values() if p.kind is p.KEYWORD_ONLY]
+        named = [
+            inspect.Parameter(
+                field.name,
+                inspect.Parameter.KEYWORD_ONLY,
+                default=field.default,
+                annotation=field.type,
+            )
+            for field in fields
+        ]
+        shown = known.replace(parameters=[*by_place, *named, *own])
+        cast("Any", function).__signature__ = shown
+        return documented(**kinds)(function)
+
+    return write
+
+
+def check_names(function: Callable[..., Any], given: Iterable[str]) -> None:
+    """Refuse keywords that a function made by :func:`takes` does not have.
+
+    Raises
+    ------
+    TypeError
+        With the keyword that is most like it.
+    """
+    known = inspect.signature(function).parameters
+    for name in given:
+        if name not in known:
+            raise TypeError(
+                f"{function.__name__}() has no keyword {name!r}; {did_you_mean(name, known)}"
+            )
 
 
 def _parameters(kind: type) -> str:

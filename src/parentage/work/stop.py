@@ -16,6 +16,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Literal
 
 from parentage.errors import InputError
+from parentage.kernels._options import compiling
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -42,6 +43,9 @@ class Stop:
         Bytes that large arrays may take; None lets each stage take most of what is free.
     cancelled
         Set it to end the work from another thread or a signal handler.
+    compiled
+        Seconds that had gone into compiling when the clock was set. What goes there later, which
+        happens once on a machine, puts the deadline off.
 
     Examples
     --------
@@ -56,6 +60,7 @@ class Stop:
     deadline: float = math.inf
     memory: int | None = None
     cancelled: threading.Event = field(default_factory=threading.Event, compare=False)
+    compiled: float = field(default_factory=lambda: compiling.seconds, compare=False)
 
     @classmethod
     def after(cls, seconds: float | None, memory: int | None = None) -> Stop:
@@ -76,7 +81,7 @@ class Stop:
     @property
     def seconds_left(self) -> float:
         """Wall time until the deadline, infinite without one."""
-        return self.deadline - time.monotonic()
+        return self.deadline + (compiling.seconds - self.compiled) - time.monotonic()
 
     def reason(self) -> Reason | None:
         """Why to stop now; None to go on."""
@@ -89,7 +94,8 @@ class Stop:
         left = self.seconds_left
         if left == math.inf:
             return self
-        return replace(self, deadline=time.monotonic() + part * max(0.0, left))
+        deadline = time.monotonic() + part * max(0.0, left)
+        return replace(self, deadline=deadline, compiled=compiling.seconds)
 
     def __reduce__(self) -> tuple[object, ...]:
         """Travel to another process as the time that is left; it cannot be cancelled from here."""

@@ -26,8 +26,7 @@ def read_columns(source: SourceLike | Source, reading: Reading) -> RawTable:
 
 
 def _read(opened: Source, reading: Reading) -> RawTable:
-    from parentage.data.formats import arff, dat, delimited, frame, tabular
-    from parentage.files.parquet import read_frame
+    from parentage.data.formats import arff, dat, delimited, tabular
 
     found, text = detect_with_text(opened, reading.format, reading.encoding)
     if found.kind == "lists":
@@ -38,7 +37,7 @@ def _read(opened: Source, reading: Reading) -> RawTable:
         )
     _check_sheet(found.format, opened, reading)
     if found.format == "parquet":
-        raw = frame.read(read_frame(opened.data))
+        raw = _read_parquet(opened.data)
     elif found.format == "arrow":
         raw = tabular.read_arrow(opened)
     elif found.format == "excel":
@@ -55,6 +54,18 @@ def _read(opened: Source, reading: Reading) -> RawTable:
         separator = "\t" if found.format == "tsv" else None
         raw = delimited.read(text, header=reading.header, separator=separator)
     return replace(raw, source=opened.name, format=found.format)
+
+
+def _read_parquet(data: bytes) -> RawTable:
+    """Read a Parquet file, one of many rows batch by batch."""
+    from parentage.data.formats import batches, frame
+    from parentage.files import parquet
+
+    n_rows = parquet.count_rows(data)
+    if n_rows <= batches.ROWS:
+        return frame.read(parquet.read_frame(data))
+    parts = parquet.read_batches(data, n_rows, batches.ROWS)
+    return batches.gather(map(frame.read, parts), n_rows)
 
 
 def _check_sheet(form: str, opened: Source, reading: Reading) -> None:

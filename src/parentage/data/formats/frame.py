@@ -8,6 +8,7 @@ are missing, and so are blank and ``?`` in columns of text that declare nothing.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -24,7 +25,7 @@ def read(frame: object) -> RawTable:
     import narwhals as nw
 
     if isinstance(frame, RawTable):
-        return frame
+        return replace(frame, cells=None)  # it may be read again
     if isinstance(frame, np.ndarray):
         return _array(frame)
     try:
@@ -64,16 +65,16 @@ def _array(values: Any) -> RawTable:
 def _array_column(name: str, cells: Any) -> RawColumn:
     """Read one column; None and NaN are missing, objects that are all numbers are numbers."""
     if cells.dtype.kind in "iu":
-        return _number_column(name, cells, np.ones(len(cells), np.bool_))
+        return number_column(name, cells, np.ones(len(cells), np.bool_))
     if cells.dtype.kind == "f":
         filled = ~np.isnan(cells)
-        return _number_column(name, cells[filled], filled)
+        return number_column(name, cells[filled], filled)
     if cells.dtype.kind == "S":
         cells = np.char.decode(cells, "utf-8", "replace")
     present = np.array([not _is_nothing(cell) for cell in cells], np.bool_)
     found = [cell for cell, there in zip(cells.tolist(), present, strict=True) if there]
     if found and all(isinstance(c, int | float) and not isinstance(c, bool) for c in found):
-        return _number_column(name, np.array(found), present)
+        return number_column(name, np.array(found), present)
     position: dict[str, int] = {}
     codes: CellCodes = np.full(len(cells), -1, np.int32)
     codes[present] = [position.setdefault(str(cell), len(position)) for cell in found]
@@ -104,7 +105,7 @@ def _polars_column(series: pl.Series) -> RawColumn:
     if dtype.is_numeric():
         plain = series.cast(pl.Float64) if dtype == pl.Decimal else series
         filled = plain.is_not_null() & (plain.is_not_nan() if dtype.is_float() else True)
-        return _number_column(name, plain.filter(filled).to_numpy(), filled.to_numpy())
+        return number_column(name, plain.filter(filled).to_numpy(), filled.to_numpy())
     if dtype.is_nested() or dtype in (pl.Object, pl.Binary):
         nothing = np.full(len(series), -1, np.int32)
         return RawColumn(name, nothing, [], refused=f"holds {dtype}, which has no states")
@@ -114,9 +115,13 @@ def _polars_column(series: pl.Series) -> RawColumn:
     return text_column(name, codes, distinct.to_list())
 
 
-def _number_column(name: str, numbers: Any, filled: Any) -> RawColumn:
-    """Make a column from the numbers that are there and the mask of their rows."""
+def number_column(name: str, numbers: Any, filled: Any) -> RawColumn:
+    """Make a column from the numbers that are there and the mask of their rows.
+
+    Zero has no sign: which of two equal zeros is first would depend on the order of the rows.
+    """
     values, inverse = np.unique(numbers, return_inverse=True)
+    values = values + values.dtype.type(0)
     codes: CellCodes = np.full(len(filled), -1, np.int32)
     codes[filled] = inverse
     return RawColumn(name, codes, values)

@@ -16,7 +16,7 @@ import numpy.typing as npt
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-CellCodes = npt.NDArray[np.int32]
+CellCodes = npt.NDArray[np.signedinteger[Any]]
 """For every row the index of its value among the column's values; −1: the cell is missing."""
 
 Numbers = npt.NDArray[np.float64]
@@ -31,7 +31,7 @@ class RawColumn:
     name
         Its name.
     codes
-        ``int32[rows]``: position in ``values``, −1 where the cell is missing.
+        ``int32[rows]``, or fewer bytes: position in ``values``, −1 where the cell is missing.
     values
         The distinct values: labels, or an array when the source has numbers.
     declared
@@ -64,6 +64,9 @@ class RawTable:
         Says where row ``i`` is in the source, for messages: ``"line 7"``.
     source, format
         Its name, and what it is in, for the record.
+    cells
+        ``int8[column, row]``: where the codes of the columns are, if they are in one array that
+        nobody else has; a table may be made in their place.
     """
 
     columns: tuple[RawColumn, ...]
@@ -71,6 +74,7 @@ class RawTable:
     place: Callable[[int], str]
     source: str = "frame"
     format: str = "frame"
+    cells: npt.NDArray[np.int8] | None = None
 
 
 def is_missing(cell: str) -> bool:

@@ -21,6 +21,7 @@ from parentage.files.atomic import write_text
 from parentage.files.source import open_source
 from parentage.files.target import resolved
 from parentage.network.bridges import from_model_string, to_model_string
+from parentage.network.finding import Finding
 from parentage.network.formats.bif import bif_text as text_of_bif
 from parentage.network.formats.bif_text import parse_bif
 from parentage.network.formats.dot import dot_text as text_of_dot
@@ -62,6 +63,7 @@ EXTENSIONS = {
 }
 FORMATS = tuple(dict.fromkeys(EXTENSIONS.values()))
 PICTURES = ("svg", "png", "pdf")
+READABLE = tuple(extension for extension, kind in EXTENSIONS.items() if kind not in PICTURES)
 
 
 class Answer(Protocol):
@@ -79,8 +81,9 @@ class Answer(Protocol):
     def scope(self) -> Scope:
         """What it was compared with."""
 
-    def facts(self) -> dict[str, Any]:
-        """What the answer says of itself, as plain values."""
+    @property
+    def finding(self) -> Finding:
+        """What the answer says of itself."""
 
 
 def write_network(
@@ -124,14 +127,14 @@ def write_network(
     """
     name = os.fspath(path)
     kind = _format_of(name, format)
-    facts: dict[str, Any] = {}
+    finding = Finding()
     directed = False
     if isinstance(structure, Parameters):
         parameters, network = structure, structure.network
     elif isinstance(structure, Network):
         network = structure
     else:
-        network, facts = structure.network, structure.facts()
+        network, finding = structure.network, structure.finding
         gains = structure.gains if gains is None else gains
         directed = structure.scope.equivalent is False
     if parameters is not None and parameters.network != network:
@@ -144,7 +147,7 @@ def write_network(
     if kind in PICTURES:
         _write_picture(network, name, kind, gains, support, directed=directed, size=size)
         return
-    record = NetworkRecord(network, parameters, facts, provenance or {})
+    record = NetworkRecord(network, parameters, finding, provenance or {})
     write_text(name, _text(kind, record, gains))
 
 
@@ -160,7 +163,7 @@ def check_network_target(
     ``needs_table`` says whether there is no table to take parameters from; None: not known yet.
     ``also`` are extensions that the caller writes itself.
     """
-    kind = _format_of(os.fspath(path), None, also)
+    kind = _format_of(os.fspath(path), None, (*EXTENSIONS, *also))
     if not resolved(path).parent.is_dir():
         raise InputError(f"cannot write {os.fspath(path)!r}: there is no such folder")
     if needs_table and kind in ("bif", "xmlbif"):
@@ -216,7 +219,12 @@ def read_parameters(
 
 
 def _read(content: Source, format_name: str | None) -> NetworkRecord:
-    kind = _format_of(content.name, format_name)
+    if format_name is None and PurePath(content.name).suffix.lower() in (".html", ".htm"):
+        raise InputError(
+            f"{content.name} is a page, which cannot be read back; write a .json or .bif "
+            "beside it, and read that"
+        )
+    kind = _format_of(content.name, format_name, known=READABLE)
     if kind in PICTURES:
         raise InputError(f"{content.name} is a picture; read the .json, .bif or .dot instead")
     if kind == "json":
@@ -255,7 +263,9 @@ def _without_parameters(kind: str) -> InputError:
     )
 
 
-def _format_of(name: str, format_name: str | None, also: tuple[str, ...] = ()) -> str:
+def _format_of(
+    name: str, format_name: str | None, known: tuple[str, ...] = tuple(EXTENSIONS)
+) -> str:
     if format_name is not None:
         if format_name not in FORMATS:
             hint = did_you_mean(format_name, FORMATS)
@@ -263,6 +273,7 @@ def _format_of(name: str, format_name: str | None, also: tuple[str, ...] = ()) -
         return format_name
     extension = PurePath(name).suffix.lower()
     if extension not in EXTENSIONS:
-        known = ", ".join((*EXTENSIONS, *also))
-        raise InputError(f"{name!r} has no extension of a network file; end it in {known}")
+        raise InputError(
+            f"{name!r} has no extension of a network file; end it in {', '.join(known)}"
+        )
     return EXTENSIONS[extension]

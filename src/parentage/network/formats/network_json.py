@@ -21,46 +21,39 @@ import math
 import platform
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from functools import cached_property
 from importlib.metadata import PackageNotFoundError, version
 from typing import TYPE_CHECKING, Any
 
 from parentage.errors import InputError
 from parentage.files.source import open_source
+from parentage.network.finding import Finding
 from parentage.network.network import Network
 from parentage.network.parameters import Parameters, from_rows
-from parentage.scoring.scope import Scope
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from parentage.data.table import Table
     from parentage.files.source import SourceLike
+    from parentage.scoring.scope import Scope
 
 FORMAT, VERSION = "parentage network", 1
-RESULT_KEYS = (
-    "score", "bound", "gap", "optimal", "engine", "ties", "stopped", "seconds", "scope", "search",
-)  # fmt: skip
-COUNTS = ("subsets", "rounds", "lp_rounds", "nodes", "fixed")
-"""What of a search is shown, besides its cuts."""
-
 _LIBRARIES = ("parentage", "numpy", "numba", "highspy")
 
 
 @dataclass(frozen=True)
 class NetworkRecord:
-    """What a JSON file holds: a network, maybe its parameters, its result and its origin."""
+    """What a JSON file holds: a network, maybe its parameters, what was found, its origin."""
 
     network: Network
     parameters: Parameters | None = None
-    result: Mapping[str, Any] = field(default_factory=dict)
+    finding: Finding = field(default_factory=Finding)
     provenance: Mapping[str, Any] = field(default_factory=dict)
 
-    @cached_property
+    @property
     def scope(self) -> Scope | None:
         """What the network was compared with; None for a bare network."""
-        written = self.result.get("scope")
-        return None if written is None else Scope.from_dict(written)
+        return self.finding.scope
 
 
 def provenance_of(
@@ -125,7 +118,7 @@ def network_json_text(record: NetworkRecord) -> str:
         "variables": list(record.network.names),
         "parents": record.network.to_dict(),
     }
-    content.update({key: record.result[key] for key in RESULT_KEYS if key in record.result})
+    content.update(record.finding.to_dict())
     if record.parameters is not None:
         named = zip(record.network.names, record.parameters.states, strict=True)
         content["states"] = {name: list(labels) for name, labels in named}
@@ -153,41 +146,12 @@ def parse_network_json(text: str, name: str) -> NetworkRecord:
     network = Network.from_parents(
         {v: _names(parents[v], f"parents of {v!r}", name) for v in variables}
     )
-    record = NetworkRecord(
-        network,
-        _parameters(content, network, name),
-        _result(content, name),
-        _provenance(content, name),
-    )
     try:
-        _ = record.scope  # a damaged one is refused now, not when it is asked for
+        finding = Finding.from_dict(content)
     except InputError as error:
         raise InputError(f"{name}: {error}") from None
-    return record
-
-
-def _result(content: dict[str, Any], name: str) -> dict[str, Any]:
-    """Return what is said of how good the network is; a number that is null is not said."""
-    found = {key: content[key] for key in RESULT_KEYS if key in content}
-    for key in ("score", "bound", "gap", "seconds"):
-        if found.get(key, 0) is None:
-            del found[key]
-        elif not _is_number(found.get(key, 0)):
-            raise InputError(f"{name}: {key} must be a number")
-    for key in ("engine", "ties", "stopped"):
-        if not isinstance(found.get(key), str | None):
-            raise InputError(f"{name}: {key} must be a text")
-    if not isinstance(found.get("optimal", False), bool):
-        raise InputError(f"{name}: optimal must be true or false")
-    if found.get("optimal") and not {"score", "bound", "gap"} <= found.keys():
-        raise InputError(f"{name}: what is optimal needs a score, a bound and a gap")
-    search = found.get("search") or {}
-    cuts = (search.get("cuts") or {}) if isinstance(search, dict) else None
-    if not isinstance(cuts, dict) or not all(
-        _is_number(value) for value in (*(search.get(key, 0) for key in COUNTS), *cuts.values())
-    ):
-        raise InputError(f"{name}: search must have numbers by name")
-    return found
+    parameters = _parameters(content, network, name)
+    return NetworkRecord(network, parameters, finding, _provenance(content, name))
 
 
 def _provenance(content: dict[str, Any], name: str) -> dict[str, Any]:
@@ -198,10 +162,6 @@ def _provenance(content: dict[str, Any], name: str) -> dict[str, Any]:
     ):
         raise InputError(f"{name}: provenance must have entries by name")
     return found
-
-
-def _is_number(value: object) -> bool:
-    return isinstance(value, int | float) and not isinstance(value, bool)
 
 
 def _parameters(content: dict[str, Any], network: Network, name: str) -> Parameters | None:

@@ -1,0 +1,72 @@
+"""Equal rows, found in one pass over blocks of rows: packed into words, looked up in a hash table.
+
+A row is packed into as few 64-bit words as its states need. ``keys[row, word]`` are the distinct
+rows in the order of first sight, ``repeats[row]`` how often each was seen, and ``slots`` an open
+hash table (linear probing) of their numbers, −1 where it is free.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from parentage.kernels._options import JIT, njit
+from parentage.kernels.labels import SPREAD, U
+
+
+@njit(**JIT)
+def slot_of(key, keys, slots):
+    """Return the slot where a row is, or where it belongs."""
+    last = U(len(slots) - 1)
+    mixed = U(0)
+    for w in range(len(key)):
+        mixed = (mixed ^ key[w]) * SPREAD
+        mixed ^= mixed >> U(29)
+    at = mixed & last
+    while slots[at] >= 0:
+        same = True
+        for w in range(len(key)):
+            same = same and keys[slots[at], w] == key[w]
+        if same:
+            break
+        at = (at + U(1)) & last
+    return at
+
+
+@njit(**JIT)
+def merge_block(codes, word, shift, keys, repeats, slots, found):
+    """Look up a block of rows and count them; return how many distinct rows there are then.
+
+    Parameters
+    ----------
+    codes
+        ``uint16[variable, row]``.
+    word, shift
+        ``int64[variable]``: where the state of a variable is in a key.
+    keys, repeats, slots
+        ``uint64[row, word]``, ``uint32[row]`` and ``int32[a power of two]``, with room for all rows
+        of the block.
+    found
+        Distinct rows before it.
+    """
+    n_variables, n_rows = codes.shape
+    packed = np.zeros((n_rows, keys.shape[1]), np.uint64)
+    for v in range(n_variables):
+        for i in range(n_rows):
+            packed[i, word[v]] |= U(codes[v, i]) << U(shift[v])
+    for i in range(n_rows):
+        at = slot_of(packed[i], keys, slots)
+        if slots[at] < 0:
+            slots[at] = found
+            for w in range(keys.shape[1]):
+                keys[found, w] = packed[i, w]
+            repeats[found] = 0
+            found += 1
+        repeats[slots[at]] += np.uint32(1)
+    return found
+
+
+@njit(**JIT)
+def enter_again(keys, found, slots):
+    """Enter all distinct rows into a new table of slots."""
+    for i in range(found):
+        slots[slot_of(keys[i], keys, slots)] = i

@@ -1,0 +1,231 @@
+"""What a search says of the network it found: how good it is, how far that is proved, what it cost.
+
+An engine counts its :class:`Effort`, the search as a whole leaves a :class:`SearchRecord`, and a
+:class:`Finding` is all of it beside the network, as a file keeps it. A part that is not known,
+because the network was drawn by hand or comes from elsewhere, is None.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from parentage.errors import InputError
+from parentage.scoring.scope import Scope
+
+
+@dataclass
+class Effort:
+    """What engines count while they work on a part.
+
+    Parameters
+    ----------
+    subsets
+        Entries of the dynamic programme's table.
+    rounds
+        Rounds of the order search.
+    lp_rounds
+        Linear programmes solved, each followed by separation.
+    nodes
+        Nodes that were cut, roots included.
+    fixed
+        Sets removed because their reduced cost shows that they are in no better network.
+    cuts
+        Cuts added, by family (:data:`parentage.optimise.cuts.FAMILIES`).
+    """
+
+    subsets: int = 0
+    rounds: int = 0
+    lp_rounds: int = 0
+    nodes: int = 0
+    fixed: int = 0
+    cuts: Counter[str] = field(default_factory=Counter)
+
+    def __add__(self, other: Effort) -> Effort:
+        return Effort(
+            self.subsets + other.subsets,
+            self.rounds + other.rounds,
+            self.lp_rounds + other.lp_rounds,
+            self.nodes + other.nodes,
+            self.fixed + other.fixed,
+            self.cuts + other.cuts,
+        )
+
+
+@dataclass(frozen=True)
+class SearchRecord:
+    """How a solution was found.
+
+    Parameters
+    ----------
+    parts
+        Sizes of the strongly connected parts of more than one variable.
+    sets, sets_after_pruning
+        Candidate sets in the lists, and those left after dominance.
+    root_bound
+        Upper bound on the score after cutting at the roots; None where nothing was cut.
+    root_gap
+        What the roots left open, against the final incumbent; None where nothing was cut.
+    effort
+        What the engines counted, all parts together.
+    """
+
+    parts: tuple[int, ...]
+    sets: int
+    sets_after_pruning: int
+    root_bound: float | None
+    root_gap: float | None
+    effort: Effort
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain values, flat; :meth:`from_dict` is the way back."""
+        effort = {f.name: getattr(self.effort, f.name) for f in dataclasses.fields(self.effort)}
+        effort["cuts"] = dict(sorted(self.effort.cuts.items()))
+        own = {f.name: getattr(self, f.name) for f in dataclasses.fields(self)}
+        del own["effort"]
+        return {**own, "parts": list(self.parts), **effort}
+
+    @classmethod
+    def from_dict(cls, content: object) -> SearchRecord:
+        """Make a record from what :meth:`to_dict` returned; what is not there is 0 or None.
+
+        Raises
+        ------
+        InputError
+            Something is not a number, or not a list or object of numbers.
+        """
+        if not isinstance(content, Mapping):
+            raise InputError("search must have numbers by name")
+        parts, cuts = content.get("parts") or [], content.get("cuts") or {}
+        if not isinstance(parts, list) or not isinstance(cuts, Mapping):
+            raise InputError("search: parts must be a list, and cuts must be numbers by name")
+        counts = [f.name for f in dataclasses.fields(Effort) if f.name != "cuts"]
+        effort = Effort(
+            **{key: _count(content.get(key), f"search: {key}") for key in counts},
+            cuts=Counter({str(key): _count(n, f"search: cuts {key}") for key, n in cuts.items()}),
+        )
+        return cls(
+            tuple(_count(size, "search: parts") for size in parts),
+            _count(content.get("sets"), "search: sets"),
+            _count(content.get("sets_after_pruning"), "search: sets_after_pruning"),
+            _number(content.get("root_bound"), "search: root_bound"),
+            _number(content.get("root_gap"), "search: root_gap"),
+            effort,
+        )
+
+
+@dataclass(frozen=True)
+class Finding:
+    """How good a network is, as far as it is known.
+
+    Parameters
+    ----------
+    score, bound
+        The network's score, and what no allowed network exceeds.
+    optimal
+        Whether the bound proves the network the best one allowed.
+    engine, ties, stopped
+        By which engine, whether ties are settled, why the search ended before its proof.
+    seconds
+        Wall time of the search.
+    scope
+        Which networks it was compared with.
+    search
+        What the search counted.
+    """
+
+    score: float | None = None
+    bound: float | None = None
+    optimal: bool | None = None
+    engine: str | None = None
+    ties: str | None = None
+    stopped: str | None = None
+    seconds: float | None = None
+    scope: Scope | None = None
+    search: SearchRecord | None = None
+
+    @property
+    def gap(self) -> float | None:
+        """How much better another network could be at most; None if it is not known."""
+        if self.score is None or self.bound is None:
+            return None
+        return self.bound - self.score
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain values for files; what is not known of a bare network is left out."""
+        if self == Finding():
+            return {}
+        return {
+            "score": self.score,
+            "bound": self.bound,
+            "gap": self.gap,
+            "optimal": self.optimal,
+            "settled": None if self.scope is None else self.scope.settled,
+            "engine": self.engine,
+            "ties": self.ties,
+            "stopped": self.stopped,
+            "seconds": self.seconds,
+            "scope": None if self.scope is None else self.scope.to_dict(),
+            "search": None if self.search is None else self.search.to_dict(),
+        }
+
+    @classmethod
+    def from_dict(cls, content: Mapping[str, Any]) -> Finding:
+        """Make a finding from what :meth:`to_dict` returned, among other entries.
+
+        Raises
+        ------
+        InputError
+            An entry is of another kind, or a proof is claimed without its numbers.
+        """
+        optimal, scope, search = (content.get(key) for key in ("optimal", "scope", "search"))
+        if not isinstance(optimal, bool | None):
+            raise InputError("optimal must be true or false")
+        gap = _number(content.get("gap"), "gap")
+        found = cls(
+            _number(content.get("score"), "score"),
+            _number(content.get("bound"), "bound"),
+            optimal,
+            _text(content.get("engine"), "engine"),
+            _text(content.get("ties"), "ties"),
+            _text(content.get("stopped"), "stopped"),
+            _number(content.get("seconds"), "seconds"),
+            None if scope is None else Scope.from_dict(scope),
+            SearchRecord.from_dict(search) if search else None,
+        )
+        if optimal and (gap is None or found.gap is None):
+            raise InputError("what is optimal needs a score, a bound and a gap")
+        return found
+
+
+def _number(value: object, key: str) -> float | None:
+    if value is None:
+        return None
+    if isinstance(value, bool) or not isinstance(value, int | float) or not _finite(value):
+        raise InputError(f"{key} must be a number")
+    return float(value)
+
+
+def _finite(value: float) -> bool:
+    try:
+        return math.isfinite(value)
+    except OverflowError:  # a whole number beyond the largest float
+        return False
+
+
+def _count(value: object, key: str) -> int:
+    if value is None:
+        return 0
+    if isinstance(value, bool) or not isinstance(value, int):
+        raise InputError(f"{key} must be a whole number")
+    return value
+
+
+def _text(value: object, key: str) -> str | None:
+    if not isinstance(value, str | None):
+        raise InputError(f"{key} must be a text")
+    return value

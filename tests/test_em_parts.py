@@ -1,0 +1,310 @@
+"""The parts of expectation maximisation: cases, elimination, completions, counting, its end."""
+
+from __future__ import annotations
+
+import itertools
+import json
+import math
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+from unittest import mock
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from command import refused, run
+from network_cases import ASIA, random_network
+from parentage import pipeline, structural_em
+from parentage.arcs.need import Question, solve_changed
+from parentage.arcs.support import learn_ground, support
+from parentage.data.datasets import chest_clinic
+from parentage.data.settings import Reading
+from parentage.data.table import MISSING, Table
+from parentage.errors import ConstraintError, InputError, ResourceError, UnseenError
+from parentage.kernels.weighted import layout_of
+from parentage.learner import learn
+from parentage.network import expectation
+from parentage.network.completions import likely_states
+from parentage.network.expectation import Expectation
+from parentage.network.finding import Finding
+from parentage.network.network import Network
+from parentage.optimise.settings import Optimising
+from parentage.report.document import document, page_data
+from parentage.report.gather import Material, gather
+from parentage.scoring.constraints import Constraints
+from parentage.scoring.scores import parse_score
+from parentage.scoring.settings import Scoring
+from parentage.scoring.weighted import WeightedTable, encode_weighted, weighted_labels
+from parentage.structural_em import complete_and_score, completed_table
+from parentage.work.stop import Stop
+from test_em import flat, holes_of, some_holes
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+SEEDS = st.integers(0, 2**32 - 1)
+
+
+def weighted_table(seed: int, n: int, rows: int) -> WeightedTable:
+    rng = np.random.default_rng(seed)
+    sizes = rng.integers(2, 6, n)
+    codes = np.unique(rng.integers(0, sizes, (rows, n)).T.astype(np.uint16), axis=1)
+    weights = rng.integers(1, 9, size=(codes.shape[1],))
+    weights[0] += -int(weights.sum()) % 4
+    states = tuple(tuple(f"s{k}" for k in range(r)) for r in sizes.tolist())
+    names = tuple(f"v{i}" for i in range(n))
+    return WeightedTable(names, states, codes, weights=weights, bits=2)
+
+
+@settings(max_examples=25)
+@given(SEEDS, st.sampled_from([4, 30]), st.sampled_from([(), (0,), (1, 2)]), st.integers(1, 4))
+def test_projected_counts_are_those_of_all_rows(
+    seed: int, n: int, context: tuple[int, ...], size: int
+) -> None:
+    """Dense and sparse lists of sets, in one word and in several, within a context or not."""
+    table = weighted_table(seed, n, 40)
+    encoded = encode_weighted(table, parse_score("bic"), context=context)  # type: ignore[arg-type]  # BIC is one
+    every = list(itertools.combinations(range(len(encoded.order)), size))
+    share = np.random.default_rng(seed).choice([0.001, 0.2, 1.0])
+    keep = np.random.default_rng(seed).random(len(every)) <= max(share, 1 / max(len(every), 1))
+    members = np.array(every, np.uint16).reshape(-1, size)[keep][:250]
+    if not len(members):
+        return
+    start = weighted_labels(table).join(table, context)
+    for G, those in zip(encoded.count(members), members, strict=True):
+        whole = start.join(table, [int(encoded.order[v]) for v in those])
+        assert whole.G(encoded.grid.f) == G
+
+
+def test_packed_rows_unpack() -> None:
+    table = weighted_table(5, 40, 50)
+    layout = layout_of(table.cardinalities)
+    assert layout.n_words > 1
+    assert (layout.unpack(layout.pack(table.codes, range(40))) == table.codes).all()
+
+
+@settings(max_examples=30)
+@given(SEEDS, st.sampled_from([0.1, 0.5]), st.booleans())
+def test_elimination_expects_what_listing_does(seed: int, share: float, every: bool) -> None:
+    table = some_holes(seed, 5, 15, share)
+    network = Network(table.names, random_network(seed, 5).parents)
+    listed = Expectation.of_table(network, table, every_cell=every)
+    with mock.patch.object(expectation, "MOST_LISTED", 0):
+        other = Expectation.of_table(network, table, every_cell=every)
+    assert not listed.eliminated and not other.listed
+    theta = listed.normalised(listed.known + 1, np.full_like(listed.known, 0.5))
+    (one, first), (two, second) = listed.posterior(theta), other.posterior(theta)
+    assert first == pytest.approx(second)
+    assert listed.counts(one) == pytest.approx(other.counts(two), abs=1e-9)
+
+
+def test_elimination_with_certain_states() -> None:
+    """Zeros in the tables: what is impossible stays so."""
+    codes = np.array([[0, 1, 0, 1], [0, 1, MISSING, MISSING], [0, 1, MISSING, 1]], np.uint16)
+    table = Table(tuple("abc"), (("0", "1"),) * 3, codes)
+    network = Network(tuple("abc"), ((), (0,), (1,)))
+    theta = np.array([0.5, 0.5, 1.0, 0.0, 0.0, 1.0, 1.0, 0.0, 0.0, 1.0])
+    with mock.patch.object(expectation, "MOST_LISTED", 0):
+        expected = Expectation.of_table(network, table, every_cell=True)
+    posterior, likelihood = expected.posterior(theta)
+    assert likelihood == pytest.approx(4 * math.log(0.5))
+    assert expected.counts(posterior) == pytest.approx([2, 2, 2, 0, 0, 2, 2, 0, 0, 2])
+
+
+@settings(max_examples=25)
+@given(SEEDS, st.sampled_from([0.1, 0.4]))
+def test_states_made_one_by_one_are_those_listed(seed: int, share: float) -> None:
+    table = some_holes(seed, 5, 15, share)
+    network = Network(table.names, random_network(seed, 5).parents)
+    theta = flat(network.fit(table, pseudo_count=0.3))
+    listed = completed_table(network, table, theta, 8)
+    with mock.patch.object(expectation, "MOST_LISTED", 0):
+        made = completed_table(network, table, theta, 8)
+    one, other = (
+        {tuple(row): int(w) for row, w in zip(t.codes.T.tolist(), t.weights, strict=True)}
+        for t in (listed, made)
+    )
+    for row in {*one, *other}:  # equal shares may be rounded the other way
+        assert abs(one.get(row, 0) - other.get(row, 0)) <= 15
+
+
+def test_the_likeliest_states_are_there_where_none_is_likely() -> None:
+    codes = np.full((4, 2), MISSING, np.uint16)
+    codes[:, 0] = 0
+    codes[3, 1] = 1
+    table = Table(tuple("abcd"), (("0", "1"),) * 4, codes)
+    network = Network(tuple("abcd"), ((), (0,), (1,), (2,)))
+    theta = flat(network.fit(chest_like(network), pseudo_count=1))
+    with mock.patch.object(expectation, "MOST_LISTED", 0):
+        expected = Expectation.of_table(network, table, every_cell=True)
+    (part,) = expected.eliminated
+    ((every, shares),) = likely_states(part, np.log(theta), np.array([0.0]))
+    assert len(every) == 8 and shares.sum() == pytest.approx(1)
+    ((few, most),) = likely_states(part, np.log(theta), np.array([2.0]))
+    assert most == pytest.approx([shares.max()])
+    assert few.tolist() == [every[shares.argmax()].tolist()]
+
+
+def chest_like(network: Network) -> Table:
+    rng = np.random.default_rng(8)
+    codes = rng.integers(0, 2, (4, 60)).astype(np.uint16)
+    codes[1:] = np.where(rng.random((3, 60)) < 0.8, codes[:-1], codes[1:])
+    return Table(network.names, (("0", "1"),) * 4, codes)
+
+
+def test_a_row_that_is_refused_has_its_own_number() -> None:
+    """Not that among distinct rows, nor that among those with a value."""
+    table = chest_clinic(60)
+    codes = table.codes.copy()
+    codes[:, 0] = MISSING
+    codes[[2, 3, 5], 41] = MISSING  # joined by the family of "either"
+    holes = Table(table.names, table.states, codes)
+    with (
+        mock.patch.object(expectation, "MOST_STATES", 2),
+        pytest.raises(ResourceError, match=r"^row 42 lacks"),
+    ):
+        learn(holes, missing="em", threads=1, start=ASIA)
+
+
+def test_an_iteration_that_is_ended_answers_with_its_last_network() -> None:
+    """Not with what solving finds at once from the start that the user gave."""
+    holes = holes_of(chest_clinic(400), 0.1)
+    empty = Network(holes.names, ((),) * holes.n_variables)
+    scoring = Scoring(score="bic")
+    with mock.patch.object(structural_em, "MOST_STEPS", 1):
+        done = complete_and_score(holes, scoring, Stop(), threads=1, start=empty)
+    assert done.solution.optimal and not done.solution.scope.settled
+    assert done.solution.network.n_arcs > 0
+    found = pipeline.Gathered(done.lists, holes, scoring, completed=done.solution)
+    late = Stop().at_once()
+    for how in (Optimising(), Optimising(seed=3)):
+        answer = pipeline.optimise(found, how, late, threads=1, start=empty)
+        assert answer.score == done.solution.score
+        assert "on data completed by the network before it" in answer.proof()
+        assert answer.facts()["settled"] is False
+    assert pipeline.optimise(found, Optimising(), late, threads=1, start=empty).optimal
+    whole = pipeline.Gathered(done.lists, holes, scoring)
+    before = pipeline.optimise(whole, Optimising(seed=3), late, threads=1, start=empty)
+    assert before.network.n_arcs == 0 or before.score <= done.solution.score
+
+
+def test_no_step_is_worse_than_the_network_before() -> None:
+    """A limit that ends solving at once leaves the network that completed the data, or better."""
+    holes = holes_of(chest_clinic(300), 0.1)
+    solution = learn(holes, missing="em", threads=1)
+    with pytest.warns(match="on data completed by the network before it"):
+        late = learn(holes, missing="em", threads=1, time_limit=0, start=solution.network)
+    assert late.score == pytest.approx(solution.score, abs=1e-6) or not late.optimal
+    assert not late.scope.settled
+
+
+def test_support_is_refused_before_any_work(tmp_path: Path) -> None:
+    holes = holes_of(chest_clinic(50), 0.1)
+    with (
+        mock.patch.object(pipeline, "complete_and_score", side_effect=AssertionError),
+        mock.patch.object(pipeline, "search_table", side_effect=AssertionError),
+    ):
+        with pytest.raises(InputError, match="missing='em' completes missing cells"):
+            support(holes, missing="em")
+        with pytest.raises(InputError, match="missing='em' completes missing cells"):
+            support(holes, missing="em", need=False, bootstrap=2)
+        data = tmp_path / "holes.csv"
+        data.write_text("a,b\n0,1\n1,\n,1\n0,0\n")
+        assert "--missing em completes" in refused("support", str(data), "--missing", "em")
+        page = str(tmp_path / "page.html")
+        assert "--missing em completes" in refused(
+            "report", str(data), "--missing", "em", "-o", page
+        )
+
+
+def test_scores_of_expected_counts_are_not_expected_scores() -> None:
+    """Why marginal likelihoods are refused: one missing cell, K2, whatever is in it."""
+
+    def k2(zeros: float, ones: float) -> float:
+        cells = math.lgamma(1 + zeros) + math.lgamma(1 + ones)
+        return math.lgamma(2) - math.lgamma(2 + zeros + ones) + cells
+
+    expected = (k2(1, 0) + k2(0, 1)) / 2
+    assert expected == pytest.approx(math.log(0.5))
+    assert k2(0.5, 0.5) == pytest.approx(-0.9347, abs=5e-5)
+    for score in ("bdeu", "k2", "jeffreys", "qnml", "fnml"):
+        with pytest.raises(InputError, match="expected counts do not tell what to expect"):
+            learn(holes_of(chest_clinic(50), 0.1), missing="em", score=score)
+
+
+def unseen() -> Table:
+    """The columns a and c are never observed in one row, b is observed in all."""
+    rng = np.random.default_rng(4)
+    b = rng.integers(0, 2, 80)
+    a, c = (np.where(rng.random(80) < 0.9, b, 1 - b) for _ in range(2))
+    codes = np.array([a, b, c]).astype(np.uint16)
+    codes[0, :40] = MISSING
+    codes[2, 40:] = MISSING
+    return Table(tuple("abc"), (("0", "1"),) * 3, codes)
+
+
+def test_only_what_is_an_answer_is_taken_for_one() -> None:
+    """No network has b → a besides c → a, as no row has all; an unknown name is a fault."""
+    table = unseen()
+    ground = learn_ground(
+        table, Reading(missing="pnal"), lambda *_: Scoring(), Optimising(), Stop(), threads=1
+    )
+    constraints = Constraints(required=frozenset({("c", "a")}))
+    with pytest.raises(UnseenError, match="never observed in one row"):
+        learn(table, missing="pnal", constraints=constraints)
+    strict = replace(ground, scoring=replace(ground.scoring, constraints=constraints))
+    assert solve_changed(strict, Question(("a", "b"), "direction"), Stop()) is None
+    wrong = Constraints(required=frozenset({("c", "nobody")}))
+    faulty = replace(ground, scoring=replace(ground.scoring, constraints=wrong))
+    with pytest.raises(ConstraintError, match="nobody"):
+        solve_changed(faulty, Question(("a", "b"), "direction"), Stop())
+
+
+def test_no_class_where_directions_count(tmp_path: Path) -> None:
+    found = support(unseen(), missing="pnal", need=False)
+    assert len(found) and all(one.reversible is None for one in found.arcs)
+    data = tmp_path / "holes.csv"
+    table = holes_of(chest_clinic(200), 0.05)
+    rows = [
+        ",".join("" if k == MISSING else table.states[v][k] for v, k in enumerate(row))
+        for row in table.codes.T.tolist()
+    ]
+    data.write_text("\n".join([",".join(table.names), *rows]) + "\n")
+    done = run("support", str(data), "--missing", "pnal", "--no-need")
+    assert "class" not in done.stdout.splitlines()[0] and "either way" not in done.stdout
+    assert "reversing an arc changes the score" in done.stdout
+    content = json.loads(run("support", str(data), "--missing", "pnal", "--json").stdout)
+    assert all(one["reversible"] is None for one in content["arcs"])
+    plain = run("support", str(data), "--missing", "mode", "--no-need").stdout
+    assert "class" in plain.splitlines()[0]
+
+
+@pytest.mark.parametrize("prior", [(0.0, 0.0), (0.5, 0.0), (0.0, 2.0)])
+def test_a_page_of_a_table_with_holes_answers_what_if(prior: tuple[float, float]) -> None:
+    holes = holes_of(chest_clinic(200), 0.1)
+    solution = learn(holes, missing="pnal", threads=1)
+    material = Material(
+        solution.network, "t", solution.finding, solution.scope, table=holes, prior=prior
+    )
+    report = gather(material)
+    fitted = solution.network.fit(holes, pseudo_count=prior[0], equivalent_sample_size=prior[1])
+    assert report.what_if is not None and report.what_if.completed
+    data: dict[str, Any] = page_data(report)
+    assert data["counts"] is None
+    for mine, theirs in zip(data["tables"], fitted.tables, strict=True):
+        assert mine == pytest.approx(theirs.ravel())
+    for name, bars in zip(report.network.names, data["marginals"], strict=True):
+        assert bars == pytest.approx(list(fitted.query()[name].values()))
+    page = document(report)
+    assert "make the observed ones likeliest" in page
+    assert ("0.5 added" in page, "2 rows spread" in page) == (prior[0] > 0, prior[1] > 0)
+
+
+def test_a_page_without_what_if_says_why() -> None:
+    holes = holes_of(chest_clinic(100), 0.3)
+    with mock.patch.object(expectation, "MOST_TERMS", 10):
+        report = gather(Material(ASIA, "t", Finding(), table=holes))
+    assert report.what_if is None
+    assert any("terms would have to be added up" in fact.value for fact in report.data)

@@ -1,0 +1,187 @@
+"""Limits hold: the clock leaves compiling out, endings are short, endless searches are ended."""
+
+from __future__ import annotations
+
+import math
+import time
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from command import run
+from parentage import Constraints, datasets
+from parentage.errors import InputError, UnprovenWarning
+from parentage.kernels import _options
+from parentage.kernels._options import JIT, Compiling, njit
+from parentage.optimise import learn_lists
+from parentage.optimise import orders as orders_module
+from parentage.optimise.problem import Problem, offsets_of, pack
+from parentage.scoring import search as search_module
+from parentage.scoring.candidates import cut_short_text, score, why_not_grown
+from parentage.scoring.lists import CandidateLists
+from parentage.work.stop import Stop
+from strategies import make_table
+
+
+def add_one(x: int) -> int:
+    return x + 1
+
+
+def test_compiling_puts_deadlines_off_and_is_told_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    mine = Compiling()
+    monkeypatch.setattr(_options, "compiling", mine)
+    monkeypatch.setattr("parentage.work.stop.compiling", mine)
+    told: list[int] = []
+    mine.tell = lambda: told.append(1)
+    stop = Stop.after(1000.0)
+    share = stop.share(0.5)
+    began = time.monotonic()
+    for _ in range(2):
+        assert njit(**{**JIT, "cache": False})(add_one)(1) == 2
+    took = time.monotonic() - began
+    assert told == [1]
+    assert 0 < mine.seconds <= took
+    assert stop.seconds_left == pytest.approx(1000.0 - took + mine.seconds, abs=0.5)
+    assert stop.seconds_left > 1000.0 - took
+    assert share.seconds_left == pytest.approx(stop.seconds_left - 500.0, abs=1e-3)
+    assert stop.share(0.5).seconds_left == pytest.approx(stop.seconds_left / 2, abs=0.1)
+
+
+def test_loading_counts_as_working_time() -> None:
+    mine = Compiling()
+    assert mine.timed(math.sqrt, 4.0) == 2.0
+    assert mine.seconds == 0.0
+    with pytest.raises(ValueError, match="math"):
+        mine.timed(math.sqrt, -1.0)
+
+    def slow() -> None:
+        mine.begins()
+        time.sleep(0.01)
+
+    mine.timed(mine.timed, slow)
+    assert 0.01 <= mine.seconds < 1.0
+
+
+def lists_of(n: int) -> CandidateLists:
+    """Lists in which each variable has the two next ones as candidates, in a ring."""
+    families = {}
+    for v in range(n):
+        one, two = f"v{(v + 1) % n}", f"v{(v + 2) % n}"
+        families[f"v{v}"] = [(-3.0 - v % 3, []), (-1.0, [one]), (-2.0, [two]), (-0.5, [one, two])]
+    return CandidateLists.from_families(families)
+
+
+def test_without_time_the_network_at_hand_is_the_answer(monkeypatch: pytest.MonkeyPatch) -> None:
+    """No climb where a network to start from is known: with thousands of variables it is long."""
+    lists = lists_of(12)
+    best = learn_lists(lists)
+    monkeypatch.setattr(orders_module, "first_incumbent", pytest.fail)
+    monkeypatch.setattr("parentage.optimise.engines.first_incumbent", pytest.fail)
+    found = learn_lists(lists, start=best.network, stop=Stop().at_once())
+    assert found.score == best.score
+    assert found.stopped == "time"
+
+
+def test_without_time_and_network_there_is_an_answer() -> None:
+    found = learn_lists(lists_of(12), stop=Stop().at_once())
+    assert math.isfinite(found.score) and found.bound >= found.score
+
+
+def test_members_of_masks() -> None:
+    rng = np.random.default_rng(0)
+    for n, m in ((1, 3), (63, 20), (64, 20), (65, 20), (200, 50)):
+        flags = rng.random((m, n)) < rng.choice([0.02, 0.4])
+        flags[0] = True
+        problem = Problem(
+            np.arange(n), np.array([0, m]), pack(flags), np.zeros(m), np.arange(m, dtype=np.int64)
+        )
+        starts, parents = problem.members()
+        assert starts.tolist() == offsets_of(flags.sum(axis=1)).tolist()
+        assert parents.tolist() == np.nonzero(flags)[1].tolist()
+
+
+@pytest.mark.parametrize("name", ["bdeu", "k2", "pnal"])
+def test_a_level_of_too_many_sets_is_not_begun(monkeypatch: pytest.MonkeyPatch, name: str) -> None:
+    monkeypatch.setattr(search_module, "MOST_SETS", 25)
+    rng = np.random.default_rng(0)
+    table = make_table([[int(c) for c in rng.integers(0, 2, 40)] for _ in range(7)])
+    with pytest.warns(UnprovenWarning, match=r"ended by its forecast.*complete up to 1 parent"):
+        lists = score(table, score=name)
+    assert lists.known().ended == "forecast"
+    assert score(table, score=name, max_parents=3).account.complete  # asked for
+    assert score(table).account.complete  # ends by its rules
+
+
+def test_what_does_not_grow_says_why() -> None:
+    table = datasets.chest_clinic(100)
+    required = Constraints(required=frozenset({("smoke", "lung")}))
+    said = {
+        why_not_grown(lists.known().score, lists.known())
+        for lists in (
+            score(table, max_parents=1),
+            score(table, max_parents=1, score="bdeu"),
+            score(table, max_parents=1, prior=0.3),
+            score(table, max_parents=1, constraints=required),
+            score(table, max_parents=1, width=1.0),
+        )
+    }
+    assert said == {
+        None,
+        "lists under bdeu:1 do not grow",
+        "lists with a prior do not grow",
+        "lists with required arcs do not grow",
+        "lists with a width do not grow",
+    }
+
+
+def test_a_warning_of_learn_says_why(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(search_module, "MOST_SETS", 20)
+    with pytest.warns(UnprovenWarning):
+        lists = score(datasets.chest_clinic(100), score="bdeu")
+    assert "do not grow" in cut_short_text(lists, growing=True)
+    assert "do not grow" not in cut_short_text(lists)
+
+
+def test_a_page_is_not_a_network(tmp_path: Path) -> None:
+    page = tmp_path / "x.html"
+    page.write_text("<html></html>")
+    done = run("query", str(page))
+    assert done.returncode == 2
+    assert "is a page, which cannot be read back; write a .json or .bif" in done.stderr
+    other = tmp_path / "x.doc"
+    other.write_text("x")
+    assert ".svg" not in run("query", str(other)).stderr
+
+
+def test_a_network_is_not_a_table(tmp_path: Path) -> None:
+    network = tmp_path / "x.bif"
+    network.write_text("network unknown {}\n")
+    done = run("info", str(network))
+    assert done.returncode == 2
+    assert "x.bif is a network by its name" in done.stderr and "for queries" in done.stderr
+
+
+def test_swapped_arguments_of_check(tmp_path: Path) -> None:
+    table, proof = str(tmp_path / "table.csv"), str(tmp_path / "proof.json")
+    rng = np.random.default_rng(1)
+    rows = [",".join("xy"[int(cell)] for cell in rng.integers(0, 2, 3)) for _ in range(30)]
+    Path(table).write_text("\n".join(["a,b,c", *rows]))
+    assert run("learn", table, "--certificate", proof, "-k", "1").returncode == 0
+    done = run("check", proof, table)
+    assert done.returncode == 2
+    assert f"type parentage check {table} {proof}" in done.stderr
+
+
+def test_a_size_that_no_machine_has_is_said_so() -> None:
+    from parentage.cli.info import _forecast_text
+    from parentage.scoring.forecast import Forecast
+
+    said = _forecast_text(Forecast(10**9, "at most", 10**9, 1e9, 834 * 10**12))
+    assert said.endswith("834 TB of memory: far beyond any machine.")
+    assert _forecast_text(Forecast(10, "counted", 10, 1.0, 10**7)).endswith("10 MB of memory.")
+
+
+def test_limits_that_make_no_sense_are_refused() -> None:
+    with pytest.raises(InputError, match="time limit"):
+        Stop.after(-1.0)

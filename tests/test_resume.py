@@ -1,0 +1,439 @@
+"""A proof that is killed, or whose disk is full, goes on from what was kept and is the same."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import time
+import warnings
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pytest
+
+from command import run as command
+from parentage import check
+from parentage.errors import InputError, ResourceError, UnprovenWarning
+from parentage.learner import learn
+from parentage.optimise import engines, growth_keeping, keeping, learn_lists, optimise_lists
+from parentage.optimise import run as running
+from parentage.optimise.cuts import Cut, Sets, cut_row
+from parentage.optimise.growth_keeping import GrowthKeeper
+from parentage.optimise.keeping import Keeper, Keeping
+from parentage.optimise.proof_nodes import written_cut
+from parentage.optimise.replay import read_cut
+from parentage.optimise.root_lp import Tactics
+from parentage.optimise.settings import Optimising
+from parentage.scoring.candidates import score
+from parentage.scoring.checkpoint import SHARE
+from parentage.scoring.constraints import Constraints
+from parentage.scoring.formats import read_lists, write_lists
+from parentage.scoring.lists import CandidateLists
+from parentage.work.stop import Stop
+from test_growth import wide_table
+from test_optimise_cuts import random_problem
+from test_optimise_limits import hard_lists
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+    from parentage.optimise import Solution
+    from parentage.optimise.run import Run
+    from parentage.scoring.growth import Growth
+    from parentage.work.progress import Progress
+
+WEAK = Tactics(warm_start=False, set_packing=False, local_cuts=False)
+CUTTING = Optimising(engine="branch-and-cut")
+
+
+@pytest.fixture
+def eager(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Keep after every round and node, and cut so little that a tree is needed."""
+    monkeypatch.setattr(keeping, "EVERY", 0.0)
+    monkeypatch.setattr(keeping, "SHARE", 1e9)
+    monkeypatch.setattr(running, "HEARTBEAT", 0.0)
+
+
+@pytest.fixture
+def weak(monkeypatch: pytest.MonkeyPatch) -> None:
+    solve = engines.solve
+    monkeypatch.setattr(engines, "solve", lambda run, engine, _=None: solve(run, engine, WEAK))
+
+
+def two_parts(seed: int) -> CandidateLists:
+    """Two problems beside each other: two strongly connected parts."""
+    families: dict[str, list[tuple[float, list[str]]]] = {}
+    for letter, lists in (("a", hard_lists(9, 12, seed)), ("b", hard_lists(12, 20, seed + 1))):
+        for name in lists.names:
+            families[letter + name] = [
+                (candidate.score, [letter + parent for parent in candidate.parents])
+                for candidate in lists[name]
+            ]
+    return CandidateLists.from_families(families)
+
+
+def solved(lists: CandidateLists, folder: Path | None, stop: Stop | None = None) -> Solution:
+    kept = None
+    if folder is not None:
+        kept = Keeping(folder, resume=True, source={"lists": lists.digest})
+    return optimise_lists(lists, CUTTING, stop or Stop(), keeping=kept)
+
+
+class Killed(BaseException):
+    """The process ends here; what is in memory is gone."""
+
+
+def killed_at(write: int, lists: CandidateLists, folder: Path, patch: pytest.MonkeyPatch) -> bool:
+    """Go on, and die in place of some write; False if it ended before."""
+    left = [write]
+
+    def dying(keeper: Keeper, run: Run) -> None:
+        left[0] -= 1
+        if left[0] < 0:
+            raise Killed
+        original(keeper, run)
+
+    original = Keeper.write
+    with patch.context() as inside:
+        inside.setattr(Keeper, "write", dying)
+        try:
+            solved(lists, folder)
+        except Killed:
+            return True
+    return False
+
+
+def assert_same(found: Solution, whole: Solution, lists: CandidateLists, folder: Path) -> None:
+    assert found.optimal
+    assert whole.optimal
+    assert found.score == pytest.approx(whole.score, abs=1e-6)
+    assert found.certificate is not None
+    path = folder / "proof.json"
+    found.certificate.write(path)
+    verdict = check.check(lists, path)
+    assert verdict.verified, verdict.reason
+
+
+@pytest.mark.usefixtures("eager", "weak")
+@pytest.mark.parametrize("seed", range(6))
+def test_a_proof_that_is_killed_goes_on(
+    seed: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    lists = two_parts(seed) if seed % 2 else hard_lists(12, 20, seed)
+    whole = solved(lists, None)
+    random, folder = np.random.default_rng(seed), tmp_path / "kept"
+    died = 0
+    for _ in range(6):
+        if not killed_at(int(random.integers(1, 12)), lists, folder, monkeypatch):
+            break
+        died += 1
+    assert died > 0
+    assert_same(solved(lists, folder), whole, lists, tmp_path)
+    again = solved(lists, folder)  # all is there: the steps are gone through, nothing is solved
+    assert_same(again, whole, lists, tmp_path)
+    assert again.record.effort.lp_rounds == 0
+
+
+@pytest.mark.usefixtures("eager", "weak")
+def test_a_proof_that_goes_on_has_less_to_do(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    lists = hard_lists(12, 20, 2)
+    whole = solved(lists, None)
+    efforts = []
+    for writes in (2, 10, 40):
+        folder = tmp_path / str(writes)
+        if killed_at(writes, lists, folder, monkeypatch):
+            efforts.append(solved(lists, folder).record.effort.lp_rounds)
+    assert len(efforts) > 1
+    assert whole.record.effort.lp_rounds > efforts[-1]
+    assert efforts == sorted(efforts, reverse=True)
+
+
+@pytest.mark.usefixtures("eager", "weak")
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
+def test_a_process_that_is_killed_at_any_moment_leaves_a_whole_state(tmp_path: Path) -> None:
+    """SIGKILL twenty times, at random moments: within a write as well as between two."""
+    lists = two_parts(3)
+    whole = solved(lists, None)
+    random, folder, died = np.random.default_rng(7), tmp_path / "kept", 0
+    for kill in range(20):
+        if kill % 7 == 6:
+            shutil.rmtree(folder, ignore_errors=True)
+        child = os.fork()
+        if child == 0:
+            solved(lists, folder)
+            os._exit(0)
+        time.sleep(random.uniform(0.0, 0.3))
+        os.kill(child, signal.SIGKILL)
+        died += os.WIFSIGNALED(os.waitpid(child, 0)[1])
+    assert died > 3
+    assert_same(solved(lists, folder), whole, lists, tmp_path)
+
+
+@pytest.mark.usefixtures("eager", "weak")
+def test_what_was_not_begun_again_is_not_lost(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A run that goes on and is stopped at once keeps what the one before knew."""
+    lists = two_parts(5)
+    folder = tmp_path / "kept"
+    assert killed_at(40, lists, folder, monkeypatch)
+    shutil.copytree(folder, tmp_path / "copy")
+    expected = solved(lists, tmp_path / "copy").record.effort.lp_rounds
+    for _ in range(2):
+        stop = Stop()
+        stop.cancelled.set()
+        assert not solved(lists, folder, stop).optimal
+    found = solved(lists, folder)
+    assert found.record.effort.lp_rounds == expected < solved(lists, None).record.effort.lp_rounds
+    assert_same(found, solved(lists, None), lists, tmp_path)
+
+
+@pytest.mark.usefixtures("eager")
+def test_a_run_that_was_stopped_goes_on(tmp_path: Path) -> None:
+    """Ctrl-C, SIGTERM and a time limit keep the last state, with cuts of all kinds."""
+    lists, looks, stop = hard_lists(12, 20, 2), 0, Stop()
+
+    def cancel(at: Progress) -> None:
+        nonlocal looks
+        looks += at.phase == "root LP"
+        if looks == 40:
+            stop.cancelled.set()
+
+    kept = Keeping(tmp_path / "kept", resume=False, source={"lists": lists.digest})
+    first = optimise_lists(lists, CUTTING, stop, report=cancel, keeping=kept)
+    assert first.stopped == "interrupt"
+    assert first.record.effort.cuts["local"] > 0
+    found, whole = solved(lists, tmp_path / "kept"), solved(lists, None)
+    assert_same(found, whole, lists, tmp_path)
+    assert found.record.effort.lp_rounds < whole.record.effort.lp_rounds
+
+
+@pytest.mark.usefixtures("eager")
+def test_a_full_disk_is_told_and_gone_on_from(tiny_disk: Path, tmp_path: Path) -> None:
+    lists = hard_lists(12, 20, 2)
+    with pytest.raises(ResourceError, match="No space left on device; pass resume="):
+        solved(lists, tiny_disk / "kept")
+    assert [path.name for path in (tiny_disk / "kept").iterdir()] == ["solving-0.json"]
+    roomy = shutil.copytree(tiny_disk / "kept", tmp_path / "roomy")
+    found, whole = solved(lists, roomy), solved(lists, None)
+    assert_same(found, whole, lists, tmp_path)
+    assert found.record.effort.lp_rounds < whole.record.effort.lp_rounds
+
+
+@pytest.fixture
+def tiny_disk(tmp_path: Path) -> Iterator[Path]:
+    """A file system of 32 kB."""
+    folder = tmp_path / "disk"
+    folder.mkdir()
+    mounted = shutil.which("mount") is not None and not os.system(  # noqa: S605  # our own folder
+        f"mount -t tmpfs -o size=32k tmpfs {folder} 2>/dev/null"
+    )
+    if not mounted:
+        pytest.skip("only root may mount a small file system")
+    yield folder
+    os.system(f"umount {folder}")  # noqa: S605  # our own folder
+
+
+SMALL = hard_lists(10, 12, 1)
+DIFFERENT: dict[str, tuple[dict[str, Any], str]] = {
+    "lists": ({"source": hard_lists(10, 12, 2)}, "lists "),
+    "engine": ({"engine": "subsets"}, 'engine "auto" there, "subsets" here'),
+    "seed": ({"seed": 3}, "seed 0 there, 3 here"),
+    "limit": ({"max_parents": 1}, "max_parents null there, 1 here"),
+    "arcs": ({"constraints": Constraints(forbidden=frozenset({("v0", "v1")}))}, "constraints"),
+    "table": ({"source": wide_table()}, "holds a checkpoint of lists"),
+}
+
+
+@pytest.mark.parametrize("what", DIFFERENT)
+def test_a_checkpoint_of_another_job_is_refused(tmp_path: Path, what: str) -> None:
+    learn(SMALL, checkpoint=tmp_path / "kept")
+    options, words = DIFFERENT[what]
+    with pytest.raises(InputError, match=words):
+        learn(**{"source": SMALL, **options}, resume=tmp_path / "kept")
+    assert learn(SMALL, resume=tmp_path / "kept").optimal
+
+
+def test_another_version_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    learn(SMALL, checkpoint=tmp_path / "kept")
+    monkeypatch.setattr("parentage.__version__", "9.9")
+    with pytest.raises(InputError, match=r'version .* there, "9.9" here'):
+        learn(SMALL, resume=tmp_path / "kept")
+
+
+def test_a_folder_is_not_begun_twice(tmp_path: Path) -> None:
+    learn(SMALL, checkpoint=tmp_path / "kept")
+    for source in (SMALL, wide_table(n=5)):
+        with pytest.raises(InputError, match="holds a checkpoint already; pass resume="):
+            learn(source, checkpoint=tmp_path / "kept")
+    score(wide_table(n=5), checkpoint=tmp_path / "scored")
+    with pytest.raises(InputError, match="of another job: table"):
+        learn(SMALL, resume=tmp_path / "scored")
+
+
+def test_damage_is_noticed(tmp_path: Path) -> None:
+    """Every byte counts: one that changed is told, not worked with."""
+    lists = hard_lists(12, 20, 2)
+    solved(lists, tmp_path / "kept")
+    path = tmp_path / "kept" / "solving-0.json"
+    whole = path.read_bytes()
+    random = np.random.default_rng(1)
+    for at in [0, len(whole) - 2, *random.integers(0, len(whole), 20).tolist()]:
+        changed = bytearray(whole)
+        changed[at] ^= 1 + int(random.integers(0, 15))
+        path.write_bytes(bytes(changed))
+        with pytest.raises(InputError, match=r"damaged|of another job|of format"):
+            solved(lists, tmp_path / "kept")
+    for length in (0, 10, len(whole) // 2):
+        path.write_bytes(whole[:length])
+        with pytest.raises(InputError, match="damaged"):
+            solved(lists, tmp_path / "kept")
+    path.write_bytes(whole)
+    assert solved(lists, tmp_path / "kept").optimal
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_cuts_are_read_as_they_were_written(seed: int) -> None:
+    """A cut that comes back has the same row, whatever sets it meets."""
+    rng = np.random.default_rng(seed)
+    problem = random_problem(rng, 9)
+    members = tuple(sorted(rng.choice(9, 4, replace=False).tolist()))
+    table = np.zeros((4, 16), np.int16)
+    for j in range(4):
+        for mask in range(1, 16):
+            below = max(table[j, mask & ~(1 << b)] for b in range(4) if mask >> b & 1)
+            table[j, mask] = below + (rng.integers(0, 3) if not mask >> j & 1 else 0)
+    outside = [v for v in range(9) if v not in members][:2]
+    through = ((outside[0], (members[0],)), (outside[1], (members[1], outside[0])))
+    cut = Cut("shrunken", members, 7, 0, table, through, 2) if seed % 2 else Cut(
+        "local", members, 7, 0, table
+    )  # fmt: skip
+    sets, none = Sets.of(problem), np.zeros(problem.m, np.bool_)
+    back = read_cut(json.loads(json.dumps(written_cut(cut, np.arange(9), sets))))
+    one, other = cut_row(sets, cut, none), cut_row(sets, back, none)
+    assert one.columns.tolist() == other.columns.tolist()
+    assert one.values.tolist() == other.values.tolist()
+    assert one.side == other.side
+    assert back.through == cut.through
+
+
+def test_lists_that_have_grown_use_the_incumbent_and_the_cuts(tmp_path: Path) -> None:
+    """The table is the same and more of it was scored: the proof begins anew, not from nothing."""
+    few, many = hard_lists(12, 10, 3), hard_lists(12, 20, 3)
+    for lists in (few, many):
+        kept = Keeping(tmp_path / "kept", resume=True, source={"table": "t"})
+        keeper = kept.keeper(lists, CUTTING, None, None)
+        assert bool(keeper.cuts()) == (lists is many)
+        assert len(keeper.order()) == (lists is many)
+        kept = Keeping(tmp_path / "kept", resume=True, source={"table": "t"})
+        found = optimise_lists(lists, CUTTING, Stop(), keeping=kept)
+        assert_same(found, learn_lists(lists), lists, tmp_path)
+
+
+def test_keeping_takes_a_small_part_of_the_time(tmp_path: Path) -> None:
+    lists = hard_lists(30)
+    kept = Keeping(tmp_path / "kept", resume=False, source={"lists": lists.digest})
+    made: list[Keeper] = []
+    original = kept.keeper
+    kept.keeper = lambda *args: made.append(original(*args)) or made[-1]  # type: ignore[method-assign, func-returns-value]  # to look at it afterwards
+    optimise_lists(lists, CUTTING, Stop.after(4.0), keeping=kept)
+    keeper = made[0]
+    last = keeper.expected / 1.2  # the one at the end is written in any case
+    assert keeper.spent - last <= SHARE * (keeper.written - keeper.began)
+    assert keeper.spent > last > 0.0
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="needs signals")
+def test_the_command_keeps_what_is_there_after_sigterm(tmp_path: Path) -> None:
+    lists = hard_lists(30)
+    families = {child: {c.parents: c.score for c in lists[child]} for child in lists}
+    single = {child: [(s, list(p)) for p, s in own.items()] for child, own in families.items()}
+    write_lists(CandidateLists.from_families(single), tmp_path / "hard.jkl")
+    hard, kept, net = (str(tmp_path / name) for name in ("hard.jkl", "kept", "net.json"))
+    args = ("learn", hard, "--engine", "branch-and-cut", "--threads", "1", "-o", net)
+    child = subprocess.Popen(
+        [sys.executable, "-m", "parentage", *args, "--checkpoint", kept], stderr=subprocess.PIPE
+    )
+    deadline = time.monotonic() + 120
+    while not (tmp_path / "kept" / "solving-0.json").exists() and time.monotonic() < deadline:
+        time.sleep(0.05)
+    os.kill(child.pid, signal.SIGTERM)
+    _, told = child.communicate(timeout=60)
+    assert child.returncode == 130, told
+    assert f"what is done is kept; --resume {kept} goes on" in told.decode()
+    first = json.loads((tmp_path / "net.json").read_text())
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["hard.jkl", "kept", "net.json"]
+    done = command(*args, "--force", "--resume", kept, "--time-limit", "1")
+    assert done.returncode == 0, done.stderr
+    second = json.loads((tmp_path / "net.json").read_text())
+    assert second["score"] >= first["score"]
+
+
+# Lists that grow
+
+
+def grown(folder: Path | None, effort: float = 0.2) -> Solution:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UnprovenWarning)
+        return learn(wide_table(), complete=1, effort=effort, threads=1, resume=folder)
+
+
+def test_lists_that_grow_go_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(growth_keeping, "EVERY", 0.0)
+    monkeypatch.setattr(growth_keeping, "SHARE", 1e9)
+    folder, writes = tmp_path / "kept", 0
+    write = GrowthKeeper.write
+
+    def dying(keeper: GrowthKeeper, growth: Growth, *args: Any) -> None:
+        nonlocal writes
+        writes += 1
+        if writes == 3:
+            raise Killed
+        write(keeper, growth, *args)
+
+    monkeypatch.setattr(GrowthKeeper, "write", dying)
+    with pytest.raises(Killed):
+        grown(folder)
+    known = GrowthKeeper(folder, resume=True).known
+    assert known is not None
+    assert len(known.children) > 0
+    shutil.copytree(folder, tmp_path / "copy")
+    as_kept = grown(tmp_path / "copy", effort=1e-9)  # nothing is left of the effort
+    assert as_kept.scope.explored == known.families_scored
+    found = grown(folder, effort=0.6)
+    assert found.scope.explored > known.families_scored
+    assert found.score >= as_kept.score - 1e-6
+    again = grown(folder, effort=0.6)  # the effort is spent: the same lists, solved already
+    assert again.scope.explored == found.scope.explored
+    assert again.scope.to_dict()["account"]["digest"] == found.scope.to_dict()["account"]["digest"]
+    assert again.score == found.score
+
+
+def test_a_search_that_came_further_takes_the_order_alone(tmp_path: Path) -> None:
+    grown(tmp_path / "kept")
+    kept = GrowthKeeper(tmp_path / "kept", resume=True)
+    assert kept.order_for(24) is not None
+    assert kept.order_for(23) is None
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UnprovenWarning)
+        further = learn(wide_table(), complete=2, effort=0.5, resume=tmp_path / "kept")
+    assert further.scope.complete_to == 2
+    (tmp_path / "kept" / "growing.npz").write_bytes(b"PK nothing")
+    with pytest.raises(InputError, match="damaged"):
+        grown(tmp_path / "kept")
+
+
+def test_lists_say_which_they_are(tmp_path: Path) -> None:
+    lists = score(wide_table(n=6))
+    assert lists.known().digest == lists.digest
+    for name in ("lists.jkl", "lists.pss", "lists.parquet"):
+        write_lists(lists, tmp_path / name)
+        assert read_lists(tmp_path / name).known().digest == lists.digest
+    assert lists.known().digest != score(wide_table(n=6), max_parents=1).known().digest
