@@ -364,6 +364,10 @@ def test_the_command_and_its_files(tmp_path: Path) -> None:
     assert "--missing em takes penalised" in refused(
         "learn", str(data), "--missing", "em", "--score", "k2"
     )
+    kept = str(tmp_path / "kept")
+    assert "has no effect where missing cells are completed" in refused(
+        "score", str(data), "--missing", "em", "--checkpoint", kept
+    )
 
 
 def test_the_estimator_learns_from_holes() -> None:

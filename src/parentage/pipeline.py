@@ -145,7 +145,7 @@ def gather(
         seen(table)
     settings = scoring(table.names, False).for_missing(reading.missing)
     if reading.missing == "em" and table.has_holes:
-        _refuse_beside_completion(growing or Growing(), places)
+        refuse_beside_completion(growing or Growing(), places)
         completed = complete_and_score(
             table, settings, stop, threads=threads, workers=workers, start=start, report=report
         )
@@ -169,7 +169,7 @@ def gather(
     return Gathered(searched.lists(), table, settings, grown)
 
 
-def _refuse_beside_completion(growing: Growing, places: Places | None) -> None:
+def refuse_beside_completion(growing: Growing, places: Places | None) -> None:
     """Refuse what a table that is completed and scored again and again has no use for."""
     unused: list[Way] = [Way(name, getattr(growing, name)) for name in changed(growing)]
     if places is not None and places.checkpoint is not None:

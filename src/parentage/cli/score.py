@@ -52,8 +52,10 @@ def score(data: str, output: tuple[str, ...], **options: Any) -> None:
     limits the number of parents but what the rules prove. Ctrl-C keeps what is complete so far.
     """
     from parentage.files.target import check_target
+    from parentage.pipeline import refuse_beside_completion
     from parentage.scoring.candidates import cut_short_text, score_table
     from parentage.scoring.formats import check_lists_target
+    from parentage.scoring.settings import Growing
     from parentage.structural_em import complete_and_score
     from parentage.work.stop import interruptible
 
@@ -68,6 +70,7 @@ def score(data: str, output: tuple[str, ...], **options: Any) -> None:
         settings = scoring_of(options, table.names).for_missing(options["missing"])
         with scaling.workers(running.workers) as workers, show_progress() as progress:
             if options["missing"] == "em" and table.has_holes:
+                refuse_beside_completion(Growing(), scaling.places)
                 lists = complete_and_score(
                     table, settings, stop, threads=running.workers, workers=workers, report=progress
                 ).lists
