@@ -112,10 +112,11 @@ def search(
         except WorkersError:
             keeper.write(at, outcome)
             raise
-        if isinstance(at.new, Bounding) and at.new.last and at.new.passed > 1:
+        if isinstance(at.new, Bounding) and at.new.last and at.new.passed:
             outcome.live.append(at.new.passed)
             reason: Reason = "asked" if asked else "time"
-            _cut_short(outcome, plan, at.new.beyond, at.in_degree, reason)
+            if at.new.passed > 1:  # a single set joins with nothing
+                _cut_short(outcome, plan, at.new.beyond, at.in_degree, reason)
             break
         if at.new.n_sets == 0:
             if step.overflowed:
