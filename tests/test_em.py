@@ -42,6 +42,8 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from parentage.network.parameters import Parameters
+    from parentage.optimise import Solution
+    from parentage.scoring.completion import Completion
     from parentage.scoring.lists import CandidateLists
 
 
@@ -260,6 +262,23 @@ def test_a_prior_is_part_of_what_grows() -> None:
     assert completion is not None and completion.settled
     assert completion.steps[-1].score == pytest.approx(solution.score, abs=1.0)
     assert abs(solution.network.n_arcs * np.log(0.05 / 0.95)) > 5
+
+
+def end_of(solution: Solution) -> Completion:
+    completion = solution.scope.origin.completion  # type: ignore[union-attr]  # it has an account
+    assert completion is not None and completion.settled
+    return completion
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_of_two_starts_the_better_end_is_kept(seed: int) -> None:
+    table = holes_of(chest_clinic(150, seed=seed), 0.3)
+    penalty = float(np.log(150) / 2 / 150)
+    starts = [learn(table, score="pnal", lambda_=rate).network for rate in (None, penalty)]
+    ends = [end_of(learn(table, missing="em", threads=1, start=start)) for start in starts]
+    found = end_of(learn(table, missing="em", threads=1))
+    assert found.reached == max(end.reached for end in ends)
+    assert (found.starts, ends[0].starts) == (2, 1)
 
 
 @pytest.mark.parametrize(

@@ -11,13 +11,15 @@ Friedman (1997, 1998). With a network and parameters at hand,
 Each step makes the penalised likelihood of the observed cells grow (up to the rounding of
 weights), so no network comes back but the last: the method ends when the best network on the
 completed data is the one that completed them. That is what is proved: it is the best for *these*
-completions; another start may end elsewhere. The start is the optimum under the node-average
-likelihood (``pnal``), which needs no completion.
+completions; another start may end elsewhere. There are two, which need no completion: the optimum
+under the node-average likelihood (``pnal``) with its own penalty, and with that of the score. What
+is kept is the end at which the penalised likelihood of the observed cells is larger.
 """
 
 from __future__ import annotations
 
 import math
+from collections import Counter
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -28,6 +30,7 @@ from parentage.network.completions import completed_rows
 from parentage.network.expectation import Expectation
 from parentage.optimise import optimise_lists
 from parentage.optimise.settings import Optimising
+from parentage.scoring.account import limits_by_name
 from parentage.scoring.candidates import score_table
 from parentage.scoring.completion import Completion, EmStep
 from parentage.scoring.holes import check_holes
@@ -48,8 +51,11 @@ if TYPE_CHECKING:
 
     Floats = npt.NDArray[np.float64]
     Ints = npt.NDArray[np.int64]
+    End = tuple[CandidateLists, Solution, Completion]
 
 MOST_STEPS = 50
+FEW_PARENTS = 3
+"""Of the second start: it is only a start, and has to be found soon."""
 MOST_UNITS = 2**24
 """Units that all rows together may have: so many numbers are tabulated."""
 MOST_BITS, FEWEST_BITS = 10, 4
@@ -121,10 +127,7 @@ def complete_and_score(
     rows = Table(table.names, table.states, np.ascontiguousarray(table.codes[:, seen]), table.cuts)
     numbers = np.flatnonzero(seen)
     work = Work(rows, numbers, settings, stop, threads, workers or threads, report)
-    if start is None:
-        first = replace(settings, score="pnal", width=None, rules=None)  # it has rules of its own
-        start = work.solve(rows, first)[1].network
-    lists, solution, completion = _iterate(work, start, score)
+    lists, solution, completion = _best_end(work, score, start)
     account = replace(
         lists.known(),
         rows=table.n_rows,
@@ -137,18 +140,43 @@ def complete_and_score(
     return Completed(replace(lists, account=account), replace(solution, scope=scope))
 
 
-def _iterate(
-    work: Work, network: Network, score: Penalised
-) -> tuple[CandidateLists, Solution, Completion]:
+def _best_end(work: Work, score: Penalised, start: Network | None) -> End:
+    """Iterate from the start that was given, or from both of our own; return the better end."""
+    if start is not None:
+        return _iterate(work, start, score)
+    first = replace(work.settings, score="pnal", lambda_=None, width=None, rules=None)
+    best = _iterate(work, work.solve(work.table, first)[1].network, score)
+    if work.stop.reason() is not None:
+        return best
+    own = score.weight(work.table) / work.table.n_rows
+    second = replace(first, lambda_=own, max_parents=_few_parents(work))
+    network = work.solve(work.table, second)[1].network
+    other = _iterate(work, network, score, best[1].network)
+    if (other[2].settled, other[2].reached) > (best[2].settled, best[2].reached):
+        best = other
+    return best[0], best[1], replace(best[2], starts=2)
+
+
+def _few_parents(work: Work) -> dict[str, int]:
+    """Return limits for a start under a light penalty, which by itself ends no search."""
+    required = () if work.settings.constraints is None else work.settings.constraints.required
+    forced = Counter(child for _, child in required)
+    few = {name: max(FEW_PARENTS, forced[name]) for name in work.table.names}
+    asked = limits_by_name(work.table.names, work.settings.max_parents)
+    return {name: min(most, asked.get(name, most)) for name, most in few.items()}
+
+
+def _iterate(work: Work, network: Network, score: Penalised, known: Network | None = None) -> End:
     """Complete and learn until the network repeats or there is no time left.
 
     A step that is cut short does not count when there was one before: its lists would be worse.
+    What comes to an end that is ``known`` goes no further.
     """
     bits, unit = bits_for(work.table.n_rows), unit_of(work.settings.log_base)
     prior = Prior.of(work.settings.prior)
     steps: list[EmStep] = []
     before: Network | None = None
-    last: tuple[CandidateLists, Solution, Completion] | None = None
+    last: End | None = None
     while True:
         theta, likelihood = _parameters(network, work.table, work.numbers)
         completed = completed_table(network, work.table, theta, bits, work.numbers)
@@ -170,6 +198,8 @@ def _iterate(
         completion = Completion(tuple(steps), settled, bits, len(completed.weights))
         last = lists, solution, completion
         if settled or len(steps) == MOST_STEPS or work.stop.reason() is not None:
+            return last
+        if solution.network == known:
             return last
         before, network = network, solution.network
 

@@ -51,6 +51,8 @@ class Completion:
         Distinct rows that the last completed data have.
     empty_rows
         Rows without any value, which were left out.
+    starts
+        Networks it was begun from; the steps are those of the one with the best end.
     """
 
     steps: tuple[EmStep, ...]
@@ -58,6 +60,12 @@ class Completion:
     bits: int
     completions: int
     empty_rows: int = 0
+    starts: int = 1
+
+    @property
+    def reached(self) -> float:
+        """The penalised likelihood of what is observed, at the last network."""
+        return self.steps[-1].score
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain values; :meth:`from_dict` is the way back."""
@@ -81,6 +89,7 @@ class Completion:
             if self.settled
             else "ended before the network repeated"
         )
+        end += f", the best end of {self.starts} starts" if self.starts > 1 else ""
         left = f"; {self.empty_rows:,} empty rows left out" if self.empty_rows else ""
         return "\n".join(
             [*lines, f"expectation maximisation: {end} ({self.completions:,} distinct rows){left}"]
