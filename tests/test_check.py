@@ -615,7 +615,7 @@ def test_too_large_dynamic_programmes_are_refused_before_they_start() -> None:
     assert "40 variables, at most 28" in check(lists, content).reason
     nodes = [{"split": [[list(range(26)), 0, 1]]}, {"subsets": True}]
     content = document(lists, chosen, unit={"decimals": 0}, cuts=[], nodes=nodes, tolerance=1)
-    assert "26 variables need 1.5 GB" in check(lists, content, memory=1e9).reason
+    assert "26 variables need 0.5 GB" in check(lists, content, memory=5e8).reason
     large = ["local", list(range(17)), [[]] * 17, [[]] * 17, 0]
     content = document(lists, chosen, unit={"decimals": 0}, cuts=[large], nodes=nodes)
     assert "17 members, 1 to 16" in check(lists, content).reason

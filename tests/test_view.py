@@ -205,7 +205,7 @@ def test_pictures_are_repeatable_and_fast() -> None:
     assert network_svg(ALARM) == network_svg(ALARM)
     large = random_network(8, 200, 2)
     assert network_svg(large).count('class="box"') == 200
-    assert time.process_time() - began < 20
+    assert time.process_time() - began < 60  # seconds; an endless layout takes minutes
 
 
 def test_many_children_do_not_make_one_endless_row() -> None:

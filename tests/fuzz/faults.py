@@ -85,9 +85,13 @@ def check(case: dict[str, Any]) -> None:
         code, said = _run(case, source, target)
         loud = "Traceback" in said and "KeyboardInterrupt" not in said
         assert not loud, said[-2000:]
-        early = code in (1, -signal.SIGINT, -signal.SIGTERM) and not _written(target)
+        by_signal = code in (
+            -signal.SIGINT,
+            -signal.SIGTERM,
+        )  # before the work began or after its end
+        early = code == 1 and not _written(target)
         aborted = case["fault"] == "memory" and code in ABORTED and not _written(target)
-        assert code in (0, 2, 130) or early or aborted, (code, said[-500:])
+        assert code in (0, 2, 130) or by_signal or early or aborted, (code, said[-500:])
         left = {path.name for path in Path(folder).iterdir()} - {"t.csv", case["name"]}
         assert not left, f"left behind: {left}"
         if _written(target):

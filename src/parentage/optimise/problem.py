@@ -115,13 +115,14 @@ class Problem:
         """
         if len(inside) == 1:  # nothing is left of any set, so the first, which costs least, stays
             first = self.offsets[inside]
-            none = np.zeros((1, 1), np.uint64)
+            empty = np.zeros((1, 1), np.uint64)
             offsets = np.arange(2, dtype=np.int64)
             return Problem(
-                self.variables[inside], offsets, none, self.cost[first], self.sets[first]
+                self.variables[inside], offsets, empty, self.cost[first], self.sets[first]
             )
         spans = self.spans()
-        rows = np.concatenate([np.arange(*spans[v]) for v in inside])
+        none = np.zeros(0, np.int64)
+        rows = np.concatenate([none, *(np.arange(*spans[v]) for v in inside)])
         masks = np.empty((len(rows), n_words(len(inside))), np.uint64)
         for some in slices(len(rows), self.n):
             masks[some] = pack(unpack(self.masks[rows[some]], self.n)[:, inside])
