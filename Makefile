@@ -13,8 +13,7 @@ demo: $(VENV)/.installed
 test: lint check
 
 check: $(VENV)/.tested
-	$(BIN)/python -m pytest -q -n 2 --cov --cov-report= --ignore=tests/test_cluster.py
-	$(BIN)/python -m pytest -q tests/test_cluster.py
+	$(BIN)/python -m pytest -q -n 2 --cov --cov-report=
 	@echo "The tests reach $$($(BIN)/python -m coverage report --format=total) % of the lines."
 
 lint: $(VENV)/.tested

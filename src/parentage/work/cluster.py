@@ -17,6 +17,7 @@ from __future__ import annotations
 import contextlib
 import logging
 import re
+import socket
 import threading
 import time
 import uuid
@@ -61,6 +62,7 @@ def connected(address: str, patience: float = PATIENCE) -> Iterator[Any]:
     with contextlib.ExitStack() as open_things:
         try:
             if local is None:
+                _check_reachable(address, patience)
                 client = distributed.Client(address, timeout=patience, set_as_default=False)
             else:
                 open_things.enter_context(dask.config.set(STAY))
@@ -81,6 +83,28 @@ def connected(address: str, patience: float = PATIENCE) -> Iterator[Any]:
             ) from error
         open_things.callback(_close, client)
         yield client
+
+
+def _check_reachable(address: str, patience: float) -> None:
+    """Try the port of a scheduler before a client is made for it.
+
+    A client that finds nobody cannot be closed, and when it is collected later, in whatever thread,
+    it waits there for its own loop: a new client's loop may then never start.
+
+    Raises
+    ------
+    OSError
+        Nobody answers.
+    ValueError
+        This is not an address.
+    """
+    scheme, _, place = address.rpartition("://")
+    if scheme not in ("", "tcp", "tls"):
+        return
+    host, _, port = place.rpartition(":")
+    if not host or not port.isdigit():
+        raise ValueError("an address is like tcp://host:8786")
+    socket.create_connection((host.strip("[]"), int(port)), timeout=patience).close()
 
 
 def _close(thing: Any) -> None:
