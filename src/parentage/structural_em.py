@@ -54,7 +54,7 @@ if TYPE_CHECKING:
     End = tuple[CandidateLists, Solution, Completion]
 
 MOST_STEPS = 50
-FEW_PARENTS = 3
+FEW_PARENTS = 2
 """Of the second start: it is only a start, and has to be found soon."""
 MOST_UNITS = 2**24
 """Units that all rows together may have: so many numbers are tabulated."""
