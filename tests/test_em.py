@@ -282,7 +282,7 @@ def test_of_two_starts_the_better_end_is_kept(seed: int) -> None:
     starts += [learn(table, score="pnal", lambda_=light, max_parents=few).network]
     ends = [end_of(learn(table, missing="em", threads=1, start=start)) for start in starts]
     found = end_of(learn(table, missing="em", threads=1))
-    assert found.reached == max(end.reached for end in ends)
+    assert found.reached == pytest.approx(max(end.reached for end in ends), abs=1e-4)
     assert (found.starts, ends[0].starts) == (2, 1)
 
 

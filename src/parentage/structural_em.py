@@ -56,6 +56,8 @@ if TYPE_CHECKING:
 MOST_STEPS = 50
 FEW_PARENTS = 2
 """Of the second start: it is only a start, and has to be found soon."""
+SAME_END = 1e-4
+"""Two ways to one network end this near to each other: parameters are iterated, too."""
 MOST_UNITS = 2**24
 """Units that all rows together may have: so many numbers are tabulated."""
 MOST_BITS, FEWEST_BITS = 10, 4
@@ -152,7 +154,7 @@ def _best_end(work: Work, score: Penalised, start: Network | None) -> End:
     second = replace(first, lambda_=own, max_parents=_few_parents(work))
     network = work.solve(work.table, second)[1].network
     other = _iterate(work, network, score, best[1].network)
-    if (other[2].settled, other[2].reached) > (best[2].settled, best[2].reached):
+    if (other[2].settled, other[2].reached - SAME_END) > (best[2].settled, best[2].reached):
         best = other
     return best[0], best[1], replace(best[2], starts=2)
 
