@@ -9,13 +9,9 @@ its limit was over, which other programs do not change.
 
 from __future__ import annotations
 
-import argparse
-import json
 from typing import Any
 
 import measure
-
-RESULT = measure.RESULTS / "limits.json"
 
 JOBS: dict[str, tuple[str, str, tuple[float, ...]]] = {
     "genes 2,000 × 500": ("learn", "large/genes_500.csv.gz", (5, 10, 30, 60)),
@@ -97,19 +93,8 @@ def report(found: dict[str, dict[str, dict[str, Any]]]) -> str:
 
 def main() -> None:
     """Measure what is missing and write all there is."""
-    parser = argparse.ArgumentParser()
-    parser.add_argument("jobs", nargs="*", help="beginnings of names")
-    parser.add_argument("--again", action="store_true")
-    given = parser.parse_args()
-    known = json.loads(RESULT.read_text()) if RESULT.exists() else {}
-    for job, (_, _, limits) in JOBS.items():
-        if given.jobs and not job.startswith(tuple(given.jobs)):
-            continue
-        by_limit = known.setdefault(job, {})
-        for limit in limits:
-            if given.again or f"{limit:g}" not in by_limit:
-                by_limit[f"{limit:g}"] = measured(job, limit)
-                measure.write("limits", known, report(known))
+    jobs = {job: [f"{limit:g}" for limit in limits] for job, (_, _, limits) in JOBS.items()}
+    measure.by_limit("limits", jobs, lambda job, limit: measured(job, float(limit)), report)
 
 
 if __name__ == "__main__":

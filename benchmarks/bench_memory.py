@@ -10,13 +10,9 @@ asked for, so the benchmark can be run piece by piece.
 
 from __future__ import annotations
 
-import argparse
-import json
 from typing import Any
 
 import measure
-
-RESULT = measure.RESULTS / "memory.json"
 
 JOBS: dict[str, tuple[str, str, tuple[str, ...]]] = {
     "alarm 10,000 rows, no limit on parents": (
@@ -100,21 +96,10 @@ def report(found: dict[str, dict[str, dict[str, Any]]]) -> str:
 
 def main() -> None:
     """Measure what is missing and write all there is."""
-    parser = argparse.ArgumentParser()
-    parser.add_argument("jobs", nargs="*", help="beginnings of names")
-    parser.add_argument("--again", action="store_true")
-    given = parser.parse_args()
-    known = json.loads(RESULT.read_text()) if RESULT.exists() else {}
-    for job, (command, _, limits) in JOBS.items():
-        if given.jobs and not job.startswith(tuple(given.jobs)):
-            continue
-        by_limit = known.setdefault(job, {})
-        for limit in limits:
-            if given.again or limit not in by_limit:
-                by_limit[limit] = measured(job, limit)
-                measure.write("memory", known, report(known))
+    jobs = {job: limits for job, (_, _, limits) in JOBS.items()}
+    for job, by_limit in measure.by_limit("memory", jobs, measured, report).items():
         digests = {one["digest"] for one in by_limit.values()}
-        assert len(digests) == 1 or command.startswith("learn"), job
+        assert len(digests) <= 1 or JOBS[job][0].startswith("learn"), job
 
 
 if __name__ == "__main__":

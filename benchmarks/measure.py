@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import argparse
 import importlib.util
 import json
 import os
@@ -13,7 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping, Sequence
     from types import ModuleType
 
 RESULTS = Path(__file__).parent / "results"
@@ -85,3 +86,30 @@ def markdown(head: list[str], rows: list[list[str]]) -> str:
     """A Markdown table."""
     lines = ["| " + " | ".join(head) + " |", "|" + "---|" * len(head)]
     return "\n".join([*lines, *("| " + " | ".join(row) + " |" for row in rows)])
+
+
+def by_limit(
+    name: str,
+    jobs: Mapping[str, Sequence[str]],
+    measured: Callable[[str, str], dict[str, Any]],
+    report: Callable[[dict[str, Any]], str],
+) -> dict[str, Any]:
+    """Measure jobs under limits as the command line asks, write after each; return all there is.
+
+    What is recorded already is not measured again unless ``--again`` says so.
+    """
+    parser = argparse.ArgumentParser()
+    parser.add_argument("jobs", nargs="*", help="beginnings of names")
+    parser.add_argument("--again", action="store_true")
+    given = parser.parse_args()
+    recorded = RESULTS / f"{name}.json"
+    known: dict[str, Any] = json.loads(recorded.read_text()) if recorded.exists() else {}
+    for job, limits in jobs.items():
+        if given.jobs and not job.startswith(tuple(given.jobs)):
+            continue
+        found = known.setdefault(job, {})
+        for limit in limits:
+            if given.again or limit not in found:
+                found[limit] = measured(job, limit)
+                write(name, known, report(known))
+    return known

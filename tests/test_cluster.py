@@ -301,7 +301,7 @@ def kill(cluster: Any, how_many: int) -> None:
             os.kill(pid, signal.SIGKILL)
 
 
-def score_with_kills(
+def assert_equal_with_kills(
     cluster: Any,
     table: Table,
     expected: CandidateLists,
@@ -332,7 +332,7 @@ def score_with_kills(
 def test_lists_are_the_same_when_workers_are_killed(
     cluster: Any, table: Table, expected: CandidateLists, how_many: int, at: int, near: bool
 ) -> None:
-    score_with_kills(cluster, table, expected, how_many, at, near)
+    assert_equal_with_kills(cluster, table, expected, how_many, at, near)
 
 
 @pytest.mark.long
@@ -346,7 +346,7 @@ def test_lists_are_the_same_when_workers_are_killed_twenty_times(
     random = np.random.default_rng(len(moment) + how_many)
     for _ in range(20):
         at = {"first": 0, "middle": int(random.integers(1, chunks)), "last": chunks - 1}[moment]
-        score_with_kills(cluster, table, expected, how_many, at, near)
+        assert_equal_with_kills(cluster, table, expected, how_many, at, near)
 
 
 @pytest.mark.long
@@ -358,7 +358,7 @@ def test_lists_are_the_same_when_a_worker_is_killed_at_a_random_moment(
     chunks, random = count_chunks(table), np.random.default_rng(7)
     for _ in range(10):
         at, after = int(random.integers(1, chunks - 5)), float(random.random() / 20)
-        score_with_kills(cluster, table, expected, 1, at, near, after)
+        assert_equal_with_kills(cluster, table, expected, 1, at, near, after)
 
 
 def count_chunks(table: Table) -> int:
@@ -413,6 +413,18 @@ def far_away(*worker_options: str) -> Iterator[tuple[str, Any, Any]]:
         yield address, scheduler, worker
 
 
+class Bell:
+    """A report that does something after so many chunks."""
+
+    def __init__(self, at: int, ring: Callable[[], object]) -> None:
+        self.at, self.ring, self.seen = at, ring, 0
+
+    def __call__(self, _: Progress) -> None:
+        self.seen += 1
+        if self.seen == self.at:
+            self.ring()
+
+
 def test_a_cluster_that_goes_away_is_told_and_what_is_finished_is_kept(
     table: Table, expected: CandidateLists, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -421,21 +433,14 @@ def test_a_cluster_that_goes_away_is_told_and_what_is_finished_is_kept(
     with far_away() as (address, scheduler, worker):
         client = distributed.Client(address, set_as_default=False, timeout=60)
         client.wait_for_workers(1, timeout=60)
-        seen = 0
-
-        def report(_: Progress) -> None:
-            nonlocal seen
-            seen += 1
-            if seen == 8:
-                worker.kill()
-
+        report = Bell(8, worker.kill)
         places = Places(checkpoint=tmp_path / "job")
         with pytest.raises(WorkersError, match="had no worker for 4 s"):
             score_table(table, SETTINGS, Stop(), DaskCrew(client), report, places)
         resumed: list[Progress] = []
         again = Places(checkpoint=tmp_path / "job", resume=True)
         assert_equal(score_table(table, SETTINGS, Stop(), 1, resumed.append, again), expected)
-        assert len(resumed) == count_chunks(table) - seen
+        assert len(resumed) == count_chunks(table) - report.seen
         scheduler.send_signal(signal.SIGSTOP)
         with pytest.raises(WorkersError, match="cannot be reached any more"):
             DaskCrew(client)
@@ -448,14 +453,7 @@ def test_a_scheduler_that_dies_is_told(table: Table, monkeypatch: pytest.MonkeyP
     with far_away() as (address, scheduler, _):
         client = distributed.Client(address, set_as_default=False, timeout=60)
         client.wait_for_workers(1, timeout=60)
-        seen = 0
-
-        def report(_: Progress) -> None:
-            nonlocal seen
-            seen += 1
-            if seen == 8:
-                scheduler.kill()
-
+        report = Bell(8, scheduler.kill)
         with pytest.raises(WorkersError, match="cannot be reached any more"):
             score_table(table, SETTINGS, Stop(), DaskCrew(client), report)
         client.close(timeout=1)

@@ -149,7 +149,7 @@ def test_lists_with_a_width_equal_brute_force(table: Table, name: str, width: fl
     assert_same(found, truth(table, name, gap=width))
 
 
-def hold_or_refuse(table: Table, random: Random, width: float | None, name: str) -> bool:
+def assert_held_or_refused(table: Table, random: Random, width: float | None, name: str) -> bool:
     """Lists with constraints are right, or a required family is never seen; whether right."""
     try:
         assert_constraints_hold(table, random, None, width, name)
@@ -169,12 +169,14 @@ def hold_or_refuse(table: Table, random: Random, width: float | None, name: str)
 def test_lists_with_constraints_equal_brute_force(
     table: Table, random: Random, name: str, width: float | None
 ) -> None:
-    hold_or_refuse(table, random, width, name)
+    assert_held_or_refused(table, random, width, name)
 
 
 def test_constraints_mostly_hold() -> None:
     held = [
-        hold_or_refuse(with_holes(random_table(seed, 5), seed), Random(seed), None, "pnal:0.1")
+        assert_held_or_refused(
+            with_holes(random_table(seed, 5), seed), Random(seed), None, "pnal:0.1"
+        )
         for seed in range(40)
     ]
     assert sum(held) > 20
@@ -216,7 +218,7 @@ def test_five_thousand_tables(block: int) -> None:
             families(score(table, score=name, max_parents=k, threads=1)),
             truth(table, name, most=k),
         )
-        hold_or_refuse(table, Random(seed), [None, 0.0, 0.5, 5.0][seed % 4], name)
+        assert_held_or_refused(table, Random(seed), [None, 0.0, 0.5, 5.0][seed % 4], name)
 
 
 # ---------------------------------------------------------------------------------------------

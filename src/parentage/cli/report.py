@@ -40,6 +40,8 @@ if TYPE_CHECKING:
     from parentage.data.table import Table
     from parentage.network.formats.network_json import NetworkRecord
     from parentage.optimise.near import NearOptimal
+    from parentage.work.executor import Workers
+    from parentage.work.progress import Report
     from parentage.work.stop import Stop
 
 PAGE = (".html", ".htm")
@@ -107,7 +109,7 @@ def check_page(path: str, reads: Iterable[str | None], *, force: bool) -> None:
 
 def report_table(data: str, output: str, options: dict[str, Any]) -> None:
     """Learn from a table, ask how sure every arc is, and write the page."""
-    from parentage.arcs.support import learn_ground, scoring_for, support_of
+    from parentage.arcs.support import support_of
     from parentage.network.formats.network_json import provenance_of
     from parentage.report import write_report
     from parentage.work.stop import interruptible
@@ -119,19 +121,7 @@ def report_table(data: str, output: str, options: dict[str, Any]) -> None:
             scaling.workers(running.workers) as workers,
             show_progress() as shown,
         ):
-            ground = learn_ground(
-                data,
-                take(Reading, options),
-                lambda names, _: scoring_for(scoring_of(options, names), asked.within),
-                take(Optimising, options),
-                stop,
-                threads=running.workers,
-                workers=workers,
-                places=scaling.places,
-                report=shown,
-                seen=lambda table: tell_reading(table, options),
-                asked=asked,
-            )
+            ground = ground_of(data, options, stop, workers, shown)
             support = support_of(ground, asked, stop, workers, report=shown)
             near = near_of(ground, asked, stop, running.workers)
         given = take(Estimating, options)
@@ -150,6 +140,28 @@ def report_table(data: str, output: str, options: dict[str, Any]) -> None:
         tell(output, support)
     if stop.cancelled.is_set():
         sys.exit(130)
+
+
+def ground_of(
+    data: str, options: dict[str, Any], stop: Stop, workers: Workers, report: Report | None
+) -> Ground:
+    """Learn the network whose arcs are asked about, for the page and for ``support``."""
+    from parentage.arcs.support import learn_ground, scoring_for
+
+    asked = take(Supporting, options)
+    return learn_ground(
+        data,
+        take(Reading, options),
+        lambda names, _: scoring_for(scoring_of(options, names), asked.within),
+        take(Optimising, options),
+        stop,
+        threads=running_of(options).workers,
+        workers=workers,
+        places=take(Scaling, options).places,
+        report=report,
+        seen=lambda table: tell_reading(table, options),
+        asked=asked,
+    )
 
 
 def near_of(ground: Ground, asked: Supporting, stop: Stop, threads: int) -> NearOptimal | None:

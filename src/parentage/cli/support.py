@@ -16,15 +16,13 @@ from parentage.cli.options import (
     running_of,
     scale_options,
     score_options,
-    scoring_of,
     search_options,
     settings_options,
     table_options,
-    tell_reading,
     with_options,
 )
 from parentage.cli.output import print_json, show_progress, table_text, warn
-from parentage.data.settings import Reading
+from parentage.cli.report import ground_of
 from parentage.optimise.settings import Optimising
 from parentage.work.scaling import Scaling
 from parentage.work.settings import take
@@ -61,7 +59,7 @@ def support(data: str, network: str | None, output: str | None, **options: Any) 
     keeps what is done.
     """
     from parentage.arcs.files import support_format, write_support
-    from parentage.arcs.support import learn_ground, scoring_for, support_of
+    from parentage.arcs.support import support_of
     from parentage.files.target import check_target
     from parentage.network.formats import read_network
     from parentage.work.stop import interruptible
@@ -78,19 +76,7 @@ def support(data: str, network: str | None, output: str | None, **options: Any) 
             show_progress() as shown,
             estimating(shown) as report,
         ):
-            ground = learn_ground(
-                data,
-                take(Reading, options),
-                lambda names, _: scoring_for(scoring_of(options, names), asked.within),
-                take(Optimising, options),
-                stop,
-                threads=running.workers,
-                workers=workers,
-                places=scaling.places,
-                report=report,
-                seen=lambda table: tell_reading(table, options),
-                asked=asked,
-            )
+            ground = ground_of(data, options, stop, workers, report)
             found = support_of(ground, asked, stop, workers, network=meant, report=report)
         for point in found.open_points:
             warn(point)

@@ -28,6 +28,7 @@ from parentage.scoring.checkpoint import (
     Checkpoint,
     already_there,
     already_there_error,
+    check_format,
     checksum,
     compare,
     made_folder,
@@ -148,12 +149,7 @@ class Keeper:
             raise unreadable(self.path, error) from None
         try:
             facts = json.loads(head)
-            if facts["format"] != FORMAT:
-                raise InputError(
-                    f"the checkpoint {str(self.path)!r} is of format {facts['format']}, this "
-                    f"version reads {FORMAT}",
-                    "go on with the version that wrote it",
-                )
+            check_format(self.path, facts["format"], FORMAT)
             job = dict(facts["job"])
             if facts["check"] != checksum(job, [facts["lists"], text]):
                 raise ValueError("it has changed since it was written")

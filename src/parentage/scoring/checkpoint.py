@@ -189,6 +189,15 @@ def _names(state: Mapping[str, Any]) -> set[str]:
     return {Facts.from_dict(facts).name for group in groups for facts in group}
 
 
+def check_format(where: Path, found: object, known: int) -> None:
+    """Refuse a checkpoint whose format is not the one that this version reads."""
+    if found != known:
+        raise InputError(
+            f"the checkpoint in {str(where)!r} is of format {found}, this version reads {known}",
+            "go on with the version that wrote it",
+        )
+
+
 def _read_state(folder: Path) -> dict[str, Any] | None:
     """Return what the folder holds; None if it holds nothing."""
     try:
@@ -199,12 +208,7 @@ def _read_state(folder: Path) -> dict[str, Any] | None:
         raise unreadable(folder / STATE, error) from None
     try:
         content = json.loads(text)
-        if content["format"] != FORMAT:
-            raise InputError(
-                f"the checkpoint in {str(folder)!r} is of format {content['format']}, this version "
-                f"reads {FORMAT}",
-                "go on with the version that wrote it",
-            )
+        check_format(folder, content["format"], FORMAT)
         found = {"job": dict(content["job"]), "searches": dict(content["searches"])}
         if content["check"] != checksum(found["job"], found["searches"]):
             raise ValueError("it has changed since it was written")
