@@ -27,7 +27,7 @@ import numpy.typing as npt
 from parentage.scoring.forecast import seconds_for
 from parentage.scoring.stems import AT_ONCE, STEMS_PER_CHUNK, Stems
 from parentage.scoring.steps import Kept
-from parentage.scoring.terms import Family, terms_of
+from parentage.scoring.terms import Family, children_of, terms_of, variables_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -108,21 +108,16 @@ class Growth:
         self._growing = self.terms.growing
         self.complete_to = np.zeros(self.n, np.int64)
         self.most = np.zeros(self.n, np.int64)
-        self._own: list[Int64s] = []  # per plan: its variables in the numbers of the first
-        place = np.zeros(prepared.table.n_variables, np.int64)
-        place[self.encoded.order] = np.arange(self.n)
-        for plan, outcome in zip(prepared.plans, self.outcomes, strict=True):
-            own = place[plan.encoded.order]
+        self._own = variables_of(prepared)
+        for plan, own, outcome in zip(prepared.plans, self._own, self.outcomes, strict=True):
             most = plan.limits.most.copy()
             for cap in plan.limits.caps.values():
                 most = np.minimum(most, cap)
-            complete_to = plan.encoded.n_variables  # all of them: there is nothing to add
+            children = children_of(plan, own)
+            self.complete_to[children] = self.n  # all there are
             if outcome.complete_to is not None:
-                complete_to = outcome.complete_to - len(plan.context)
-            children = plan.limits.most >= 0
-            self.complete_to[own[children]] = complete_to
-            self.most[own[children]] = most[children]
-            self._own.append(own)
+                self.complete_to[children] = outcome.complete_to - len(plan.context)
+            self.most[children] = most[plan.limits.most >= 0]
         self.deepest = min(int(self.most.max(initial=0)), DEEPEST)
         self._keys = [keys.tolist() for keys in (self._growing.child_key, self._growing.parent_key)]
         self._stems = Stems(self.terms.counters, workers, min(memory or MOST_STEMS, MOST_STEMS))

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
@@ -112,6 +112,10 @@ class ValueCounter(Counter):
         super().__init__(place, n)
         self._swept, self._functions = swept, functions
         self._known: dict[int, Int64s] = {}
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Leave out functions that are made again faster than they are sent."""
+        return {**vars(self), "_known": {}}
 
     def count_size(self, stems: Members) -> Int64s:
         """Sweep, as many stems at a time as functions fit."""

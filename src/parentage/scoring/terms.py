@@ -16,7 +16,7 @@ is bit for bit that of complete lists, and no required parent can be dropped.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
@@ -35,6 +35,8 @@ from parentage.scoring.stems import Stem
 from parentage.scoring.sum_functions import SumFunctions
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from parentage.kernels.stems import Growing
     from parentage.scoring.entropy import Int64s
     from parentage.scoring.plan import Preparation, SearchPlan
@@ -87,95 +89,135 @@ def joined(parents: tuple[int, ...], child: int) -> tuple[int, ...]:
     return tuple(sorted((*parents, child)))
 
 
+@dataclass(frozen=True, eq=False)
+class _Part:
+    """The children of one plan: who counts their stems, and what they have without parents."""
+
+    plan: SearchPlan
+    own: Int64s
+    """``[variable of the plan]``: its number among all."""
+    counters: list[Counter]
+    without: Int64s
+    """``[child]``: index into ``counters``."""
+    along: Int64s
+    """``[child]``: index into ``counters``."""
+    empty: Int64s
+    """``[child]``: what *without* has for the empty set."""
+    constant: Int64s
+    """``[child]``."""
+
+    @property
+    def children(self) -> Int64s:
+        """Their numbers."""
+        return children_of(self.plan, self.own)
+
+
 def terms_of(prepared: Preparation) -> Terms:
     """Put together what the families of all plans are scored by."""
     from parentage.kernels.stems import Growing
 
-    plans = prepared.plans
-    encoded = plans[0].encoded
+    own, encoded = variables_of(prepared), prepared.plans[0].encoded
     n = encoded.n_variables
-    place = np.zeros(prepared.table.n_variables, np.int64)
-    place[encoded.order] = np.arange(n)
-    counters: list[Counter] = []
-    without, along = np.zeros(n, np.int64), np.zeros(n, np.int64)
+    parts = [_part(plan, numbers, n) for plan, numbers in zip(prepared.plans, own, strict=True)]
+    place = _places(prepared)
+    contexts = [place[list(part.plan.context)] for part in parts]
     required: list[tuple[int, ...]] = [()] * n
-    forbidden = np.array(plans[0].forbidden, order="C")
-    odds = prepared.log_odds[np.ix_(encoded.order, encoded.order)]
-    fixed_odds = np.zeros((n, n) if prepared.prior else (0, 0), np.int64)
-    odds_always, empty, constant = (np.zeros(n, np.int64) for _ in range(3))
-    unit, cap, tolerance = (np.zeros(n, np.int64) for _ in range(3))
-    scale, plan_of = np.ones(n), np.zeros(n, np.int64)
-    residual = np.zeros((len(plans), n), np.int64)
-    for number, plan in enumerate(plans):
-        own = place[plan.encoded.order]
-        children = own[plan.limits.most >= 0]
-        sources = _sources(plan, own, n, children)
-        without[children] = sources.without + len(counters)
-        along[children] = sources.along + len(counters)
-        counters += sources.counters
-        context = place[list(plan.context)]
-        grid = plan.encoded.grid
+    forbidden = np.array(prepared.plans[0].forbidden, order="C")
+    residual = np.zeros((len(parts), n), np.int64)
+    odds = np.zeros((n, n) if prepared.prior else (0, 0), np.int64)
+    odds_always = np.zeros(n, np.int64)
+    log_odds = prepared.log_odds[np.ix_(encoded.order, encoded.order)]
+    for number, (part, context) in enumerate(zip(parts, contexts, strict=True)):
+        children, scale = part.children, part.plan.encoded.grid.scale
+        residual[number, part.own] = part.plan.h
         forbidden[np.ix_(children, context)] = True
-        residual[number, own] = plan.h
-        plan_of[children], scale[children] = number, grid.scale
-        unit[children], cap[children] = grid.unit, max(1, grid.cap)
-        tolerance[children] = grid.tolerance
-        empty[children], constant[children] = sources.empty, sources.constant
         for child in children.tolist():
             required[child] = tuple(sorted(context.tolist()))
         if prepared.prior:
-            fixed_odds[children] = np.rint(odds[children] * grid.scale)
-            always = odds[np.ix_(children, context)].sum(axis=1)
-            odds_always[children] = np.rint(always * grid.scale)
+            odds[children] = np.rint(log_odds[children] * scale)
+            always = log_odds[np.ix_(children, context)].sum(axis=1)
+            odds_always[children] = np.rint(always * scale)
+
+    def by_child(values: Callable[[_Part], object], of: type = np.int64) -> npt.NDArray[Any]:
+        found: npt.NDArray[Any] = np.zeros(n, of)
+        for part in parts:
+            found[part.children] = values(part)
+        return found
+
+    before = np.cumsum([0, *(len(part.counters) for part in parts)])
     keys = np.random.default_rng(20_180_612).integers(1 << 63, size=(2, n), dtype=np.uint64)
     keys = keys * np.uint64(2) + np.uint64(1)
-    by_sums = isinstance(prepared.score, BySums)
-    holes = isinstance(encoded, EncodedHoles)
+    by_sums, holes = isinstance(prepared.score, BySums), isinstance(encoded, EncodedHoles)
     growing = Growing(
-        encoded.arity, np.zeros(n, np.int64) if by_sums else encoded.arity - 1, residual, plan_of,
-        forbidden, fixed_odds, odds_always, keys[0], keys[1], unit, cap, tolerance, empty, constant,
-    )  # fmt: skip
+        arity=encoded.arity,
+        free=np.zeros(n, np.int64) if by_sums else encoded.arity - 1,
+        residual=residual,
+        plan=by_child(parts.index),
+        forbidden=forbidden,
+        odds=odds,
+        odds_always=odds_always,
+        child_key=keys[0],
+        parent_key=keys[1],
+        unit=by_child(lambda part: part.plan.encoded.grid.unit),
+        cap=by_child(lambda part: max(1, part.plan.encoded.grid.cap)),
+        tolerance=by_child(lambda part: part.plan.encoded.grid.tolerance),
+        empty=by_child(lambda part: part.empty),
+        constant=by_child(lambda part: part.constant),
+    )
     return Terms(
-        growing, tuple(counters), without, along, holes, not (by_sums or holes), tuple(required),
-        scale,
-    )  # fmt: skip
+        growing=growing,
+        counters=tuple(counter for part in parts for counter in part.counters),
+        without=by_child(lambda part: part.without + before[parts.index(part)]),
+        along=by_child(lambda part: part.along + before[parts.index(part)]),
+        by_child=holes,
+        payable=not (by_sums or holes),
+        required=tuple(required),
+        scale=by_child(lambda part: part.plan.encoded.grid.scale, np.float64),
+    )
 
 
-@dataclass(frozen=True, eq=False)
-class _Sources:
-    """Who counts the stems of one plan, and what its children have without parents.
-
-    ``without`` and ``along`` are indices into ``counters``; all but those are ``[child]``.
-    """
-
-    counters: list[Counter]
-    without: Int64s
-    along: Int64s
-    empty: Int64s
-    constant: Int64s
+def variables_of(prepared: Preparation) -> list[Int64s]:
+    """Return, per plan, the numbers that its variables have in the first one."""
+    place = _places(prepared)
+    return [place[plan.encoded.order] for plan in prepared.plans]
 
 
-def _sources(plan: SearchPlan, place: Int64s, n: int, children: Int64s) -> _Sources:
+def _places(prepared: Preparation) -> Int64s:
+    """``[column of the table]``: its number in the first plan; 0 for a constant, which has none."""
+    order = prepared.plans[0].encoded.order
+    place = np.zeros(prepared.table.n_variables, np.int64)
+    place[order] = np.arange(len(order))
+    return place
+
+
+def children_of(plan: SearchPlan, own: Int64s) -> Int64s:
+    """Return the numbers of the children whose families a plan has."""
+    return own[plan.limits.most >= 0]
+
+
+def _part(plan: SearchPlan, own: Int64s, n: int) -> _Part:
+    """See who counts what of the children of a plan."""
     encoded, score = plan.encoded, plan.score
+    children = np.flatnonzero(plan.limits.most >= 0)
     none = np.zeros(len(children), np.int64)
     if isinstance(encoded, EncodedHoles):
-        own = {v: i for i, v in enumerate(place.tolist())}
-        by_child = [HoleCounter(encoded, own[child], place, n) for child in children.tolist()]
-        counted = [Nothing(place, n), *by_child]
-        return _Sources(counted, none, 1 + np.arange(len(children)), none, none)
+        by_child = [HoleCounter(encoded, child, own, n) for child in children.tolist()]
+        counters = [Nothing(own, n), *by_child]
+        return _Part(plan, own, counters, none, 1 + np.arange(len(children)), none, none)
     swept = Swept(encoded)
     if not isinstance(score, BySums):
-        g = SumCounter(swept, encoded.grid.f, place, n)
-        return _Sources([g], none, none, none + encoded.empty, none)
+        counter = SumCounter(swept, encoded.grid.f, own, n)
+        return _Part(plan, own, [counter], none, none, none + encoded.empty, none)
     functions = SumFunctions(score, encoded)
-    value = ValueCounter(swept, functions, place, n)
-    states = encoded.arity[plan.limits.most >= 0].tolist()
+    value = ValueCounter(swept, functions, own, n)
+    states = encoded.arity[children].tolist()
     constant = functions.constants(states)
     if not score.own_minus:
         nothing = functions.nothing(encoded.context_states)
-        return _Sources([value], none, none, none + nothing, constant)
+        return _Part(plan, own, [value], none, none, none + nothing, constant)
     arities = sorted(set(states))
-    minus = [SumCounter(swept, functions.minus(r), place, n) for r in arities]
-    nothings = [functions.minus_nothing(r) for r in states]
+    minus = [SumCounter(swept, functions.minus(r), own, n) for r in arities]
+    nothings = {r: functions.minus_nothing(r) for r in arities}
     which = np.array([1 + arities.index(r) for r in states], np.int64)
-    return _Sources([value, *minus], which, none, np.array(nothings, np.int64), constant)
+    empty = np.array([nothings[r] for r in states], np.int64)
+    return _Part(plan, own, [value, *minus], which, none, empty, constant)
