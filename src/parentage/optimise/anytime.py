@@ -28,7 +28,15 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from parentage.network.network import Network
-from parentage.optimise.orders import CLIMB, SLACKS, OrderSpace, Stream, budget_of, renew
+from parentage.optimise.orders import (
+    CLIMB,
+    SLACKS,
+    OrderSpace,
+    Stream,
+    budget_of,
+    renew,
+    respecting,
+)
 from parentage.optimise.problem import memory_of_sets, n_words, offsets_of
 from parentage.scoring.forecast import SHARE_OF_MEMORY
 from parentage.scoring.growth import Growth, worth_sending
@@ -410,21 +418,3 @@ class Ranking:
         if any(growth.terms.required):
             return OrderSpace.requiring(*arrays, growth.terms.required)
         return OrderSpace(*arrays)
-
-
-def respecting(order: Sequence[int], required: Sequence[Sequence[int]]) -> list[int]:
-    """Return the order with required parents moved in front of their children.
-
-    >>> respecting([2, 0, 1], [(1,), (), (0,)])
-    [1, 0, 2]
-    """
-    found: dict[int, None] = {}
-    for v in order:
-        waiting = [v]
-        while waiting:
-            before = [p for p in required[waiting[-1]] if p not in found]
-            if before:
-                waiting += before
-            else:
-                found[waiting.pop()] = None
-    return list(found)
