@@ -126,7 +126,7 @@ def complete_and_score(
     score = check_weighable(parse_score(settings.score))
     check_holes(table)
     seen = (table.codes != MISSING).any(axis=0)
-    rows = Table(table.names, table.states, np.ascontiguousarray(table.codes[:, seen]), table.cuts)
+    rows = Table(table.names, table.states, table.chosen_rows(seen), table.cuts)
     numbers = np.flatnonzero(seen)
     work = Work(rows, numbers, settings, stop, threads, workers or threads, report)
     lists, solution, completion = _best_end(work, score, start)

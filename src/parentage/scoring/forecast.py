@@ -94,7 +94,7 @@ def bytes_per_set(size: int, more: int = 0) -> int:
 
 def fixed_memory(encoded: Encoded, threads: int) -> int:
     """Return what encoding and the threads' workspaces take, in bytes."""
-    n_rows = encoded.codes.shape[1]
+    n_rows = encoded.distinct_rows
     columns = int(encoded.offset[-1])
     tables = 4 * encoded.codes.nbytes + encoded.row_bits.nbytes + encoded.grid.f.nbytes
     repeated = 32 if len(encoded.repeats) else 0
@@ -185,7 +185,7 @@ def forecast(plan: SearchPlan, threads: int = 1) -> Forecast:
         sets,
         "at most" if closed else "counted",
         sets,
-        seconds_for(sets, encoded.codes.shape[1]),
+        seconds_for(sets, encoded.distinct_rows),
         fixed_memory(encoded, threads) + level_memory(stored, more_per_set(plan)),
         tuple(sizes),
     )

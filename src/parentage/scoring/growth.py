@@ -81,7 +81,7 @@ def can_grow(prepared: Preparation, outcomes: Sequence[Outcome]) -> bool:
 def worth_sending(encoded: Encoded) -> bool:
     """Whether rows and variables are so many that workers elsewhere help with stems."""
     pairs = int(encoded.arity.sum()) // 2
-    return seconds_for(STEMS_PER_CHUNK * pairs, encoded.codes.shape[1]) >= WORTH_SENDING
+    return seconds_for(STEMS_PER_CHUNK * pairs, encoded.distinct_rows) >= WORTH_SENDING
 
 
 class Snapshot(NamedTuple):
@@ -371,9 +371,10 @@ class Stems:
 
     def __init__(self, encoded: Encoded, workers: Workers, memory: int) -> None:
         self.encoded, self.workers = encoded, workers
-        n, rows = encoded.n_variables, encoded.codes.shape[1]
+        n, rows = encoded.n_variables, encoded.distinct_rows
         self._arity = np.concatenate([[1], encoded.arity])
-        self._codes = np.vstack([np.zeros((1, rows), np.uint16), encoded.codes])
+        columns = map(encoded.column, range(n))
+        self._codes = np.vstack([np.zeros(rows, np.uint16), *columns])
         self._offset = np.concatenate([[0], np.cumsum(self._arity)])
         self._row_bits = pack_states(self._codes, self._arity)
         self._capacity = max(FEWEST_STEMS, memory // (8 * n))

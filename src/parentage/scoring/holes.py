@@ -70,7 +70,7 @@ def encode_with_holes(
 def rows_with(table: Table, variables: Sequence[int]) -> Table:
     """Return the rows in which none of these variables is missing."""
     rows = complete_rows(table, variables)
-    return Table(table.names, table.states, np.ascontiguousarray(table.codes[:, rows]))
+    return Table(table.names, table.states, table.chosen_rows(rows))
 
 
 def complete_residuals(encoded: Encoded, table: Table, context: Sequence[int] = ()) -> Int64s:

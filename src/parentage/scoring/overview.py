@@ -196,7 +196,7 @@ def _caps(table: Table, plan: SearchPlan) -> dict[str, tuple[float, int | None, 
 
 def _entropy(table: Table, v: int) -> float:
     """Entropy of a column in nats, of the rows in which it is observed."""
-    codes = table.codes[v]
+    codes = table.column(v)
     counts = np.bincount(codes[codes != MISSING]).astype(np.float64)
     shares = counts[counts > 0] / counts.sum()
     return float(-(shares * np.log(shares)).sum()) + 0.0

@@ -175,7 +175,7 @@ def _worth(
     they cannot, far off as either may be: the one from the table alone, and what joins have taken
     in this step, which may have begun with compiling.
     """
-    rows, at_a_time = plan.encoded.codes.shape[1], size_of(workers)
+    rows, at_a_time = plan.encoded.distinct_rows, size_of(workers)
     began = time.perf_counter()
 
     def worth(joins: int) -> bool:
