@@ -67,7 +67,7 @@ def holds_lists(content: Content) -> bool:
     import polars as pl
 
     try_out(content)
-    schema = guarded(lambda: pl.read_parquet_schema(_opened(content)))
+    schema = guarded(pl.scan_parquet(_opened(content), **_AS_IT_IS).collect_schema)
     return set(schema) == {"child", "parents", "score"} and isinstance(schema["parents"], pl.List)
 
 

@@ -27,13 +27,13 @@ import numpy as np
 import numpy.typing as npt
 
 from parentage.errors import ResourceError, Way
-from parentage.scoring.merging import blocks_of, distinct_rows, merged, repeats_of
+from parentage.scoring.merging import distinct_rows, merged, repeats_of, words_of
 from parentage.scoring.scores import BySums, parse_score
 from parentage.scoring.scores.counts import HOLE_WAYS
 from parentage.work.memory import require_memory
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Sequence
+    from collections.abc import Callable, Iterable, Sequence
 
     from parentage.data.table import Table
     from parentage.scoring.merging import Repeats
@@ -331,15 +331,8 @@ def _in_order(
 
     Rows are sorted as numbers of one or more words, the first variable in the highest digits.
     """
-    from parentage.kernels.weighted import layout_of
-
-    arity, backwards, n_rows = table.cardinalities[order], order[::-1], table.stored_rows
-    layout = layout_of(table.cardinalities[backwards])
-    words, first = np.empty((layout.n_words, n_rows), np.uint64), 0
-    for block in blocks_of(table):
-        last = first + block.shape[1]
-        words[:, first:last] = layout.pack(block[backwards], range(len(order)))
-        first = last
+    arity, n_rows = table.cardinalities[order], table.stored_rows
+    layout, words = words_of(table, order[::-1])
     repeats = repeats_of(table)
     heavy_first = [-np.frexp(repeats)[1]] if len(repeats) else []
     rows = np.lexsort((*words, *heavy_first))
@@ -352,34 +345,6 @@ def _in_order(
         if codes.shape[1]:
             codes[:, part] = block
     return rows, codes, row_bits
-
-
-def residuals(encoded: Encoded, table: Table, context: Sequence[int] = ()) -> Int64s:
-    r"""Return h of every variable, N·H(V | all others), exactly: what nothing can explain.
-
-    G(all \\ V) − G(all). It takes n + 1 sets counted.
-    """
-    table = merged(table)
-    everything = Labels.of(table).join(table, [*context, *encoded.order]).G(encoded.grid.f)
-    start = Labels.of(table).join(table, context)
-    without = dict(leave_one_out(start, table, [int(v) for v in encoded.order], encoded.grid.f))
-    return np.array([without[int(v)] - everything for v in encoded.order], np.int64)
-
-
-def leave_one_out(
-    labels: Labels, table: Table, variables: list[int], f: Int64s
-) -> Iterator[tuple[int, int]]:
-    """Yield (V, G of all the variables but V): halve, join the one half, recur into the other.
-
-    n log n joins, and no more than log n partitions in memory at a time.
-    """
-    if len(variables) == 1:
-        yield variables[0], labels.G(f)
-        return
-    half = len(variables) // 2
-    left, right = variables[:half], variables[half:]
-    yield from leave_one_out(labels.join(table, right), table, left, f)
-    yield from leave_one_out(labels.join(table, left), table, right, f)
 
 
 @dataclass(frozen=True, eq=False)

@@ -373,8 +373,7 @@ class Stems:
         self.encoded, self.workers = encoded, workers
         n, rows = encoded.n_variables, encoded.distinct_rows
         self._arity = np.concatenate([[1], encoded.arity])
-        columns = map(encoded.column, range(n))
-        self._codes = np.vstack([np.zeros(rows, np.uint16), *columns])
+        self._codes = np.vstack([np.zeros(rows, np.uint16), *map(encoded.column, range(n))])
         self._offset = np.concatenate([[0], np.cumsum(self._arity)])
         self._row_bits = pack_states(self._codes, self._arity)
         self._capacity = max(FEWEST_STEMS, memory // (8 * n))

@@ -15,7 +15,8 @@ import numpy as np
 
 from parentage.data.table import MISSING, Table
 from parentage.errors import TableError, UnseenError, Way
-from parentage.scoring.entropy import Encoded, FixedPoint, Int64s, Labels, residuals
+from parentage.scoring.entropy import Encoded, FixedPoint, Int64s, Labels
+from parentage.scoring.residuals import residuals
 from parentage.scoring.scores.node_average import complete_rows
 
 if TYPE_CHECKING:

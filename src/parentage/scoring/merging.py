@@ -23,9 +23,10 @@ from parentage.data.packed import PackedCodes, PackedColumn, narrowed
 from parentage.data.table import Table
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
     from parentage.data.table import Codes
+    from parentage.kernels.weighted import Layout
 
 WORTH = 0.75
 """The share of distinct rows above which nothing is merged."""
@@ -152,6 +153,21 @@ def blocks_of(table: Table) -> Iterator[npt.NDArray[np.uint16]]:
     """Yield the codes of some rows after the others."""
     for first in range(0, table.stored_rows, BLOCK):
         yield np.ascontiguousarray(table.rows(first, first + BLOCK), np.uint16)
+
+
+def words_of(
+    table: Table, variables: Sequence[int] | npt.NDArray[np.int64]
+) -> tuple[Layout, npt.NDArray[np.uint64]]:
+    """Pack some variables into ``uint64[word, row]``, the first of them in the lowest digits."""
+    from parentage.kernels.weighted import layout_of
+
+    layout = layout_of(table.cardinalities[variables])
+    words, first = np.empty((layout.n_words, table.stored_rows), np.uint64), 0
+    for block in blocks_of(table):
+        last = first + block.shape[1]
+        words[:, first:last] = layout.pack(block[variables], range(len(variables)))
+        first = last
+    return layout, words
 
 
 def _places(table: Table) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:

@@ -16,7 +16,6 @@ from parentage.data.table import MISSING, Table
 from parentage.files.temporary import disk_folder
 from parentage.scoring import rules as r
 from parentage.scoring.candidates import why_not_grown
-from parentage.scoring.entropy import residuals
 from parentage.scoring.forecast import (
     SHARE_OF_MEMORY,
     fixed_memory,
@@ -26,6 +25,7 @@ from parentage.scoring.forecast import (
     together,
 )
 from parentage.scoring.plan import prepare
+from parentage.scoring.residuals import residuals
 from parentage.scoring.scores import BySums, NodeAverage
 from parentage.scoring.search import LONGEST_LEVEL, MOST_SETS, ends_by_rules, search
 from parentage.scoring.settings import Scoring

@@ -31,8 +31,8 @@ from parentage.scoring.entropy import (
     Encoded,
     FixedPoint,
     Labels,
-    leave_one_out,
 )
+from parentage.scoring.residuals import leave_one_out
 from parentage.scoring.scores import Penalised
 
 if TYPE_CHECKING:
