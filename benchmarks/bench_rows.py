@@ -2,8 +2,8 @@
 
 ``python benchmarks/bench_rows.py [ROWS | distinct:ROWS | FILE …]``. Rows are drawn from the network
 that 1,000 rows of alarm teach (37 variables, at most 2 parents) and written as text, or, with
-``distinct``, drawn uniformly (40 variables of 2 and 3 states in turn) and written as numbers, into a
-Parquet file of row groups of a million; a FILE is one that was drawn before. What was measured
+``distinct``, drawn uniformly (40 variables of 2 and 3 states in turn) and written as numbers, into
+a Parquet file of row groups of a million; a FILE is one that was drawn before. What was measured
 before stays in the results. Every measurement is a process of its own: CPU time of one thread, peak
 resident memory (what the interpreter and compiled kernels take, about 0.22 GB, is part of it), and
 that of the child that tries the file.

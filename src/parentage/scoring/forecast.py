@@ -96,7 +96,8 @@ def fixed_memory(encoded: Encoded, threads: int) -> int:
     """Return what encoding and the threads' workspaces take, in bytes."""
     n_rows = encoded.distinct_rows
     columns = int(encoded.offset[-1])
-    tables = 4 * encoded.codes.nbytes + encoded.row_bits.nbytes + encoded.grid.f.nbytes
+    copies = 4 * encoded.codes.nbytes or 3 * encoded.row_bits.nbytes  # words that are sorted
+    tables = copies + encoded.row_bits.nbytes + encoded.grid.f.nbytes
     repeated = 32 if len(encoded.repeats) else 0
     return int(tables + threads * n_rows * (48 + repeated + columns // 4))
 
