@@ -29,9 +29,10 @@ from parentage.errors import InputError, UnprovenWarning, WorkersError
 from parentage.scoring import growth, steps
 from parentage.scoring.account import Account
 from parentage.scoring.candidates import score_table
-from parentage.scoring.growth import Stems
 from parentage.scoring.plan import prepare
 from parentage.scoring.settings import Scoring
+from parentage.scoring.stems import Stem, Stems
+from parentage.scoring.terms import terms_of
 from parentage.work import cluster as dask_cluster
 from parentage.work.cluster import STAY, DaskCrew, Watch
 from parentage.work.crew import Crew, LostError
@@ -191,14 +192,15 @@ def test_support_is_the_same_on_a_cluster_and_on_any_executor(
 def test_stems_are_the_same_on_a_cluster_and_on_any_executor(
     client: Any, processes: Executor, table: Table
 ) -> None:
-    encoded = prepare(table, Scoring()).plans[0].encoded
-    sets = [(1, 4), (2,), (0, 3, 7), (5, 6), *((v, v + 1) for v in range(1, 20))]
-    alone = Stems(encoded, 1, 2**20)
+    counters = terms_of(prepare(table, Scoring(score="bdeu"))).counters
+    members = [(1, 4), (2,), (0, 3, 7), (5, 6), *((v, v + 1) for v in range(1, 20))]
+    sets = [Stem(0, stem) for stem in members]
+    alone = Stems(counters, 1, 2**20)
     alone.hold(sets)
     for workers in (DaskCrew(client), processes):
-        shared = Stems(encoded, workers, 2**20)
+        shared = Stems(counters, workers, 2**20)
         shared.hold(sets)
-        shared.hold([*sets, (8, 12)])
+        shared.hold([*sets, Stem(0, (8, 12))])
         assert shared.counted == alone.counted + 1
         for stem in sets:
             assert (shared.vectors[shared.row[stem]] == alone.vectors[alone.row[stem]]).all()

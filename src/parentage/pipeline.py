@@ -208,10 +208,10 @@ def grow(
     if effort is None:
         effort = math.inf
         if stop.deadline == math.inf:
-            counted = searched.outcomes[0].sets_counted
+            counted = sum(outcome.sets_counted for outcome in searched.outcomes)
             effort = max(LEAST_EFFORT, seconds_for(counted, searched.prepared.table.n_rows))
     began = time.monotonic()
-    outcome, network, trace = grow_lists(
+    found, network, trace = grow_lists(
         searched,
         effort,
         own,
@@ -222,8 +222,7 @@ def grow(
         workers=workers,
         keeper=GrowthKeeper.of(places),
     )
-    grown = Grown(network, trace, time.monotonic() - began)
-    return replace(searched, outcomes=(outcome,)), grown
+    return found, Grown(network, trace, time.monotonic() - began)
 
 
 def share_of_growing(n: int, seconds_left: float) -> float:

@@ -1,10 +1,13 @@
 """Families one parent larger than a stem: scored for all new parents at once, the best kept.
 
-A *stem* is a set S of variables with the vector G(S ∪ {y}) of every variable y, n numbers
-(:mod:`parentage.scoring.growth` counts them). The families (X, Π ∪ y) of all y follow from two of
-them, of Π and of Π ∪ X:
+A *stem* is a set S of variables with a vector of one number for every further variable y, for most
+scores G(S ∪ y) (:mod:`parentage.scoring.stem_counting`). The families (X, Π ∪ y) of all y follow
+from two of them, ``without`` X and ``along`` with it:
 
-    s(X, Π ∪ y) = G(Π ∪ X ∪ y) − G(Π ∪ y) − pen(X, Π)·r_y.
+    s(X, Π ∪ y) = along(y) − without(y) − pen(X, Π)·r_y − constant(X) + log odds of the arcs,
+
+and s(X, Π) itself from along(X) and from what ``without`` has at a parent
+(:mod:`parentage.scoring.terms` says what they are under every score).
 
 Families are kept in a :class:`Store`. Each has a 64-bit key, the sum of a random number of its
 child and of one for each parent, so the key of a family with one parent more, less or exchanged is
@@ -57,22 +60,32 @@ class Growing(NamedTuple):
 
     arity: npt.NDArray[np.int64]
     """``[variable]``."""
+    free: npt.NDArray[np.int64]
+    """``[child]``: its free parameters without parents; 0 where they have no price."""
     residual: npt.NDArray[np.int64]
-    """``[variable]``: h; 0 where it is not known."""
+    """``[plan, variable]``: h; 0 where it is not known."""
+    plan: npt.NDArray[np.int64]
+    """``[child]``: the plan that its families are from."""
     forbidden: npt.NDArray[np.bool_]
-    """``[child, parent]``."""
+    """``[child, parent]``; the required parents too, which are in every set and not named."""
+    odds: npt.NDArray[np.int64]
+    """``[child, parent]``: what the prior adds for an arc; empty without a prior."""
+    odds_always: npt.NDArray[np.int64]
+    """``[child]``: what it adds for the required parents."""
     child_key: npt.NDArray[np.uint64]
     """``[variable]``."""
     parent_key: npt.NDArray[np.uint64]
     """``[variable]``."""
-    unit: int
-    """Penalty of one free parameter."""
-    cap: int
-    """No family with this many free parameters can be kept."""
-    tolerance: int
-    """Scores closer than this are equal."""
-    empty: int
-    """G of the empty set."""
+    unit: npt.NDArray[np.int64]
+    """``[child]``: penalty of one free parameter."""
+    cap: npt.NDArray[np.int64]
+    """``[child]``: no family with this many free parameters can be kept."""
+    tolerance: npt.NDArray[np.int64]
+    """``[child]``: scores closer than this are equal."""
+    empty: npt.NDArray[np.int64]
+    """``[child]``: what ``without`` has for the empty set."""
+    constant: npt.NDArray[np.int64]
+    """``[child]``: taken off every score."""
 
 
 class Tasks(NamedTuple):
@@ -83,9 +96,9 @@ class Tasks(NamedTuple):
     parents: npt.NDArray[np.uint16]
     """``[task, most parents]``, rising, padded with n."""
     without: npt.NDArray[np.int64]
-    """``[task]``: row of the vector of Π."""
+    """``[task]``: row of the vector without X."""
     along: npt.NDArray[np.int64]
-    """``[task]``: row of the vector of Π ∪ X."""
+    """``[task]``: row of the vector with X."""
 
 
 @njit(**JIT)
@@ -120,30 +133,46 @@ def enter(first, last, store, growing):
 @njit(**JIT)
 def parameters(child, parents, growing):
     """Return the number of free parameters of a family, at most ``cap``."""
-    free = growing.arity[child] - 1
+    free, cap = growing.free[child], growing.cap[child]
     for p in parents:
         if p < len(growing.arity):
-            free = min(free * growing.arity[p], growing.cap)
+            free = min(free * growing.arity[p], cap)
     return free
 
 
 @njit(**JIT)
+def odds_of(child, parents, growing):
+    """Return what the prior adds to a family."""
+    if len(growing.odds) == 0:
+        return np.int64(0)
+    total = growing.odds_always[child]
+    for p in parents:
+        if p < len(growing.arity):
+            total += growing.odds[child, p]
+    return total
+
+
+@njit(**JIT)
 def can_pay(tasks, vectors, growing, answer):
-    """Say per task whether any y can pay (Theorem 1⁺), from the vector of Π alone.
+    """Say per task whether any y can pay (Theorem 1⁺), from the vector of Π alone, which is of G.
 
     Y pays for no superset of Π ∪ Y either if min{N·H(X|Π) − h_X, N·H(Y|Π) − h_Y} is at most what
-    Y adds to the penalty; where that holds for every Y, Π ∪ X need not be counted.
+    Y adds to the penalty; where that holds for every Y, Π ∪ X need not be counted. A prior adds to
+    the gain of Π ∪ Y what it says of that arc.
     """
-    n = len(growing.arity)
+    n, soft = len(growing.arity), len(growing.odds) > 0
     for t in range(len(tasks.child)):
         x, parents, v = tasks.child[t], tasks.parents[t], vectors[tasks.without[t]]
-        own = growing.empty if parents[0] >= n else v[parents[0]]
-        penalty = growing.unit * parameters(x, parents, growing)
-        left = own - v[x] - growing.residual[x]
+        own = growing.empty[x] if parents[0] >= n else v[parents[0]]
+        penalty = growing.unit[x] * parameters(x, parents, growing)
+        residual, tolerance = growing.residual[growing.plan[x]], growing.tolerance[x]
+        left = own - v[x] - residual[x]
         answer[t] = False
         for y in range(n):
-            gain = min(left, own - v[y] - growing.residual[y])
-            pays = gain > (growing.arity[y] - 1) * penalty - growing.tolerance
+            gain = min(left, own - v[y] - residual[y])
+            if soft:
+                gain += growing.odds[x, y]
+            pays = gain > (growing.arity[y] - 1) * penalty - tolerance
             if pays and y != x and not growing.forbidden[x, y] and y not in parents:
                 answer[t] = True
                 break
@@ -156,14 +185,16 @@ def enlarge(tasks, vectors, growing, most, store, n_stored):
     A family is kept if it beats Π and every known family with one parent less. Returns how many
     families there are then; the store must have room for ``most`` more per task.
     """
-    n = len(growing.arity)
+    n, soft = len(growing.arity), len(growing.odds) > 0
     where, gain = np.empty(n, np.int64), np.empty(n, np.int64)
     for t in range(len(tasks.child)):
         x, parents = tasks.child[t], tasks.parents[t]
         without, along = vectors[tasks.without[t]], vectors[tasks.along[t]]
-        own = growing.empty if parents[0] >= n else without[parents[0]]
+        own = growing.empty[x] if parents[0] >= n else without[parents[0]]
+        unit, cap, tolerance = growing.unit[x], growing.cap[x], growing.tolerance[x]
         free = parameters(x, parents, growing)
-        base = without[x] - own - growing.unit * free + growing.tolerance
+        always = odds_of(x, parents, growing) - growing.constant[x]
+        base = along[x] - own - unit * free + always + tolerance
         key = key_of(x, parents, growing)
         size = 0
         while size < len(parents) and parents[size] < n:
@@ -171,9 +202,11 @@ def enlarge(tasks, vectors, growing, most, store, n_stored):
         count = 0
         for y in range(n):
             more = free * growing.arity[y]
-            if more >= growing.cap:
+            if more >= cap:
                 continue
-            score = along[y] - without[y] - growing.unit * more
+            score = along[y] - without[y] - unit * more + always
+            if soft:
+                score += growing.odds[x, y]
             if score > base and y != x and not growing.forbidden[x, y]:
                 inside = False
                 for j in range(size):
@@ -191,7 +224,7 @@ def enlarge(tasks, vectors, growing, most, store, n_stored):
             beaten = False
             for j in range(size):
                 other = store.slots[find(new - growing.parent_key[parents[j]], store)]
-                if other >= 0 and store.score[other] + growing.tolerance >= score:
+                if other >= 0 and store.score[other] + tolerance >= score:
                     beaten = True
                     break
             if beaten:
@@ -225,7 +258,8 @@ def precedes(i, j, store):
 def lay_out(ranked, offsets, new, new_offsets, store, scale, per_parent, laid):
     """Merge ``new`` families into those that are ``ranked``, both by child and best first.
 
-    Fills ``laid``; a family costs ``per_parent`` more for every parent it has.
+    Fills ``laid``; ``scale[child]`` units are one nat, and a family costs ``per_parent`` more for
+    every parent it has.
     """
     n, width, at = len(offsets) - 1, laid.sets.shape[1], 0
     for v in range(n):
@@ -239,7 +273,7 @@ def lay_out(ranked, offsets, new, new_offsets, store, scale, per_parent, laid):
             if at == offsets[v] + new_offsets[v]:
                 best = store.score[row]
             laid.rows[at] = row
-            laid.cost[at] = (best - store.score[row]) / scale + per_parent * store.size[row]
+            laid.cost[at] = (best - store.score[row]) / scale[v] + per_parent * store.size[row]
             for k in range(width):
                 laid.sets[at, k] = store.parents[row, k]
             if old:

@@ -22,6 +22,7 @@ from __future__ import annotations
 import math
 import time
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -43,8 +44,7 @@ if TYPE_CHECKING:
     from parentage.optimise.problem import Ints
     from parentage.optimise.solution import TracePoint
     from parentage.scoring.candidates import Searched
-    from parentage.scoring.growth import Family
-    from parentage.scoring.steps import Outcome
+    from parentage.scoring.terms import Family
     from parentage.work.executor import Workers
     from parentage.work.progress import Report
     from parentage.work.stop import Stop
@@ -87,25 +87,25 @@ def grow_lists(
     report: Report | None = None,
     workers: Workers | None = None,
     keeper: GrowthKeeper | None = None,
-) -> tuple[Outcome, Network, tuple[TracePoint, ...]]:
+) -> tuple[Searched, Network, tuple[TracePoint, ...]]:
     """Grow what a search found until the effort is spent or the stop says so.
 
-    ``workers`` elsewhere, if there are any, count stems where that takes long. Returns the
-    families, the best network made of them, and how its score rose. A ``keeper`` keeps them in a
-    folder, and goes on from there.
+    ``workers`` elsewhere, if there are any, count stems where that takes long. Returns what has
+    been found by then, the best network made of it, and how its score rose. A ``keeper`` keeps it
+    in a folder, and goes on from there.
     """
-    table, (plan,), (outcome,) = searched.prepared.table, searched.prepared.plans, searched.outcomes
+    table, encoded = searched.prepared.table, searched.prepared.plans[0].encoded
     room = room_within(stop.memory)
     memory = None if room is None else max(0, room) // SHARE_OF_STEMS
-    order = [int(v) for v in plan.encoded.order]
+    order = [int(v) for v in encoded.order]
     first = None
     if start is not None:
         at = {table.names[v]: i for i, v in enumerate(order)}
         first = [at[name] for name in start.order if name in at]
     with ThreadPoolExecutor(threads) as pool:
-        elsewhere = isinstance(workers, Crew) and worth_sending(plan.encoded)
+        elsewhere = isinstance(workers, Crew) and worth_sending(encoded)
         counting = workers if workers is not None and elsewhere else pool
-        growth = Growth(plan, outcome, workers=counting, memory=memory)
+        growth = Growth(searched.prepared, searched.outcomes, workers=counting, memory=memory)
         looked = 0
         if keeper is not None and keeper.known is not None:
             looked = keeper.looked if growth.restore(keeper.known) else 0
@@ -117,10 +117,12 @@ def grow_lists(
     parents: list[tuple[int, ...]] = [()] * table.n_variables
     for i in anytime.choice.tolist():
         child, members = growth.family(i)
+        members += growth.terms.required[child]
         parents[order[child]] = tuple(sorted(order[p] for p in members))
     unit = searched.prepared.unit
     trace = tuple((seconds, score / unit, bound) for seconds, score, bound in anytime.trace)
-    return growth.result(), Network(table.names, tuple(parents)), trace
+    found = replace(searched, outcomes=growth.result())
+    return found, Network(table.names, tuple(parents)), trace
 
 
 class Anytime:
@@ -146,7 +148,7 @@ class Anytime:
         self._laid = 0
         self.trace: list[TracePoint] = []
         self._closed = np.zeros(0, np.bool_)
-        self._streams = first_streams(growth.n, seed, start)
+        self._streams = first_streams(growth.n, seed, start, growth.terms.required)
         self._ranking = Ranking(growth)
         self.space = self._ranking.space()
         self.choice: Ints = np.empty(0, np.int64)
@@ -201,8 +203,7 @@ class Anytime:
 
     def score(self) -> float:
         """Score of the network, in nats."""
-        grid = self.growth.plan.encoded.grid  # many of them would not fit into 64 bits
-        return math.fsum(grid.to_float(self.growth.scores[self.choice]).tolist())
+        return math.fsum(self.growth.nats(self.choice).tolist())
 
     def _grow_around(self) -> int:
         """Grow around the network, and improve it, until nothing is new."""
@@ -253,9 +254,7 @@ class Anytime:
         closed[: len(self._closed)] = self._closed
         self._closed = closed
         child = growth.children
-        used = np.empty(growth.n, np.int64)
-        used[child[self.choice]] = growth.scores[self.choice]
-        ahead = growth.scores - used[child]
+        ahead = growth.ahead_of(self.choice)
         waiting = np.flatnonzero(~closed)
         found: list[int] = []
         of_child = np.zeros(growth.n, np.int64)
@@ -323,6 +322,8 @@ class Anytime:
 
     def _take(self, order: Ints) -> bool:
         """Take an order if its network is better."""
+        if self.space.choice(order) is None:  # a required parent stands behind its child
+            return False
         old, self.order = self.order, order.copy()
         cost = self.cost
         self._fit()
@@ -337,7 +338,7 @@ class Anytime:
         """Work out the network of the order under the lists as they are."""
         choice = self.space.choice(self.order)
         if choice is None:
-            raise AssertionError("a child without an empty set")
+            raise AssertionError("the best order leaves a child without a set")
         self.choice = choice
         self.cost = -self.score()
 
@@ -353,14 +354,20 @@ class Anytime:
             )  # fmt: skip
 
 
-def first_streams(n: int, seed: int, start: Sequence[int] | None) -> list[Stream]:
-    """Streams of the order search: the first from ``start``, the others at random."""
+def first_streams(
+    n: int, seed: int, start: Sequence[int] | None, required: Sequence[Sequence[int]]
+) -> list[Stream]:
+    """Streams of the order search: the first from ``start``, the others at random.
+
+    The first has required parents in front of their children, so that there is a network at once.
+    """
     streams = []
     for k, slack in enumerate(SLACKS):
         rng = np.random.default_rng(np.random.SeedSequence([seed, n, k]))
         order = rng.permutation(n)
-        if k == 0 and start is not None:
-            order = np.array(start, np.int64)
+        if k == 0:
+            first = order.tolist() if start is None else start
+            order = np.array(respecting(first, required), np.int64)
         orders = np.stack([order, order, order, np.arange(n)])
         streams.append(Stream(orders, slack, rng.integers(1 << 63, size=1, dtype=np.uint64)))
     return streams
@@ -396,7 +403,28 @@ class Ranking:
         )
         lay_out(
             self._rows, self._offsets, new, new_offsets, growth.store,
-            growth.plan.encoded.grid.scale, PER_PARENT, laid,
+            growth.terms.scale, PER_PARENT, laid,
         )  # fmt: skip
         self._rows, self._offsets = laid.rows, self._offsets + new_offsets
-        return OrderSpace(self._offsets, laid.sets, laid.cost, self._reach, laid.rows)
+        arrays = self._offsets, laid.sets, laid.cost, self._reach, laid.rows
+        if any(growth.terms.required):
+            return OrderSpace.requiring(*arrays, growth.terms.required)
+        return OrderSpace(*arrays)
+
+
+def respecting(order: Sequence[int], required: Sequence[Sequence[int]]) -> list[int]:
+    """Return the order with required parents moved in front of their children.
+
+    >>> respecting([2, 0, 1], [(1,), (), (0,)])
+    [1, 0, 2]
+    """
+    found: dict[int, None] = {}
+    for v in order:
+        waiting = [v]
+        while waiting:
+            before = [p for p in required[waiting[-1]] if p not in found]
+            if before:
+                waiting += before
+            else:
+                found[waiting.pop()] = None
+    return list(found)

@@ -23,6 +23,8 @@ import numpy.typing as npt
 from parentage.network.network import topological_order
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from parentage.optimise.problem import Floats, Ints, Problem, Words
     from parentage.optimise.run import Part
 
@@ -92,6 +94,42 @@ class OrderSpace:
             np.insert(problem.cost, at, 1.0 + most),
             np.bitwise_or.reduceat(problem.masks, problem.offsets[:-1], axis=0),
             np.insert(np.arange(problem.m), at, -1),
+        )
+
+    @classmethod
+    def requiring(
+        cls,
+        offsets: Ints,
+        sets: npt.NDArray[np.uint16],
+        cost: Floats,
+        reach: Words,
+        real: Ints,
+        required: Sequence[Sequence[int]],
+    ) -> OrderSpace:
+        """Add to every set of a child its required parents, and an empty set to such a child.
+
+        ``sets`` are numbers of parents.
+        """
+        n, longest = len(required), max(map(len, required), default=0)
+        always = np.full((n, longest), n, np.uint16)
+        reach = reach.copy()
+        for v, parents in enumerate(required):
+            always[v, : len(parents)] = parents
+            for p in parents:
+                reach[v, p >> 6] |= np.uint64(1) << np.uint64(p & 63)
+        lacking = np.array([len(parents) > 0 for parents in required])
+        at, counts = offsets[1:][lacking], np.diff(offsets)
+        most = np.maximum.reduceat(cost, offsets[:-1]).sum()
+        both = np.hstack([np.repeat(always, counts, axis=0), sets])
+        both.sort(axis=1)  # numbers stand in front of padding
+        offsets = offsets.copy()
+        offsets[1:] += np.cumsum(lacking)
+        return cls(
+            offsets,
+            np.insert(both, at, n, axis=0),
+            np.insert(cost, at, 1.0 + most),
+            reach,
+            np.insert(real, at, -1),
         )
 
     def choice(self, order: Ints) -> Ints | None:

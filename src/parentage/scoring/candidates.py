@@ -30,7 +30,6 @@ from parentage.scoring.keeper import Keeper
 from parentage.scoring.lists import CandidateLists
 from parentage.scoring.plan import prepare
 from parentage.scoring.rulebook import ORDER
-from parentage.scoring.scores import Penalised, parse_score
 from parentage.scoring.search import search
 from parentage.scoring.settings import Scoring, ScoringKeywords
 from parentage.work.display import shown
@@ -231,7 +230,7 @@ def cut_short_text(lists: CandidateLists, *, growing: bool = False) -> str:
     larger = "larger sets were not searched"
     if account.explored:
         larger = f"of larger ones {account.explored:,} were tried where they promised most"
-    if growing and (reason := why_not_grown(account.score, account)):
+    if growing and (reason := why_not_grown(account)):
         larger += f" ({reason})"
     return (
         f"scoring was ended by {why[account.ended or 'interrupt']}; the lists are complete up to "
@@ -239,19 +238,12 @@ def cut_short_text(lists: CandidateLists, *, growing: bool = False) -> str:
     )
 
 
-def why_not_grown(score: str, asked: Account | Preparation) -> str | None:
+def why_not_grown(asked: Account | Preparation) -> str | None:
     """Return why lists of what was asked cannot grow around a network; None if they can.
 
-    Growth adds single families by their gain, under penalised likelihoods alone: other scores need
-    sums that stems do not give, a prior and required arcs have searches of their own, and with a
-    width every set near its best subset is asked for, not single ones.
+    Growth adds single families that gain. With a width every set near its best subset is asked
+    for, and lists with a few of those would be taken for all of them.
     """
-    if not isinstance(parse_score(score), Penalised):
-        return f"lists under {score} do not grow"
-    if asked.prior:
-        return "lists with a prior do not grow"
-    if asked.constraints.required:
-        return "lists with required arcs do not grow"
     return "lists with a width do not grow" if asked.width is not None else None
 
 

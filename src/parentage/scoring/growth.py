@@ -6,9 +6,10 @@ hundreds of variables that number is 2 or 3, and a good network needs larger set
 further parent at once, and keeps what beats all known subsets. Who tells it is the search for the
 network (:mod:`parentage.optimise.anytime`), so lists and network feed each other.
 
-**Stems.** G(S ∪ y) of one set S and all y is counted in one sweep, as the sets (S, a column of one
-state, y) of :mod:`parentage.kernels.counting`. All families (X, Π ∪ y) need the stems Π and Π ∪ X;
-the vectors are kept within a share of the memory, the oldest go first.
+**Stems.** One set is counted with all other variables in one sweep
+(:mod:`parentage.scoring.stem_counting`). All families (X, Π ∪ y) need two such vectors
+(:mod:`parentage.scoring.terms`), which are kept within a share of the memory
+(:mod:`parentage.scoring.stems`); the oldest go first.
 
 **What it proves.** Nothing: every score is exact, but sets beyond the complete ones may be missing.
 The bound on those is the search's own (``Account.beyond``).
@@ -23,24 +24,21 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from parentage.scoring.entropy import pack_states
 from parentage.scoring.forecast import seconds_for
-from parentage.scoring.scores import BySums, NodeAverage
+from parentage.scoring.stems import AT_ONCE, STEMS_PER_CHUNK, Stems
 from parentage.scoring.steps import Kept
-from parentage.work.executor import in_order
+from parentage.scoring.terms import Family, children_of, terms_of, variables_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
-    from parentage.kernels.stems import Growing, Store, Tasks
+    from parentage.kernels.stems import Store, Tasks
     from parentage.scoring.entropy import Encoded, Int64s
-    from parentage.scoring.plan import Preparation, SearchPlan
+    from parentage.scoring.plan import Preparation
+    from parentage.scoring.stems import Stem
     from parentage.scoring.steps import Outcome
     from parentage.work.executor import Workers
     from parentage.work.stop import Stop
-
-Family = tuple[int, tuple[int, ...]]
-"""A child and its parents, rising, as encoded variables."""
 
 MOST_PER_TASK = 40
 """Of the families made from one parent set at a time, this many are kept."""
@@ -48,16 +46,8 @@ MOST_PER_TASK = 40
 DEEPEST = 24
 """More parents than this are not tried: with two states each they have 2^24 joint states."""
 
-AT_ONCE = 128
-"""Parent sets that are enlarged together."""
-
-STEMS_PER_CHUNK = 16
-"""Stems that a thread counts at a time."""
-
 MOST_STEMS = 2**29
 """Bytes that vectors of stems may take, if that much is allowed."""
-
-FEWEST_STEMS = 4 * AT_ONCE
 
 WORTH_SENDING = 0.05
 """Nominal seconds that a chunk of stems takes if workers elsewhere are to count it: a task that is
@@ -65,17 +55,12 @@ sent costs a few milliseconds by itself."""
 
 
 def can_grow(prepared: Preparation, outcomes: Sequence[Outcome]) -> bool:
-    """Whether lists were cut short and can grow: a penalised likelihood, no prior, no arc required.
+    """Whether lists were cut short and can grow.
 
     With a width every set near its best subset is asked for, so single ones do not help.
     """
-    return (
-        any(outcome.complete_to is not None for outcome in outcomes)
-        and len(prepared.plans) == 1
-        and prepared.width is None
-        and not isinstance(prepared.score, BySums | NodeAverage)
-        and not prepared.prior
-    )
+    cut = any(outcome.complete_to is not None for outcome in outcomes)
+    return cut and prepared.width is None
 
 
 def worth_sending(encoded: Encoded) -> bool:
@@ -109,42 +94,45 @@ class Growth:
     """
 
     def __init__(
-        self, plan: SearchPlan, outcome: Outcome, *, workers: Workers = 1, memory: int | None = None
+        self,
+        prepared: Preparation,
+        outcomes: Sequence[Outcome],
+        *,
+        workers: Workers = 1,
+        memory: int | None = None,
     ) -> None:
-        from parentage.kernels.stems import Growing
-
-        self.plan, self.outcome = plan, outcome
-        encoded = plan.encoded
-        self.n = encoded.n_variables
-        self.complete_to = min(outcome.complete_to or 0, self.n - 1)
-        self.most = plan.limits.most.copy()
-        for cap in plan.limits.caps.values():
-            self.most = np.minimum(self.most, cap)
+        self.outcomes = tuple(outcomes)
+        self.encoded = prepared.plans[0].encoded
+        self.n = self.encoded.n_variables
+        self.terms = terms_of(prepared)
+        self._growing = self.terms.growing
+        self.complete_to = np.zeros(self.n, np.int64)
+        self.most = np.zeros(self.n, np.int64)
+        self._own = variables_of(prepared)
+        for plan, own, outcome in zip(prepared.plans, self._own, self.outcomes, strict=True):
+            most = plan.limits.most.copy()
+            for cap in plan.limits.caps.values():
+                most = np.minimum(most, cap)
+            children = children_of(plan, own)
+            self.complete_to[children] = self.n  # all there are
+            if outcome.complete_to is not None:
+                self.complete_to[children] = outcome.complete_to - len(plan.context)
+            self.most[children] = most[plan.limits.most >= 0]
         self.deepest = min(int(self.most.max(initial=0)), DEEPEST)
-        rng = np.random.default_rng(20_180_612)
-        keys = rng.integers(1 << 63, size=(2, self.n), dtype=np.uint64) * np.uint64(2) + np.uint64(
-            1
-        )
-        grid = encoded.grid
-        self._growing: Growing = Growing(
-            encoded.arity, plan.h, np.ascontiguousarray(plan.forbidden), keys[0], keys[1],
-            grid.unit, grid.cap, grid.tolerance, encoded.empty,
-        )  # fmt: skip
-        self._keys = keys.tolist()
-        self._stems = Stems(encoded, workers, min(memory or MOST_STEMS, MOST_STEMS))
+        self._keys = [keys.tolist() for keys in (self._growing.child_key, self._growing.parent_key)]
+        self._stems = Stems(self.terms.counters, workers, min(memory or MOST_STEMS, MOST_STEMS))
         self._done: set[int] = set()
         self.n_sets = 0
-        self._store = self._first_store(outcome)
+        self._store = self._first_store()
         self.n_first = self.n_sets
-        self.n_complete = sum(len(part.children) for part in outcome.kept)
+        self.n_complete = sum(len(part.children) for o in self.outcomes for part in o.kept)
         self.families_scored = 0
 
     @property
     def work(self) -> float:
         """Nominal seconds of one core so far."""
-        encoded = self.plan.encoded
-        pairs = int(encoded.arity.sum()) // 2  # a set takes longer the more states it has
-        return seconds_for(self._stems.counted * pairs, encoded.total_rows)
+        pairs = int(self.encoded.arity.sum()) // 2  # a set takes longer the more states it has
+        return seconds_for(self._stems.counted * pairs, self.encoded.total_rows)
 
     @property
     def sets_counted(self) -> int:
@@ -168,8 +156,23 @@ class Growth:
 
     @property
     def scores(self) -> Int64s:
-        """``[family]``: fixed point."""
+        """``[family]``: fixed point, the prior included."""
         return self._store.score[: self.n_sets]
+
+    def nats(self, families: Int64s) -> npt.NDArray[np.float64]:
+        """Return the scores of some families, by index, in nats."""
+        return self.scores[families] / self.terms.scale[self.children[families]]
+
+    def ahead_of(self, choice: Int64s) -> npt.NDArray[Any]:
+        """``[family]``: how far it is ahead of the one of its child that was chosen.
+
+        In fixed point, or in nats where children have grids of their own.
+        """
+        used = np.empty(self.n, np.int64)
+        used[self.children[choice]] = self.scores[choice]
+        ahead = self.scores - used[self.children]
+        scale = self.terms.scale
+        return ahead if (scale == scale[0]).all() else ahead / scale[self.children]
 
     @property
     def store(self) -> Store:
@@ -185,15 +188,15 @@ class Growth:
         """Whether enlarging a family may find something new."""
         child, parents = family
         return (
-            self.complete_to <= len(parents) < min(self.most[child], self.deepest)
+            self.complete_to[child] <= len(parents) < min(self.most[child], self.deepest)
             and self._key(family) not in self._done
         )
 
     def open_among(self, families: Int64s) -> Int64s:
         """Return those of some families, by index, that are open."""
-        size = self.sizes[families]
-        deep = np.minimum(self.most, self.deepest)[self.children[families]]
-        inside = families[(size >= self.complete_to) & (size < deep)]
+        size, child = self.sizes[families], self.children[families]
+        deep = np.minimum(self.most, self.deepest)[child]
+        inside = families[(size >= self.complete_to[child]) & (size < deep)]
         keys = self._store.key[inside].tolist()
         return inside[np.array([key not in self._done for key in keys], np.bool_)]
 
@@ -202,7 +205,7 @@ class Growth:
 
         A ``stop`` leaves the rest of them open.
         """
-        from parentage.kernels.stems import can_pay, enlarge
+        from parentage.kernels.stems import enlarge
 
         tasks = [family for family in families if self.is_open(family)]
         before = self.n_sets
@@ -211,24 +214,31 @@ class Growth:
                 break
             some = tasks[first : first + AT_ONCE]
             self._done.update(map(self._key, some))
-            self._stems.hold([parents for _, parents in some])
-            pays = np.empty(len(some), np.bool_)
-            can_pay(self._tasks(some, False), self._stems.vectors, self._growing, pays)
-            some = [family for family, pay in zip(some, pays.tolist(), strict=True) if pay]
+            if self.terms.payable:
+                some = self._that_can_pay(some)
             if not some:
                 continue
-            self._stems.hold(
-                [stem for child, parents in some for stem in (parents, joined(parents, child))]
-            )
+            stems = [self.terms.stems_of(family) for family in some]
+            self._stems.hold(stem for pair in stems for stem in pair)
             self._make_room(MOST_PER_TASK * len(some))
             self.families_scored += len(some) * self.n
             self.n_sets = int(
                 enlarge(
-                    self._tasks(some, True), self._stems.vectors, self._growing,
+                    self._tasks(some, stems), self._stems.vectors, self._growing,
                     np.int64(MOST_PER_TASK), self._store, np.int64(self.n_sets),
                 )
             )  # fmt: skip
         return self.n_sets - before
+
+    def _that_can_pay(self, families: list[Family]) -> list[Family]:
+        """Return the families that some further parent may pay for, from one stem of each."""
+        from parentage.kernels.stems import can_pay
+
+        stems = [self.terms.stems_of(family) for family in families]
+        self._stems.hold(without for without, _ in stems)
+        pays = np.empty(len(families), np.bool_)
+        can_pay(self._tasks(families, stems), self._stems.vectors, self._growing, pays)
+        return [family for family, pay in zip(families, pays.tolist(), strict=True) if pay]
 
     def snapshot(self) -> Snapshot:
         """Return what was found since the beginning."""
@@ -260,49 +270,61 @@ class Growth:
 
     def _first_check(self) -> int:
         """Return a checksum of the families of the search, and of how far it came."""
-        check = zlib.crc32(f"{self.complete_to} {self.n_complete} {self.deepest}".encode())
+        check = zlib.crc32(f"{self.n_complete} {self.deepest}".encode())
+        check = zlib.crc32(self.complete_to.tobytes(), check)
         for column in (self.children, self.sizes, self.parents, self.scores):
             check = zlib.crc32(column[: self.n_first].tobytes(), check)
         return check
 
-    def result(self) -> Outcome:
-        """Return what the search found together with what was found since."""
+    def result(self) -> tuple[Outcome, ...]:
+        """Return what every search found together with what was found since."""
         new = np.arange(self.n_complete, self.n_sets)
-        parts = []
-        for size in np.unique(self.sizes[new]).tolist():
-            own = new[self.sizes[new] == size]
-            parts.append(
-                Kept(
-                    self.children[own].astype(np.int64),
-                    self.parents[own, :size].astype(np.int64),
-                    self.scores[own],
-                )
+        plan = self._growing.plan[self.children[new]]
+        found = [
+            replace(
+                outcome,
+                kept=[*outcome.kept, *self._parts(new[plan == number], number)],
+                partial=[],
+                explored=sum(len(part.children) for part in outcome.partial),
             )
-        return replace(
-            self.outcome,
-            kept=[*self.outcome.kept, *parts],
-            partial=[],
-            sets_counted=self.outcome.sets_counted + self.sets_counted,
-            families_scored=self.outcome.families_scored + self.families_scored,
-            explored=sum(len(part.children) for part in self.outcome.partial)
-            + self.families_scored,
+            for number, outcome in enumerate(self.outcomes)
+        ]
+        found[0] = replace(
+            found[0],
+            sets_counted=found[0].sets_counted + self.sets_counted,
+            families_scored=found[0].families_scored + self.families_scored,
+            explored=found[0].explored + self.families_scored,
         )
+        return tuple(found)
 
-    def _first_store(self, outcome: Outcome) -> Store:
+    def _parts(self, families: Int64s, number: int) -> Iterator[Kept]:
+        """Return families as the search of a plan would: by size, its variables, no prior."""
+        place = np.zeros(self.n, np.int64)
+        place[self._own[number]] = np.arange(len(self._own[number]))
+        for size in np.unique(self.sizes[families]).tolist():
+            own = families[self.sizes[families] == size]
+            children, parents = self.children[own], self.parents[own, :size]
+            scores = self.scores[own] - self.terms.added(children, parents)
+            yield Kept(place[children], place[parents], scores)
+
+    def _first_store(self) -> Store:
         from parentage.kernels.stems import enter
 
-        parts = [*outcome.kept, *outcome.partial]
-        widest = max((part.parents.shape[1] for part in parts), default=0)
+        searches = list(zip(self._own, self.outcomes, strict=True))
+        parts = [(own, part) for own, outcome in searches for part in outcome.kept]
+        parts += [(own, part) for own, outcome in searches for part in outcome.partial]
+        widest = max((part.parents.shape[1] for _, part in parts), default=0)
         self.deepest = max(self.deepest, widest)
-        total = sum(len(part.children) for part in parts)
+        total = sum(len(part.children) for _, part in parts)
         store = self._room(max(1024, 2 * total))
         at = 0
-        for part in parts:
+        for own, part in parts:
             end = at + len(part.children)
             size = part.parents.shape[1]
-            store.child[at:end], store.size[at:end] = part.children, size
-            store.parents[at:end, :size] = np.sort(part.parents, axis=1)
-            store.score[at:end] = part.scores
+            children, parents = own[part.children], own[part.parents]
+            store.child[at:end], store.size[at:end] = children, size
+            store.parents[at:end, :size] = np.sort(parents, axis=1)
+            store.score[at:end] = part.scores + self.terms.added(children, parents)
             at = end
         enter(np.int64(0), np.int64(at), store, self._growing)
         self.n_sets = at
@@ -338,113 +360,17 @@ class Growth:
         own = self._keys[1]
         return int((self._keys[0][child] + sum(own[p] for p in parents)) % (1 << 64))
 
-    def _tasks(self, families: Sequence[Family], along: bool) -> Tasks:
+    def _tasks(self, families: Sequence[Family], stems: Sequence[tuple[Stem, Stem]]) -> Tasks:
+        """Return the families as tasks; a stem that is not held has row 0, and is not used."""
         from parentage.kernels.stems import Tasks
 
         rows = np.full((len(families), max(1, self.deepest)), self.n, np.uint16)
         for t, (_, parents) in enumerate(families):
             rows[t, : len(parents)] = parents
         row = self._stems.row
-        with_child = [row[joined(p, x)] for x, p in families] if along else []
         return Tasks(
             np.array([x for x, _ in families], np.int64),
             rows,
-            np.array([row[p] for _, p in families], np.int64),
-            np.array(with_child, np.int64),
+            np.array([row[without] for without, _ in stems], np.int64),
+            np.array([row.get(along, 0) for _, along in stems], np.int64),
         )
-
-
-def joined(parents: tuple[int, ...], child: int) -> tuple[int, ...]:
-    """Return the set of parents and child, rising.
-
-    >>> joined((1, 4), 2)
-    (1, 2, 4)
-    """
-    return tuple(sorted((*parents, child)))
-
-
-class Stems:
-    """Vectors of stems, counted when asked for and kept as long as there is room.
-
-    ``vectors[row[S], y]`` is G(S ∪ y), in fixed point.
-    """
-
-    def __init__(self, encoded: Encoded, workers: Workers, memory: int) -> None:
-        self.encoded, self.workers = encoded, workers
-        n, rows = encoded.n_variables, encoded.distinct_rows
-        self._arity = np.concatenate([[1], encoded.arity])
-        self._codes = np.vstack([np.zeros(rows, np.uint16), *map(encoded.column, range(n))])
-        self._offset = np.concatenate([[0], np.cumsum(self._arity)])
-        self._row_bits = pack_states(self._codes, self._arity)
-        self._capacity = max(FEWEST_STEMS, memory // (8 * n))
-        self.vectors: Int64s = np.empty((min(self._capacity, 2 * FEWEST_STEMS), n), np.int64)
-        self.vectors[0] = encoded.single
-        self.row: dict[tuple[int, ...], int] = {(): 0}
-        self.counted = 0
-
-    def __getstate__(self) -> dict[str, Any]:
-        """Leave out what those who only count do not need: vectors, and who else counts."""
-        return {**vars(self), "workers": 1, "vectors": self.vectors[:0], "row": {}}
-
-    def hold(self, stems: Iterable[tuple[int, ...]]) -> None:
-        """Count the stems that are not held; let go of the oldest if there is no room."""
-        asked = dict.fromkeys(stems)
-        for stem in asked:
-            if stem in self.row:
-                self.row[stem] = self.row.pop(stem)  # the youngest now
-        new = sorted((stem for stem in asked if stem not in self.row), key=lambda s: (len(s), s))
-        if not new:
-            return
-        chunks = [
-            new[first : first + STEMS_PER_CHUNK] for first in range(0, len(new), STEMS_PER_CHUNK)
-        ]
-        counted = in_order(count_stems, chunks, self.workers, (self,), "stems")
-        for chunk, found in zip(chunks, counted, strict=True):
-            for stem, vector in zip(chunk, found, strict=True):
-                at = self._free_row()
-                self.vectors[at] = vector
-                self.row[stem] = at
-        self.counted += len(new)
-
-    def _free_row(self) -> int:
-        held = len(self.row)
-        if held < self._capacity:
-            if held == len(self.vectors):
-                wider = np.empty((min(self._capacity, 2 * held), self.vectors.shape[1]), np.int64)
-                wider[:held] = self.vectors
-                self.vectors = wider
-            return held
-        return self.row.pop(next(iter(self.row)))
-
-    def count(self, stems: Sequence[tuple[int, ...]]) -> list[Int64s]:
-        """Count stems of sizes that rise, each with every variable."""
-        found: list[Int64s] = []
-        for size in sorted({len(stem) for stem in stems}):
-            own = np.array([stem for stem in stems if len(stem) == size], np.uint16)
-            found.extend(self._count_size(own.reshape(-1, size)))
-        return found
-
-    def _count_size(self, stems: npt.NDArray[np.uint16]) -> Int64s:
-        from parentage.kernels.counting import Block, count_sets
-
-        (count, size), n = stems.shape, self.encoded.n_variables
-        members = np.empty((count, n, size + 2), np.uint16)
-        members[:, :, :size] = stems[:, None, :] + 1
-        members[:, :, size] = 0  # the column of one state: in front, so that all y are behind it
-        members[:, :, size + 1] = np.arange(1, n + 1)
-        block = Block(
-            members.reshape(count * n, size + 2),
-            np.zeros(count * n, np.int32),
-            np.empty(count * n, np.int64),
-            np.empty(0, np.int64),
-        )
-        count_sets(
-            block, self.encoded.first_rows, self.encoded.first_starts, self._arity, self._offset,
-            self._codes, self._row_bits, self.encoded.repeats, self.encoded.grid.f[None, :],
-        )  # fmt: skip
-        return block.G.reshape(count, n)
-
-
-def count_stems(stems: Stems, some: Sequence[tuple[int, ...]]) -> list[Int64s]:
-    """Count some stems, wherever."""
-    return stems.count(some)

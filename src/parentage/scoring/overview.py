@@ -149,7 +149,7 @@ def overview(
         _ends(prepared.plans[0], known),
         tuple(rows),
         _complete_to(rows, _room(), None if ends_by_rules(plan) else MOST_SETS),
-        why_not_grown(prepared.score.name, prepared),
+        why_not_grown(prepared),
     )
 
 

@@ -9,16 +9,16 @@ arities, made level by level.
 from __future__ import annotations
 
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 from parentage.scoring.arities import Multisets
-from parentage.scoring.entropy import class_sizes
 from parentage.scoring.penalty_search import least_products
 from parentage.scoring.scores import QNML, BySums
 from parentage.scoring.steps import Step, StoppedError, room_for_sets, with_single_parents
+from parentage.scoring.sum_functions import SumFunctions
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -26,7 +26,6 @@ if TYPE_CHECKING:
     from parentage.files.growing import Array
     from parentage.kernels.sums import Rung, SumFacts, SumLevel
     from parentage.scoring.entropy import Int64s
-    from parentage.scoring.merging import Repeats
     from parentage.scoring.plan import SearchPlan
 
 MOST_TABLE = 2**30  # bytes of functions, one row per multiset of arities
@@ -49,50 +48,22 @@ class SumSearch:
             raise TypeError(f"{plan.score.name} is not a score by sums")
         self.plan, self.score = plan, plan.score
         encoded = self.encoded = plan.encoded
+        self.sums = SumFunctions(plan.score, encoded)
         self.n_rows = encoded.total_rows
         self.multisets = Multisets(encoded.arity.tolist(), encoded.context_states)
         self.arities = self.multisets.arities
         self.kind = np.searchsorted(np.array(self.arities), encoded.arity).astype(np.int64)
         deepest = min(plan.limits.deepest, encoded.n_variables - 1)
         self.deepest = deepest
-        self.longest = max(8, *(int(counts.max()) for counts in self._single_counts))
         self._value_functions: dict[int, Int64s] = {}
         self.best_alone = np.full((encoded.n_variables,) * 2, -(2**62), np.int64)
-
-    def fixed(self, x: Any) -> Int64s:
-        """Round to the grid."""
-        scaled = np.asarray(x, np.longdouble) * np.longdouble(self.encoded.grid.scale)
-        rounded: Int64s = np.rint(scaled).astype(np.int64)
-        return rounded
-
-    def _groups(self) -> Int64s:
-        """Rows per group of the context; groups of a single row are left out."""
-        return class_sizes(self._group_of_row(), self._repeats())
-
-    def _group_of_row(self) -> Int64s:
-        starts = self.encoded.first_starts.astype(np.int64)
-        return np.repeat(np.arange(len(starts) - 1), starts[1:] - starts[:-1])
-
-    def _repeats(self) -> Repeats:
-        e = self.encoded
-        return e.repeats[e.first_rows] if len(e.repeats) else e.repeats
-
-    @cached_property
-    def _single_counts(self) -> list[Int64s]:
-        """Rows per joint state of every variable with the context."""
-        e = self.encoded
-        group, repeats = self._group_of_row(), self._repeats()
-        rows = e.first_rows.astype(np.int64)
-        return [
-            class_sizes(group * r + e.column(x)[rows], repeats, 1) for x, r in enumerate(e.arity)
-        ]
 
     @cached_property
     def minus_functions(self) -> list[Int64s]:
         """One function per column of ``minus``; none if it is the value."""
         if not self.score.own_minus:
             return []
-        return [self.fixed(self.score.minus(self.n_rows, r)) for r in self.arities]
+        return [self.sums.minus(r) for r in self.arities]
 
     def value_functions(self, products: list[int]) -> list[Int64s]:
         """Return f for sets of each number of joint states, up to the longest count.
@@ -102,8 +73,7 @@ class SumSearch:
         """
         known = self._value_functions
         self._value_functions = {
-            q: known[q] if q in known else self.fixed(self.score.value(self.longest, q))
-            for q in dict.fromkeys(products)
+            q: known[q] if q in known else self.sums.value(q) for q in dict.fromkeys(products)
         }
         return [self._value_functions[q] for q in products]
 
@@ -119,9 +89,9 @@ class SumSearch:
         return SumFacts(
             self.kind,
             self.kind if score.own_minus else np.zeros_like(self.kind),
-            self.fixed([score.constant(self.n_rows, r) for r in arity]),
+            self.sums.constants(arity),
             plan.h,
-            self.fixed(np.log(np.array(arity, np.longdouble))),
+            self.sums.fixed(np.log(np.array(arity, np.longdouble))),
             np.ascontiguousarray(forbidden),
             grid.tolerance + width,
             grid.tolerance if plan.width is None else -width - grid.tolerance - 1,
@@ -133,14 +103,14 @@ class SumSearch:
         from parentage.kernels.sums import SumLevel
 
         n, facts = self.encoded.n_variables, self.facts
-        counts, row = self._single_counts, self._first_rows()
+        counts, row = self.sums.single_counts, self._first_rows()
         functions = self.value_functions(self.multisets.products(1))
         values = [int(functions[r][of].sum()) for r, of in zip(row, counts, strict=True)]
         value = np.array(values, np.int64) + self.rho(1)[row]
         minus = self._minus_of(value, counts)
-        groups, q = self._groups(), self.multisets.products(0)[0]
-        nothing = self.fixed(self.score.value(self.n_rows, q))[groups].sum() + self.rho(0)
-        below = Below(nothing, self._minus_of(nothing, [groups]), np.zeros(1, np.int32))
+        nothing = np.array([self.sums.nothing(self.encoded.context_states)], np.int64)
+        minus_nothing = self._minus_of(nothing, [self.sums.groups])
+        below = Below(nothing, minus_nothing, np.zeros(1, np.int32))
         best = value - below.minus[0, facts.column] - facts.constant
         occupied = [self.n_rows - int(np.maximum(of - 1, 0).sum()) for of in counts]
         np.fill_diagonal(self.best_alone, best)
@@ -168,7 +138,7 @@ class SumSearch:
 
     def rho(self, size: int) -> Int64s:
         """Return ρ per row of sets of this size."""
-        return self.fixed([self.score.rho(self.n_rows, q) for q in self.multisets.products(size)])
+        return self.sums.rho(self.multisets.products(size))
 
     def penalty(self, size: int) -> Int64s:
         """Return ``[kind, row]``: what parents of this size cost such a child by q alone."""
@@ -176,7 +146,7 @@ class SumSearch:
             return np.zeros((len(self.arities), len(self.multisets.products(size))), np.int64)
         products = self.multisets.products(size)
         after = [[self.score.rho(self.n_rows, r * q) for q in products] for r in self.arities]
-        return self.rho(size) - self.fixed(after)
+        return self.rho(size) - self.sums.fixed(after)
 
     def adds(self, size: int) -> npt.NDArray[np.bool_]:
         """Return per row whether h and the price of cells add up."""
@@ -234,7 +204,7 @@ class SumSearch:
         if self.score.one_function:
             return self.value_functions([1])[0][None, :]
         products = self.multisets.products(size)
-        if len(products) * self.longest * 8 > MOST_TABLE:
+        if len(products) * self.sums.longest * 8 > MOST_TABLE:
             raise StoppedError("memory")
         return np.stack(self.value_functions(products))
 
@@ -264,7 +234,7 @@ class SumSearch:
 
     def regret(self, products: list[int]) -> Int64s:
         """Return ln C(N, q)."""
-        return -self.fixed([self.score.rho(self.n_rows, q) for q in products])
+        return -self.sums.rho(products)
 
     @cached_property
     def added(self) -> dict[tuple[int, int], tuple[Int64s, Int64s]]:
@@ -328,7 +298,9 @@ class SumSearch:
             q = int(states[x] * (1 - 1e-9)) * self.encoded.context_states
             cost = price[x]
             if isinstance(self.score, QNML):
-                cost = self.fixed(self.score.penalty(self.n_rows, int(self.encoded.arity[x]), q))
+                cost = self.sums.fixed(
+                    self.score.penalty(self.n_rows, int(self.encoded.arity[x]), q)
+                )
             elif not self.score.own_minus:
                 cost = facts.log_arity[x] * cells[x]
                 if not self.score.adds(q):

@@ -1,0 +1,98 @@
+"""Vectors of stems, counted when asked for and kept as long as there is room.
+
+A part of :mod:`parentage.scoring.growth`. What a vector holds is up to who counts it
+(:mod:`parentage.scoring.stem_counting`).
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from parentage.work.executor import in_order
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from parentage.scoring.entropy import Int64s
+    from parentage.scoring.stem_counting import Counter
+    from parentage.work.executor import Workers
+
+AT_ONCE = 128
+"""Parent sets that are enlarged together."""
+
+STEMS_PER_CHUNK = 16
+"""Stems that a thread counts at a time."""
+
+FEWEST_STEMS = 4 * AT_ONCE
+
+
+class Stem(NamedTuple):
+    """A set, rising, and the number of the counter that counts it with every variable."""
+
+    counter: int
+    members: tuple[int, ...]
+
+
+class Stems:
+    """The vectors: ``vectors[row[stem], y]`` is F(S ∪ y), in fixed point."""
+
+    def __init__(self, counters: Sequence[Counter], workers: Workers, memory: int) -> None:
+        self.counters, self.workers = counters, workers
+        n = counters[0].n
+        self._capacity = max(FEWEST_STEMS, memory // (8 * n))
+        self.vectors: Int64s = np.empty((min(self._capacity, 2 * FEWEST_STEMS), n), np.int64)
+        (self.vectors[0],) = counters[0].count([()])
+        self.row: dict[Stem, int] = {Stem(0, ()): 0}
+        self.counted = 0
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Leave out what those who only count do not need: vectors, and who else counts."""
+        return {**vars(self), "workers": 1, "vectors": self.vectors[:0], "row": {}}
+
+    def hold(self, stems: Iterable[Stem]) -> None:
+        """Count the stems that are not held; let go of the oldest if there is no room."""
+        asked = dict.fromkeys(stems)
+        for stem in asked:
+            if stem in self.row:
+                self.row[stem] = self.row.pop(stem)  # the youngest now
+        new = sorted(
+            (stem for stem in asked if stem not in self.row),
+            key=lambda stem: (stem.counter, len(stem.members), stem.members),
+        )
+        if not new:
+            return
+        chunks = [
+            new[first : first + STEMS_PER_CHUNK] for first in range(0, len(new), STEMS_PER_CHUNK)
+        ]
+        counted = in_order(count_stems, chunks, self.workers, (self,), "stems")
+        for chunk, found in zip(chunks, counted, strict=True):
+            for stem, vector in zip(chunk, found, strict=True):
+                at = self._free_row()
+                self.vectors[at] = vector
+                self.row[stem] = at
+        self.counted += len(new)
+
+    def _free_row(self) -> int:
+        held = len(self.row)
+        if held < self._capacity:
+            if held == len(self.vectors):
+                wider = np.empty((min(self._capacity, 2 * held), self.vectors.shape[1]), np.int64)
+                wider[:held] = self.vectors
+                self.vectors = wider
+            return held
+        return self.row.pop(next(iter(self.row)))
+
+    def count(self, stems: Sequence[Stem]) -> list[Int64s]:
+        """Count stems of counters that rise, and of each in sizes that rise."""
+        found: list[Int64s] = []
+        for number in sorted({stem.counter for stem in stems}):
+            own = [stem.members for stem in stems if stem.counter == number]
+            found.extend(self.counters[number].count(own))
+        return found
+
+
+def count_stems(stems: Stems, some: Sequence[Stem]) -> list[Int64s]:
+    """Count some stems, wherever."""
+    return stems.count(some)
