@@ -17,6 +17,7 @@ from parentage.scoring.candidates import score_table
 from parentage.scoring.settings import Scoring
 from parentage.scoring.steps import MOST_PAIRS
 from parentage.work.cluster import DaskCrew, connected, load_distributed
+from parentage.work.crew import nothing
 from parentage.work.executor import in_order
 from parentage.work.stop import Stop
 
@@ -67,9 +68,9 @@ class Watching(DaskCrew):
         self.tasks += 1
         return super().start(function, task, name)
 
-    def result(self, started: Any) -> Any:
+    def result(self, started: Any, look: Callable[[], None] = nothing) -> Any:
         """Count what comes back."""
-        found = super().result(started)
+        found = super().result(started, look)
         self.back += size_of(found)
         return found
 
@@ -81,7 +82,7 @@ def size_of(value: Any) -> int:
     return len(head) + sum(array.raw().nbytes for array in arrays)
 
 
-def nothing(_: int) -> None:
+def empty(_: int) -> None:
     """Be a task."""
 
 
@@ -105,7 +106,7 @@ def main() -> None:
         "| MB back | CPU s of workers | CPU s of the caller |"
     )
     print("| --- | --- | --- | --- | --- | --- | --- | --- | --- |")
-    empty = 0.0
+    spent = 0.0
     for workers in (2, 4):
         with connected(f"local:{workers}") as near:
             address = near.cluster.scheduler_address
@@ -114,9 +115,9 @@ def main() -> None:
                     found = measured(by, workers, client, table, settings)
                     assert found.digest == expected.digest
                 cpu = time.process_time()
-                list(in_order(nothing, range(EMPTY_TASKS), DaskCrew(far)))
-                empty = time.process_time() - cpu
-    print(f"\nan empty task: {1000 * empty / EMPTY_TASKS:.1f} ms of CPU for caller and scheduler")
+                list(in_order(empty, range(EMPTY_TASKS), DaskCrew(far)))
+                spent = time.process_time() - cpu
+    print(f"\nan empty task: {1000 * spent / EMPTY_TASKS:.1f} ms of CPU for caller and scheduler")
 
 
 def measured(by: str, workers: int, client: Any, table: Any, settings: Scoring) -> Any:

@@ -26,7 +26,7 @@ import pytest
 from command import run as run_command
 from parentage import learn, score, support
 from parentage.errors import InputError, UnprovenWarning, WorkersError
-from parentage.scoring import growth, steps
+from parentage.scoring import growth, portions, steps
 from parentage.scoring.account import Account
 from parentage.scoring.candidates import score_table
 from parentage.scoring.growth import Stems
@@ -34,7 +34,7 @@ from parentage.scoring.plan import prepare
 from parentage.scoring.settings import Scoring
 from parentage.work import cluster as dask_cluster
 from parentage.work.cluster import STAY, DaskCrew, Watch
-from parentage.work.crew import Crew, LostError
+from parentage.work.crew import Crew, LostError, nothing
 from parentage.work.exchange import (
     Parcel,
     Processes,
@@ -131,6 +131,7 @@ def limited(request: pytest.FixtureRequest) -> Iterator[None]:
 def small_chunks(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(steps, "MOST_PAIRS", 400)
     monkeypatch.setattr(steps, "FEWEST_PAIRS", 400)
+    monkeypatch.setattr(portions, "LONGEST", 0.0)
 
 
 def example(seed: int = 1, columns: int = 24) -> Table:
@@ -540,7 +541,7 @@ def test_workers_without_memory_are_told(table: Table) -> None:
             self.started += 1
             return self.started
 
-        def result(self, started: int) -> Any:
+        def result(self, started: int, look: Callable[[], None] = nothing) -> Any:
             raise LostError("killed by the nanny at 95 % of its memory")
 
         def cancel(self, started: int) -> None:

@@ -26,12 +26,14 @@ from concurrent.futures import Future, wait
 from typing import TYPE_CHECKING, Any
 
 from parentage.errors import InputError, MissingExtraError, ParentageWarning, Way, WorkersError
-from parentage.work.crew import Crew, LostError, Shared
+from parentage.work.crew import POLL, Crew, LostError, Shared, nothing
 from parentage.work.exchange import Parcels, read_letter, run, write_letter
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
     from pathlib import Path
+
+    from parentage.work.crew import Look
 
 PATIENCE = 60.0
 """Seconds without any worker at work, or without a word from the scheduler, until something is
@@ -42,9 +44,6 @@ SILENT = 6
 
 SLOWEST = 5e6
 """Bytes a second, at least, that what is shared is taken to travel with."""
-
-POLL = 2.0
-"""Seconds between looks at the cluster while a task runs."""
 
 STAY = {"distributed.deploy.lost-worker-timeout": "1d"}
 """A worker that died is started anew; without this Dask takes it off the list if it dies again."""
@@ -144,6 +143,11 @@ class DaskCrew(Crew):
         self.token, self.number = uuid.uuid4().hex, 0
         self._wait_for_workers()
 
+    @property
+    def size_here(self) -> int:
+        """One: results stay with the workers until they are asked for."""
+        return 1
+
     def bring(self, shared: Shared) -> None:
         """Send what is new; let go of what is not shared any more."""
         if self.parcels is not None:
@@ -178,13 +182,14 @@ class DaskCrew(Crew):
                 raise
             raise _gone(error) from error
 
-    def result(self, started: Any) -> Any:
+    def result(self, started: Any, look: Look = nothing) -> Any:
         """Wait for a result, as long as the cluster is at work."""
         from distributed.scheduler import KilledWorker
 
         awaited = _aside(started.result)
         watch = Watch(PATIENCE + self.bytes / SLOWEST, time.monotonic())
         while not wait([awaited], timeout=POLL).done:
+            look()
             watch.look(self._workers(), time.monotonic())
         try:
             return awaited.result()

@@ -17,15 +17,17 @@ import secrets
 import shutil
 import struct
 import tempfile
-from concurrent.futures import BrokenExecutor, CancelledError, Executor, Future
+from concurrent.futures import BrokenExecutor, CancelledError, Executor, Future, wait
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, SupportsIndex
 
 from parentage.errors import InputError, Way, WorkersError
-from parentage.work.crew import Crew, Shared
+from parentage.work.crew import POLL, Crew, Shared, nothing
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
+
+    from parentage.work.crew import Look
 
 ALIGNED = 64
 UNKNOWN_SIZE = 16
@@ -81,7 +83,7 @@ class Processes(Crew):
 
     def __init__(self, executor: Executor, folder: Path | None = None) -> None:
         self.executor = executor
-        self.size = max(1, int(getattr(executor, "_max_workers", None) or UNKNOWN_SIZE))
+        self.size = workers_of(executor)
         self.parcels = Parcels(folder)
 
     def bring(self, shared: Shared) -> None:
@@ -95,9 +97,11 @@ class Processes(Crew):
         except BrokenExecutor as error:
             raise self._broken(error) from error
 
-    def result(self, started: Future[Any]) -> Any:
+    def result(self, started: Future[Any], look: Look = nothing) -> Any:
         """Wait for a result."""
         try:
+            while not wait([started], timeout=POLL).done:
+                look()
             return started.result()
         except (BrokenExecutor, CancelledError) as error:
             raise self._broken(error) from error
@@ -116,6 +120,11 @@ class Processes(Crew):
     def close(self) -> None:
         """Remove the parcels."""
         self.parcels.close()
+
+
+def workers_of(executor: Executor) -> int:
+    """Return how many workers an executor says it has."""
+    return max(1, int(getattr(executor, "_max_workers", None) or UNKNOWN_SIZE))
 
 
 def make_folder(folder: Path | None) -> Path:
