@@ -14,6 +14,7 @@ import signal
 import socket
 import subprocess
 import sys
+import tempfile
 import threading
 import time
 from concurrent.futures import Executor, Future, ProcessPoolExecutor, ThreadPoolExecutor
@@ -33,6 +34,7 @@ from parentage.scoring.growth import Stems
 from parentage.scoring.plan import prepare
 from parentage.scoring.settings import Scoring
 from parentage.work import cluster as dask_cluster
+from parentage.work import exchange
 from parentage.work.cluster import STAY, DaskCrew, Watch
 from parentage.work.crew import Crew, LostError, nothing
 from parentage.work.exchange import (
@@ -43,7 +45,7 @@ from parentage.work.exchange import (
     unpack,
     write_letter,
 )
-from parentage.work.executor import MOST_LOSSES, in_order
+from parentage.work.executor import MOST_LOSSES, in_order, is_elsewhere, size_here, size_of
 from parentage.work.scaling import Places
 from parentage.work.stop import Stop
 from strategies import make_table, random_columns
@@ -658,12 +660,61 @@ def test_where_to_work_is_said_once(client: Any, table: Table) -> None:
         score(table, client=client, cluster="local:1")
 
 
-@pytest.mark.parametrize("address", ["local:0", "nowhere", "tcp://127.0.0.1:1"])
-def test_an_address_that_leads_nowhere_is_refused(
-    address: str,
-) -> None:
+@pytest.mark.parametrize("address", ["local:0", "local:x", "nowhere", "tcp://host", "host:http"])
+def test_what_is_not_an_address_is_refused(address: str) -> None:
     with (
-        pytest.raises(InputError, match="cannot be reached"),
-        dask_cluster.connected(address, patience=0.5),
+        pytest.raises(InputError, match=r"is not an address; give that .* tcp://host:8786, or"),
+        dask_cluster.connected(address),
     ):
         pass
+
+
+def test_an_address_that_leads_nowhere_is_refused() -> None:
+    with (
+        pytest.raises(InputError, match=r"cannot be reached .*Connection refused"),
+        dask_cluster.connected("tcp://127.0.0.1:1", patience=0.5),
+    ):
+        pass
+
+
+def test_a_server_that_is_no_scheduler_is_refused(cluster: Any) -> None:
+    """One that never says a word, and a worker instead of its scheduler."""
+    worker = next(iter(cluster.scheduler.workers))
+    with socket.create_server(("127.0.0.1", 0)) as silent:
+        address = f"tcp://127.0.0.1:{silent.getsockname()[1]}"
+        for where, patience, why in (
+            (address, 0.5, r"no scheduler has answered for 0\.5 s"),
+            (worker, 60.0, "what answers there is no scheduler"),
+        ):
+            with (
+                pytest.raises(InputError, match=why),
+                dask_cluster.connected(where, patience),
+            ):
+                pass
+
+
+def test_workers_of_another_version_are_told(
+    far: Any, processes: Executor, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(dask_cluster, "__version__", "9.9")
+    monkeypatch.setattr(exchange, "__version__", "9.9")
+    for crew in (DaskCrew(far), Processes(processes, tmp_path)):
+        with pytest.raises(WorkersError, match=r"has version .*, and here it is 9\.9; install"):
+            list(in_order(math.sqrt, [4.0], crew))
+        crew.close()
+
+
+def test_memory_here_does_not_depend_on_workers_elsewhere(far: Any, processes: Executor) -> None:
+    """Results stay with Dask's workers until they are asked for; a pool sends them at once."""
+    crew = DaskCrew(far)
+    assert (crew.size, size_here(crew)) == (2, 1)
+    assert [size_here(3), size_here(processes)] == [3, 2]
+
+
+def test_asking_for_the_size_of_a_pool_leaves_nothing_behind(
+    processes: Executor, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    assert size_of(processes) == 2 and is_elsewhere(processes)
+    assert list(in_order(math.sqrt, [4.0], processes)) == [2.0]
+    assert list(tmp_path.iterdir()) == []

@@ -83,7 +83,7 @@ def needs(
             found[question] = known
     began, left = time.monotonic(), len(open_)
     tasks = ((question, len(open_) - i) for i, question in enumerate(open_))
-    answers = in_order(_answer, tasks, workers, (ground, stop, size_of(workers)))
+    answers = in_order(_answer, tasks, workers, (ground, stop, size_of(workers)), "need of an arc")
     for question, need in zip(open_, answers, strict=False):
         if stop.reason() is not None and need is None:
             break

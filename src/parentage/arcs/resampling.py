@@ -169,7 +169,7 @@ def _timed(
         if known:
             break
     start = time.monotonic()
-    rest = in_order(learn_replicate, tasks[alone:], workers, shared)
+    rest = in_order(learn_replicate, tasks[alone:], workers, shared, "replicate")
     for count, replicate in enumerate(rest, 1):
         took = time.monotonic() - start
         yield replicate, took / count * (asked - alone - count)

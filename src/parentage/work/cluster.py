@@ -25,6 +25,7 @@ import warnings
 from concurrent.futures import Future, wait
 from typing import TYPE_CHECKING, Any
 
+from parentage import __version__
 from parentage.errors import InputError, MissingExtraError, ParentageWarning, Way, WorkersError
 from parentage.work.crew import POLL, Crew, LostError, Shared, nothing
 from parentage.work.exchange import Parcels, read_letter, run, write_letter
@@ -49,6 +50,7 @@ STAY = {"distributed.deploy.lost-worker-timeout": "1d"}
 """A worker that died is started anew; without this Dask takes it off the list if it dies again."""
 
 _LOCAL = re.compile(r"local(?::([1-9][0-9]*))?")
+_PLACE = re.compile(r"([a-z]+://)?[^/]+:[0-9]{1,5}")
 
 
 @contextlib.contextmanager
@@ -58,10 +60,17 @@ def connected(address: str, patience: float = PATIENCE) -> Iterator[Any]:
     import dask
 
     local = _LOCAL.fullmatch(address)
+    if local is None and (address.startswith("local:") or not _PLACE.fullmatch(address)):
+        raise InputError(
+            "is not an address",
+            "give that of a scheduler, like tcp://host:8786, or local:4 for four processes of this "
+            "machine",
+            about=Way("cluster", address),
+        )
     with contextlib.ExitStack() as open_things:
         try:
             if local is None:
-                _check_reachable(address, patience)
+                _check_scheduler(address, patience)
                 client = distributed.Client(address, timeout=patience, set_as_default=False)
             else:
                 open_things.enter_context(dask.config.set(STAY))
@@ -76,7 +85,7 @@ def connected(address: str, patience: float = PATIENCE) -> Iterator[Any]:
                 client = distributed.Client(cluster, set_as_default=False)
         except (OSError, ValueError) as error:
             raise InputError(
-                f"cannot be reached ({type(error).__name__}: {error})",
+                f"cannot be reached ({error})",
                 "start a scheduler there, or give local:4 for four processes of this machine",
                 about=Way("cluster", address),
             ) from error
@@ -84,26 +93,48 @@ def connected(address: str, patience: float = PATIENCE) -> Iterator[Any]:
         yield client
 
 
-def _check_reachable(address: str, patience: float) -> None:
-    """Try the port of a scheduler before a client is made for it.
+def _check_scheduler(address: str, patience: float) -> None:
+    """See that a scheduler answers at an address, before a client is made for it.
 
     A client that finds nobody cannot be closed, and when it is collected later, in whatever thread,
-    it waits there for its own loop: a new client's loop may then never start.
+    it waits there for its own loop: a new client's loop may then never start. One that finds
+    another kind of server may wait for ever.
 
     Raises
     ------
     OSError
-        Nobody answers.
-    ValueError
-        This is not an address.
+        Nobody answers, or somebody else.
     """
+    import asyncio
+
     scheme, _, place = address.rpartition("://")
-    if scheme not in ("", "tcp", "tls"):
-        return
     host, _, port = place.rpartition(":")
-    if not host or not port.isdigit():
-        raise ValueError("an address is like tcp://host:8786")
-    socket.create_connection((host.strip("[]"), int(port)), timeout=patience).close()
+    if scheme in ("", "tcp", "tls"):
+        socket.create_connection((host.strip("[]"), int(port)), timeout=patience).close()
+    try:  # in a thread: this one may have a loop of its own, as in a notebook
+        answer = _aside(lambda: asyncio.run(_ask(address, patience))).result(2 * patience)
+    except TimeoutError:
+        raise OSError(f"no scheduler has answered for {patience:g} s") from None
+    if answer.get("type") != "Scheduler":
+        raise OSError("what answers there is no scheduler")
+
+
+async def _ask(address: str, patience: float) -> Mapping[str, Any]:
+    """Ask whoever listens at an address who that is."""
+    import asyncio
+
+    from distributed.comm.core import connect
+    from distributed.security import Security
+
+    async with asyncio.timeout(patience):
+        arguments = Security().get_connection_args("client")
+        there = await connect(address, timeout=patience, **arguments)
+        try:
+            await there.write({"op": "identity", "reply": True})
+            answer: Mapping[str, Any] = await there.read()
+        finally:
+            there.abort()
+    return answer
 
 
 def _close(thing: Any) -> None:
@@ -168,9 +199,8 @@ class DaskCrew(Crew):
 
     def start(self, function: Callable[..., Any], task: Any, name: str) -> Any:
         """Submit a task under a name that the dashboard shows."""
-        if self.parcels is not None:
-            return self._submit(name, run, function, self.parcels.there, task)
-        return self._submit(name, function, *self.sent, task)
+        shared = self.sent if self.parcels is None else self.parcels.there
+        return self._submit(name, run, __version__, function, task, *shared)
 
     def _submit(self, name: str, function: Callable[..., Any], *arguments: Any) -> Any:
         self.number += 1

@@ -21,6 +21,7 @@ from concurrent.futures import BrokenExecutor, CancelledError, Executor, Future,
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, SupportsIndex
 
+from parentage import __version__
 from parentage.errors import InputError, Way, WorkersError
 from parentage.work.crew import POLL, Crew, Shared, nothing
 
@@ -93,7 +94,7 @@ class Processes(Crew):
     def start(self, function: Callable[..., Any], task: Any, name: str) -> Future[Any]:
         """Submit a task."""
         try:
-            return self.executor.submit(run, function, self.parcels.there, task)
+            return self.executor.submit(run, __version__, function, task, *self.parcels.there)
         except BrokenExecutor as error:
             raise self._broken(error) from error
 
@@ -233,6 +234,12 @@ def read_letter(letter: Letter) -> Any:
     return pickle.loads(letter.head, buffers=arrays)  # noqa: S301  # our own program sent it
 
 
-def run(function: Callable[..., Any], parcels: tuple[Parcel, ...], task: Any) -> Any:
-    """Do one task, in a worker."""
-    return function(*map(unpack, parcels), task)
+def run(version: str, function: Callable[..., Any], task: Any, *shared: Any) -> Any:
+    """Do one task, in a worker, if it has the version of whoever asks; open what is a parcel."""
+    if version != __version__:
+        raise WorkersError(
+            f"a worker has version {__version__} of parentage, and here it is {version}",
+            "install the same version for every worker",
+        )
+    opened = [unpack(one) if isinstance(one, Parcel) else one for one in shared]
+    return function(*opened, task)
