@@ -26,7 +26,11 @@ import pytest
 
 from command import run as run_command
 from parentage import learn, score, support
+from parentage.arcs import resampling
+from parentage.arcs.support import learn_ground
+from parentage.data.settings import Reading
 from parentage.errors import InputError, UnprovenWarning, WorkersError
+from parentage.optimise.settings import Optimising
 from parentage.scoring import growth, portions, steps
 from parentage.scoring.account import Account
 from parentage.scoring.candidates import score_table
@@ -45,7 +49,14 @@ from parentage.work.exchange import (
     unpack,
     write_letter,
 )
-from parentage.work.executor import MOST_LOSSES, in_order, is_elsewhere, size_here, size_of
+from parentage.work.executor import (
+    MOST_LOSSES,
+    in_order,
+    is_elsewhere,
+    memory_each,
+    size_here,
+    size_of,
+)
 from parentage.work.scaling import Places
 from parentage.work.stop import Stop
 from strategies import make_table, random_columns
@@ -159,6 +170,31 @@ def assert_equal(found: CandidateLists, expected: CandidateLists) -> None:
     assert found.known().tallies.sets_counted == expected.known().tallies.sets_counted
 
 
+class Lossy(Crew):
+    """Workers that lose every task."""
+
+    size, started = 1, 0
+
+    def bring(self, shared: tuple[Any, ...]) -> None:
+        pass
+
+    def start(self, function: Callable[..., Any], task: Any, name: str) -> int:
+        self.started += 1
+        return self.started
+
+    def result(self, started: int, look: Callable[[], None] = nothing) -> Any:
+        raise LostError("killed by the nanny at 95 % of its memory")
+
+    def cancel(self, started: int) -> None:
+        pass
+
+    def repair(self) -> None:
+        pass
+
+    def close(self) -> None:
+        pass
+
+
 # The same results anywhere
 
 
@@ -189,6 +225,29 @@ def test_support_is_the_same_on_a_cluster_and_on_any_executor(
     assert expected.arcs and expected.bootstrap is not None and expected.bootstrap.done == 8
     for where in ({"client": far}, {"executor": processes}):
         assert support(table, bootstrap=8, seed=3, **where) == expected
+
+
+def test_support_elsewhere_is_left_when_it_is_cancelled(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Workers elsewhere do not hear of Ctrl-C; replicates that are there by then count."""
+    monkeypatch.setattr(resampling, "SHORT", -1.0)
+    table = make_table(random_columns(np.random.default_rng(5), 7, 80))
+    stop = Stop()
+
+    class Slow(Lossy):
+        def result(self, started: int, look: Callable[[], None] = nothing) -> Any:
+            stop.cancelled.set()
+            look()
+            raise AssertionError("waited on")
+
+    ground = learn_ground(table, Reading(), lambda *_: Scoring(), Optimising(), stop, threads=1)
+    drawn = resampling.bootstrap(ground, 8, 3, stop, Slow())
+    assert (drawn.done, drawn.stopped) == (1, "interrupt")
+
+
+def test_tasks_may_take_what_their_workers_have(far: Any, processes: Executor) -> None:
+    limits = [worker["memory_limit"] for worker in far.scheduler_info()["workers"].values()]
+    assert memory_each(DaskCrew(far), 1000) == min(limits) // 2 > 10**6
+    assert memory_each(processes, 1000) == 500
 
 
 def test_stems_are_the_same_on_a_cluster_and_on_any_executor(
@@ -532,29 +591,6 @@ def import_nothing(name: str) -> Any:
 
 def test_workers_without_memory_are_told(table: Table) -> None:
     """A task that ends its worker each time is given up."""
-
-    class Lossy(Crew):
-        size, started = 1, 0
-
-        def bring(self, shared: tuple[Any, ...]) -> None:
-            pass
-
-        def start(self, function: Callable[..., Any], task: Any, name: str) -> int:
-            self.started += 1
-            return self.started
-
-        def result(self, started: int, look: Callable[[], None] = nothing) -> Any:
-            raise LostError("killed by the nanny at 95 % of its memory")
-
-        def cancel(self, started: int) -> None:
-            pass
-
-        def repair(self) -> None:
-            pass
-
-        def close(self) -> None:
-            pass
-
     crew = Lossy()
     with pytest.raises(WorkersError, match=r"lost 6 times .*; give every worker more memory"):
         score_table(table, SETTINGS, Stop(), crew)

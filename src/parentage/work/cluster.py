@@ -31,7 +31,7 @@ from parentage.work.crew import POLL, Crew, LostError, Shared, nothing
 from parentage.work.exchange import Parcels, read_letter, run, write_letter
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
+    from collections.abc import Callable, Iterable, Iterator, Mapping
     from pathlib import Path
 
     from parentage.work.crew import Look
@@ -45,6 +45,9 @@ SILENT = 6
 
 SLOWEST = 5e6
 """Bytes a second, at least, that what is shared is taken to travel with."""
+
+SHARE_OF_WORKER = 0.5
+"""Of the memory of a worker, for what its tasks make: Dask spills and pauses above."""
 
 STAY = {"distributed.deploy.lost-worker-timeout": "1d"}
 """A worker that died is started anew; without this Dask takes it off the list if it dies again."""
@@ -257,6 +260,7 @@ class DaskCrew(Crew):
             else:
                 if workers:
                     self.size = sum(worker["nthreads"] for worker in workers.values())
+                    self.memory = _memory_of(workers.values())
                     return
                 if time.monotonic() > give_up:
                     raise _nobody()
@@ -307,6 +311,12 @@ class Watch:
         told = all(heard[name] > self.heard[name] for name in heard)
         if told or now - self.since > SILENT * self.longest:
             raise LostError(f"no worker has done anything for {now - self.since:.0f} s")
+
+
+def _memory_of(workers: Iterable[Mapping[str, Any]]) -> int | None:
+    """Return what a task may take with any of the workers; None if one has no limit."""
+    limits = [worker["memory_limit"] // worker["nthreads"] for worker in workers]
+    return int(SHARE_OF_WORKER * min(limits)) if all(limits) else None
 
 
 def _is_at_work(worker: Mapping[str, Any]) -> bool:

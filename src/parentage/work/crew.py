@@ -25,6 +25,10 @@ def nothing() -> None:
     """Let a wait go on."""
 
 
+class LeftError(Exception):
+    """Nobody waits for a result any more."""
+
+
 class LostError(Exception):
     """A task, or what it needs, was lost with a worker; it may be started once more."""
 
@@ -34,6 +38,9 @@ class Crew(ABC):
 
     size: int
     """How many tasks run at a time."""
+
+    memory: int | None = None
+    """Bytes that each task may take, if the workers have memory of their own and say how much."""
 
     @property
     def size_here(self) -> int:

@@ -18,13 +18,14 @@ from concurrent.futures import Executor, ThreadPoolExecutor
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from parentage.errors import WorkersError
-from parentage.work.crew import Crew, LostError, Threads, nothing
+from parentage.work.crew import Crew, LeftError, LostError, Threads, nothing
 from parentage.work.exchange import Processes, workers_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
     from parentage.work.crew import Look
+    from parentage.work.stop import Stop
 
 Task = TypeVar("Task")
 Result = TypeVar("Result")
@@ -51,7 +52,7 @@ def in_order(
 
     Stop consuming and nothing more is started; what waits is cancelled. ``name`` is what a
     cluster's dashboard shows. ``look`` is called now and then while a task elsewhere is waited for;
-    what it raises ends the waiting.
+    what it raises ends the waiting, LeftError without an error.
 
     Raises
     ------
@@ -77,6 +78,8 @@ def in_order(
                 yield queue.next()
         while len(queue):
             yield queue.next()
+    except LeftError:
+        return
     finally:
         queue.clear()
         if crew is not workers:
@@ -161,6 +164,26 @@ def is_elsewhere(workers: Workers) -> bool:
     (False, False)
     """
     return not isinstance(workers, int | ThreadPoolExecutor | Threads)
+
+
+def leave(stop: Stop) -> Look:
+    """Return what ends waiting when the work is cancelled: workers elsewhere do not hear of it."""
+
+    def look() -> None:
+        if stop.cancelled.is_set():
+            raise LeftError
+
+    return look
+
+
+def memory_each(workers: Workers, memory: int) -> int:
+    """Return what each of the tasks that run together may take, of so much memory here.
+
+    >>> memory_each(4, 1000)
+    250
+    """
+    own = workers.memory if isinstance(workers, Crew) else None
+    return max(1, memory // size_of(workers)) if own is None else own
 
 
 def size_here(workers: Workers) -> int:
