@@ -12,8 +12,6 @@ import os
 import pickle
 import signal
 import socket
-import subprocess
-import sys
 import tempfile
 import threading
 import time
@@ -24,6 +22,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pytest
 
+import loaded
 from command import run as run_command
 from parentage import learn, score, support
 from parentage.arcs import resampling
@@ -321,8 +320,8 @@ def test_tasks_have_names_that_the_dashboard_shows(client: Any, table: Table) ->
 
 
 @pytest.fixture(scope="module")
-def processes() -> Iterator[Executor]:
-    with ProcessPoolExecutor(2, mp_context=multiprocessing.get_context("spawn")) as pool:
+def processes(preloaded: None) -> Iterator[Executor]:
+    with ProcessPoolExecutor(2, mp_context=multiprocessing.get_context("forkserver")) as pool:
         yield pool
 
 
@@ -445,33 +444,26 @@ def test_a_client_that_is_closed_is_told(cluster: Any, table: Table) -> None:
         score_table(table, SETTINGS, Stop(), DaskCrew(client), report)
 
 
-SCHEDULER = "import sys; from distributed.cli.dask_scheduler import main; main()"
-WORKER = "import sys; from distributed.cli.dask_worker import main; main()"
-
-
 @contextlib.contextmanager
-def far_away(*worker_options: str) -> Iterator[tuple[str, Any, Any]]:
+def far_away() -> Iterator[tuple[str, Any, Any]]:
     """A scheduler and a worker without a nanny, each a process; yield the address and both."""
+    context = multiprocessing.get_context("forkserver")
     with contextlib.ExitStack() as stack:
 
-        def begin(program: str, *options: str) -> Any:
-            command = [sys.executable, "-c", program, *options]
-            started = subprocess.Popen(
-                command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
-            )
-            stack.callback(started.wait)
+        def begin(name: str, *options: str) -> Any:
+            started = context.Process(target=loaded.serve, args=(name, options))
+            started.start()
+            stack.callback(started.join)
             stack.callback(started.kill)
             return started
 
         with socket.socket() as free:
             free.bind(("127.0.0.1", 0))
             port = free.getsockname()[1]
-        local = ("--host", "127.0.0.1")
-        scheduler = begin(SCHEDULER, *local, "--port", str(port), "--no-dashboard")
+        place = ("--host", "127.0.0.1", "--port", str(port))
+        scheduler = begin("scheduler", *place, "--no-dashboard")
         address = f"tcp://127.0.0.1:{port}"
-        worker = begin(
-            WORKER, address, "--nthreads", "1", "--no-nanny", "--no-dashboard", *worker_options
-        )
+        worker = begin("worker", address, "--nthreads", "1", "--no-nanny", "--no-dashboard")
         yield address, scheduler, worker
 
 
@@ -488,10 +480,15 @@ class Bell:
 
 
 def test_a_cluster_that_goes_away_is_told_and_what_is_finished_is_kept(
-    table: Table, expected: CandidateLists, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    preloaded: None,
+    table: Table,
+    expected: CandidateLists,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """First the only worker dies, then, in a second run, the scheduler stops to answer."""
     monkeypatch.setattr(dask_cluster, "PATIENCE", 4.0)
+    monkeypatch.setattr(dask_cluster, "POLL", 0.2)
     with far_away() as (address, scheduler, worker):
         client = distributed.Client(address, set_as_default=False, timeout=60)
         client.wait_for_workers(1, timeout=60)
@@ -503,15 +500,18 @@ def test_a_cluster_that_goes_away_is_told_and_what_is_finished_is_kept(
         again = Places(checkpoint=tmp_path / "job", resume=True)
         assert_equal(score_table(table, SETTINGS, Stop(), 1, resumed.append, again), expected)
         assert len(resumed) == count_chunks(table) - report.seen
-        scheduler.send_signal(signal.SIGSTOP)
+        os.kill(scheduler.pid, signal.SIGSTOP)
         with pytest.raises(WorkersError, match="cannot be reached any more"):
             DaskCrew(client)
         scheduler.kill()
         client.close(timeout=1)
 
 
-def test_a_scheduler_that_dies_is_told(table: Table, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_scheduler_that_dies_is_told(
+    preloaded: None, table: Table, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(dask_cluster, "PATIENCE", 4.0)
+    monkeypatch.setattr(dask_cluster, "POLL", 0.2)
     with far_away() as (address, scheduler, _):
         client = distributed.Client(address, set_as_default=False, timeout=60)
         client.wait_for_workers(1, timeout=60)
@@ -521,8 +521,8 @@ def test_a_scheduler_that_dies_is_told(table: Table, monkeypatch: pytest.MonkeyP
         client.close(timeout=1)
 
 
-def test_a_pool_whose_process_dies_is_told(tmp_path: Path) -> None:
-    with ProcessPoolExecutor(1, mp_context=multiprocessing.get_context("spawn")) as pool:
+def test_a_pool_whose_process_dies_is_told(preloaded: None, tmp_path: Path) -> None:
+    with ProcessPoolExecutor(1, mp_context=multiprocessing.get_context("forkserver")) as pool:
         crew = Processes(pool, tmp_path)
         with pytest.raises(WorkersError, match=r"ProcessPoolExecutor were lost \(BrokenProcess"):
             list(in_order(end_suddenly, [9], crew))
@@ -562,6 +562,7 @@ def test_waiting_ends_when_nobody_works() -> None:
 def test_workers_short_of_memory_are_told(preloaded: None, monkeypatch: pytest.MonkeyPatch) -> None:
     """Dask pauses a worker whose memory is nearly full, and waits for ever."""
     monkeypatch.setattr(dask_cluster, "PATIENCE", 4.0)
+    monkeypatch.setattr(dask_cluster, "POLL", 0.2)
     paused = {
         "distributed.worker.multiprocessing-method": "forkserver",
         "distributed.worker.memory.terminate": False,
