@@ -276,9 +276,9 @@ def test_lists_that_grow_are_the_same_on_a_cluster(
     names: list[str] = []
     submit = far.submit
 
-    def watched(*args: Any, key: str) -> Any:
+    def watched(*args: Any, key: str, **where: Any) -> Any:
         names.append(key.split("-")[0])
-        return submit(*args, key=key)
+        return submit(*args, key=key, **where)
 
     monkeypatch.setattr(far, "submit", watched)
     with pytest.warns(UnprovenWarning):
@@ -658,6 +658,17 @@ def test_what_is_shared_is_sent_once(tmp_path: Path, processes: Executor) -> Non
     assert list(tmp_path.iterdir()) == []
 
 
+def test_every_worker_gets_what_is_shared(far: Any) -> None:
+    """Dask starts tasks where their data is: with one copy of much data one worker would do all."""
+    crew = DaskCrew(far)
+    crew.bring((np.zeros(10_000_000), "small"))
+    copies = [copy for some in crew.copies.values() for copy in some]
+    assert [copy.result(timeout=60) for copy in copies] == [None] * 4
+    assert [len(far.who_has([sent])[sent.key]) for sent in crew.sent] == [2, 2]
+    crew.close()
+    assert crew.copies == {}
+
+
 def test_parcels_hold_anything_and_their_arrays_can_be_written_to(tmp_path: Path) -> None:
     value = {"a": np.arange(12).reshape(3, 4), "b": ("x", np.empty((0, 3))), "c": 1.5}
     parcel = pack(tmp_path, 0, value)
@@ -695,6 +706,15 @@ def test_a_folder_that_workers_do_not_see_is_told(tmp_path: Path) -> None:
 def test_where_to_work_is_said_once(client: Any, table: Table) -> None:
     with pytest.raises(InputError, match="cluster and client both say"):
         score(table, client=client, cluster="local:1")
+
+
+def test_what_is_no_client_and_no_executor_is_refused(table: Table) -> None:
+    wrong: Any = "tcp://host:8786"
+    with pytest.raises(InputError, match=r"client is a .*, not 'tcp://host:8786'; pass cluster="):
+        score(table, client=wrong)
+    wrong = 4
+    with pytest.raises(InputError, match=r"executor is a .*, not 4; pass threads=4"):
+        score(table, executor=wrong)
 
 
 @pytest.mark.parametrize("address", ["local:0", "local:x", "nowhere", "tcp://host", "host:http"])

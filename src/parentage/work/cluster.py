@@ -28,7 +28,7 @@ from typing import TYPE_CHECKING, Any
 from parentage import __version__
 from parentage.errors import InputError, MissingExtraError, ParentageWarning, Way, WorkersError
 from parentage.work.crew import POLL, Crew, LostError, Shared, nothing
-from parentage.work.exchange import Parcels, read_letter, run, write_letter
+from parentage.work.exchange import Parcels, have, read_letter, run, write_letter
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -173,6 +173,8 @@ class DaskCrew(Crew):
         self.parcels = Parcels(folder) if is_here or folder is not None else None
         self.shared: Shared = ()
         self.sent: list[Any] = []
+        self.copies: dict[str, list[Any]] = {}
+        self.addresses: tuple[str, ...] = ()
         self.bytes = 0
         self.token, self.number = uuid.uuid4().hex, 0
         self._wait_for_workers()
@@ -191,25 +193,38 @@ class DaskCrew(Crew):
         self.bytes = 0
         self.sent = [before.get(id(value)) or self._send(value) for value in shared]
         self.shared = shared
+        kept = {sent.key for sent in self.sent}
+        self.copies = {key: copies for key, copies in self.copies.items() if key in kept}
 
     def _send(self, value: Any) -> Any:
-        """Send an object to the scheduler, as the argument of a task that returns it."""
+        """Send an object to the scheduler, as the argument of a task that returns it.
+
+        Every worker is told to get a copy. Dask by itself starts tasks where their data is, and
+        with a large object that would be one worker.
+        """
         letter = write_letter(value)
         self.bytes += letter.size
         with warnings.catch_warnings():
             warnings.filterwarnings("ignore", message="Sending large graph")
-            return self._submit("shared", read_letter, letter)
+            sent = self._submit("shared", read_letter, letter)
+        self.copies[sent.key] = [
+            self._submit("shared", have, sent, workers=[worker], allow_other_workers=True)
+            for worker in self.addresses
+        ]
+        return sent
 
     def start(self, function: Callable[..., Any], task: Any, name: str) -> Any:
         """Submit a task under a name that the dashboard shows."""
         shared = self.sent if self.parcels is None else self.parcels.there
         return self._submit(name, run, __version__, function, task, *shared)
 
-    def _submit(self, name: str, function: Callable[..., Any], *arguments: Any) -> Any:
+    def _submit(
+        self, name: str, function: Callable[..., Any], *arguments: Any, **where: Any
+    ) -> Any:
         self.number += 1
         key = f"{name}-{self.token}-{self.number}"
         try:
-            return self.client.submit(function, *arguments, key=key)
+            return self.client.submit(function, *arguments, key=key, **where)
         except Exception as error:
             if self.client.status in ("running", "connecting"):
                 raise
@@ -229,7 +244,7 @@ class DaskCrew(Crew):
         except Exception as error:
             if started.status != "error" or isinstance(error, KilledWorker):
                 raise LostError(f"{type(error).__name__}: {error}") from error
-            if isinstance(error, ModuleNotFoundError) or _is_unread(error):
+            if isinstance(error, ImportError) or _is_unread(error):
                 raise WorkersError(
                     f"the cluster cannot load the program ({type(error).__name__}: {error})",
                     "install the same version of parentage for its scheduler and every worker",
@@ -261,6 +276,7 @@ class DaskCrew(Crew):
                 if workers:
                     self.size = sum(worker["nthreads"] for worker in workers.values())
                     self.memory = _memory_of(workers.values())
+                    self.addresses = tuple(workers)
                     return
                 if time.monotonic() > give_up:
                     raise _nobody()
@@ -269,7 +285,7 @@ class DaskCrew(Crew):
     def repair(self) -> None:
         """Wait for workers, and send everything again: what a loss took with it is not known."""
         self._wait_for_workers()
-        self.bytes = 0
+        self.bytes, self.copies = 0, {}
         self.sent = [self._send(value) for value in self.shared]
 
     def cancel(self, started: Any) -> None:

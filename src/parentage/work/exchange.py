@@ -234,6 +234,10 @@ def read_letter(letter: Letter) -> Any:
     return pickle.loads(letter.head, buffers=arrays)  # noqa: S301  # our own program sent it
 
 
+def have(_: Any) -> None:
+    """Have a shared object: a worker that runs this gets a copy of it."""
+
+
 def run(version: str, function: Callable[..., Any], task: Any, *shared: Any) -> Any:
     """Do one task, in a worker, if it has the version of whoever asks; open what is a parcel."""
     if version != __version__:
