@@ -200,7 +200,8 @@ class DaskCrew(Crew):
         """Send an object to the scheduler, as the argument of a task that returns it.
 
         Every worker is told to get a copy. Dask by itself starts tasks where their data is, and
-        with a large object that would be one worker.
+        with a large object that would be one worker. Nobody waits for these tasks: that of a
+        worker who has died is never done.
         """
         letter = write_letter(value)
         self.bytes += letter.size
@@ -208,8 +209,7 @@ class DaskCrew(Crew):
             warnings.filterwarnings("ignore", message="Sending large graph")
             sent = self._submit("shared", read_letter, letter)
         self.copies[sent.key] = [
-            self._submit("shared", have, sent, workers=[worker], allow_other_workers=True)
-            for worker in self.addresses
+            self._submit("shared", have, sent, workers=[worker]) for worker in self.addresses
         ]
         return sent
 
