@@ -33,7 +33,7 @@ from parentage.scoring.rulebook import ORDER
 from parentage.scoring.search import search
 from parentage.scoring.settings import Scoring, ScoringKeywords
 from parentage.work.display import shown
-from parentage.work.executor import size_of
+from parentage.work.executor import size_here
 from parentage.work.memory import available_memory, used_memory
 from parentage.work.running import Running, RunningKeywords
 from parentage.work.scaling import Places, Scaling, ScalingKeywords
@@ -167,12 +167,12 @@ def search_table(
     began = time.perf_counter()
     prepared = prepare(table, settings)
     for plan in prepared.plans:
-        refuse_what_cannot_fit(plan, size_of(workers))
+        refuse_what_cannot_fit(plan, size_here(workers))
     if stop.memory is None:
         room = int(SHARE_OF_MEMORY * available_memory())
         most = room + used_memory()
     else:
-        most, room = stop.memory, room_for_levels(stop.memory, size_of(workers))
+        most, room = stop.memory, room_for_levels(stop.memory, size_here(workers))
     stop = replace(stop, memory=room)
     places = places or Places()
     checkpoint = None
