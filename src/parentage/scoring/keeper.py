@@ -51,6 +51,9 @@ class Position:
         The sets of the next level so far.
     chunks, pairs
         Chunks and joins that are done.
+    rate
+        Seconds that a join took one level below; 0 if nobody knows. A level that takes too long by
+        that is not begun.
     files
         The same arrays in files, for groups that are written.
     """
@@ -60,6 +63,7 @@ class Position:
     new: Gathering
     chunks: int = 0
     pairs: int = 0
+    rate: float = 0.0
     files: dict[str, list[GrowingArray]] = field(default_factory=dict)
 
 
@@ -176,6 +180,7 @@ class Keeper:
                 "in_degree": position.in_degree,
                 "chunks": position.chunks,
                 "pairs": position.pairs,
+                "rate": position.rate,
                 **{group: on_disk.facts_of(position.files[group]) for group in GROUPS},
                 "new": on_disk.facts_of(position.new.files),
             }
@@ -279,5 +284,6 @@ class Keeper:
         position = self.begin(int(known["in_degree"]), arrays)
         position.files = files
         position.chunks, position.pairs = int(known["chunks"]), int(known["pairs"])
+        position.rate = float(known["rate"])
         position.new.take_up(folder, [Facts.from_dict(facts) for facts in known["new"]])
         return position
