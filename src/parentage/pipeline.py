@@ -220,7 +220,7 @@ def grow(
         start=start,
         report=report,
         workers=workers,
-        keeper=GrowthKeeper.of(places),
+        keeper=GrowthKeeper.of(places, searched.prepared.table, optimising.seed, start),
     )
     grown = Grown(network, trace, time.monotonic() - began)
     return replace(searched, outcomes=(outcome,)), grown

@@ -18,13 +18,15 @@ from __future__ import annotations
 
 import zlib
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, NamedTuple
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
 
 from parentage.scoring.entropy import pack_states
 from parentage.scoring.forecast import seconds_for
+from parentage.scoring.growth_state import Mark, Snapshot, stems_in, stems_of
 from parentage.scoring.scores import BySums, NodeAverage
 from parentage.scoring.steps import Kept
 from parentage.work.executor import in_order
@@ -84,22 +86,6 @@ def worth_sending(encoded: Encoded) -> bool:
     return seconds_for(STEMS_PER_CHUNK * pairs, encoded.codes.shape[1]) >= WORTH_SENDING
 
 
-class Snapshot(NamedTuple):
-    """What was found since the search, and what was counted for it, as arrays.
-
-    ``first`` is a checksum of the families that growth began with.
-    """
-
-    first: int
-    children: npt.NDArray[np.int32]
-    sizes: npt.NDArray[np.int32]
-    parents: npt.NDArray[np.uint16]
-    scores: Int64s
-    done: npt.NDArray[np.uint64]
-    counted: int
-    families_scored: int
-
-
 class Growth:
     """Families that were found so far, and the way to find more.
 
@@ -132,7 +118,7 @@ class Growth:
         )  # fmt: skip
         self._keys = keys.tolist()
         self._stems = Stems(encoded, workers, min(memory or MOST_STEMS, MOST_STEMS))
-        self._done: set[int] = set()
+        self._done: dict[int, None] = {}  # in the order in which they were enlarged
         self.n_sets = 0
         self._store = self._first_store(outcome)
         self.n_first = self.n_sets
@@ -210,7 +196,7 @@ class Growth:
             if stop is not None and stop.reason() is not None:
                 break
             some = tasks[first : first + AT_ONCE]
-            self._done.update(map(self._key, some))
+            self._done.update(dict.fromkeys(map(self._key, some)))
             self._stems.hold([parents for _, parents in some])
             pays = np.empty(len(some), np.bool_)
             can_pay(self._tasks(some, False), self._stems.vectors, self._growing, pays)
@@ -230,20 +216,26 @@ class Growth:
             )  # fmt: skip
         return self.n_sets - before
 
-    def snapshot(self) -> Snapshot:
-        """Return what was found since the beginning."""
-        new = slice(self.n_first, self.n_sets)
-        done = np.array(sorted(self._done), np.uint64)
-        return Snapshot(
-            self._first_check(), self.children[new], self.sizes[new], self.parents[new],
-            self.scores[new], done, self._stems.counted, self.families_scored,
-        )  # fmt: skip
+    def mark(self) -> Mark:
+        """Say how far this is, in a moment."""
+        counts = (self._stems.counted, self.families_scored)
+        return Mark(self.n_sets, len(self._done), counts, tuple(self._stems.row))
+
+    def snapshot(self, mark: Mark) -> Snapshot:
+        """Return what was found from the beginning to a mark."""
+        new = slice(self.n_first, mark.n_sets)
+        done = np.array(list(self._done)[: mark.n_done], np.uint64)
+        parents = self.parents[new, : self.sizes[new].max(initial=0)]
+        families = (self.children[new], self.sizes[new], parents, self.scores[new])
+        counts = np.array([self._first_check, *mark.counts])
+        return Snapshot(counts, *families, done, *stems_in(mark.held))
 
     def restore(self, known: Snapshot) -> bool:
         """Take up what was found before; False if that was from another beginning."""
         from parentage.kernels.stems import enter
 
-        if known.first != self._first_check() or self.n_sets != self.n_first:
+        first, counted, scored = known.counts.tolist()
+        if first != self._first_check or self.n_sets != self.n_first:
             return False
         count, width = known.parents.shape
         self._make_room(count)
@@ -253,11 +245,12 @@ class Growth:
         self._store.score[new] = known.scores
         enter(np.int64(new.start), np.int64(new.stop), self._store, self._growing)
         self.n_sets = new.stop
-        self._done.update(known.done.tolist())
-        self._stems.counted = known.counted
-        self.families_scored = known.families_scored
+        self._done = dict.fromkeys(known.done.tolist())
+        self._stems.take_up(stems_of(known.held_sizes, known.held), counted)
+        self.families_scored = scored
         return True
 
+    @cached_property
     def _first_check(self) -> int:
         """Return a checksum of the families of the search, and of how far it came."""
         check = zlib.crc32(f"{self.complete_to} {self.n_complete} {self.deepest}".encode())
@@ -326,10 +319,8 @@ class Growth:
         if self.n_sets + more <= len(self._store.child):
             return
         wider = self._room(2 * (self.n_sets + more))
-        wider.child[: self.n_sets] = self.children
-        wider.size[: self.n_sets] = self.sizes
-        wider.parents[: self.n_sets] = self.parents
-        wider.score[: self.n_sets] = self.scores
+        wider.child[: self.n_sets], wider.size[: self.n_sets] = self.children, self.sizes
+        wider.parents[: self.n_sets], wider.score[: self.n_sets] = self.parents, self.scores
         enter(np.int64(0), np.int64(self.n_sets), wider, self._growing)
         self._store = wider
 
@@ -381,10 +372,18 @@ class Stems:
         self.vectors[0] = encoded.single
         self.row: dict[tuple[int, ...], int] = {(): 0}
         self.counted = 0
+        self._named: set[tuple[int, ...]] = set()  # held, but their vectors are not there
+
+    def take_up(self, held: Sequence[tuple[int, ...]], counted: int) -> None:
+        """Hold what was held before; the vectors are counted when needed, and not as new ones."""
+        self.row = {stem: at for at, stem in enumerate(held[-self._capacity :])}
+        rows = max(len(self.vectors), len(self.row))
+        self.vectors = np.empty((rows, self.vectors.shape[1]), np.int64)
+        self.counted, self._named = counted, set(self.row)
 
     def __getstate__(self) -> dict[str, Any]:
         """Leave out what those who only count do not need: vectors, and who else counts."""
-        return {**vars(self), "workers": 1, "vectors": self.vectors[:0], "row": {}}
+        return {**vars(self), "workers": 1, "vectors": self.vectors[:0], "row": {}, "_named": set()}
 
     def hold(self, stems: Iterable[tuple[int, ...]]) -> None:
         """Count the stems that are not held; let go of the oldest if there is no room."""
@@ -392,19 +391,20 @@ class Stems:
         for stem in asked:
             if stem in self.row:
                 self.row[stem] = self.row.pop(stem)  # the youngest now
-        new = sorted((stem for stem in asked if stem not in self.row), key=lambda s: (len(s), s))
+        lacking = (stem for stem in asked if stem not in self.row or stem in self._named)
+        new = sorted(lacking, key=lambda s: (len(s), s))
         if not new:
             return
-        chunks = [
-            new[first : first + STEMS_PER_CHUNK] for first in range(0, len(new), STEMS_PER_CHUNK)
-        ]
+        step = STEMS_PER_CHUNK
+        chunks = [new[first : first + step] for first in range(0, len(new), step)]
         counted = in_order(count_stems, chunks, self.workers, (self,), "stems")
         for chunk, found in zip(chunks, counted, strict=True):
             for stem, vector in zip(chunk, found, strict=True):
-                at = self._free_row()
-                self.vectors[at] = vector
-                self.row[stem] = at
-        self.counted += len(new)
+                if stem not in self.row:
+                    self.row[stem] = self._free_row()
+                    self.counted += 1
+                self.vectors[self.row[stem]] = vector
+        self._named.difference_update(new)
 
     def _free_row(self) -> int:
         held = len(self.row)

@@ -1,0 +1,66 @@
+"""Where lists that grow are: what :class:`parentage.scoring.growth.Growth` goes on from.
+
+Families and their order, which of them were enlarged, what was counted, and which stems were held.
+The vectors of the stems are not among it: they are counted again when they are needed, and that is
+not counted as work, so that a budget of work lasts as long as it does without a break.
+"""
+
+from __future__ import annotations
+
+from itertools import chain
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+Stem = tuple[int, ...]
+
+
+class Mark(NamedTuple):
+    """How far growth is; families are only added, so that little is to be noted."""
+
+    n_sets: int
+    n_done: int
+    counts: tuple[int, int]
+    """Stems counted, families scored."""
+    held: tuple[Stem, ...]
+    """Stems with a vector, the oldest first."""
+
+
+class Snapshot(NamedTuple):
+    """What was found since the search, and what was counted for it, as arrays."""
+
+    counts: npt.NDArray[np.int64]
+    """A checksum of the families that growth began with, stems counted, families scored."""
+    children: npt.NDArray[np.int32]
+    sizes: npt.NDArray[np.int32]
+    parents: npt.NDArray[np.uint16]
+    scores: npt.NDArray[np.int64]
+    done: npt.NDArray[np.uint64]
+    """Keys of the families that were enlarged."""
+    held_sizes: npt.NDArray[np.int64]
+    held: npt.NDArray[np.uint16]
+    """Stems that were held, the oldest first: their members one after the other."""
+
+
+def stems_in(stems: Sequence[Stem]) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.uint16]]:
+    """Return the sizes of stems, and their members one after the other.
+
+    >>> stems_in([(), (3,), (0, 2)])
+    (array([0, 1, 2]), array([3, 0, 2], dtype=uint16))
+    """
+    sizes = np.fromiter(map(len, stems), np.int64, len(stems))
+    return sizes, np.fromiter(chain.from_iterable(stems), np.uint16, int(sizes.sum()))
+
+
+def stems_of(sizes: npt.NDArray[np.int64], members: npt.NDArray[np.uint16]) -> list[Stem]:
+    """Return what :func:`stems_in` took apart.
+
+    >>> stems_of(*stems_in([(), (3,), (0, 2)]))
+    [(), (3,), (0, 2)]
+    """
+    flat, ends = members.tolist(), np.cumsum(sizes).tolist()
+    return [tuple(flat[end - size : end]) for size, end in zip(sizes.tolist(), ends, strict=True)]
