@@ -358,7 +358,7 @@ def test_a_state_of_another_shape_is_damage(tmp_path: Path, searches: object) ->
     folder = tmp_path / "folder"
     folder.mkdir()
     check = checkpoint.checksum({"a": 1}, searches)
-    state = {"format": 1, "job": {"a": 1}, "searches": searches, "check": check}
+    state = {"format": checkpoint.FORMAT, "job": {"a": 1}, "searches": searches, "check": check}
     (folder / "state.json").write_text(json.dumps(state), encoding="utf-8")
     with pytest.raises(InputError, match="damaged"):
         checkpoint.Checkpoint(folder, {"a": 1}, resume=True)

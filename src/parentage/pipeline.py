@@ -145,9 +145,16 @@ def gather(
         seen(table)
     settings = scoring(table.names, False).for_missing(reading.missing)
     if reading.missing == "em" and table.has_holes:
-        refuse_beside_completion(growing or Growing(), places)
+        refuse_beside_completion(growing or Growing())
         completed = complete_and_score(
-            table, settings, stop, threads=threads, workers=workers, start=start, report=report
+            table,
+            settings,
+            stop,
+            threads=threads,
+            workers=workers,
+            start=start,
+            report=report,
+            places=places,
         )
         return Gathered(completed.lists, table, settings, completed=completed.solution)
     share = stop.share(SHARE_OF_SCORING)
@@ -169,18 +176,14 @@ def gather(
     return Gathered(searched.lists(), table, settings, grown)
 
 
-def refuse_beside_completion(growing: Growing, places: Places | None) -> None:
+def refuse_beside_completion(growing: Growing) -> None:
     """Refuse what a table that is completed and scored again and again has no use for."""
-    unused: list[Way] = [Way(name, getattr(growing, name)) for name in changed(growing)]
-    if places is not None and places.checkpoint is not None:
-        name = "resume" if places.resume else "checkpoint"
-        unused.append(Way(name, str(places.checkpoint)))
-    for setting in unused:
+    for name in changed(growing):
         raise InputError(
             "has no effect where missing cells are completed by expectation maximisation",
             Way("missing", "pnal"),
             "leave it out",
-            about=setting,
+            about=Way(name, getattr(growing, name)),
         )
 
 
@@ -220,7 +223,7 @@ def grow(
         start=start,
         report=report,
         workers=workers,
-        keeper=GrowthKeeper.of(places),
+        keeper=GrowthKeeper.of(places, searched.prepared.table, optimising.seed, start),
     )
     return found, Grown(network, trace, time.monotonic() - began)
 

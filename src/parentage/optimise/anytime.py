@@ -28,6 +28,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from parentage.network.network import Network
+from parentage.optimise.growth_keeping import Moment
 from parentage.optimise.orders import CLIMB, SLACKS, OrderSpace, Stream, budget_of, renew
 from parentage.optimise.problem import memory_of_sets, n_words, offsets_of
 from parentage.scoring.forecast import SHARE_OF_MEMORY
@@ -105,15 +106,19 @@ def grow_lists(
     with ThreadPoolExecutor(threads) as pool:
         elsewhere = isinstance(workers, Crew) and worth_sending(encoded)
         counting = workers if workers is not None and elsewhere else pool
+        if keeper is not None:
+            memory = keeper.memory_of_stems(stop.memory, memory)
         growth = Growth(searched.prepared, searched.outcomes, workers=counting, memory=memory)
-        looked = 0
+        moment = None
         if keeper is not None and keeper.known is not None:
-            looked = keeper.looked if growth.restore(keeper.known) else 0
+            moment = keeper.known.moment if growth.restore(keeper.known.growth) else None
             first = keeper.order_for(growth.n) or first
-        anytime = Anytime(growth, stop, pool, seed=seed, start=first, report=report)
-        anytime.go_on_from(looked, keeper)
+        anytime = Anytime(growth, stop, pool, seed=seed, start=first, report=report, keeper=keeper)
+        if moment is not None:
+            anytime.go_on_from(moment)
         anytime.run(effort)
-        anytime.keep()
+        if keeper is not None:
+            keeper.write(growth)
     parents: list[tuple[int, ...]] = [()] * table.n_variables
     for i in anytime.choice.tolist():
         child, members = growth.family(i)
@@ -137,12 +142,13 @@ class Anytime:
         seed: int = 0,
         start: Sequence[int] | None = None,
         report: Report | None = None,
+        keeper: GrowthKeeper | None = None,
     ) -> None:
         self.growth, self.stop, self.report = growth, stop, report
-        self._pool = pool
+        self._pool, self._keeper = pool, keeper
         self._began = time.monotonic()
-        self._looked = 0
-        self._keeper: GrowthKeeper | None = None
+        self._looked = self._idle = 0
+        self._whole = True  # whether neither effort nor stop cut the present round short
         self._most = stop.memory or used_memory() + int(SHARE_OF_MEMORY * available_memory())
         self._round_took = 0.0  # of wall time, by which another may be too much
         self._laid = 0
@@ -155,14 +161,21 @@ class Anytime:
         self.order: Ints = self._streams[0].base.copy()
         self.cost = math.inf
 
-    def go_on_from(self, looked: int, keeper: GrowthKeeper | None) -> None:
-        """Count the work of an earlier run, and keep this one."""
-        self._looked, self._keeper = looked, keeper
+    def go_on_from(self, moment: Moment) -> None:
+        """Take up where an earlier run was, with the lists it had."""
+        moment.give(self._streams)
+        self.order, self._closed = moment.order, moment.closed
+        self._looked, self._laid, self._idle = moment.counts.tolist()
+        self._fit()
+        self._tell()
 
-    def keep(self) -> None:
-        """Keep what is known, at the end."""
-        if self._keeper is not None:
-            self._keeper.write(self.growth, self.order, self._looked)
+    def _keep(self) -> None:
+        """Note the end of a round, if nothing cut it short."""
+        if self._keeper is not None and self._whole:
+            counts = (self._looked, self._laid, self._idle)
+            moment = Moment.of(self._streams, self.order, self._closed, *counts)
+            self._keeper.reached(self.growth, moment)
+        self._whole = True
 
     @property
     def work(self) -> float:
@@ -176,30 +189,34 @@ class Anytime:
 
     def run(self, effort: float) -> None:
         """Work until the effort is spent, the stop says so, or nothing is left to try."""
-        self._climb()
-        idle = 0
-        while self.work < effort and self._may_go_on() and idle < PATIENCE:
-            grew = self._grow_around()
-            gained = False
-            if self.work < effort and self._has_time_for_a_round():
+        if self.cost == math.inf:
+            self._climb()
+        self._keep()
+        while self.work < effort and self._may_go_on() and self._idle < PATIENCE:
+            grew, gained = self._grow_around(), False
+            if self._is(self.work < effort) and self._has_time_for_a_round():
                 gained = self._round()
             if not gained:
                 grew += self._grow_near()
-            if self._keeper is not None:
-                self._keeper.tick(self.growth, self.order, self._looked)
-            idle = 0 if gained or grew else idle + 1
+            self._idle = 0 if gained or grew else self._idle + 1
+            self._keep()
+
+    def _is(self, going_on: bool) -> bool:
+        """Remember when a round is cut short; otherwise it depends on what was found alone."""
+        self._whole &= going_on
+        return going_on
 
     def _may_go_on(self) -> bool:
         """Whether there is time, and memory for solving what has been found by now."""
         growth = self.growth
-        if self.stop.reason() is not None:
+        if not self._is(self.stop.reason() is None):
             return False
         needed = memory_of_sets(growth.n, growth.n_sets, int(growth.sizes.sum()))
         room = room_within(self._most, needed)
-        return room is None or room > 0
+        return self._is(room is None or room > 0)
 
     def _has_time_for_a_round(self) -> bool:
-        return self.stop.reason() is None and self._round_took <= self.stop.seconds_left
+        return self._is(self.stop.reason() is None and self._round_took <= self.stop.seconds_left)
 
     def score(self) -> float:
         """Score of the network, in nats."""
@@ -209,7 +226,7 @@ class Anytime:
         """Grow around the network, and improve it, until nothing is new."""
         grew = 0
         while self._may_go_on():
-            new = self.growth.enlarge(self._neighbours(), self.stop)
+            new = self._enlarge(self._neighbours())
             grew += new
             if not new:
                 return grew
@@ -225,10 +242,16 @@ class Anytime:
             near = self._near(self.growth.n)
             if not near:
                 break
-            grew += self.growth.enlarge(near, self.stop)
+            grew += self._enlarge(near)
         if grew:
             self._lay_out()
         return grew
+
+    def _enlarge(self, families: list[Family]) -> int:
+        """Enlarge families, as many as there is time for; return how many sets were found."""
+        found = self.growth.enlarge(families, self.stop)
+        self._is(self.stop.reason() is None)
+        return found
 
     def _lay_out(self) -> None:
         """Let the order search see what is new in the lists."""
@@ -292,6 +315,7 @@ class Anytime:
                 order, fit, turns, np.int64(0), space.offsets, space.sets, space.cost, space.reach,
                 state, work,
             )  # fmt: skip
+        self._is(bool(work[0] < work[1]))
         self._looked += int(work[0])
         self._streams[0].move(order, space)
         return self._take(order)

@@ -51,6 +51,9 @@ class Position:
         The sets of the next level so far.
     pairs
         Joins that are done, wherever the level was cut for them.
+    rate
+        Seconds that a join took one level below; 0 if nobody knows. A level that takes too long by
+        that is not begun.
     files
         The same arrays in files, for groups that are written.
     """
@@ -59,6 +62,7 @@ class Position:
     arrays: Mapping[str, Sequence[Array]]
     new: Gathering
     pairs: int = 0
+    rate: float = 0.0
     files: dict[str, list[GrowingArray]] = field(default_factory=dict)
 
 
@@ -174,6 +178,7 @@ class Keeper:
                 "done": False,
                 "in_degree": position.in_degree,
                 "pairs": position.pairs,
+                "rate": position.rate,
                 **{group: on_disk.facts_of(position.files[group]) for group in GROUPS},
                 "new": on_disk.facts_of(position.new.files),
             }
@@ -277,5 +282,6 @@ class Keeper:
         position = self.begin(int(known["in_degree"]), arrays)
         position.files = files
         position.pairs = int(known["pairs"])
+        position.rate = float(known["rate"])
         position.new.take_up(folder, [Facts.from_dict(facts) for facts in known["new"]])
         return position

@@ -86,7 +86,6 @@ def search(
         _keep_empty_sets(level, plan, outcome)
         at = keeper.begin(1, _arrays(levels, level, below))
     deepest = min(plan.limits.deepest, encoded.n_variables - 1)
-    rate = 0.0
     while at.in_degree <= deepest and len(level.members) > 1:
         complete = _pieces_below(outcome, at.in_degree)
         began, before = time.perf_counter(), at.pairs
@@ -96,8 +95,8 @@ def search(
             step = levels.step(level, below, at.in_degree, at.in_degree < deepest)
             if not ends_by_rules(plan) and step.pairs[-1] > MOST_SETS:
                 raise StoppedError("forecast")
-            if foresee:
-                _foresee(rate * float(step.pairs[-1]), stop)
+            if foresee and not at.chunks:  # what was begun before a break goes on
+                _foresee(at.rate * float(step.pairs[-1]), stop)
             if keeper.checkpoint is None and (foresee or up_to is not None):
                 asked = up_to is not None and at.in_degree + len(plan.context) >= up_to
                 at.new = _bounding(levels, level, at, _worth(plan, stop, workers, asked, at))
@@ -127,6 +126,7 @@ def search(
         level, below = levels.level_of(at.new.fields()), levels.below(level)
         outcome.live.append(len(level.members))
         at = keeper.next(at, _arrays(levels, level, below))
+        at.rate = rate
         keeper.after_level(at, outcome)
     _with_residuals(plan, outcome)
     if outcome.ended is None:
