@@ -14,6 +14,7 @@ the order alone is taken.
 from __future__ import annotations
 
 import io
+import math
 import time
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -46,6 +47,9 @@ if TYPE_CHECKING:
 FORMAT = 1
 EVERY = 2.0
 """Seconds between two writes at least."""
+
+NOTES = 4
+"""Rounds noted in that time at most: a run that is stopped keeps the last one."""
 
 
 class Moment(NamedTuple):
@@ -111,6 +115,7 @@ class GrowthKeeper:
         self.facts: dict[str, Any] = {}
         self.pace = Pace(EVERY)
         self._reached: tuple[Mark, Moment] | None = None
+        self._noted = -math.inf
         sealed = read_sealed(self.path, FORMAT) if resume else None
         if sealed is not None:
             compare(folder, sealed.job, job)
@@ -146,8 +151,11 @@ class GrowthKeeper:
         return order if sorted(order) == list(range(n)) else None
 
     def reached(self, growth: Growth, moment: Moment) -> None:
-        """Note the end of a round, and write it if it is time to."""
-        self._reached = growth.mark(), moment
+        """Note the end of a round now and then, and write it if it is time to."""
+        now = time.perf_counter()
+        if now - self._noted < EVERY / NOTES:
+            return
+        self._reached, self._noted = (growth.mark(), moment), now
         if self.pace.due():
             self.write(growth)
 
