@@ -25,10 +25,11 @@ from parentage.optimise.orders import Stream
 from parentage.scoring import checkpoint, growth, search
 from parentage.scoring.account import Account
 from parentage.scoring.candidates import search_table
-from parentage.scoring.growth import Stems
 from parentage.scoring.growth_state import Snapshot
 from parentage.scoring.plan import prepare
 from parentage.scoring.settings import Scoring
+from parentage.scoring.stems import Stem, Stems
+from parentage.scoring.terms import terms_of
 from parentage.work.scaling import Places
 from parentage.work.stop import Stop
 from test_checkpoint import Dying
@@ -306,14 +307,14 @@ def test_stems_are_held_as_before_under_the_same_limit(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("capacity", [96, 4096])
 def test_stems_that_were_held_are_counted_again_but_not_as_new(capacity: int) -> None:
-    encoded = prepare(table(SMALL), Scoring(max_parents=1)).plans[0].encoded
+    counters = terms_of(prepare(table(SMALL), Scoring(max_parents=1))).counters
     random = np.random.default_rng(5)
     asked = [
-        [tuple(sorted(random.choice(SMALL, 3, replace=False).tolist())) for _ in range(24)]
+        [Stem(0, tuple(sorted(random.choice(SMALL, 3, replace=False).tolist()))) for _ in range(24)]
         for _ in range(40)
     ]
     memory = 8 * SMALL * capacity
-    whole, before, after = (Stems(encoded, 1, memory) for _ in range(3))
+    whole, before, after = (Stems(counters, 1, memory) for _ in range(3))
     for stems in asked:
         whole.hold(stems)
     for stems in asked[:20]:

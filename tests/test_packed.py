@@ -26,7 +26,7 @@ from parentage.network.network import Network
 from parentage.scoring import entropy, merging, residuals
 from parentage.scoring.candidates import score
 from parentage.scoring.formats import read_lists, write_lists
-from parentage.scoring.growth import Stems
+from parentage.scoring.stem_counting import Swept
 from test_faults_parquet import KILLER
 from test_rows import NAMES, SETTINGS, as_parquet, mixed_frame, repeated, what_comes
 
@@ -198,11 +198,12 @@ def test_bits_count_as_codes_do(seed: int, worth: float, monkeypatch: pytest.Mon
 
 def test_stems_grow_from_bits(monkeypatch: pytest.MonkeyPatch) -> None:
     table = repeated(np.random.default_rng(4), 6, 80, 3000)
-    plain = Stems(entropy.encode(table, "bic"), 1, 1 << 20)
+    plain = Swept(entropy.encode(table, "bic"))
     monkeypatch.setattr(entropy, "CODES_UP_TO", 0)
-    bits = Stems(entropy.encode(table, "bic"), 1, 1 << 20)
-    for ours, theirs in zip(bits.count([(0, 2), (1,)]), plain.count([(0, 2), (1,)]), strict=True):
-        assert (ours == theirs).all()
+    bits = Swept(entropy.encode(table, "bic"))
+    f = plain.encoded.grid.f[None, :]
+    for stems in (np.array([[0, 2], [1, 3]], np.uint16), np.array([[1]], np.uint16)):
+        assert (bits.sums(stems, f) == plain.sums(stems, f)).all()
 
 
 @pytest.mark.parametrize("name", NAMES)

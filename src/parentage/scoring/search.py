@@ -95,7 +95,7 @@ def search(
             step = levels.step(level, below, at.in_degree, at.in_degree < deepest)
             if not ends_by_rules(plan) and step.pairs[-1] > MOST_SETS:
                 raise StoppedError("forecast")
-            if foresee and not at.chunks:  # what was begun before a break goes on
+            if foresee and not at.pairs:  # what was begun before a break goes on
                 _foresee(at.rate * float(step.pairs[-1]), stop)
             if keeper.checkpoint is None and (foresee or up_to is not None):
                 asked = up_to is not None and at.in_degree + len(plan.context) >= up_to
