@@ -29,8 +29,9 @@ import numpy as np
 
 from parentage.network.network import Network
 from parentage.optimise.growth_keeping import Moment
-from parentage.optimise.orders import CLIMB, SLACKS, OrderSpace, Stream, budget_of, renew
-from parentage.optimise.problem import memory_of_sets, n_words, offsets_of
+from parentage.optimise.orders import CLIMB, SLACKS, Stream, budget_of, renew
+from parentage.optimise.problem import memory_of_sets
+from parentage.optimise.ranking import Ranking
 from parentage.scoring.forecast import SHARE_OF_MEMORY
 from parentage.scoring.growth import Growth, worth_sending
 from parentage.work.crew import Crew
@@ -57,9 +58,6 @@ SECONDS_PER_LOOK = 5e-9
 
 SECONDS_PER_SET_LAID = 5e-8
 """Nominal time of putting one set where the order search finds it."""
-
-PER_PARENT = 1e-9
-"""Of two sets with one score the smaller costs less, by so many nats a parent."""
 
 SHARE_OF_ORDERS = 0.5
 """Of the nominal seconds, as long as the order search finds something."""
@@ -395,45 +393,6 @@ def first_streams(
         orders = np.stack([order, order, order, np.arange(n)])
         streams.append(Stream(orders, slack, rng.integers(1 << 63, size=1, dtype=np.uint64)))
     return streams
-
-
-class Ranking:
-    """The families as an order search needs them: by child and rising cost, kept up to date.
-
-    What is new is sorted and merged in, so that lists of a million sets follow in hundredths of a
-    second.
-    """
-
-    def __init__(self, growth: Growth) -> None:
-        self.growth = growth
-        self._rows = np.empty(0, np.int64)
-        self._offsets = np.zeros(growth.n + 1, np.int64)
-        self._reach = np.zeros((growth.n, n_words(growth.n)), np.uint64)
-
-    def space(self) -> OrderSpace:
-        """Return all families there are now."""
-        from parentage.kernels.stems import Laid, lay_out
-
-        growth, known = self.growth, len(self._rows)
-        child, size = growth.children[known:], growth.sizes[known:]
-        new = known + np.lexsort((size, -growth.scores[known:], child))
-        new_offsets = offsets_of(np.bincount(child, minlength=growth.n))
-        width = max(1, int(growth.sizes.max(initial=0)))
-        laid = Laid(
-            np.empty(growth.n_sets, np.int64),
-            np.empty((growth.n_sets, width), np.uint16),
-            np.empty(growth.n_sets),
-            self._reach,
-        )
-        lay_out(
-            self._rows, self._offsets, new, new_offsets, growth.store,
-            growth.terms.scale, PER_PARENT, laid,
-        )  # fmt: skip
-        self._rows, self._offsets = laid.rows, self._offsets + new_offsets
-        arrays = self._offsets, laid.sets, laid.cost, self._reach, laid.rows
-        if any(growth.terms.required):
-            return OrderSpace.requiring(*arrays, growth.terms.required)
-        return OrderSpace(*arrays)
 
 
 def respecting(order: Sequence[int], required: Sequence[Sequence[int]]) -> list[int]:

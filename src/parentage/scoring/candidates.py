@@ -332,16 +332,24 @@ def _in_table_order(plan: SearchPlan, outcome: Outcome) -> Found:
 
 
 def _with_prior(prepared: Preparation, found: Found) -> Found:
-    """Add the log prior to the scores, and keep what then beats its subsets (Proposition 3)."""
-    from parentage.kernels.dominance import best_proper_subsets
-
+    """Add the log prior to the scores."""
     if not prepared.prior:
         return found
     row = np.repeat(np.arange(len(found.scores)), found.sizes)
     added = prepared.log_odds[found.children[row], found.parents]
-    scores = found.scores + np.bincount(row, added, len(found.scores))
+    return found._replace(scores=found.scores + np.bincount(row, added, len(found.scores)))
+
+
+def _beating_subsets(prepared: Preparation, found: Found) -> Found:
+    """Keep what beats its subsets: under a prior (Proposition 3), and of families that grew.
+
+    Those were compared with the sets of one parent less that were known when they were found.
+    """
+    from parentage.kernels.dominance import best_proper_subsets
+
+    scores, n = found.scores, prepared.table.n_variables
+    row = np.repeat(np.arange(len(scores)), found.sizes)
     order = np.lexsort((found.sizes, -scores, found.children))
-    n = prepared.table.n_variables
     masks = np.zeros((len(scores), -(-n // 64)), np.uint64)
     np.bitwise_or.at(
         masks, (row, found.parents >> 6), np.uint64(1) << (found.parents & 63).astype(np.uint64)
@@ -350,7 +358,7 @@ def _with_prior(prepared: Preparation, found: Found) -> Found:
     offsets = np.concatenate([[0], np.cumsum(counts)])
     best = np.empty(len(scores))
     best[order] = best_proper_subsets(offsets, masks[order], scores[order])
-    tolerance = _tolerance(prepared)
+    tolerance = _tolerance(prepared) if prepared.prior else 0.0  # else they were compared so
     if prepared.width is None:
         keep = scores > best + tolerance
     else:
@@ -378,6 +386,8 @@ def _assemble(prepared: Preparation, outcomes: Sequence[Outcome]) -> CandidateLi
     constant = Found(constants, np.zeros_like(constants), empty, np.zeros(len(constants)))
     found = [_in_table_order(*pair) for pair in zip(prepared.plans, outcomes, strict=True)]
     whole = _with_prior(prepared, _join([constant, *found]))
+    if prepared.prior or any(outcome.explored for outcome in outcomes):
+        whole = _beating_subsets(prepared, whole)
     starts = np.concatenate([[0], np.cumsum(whole.sizes)])
     return CandidateLists.from_arrays(
         table.names, whole.children, starts, whole.parents, whole.scores / prepared.unit
