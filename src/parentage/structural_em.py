@@ -19,6 +19,7 @@ is kept is the end at which the penalised likelihood of the observed cells is la
 from __future__ import annotations
 
 import math
+import time
 from collections import Counter
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, NamedTuple
@@ -147,16 +148,22 @@ def _best_end(work: Work, score: Penalised, start: Network | None) -> End:
     if start is not None:
         return _iterate(work, start, score)
     first = replace(work.settings, score="pnal", lambda_=None, width=None, rules=None)
-    best = _iterate(work, work.solve(work.table, first)[1].network, score)
-    if work.stop.reason() is not None:
+    began = time.monotonic()
+    best = _iterate(work, _started(work, first), score)
+    if time.monotonic() - began > work.stop.seconds_left:
         return best
     own = score.weight(work.table) / work.table.n_rows
     second = replace(first, lambda_=own, max_parents=_few_parents(work))
-    network = work.solve(work.table, second)[1].network
-    other = _iterate(work, network, score, best[1].network)
+    other = _iterate(work, _started(work, second), score, best[1].network)
     if (other[2].settled, other[2].reached - SAME_END) > (best[2].settled, best[2].reached):
         best = other
     return best[0], best[1], replace(best[2], starts=2)
+
+
+def _started(work: Work, settings: Scoring) -> Network:
+    """Return a network to begin with, found in half of the time that is left."""
+    work = replace(work, stop=work.stop.share(0.5))
+    return work.solve(work.table, settings)[1].network
 
 
 def _few_parents(work: Work) -> dict[str, int]:
@@ -171,8 +178,9 @@ def _few_parents(work: Work) -> dict[str, int]:
 def _iterate(work: Work, network: Network, score: Penalised, known: Network | None = None) -> End:
     """Complete and learn until the network repeats or there is no time left.
 
-    A step that is cut short does not count when there was one before: its lists would be worse.
-    What comes to an end that is ``known`` goes no further.
+    A step that is cut short does not count when there was one before: its lists would be worse. So
+    none is begun for which the time will not do, if it takes as long as the one before. What comes
+    to an end that is ``known`` goes no further.
     """
     bits, unit = bits_for(work.table.n_rows), unit_of(work.settings.log_base)
     prior = Prior.of(work.settings.prior)
@@ -180,6 +188,7 @@ def _iterate(work: Work, network: Network, score: Penalised, known: Network | No
     before: Network | None = None
     last: End | None = None
     while True:
+        began = time.monotonic()
         theta, likelihood = _parameters(network, work.table, work.numbers)
         completed = completed_table(network, work.table, theta, bits, work.numbers)
         lists, solution = work.solve(completed, work.settings, network)
@@ -200,6 +209,8 @@ def _iterate(work: Work, network: Network, score: Penalised, known: Network | No
         completion = Completion(tuple(steps), settled, bits, len(completed.weights))
         last = lists, solution, completion
         if settled or len(steps) == MOST_STEPS or work.stop.reason() is not None:
+            return last
+        if time.monotonic() - began > work.stop.seconds_left:
             return last
         if solution.network == known:
             return last

@@ -118,8 +118,8 @@ def score_table(
     report: Report | None = None,
     places: Places | None = None,
 ) -> CandidateLists:
-    """Score a table: search, and make lists of what was found."""
-    return search_table(table, settings, stop, workers, report, places).lists()
+    """Score a table: search, and make lists of what was found, of a level cut short as well."""
+    return search_table(table, settings, stop, workers, report, places).with_partial().lists()
 
 
 @dataclass(frozen=True)

@@ -43,6 +43,9 @@ MOST_SETS = 2**25
 """Sets of a level beyond which nothing is begun where no rule ends the search and no limit was
 asked for."""
 
+FIRST_LEVEL = 0.25
+"""Seconds that single parents get even if the time is over: without them nothing can be said."""
+
 FORECAST_OFF_BY = 2.0
 """So far above what is left may a forecast be before it ends the search."""
 
@@ -93,15 +96,20 @@ def search(
         try:
             if up_to is not None and at.in_degree + len(plan.context) > up_to:
                 raise StoppedError("asked")
+            if at.in_degree > 1 and (reason := stop.reason()) is not None:
+                raise StoppedError(reason)
             step = levels.step(level, below, at.in_degree, at.in_degree < deepest)
             if not ends_by_rules(plan) and step.pairs[-1] > MOST_SETS:
                 raise StoppedError("forecast")
-            if foresee:
+            if foresee and at.in_degree > 1:
                 _foresee(rate * float(step.pairs[-1]), stop)
             if keeper.checkpoint is None and (foresee or up_to is not None):
                 asked = up_to is not None and at.in_degree + len(plan.context) >= up_to
                 at.new = _bounding(levels, level, at, _worth(plan, stop, workers, asked, at))
+            if at.in_degree == 1:
+                clock = clock._replace(stop=stop.leaving(FIRST_LEVEL))
             step.run(outcome, workers, clock, at, keeper)
+            clock = clock._replace(stop=stop)
         except StoppedError as stopped:
             keeper.write(at, outcome)
             outcome.partial = outcome.kept[complete:]
@@ -114,9 +122,9 @@ def search(
             raise
         if isinstance(at.new, Bounding) and at.new.last and at.new.passed:
             outcome.live.append(at.new.passed)
-            reason: Reason = "asked" if asked else "time"
+            why: Reason = "asked" if asked else "time"
             if at.new.passed > 1:  # a single set joins with nothing
-                _cut_short(outcome, plan, at.new.beyond, at.in_degree, reason)
+                _cut_short(outcome, plan, at.new.beyond, at.in_degree, why)
             break
         if at.new.n_sets == 0:
             if step.overflowed:

@@ -246,9 +246,6 @@ class Step(ABC):
         held = resident(self.level) + resident((*self.siblings, self.pairs)) + outcome.listing()
         tasks = itertools.islice(self.tasks(), at.chunks, None)
         for chunk in in_order(work_on, tasks, workers, (self.encoded, self), self.phase):
-            reason = clock.stop.reason()
-            if reason is not None:
-                raise StoppedError(reason)
             at.chunks += 1
             at.pairs += chunk.pairs
             outcome.sets_counted += chunk.sets
@@ -268,6 +265,9 @@ class Step(ABC):
             ):
                 self.store, self.overflowed = False, True
                 at.new.clear()
+            reason = clock.stop.reason()
+            if reason is not None and at.pairs < self.pairs[-1]:
+                raise StoppedError(reason)
             keeper.relieve((*self.level, *self.siblings, self.pairs))
             keeper.after_chunk(at, outcome)
             if clock.report is not None:

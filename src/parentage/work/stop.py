@@ -97,6 +97,15 @@ class Stop:
         deadline = time.monotonic() + part * max(0.0, left)
         return replace(self, deadline=deadline, compiled=compiling.seconds)
 
+    def leaving(self, seconds: float) -> Stop:
+        """Return a stop that leaves so much time at least, for what is worth going over a limit.
+
+        >>> Stop.after(0.0).leaving(60.0).reason() is None
+        True
+        """
+        deadline = max(time.monotonic() + self.seconds_left, time.monotonic() + seconds)
+        return replace(self, deadline=deadline, compiled=compiling.seconds)
+
     def __reduce__(self) -> tuple[object, ...]:
         """Travel to another process as the time that is left; it cannot be cancelled from here."""
         return _arrived, (self.seconds_left, self.memory)
