@@ -163,8 +163,12 @@ def search_table(
     *,
     up_to: int | None = None,
     foresee: bool = False,
+    part: float = 1.0,
 ) -> Searched:
-    """Search a table; the last two are those of :func:`parentage.scoring.search.search`."""
+    """Search a table in ``part`` of the time that is left when it is encoded.
+
+    ``up_to`` and ``foresee`` are those of :func:`parentage.scoring.search.search`.
+    """
     began = time.perf_counter()
     prepared = prepare(table, settings)
     for plan in prepared.plans:
@@ -174,7 +178,7 @@ def search_table(
         most = room + used_memory()
     else:
         most, room = stop.memory, room_for_levels(stop.memory, size_of(workers))
-    stop = replace(stop, memory=room)
+    stop = replace(stop.share(part), memory=room)
     places = places or Places()
     checkpoint = None
     if places.checkpoint is not None:

@@ -102,7 +102,7 @@ def search(
             if not ends_by_rules(plan) and step.pairs[-1] > MOST_SETS:
                 raise StoppedError("forecast")
             if foresee and at.in_degree > 1:
-                _foresee(rate * float(step.pairs[-1]), stop)
+                _foresee(plan, int(step.pairs[-1]), rate, stop, workers)
             if keeper.checkpoint is None and (foresee or up_to is not None):
                 asked = up_to is not None and at.in_degree + len(plan.context) >= up_to
                 at.new = _bounding(levels, level, at, _worth(plan, stop, workers, asked, at))
@@ -166,12 +166,30 @@ def ends_by_rules(plan: SearchPlan) -> bool:
     return not endless or plan.limits.deepest < plan.encoded.n_variables - 1
 
 
-def _foresee(seconds: float, stop: Stop) -> None:
-    """Do not begin a level that takes longer than there is time, or days."""
-    if seconds > FORECAST_OFF_BY * stop.seconds_left:
+def _foresee(plan: SearchPlan, joins: int, rate: float, stop: Stop, workers: Workers) -> None:
+    """Do not begin a level that takes longer than there is time, or days.
+
+    Where nothing else can be done, what is found of it until the time is over is better than none.
+    """
+    if grows(plan) and _at_least(plan, joins, rate, workers) > stop.seconds_left:
         raise StoppedError("time")
-    if seconds > LONGEST_LEVEL:
+    if rate * joins > LONGEST_LEVEL:
         raise StoppedError("forecast")
+
+
+def grows(plan: SearchPlan) -> bool:
+    """Whether lists under such a score can grow around a network."""
+    return not isinstance(plan.score, BySums | NodeAverage)
+
+
+def _at_least(plan: SearchPlan, joins: int, rate: float, workers: Workers) -> float:
+    """Return what so many joins will take at least, in seconds.
+
+    Two forecasts have to agree, far off as either may be: the one from the table alone, and what
+    joins have taken by now, which may have begun with loading and compiling.
+    """
+    forecast = seconds_for(joins, plan.encoded.codes.shape[1]) / size_of(workers)
+    return min(forecast / FORECAST_HIGH_BY, rate * joins / FORECAST_OFF_BY)
 
 
 def _worth(
@@ -179,18 +197,14 @@ def _worth(
 ) -> Callable[[int], bool]:
     """Return who knows whether so many joins can be made in the time that is left.
 
-    None can if the lists were ``asked`` for up to here only. Else two forecasts have to agree that
-    they cannot, far off as either may be: the one from the table alone, and what joins have taken
-    in this step, which may have begun with compiling.
+    None can if the lists were ``asked`` for up to here only.
     """
-    rows, at_a_time = plan.encoded.codes.shape[1], size_of(workers)
     began = time.perf_counter()
 
     def worth(joins: int) -> bool:
-        forecast = seconds_for(joins, rows) / (FORECAST_HIGH_BY * at_a_time)
         rate = (time.perf_counter() - began) / max(1, at.pairs)
-        seconds = min(forecast, rate * joins / FORECAST_OFF_BY)
-        return not asked and seconds <= stop.seconds_left
+        soon = _at_least(plan, joins, rate, workers) <= stop.seconds_left
+        return not asked and (soon or not grows(plan))
 
     return worth
 
