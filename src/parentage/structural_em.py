@@ -147,10 +147,11 @@ def _best_end(work: Work, score: Penalised, start: Network | None) -> End:
     """Iterate from the start that was given, or from both of our own; return the better end."""
     if start is not None:
         return _iterate(work, start, score)
-    first = replace(work.settings, score="pnal", lambda_=None, width=None, rules=None)
+    first = start_settings(work.settings)
     began = time.monotonic()
     best = _iterate(work, _started(work, first), score)
-    if time.monotonic() - began > work.stop.seconds_left:
+    took = time.monotonic() - began
+    if work.stop.reason() is not None or took > work.stop.seconds_left:
         return best
     own = score.weight(work.table) / work.table.n_rows
     second = replace(first, lambda_=own, max_parents=_few_parents(work))
@@ -158,6 +159,11 @@ def _best_end(work: Work, score: Penalised, start: Network | None) -> End:
     if (other[2].settled, other[2].reached - SAME_END) > (best[2].settled, best[2].reached):
         best = other
     return best[0], best[1], replace(best[2], starts=2)
+
+
+def start_settings(settings: Scoring) -> Scoring:
+    """Return how the network to begin with is scored: on the rows where a family is complete."""
+    return replace(settings, score="pnal", lambda_=None, width=None, rules=None)
 
 
 def _started(work: Work, settings: Scoring) -> Network:

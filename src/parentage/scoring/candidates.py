@@ -20,6 +20,7 @@ import numpy.typing as npt
 from parentage.data.reading import as_table
 from parentage.errors import UnprovenWarning
 from parentage.scoring.account import Account, Tallies
+from parentage.scoring.catalogue import by_name
 from parentage.scoring.checkpoint import Checkpoint
 from parentage.scoring.forecast import (
     SHARE_OF_MEMORY,
@@ -251,7 +252,7 @@ def why_not_grown(score: str, asked: Account | Preparation) -> str | None:
     width every set near its best subset is asked for, not single ones.
     """
     if not isinstance(parse_score(score), Penalised):
-        return f"lists under {score} do not grow"
+        return f"lists under {by_name(score).title} do not grow"
     if asked.prior:
         return "lists with a prior do not grow"
     if asked.constraints.required:
