@@ -201,6 +201,7 @@ def test_a_level_of_too_many_sets_is_not_begun(monkeypatch: pytest.MonkeyPatch, 
         lists = score(table, score=name)
     assert lists.known().ended == "forecast"
     assert score(table, score=name, max_parents=3).account.complete  # asked for
+    assert score(table, score=name, time_limit=1000).account.complete  # ends by the clock
     assert score(table).account.complete  # ends by its rules
 
 
@@ -276,3 +277,7 @@ def test_a_size_that_no_machine_has_is_said_so() -> None:
 def test_limits_that_make_no_sense_are_refused() -> None:
     with pytest.raises(InputError, match="time limit"):
         Stop.after(-1.0)
+    with pytest.raises(InputError, match=r"number of bytes, such as 4e9, not '2GB'"):
+        learn(datasets.chest_clinic(100), memory="2GB")  # type: ignore[arg-type]  # that is it
+    with pytest.raises(InputError, match="number of seconds from 0, not soon"):
+        learn(datasets.chest_clinic(100), time_limit="soon")  # type: ignore[arg-type]  # the same

@@ -11,6 +11,7 @@ scored and forgotten.
 
 from __future__ import annotations
 
+import math
 import time
 from typing import TYPE_CHECKING, Any
 
@@ -99,7 +100,8 @@ def search(
             if at.in_degree > 1 and (reason := stop.reason()) is not None:
                 raise StoppedError(reason)
             step = levels.step(level, below, at.in_degree, at.in_degree < deepest)
-            if not ends_by_rules(plan) and step.pairs[-1] > MOST_SETS:
+            endless = stop.deadline == math.inf and not ends_by_rules(plan)
+            if endless and step.pairs[-1] > MOST_SETS:
                 raise StoppedError("forecast")
             if foresee and at.in_degree > 1:
                 _foresee(plan, int(step.pairs[-1]), rate, stop, workers)

@@ -71,10 +71,12 @@ class Stop:
         InputError
             Limits that make no sense.
         """
-        if seconds is not None and not seconds >= 0:
+        if seconds is not None and not (isinstance(seconds, int | float) and seconds >= 0):
             raise InputError(f"the time limit must be a number of seconds from 0, not {seconds}")
-        if memory is not None and not memory > 0:
-            raise InputError(f"the memory limit must be a positive number of bytes, not {memory}")
+        if memory is not None and not (isinstance(memory, int | float) and memory > 0):
+            raise InputError(
+                f"the memory limit must be a positive number of bytes, such as 4e9, not {memory!r}"
+            )
         deadline = math.inf if seconds is None else time.monotonic() + seconds
         return cls(deadline, memory)
 
