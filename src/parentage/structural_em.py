@@ -19,6 +19,7 @@ is kept is the end at which the penalised likelihood of the observed cells is la
 from __future__ import annotations
 
 import math
+import time
 from collections import Counter
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, NamedTuple
@@ -155,13 +156,15 @@ def _best_end(
     """Iterate from the start that was given, or from both of our own; return the better end."""
     if start is not None:
         return _found(work, _end_of(work, 0, lambda: start, score))
-    first = replace(work.settings, score="pnal", lambda_=None, width=None, rules=None)
-    best = _end_of(work, 0, lambda: work.solve(work.table, first)[1].network, score)
-    if work.stop.reason() is not None:
+    first = start_settings(work.settings)
+    began = time.monotonic()
+    best = _end_of(work, 0, lambda: _started(work, first), score)
+    took = time.monotonic() - began
+    if work.stop.reason() is not None or took > work.stop.seconds_left:
         return _found(work, best)
     own = score.weight(work.table) / work.table.n_rows
     second = replace(first, lambda_=own, max_parents=_few_parents(work))
-    other = _end_of(work, 1, lambda: work.solve(work.table, second)[1].network, score, best.network)
+    other = _end_of(work, 1, lambda: _started(work, second), score, best.network)
     mine, theirs = best.completion, other.completion
     if (theirs.settled, theirs.reached - SAME_END) > (mine.settled, mine.reached):
         best = other
@@ -178,6 +181,17 @@ def _found(work: Work, end: End) -> tuple[CandidateLists, Solution, Completion]:
     lists, solution = work.solve(completed, work.settings, end.completed_by)
     settled = end.completion.settled and work.stop.reason() is None
     return lists, solution, replace(end.completion, settled=settled)
+
+
+def start_settings(settings: Scoring) -> Scoring:
+    """Return how the network to begin with is scored: on the rows where a family is complete."""
+    return replace(settings, score="pnal", lambda_=None, width=None, rules=None)
+
+
+def _started(work: Work, settings: Scoring) -> Network:
+    """Return a network to begin with, found in half of the time that is left."""
+    work = replace(work, stop=work.stop.share(0.5))
+    return work.solve(work.table, settings)[1].network
 
 
 def _few_parents(work: Work) -> dict[str, int]:
@@ -211,15 +225,16 @@ def _end_of(
 def _iterate(work: Work, at: Standing, score: Penalised, known: Network | None = None) -> End:
     """Complete and learn until the network repeats or there is no time left.
 
-    A step that is cut short does not count when there was one before: its lists would be worse. Nor
-    is it kept: after a break it is done again. What comes to an end that is ``known`` goes no
-    further.
+    A step that is cut short does not count when there was one before: its lists would be worse. So
+    none is begun for which the time will not do, if it takes as long as the one before; nor is one
+    kept: after a break it is done again. What comes to an end that is ``known`` goes no further.
     """
     bits, unit = bits_for(work.table.n_rows), unit_of(work.settings.log_base)
     prior = Prior.of(work.settings.prior)
     network, before, steps = at.network, at.before, list(at.steps)
     last: End | None = None
     while True:
+        began = time.monotonic()
         theta, likelihood = _parameters(network, work.table, work.numbers)
         completed = completed_table(network, work.table, theta, bits, work.numbers)
         lists, solution = work.solve(completed, work.settings, network)
@@ -247,6 +262,8 @@ def _iterate(work: Work, at: Standing, score: Penalised, known: Network | None =
             return last
         before, network = network, solution.network
         work.keeper.stand(Standing(network, before, tuple(steps)))
+        if time.monotonic() - began > work.stop.seconds_left:
+            return last
 
 
 def bits_for(n_rows: int) -> int:

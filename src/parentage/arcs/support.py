@@ -51,7 +51,7 @@ if TYPE_CHECKING:
     from parentage.work.stop import Stop
 
 SHARE_OF_LEARNING = 0.25
-"""Of the time limit; the rest is for the questions about arcs."""
+"""Of the time left after reading; the rest is for the questions about arcs."""
 
 SHARE_OF_MEMORY = 0.5
 """Of what is free, for all workers together, unless a limit is given."""
@@ -171,14 +171,15 @@ def learn_ground(
         if seen is not None:
             seen(table)
 
-    own = stop.share(SHARE_OF_LEARNING)
     found = pipeline.gather(
-        source, reading, scoring, own,
+        source, reading, scoring, stop,
         threads=threads, report=report, workers=workers, places=places, seen=first_seen,
+        part=SHARE_OF_LEARNING,
     )  # fmt: skip
     if found.table is None:
         raise InputError("support needs the table: lists have no rows to draw from")
     cuts: list[Any] = []
+    own = stop.share(SHARE_OF_LEARNING * (1 - pipeline.SHARE_OF_SCORING))
     best = pipeline.optimise(
         found, optimising, own, threads=threads, report=report, kept_cuts=cuts, places=places
     )

@@ -117,8 +117,8 @@ def score_table(
     report: Report | None = None,
     places: Places | None = None,
 ) -> CandidateLists:
-    """Score a table: search, and make lists of what was found."""
-    return search_table(table, settings, stop, workers, report, places).lists()
+    """Score a table: search, and make lists of what was found, of a level cut short as well."""
+    return search_table(table, settings, stop, workers, report, places).with_partial().lists()
 
 
 @dataclass(frozen=True)
@@ -162,8 +162,12 @@ def search_table(
     *,
     up_to: int | None = None,
     foresee: bool = False,
+    part: float = 1.0,
 ) -> Searched:
-    """Search a table; the last two are those of :func:`parentage.scoring.search.search`."""
+    """Search a table in ``part`` of the time that is left when it is encoded.
+
+    ``up_to`` and ``foresee`` are those of :func:`parentage.scoring.search.search`.
+    """
     began = time.perf_counter()
     prepared = prepare(table, settings)
     for plan in prepared.plans:
@@ -173,7 +177,7 @@ def search_table(
         most = room + used_memory()
     else:
         most, room = stop.memory, room_for_levels(stop.memory, size_here(workers))
-    stop = replace(stop, memory=room)
+    stop = replace(stop.share(part), memory=room)
     places = places or Places()
     checkpoint = None
     if places.checkpoint is not None:

@@ -247,7 +247,7 @@ class Step(ABC):
         sets, size = self.level.members.shape
         width = sum(array.nbytes for array in self.level) * (size + 1) // (sets * size)
         return joins_per_task(
-            self.at_once, int(self.pairs[-1]), self.encoded.codes.shape[1],
+            self.at_once, int(self.pairs[-1]), self.encoded.distinct_rows,
             width if self.store else 0, workers, seconds_left,
         )  # fmt: skip
 
@@ -266,7 +266,6 @@ class Step(ABC):
         tasks = self.tasks(at.pairs, self.per_task(workers, clock.stop.seconds_left))
         shared = (self.encoded, self)
         for chunk in in_order(work_on, tasks, workers, shared, self.phase, clock.check):
-            clock.check()
             at.pairs += chunk.pairs
             outcome.sets_counted += chunk.sets
             outcome.families_scored += chunk.scored
@@ -285,6 +284,9 @@ class Step(ABC):
             ):
                 self.store, self.overflowed = False, True
                 at.new.clear()
+            reason = clock.stop.reason()
+            if reason is not None and at.pairs < self.pairs[-1]:
+                raise StoppedError(reason)
             keeper.relieve((*self.level, *self.siblings, self.pairs))
             keeper.after_chunk(at, outcome)
             if clock.report is not None:
