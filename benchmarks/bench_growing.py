@@ -36,7 +36,10 @@ JOBS: dict[str, tuple[str, dict[str, Any]]] = {
     "K2": ("andes_5000", {"score": "k2"}),
     "BIC, a required arc": ("andes_5000", {"constraints": REQUIRED}),
     "BIC, prior 0.1 for every arc": ("andes_5000", {"prior": 0.1}),
-    "BDeu, both": ("andes_5000", {"score": "bdeu", "constraints": REQUIRED, "prior": 0.1}),
+    "BDeu, required arc and prior": (
+        "andes_5000",
+        {"score": "bdeu", "constraints": REQUIRED, "prior": 0.1},
+    ),
     "PNAL, 5 % of the cells missing": ("andes_1000", {"score": "pnal"}),
 }
 

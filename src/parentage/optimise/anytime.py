@@ -29,7 +29,7 @@ import numpy as np
 
 from parentage.network.network import Network
 from parentage.optimise.growth_keeping import Moment
-from parentage.optimise.orders import CLIMB, SLACKS, Stream, budget_of, renew
+from parentage.optimise.orders import CLIMB, SLACKS, Stream, budget_of, renew, respecting
 from parentage.optimise.problem import memory_of_sets
 from parentage.optimise.ranking import Ranking
 from parentage.scoring.forecast import SHARE_OF_MEMORY
@@ -393,21 +393,3 @@ def first_streams(
         orders = np.stack([order, order, order, np.arange(n)])
         streams.append(Stream(orders, slack, rng.integers(1 << 63, size=1, dtype=np.uint64)))
     return streams
-
-
-def respecting(order: Sequence[int], required: Sequence[Sequence[int]]) -> list[int]:
-    """Return the order with required parents moved in front of their children.
-
-    >>> respecting([2, 0, 1], [(1,), (), (0,)])
-    [1, 0, 2]
-    """
-    found: dict[int, None] = {}
-    for v in order:
-        waiting = [v]
-        while waiting:
-            before = [p for p in required[waiting[-1]] if p not in found]
-            if before:
-                waiting += before
-            else:
-                found[waiting.pop()] = None
-    return list(found)

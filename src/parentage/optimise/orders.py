@@ -354,3 +354,21 @@ def renew(streams: list[Stream], leader: Stream, after: int = STALE) -> None:
             order = stream.base.copy()
             shuffle(order, stream.state)
             stream.restart(order)
+
+
+def respecting(order: Sequence[int], required: Sequence[Sequence[int]]) -> list[int]:
+    """Return the order with required parents moved in front of their children.
+
+    >>> respecting([2, 0, 1], [(1,), (), (0,)])
+    [1, 0, 2]
+    """
+    found: dict[int, None] = {}
+    for v in order:
+        waiting = [v]
+        while waiting:
+            before = [p for p in required[waiting[-1]] if p not in found]
+            if before:
+                waiting += before
+            else:
+                found[waiting.pop()] = None
+    return list(found)
