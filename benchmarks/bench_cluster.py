@@ -127,6 +127,7 @@ def main() -> None:
     parser = argparse.ArgumentParser()
     parser.add_argument("table")
     parser.add_argument("-k", type=int, default=3)
+    parser.add_argument("--workers", type=int, nargs="+", default=[2, 4])
     given = parser.parse_args()
     table = read_table(given.table)
     settings = Scoring(max_parents=given.k)
@@ -143,7 +144,7 @@ def main() -> None:
     )
     print("| --- | --- | --- | --- | --- | --- | --- | --- | --- |")
     spent = Spent(0, 0, 0)
-    for workers in (2, 4):
+    for workers in given.workers:
         with connected(f"local:{workers}") as near:
             address = near.cluster.scheduler_address
             with load_distributed().Client(address, set_as_default=False) as far:
@@ -216,7 +217,8 @@ def measured(by: str, workers: int, client: Any, table: Any, settings: Scoring) 
     crew.close()
     print(
         f"| {workers} | {by} | {crew.paper_tasks} | {crew.tasks} | {crew.paper_bytes / 1e6:.1f} "
-        f"| {crew.out / 1e6:.1f} | {crew.back / 1e6:.1f} | {spent:.1f} | {here:.1f} |"
+        f"| {crew.out / 1e6:.1f} | {crew.back / 1e6:.1f} | {spent:.1f} | {here:.1f} |",
+        flush=True,
     )
     return found
 
