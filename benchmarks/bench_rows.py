@@ -159,6 +159,7 @@ def report(found: dict[str, Any]) -> str:
                  f"{own['read_seconds']:.1f} s, {own['read_mb'] / 1e3:.2f} GB",
                  f"{whole['read_seconds']:.1f} s, {whole['read_mb'] / 1e3:.2f} GB"]
             )  # fmt: skip
+    notes = [f"{job['rows']:,} rows: {job['note']}." for job in found.values() if "note" in job]
     other = ["rows", "score, equal rows once", "every row", "read in batches", "read whole"]
     return "\n".join(
         [
@@ -169,6 +170,7 @@ def report(found: dict[str, Any]) -> str:
             "0.22 GB are the interpreter and compiled kernels.",
             "",
             measure.markdown(head, body),
+            *(line for note in notes for line in ("", note)),
             "",
             measure.markdown(other, ways),
         ]
