@@ -22,7 +22,7 @@ from parentage.optimise import anytime, growth_keeping, orders
 from parentage.optimise.anytime import grow_lists
 from parentage.optimise.growth_keeping import GrowthKeeper, Kept, Moment
 from parentage.optimise.orders import Stream
-from parentage.scoring import checkpoint, growth, search
+from parentage.scoring import checkpoint, growth, search, stems
 from parentage.scoring.account import Account
 from parentage.scoring.candidates import search_table
 from parentage.scoring.growth_state import Snapshot
@@ -55,7 +55,7 @@ def eager(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(orders, "BUDGET", 20_000)
     monkeypatch.setattr(orders, "ROUNDS_OF_CLIMBS", 1)
     monkeypatch.setattr(growth, "AT_ONCE", 24)
-    monkeypatch.setattr(growth, "FEWEST_STEMS", 96)
+    monkeypatch.setattr(stems, "FEWEST_STEMS", 96)
     monkeypatch.setattr(growth, "MOST_STEMS", 1)
 
 
@@ -315,14 +315,14 @@ def test_stems_that_were_held_are_counted_again_but_not_as_new(capacity: int) ->
     ]
     memory = 8 * SMALL * capacity
     whole, before, after = (Stems(counters, 1, memory) for _ in range(3))
-    for stems in asked:
-        whole.hold(stems)
-    for stems in asked[:20]:
-        before.hold(stems)
+    for some in asked:
+        whole.hold(some)
+    for some in asked[:20]:
+        before.hold(some)
     after.take_up(list(before.row), before.counted)
-    for stems in asked[20:]:
-        after.hold(stems)
-        for stem in stems:
+    for some in asked[20:]:
+        after.hold(some)
+        for stem in some:
             assert (after.vectors[after.row[stem]] == whole.count([stem])[0]).all()
     assert after.counted == whole.counted
     assert list(after.row) == list(whole.row)
