@@ -13,7 +13,7 @@ demo: $(VENV)/.installed
 test: lint check
 
 check: $(VENV)/.tested
-	$(BIN)/python -m pytest -q -n 2 --cov --cov-report=
+	$(BIN)/python -m pytest -q -n 2 --dist worksteal --cov --cov-report=
 	@echo "The tests reach $$($(BIN)/python -m coverage report --format=total) % of the lines."
 
 lint: $(VENV)/.tested

@@ -4,7 +4,9 @@ Each job runs twice at a time, once with ``--checkpoint`` and once without, one 
 processes of their own, so that other work on the machine slows both alike; medians of the pairs.
 A last run goes on from the finished checkpoint. Written to ``results/checkpoint.md``.
 
-    python benchmarks/bench_checkpoint.py [PAIRS [score|learn]]
+Dynamic programming over subsets keeps nothing; ``subsets`` measures what its table would cost.
+
+    python benchmarks/bench_checkpoint.py [PAIRS [score|learn|grow|em|subsets]]
 """
 
 from __future__ import annotations
@@ -16,15 +18,20 @@ import subprocess
 import sys
 import tempfile
 import time
+import zlib
 from pathlib import Path
 from typing import Any, NamedTuple
 
+import numpy as np
+
 from measure import RESULTS, shared
+from parentage.scoring.checkpoint import SHARE
 
 
 class Job(NamedTuple):
-    """A command, and what it is called in the table."""
+    """A command, what it is called in the table, and for short."""
 
+    kind: str
     name: str
     args: tuple[str, ...]
 
@@ -44,17 +51,48 @@ class Pair(NamedTuple):
     size: float
 
 
-def jobs(data: Path) -> list[Job]:
-    """A long scoring and a long proof."""
+ROWS, HOLES = 1000, 0.2
+"""Of a table that is completed, and how many of its cells are missing."""
+
+KINDS = ("score", "learn", "grow", "em")
+
+
+def jobs(data: Path, holes: Path) -> list[Job]:
+    """A long scoring, a long proof, lists that grow, and a table with holes."""
     table = str(data / "tables" / "alarm_10000.csv")
     lists = str(data / "instances" / "slim_diabetes-5000.jkl")
+    many = str(data / "large" / "andes_1000.csv.gz")
+    write_holes(data / "tables" / "alarm_10000.csv", holes)
     return [
         Job(
+            "score",
             "score alarm, 10,000 rows, BDeu, at most 6 parents, no rules",
             ("score", table, "-k", "6", "--rules", "none", "--score", "bdeu:1"),
         ),
-        Job("learn from the lists `slim_diabetes-5000`", ("learn", lists)),
+        Job("learn", "learn from the lists `slim_diabetes-5000`", ("learn", lists)),
+        Job(
+            "grow",
+            "learn andes, 223 variables, 1,000 rows, `--complete 2 --effort 20`",
+            ("learn", many, "--complete", "2", "--effort", "20"),
+        ),
+        Job(
+            "em",
+            f"learn alarm, {ROWS:,} rows, {HOLES:.0%} of the cells missing, `--missing em -k 3`",
+            ("learn", str(holes), "--missing", "em", "-k", "3"),
+        ),
     ]
+
+
+def write_holes(table: Path, path: Path) -> None:
+    """Write the beginning of a table again, without some of its cells."""
+    names, *rows = table.read_text(encoding="utf-8").split()[: 1 + ROWS]
+    random = np.random.default_rng(1)
+    gone = random.random((len(rows), len(names.split(",")))) < HOLES
+    lines = [
+        ",".join("" if lost else cell for cell, lost in zip(row.split(","), of, strict=True))
+        for row, of in zip(rows, gone.tolist(), strict=True)
+    ]
+    path.write_text("\n".join([names, *lines]) + "\n", encoding="utf-8")
 
 
 def start(job: Job, folder: Path, *more: str) -> tuple[subprocess.Popen[bytes], float, Path]:
@@ -90,8 +128,7 @@ def compare(job: Job, pairs: int) -> list[str]:
             plain, keeping = ended(both)
             size = sum(path.stat().st_size for path in kept.iterdir()) / 1e6
             (again,) = ended([start(job, folder, "--resume", str(kept))])
-        key = "digest" if job.args[0] == "score" else "score"
-        if not plain.found[key] == keeping.found[key] == again.found[key]:
+        if not result(job, plain) == result(job, keeping) == result(job, again):
             raise SystemExit("the results differ")
         rows.append(Pair((plain, keeping, again), size))
     middle = [statistics.median(row.took[i].cpu for row in rows) for i in range(3)]
@@ -104,20 +141,71 @@ def compare(job: Job, pairs: int) -> list[str]:
     ]  # fmt: skip
 
 
+def result(job: Job, took: Took) -> Any:
+    """What has to be the same: the lists where they follow from the work alone, else the score."""
+    if job.kind == "score":
+        return took.found["digest"]
+    if job.kind == "learn":
+        return took.found["score"]
+    return took.found["scope"]["account"]["digest"], took.found["parents"]
+
+
+def subsets(data: Path) -> list[str]:
+    """Keeping the whole table of dynamic programming once, with its checksum: what that takes."""
+    from parentage import read_table
+    from parentage.optimise.problem import make_problem
+    from parentage.optimise.subsets import subset_table, whole_prices
+    from parentage.scoring.candidates import score
+
+    table = read_table(data / "tables" / "steel.csv", header=False)
+    lists = score(table, threads=1)
+    problem = make_problem(lists, np.ones(lists.n_sets, np.bool_)).pruned()
+    price, _ = whole_prices(problem, float("inf"))
+    began = time.process_time()
+    best = subset_table(problem, price)
+    if best is None:
+        raise SystemExit("nobody asked it to stop")
+    solving = time.process_time() - began
+    with tempfile.NamedTemporaryFile(dir=".") as file:
+        cpu, wall, check = time.process_time(), time.monotonic(), 0
+        for some in np.array_split(best, 64):
+            check = zlib.crc32(some.data, check)
+            file.write(some.data)
+        file.flush()
+        os.fsync(file.fileno())
+        cpu, wall = time.process_time() - cpu, time.monotonic() - wall
+    return [
+        f"steel, {problem.n} variables", f"{best.nbytes / 1e9:.1f}", f"{solving:.1f}", f"{cpu:.1f}",
+        f"{100 * cpu / solving:.0f} %", f"{best.nbytes / wall / 1e9:.2f}",
+        f"{best.nbytes / (SHARE * solving) / 1e9:.1f}",
+    ]  # fmt: skip
+
+
 def main() -> None:
     """Measure and write; what is not measured again stays."""
     pairs = int(sys.argv[1]) if len(sys.argv) > 1 else 3
     stored = RESULTS / "checkpoint.json"
     known: dict[str, list[str]] = json.loads(stored.read_text()) if stored.exists() else {}
-    for job in jobs(shared() / "data"):
-        if len(sys.argv) < 3 or job.args[0] == sys.argv[2]:
-            known[job.args[0]] = [*compare(job, pairs), str(pairs)]
-            print(known[job.args[0]], flush=True)
+    with tempfile.TemporaryDirectory(dir=".") as folder:
+        for job in jobs(shared() / "data", Path(folder) / "holes.csv"):
+            if len(sys.argv) < 3 or job.kind == sys.argv[2]:
+                known[job.kind] = [*compare(job, pairs), str(pairs)]
+                print(known[job.kind], flush=True)
+    if len(sys.argv) < 3 or sys.argv[2] == "subsets":
+        known["subsets"] = subsets(shared() / "data")
+        print(known["subsets"], flush=True)
     stored.write_text(json.dumps(known, indent=1, sort_keys=True) + "\n", encoding="utf-8")
     head = ["job", "CPU s", "with checkpoint", "CPU", "wall", "resumed at the end", "MB", "pairs"]
     lines = ["# What a checkpoint costs", "", " ".join((__doc__ or "").split("\n\n")[1].split())]
     lines += ["", f"| {' | '.join(head)} |", "|---" * len(head) + "|"]
-    lines += [f"| {' | '.join(known[kind])} |" for kind in ("score", "learn") if kind in known]
+    lines += [f"| {' | '.join(known[kind])} |" for kind in KINDS if kind in known]
+    lines += ["", "## A table of all subsets", "", " ".join((subsets.__doc__ or "").split())]
+    head = [
+        "instance", "GB", "CPU s of solving", "CPU s of writing", "of solving", "GB/s written",
+        f"GB/s needed for {SHARE:.0%}",
+    ]  # fmt: skip
+    lines += ["", f"| {' | '.join(head)} |", "|---" * len(head) + "|"]
+    lines += [f"| {' | '.join(known['subsets'])} |"] if "subsets" in known else []
     (RESULTS / "checkpoint.md").write_text("\n".join(lines) + "\n", encoding="utf-8")
 
 

@@ -244,7 +244,7 @@ def test_an_interrupted_search_goes_on(tmp_path: Path) -> None:
     places = Places(None, tmp_path / "kept")
     cut = score_table(table, settings, stop, 1, cancel, places)
     assert cut.known().ended == "interrupt"
-    assert json.loads((tmp_path / "kept" / "state.json").read_text())["searches"]["0"]["chunks"]
+    assert json.loads((tmp_path / "kept" / "state.json").read_text())["searches"]["0"]["pairs"]
     assert_equal(go_on(table, tmp_path / "kept", settings), score_table(table, settings, Stop(), 1))
 
 
@@ -329,12 +329,12 @@ def test_damage_is_noticed(tmp_path: Path) -> None:
 
 
 def test_a_number_that_changed_in_the_state_is_noticed(tmp_path: Path) -> None:
-    """One chunk more that is said to be done: its sets would be missing, and nobody would know."""
+    """One join more that is said to be done: its sets would be missing, and nobody would know."""
     table, settings, stop = example(8), Scoring(max_parents=3), Stop()
     score_table(table, settings, stop, 1, lambda _: stop.cancelled.set(), Places(None, tmp_path))
     path = tmp_path / "state.json"
     state = json.loads(path.read_text(encoding="utf-8"))
-    state["searches"]["0"]["chunks"] += 1
+    state["searches"]["0"]["pairs"] += 1
     path.write_text(json.dumps(state), encoding="utf-8")
     with pytest.raises(InputError, match="has changed since it was written"):
         go_on(table, tmp_path, settings)
@@ -358,7 +358,7 @@ def test_a_state_of_another_shape_is_damage(tmp_path: Path, searches: object) ->
     folder = tmp_path / "folder"
     folder.mkdir()
     check = checkpoint.checksum({"a": 1}, searches)
-    state = {"format": 1, "job": {"a": 1}, "searches": searches, "check": check}
+    state = {"format": checkpoint.FORMAT, "job": {"a": 1}, "searches": searches, "check": check}
     (folder / "state.json").write_text(json.dumps(state), encoding="utf-8")
     with pytest.raises(InputError, match="damaged"):
         checkpoint.Checkpoint(folder, {"a": 1}, resume=True)

@@ -159,7 +159,7 @@ def test_time_limit_covers_scoring(data: str) -> None:
     done = run("learn", data, "--time-limit", "0", "--require-optimal", "--json")
     found = json.loads(done.stdout)
     assert found["optimal"] is False
-    assert found["scope"]["account"]["complete_to"] == 0
+    assert found["scope"]["account"]["complete_to"] == 1
     assert done.returncode == 1
     assert "cut short" in done.stderr
 

@@ -12,8 +12,7 @@ import os
 import pickle
 import signal
 import socket
-import subprocess
-import sys
+import tempfile
 import threading
 import time
 from concurrent.futures import Executor, Future, ProcessPoolExecutor, ThreadPoolExecutor
@@ -23,10 +22,15 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pytest
 
+import loaded
 from command import run as run_command
 from parentage import learn, score, support
+from parentage.arcs import resampling
+from parentage.arcs.support import learn_ground
+from parentage.data.settings import Reading
 from parentage.errors import InputError, UnprovenWarning, WorkersError
-from parentage.scoring import growth, steps
+from parentage.optimise.settings import Optimising
+from parentage.scoring import growth, portions, steps
 from parentage.scoring.account import Account
 from parentage.scoring.candidates import score_table
 from parentage.scoring.plan import prepare
@@ -34,8 +38,9 @@ from parentage.scoring.settings import Scoring
 from parentage.scoring.stems import Stem, Stems
 from parentage.scoring.terms import terms_of
 from parentage.work import cluster as dask_cluster
+from parentage.work import exchange
 from parentage.work.cluster import STAY, DaskCrew, Watch
-from parentage.work.crew import Crew, LostError
+from parentage.work.crew import Crew, LostError, nothing
 from parentage.work.exchange import (
     Parcel,
     Processes,
@@ -44,7 +49,14 @@ from parentage.work.exchange import (
     unpack,
     write_letter,
 )
-from parentage.work.executor import MOST_LOSSES, in_order
+from parentage.work.executor import (
+    MOST_LOSSES,
+    in_order,
+    is_elsewhere,
+    memory_each,
+    size_here,
+    size_of,
+)
 from parentage.work.scaling import Places
 from parentage.work.stop import Stop
 from strategies import make_table, random_columns
@@ -132,6 +144,7 @@ def limited(request: pytest.FixtureRequest) -> Iterator[None]:
 def small_chunks(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(steps, "MOST_PAIRS", 400)
     monkeypatch.setattr(steps, "FEWEST_PAIRS", 400)
+    monkeypatch.setattr(portions, "LONGEST", 0.0)
 
 
 def example(seed: int = 1, columns: int = 24) -> Table:
@@ -155,6 +168,31 @@ def assert_equal(found: CandidateLists, expected: CandidateLists) -> None:
     assert found.digest == expected.digest
     assert found.known().tallies.pruned == expected.known().tallies.pruned
     assert found.known().tallies.sets_counted == expected.known().tallies.sets_counted
+
+
+class Lossy(Crew):
+    """Workers that lose every task."""
+
+    size, started = 1, 0
+
+    def bring(self, shared: tuple[Any, ...]) -> None:
+        pass
+
+    def start(self, function: Callable[..., Any], task: Any, name: str) -> int:
+        self.started += 1
+        return self.started
+
+    def result(self, started: int, look: Callable[[], None] = nothing) -> Any:
+        raise LostError("killed by the nanny at 95 % of its memory")
+
+    def cancel(self, started: int) -> None:
+        pass
+
+    def repair(self) -> None:
+        pass
+
+    def close(self) -> None:
+        pass
 
 
 # The same results anywhere
@@ -189,6 +227,29 @@ def test_support_is_the_same_on_a_cluster_and_on_any_executor(
         assert support(table, bootstrap=8, seed=3, **where) == expected
 
 
+def test_support_elsewhere_is_left_when_it_is_cancelled(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Workers elsewhere do not hear of Ctrl-C; replicates that are there by then count."""
+    monkeypatch.setattr(resampling, "SHORT", -1.0)
+    table = make_table(random_columns(np.random.default_rng(5), 7, 80))
+    stop = Stop()
+
+    class Slow(Lossy):
+        def result(self, started: int, look: Callable[[], None] = nothing) -> Any:
+            stop.cancelled.set()
+            look()
+            raise AssertionError("waited on")
+
+    ground = learn_ground(table, Reading(), lambda *_: Scoring(), Optimising(), stop, threads=1)
+    drawn = resampling.bootstrap(ground, 8, 3, stop, Slow())
+    assert (drawn.done, drawn.stopped) == (1, "interrupt")
+
+
+def test_tasks_may_take_what_their_workers_have(far: Any, processes: Executor) -> None:
+    limits = [worker["memory_limit"] for worker in far.scheduler_info()["workers"].values()]
+    assert memory_each(DaskCrew(far), 1000) == min(limits) // 2 > 10**6
+    assert memory_each(processes, 1000) == 500
+
+
 def test_stems_are_the_same_on_a_cluster_and_on_any_executor(
     client: Any, processes: Executor, table: Table
 ) -> None:
@@ -217,9 +278,9 @@ def test_lists_that_grow_are_the_same_on_a_cluster(
     names: list[str] = []
     submit = far.submit
 
-    def watched(*args: Any, key: str) -> Any:
+    def watched(*args: Any, key: str, **where: Any) -> Any:
         names.append(key.split("-")[0])
-        return submit(*args, key=key)
+        return submit(*args, key=key, **where)
 
     monkeypatch.setattr(far, "submit", watched)
     with pytest.warns(UnprovenWarning):
@@ -261,8 +322,8 @@ def test_tasks_have_names_that_the_dashboard_shows(client: Any, table: Table) ->
 
 
 @pytest.fixture(scope="module")
-def processes() -> Iterator[Executor]:
-    with ProcessPoolExecutor(2, mp_context=multiprocessing.get_context("spawn")) as pool:
+def processes(preloaded: None) -> Iterator[Executor]:
+    with ProcessPoolExecutor(2, mp_context=multiprocessing.get_context("forkserver")) as pool:
         yield pool
 
 
@@ -385,33 +446,26 @@ def test_a_client_that_is_closed_is_told(cluster: Any, table: Table) -> None:
         score_table(table, SETTINGS, Stop(), DaskCrew(client), report)
 
 
-SCHEDULER = "import sys; from distributed.cli.dask_scheduler import main; main()"
-WORKER = "import sys; from distributed.cli.dask_worker import main; main()"
-
-
 @contextlib.contextmanager
-def far_away(*worker_options: str) -> Iterator[tuple[str, Any, Any]]:
+def far_away() -> Iterator[tuple[str, Any, Any]]:
     """A scheduler and a worker without a nanny, each a process; yield the address and both."""
+    context = multiprocessing.get_context("forkserver")
     with contextlib.ExitStack() as stack:
 
-        def begin(program: str, *options: str) -> Any:
-            command = [sys.executable, "-c", program, *options]
-            started = subprocess.Popen(
-                command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
-            )
-            stack.callback(started.wait)
+        def begin(name: str, *options: str) -> Any:
+            started = context.Process(target=loaded.serve, args=(name, options))
+            started.start()
+            stack.callback(started.join)
             stack.callback(started.kill)
             return started
 
         with socket.socket() as free:
             free.bind(("127.0.0.1", 0))
             port = free.getsockname()[1]
-        local = ("--host", "127.0.0.1")
-        scheduler = begin(SCHEDULER, *local, "--port", str(port), "--no-dashboard")
+        place = ("--host", "127.0.0.1", "--port", str(port))
+        scheduler = begin("scheduler", *place, "--no-dashboard")
         address = f"tcp://127.0.0.1:{port}"
-        worker = begin(
-            WORKER, address, "--nthreads", "1", "--no-nanny", "--no-dashboard", *worker_options
-        )
+        worker = begin("worker", address, "--nthreads", "1", "--no-nanny", "--no-dashboard")
         yield address, scheduler, worker
 
 
@@ -428,10 +482,15 @@ class Bell:
 
 
 def test_a_cluster_that_goes_away_is_told_and_what_is_finished_is_kept(
-    table: Table, expected: CandidateLists, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    preloaded: None,
+    table: Table,
+    expected: CandidateLists,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """First the only worker dies, then, in a second run, the scheduler stops to answer."""
     monkeypatch.setattr(dask_cluster, "PATIENCE", 4.0)
+    monkeypatch.setattr(dask_cluster, "POLL", 0.2)
     with far_away() as (address, scheduler, worker):
         client = distributed.Client(address, set_as_default=False, timeout=60)
         client.wait_for_workers(1, timeout=60)
@@ -443,15 +502,18 @@ def test_a_cluster_that_goes_away_is_told_and_what_is_finished_is_kept(
         again = Places(checkpoint=tmp_path / "job", resume=True)
         assert_equal(score_table(table, SETTINGS, Stop(), 1, resumed.append, again), expected)
         assert len(resumed) == count_chunks(table) - report.seen
-        scheduler.send_signal(signal.SIGSTOP)
+        os.kill(scheduler.pid, signal.SIGSTOP)
         with pytest.raises(WorkersError, match="cannot be reached any more"):
             DaskCrew(client)
         scheduler.kill()
         client.close(timeout=1)
 
 
-def test_a_scheduler_that_dies_is_told(table: Table, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_scheduler_that_dies_is_told(
+    preloaded: None, table: Table, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(dask_cluster, "PATIENCE", 4.0)
+    monkeypatch.setattr(dask_cluster, "POLL", 0.2)
     with far_away() as (address, scheduler, _):
         client = distributed.Client(address, set_as_default=False, timeout=60)
         client.wait_for_workers(1, timeout=60)
@@ -461,8 +523,8 @@ def test_a_scheduler_that_dies_is_told(table: Table, monkeypatch: pytest.MonkeyP
         client.close(timeout=1)
 
 
-def test_a_pool_whose_process_dies_is_told(tmp_path: Path) -> None:
-    with ProcessPoolExecutor(1, mp_context=multiprocessing.get_context("spawn")) as pool:
+def test_a_pool_whose_process_dies_is_told(preloaded: None, tmp_path: Path) -> None:
+    with ProcessPoolExecutor(1, mp_context=multiprocessing.get_context("forkserver")) as pool:
         crew = Processes(pool, tmp_path)
         with pytest.raises(WorkersError, match=r"ProcessPoolExecutor were lost \(BrokenProcess"):
             list(in_order(end_suddenly, [9], crew))
@@ -502,6 +564,7 @@ def test_waiting_ends_when_nobody_works() -> None:
 def test_workers_short_of_memory_are_told(preloaded: None, monkeypatch: pytest.MonkeyPatch) -> None:
     """Dask pauses a worker whose memory is nearly full, and waits for ever."""
     monkeypatch.setattr(dask_cluster, "PATIENCE", 4.0)
+    monkeypatch.setattr(dask_cluster, "POLL", 0.2)
     paused = {
         "distributed.worker.multiprocessing-method": "forkserver",
         "distributed.worker.memory.terminate": False,
@@ -531,29 +594,6 @@ def import_nothing(name: str) -> Any:
 
 def test_workers_without_memory_are_told(table: Table) -> None:
     """A task that ends its worker each time is given up."""
-
-    class Lossy(Crew):
-        size, started = 1, 0
-
-        def bring(self, shared: tuple[Any, ...]) -> None:
-            pass
-
-        def start(self, function: Callable[..., Any], task: Any, name: str) -> int:
-            self.started += 1
-            return self.started
-
-        def result(self, started: int) -> Any:
-            raise LostError("killed by the nanny at 95 % of its memory")
-
-        def cancel(self, started: int) -> None:
-            pass
-
-        def repair(self) -> None:
-            pass
-
-        def close(self) -> None:
-            pass
-
     crew = Lossy()
     with pytest.raises(WorkersError, match=r"lost 6 times .*; give every worker more memory"):
         score_table(table, SETTINGS, Stop(), crew)
@@ -620,6 +660,19 @@ def test_what_is_shared_is_sent_once(tmp_path: Path, processes: Executor) -> Non
     assert list(tmp_path.iterdir()) == []
 
 
+def test_every_worker_gets_what_is_shared(far: Any) -> None:
+    """Dask starts tasks where their data is: with one copy of much data one worker would do all."""
+    crew = DaskCrew(far)
+    crew.bring((np.zeros(10_000_000), "small"))
+    assert len(crew.copies) == 2
+    for copies in crew.copies.values():  # each task is done where it was told to fetch the object
+        assert [copy.result(timeout=60) for copy in copies] == [None, None]
+        where = far.who_has(copies)
+        assert [where[copy.key] for copy in copies] == [(one,) for one in crew.addresses]
+    crew.close()
+    assert crew.copies == {}
+
+
 def test_parcels_hold_anything_and_their_arrays_can_be_written_to(tmp_path: Path) -> None:
     value = {"a": np.arange(12).reshape(3, 4), "b": ("x", np.empty((0, 3))), "c": 1.5}
     parcel = pack(tmp_path, 0, value)
@@ -659,12 +712,70 @@ def test_where_to_work_is_said_once(client: Any, table: Table) -> None:
         score(table, client=client, cluster="local:1")
 
 
-@pytest.mark.parametrize("address", ["local:0", "nowhere", "tcp://127.0.0.1:1"])
-def test_an_address_that_leads_nowhere_is_refused(
-    address: str,
-) -> None:
+def test_what_is_no_client_and_no_executor_is_refused(table: Table) -> None:
+    wrong: Any = "tcp://host:8786"
+    with pytest.raises(InputError, match=r"client is a .*, not 'tcp://host:8786'; pass cluster="):
+        score(table, client=wrong)
+    wrong = 4
+    with pytest.raises(InputError, match=r"executor is a .*, not 4; pass threads=4"):
+        score(table, executor=wrong)
+
+
+@pytest.mark.parametrize("address", ["local:0", "local:x", "nowhere", "tcp://host", "host:http"])
+def test_what_is_not_an_address_is_refused(address: str) -> None:
     with (
-        pytest.raises(InputError, match="cannot be reached"),
-        dask_cluster.connected(address, patience=0.5),
+        pytest.raises(InputError, match=r"is not an address; give that .* tcp://host:8786, or"),
+        dask_cluster.connected(address),
     ):
         pass
+
+
+def test_an_address_that_leads_nowhere_is_refused() -> None:
+    with (
+        pytest.raises(InputError, match=r"cannot be reached .*Connection refused"),
+        dask_cluster.connected("tcp://127.0.0.1:1", patience=0.5),
+    ):
+        pass
+
+
+def test_a_server_that_is_no_scheduler_is_refused(cluster: Any) -> None:
+    """One that never says a word, and a worker instead of its scheduler."""
+    worker = next(iter(cluster.scheduler.workers))
+    with socket.create_server(("127.0.0.1", 0)) as silent:
+        address = f"tcp://127.0.0.1:{silent.getsockname()[1]}"
+        for where, patience, why in (
+            (address, 0.5, r"no scheduler has answered for 0\.5 s"),
+            (worker, 60.0, "what answers there is no scheduler"),
+        ):
+            with (
+                pytest.raises(InputError, match=why),
+                dask_cluster.connected(where, patience),
+            ):
+                pass
+
+
+def test_workers_of_another_version_are_told(
+    far: Any, processes: Executor, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(dask_cluster, "__version__", "9.9")
+    monkeypatch.setattr(exchange, "__version__", "9.9")
+    for crew in (DaskCrew(far), Processes(processes, tmp_path)):
+        with pytest.raises(WorkersError, match=r"has version .*, and here it is 9\.9; install"):
+            list(in_order(math.sqrt, [4.0], crew))
+        crew.close()
+
+
+def test_memory_here_does_not_depend_on_workers_elsewhere(far: Any, processes: Executor) -> None:
+    """Results stay with Dask's workers until they are asked for; a pool sends them at once."""
+    crew = DaskCrew(far)
+    assert (crew.size, size_here(crew)) == (2, 1)
+    assert [size_here(3), size_here(processes)] == [3, 2]
+
+
+def test_asking_for_the_size_of_a_pool_leaves_nothing_behind(
+    processes: Executor, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    assert size_of(processes) == 2 and is_elsewhere(processes)
+    assert list(in_order(math.sqrt, [4.0], processes)) == [2.0]
+    assert list(tmp_path.iterdir()) == []

@@ -291,7 +291,6 @@ def test_of_two_starts_the_better_end_is_kept(seed: int) -> None:
     [
         ({"complete": 1}, "complete=1 has no effect"),
         ({"effort": 2.0}, "effort=2.0 has no effect"),
-        ({"checkpoint": "kept"}, "checkpoint='kept' has no effect"),
     ],
 )
 def test_what_would_have_no_effect_is_refused(given: dict[str, Any], message: str) -> None:
@@ -387,10 +386,6 @@ def test_the_command_and_its_files(tmp_path: Path) -> None:
     assert run("check", lists, proof).returncode == 0
     assert "--missing em takes penalised" in refused(
         "learn", str(data), "--missing", "em", "--score", "k2"
-    )
-    kept = str(tmp_path / "kept")
-    assert "has no effect where missing cells are completed" in refused(
-        "score", str(data), "--missing", "em", "--checkpoint", kept
     )
 
 

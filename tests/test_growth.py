@@ -17,9 +17,10 @@ from naive_network import all_networks, is_acyclic
 from parentage.errors import InputError, ResourceError, UnprovenWarning
 from parentage.learner import learn
 from parentage.optimise import learn_lists
-from parentage.optimise.anytime import Anytime, Ranking, grow_lists
+from parentage.optimise.anytime import Anytime, grow_lists
 from parentage.optimise.orders import OrderSpace
 from parentage.optimise.problem import make_problem
+from parentage.optimise.ranking import Ranking
 from parentage.scoring import search, steps
 from parentage.scoring.account import Account
 from parentage.scoring.candidates import score, search_table

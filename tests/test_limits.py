@@ -11,7 +11,8 @@ import numpy as np
 import pytest
 
 from command import run
-from parentage import Constraints, datasets
+from parentage import Constraints, datasets, learn
+from parentage.data.table import MISSING, Table
 from parentage.errors import InputError, UnprovenWarning
 from parentage.kernels import _options
 from parentage.kernels._options import JIT, Compiling, njit
@@ -19,9 +20,15 @@ from parentage.optimise import learn_lists
 from parentage.optimise import orders as orders_module
 from parentage.optimise.problem import Problem, offsets_of, pack
 from parentage.scoring import search as search_module
-from parentage.scoring.candidates import cut_short_text, score, why_not_grown
+from parentage.scoring import steps
+from parentage.scoring.account import Account
+from parentage.scoring.candidates import cut_short_text, score, search_table, why_not_grown
+from parentage.scoring.forecast import UpTo
 from parentage.scoring.lists import CandidateLists
-from parentage.work.stop import Stop
+from parentage.scoring.overview import _complete_to
+from parentage.scoring.settings import Scoring
+from parentage.structural_em import complete_and_score
+from parentage.work.stop import Reason, Stop
 from strategies import make_table
 
 
@@ -102,6 +109,90 @@ def test_members_of_masks() -> None:
         assert parents.tolist() == np.nonzero(flags)[1].tolist()
 
 
+@pytest.mark.parametrize("name", ["bic", "bdeu", "pnal"])
+def test_single_parents_are_searched_without_time(name: str) -> None:
+    """An empty network would be no answer, and pairs take no time."""
+    table = datasets.chest_clinic(300)
+    with pytest.warns(UnprovenWarning):
+        found = learn(table, score=name, time_limit=0)
+    alone = learn(table, score=name, max_parents=1)
+    assert isinstance(found.scope.origin, Account)
+    assert found.scope.origin.complete_to == 1
+    assert found.network.n_arcs > 0
+    assert found.score <= alone.score + 1e-9
+
+
+def test_a_first_level_that_is_cut_short_counts(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(search_module, "FIRST_LEVEL", 0.0)
+    monkeypatch.setattr(steps, "MOST_PAIRS", 8)
+    table = datasets.chest_clinic(300)
+    whole = {child: dict(lists_by_set(score(table), child)) for child in table.names}
+    with pytest.warns(UnprovenWarning):
+        cut = score(table, time_limit=0, threads=1)
+    found = [(child, *one) for child in table.names for one in lists_by_set(cut, child)]
+    assert cut.known().complete_to == 0
+    assert cut.known().explored == len(found) - 8 > 0
+    for child, members, value in found:
+        assert members == frozenset() or whole[child].get(members) == value
+
+
+def lists_by_set(lists: CandidateLists, child: str) -> list[tuple[frozenset[str], float]]:
+    return [(frozenset(one.parents), one.score) for one in lists[child]]
+
+
+@pytest.mark.parametrize("name", ["bic", "bdeu", "pnal"])
+def test_a_level_that_cannot_be_finished_is_not_begun(
+    monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
+    monkeypatch.setattr(search_module, "_at_least", lambda *_: math.inf)
+    table, stop = datasets.chest_clinic(100), Stop.after(1000.0)
+    searched = search_table(table, Scoring(score=name), stop, 1, foresee=True)
+    assert [outcome.complete_to for outcome in searched.outcomes] == [1]
+
+
+class Short(Stop):
+    """Leaves no time, and does not end the work."""
+
+    @property
+    def seconds_left(self) -> float:
+        return 0.0
+
+    def reason(self) -> Reason | None:
+        return None
+
+
+def test_no_step_is_begun_that_cannot_be_finished() -> None:
+    table = datasets.chest_clinic(100)
+    codes = table.codes.copy()
+    codes[0, ::7], codes[3, 1::9] = MISSING, MISSING
+    holes = Table(table.names, table.states, codes)
+    found = complete_and_score(holes, Scoring(), Short(), threads=1)
+    completion = found.lists.known().completion
+    assert completion is not None
+    assert len(completion.steps) == completion.starts == 1
+    assert found.solution.network.n_arcs > 0
+
+
+def test_info_speaks_of_completion(tmp_path: Path) -> None:
+    rng = np.random.default_rng(2)
+    rows = [",".join("xyz"[int(cell)] for cell in rng.integers(0, 2, 4)) for _ in range(40)]
+    table = tmp_path / "holes.csv"
+    table.write_text("\n".join(["a,b,c,d", "x,,y,x", *rows]))
+    done = run("info", str(table), "--missing", "em")
+    assert done.returncode == 0
+    assert "learn completes the table" in done.stdout
+    assert "proves it" in done.stdout
+    assert "completes the table" not in run("info", str(table), "--missing", "mode").stdout
+
+
+def test_info_says_what_ends_complete_lists() -> None:
+    rows = [UpTo(1, 10, 1.0, 10), UpTo(2, 100, 2.0, 100), UpTo(3, 10**6, 1e6, 10**9)]
+    assert _complete_to(rows, 10**12) == (2, "time")
+    assert _complete_to(rows, 10**6) == (2, "memory")
+    assert _complete_to(rows, 10**12, 50) == (1, "sets")
+    assert _complete_to(rows[:2], 10**12) == (None, None)
+
+
 @pytest.mark.parametrize("name", ["bdeu", "k2", "pnal"])
 def test_a_level_of_too_many_sets_is_not_begun(monkeypatch: pytest.MonkeyPatch, name: str) -> None:
     monkeypatch.setattr(search_module, "MOST_SETS", 25)
@@ -111,6 +202,7 @@ def test_a_level_of_too_many_sets_is_not_begun(monkeypatch: pytest.MonkeyPatch, 
         lists = score(table, score=name)
     assert lists.known().ended == "forecast"
     assert score(table, score=name, max_parents=3).account.complete  # asked for
+    assert score(table, score=name, time_limit=1000).account.complete  # ends by the clock
     assert score(table).account.complete  # ends by its rules
 
 
@@ -176,3 +268,7 @@ def test_a_size_that_no_machine_has_is_said_so() -> None:
 def test_limits_that_make_no_sense_are_refused() -> None:
     with pytest.raises(InputError, match="time limit"):
         Stop.after(-1.0)
+    with pytest.raises(InputError, match=r"number of bytes, such as 4e9, not '2GB'"):
+        learn(datasets.chest_clinic(100), memory="2GB")  # type: ignore[arg-type]  # that is it
+    with pytest.raises(InputError, match="number of seconds from 0, not soon"):
+        learn(datasets.chest_clinic(100), time_limit="soon")  # type: ignore[arg-type]  # the same

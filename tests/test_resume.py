@@ -9,7 +9,6 @@ import signal
 import subprocess
 import sys
 import time
-import warnings
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -17,19 +16,18 @@ import pytest
 
 from command import run as command
 from parentage import check
-from parentage.errors import InputError, ResourceError, UnprovenWarning
+from parentage.errors import InputError, ResourceError
 from parentage.learner import learn
-from parentage.optimise import engines, growth_keeping, keeping, learn_lists, optimise_lists
+from parentage.optimise import engines, keeping, learn_lists, optimise_lists
 from parentage.optimise import run as running
 from parentage.optimise.cuts import Cut, Sets, cut_row
-from parentage.optimise.growth_keeping import GrowthKeeper
 from parentage.optimise.keeping import Keeper, Keeping
 from parentage.optimise.proof_nodes import written_cut
 from parentage.optimise.replay import read_cut
 from parentage.optimise.root_lp import Tactics
 from parentage.optimise.settings import Optimising
+from parentage.scoring import checkpoint
 from parentage.scoring.candidates import score
-from parentage.scoring.checkpoint import SHARE
 from parentage.scoring.constraints import Constraints
 from parentage.scoring.formats import read_lists, write_lists
 from parentage.scoring.lists import CandidateLists
@@ -44,7 +42,6 @@ if TYPE_CHECKING:
 
     from parentage.optimise import Solution
     from parentage.optimise.run import Run
-    from parentage.scoring.growth import Growth
     from parentage.work.progress import Progress
 
 WEAK = Tactics(warm_start=False, set_packing=False, local_cuts=False)
@@ -55,7 +52,7 @@ CUTTING = Optimising(engine="branch-and-cut")
 def eager(monkeypatch: pytest.MonkeyPatch) -> None:
     """Keep after every round and node, and cut so little that a tree is needed."""
     monkeypatch.setattr(keeping, "EVERY", 0.0)
-    monkeypatch.setattr(keeping, "SHARE", 1e9)
+    monkeypatch.setattr(checkpoint, "SHARE", 1e9)
     monkeypatch.setattr(running, "HEARTBEAT", 0.0)
 
 
@@ -345,9 +342,10 @@ def test_keeping_takes_a_small_part_of_the_time(tmp_path: Path) -> None:
     kept.keeper = lambda *args: made.append(original(*args)) or made[-1]  # type: ignore[method-assign, func-returns-value]  # to look at it afterwards
     optimise_lists(lists, CUTTING, Stop.after(4.0), keeping=kept)
     keeper = made[0]
-    last = keeper.expected / 1.2  # the one at the end is written in any case
-    assert keeper.spent - last <= SHARE * (keeper.written - keeper.began)
-    assert keeper.spent > last > 0.0
+    pace = keeper.pace
+    last = pace.expected / 1.2  # the one at the end is written in any case
+    assert pace.spent - last <= checkpoint.SHARE * (pace.written - pace.began)
+    assert pace.spent > last > 0.0
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="needs signals")
@@ -374,60 +372,6 @@ def test_the_command_keeps_what_is_there_after_sigterm(tmp_path: Path) -> None:
     assert done.returncode == 0, done.stderr
     second = json.loads((tmp_path / "net.json").read_text())
     assert second["score"] >= first["score"]
-
-
-# Lists that grow
-
-
-def grown(folder: Path | None, effort: float = 0.2) -> Solution:
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", UnprovenWarning)
-        return learn(wide_table(), complete=1, effort=effort, threads=1, resume=folder)
-
-
-def test_lists_that_grow_go_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(growth_keeping, "EVERY", 0.0)
-    monkeypatch.setattr(growth_keeping, "SHARE", 1e9)
-    folder, writes = tmp_path / "kept", 0
-    write = GrowthKeeper.write
-
-    def dying(keeper: GrowthKeeper, growth: Growth, *args: Any) -> None:
-        nonlocal writes
-        writes += 1
-        if writes == 3:
-            raise Killed
-        write(keeper, growth, *args)
-
-    monkeypatch.setattr(GrowthKeeper, "write", dying)
-    with pytest.raises(Killed):
-        grown(folder)
-    known = GrowthKeeper(folder, resume=True).known
-    assert known is not None
-    assert len(known.children) > 0
-    shutil.copytree(folder, tmp_path / "copy")
-    as_kept = grown(tmp_path / "copy", effort=1e-9)  # nothing is left of the effort
-    assert as_kept.scope.explored == known.families_scored
-    found = grown(folder, effort=0.6)
-    assert found.scope.explored > known.families_scored
-    assert found.score >= as_kept.score - 1e-6
-    again = grown(folder, effort=0.6)  # the effort is spent: the same lists, solved already
-    assert again.scope.explored == found.scope.explored
-    assert again.scope.to_dict()["account"]["digest"] == found.scope.to_dict()["account"]["digest"]
-    assert again.score == found.score
-
-
-def test_a_search_that_came_further_takes_the_order_alone(tmp_path: Path) -> None:
-    grown(tmp_path / "kept")
-    kept = GrowthKeeper(tmp_path / "kept", resume=True)
-    assert kept.order_for(24) is not None
-    assert kept.order_for(23) is None
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", UnprovenWarning)
-        further = learn(wide_table(), complete=2, effort=0.5, resume=tmp_path / "kept")
-    assert further.scope.complete_to == 2
-    (tmp_path / "kept" / "growing.npz").write_bytes(b"PK nothing")
-    with pytest.raises(InputError, match="damaged"):
-        grown(tmp_path / "kept")
 
 
 def test_lists_say_which_they_are(tmp_path: Path) -> None:

@@ -20,11 +20,14 @@ from parentage.errors import ParentageError
 from parentage.scoring import merging
 from parentage.scoring.candidates import score
 from parentage.scoring.constraints import Constraints
-from parentage.scoring.entropy import encode, residuals
+from parentage.scoring.entropy import encode
 from parentage.scoring.merging import merged, repeats_of
+from parentage.scoring.residuals import residuals
 from strategies import tables
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from parentage.scoring.lists import CandidateLists
 
 NAMES = ("bic", "aic", "hqc", "ebic:0.5", "penalty:2.5", "bdeu:2", "k2", "jeffreys", "qnml", "fnml")
@@ -171,7 +174,7 @@ def mixed_frame(rng: np.random.Generator, rows: int, holes: bool) -> pl.DataFram
     )
 
 
-def what_comes(data: bytes, reading: dict[str, Any]) -> tuple[Any, ...]:
+def what_comes(data: bytes | Path, reading: dict[str, Any]) -> tuple[Any, ...]:
     """Everything there is to know about reading: the table, what was said, or the refusal."""
     with warnings.catch_warnings(record=True) as told:
         warnings.simplefilter("always")
@@ -204,28 +207,6 @@ def test_batches_are_read_as_the_whole(
             monkeypatch.setattr(batches, "ROWS", int(rng.integers(1, rows)))
             monkeypatch.setattr(batches, "MOST_NUMBERED", int(rng.choice([5, 60, 1 << 16])))
             assert what_comes(data, reads) == whole
-
-
-def test_a_table_read_in_batches_takes_a_byte_a_cell(
-    monkeypatch: pytest.MonkeyPatch, unmerged: Any
-) -> None:
-    """And everything that is made of it is what two bytes a cell make."""
-    rng = np.random.default_rng(5)
-    frame = mixed_frame(rng, 400, holes=False).select("text", "grade", "sure", "few")
-    whole = read_table(as_parquet(frame))
-    monkeypatch.setattr(batches, "ROWS", 100)
-    table = read_table(as_parquet(frame))
-    assert (table.codes.dtype.itemsize, whole.codes.dtype.itemsize) == (1, 2)
-    assert (table.codes == whole.codes).all() and table.digest == whole.digest
-    for name in ("bic", "bdeu", "pnal"):
-        found = score(table, score=name, threads=1)
-        assert found.digest == score(whole, score=name, threads=1).digest
-        assert (
-            unmerged(lambda name=name: score(table, score=name, threads=1)).digest == found.digest
-        )
-    assert table.head(50).digest == whole.head(50).digest
-    assert table.observed().digest == whole.observed().digest
-    assert table.drop(["sure"]).digest == whole.drop(["sure"]).digest
 
 
 def test_the_row_of_a_missing_cell_is_that_of_the_file(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -139,10 +139,10 @@ def test_many_cut_searches(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_every_level_of_one_table_cut_by_time_and_by_memory() -> None:
     table = make_table(random_columns(np.random.default_rng(5), 7, 60, 2))
     reached = set()
-    for looks in range(8):
+    for looks in range(14):
         assert_honest(table, looks, Scoring(rules="none"))
         reached.add(cut_lists(table, looks, Scoring(rules="none")).known().complete_to)
-    assert {0, 1, 2, 3, None} <= reached
+    assert {1, 2, 3, None} <= reached  # single parents are always searched
     for memory in (1, 1_000, 3_000):
         with pytest.warns(UnprovenWarning, match="lack of memory"):
             cut = score(table, rules="none", memory=memory, threads=1)
@@ -206,7 +206,7 @@ def test_the_estimator_without_time_claims_nothing(tmp_path: Path) -> None:
     content = json.loads((tmp_path / "cut.json").read_text())
     assert content["optimal"] is False
     assert content["bound"] >= OPTIMUM - 1e-3
-    assert content["scope"]["account"]["complete_to"] == 0
+    assert content["scope"]["account"]["complete_to"] == 1  # single parents take no time
     assert content["scope"]["account"]["ended"] == content["stopped"] == "time"
     assert content["ties"] == "unknown"
     assert read_network_json(tmp_path / "cut.json").scope == learner.solution_.scope

@@ -52,7 +52,7 @@ PICKING = ("max_parents", "constraints")
 """Settings of scoring that pick among lists as well."""
 
 SHARE_OF_SCORING = 0.5
-"""Of the time limit; the rest is for the network and its proof."""
+"""Of the time left when the table is encoded; the rest is for the network and its proof."""
 
 
 MANY_VARIABLES = 100
@@ -122,11 +122,12 @@ def gather(
     growing: Growing | None = None,
     optimising: Optimising | None = None,
     start: Network | None = None,
+    part: float = 1.0,
 ) -> Gathered:
     """Read lists, or read a table and score it, on ``workers`` if there are more than threads.
 
     ``seen`` is called with the table before it is scored. With ``growing`` lists that are cut short
-    grow, from the network ``start`` on.
+    grow, from the network ``start`` on. Of the time that is left after reading ``part`` is there.
     """
     opened = open_source(source) if isinstance(source, str | bytes | os.PathLike) else source
     how = settled(reading)
@@ -144,43 +145,47 @@ def gather(
     if seen is not None:
         seen(table)
     settings = scoring(table.names, False).for_missing(reading.missing)
+    stop = stop.share(part)
     if reading.missing == "em" and table.has_holes:
-        refuse_beside_completion(growing or Growing(), places)
+        refuse_beside_completion(growing or Growing())
         completed = complete_and_score(
-            table, settings, stop, threads=threads, workers=workers, start=start, report=report
+            table,
+            settings,
+            stop,
+            threads=threads,
+            workers=workers,
+            start=start,
+            report=report,
+            places=places,
         )
         return Gathered(completed.lists, table, settings, completed=completed.solution)
-    share = stop.share(SHARE_OF_SCORING)
     searched = search_table(
         table,
         settings,
-        share,
+        stop,
         workers or threads,
         report,
         places,
         up_to=None if growing is None else growing.complete,
         foresee=growing is not None,
+        part=SHARE_OF_SCORING,
     )
     if growing is None or searched.complete or stop.cancelled.is_set():
-        return Gathered(searched.lists(), table, settings)
+        return Gathered(searched.with_partial().lists(), table, settings)
     searched, grown = grow(
         searched, growing, optimising or Optimising(), stop, threads, start, report, workers, places
     )
     return Gathered(searched.lists(), table, settings, grown)
 
 
-def refuse_beside_completion(growing: Growing, places: Places | None) -> None:
+def refuse_beside_completion(growing: Growing) -> None:
     """Refuse what a table that is completed and scored again and again has no use for."""
-    unused: list[Way] = [Way(name, getattr(growing, name)) for name in changed(growing)]
-    if places is not None and places.checkpoint is not None:
-        name = "resume" if places.resume else "checkpoint"
-        unused.append(Way(name, str(places.checkpoint)))
-    for setting in unused:
+    for name in changed(growing):
         raise InputError(
             "has no effect where missing cells are completed by expectation maximisation",
             Way("missing", "pnal"),
             "leave it out",
-            about=setting,
+            about=Way(name, getattr(growing, name)),
         )
 
 
@@ -220,7 +225,7 @@ def grow(
         start=start,
         report=report,
         workers=workers,
-        keeper=GrowthKeeper.of(places),
+        keeper=GrowthKeeper.of(places, searched.prepared.table, optimising.seed, start),
     )
     return found, Grown(network, trace, time.monotonic() - began)
 

@@ -19,6 +19,7 @@ is kept is the end at which the penalised likelihood of the observed cells is la
 from __future__ import annotations
 
 import math
+import time
 from collections import Counter
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, NamedTuple
@@ -26,6 +27,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from parentage.data.table import MISSING, Table
+from parentage.em_keeping import EmKeeper, End, Standing
 from parentage.network.completions import completed_rows
 from parentage.network.expectation import Expectation
 from parentage.optimise import optimise_lists
@@ -39,6 +41,8 @@ from parentage.scoring.scores import Penalised, parse_score, unit_of
 from parentage.scoring.weighted import WeightedTable, check_weighable
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     import numpy.typing as npt
 
     from parentage.network.network import Network
@@ -47,11 +51,11 @@ if TYPE_CHECKING:
     from parentage.scoring.settings import Scoring
     from parentage.work.executor import Workers
     from parentage.work.progress import Report
+    from parentage.work.scaling import Places
     from parentage.work.stop import Stop
 
     Floats = npt.NDArray[np.float64]
     Ints = npt.NDArray[np.int64]
-    End = tuple[CandidateLists, Solution, Completion]
 
 MOST_STEPS = 50
 FEW_PARENTS = 2
@@ -74,6 +78,7 @@ class Work:
     threads: int
     workers: Workers
     report: Report | None
+    keeper: EmKeeper
 
     def solve(
         self, table: Table, settings: Scoring, start: Network | None = None
@@ -109,27 +114,30 @@ def complete_and_score(
     workers: Workers | None = None,
     start: Network | None = None,
     report: Report | None = None,
+    places: Places | None = None,
 ) -> Completed:
     """Iterate until the network repeats; return the lists of the data completed by it.
 
     Their account is that of the table with its holes, and has the steps. The solution is that of
     these lists: where the iteration was ended before the network repeated, its proof speaks of data
-    that the network before completed.
+    that the network before completed. What is done is kept in the checkpoint among the ``places``.
 
     Raises
     ------
     InputError
-        A score that is not proved for expected counts.
+        A score that is not proved for expected counts; a checkpoint of another job.
     ResourceError
         A row with too many completions, known before the first step of its network.
     """
     score = check_weighable(parse_score(settings.score))
     check_holes(table)
     seen = (table.codes != MISSING).any(axis=0)
-    rows = Table(table.names, table.states, np.ascontiguousarray(table.codes[:, seen]), table.cuts)
+    rows = Table(table.names, table.states, table.chosen_rows(seen), table.cuts)
     numbers = np.flatnonzero(seen)
-    work = Work(rows, numbers, settings, stop, threads, workers or threads, report)
+    keeper = EmKeeper.of(places, table, settings, start)
+    work = Work(rows, numbers, settings, stop, threads, workers or threads, report, keeper)
     lists, solution, completion = _best_end(work, score, start)
+    keeper.write()
     account = replace(
         lists.known(),
         rows=table.n_rows,
@@ -142,21 +150,48 @@ def complete_and_score(
     return Completed(replace(lists, account=account), replace(solution, scope=scope))
 
 
-def _best_end(work: Work, score: Penalised, start: Network | None) -> End:
+def _best_end(
+    work: Work, score: Penalised, start: Network | None
+) -> tuple[CandidateLists, Solution, Completion]:
     """Iterate from the start that was given, or from both of our own; return the better end."""
     if start is not None:
-        return _iterate(work, start, score)
-    first = replace(work.settings, score="pnal", lambda_=None, width=None, rules=None)
-    best = _iterate(work, work.solve(work.table, first)[1].network, score)
-    if work.stop.reason() is not None:
-        return best
+        return _found(work, _end_of(work, 0, lambda: start, score))
+    first = start_settings(work.settings)
+    began = time.monotonic()
+    best = _end_of(work, 0, lambda: _started(work, first), score)
+    took = time.monotonic() - began
+    if work.stop.reason() is not None or took > work.stop.seconds_left:
+        return _found(work, best)
     own = score.weight(work.table) / work.table.n_rows
     second = replace(first, lambda_=own, max_parents=_few_parents(work))
-    network = work.solve(work.table, second)[1].network
-    other = _iterate(work, network, score, best[1].network)
-    if (other[2].settled, other[2].reached - SAME_END) > (best[2].settled, best[2].reached):
+    other = _end_of(work, 1, lambda: _started(work, second), score, best.network)
+    mine, theirs = best.completion, other.completion
+    if (theirs.settled, theirs.reached - SAME_END) > (mine.settled, mine.reached):
         best = other
-    return best[0], best[1], replace(best[2], starts=2)
+    return _found(work, replace(best, completion=replace(best.completion, starts=2)))
+
+
+def _found(work: Work, end: End) -> tuple[CandidateLists, Solution, Completion]:
+    """Return the lists and the solution at an end; after a break its last step makes them again."""
+    if end.found is not None:
+        return *end.found, end.completion
+    theta, _ = _parameters(end.completed_by, work.table, work.numbers)
+    bits = end.completion.bits
+    completed = completed_table(end.completed_by, work.table, theta, bits, work.numbers)
+    lists, solution = work.solve(completed, work.settings, end.completed_by)
+    settled = end.completion.settled and work.stop.reason() is None
+    return lists, solution, replace(end.completion, settled=settled)
+
+
+def start_settings(settings: Scoring) -> Scoring:
+    """Return how the network to begin with is scored: on the rows where a family is complete."""
+    return replace(settings, score="pnal", lambda_=None, width=None, rules=None)
+
+
+def _started(work: Work, settings: Scoring) -> Network:
+    """Return a network to begin with, found in half of the time that is left."""
+    work = replace(work, stop=work.stop.share(0.5))
+    return work.solve(work.table, settings)[1].network
 
 
 def _few_parents(work: Work) -> dict[str, int]:
@@ -168,22 +203,43 @@ def _few_parents(work: Work) -> dict[str, int]:
     return {name: min(most, asked.get(name, most)) for name, most in few.items()}
 
 
-def _iterate(work: Work, network: Network, score: Penalised, known: Network | None = None) -> End:
+def _end_of(
+    work: Work,
+    number: int,
+    start: Callable[[], Network],
+    score: Penalised,
+    known: Network | None = None,
+) -> End:
+    """Return where the start of this number ends; nothing is done twice because of a break."""
+    keeper = work.keeper
+    if number < len(keeper.ends):
+        return keeper.ends[number]
+    at = keeper.standing
+    if at is None:
+        at = Standing(start())
+        if work.stop.reason() is None:
+            keeper.stand(at)
+    return _iterate(work, at, score, known)
+
+
+def _iterate(work: Work, at: Standing, score: Penalised, known: Network | None = None) -> End:
     """Complete and learn until the network repeats or there is no time left.
 
-    A step that is cut short does not count when there was one before: its lists would be worse.
-    What comes to an end that is ``known`` goes no further.
+    A step that is cut short does not count when there was one before: its lists would be worse. So
+    none is begun for which the time will not do, if it takes as long as the one before; nor is one
+    kept: after a break it is done again. What comes to an end that is ``known`` goes no further.
     """
     bits, unit = bits_for(work.table.n_rows), unit_of(work.settings.log_base)
     prior = Prior.of(work.settings.prior)
-    steps: list[EmStep] = []
-    before: Network | None = None
+    network, before, steps = at.network, at.before, list(at.steps)
     last: End | None = None
     while True:
+        began = time.monotonic()
         theta, likelihood = _parameters(network, work.table, work.numbers)
         completed = completed_table(network, work.table, theta, bits, work.numbers)
         lists, solution = work.solve(completed, work.settings, network)
-        if last is not None and not lists.account.complete and work.stop.reason() is not None:
+        stopped = work.stop.reason() is not None
+        if last is not None and not lists.account.complete and stopped:
             return last
         steps.append(
             EmStep(
@@ -198,12 +254,16 @@ def _iterate(work: Work, network: Network, score: Penalised, known: Network | No
         )
         settled = solution.optimal and _is_best(network, lists, solution)
         completion = Completion(tuple(steps), settled, bits, len(completed.weights))
-        last = lists, solution, completion
-        if settled or len(steps) == MOST_STEPS or work.stop.reason() is not None:
+        last = End(network, solution.network, completion, (lists, solution))
+        if stopped:
             return last
-        if solution.network == known:
+        if settled or len(steps) == MOST_STEPS or solution.network == known:
+            work.keeper.end(last)
             return last
         before, network = network, solution.network
+        work.keeper.stand(Standing(network, before, tuple(steps)))
+        if time.monotonic() - began > work.stop.seconds_left:
+            return last
 
 
 def bits_for(n_rows: int) -> int:

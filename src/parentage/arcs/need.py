@@ -26,7 +26,7 @@ from parentage.errors import InfeasibleError, UnseenError
 from parentage.optimise import optimise_lists
 from parentage.scoring.constraints import Constraints
 from parentage.scoring.requiring import lists_requiring
-from parentage.work.executor import in_order, size_of
+from parentage.work.executor import in_order, leave, size_of
 from parentage.work.progress import Progress
 
 if TYPE_CHECKING:
@@ -83,7 +83,8 @@ def needs(
             found[question] = known
     began, left = time.monotonic(), len(open_)
     tasks = ((question, len(open_) - i) for i, question in enumerate(open_))
-    answers = in_order(_answer, tasks, workers, (ground, stop, size_of(workers)))
+    shared = (ground, stop, size_of(workers))
+    answers = in_order(_answer, tasks, workers, shared, "need of an arc", leave(stop))
     for question, need in zip(open_, answers, strict=False):
         if stop.reason() is not None and need is None:
             break

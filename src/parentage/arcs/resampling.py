@@ -28,7 +28,7 @@ from parentage.optimise import optimise_lists
 from parentage.optimise.cuts import unique
 from parentage.scoring.candidates import score_table
 from parentage.scoring.scores import local_score
-from parentage.work.executor import in_order, size_of
+from parentage.work.executor import in_order, leave, size_of
 from parentage.work.progress import Progress
 
 if TYPE_CHECKING:
@@ -69,7 +69,7 @@ def resampled(table: Table, seed: int, number: int) -> Table:
     """Draw as many rows as there are, with replacement."""
     rng = np.random.default_rng([seed, number])
     rows = rng.integers(table.n_rows, size=table.n_rows)
-    return replace(table, codes=np.ascontiguousarray(table.codes[:, rows]))
+    return replace(table, codes=table.chosen_rows(rows))
 
 
 def learn_replicate(
@@ -141,7 +141,8 @@ def bootstrap(
         if report is not None:
             phase, seconds = f"{len(done)} of {asked} replicates", time.monotonic() - began
             report(Progress("bootstrap", phase, seconds, len(done), asked, seconds_left=left))
-    return _counted(ground, asked, seed, done, None if len(done) == asked else stopped)
+    stopped = None if len(done) == asked else stopped or stop.reason()
+    return _counted(ground, asked, seed, done, stopped)
 
 
 def _timed(
@@ -169,7 +170,7 @@ def _timed(
         if known:
             break
     start = time.monotonic()
-    rest = in_order(learn_replicate, tasks[alone:], workers, shared)
+    rest = in_order(learn_replicate, tasks[alone:], workers, shared, "replicate", leave(stop))
     for count, replicate in enumerate(rest, 1):
         took = time.monotonic() - start
         yield replicate, took / count * (asked - alone - count)

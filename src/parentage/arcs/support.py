@@ -28,7 +28,7 @@ from parentage.optimise.settings import Optimising
 from parentage.scoring.scores import unit_of
 from parentage.scoring.settings import Scoring
 from parentage.work.display import shown
-from parentage.work.executor import size_of
+from parentage.work.executor import memory_each
 from parentage.work.memory import available_memory
 from parentage.work.running import Running
 from parentage.work.scaling import Scaling
@@ -51,7 +51,7 @@ if TYPE_CHECKING:
     from parentage.work.stop import Stop
 
 SHARE_OF_LEARNING = 0.25
-"""Of the time limit; the rest is for the questions about arcs."""
+"""Of the time left after reading; the rest is for the questions about arcs."""
 
 SHARE_OF_MEMORY = 0.5
 """Of what is free, for all workers together, unless a limit is given."""
@@ -171,14 +171,15 @@ def learn_ground(
         if seen is not None:
             seen(table)
 
-    own = stop.share(SHARE_OF_LEARNING)
     found = pipeline.gather(
-        source, reading, scoring, own,
+        source, reading, scoring, stop,
         threads=threads, report=report, workers=workers, places=places, seen=first_seen,
+        part=SHARE_OF_LEARNING,
     )  # fmt: skip
     if found.table is None:
         raise InputError("support needs the table: lists have no rows to draw from")
     cuts: list[Any] = []
+    own = stop.share(SHARE_OF_LEARNING * (1 - pipeline.SHARE_OF_SCORING))
     best = pipeline.optimise(
         found, optimising, own, threads=threads, report=report, kept_cuts=cuts, places=places
     )
@@ -232,7 +233,7 @@ def support_of(
         threads = workers if isinstance(workers, int) else 1
         near = near_shares(ground, asked.within, asked.max_networks, own, threads)
         seconds["near-optimal"] = time.monotonic() - began
-    each = _each(stop, size_of(workers))
+    each = _each(stop, workers)
     if asked.need:
         began, own = time.monotonic(), each.share(1 / sum(pieces[1:]))
         answers = needs(ground, meant.arcs, own, workers, report)
@@ -244,10 +245,10 @@ def support_of(
     return _put_together(ground, meant, asked, Answers(answers, drawn, near), seconds)
 
 
-def _each(stop: Stop, size: int) -> Stop:
-    """Divide the memory among workers that score and solve side by side."""
+def _each(stop: Stop, workers: Workers) -> Stop:
+    """Divide the memory among workers that score and solve side by side, unless it is theirs."""
     memory = stop.memory or int(SHARE_OF_MEMORY * available_memory())
-    return replace(stop, memory=max(1, memory // size))
+    return replace(stop, memory=memory_each(workers, memory))
 
 
 def _refuse_completed(asked: Supporting) -> None:

@@ -71,7 +71,7 @@ def _predict(
     shares = parameters.predict(table, column)
     labels = parameters.states[parameters.network.index(column)]
     best = shares.argmax(axis=1)
-    there = table.codes[table.index(column)]
+    there = table.column(table.index(column))
     known = there != MISSING
     right = float((best[known] == there[known]).mean()) if known.any() else None
     if as_json:

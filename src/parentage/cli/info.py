@@ -24,6 +24,9 @@ from parentage.work.memory import gigabytes
 SHORT = 30.0
 """Seconds that nobody needs to plan for; half of the time limit in the example."""
 
+MOMENT = 1.0
+"""Seconds below which numbers of parents need not be told apart."""
+
 HOPELESS = 1e10
 """Seconds after which no further row is shown."""
 
@@ -53,22 +56,26 @@ def info(data: str, **options: Any) -> None:
     parents a variable can have in any optimal network, proved before searching.
     """
     from parentage.scoring.overview import overview
+    from parentage.structural_em import start_settings
 
     check_recipe_target(options, [data, options["constraints_file"], options["recipe"]])
     table = load_table(data, options)
     write_recipe_of(table.recipe, options)
     settings = scoring_of(options, table.names).for_missing(options["missing"])
+    completed = options["missing"] == "em" and table.has_holes
+    if completed:
+        settings = start_settings(settings)
     say_if_compiling()
     found = overview(table, settings)
     if options["as_json"]:
         recipe = None if table.recipe is None else table.recipe.to_dict()
         print_json({**found.to_dict(), "recipe": recipe})
     else:
-        click.echo(as_text(found, table))
+        click.echo(as_text(found, table, completed=completed))
 
 
-def as_text(found: Overview, table: Table) -> str:
-    """Lay out the overview for a terminal."""
+def as_text(found: Overview, table: Table, *, completed: bool = False) -> str:
+    """Lay out the overview for a terminal; the table is ``completed`` before it is scored."""
     rows = []
     for variable in found.variables:
         caps = (variable.theorem3, variable.theorem3pp)
@@ -96,8 +103,12 @@ def as_text(found: Overview, table: Table) -> str:
             f"(Corollary 1′; Corollary 1 says {found.corollary1})."
         )
     lines.append(_forecast_text(found.forecast))
-    if found.forecast.seconds > SHORT or found.complete_to is not None:
+    if found.forecast.seconds > MOMENT or found.complete_to is not None:
         lines += _up_to_text(found)
+    else:
+        lines.append("learn lists them all, then finds the best network and proves it.")
+    if completed:
+        lines.append(_completed_text())
     if not found.ends_by_itself:
         lines.append(_no_end_text(found.score))
     return "\n".join(lines)
@@ -111,6 +122,15 @@ def _no_end_text(score: str) -> str:
         "sets. Give a limit (-k 4) or a time (--time-limit 600); without either, the search ends "
         "before the number of parents that has more than 33 million sets. The lists are then "
         "complete up to some number of parents, and say so."
+    )
+
+
+def _completed_text() -> str:
+    return (
+        "With --missing em that is the first network, found under PNAL, on the rows where each "
+        "family is complete. Then, step by step, learn completes the table by the network and "
+        "scores it again until the network stays; a step takes about as long. A time limit ends "
+        "it after a whole step."
     )
 
 
@@ -142,24 +162,42 @@ def _up_to_text(found: Overview) -> list[str]:
         ],
         left=1,
     )
-    lines = ["", "Complete lists take about:", table, ""]
+    lines = ["", "Complete lists take about (memory: besides the program's own 0.2 GB):", table, ""]
     within = [row for row in shown if row.seconds <= SHORT]
     soon = max((row.parents for row in within), default=0)
     if found.complete_to is None:
-        lines.append("learn lists everything, if it is given the time, and then solves it.")
+        lines.append(
+            "learn lists everything, if it is given the time, then finds the best network and "
+            "proves it as far as time and memory do."
+        )
+        if found.forecast.seconds <= SHORT:
+            return lines
     else:
         lines.append(
-            f"Without a time limit learn lists everything up to {_parents(found.complete_to)}: "
-            "more would not fit memory and disk, take days, or be too many sets."
+            f"Without a time limit learn lists everything up to {_parents(found.complete_to)}"
+            f"{_too_much(found)}."
         )
     then = "then larger sets where the best network gains by them"
     if found.not_grown is not None:
-        then = f"and no larger sets: {found.not_grown}"
+        then = f"then larger sets in turn while there is time ({found.not_grown})"
     lines.append(
         f"With --time-limit 60 it lists everything up to about {_parents(soon)}, {then}. It says "
         "so: such a network has a bound, not a proof."
     )
     return lines
+
+
+def _too_much(found: Overview) -> str:
+    """Say what ends complete lists."""
+    row = next((r for r in found.up_to if r.parents == (found.complete_to or 0) + 1), None)
+    if row is None:
+        return ""
+    why = {
+        "sets": f"are {number(row.sets)} sets, and nothing rules them out",
+        "memory": f"need {gigabytes(row.memory)}, more than memory and disk have",
+        "time": f"take {duration(row.seconds)}",
+    }[found.limited_by or "time"]
+    return f": those of up to {row.parents} {why}"
 
 
 def _parents(number: int) -> str:

@@ -99,8 +99,7 @@ def csv_text(names: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
 def table_csv(table: Table) -> str:
     """Return a table without holes as CSV, cells as labels."""
     columns = [
-        [labels[code] for code in codes]
-        for labels, codes in zip(table.states, table.codes.tolist(), strict=True)
+        [labels[code] for code in table.column(v).tolist()] for v, labels in enumerate(table.states)
     ]
     return csv_text(table.names, zip(*columns, strict=True))
 

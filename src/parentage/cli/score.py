@@ -52,10 +52,8 @@ def score(data: str, output: tuple[str, ...], **options: Any) -> None:
     limits the number of parents but what the rules prove. Ctrl-C keeps what is complete so far.
     """
     from parentage.files.target import check_target
-    from parentage.pipeline import refuse_beside_completion
     from parentage.scoring.candidates import cut_short_text, score_table
     from parentage.scoring.formats import check_lists_target
-    from parentage.scoring.settings import Growing
     from parentage.structural_em import complete_and_score
     from parentage.work.stop import interruptible
 
@@ -70,16 +68,22 @@ def score(data: str, output: tuple[str, ...], **options: Any) -> None:
         settings = scoring_of(options, table.names).for_missing(options["missing"])
         with scaling.workers(running.workers) as workers, show_progress() as progress:
             if options["missing"] == "em" and table.has_holes:
-                refuse_beside_completion(Growing(), scaling.places)
                 lists = complete_and_score(
-                    table, settings, stop, threads=running.workers, workers=workers, report=progress
+                    table,
+                    settings,
+                    stop,
+                    threads=running.workers,
+                    workers=workers,
+                    report=progress,
+                    places=scaling.places,
                 ).lists
             else:
                 lists = score_table(table, settings, stop, workers, progress, scaling.places)
         if not lists.account.complete:
             warn(cut_short_text(lists))
         report_lists(lists, output, options)
-        if not lists.account.complete:
+        completion = lists.known().completion
+        if not lists.account.complete or (completion is not None and not completion.settled):
             tell_kept(scaling.places)
     if stop.cancelled.is_set():
         sys.exit(130)

@@ -34,10 +34,11 @@ from parentage.data import mdl, suspicion
 from parentage.data.choices import Choice, choices_of
 from parentage.data.discretize import codes_of, interval_labels, median
 from parentage.data.formats.raw import RawColumn, RawTable, number_label
+from parentage.data.packed import PackedCodes, PackedColumn, narrowed
 from parentage.data.recipe import ColumnRecipe, ReadingAccount, Recipe
 from parentage.data.settings import Reading
-from parentage.data.table import MISSING, Table, sorted_states
-from parentage.data.values import BLOCK, Column, column_of
+from parentage.data.table import MISSING, Codes, Table, sorted_states
+from parentage.data.values import Column, column_of
 from parentage.errors import DataWarning, InputError, TableError, Way, did_you_mean
 
 if TYPE_CHECKING:
@@ -124,42 +125,37 @@ def build_table(raw: RawTable, reading: Reading | None = None) -> Table:
     ]
     left_out = {column.name: "dropped" for column in raw.columns if choices[column.name].dropped}
     account = account_of(raw, found, missing, table, left_out)
-    return replace(table, recipe=Recipe(replace(reading, recipe=None), tuple(made), account))
+    return table.with_recipe(Recipe(replace(reading, recipe=None), tuple(made), account))
 
 
-def _translated(
-    raw: RawTable, columns: Sequence[Column], coded: Sequence[_Coded]
-) -> npt.NDArray[np.unsignedinteger]:
-    """Return the codes of the table; bytes where the cells are bytes and the states fit.
+def _translated(raw: RawTable, columns: Sequence[Column], coded: Sequence[_Coded]) -> Codes:
+    """Return the codes of the table; packed where those of the source are.
 
-    Where the table has the same columns and rows as the source, its cells are overwritten.
+    Codes that nobody needs any more are let go, column by column.
     """
-    lookups = [column.codes for column in coded]
-    narrow = raw.cells is not None and all(int(of.max(initial=0)) < 256 for of in lookups)
-    shape = (len(columns), len(columns[0].raw.codes))
-    codes: npt.NDArray[np.unsignedinteger] = np.empty((0, 0), np.uint16)
-    if narrow and raw.cells is not None and _same_cells(raw.cells, columns):
-        codes = raw.cells.view(np.uint8)
-    else:
-        codes = np.empty(shape, np.uint8 if narrow else np.uint16)
-    for row, column, lookup in zip(codes, columns, lookups, strict=True):
-        for first in range(0, shape[1], BLOCK):
-            part = slice(first, first + BLOCK)
-            row[part] = lookup[column.raw.codes[part]]
-    return codes
-
-
-def _same_cells(cells: npt.NDArray[np.int8], columns: Sequence[Column]) -> bool:
-    """Whether the columns are the cells, all of them in their order."""
-    return len(cells) == len(columns) and all(
-        column.raw.codes.dtype == np.int8 and np.shares_memory(column.raw.codes, row)
-        for column, row in zip(columns, cells, strict=True)
-    )
+    n_rows = columns[0].raw.n_rows
+    if not (raw.passing or any(column.packed for column in raw.columns)):
+        codes = np.empty((len(columns), n_rows), np.uint16)
+        for row, column, found in zip(codes, columns, coded, strict=True):
+            row[:] = found.codes[column.raw.codes]
+        return codes
+    packed = []
+    for column, found in zip(columns, coded, strict=True):
+        lookup = found.codes.astype(np.int32)
+        lookup[lookup == MISSING] = -1
+        own = column.raw.packed
+        if own is None:
+            packed.append(PackedColumn.of(narrowed(lookup)[column.raw.codes]))
+            continue
+        packed.append(own.recoded(lookup))
+        if raw.passing:
+            own.become(packed[-1])
+    return PackedCodes(tuple(packed), n_rows).lazily()
 
 
 def missing_cells(columns: Sequence[Column]) -> dict[str, int]:
     """Return the number of missing cells of the columns that have any."""
-    holes = {column.name: int((~column.present).sum()) for column in columns}
+    holes = {column.name: column.n_missing for column in columns}
     return {name: number for name, number in holes.items() if number}
 
 
@@ -220,13 +216,12 @@ def check_rows(n_rows: int) -> None:
 
 
 def _refuse_missing(columns: Sequence[Column], raw: RawTable) -> None:
-    gaps = [(c, np.flatnonzero(~c.present)) for c in columns]
-    gaps = [(column, rows) for column, rows in gaps if len(rows)]
+    gaps = [(int((~c.present).argmax()), c) for c in columns if c.n_missing]
     if not gaps:
         return
-    column, rows = min(gaps, key=lambda gap: int(gap[1][0]))
-    total = sum(len(rows) for _, rows in gaps)
-    where = f"column {column.name!r}, {raw.place(int(rows[0]))}"
+    row, column = min(gaps, key=lambda gap: gap[0])
+    total = sum(c.n_missing for _, c in gaps)
+    where = f"column {column.name!r}, {raw.place(row)}"
     more = f" ({total} missing cells in {len(gaps)} columns)" if total > 1 else ""
     raise TableError(
         f"{where}: the cell is missing{more}",
@@ -240,10 +235,13 @@ def _refuse_missing(columns: Sequence[Column], raw: RawTable) -> None:
 
 
 def _complete_rows(columns: Sequence[Column]) -> list[Column]:
-    complete = np.logical_and.reduce([column.present for column in columns])
+    complete = np.ones(columns[0].raw.n_rows, np.bool_)
+    for column in columns:
+        if column.n_missing:
+            complete &= column.present
     left = int(complete.sum())
     if left < 2:
-        emptiest = min(columns, key=lambda column: int(column.present.sum()))
+        emptiest = min(columns, key=lambda column: column.n_present)
         raise TableError(
             f"leaves {left} of {len(complete)} rows, and at least 2 are needed",
             Way("missing", "pnal"),
@@ -254,7 +252,12 @@ def _complete_rows(columns: Sequence[Column]) -> list[Column]:
         )
     if left == len(complete):
         return list(columns)
-    return [replace(c, raw=replace(c.raw, codes=c.raw.codes[complete])) for c in columns]
+    return [Column(_rows_of(c.raw, complete), c.numbers, c.blanked) for c in columns]
+
+
+def _rows_of(raw: RawColumn, chosen: npt.NDArray[np.bool_]) -> RawColumn:
+    codes = raw.codes[chosen]
+    return replace(raw, codes=codes if raw.packed is None else PackedColumn.of(codes).lazily())
 
 
 def _is_continuous(column: Column, choice: Choice) -> bool:
@@ -342,12 +345,12 @@ def _cells(column: Column, choice: Choice, cut: bool) -> mdl.Cells:
 def _cut(column: Column, cuts: tuple[float, ...], missing: str) -> _Coded:
     """Cut a continuous column into states."""
     numbers = np.empty(0) if column.numbers is None else column.numbers
-    present, observed = column.present, column.observed()
+    observed = column.observed()
     if not len(observed):
         return _without_values(column, missing)
     states = interval_labels(cuts) if cuts else [number_label(observed[0])]
     filler = int(codes_of(np.array([median(observed)]), cuts)[0])
-    if missing == "state" and not present.all():
+    if missing == "state" and column.n_missing:
         filler = len(states)
         states = [*states, fresh_label(states)]
     elif missing in KEEPS_HOLES:
@@ -362,14 +365,14 @@ def _cut(column: Column, cuts: tuple[float, ...], missing: str) -> _Coded:
 
 def _fill(states: Sequence[str], filler: int, missing: str, column: Column) -> str | None:
     """Return the state of missing cells, also of those that other rows may have."""
-    added = missing == "state" and not column.present.all()
+    added = missing == "state" and column.n_missing > 0
     return states[filler] if missing == "mode" or added else None
 
 
 def _label(column: Column, missing: str) -> _Coded:
     """Take the labels of a column as its states."""
     labels = column.labels()
-    if not column.present.any():
+    if not column.n_present:
         return _without_values(column, missing)
     if column.raw.declared:
         states, new_code = labels, np.arange(len(labels))
@@ -381,7 +384,7 @@ def _label(column: Column, missing: str) -> _Coded:
         raise TableError(f"column {column.name!r} has two states with the same label")
     counts = np.bincount(new_code, column.counts, minlength=len(states))
     filler = int(counts.argmax())
-    if missing == "state" and not column.present.all():
+    if missing == "state" and column.n_missing > 0:
         filler = len(states)
         states = [*states, fresh_label(states)]
     elif missing in KEEPS_HOLES:

@@ -78,7 +78,7 @@ def fitted_table(raw: RawTable, recipe: Recipe, reading: Reading) -> Table:
         column.name: "not in the recipe" for column in raw.columns if column.name not in names
     }
     account = account_of(raw, columns, missing_cells(columns), table, left_out)
-    return replace(table, recipe=Recipe(replace(reading, recipe=None), recipe.columns, account))
+    return table.with_recipe(Recipe(replace(reading, recipe=None), recipe.columns, account))
 
 
 def _absent(raw: RawTable, recipe: Recipe) -> list[str]:
@@ -129,7 +129,7 @@ def find_column(raw: RawTable, name: str) -> RawColumn:
 
 def codes_for(cells: Column, column: ColumnRecipe, decimal: str, unseen: str | None = None) -> Ints:
     """Number the cells of one column; a missing one is absent, an unknown one ``unseen``."""
-    codes = np.full(len(cells.raw.codes), ABSENT, np.int64)
+    codes = np.full(cells.raw.n_rows, ABSENT, np.int64)
     present = cells.present
     if not present.any():
         return codes

@@ -99,7 +99,8 @@ def with_unseen(table: Table) -> tuple[Table, str]:
         label = f"({label})"
     states = tuple((*labels, label) for labels in table.states)
     recipe = None if table.recipe is None else table.recipe.with_states(states)
-    return Table(table.names, states, table.codes, table.cuts, recipe), label
+    codes = table.codes if table.packed is None else table.packed.lazily()
+    return Table(table.names, states, codes, table.cuts, recipe), label
 
 
 def _recipe_of(known: Table, v: int, missing: str) -> ColumnRecipe:
@@ -121,7 +122,7 @@ def _state_for_missing(known: Table, v: int, missing: str) -> str | None:
         return None
     known.refuse_holes("filling in what is usual")
     name, labels = known.names[v], known.states[v]
-    counts = np.bincount(known.codes[v], minlength=len(labels))
+    counts = np.bincount(known.column(v), minlength=len(labels))
     if missing == "mode" and name in known.cuts:
         return labels[int(np.searchsorted(np.cumsum(counts), known.n_rows // 2, side="right"))]
     if missing == "mode":
@@ -163,7 +164,7 @@ def _translated(
     for v, (name, labels) in enumerate(zip(known.names, known.states, strict=True)):
         if name in optional and name not in table.names:
             continue
-        column = table.codes[table.index(name)]
+        column = table.column(table.index(name))
         there = column != MISSING
         texts = table.states[table.index(name)]
         codes[v, there] = state_numbers(name, labels, texts, column[there], unseen)

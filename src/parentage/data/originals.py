@@ -65,7 +65,7 @@ class Originals:
         if self.kind == "table":
             return table
         columns = {
-            name: [self.values[name][code] for code in table.codes[table.index(name)].tolist()]
+            name: [self.values[name][code] for code in table.column(table.index(name)).tolist()]
             for name in self.values
         }
         return _framed(self.kind, columns, self.types, like)
@@ -88,8 +88,8 @@ class Originals:
         columns, types = {}, {}
         for name, (cells, dtype) in columns_of(source, kind, tuple(self.values)).items():
             v = holes.index(name)
-            empty = holes.codes[v] == MISSING
-            new = [self.values[name][code] for code in whole.codes[v, empty].tolist()]
+            empty = holes.column(v) == MISSING
+            new = [self.values[name][code] for code in whole.column(v)[empty].tolist()]
             kept = list(cells)
             for i, value in zip(np.flatnonzero(empty).tolist(), new, strict=True):
                 kept[i] = value
@@ -125,7 +125,7 @@ def columns_of(source: Any, kind: str, names: Sequence[str]) -> dict[str, tuple[
 
 def _by_state(cells: list[Any], dtype: Any, table: Table, v: int) -> list[Any]:
     """Return for every state a cell that had it; for a state never seen, the declared value."""
-    codes, name = table.codes[v], table.names[v]
+    codes, name = table.column(v), table.names[v]
     found: list[Any] = []
     for k, label in enumerate(table.states[v]):
         rows = np.flatnonzero(codes == k).tolist()

@@ -86,7 +86,7 @@ def suspicions_of(
     decimal
         What stands before a fraction.
     """
-    if not column.present.any():
+    if not column.n_present:
         return []
     if column.raw.declared or column.raw.numeric is False:
         return [] if believed else _all_different(column)
@@ -140,7 +140,7 @@ def _wrong_kind(column: Column, labelled: bool, decimal: str) -> Suspicion | Non
     if column.numbers is not None:
         return _numbered_rows(column, labelled)
     labels = [label for label, n in zip(column.labels(), column.counts, strict=True) if n]
-    rows = int(column.present.sum())
+    rows = column.n_present
     most = len(labels) >= (_NEARLY_ALL if rows > MANY_STATES else 1.0) * rows and rows > FEW_ROWS
     name, example = column.name, min(labels)
     if _has_decimal_commas(labels):
@@ -175,7 +175,7 @@ def _wrong_kind(column: Column, labelled: bool, decimal: str) -> Suspicion | Non
 
 def _numbered_rows(column: Column, labelled: bool) -> Suspicion | None:
     """Say whether whole numbers count the rows, or number them nearly without repetition."""
-    rows = int(column.present.sum())
+    rows = column.n_present
     observed = np.empty(0) if column.numbers is None else column.numbers[column.counts > 0]
     if rows <= FEW_ROWS or not (observed == np.floor(observed)).all():
         return None
@@ -194,7 +194,7 @@ def _numbered_rows(column: Column, labelled: bool) -> Suspicion | None:
 
 def _all_different(column: Column) -> list[Suspicion]:
     """Say that no value occurs twice."""
-    rows = int(column.present.sum())
+    rows = column.n_present
     if rows <= FEW_ROWS or int((column.counts > 0).sum()) < rows:
         return []
     seen = f"has {rows} different values in {rows} rows; an identifier tells nothing about others"
@@ -236,7 +236,7 @@ def _missing_words(column: Column) -> list[Suspicion]:
 
 
 def _many_states(column: Column) -> list[Suspicion]:
-    states, rows = int((column.counts > 0).sum()), int(column.present.sum())
+    states, rows = int((column.counts > 0).sum()), column.n_present
     if states <= MANY_STATES or rows >= ROWS_A_STATE * states:
         return []
     seen = f"has {states} states in {rows} rows, too few a state to learn from"

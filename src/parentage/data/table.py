@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import hashlib
 import re
+from copy import copy
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -16,26 +17,34 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
+from parentage.data.packed import (
+    HOLE,
+    PackedCodes,
+    PackedColumn,
+    Unsigned,
+    stored_codes,
+    unpacking,
+)
 from parentage.errors import TableError, Way, did_you_mean
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from parentage.data.recipe import Recipe
 
-Codes = npt.NDArray[np.unsignedinteger[Any]]
+Codes = Unsigned
 """State codes, one row per variable: ``codes[variable, row]``."""
 
 MAX_STATES = 65_535
 
-MISSING = 65_535
-"""The code of a cell that is missing, in tables that keep their holes."""
+MISSING = HOLE
 
 _BLOCK = 1 << 20
 
 _NUMBER = re.compile(r"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?")
 
 
+@unpacking
 @dataclass(frozen=True, eq=False)
 class Table:
     """Categorical data: ``codes[v, i]`` is the state of variable ``v`` in row ``i``.
@@ -50,7 +59,9 @@ class Table:
     codes
         ``uint16[variables, rows]``, C-contiguous, every code below the number of states, or
         ``MISSING``: reading keeps holes with ``missing="pnal"`` and ``missing="em"`` only. A table
-        without holes whose states are at most 256 each may have ``uint8``.
+        of very many rows has them packed (:class:`parentage.data.packed.PackedCodes`); then they
+        are unpacked, as bytes where they fit, each time they are asked for: :meth:`column` and
+        :meth:`rows` unpack a part.
     cuts
         Cut points of the columns that were discretised, by name; a value ``x`` has the code
         ``number of cuts <= x``.
@@ -80,15 +91,19 @@ class Table:
                     Way("drop", [name], "to leave it out"),
                     "merge its states",
                 )
-        narrow = isinstance(self.codes, np.ndarray) and self.codes.dtype == np.uint8
-        codes = np.ascontiguousarray(self.codes, dtype=np.uint8 if narrow else np.uint16)
-        if codes.ndim != 2 or codes.shape[0] != len(self.names):
-            raise TableError(f"codes must be (variables, rows), got shape {codes.shape}")
-        for name, labels, column in zip(self.names, self.states, codes, strict=True):
-            if bool(((column >= len(labels)) & (column != MISSING)).any()):
+        given = stored_codes(self)
+        if not isinstance(given, PackedCodes):
+            narrow = isinstance(given, np.ndarray) and given.dtype == np.uint8
+            given = np.ascontiguousarray(given, dtype=np.uint8 if narrow else np.uint16)
+            if given.ndim != 2 or given.shape[0] != len(self.names):
+                raise TableError(f"codes must be (variables, rows), got shape {given.shape}")
+            given.setflags(write=False)
+            object.__setattr__(self, "codes", given)
+        for v, (name, labels) in enumerate(zip(self.names, self.states, strict=True)):
+            if any(
+                bool(((part >= len(labels)) & (part != MISSING)).any()) for part in self._parts(v)
+            ):
                 raise TableError(f"column {name!r} has a code without a state label")
-        codes.setflags(write=False)
-        object.__setattr__(self, "codes", codes)
 
     @classmethod
     def from_columns(cls, columns: Mapping[str, Sequence[object]]) -> Table:
@@ -124,7 +139,42 @@ class Table:
     @property
     def n_rows(self) -> int:
         """Number of rows, N."""
-        return int(self.codes.shape[1])
+        return self.stored_rows
+
+    @property
+    def packed(self) -> PackedCodes | None:
+        """The codes of a table of very many rows; None: they are an array."""
+        given = stored_codes(self)
+        return given if isinstance(given, PackedCodes) else None
+
+    @property
+    def stored_rows(self) -> int:
+        """Number of rows of the codes."""
+        given = stored_codes(self)
+        return given.n_rows if isinstance(given, PackedCodes) else int(given.shape[1])
+
+    def column(self, v: int, first: int = 0, last: int | None = None) -> Codes:
+        """Return the codes of a variable, in all rows or in ``first … last − 1``."""
+        packed, last = self.packed, self.stored_rows if last is None else last
+        return self.codes[v, first:last] if packed is None else packed.column(v, first, last)
+
+    def rows(self, first: int, last: int) -> Codes:
+        """Return the codes of some rows, of all variables."""
+        packed = self.packed
+        return self.codes[:, first:last] if packed is None else packed.rows(first, last)
+
+    def chosen_rows(self, chosen: npt.NDArray[Any]) -> Codes:
+        """Return the codes of the rows of a mask, or with these numbers."""
+        if self.packed is None:
+            return np.ascontiguousarray(self.codes[:, chosen])
+        n_rows = int(np.count_nonzero(chosen)) if chosen.dtype == np.bool_ else len(chosen)
+        parts = (column.unpacked()[chosen] for column in self.packed.columns)
+        return PackedCodes(tuple(map(PackedColumn.of, parts)), n_rows).lazily()
+
+    def _parts(self, v: int) -> Iterator[Codes]:
+        """Yield the codes of a variable, some rows at a time."""
+        for first in range(0, self.stored_rows, _BLOCK):
+            yield self.column(v, first, first + _BLOCK)
 
     @cached_property
     def cardinalities(self) -> npt.NDArray[np.int64]:
@@ -134,13 +184,13 @@ class Table:
     @cached_property
     def constant(self) -> tuple[str, ...]:
         """Names of the columns with one observed state, whatever their header declares."""
-        return tuple(
-            name for name, column in zip(self.names, self.codes, strict=True) if not _varies(column)
-        )
+        return tuple(name for v, name in enumerate(self.names) if not _varies(self._parts(v)))
 
     @cached_property
     def missing_cells(self) -> npt.NDArray[np.int64]:
         """Number of missing cells of every variable."""
+        if self.packed is not None:
+            return np.array([column.missing_cells() for column in self.packed.columns], np.int64)
         return np.array([np.count_nonzero(column == MISSING) for column in self.codes], np.int64)
 
     @property
@@ -186,7 +236,7 @@ class Table:
         return Table(
             tuple(self.names[v] for v in chosen),
             tuple(self.states[v] for v in chosen),
-            self.codes[chosen],
+            self.codes[chosen] if self.packed is None else self.packed.select(chosen).lazily(),
             {n: self.cuts[n] for n in (self.names[v] for v in chosen) if n in self.cuts},
             None if self.recipe is None else self.recipe.select(self.names[v] for v in chosen),
         )
@@ -198,17 +248,37 @@ class Table:
 
     def head(self, rows: int) -> Table:
         """Return the first rows; the states stay as declared or observed in the whole table."""
-        return self._of_rows(self.states, self.codes[:, :rows])
+        return self._of_rows(self.states, self.rows(0, len(range(self.stored_rows)[:rows])))
 
     def observed(self) -> Table:
         """Return a table whose states are only those that occur."""
-        states, codes = [], []
-        for labels, column in zip(self.states, self.codes, strict=True):
-            seen = np.unique(column[column != MISSING])
-            states.append(tuple(labels[code] for code in seen))
-            column_codes = np.searchsorted(seen, column).astype(np.uint16)
-            codes.append(np.where(column == MISSING, np.uint16(MISSING), column_codes))
-        return self._of_rows(tuple(states), np.array(codes).reshape(self.codes.shape))
+        lookups, states = [], []
+        for v, labels in enumerate(self.states):
+            seen = np.zeros(MISSING + 1, np.bool_)
+            for part in self._parts(v):
+                seen[part] = True
+            kept = np.flatnonzero(seen[:MISSING])
+            states.append(tuple(labels[code] for code in kept))
+            lookup = np.full(MISSING + 1, MISSING, np.uint16)
+            lookup[kept] = np.arange(len(kept))
+            lookups.append(lookup)
+        if self.packed is not None:
+            columns = (
+                column.recoded(np.append(lookup[: len(labels)].astype(np.int32), -1))
+                for column, lookup, labels in zip(
+                    self.packed.columns, lookups, self.states, strict=True
+                )
+            )
+            codes = PackedCodes(tuple(columns), self.stored_rows).lazily()
+            return self._of_rows(tuple(states), codes)
+        found = [lookup[column] for lookup, column in zip(lookups, self.codes, strict=True)]
+        return self._of_rows(tuple(states), np.array(found).reshape(self.codes.shape))
+
+    def with_recipe(self, recipe: Recipe) -> Table:
+        """Return the same table with a record of how it was read."""
+        table = copy(self)
+        object.__setattr__(table, "recipe", recipe)
+        return table
 
     def _of_rows(self, states: tuple[tuple[str, ...], ...], codes: Codes) -> Table:
         """Return other rows of the same columns."""
@@ -220,9 +290,9 @@ class Table:
         """SHA-256 of names, states and codes: the data's identity in provenance records."""
         sha = hashlib.sha256()
         sha.update(repr((self.names, self.states)).encode())
-        for column in self.codes:
-            for first in range(0, len(column), _BLOCK):
-                sha.update(column[first : first + _BLOCK].astype(np.uint16).tobytes())
+        for v in range(self.n_variables):
+            for part in self._parts(v):
+                sha.update(part.astype(np.uint16).tobytes())
         return sha.hexdigest()
 
     def __repr__(self) -> str:
@@ -245,12 +315,16 @@ class Table:
         return f"<p>{escape(repr(self))}</p><table>{head}{rows}</table>"
 
 
-def _varies(column: Codes) -> bool:
+def _varies(parts: Iterable[Codes]) -> bool:
     """Whether two states are observed."""
-    if not column.size:
-        return False
-    low = int(column.min())
-    return bool(((column != low) & (column != MISSING)).any())
+    first = MISSING
+    for part in parts:
+        seen = part[part != MISSING]
+        if seen.size:
+            first = int(seen[0]) if first == MISSING else first
+            if bool((seen != first).any()):
+                return True
+    return False
 
 
 def as_numbers(labels: Sequence[str]) -> npt.NDArray[np.float64] | None:

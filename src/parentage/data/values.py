@@ -54,11 +54,21 @@ class Column:
     @cached_property
     def counts(self) -> npt.NDArray[np.int64]:
         """Number of cells with each value."""
-        codes, counts = self.raw.codes, np.zeros(len(self.raw.values) + 1, np.int64)
-        for first in range(0, len(codes), BLOCK):
-            numbers = codes[first : first + BLOCK].astype(np.int64) + 1  # 0: missing
+        counts = np.zeros(len(self.raw.values) + 1, np.int64)
+        for first in range(0, self.raw.n_rows, BLOCK):
+            numbers = self.raw.part(first, first + BLOCK).astype(np.int64) + 1  # 0: missing
             counts += np.bincount(numbers, minlength=len(counts))
         return counts[1:]
+
+    @property
+    def n_present(self) -> int:
+        """Number of cells that are not missing."""
+        return int(self.counts.sum())
+
+    @property
+    def n_missing(self) -> int:
+        """Number of cells that are missing."""
+        return self.raw.n_rows - self.n_present
 
     def labels(self) -> list[str]:
         """Return its values as labels."""
@@ -125,9 +135,13 @@ def without_values(raw: RawColumn, na: Sequence[str], decimal: str) -> tuple[Raw
 
 
 def _keep_values(raw: RawColumn, kept: npt.NDArray[np.bool_]) -> RawColumn:
-    new_code = np.full(len(kept) + 1, -1, raw.codes.dtype)  # the last entry serves code −1
+    new_code = np.full(len(kept) + 1, -1, np.int32)  # the last entry serves code −1
     new_code[:-1][kept] = np.arange(int(kept.sum()))
-    codes: CellCodes = new_code[raw.codes]
+    codes: CellCodes
+    if raw.packed is None:
+        codes = new_code.astype(raw.codes.dtype)[raw.codes]
+    else:
+        codes = raw.packed.recoded(new_code).lazily()
     if isinstance(raw.values, np.ndarray):
         return replace(raw, values=raw.values[kept], codes=codes)
     labels = [label for label, keep in zip(raw.values, kept, strict=True) if keep]
@@ -135,7 +149,7 @@ def _keep_values(raw: RawColumn, kept: npt.NDArray[np.bool_]) -> RawColumn:
 
 
 def _cells_lost(before: RawColumn, after: RawColumn) -> int:
-    return int((after.codes < 0).sum() - (before.codes < 0).sum())
+    return Column(after, None).n_missing - Column(before, None).n_missing
 
 
 def numbers_in(labels: Sequence[str], decimal: str = ".") -> Numbers | None:

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from parentage.errors import InputError, Way, did_you_mean
 from parentage.files.dat_shape import has_dat_shape, looks_like_dat
 from parentage.files.packed import is_workbook
-from parentage.files.source import Source, SourceLike, open_source
+from parentage.files.source import PARQUET, Source, SourceLike, open_source
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -92,7 +92,7 @@ def detect_with_text(
     named = None if written is None else _named(source, written)
     if named is not None and named.format in BINARY:
         return named, ""
-    binary = binary_format(source.data) if named is None else None
+    binary = binary_format(source.start) if named is None else None
     if binary is not None:
         return _parquet(source) if binary == "parquet" else Detected("table", binary), ""
     text = source.text(encoding)
@@ -104,7 +104,7 @@ def detect_with_text(
 
 def binary_format(data: bytes) -> str | None:
     """Return the format of a file that is not text, by its first bytes; None for any other."""
-    if data.startswith(b"PAR1"):
+    if data.startswith(PARQUET):
         return "parquet"
     if data.startswith((b"ARROW1", b"\xff\xff\xff\xff")):
         return "arrow"
@@ -163,9 +163,9 @@ def _named(source: Source, written: str) -> Detected:
 def _parquet(source: Source) -> Detected:
     from parentage.files.parquet import holds_lists
 
-    if not source.data.strip():
+    if not source.start.strip():
         raise InputError(f"{source.name} is empty")
-    return Detected("lists" if holds_lists(source.data) else "table", "parquet")
+    return Detected("lists" if holds_lists(source.content) else "table", "parquet")
 
 
 def _by_text(text: str, suffix: str) -> Detected:

@@ -1,60 +1,78 @@
-"""Parquet files as frames, through polars, each tried first (:mod:`parentage.files.trial`)."""
+"""Parquet files as frames, through polars, each tried first (:mod:`parentage.files.trial`).
+
+The content is in memory, or a file that is left where it is: then only what is asked for is read.
+"""
 
 from __future__ import annotations
 
 import io
-from typing import IO, TYPE_CHECKING
+from pathlib import Path
+from typing import IO, TYPE_CHECKING, Any
 
-from parentage.files.trial import guarded, try_out
+from parentage.errors import InputError
+from parentage.files.trial import guarded, identity, try_out
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     import polars as pl
 
+    from parentage.files.trial import Content
 
-def read_frame(data: bytes) -> pl.DataFrame:
+_AS_IT_IS: dict[str, Any] = {"glob": False, "hive_partitioning": False}
+"""A path is one file, whatever stands in its name."""
+
+
+def read_frame(content: Content) -> pl.DataFrame:
     """Read all columns."""
     import polars as pl
 
-    try_out(data)
-    return guarded(lambda: pl.read_parquet(io.BytesIO(data)))
+    try_out(content)
+    return guarded(lambda: pl.read_parquet(_opened(content), **_AS_IT_IS))
 
 
-def count_rows(data: bytes) -> int:
+def count_rows(content: Content) -> int:
     """Return the number of rows."""
     import polars as pl
 
-    try_out(data)
-    count = guarded(lambda: pl.scan_parquet(io.BytesIO(data)).select(pl.len()).collect())
-    return int(count.item())
+    try_out(content)
+    rows = guarded(lambda: pl.scan_parquet(_opened(content), **_AS_IT_IS).select(pl.len()))
+    return int(guarded(rows.collect).item())
 
 
-def read_batches(data: bytes, n_rows: int, size: int) -> Iterator[pl.DataFrame]:
+def read_batches(content: Content, n_rows: int, size: int) -> Iterator[pl.DataFrame]:
     """Read all columns, so many rows at a time."""
     import polars as pl
 
-    try_out(data)
+    try_out(content)
+    before = identity(content)
     for first in range(0, n_rows, size):
-        rows = pl.scan_parquet(io.BytesIO(data)).slice(first, size)
-        yield guarded(rows.collect)
+        rows = pl.scan_parquet(_opened(content), **_AS_IT_IS).slice(first, size)
+        batch = guarded(rows.collect)
+        if isinstance(content, Path) and identity(content) != before:
+            raise InputError(f"{str(content)!r} was changed while it was read; read it again")
+        yield batch
 
 
-def read_facts(data: bytes, key: str) -> str | None:
+def read_facts(content: Content, key: str) -> str | None:
     """Return what the file's metadata say under a key, None if nothing."""
     import polars as pl
 
-    try_out(data)
-    return guarded(lambda: pl.read_parquet_metadata(io.BytesIO(data))).get(key)
+    try_out(content)
+    return guarded(lambda: pl.read_parquet_metadata(_opened(content))).get(key)
 
 
-def holds_lists(data: bytes) -> bool:
+def holds_lists(content: Content) -> bool:
     """Tell whether the columns are those of candidate lists."""
     import polars as pl
 
-    try_out(data)
-    schema = guarded(lambda: pl.read_parquet_schema(io.BytesIO(data)))
+    try_out(content)
+    schema = guarded(pl.scan_parquet(_opened(content), **_AS_IT_IS).collect_schema)
     return set(schema) == {"child", "parents", "score"} and isinstance(schema["parents"], pl.List)
+
+
+def _opened(content: Content) -> io.BytesIO | Path:
+    return content if isinstance(content, Path) else io.BytesIO(content)
 
 
 def write_frame(frame: pl.DataFrame, file: IO[bytes], facts: dict[str, str]) -> None:

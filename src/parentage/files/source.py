@@ -9,9 +9,11 @@ from __future__ import annotations
 import difflib
 import glob
 import os
+import stat
 import sys
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Literal, overload
 
 from parentage.errors import InputError, Way
 from parentage.files.packed import unpacked
@@ -19,19 +21,37 @@ from parentage.files.packed import unpacked
 SourceLike = str | os.PathLike[str] | bytes
 """A path, ``"-"`` for standard input, or the content itself."""
 
+PARQUET = b"PAR1"
+"""How a Parquet file begins."""
+
+LARGE = 1 << 24
+"""A Parquet file of more bytes than this is not read into memory: its reader takes parts of it."""
+
 
 @dataclass(frozen=True)
 class Source:
     """Content and the name to call it by in messages.
 
-    ``path`` is where it is as a file, if it is one and was not compressed; ``more`` are the other
-    files of a pattern.
+    ``content`` is a path where a large file is left where it is. ``path`` is where it is as a file,
+    if it is one and was not compressed; ``more`` are the other files of a pattern.
     """
 
     name: str
-    data: bytes
+    content: bytes | Path
     path: Path | None = None
     more: tuple[Source, ...] = ()
+
+    @property
+    def data(self) -> bytes:
+        """The whole content."""
+        if isinstance(self.content, bytes):
+            return self.content
+        return _content_of(self.content, leave=False)
+
+    @property
+    def start(self) -> bytes:
+        """The content, or the beginning of a large file that is left where it is."""
+        return self.content if isinstance(self.content, bytes) else PARQUET
 
     @property
     def suffix(self) -> str:
@@ -74,8 +94,8 @@ def matching(path: str) -> list[Path]:
 
 
 def _unpacked(source: Source) -> Source:
-    name, data = unpacked(source.name, source.data)
-    return source if data is source.data else replace(source, name=name, data=data, path=None)
+    name, data = unpacked(source.name, source.start)
+    return source if data is source.start else replace(source, name=name, content=data, path=None)
 
 
 def _read_stdin() -> bytes:
@@ -89,8 +109,23 @@ def _read_stdin() -> bytes:
 
 
 def _read_file(path: Path) -> Source:
+    return Source(str(path), _content_of(path, leave=True), path)
+
+
+@overload
+def _content_of(path: Path, *, leave: Literal[False]) -> bytes: ...
+@overload
+def _content_of(path: Path, *, leave: bool) -> bytes | Path: ...
+
+
+def _content_of(path: Path, *, leave: bool) -> bytes | Path:
+    """Read a file, or ``leave`` it where it is, if it is a large one of Parquet."""
     try:
-        return Source(str(path), path.read_bytes(), path)
+        with path.open("rb") as file:
+            start = file.read(len(PARQUET))
+            about = os.fstat(file.fileno())
+            large = stat.S_ISREG(about.st_mode) and about.st_size > LARGE
+            return path.absolute() if leave and large and start == PARQUET else start + file.read()
     except FileNotFoundError:
         raise InputError(f"no file {str(path)!r}{_nearest(path)}") from None
     except IsADirectoryError:

@@ -4,7 +4,8 @@ A file damaged inside can make a library ask for more memory than there is, whic
 and cannot be caught; so can a sheet of two cells, one of them in the last row and column. So a
 child process reads the file first; what it refuses, and what kills it, becomes a message, and a
 notebook survives. That costs the start of an interpreter once, some tenths of a second, and reading
-twice. The child waits for the next file and ends with us.
+twice. The child waits for the next file and ends with us. A large Parquet file stays where it is:
+the child gets its path.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ import subprocess
 import sys
 import threading
 from contextlib import suppress
+from pathlib import Path
 from typing import TYPE_CHECKING, Literal, TypeVar
 
 from parentage.errors import InputError
@@ -24,6 +26,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 _Result = TypeVar("_Result")
+
+Content = bytes | Path
+"""A file in memory, or where it is."""
 
 Kind = Literal["Parquet", "Arrow", "Excel"]
 _LETTERS: dict[Kind, bytes] = {"Parquet": b"P", "Arrow": b"A", "Excel": b"E"}
@@ -44,17 +49,20 @@ except (ImportError, ValueError, OSError):
     pass
 import polars as pl
 
-def parquet(data):
-    pl.read_parquet_metadata(io.BytesIO(data))
-    rows = pl.scan_parquet(io.BytesIO(data))
+def parquet(data, opened=io.BytesIO):
+    pl.read_parquet_metadata(opened(data))
+    rows = pl.scan_parquet(opened(data), glob=False, hive_partitioning=False)
     number = rows.select(pl.len()).collect().item()
     if number <= BATCH:
-        pl.read_parquet(io.BytesIO(data))
+        pl.read_parquet(opened(data), glob=False, hive_partitioning=False)
         return
     for first in range(0, number, BATCH):
         height = rows.slice(first, BATCH).collect().height
         if height < min(BATCH, number - first):
             raise ValueError(f"it has fewer rows than the {number} it says")
+
+def parquet_file(path):
+    parquet(path, os.fsdecode)
 
 def arrow(data):
     if data.startswith(b"ARROW1"):
@@ -76,7 +84,7 @@ def excel(data):
                              f"{sheet.width} columns")
         sheet.to_polars()
 
-kinds = {b"P": parquet, b"A": arrow, b"E": excel}
+kinds = {b"P": parquet, b"F": parquet_file, b"A": arrow, b"E": excel}
 while kind := sys.stdin.buffer.read(1):
     data = sys.stdin.buffer.read(int.from_bytes(sys.stdin.buffer.read(8), "big"))
     try:
@@ -111,20 +119,35 @@ def guarded(action: Callable[[], _Result], kind: Kind = "Parquet") -> _Result:
         raise _refusal(str(error).split("\n")[0][:200] or type(error).__name__, kind) from None
 
 
-def try_out(data: bytes, kind: Kind = "Parquet") -> None:
+def identity(content: Content) -> bytes:
+    """Return what tells a file from others, and from what it was before it changed."""
+    if isinstance(content, bytes):
+        return hashlib.sha256(content).digest()
+    try:
+        about = content.stat()
+    except OSError as error:
+        raise InputError(f"cannot read {str(content)!r}: {error.strerror}") from None
+    written = about.st_dev, about.st_ino, about.st_size, about.st_mtime_ns, about.st_ctime_ns
+    return repr((os.fsencode(content), written)).encode()
+
+
+def try_out(content: Content, kind: Kind = "Parquet") -> None:
     """Read a file in the child process, to see whether that can be survived."""
-    digest = _LETTERS[kind] + hashlib.sha256(data).digest()
+    digest = _LETTERS[kind] + identity(content)
     with _lock:
         if _tried == [digest]:
             return
-        reason = _ask(data, kind)
+        if isinstance(content, bytes):
+            reason = _ask(content, _LETTERS[kind], len(content))
+        else:
+            reason = _ask(os.fsencode(content), b"F", content.stat().st_size)
         if reason:
             raise _refusal(reason, kind)
         _tried[:] = [digest]
 
 
-def _ask(data: bytes, kind: Kind) -> str:
-    """Return what the child has against a file, nothing if it read it."""
+def _ask(data: bytes, letter: bytes, size: int) -> str:
+    """Return what the child has against a file of some size, nothing if it read it."""
     if not _children or _children[0][0] != os.getpid():
         command = [sys.executable, "-P", "-c", _CHILD]
         child = subprocess.Popen(  # noqa: S603  # our own interpreter and program
@@ -135,16 +158,16 @@ def _ask(data: bytes, kind: Kind) -> str:
     assert child.stdin is not None and child.stdout is not None  # noqa: S101  # pipes above
     answered = False
     try:
-        child.stdin.write(_LETTERS[kind] + len(data).to_bytes(8, "big"))
+        child.stdin.write(letter + len(data).to_bytes(8, "big"))
         child.stdin.write(data)
         child.stdin.flush()
-        size = child.stdout.read(8)
-        answer = child.stdout.read(int.from_bytes(size, "big"))
-        answered = len(size) == 8
+        length = child.stdout.read(8)
+        answer = child.stdout.read(int.from_bytes(length, "big"))
+        answered = len(length) == 8
     except BrokenPipeError:
         answer = b""
     finally:  # an interrupt, too, leaves a child that nobody understands any more
-        code = _dismiss() if not answered or len(data) > LARGE or kind == "Excel" else 0
+        code = _dismiss() if not answered or size > LARGE or letter == _LETTERS["Excel"] else 0
     if not answered:
         return f"it is damaged, and reading it ended a process ({code})"
     return answer.decode("utf-8", "replace")

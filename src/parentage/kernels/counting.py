@@ -34,6 +34,7 @@ Arrays that come from outside
 * ``members[set, member]``: the sets to count, rising within a set, in lexicographic order.
 * ``codes[variable, row]`` and ``row_bits[row, word]``: the table, as codes and as one bit per
   (variable, state), variable ``x`` starting at bit ``offset[x]``; ``arity[variable]`` states each.
+  A table of very many rows has no codes (``[variable, 0]``): the bits say the same.
 * ``f[row, c]``: functions with f(0) = f(1) = 0 in fixed point, one per row: c·ln c for most scores
   (:mod:`parentage.scoring.entropy`); set i uses ``f[row[i]]``. A sweep ends where the row changes.
 * ``excess[set]``: Σ (n_c − 1) over the joint states c that occur; N minus that is their number.
@@ -334,7 +335,7 @@ def count_sets(block, first_rows, first_starts, arity, offset, codes, row_bits, 
     arity, offset
         ``int64[variable]`` and ``int64[variable + 1]``.
     codes, row_bits
-        ``uint16[variable, row]`` and ``uint64[row, word]``: the table in both forms.
+        ``uint16[variable, row]``, or nothing, and ``uint64[row, word]``: the table in both forms.
     repeats
         ``uint32[row]``: how often a row occurs; empty if each occurs once. Within a group of the
         first partition, rows whose number has more binary digits come first.
@@ -348,6 +349,8 @@ def count_sets(block, first_rows, first_starts, arity, offset, codes, row_bits, 
     repeated = len(repeats) > 0
     partition = whole_table(first_rows, first_starts, stem, arity, repeated)
     columns = room_for_columns(len(arity), width)
+    from_bits = codes.shape[1] == 0 and stem > 0
+    column = np.empty(len(row_bits) if from_bits else 0, np.uint16)
     most_groups = partition.starts.shape[1]
     most_words, total = n_rows + n_rows // 64 + 8, n_rows
     if repeated:
@@ -371,7 +374,9 @@ def count_sets(block, first_rows, first_starts, arity, offset, codes, row_bits, 
     i = np.int64(0)
     while i < n_sets:
         end = shared_prefix(members, i, stem)
-        depth = partition_by_stem(members[i, :stem], depth, arity, codes, repeats, partition)
+        depth = partition_by_stem(
+            members[i, :stem], depth, arity, offset, codes, row_bits, column, repeats, partition
+        )
         n_groups = partition.n_groups[stem]
         groups = Groups(
             partition.rows[stem],

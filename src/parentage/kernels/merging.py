@@ -14,14 +14,20 @@ from parentage.kernels.labels import SPREAD, U
 
 
 @njit(**JIT)
-def slot_of(key, keys, slots):
-    """Return the slot where a row is, or where it belongs."""
-    last = U(len(slots) - 1)
+def hash_of(key):
+    """Return a number for a row, as if by chance."""
     mixed = U(0)
     for w in range(len(key)):
         mixed = (mixed ^ key[w]) * SPREAD
         mixed ^= mixed >> U(29)
-    at = mixed & last
+    return mixed
+
+
+@njit(**JIT)
+def slot_of(key, keys, slots):
+    """Return the slot where a row is, or where it belongs."""
+    last = U(len(slots) - 1)
+    at = hash_of(key) & last
     while slots[at] >= 0:
         same = True
         for w in range(len(key)):
@@ -33,7 +39,7 @@ def slot_of(key, keys, slots):
 
 
 @njit(**JIT)
-def merge_block(codes, word, shift, keys, repeats, slots, found):
+def merge_block(codes, word, shift, keys, repeats, slots, found, sieve):
     """Look up a block of rows and count them; return how many distinct rows there are then.
 
     Parameters
@@ -47,6 +53,8 @@ def merge_block(codes, word, shift, keys, repeats, slots, found):
         of the block.
     found
         Distinct rows before it.
+    sieve
+        Only one row in ``2^sieve`` is looked at: equal rows all or none of them.
     """
     n_variables, n_rows = codes.shape
     packed = np.zeros((n_rows, keys.shape[1]), np.uint64)
@@ -54,6 +62,8 @@ def merge_block(codes, word, shift, keys, repeats, slots, found):
         for i in range(n_rows):
             packed[i, word[v]] |= U(codes[v, i]) << U(shift[v])
     for i in range(n_rows):
+        if sieve > 0 and hash_of(packed[i]) >> U(64 - sieve) != U(0):
+            continue
         at = slot_of(packed[i], keys, slots)
         if slots[at] < 0:
             slots[at] = found

@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from parentage.kernels._options import INLINE, JIT, njit
-from parentage.kernels.bits import U, transpose
+from parentage.kernels.bits import U, popcount, transpose
 
 HEAVIEST = 33  # bits of how often a row occurs, and one more
 
@@ -186,10 +186,30 @@ def shared_prefix(members, i, width):
 
 
 @njit(**JIT)
-def partition_by_stem(stem, depth, arity, codes, repeats, partition):
+def column_from_bits(row_bits, first_bit, partition, d, column):
+    """Write into ``column[row]`` the state of a variable in the rows of a depth.
+
+    Its bits begin at ``first_bit``; the lowest that is set from there on is its own.
+    """
+    rows = partition.rows[d]
+    for i in range(partition.starts[d][partition.n_groups[d]]):
+        row = rows[i]
+        word = first_bit >> 6
+        state = -(first_bit & 63)
+        left = row_bits[row, word] & (~U(0) << U(first_bit & 63))
+        while left == U(0):
+            word += 1
+            state += 64
+            left = row_bits[row, word]
+        column[row] = state + np.int64(popcount((left & (~left + U(1))) - U(1)))
+
+
+@njit(**JIT)
+def partition_by_stem(stem, depth, arity, offset, codes, row_bits, column, repeats, partition):
     """Partition the rows by the stem, keeping what it shares with the path taken before.
 
-    ``depth`` is that of the last stem. Returns the new one.
+    ``depth`` is that of the last stem. Returns the new one. Where there are no ``codes``, states
+    are found in ``row_bits`` and written to ``column[row]``.
     """
     path = partition.path
     d = 0
@@ -197,7 +217,11 @@ def partition_by_stem(stem, depth, arity, codes, repeats, partition):
         d += 1
     while d < len(stem):
         x = np.int64(stem[d])
-        split_groups(codes[x], arity[x], partition, d, repeats)
+        if codes.shape[1] > 0:
+            split_groups(codes[x], arity[x], partition, d, repeats)
+        else:
+            column_from_bits(row_bits, offset[x], partition, d, column)
+            split_groups(column, arity[x], partition, d, repeats)
         path[d] = x
         d += 1
     return d

@@ -39,6 +39,7 @@ Probabilities = npt.NDArray[np.float64]
 
 MAX_CELLS = 50_000_000
 SUM_TOLERANCE = 1e-3
+_ROWS_AT_ONCE = 1 << 19
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -124,7 +125,7 @@ class Parameters:
         """
         rows = np.full((len(self.states), table.n_rows), ABSENT, np.int64)
         for v, name in enumerate(self.network.names):
-            column = table.codes[table.index(name)]
+            column = table.column(table.index(name))
             labels = table.states[table.index(name)]
             there = column != MISSING
             seen = np.unique(column[there])
@@ -322,12 +323,16 @@ def fit_parameters(
         priors.append(np.full((q, r), pseudo_count + equivalent_sample_size / (q * r)))
     if data.has_holes:
         return Parameters(network, data.states, tuple(_by_expectation(network, data, priors)))
-    codes = data.codes.astype(np.int64)
+    counted = [np.zeros(prior.size, np.int64) for prior in priors]
+    for first in range(0, data.n_rows, _ROWS_AT_ONCE):
+        codes = data.rows(first, first + _ROWS_AT_ONCE).astype(np.int64)
+        for v, parents in enumerate(network.parents):
+            cells = joint_states(codes, parents, cardinalities) * cardinalities[v] + codes[v]
+            counted[v] += np.bincount(cells, minlength=len(counted[v]))
     tables = []
-    for v, parents in enumerate(network.parents):
-        q, r = priors[v].shape
-        cells = joint_states(codes, parents, cardinalities) * r + codes[v]
-        counts = np.bincount(cells, minlength=q * r).reshape(q, r) + priors[v]
+    for v, prior in enumerate(priors):
+        q, r = prior.shape
+        counts = counted[v].reshape(q, r) + prior
         totals = counts.sum(axis=1, keepdims=True)
         tables.append(np.divide(counts, totals, out=np.full((q, r), 1 / r), where=totals > 0))
     return Parameters(network, data.states, tuple(tables))

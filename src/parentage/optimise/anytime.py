@@ -28,16 +28,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from parentage.network.network import Network
-from parentage.optimise.orders import (
-    CLIMB,
-    SLACKS,
-    OrderSpace,
-    Stream,
-    budget_of,
-    renew,
-    respecting,
-)
-from parentage.optimise.problem import memory_of_sets, n_words, offsets_of
+from parentage.optimise.growth_keeping import Moment
+from parentage.optimise.orders import CLIMB, SLACKS, Stream, budget_of, renew, respecting
+from parentage.optimise.problem import memory_of_sets
+from parentage.optimise.ranking import Ranking
 from parentage.scoring.forecast import SHARE_OF_MEMORY
 from parentage.scoring.growth import Growth, worth_sending
 from parentage.work.crew import Crew
@@ -64,9 +58,6 @@ SECONDS_PER_LOOK = 5e-9
 
 SECONDS_PER_SET_LAID = 5e-8
 """Nominal time of putting one set where the order search finds it."""
-
-PER_PARENT = 1e-9
-"""Of two sets with one score the smaller costs less, by so many nats a parent."""
 
 SHARE_OF_ORDERS = 0.5
 """Of the nominal seconds, as long as the order search finds something."""
@@ -113,15 +104,19 @@ def grow_lists(
     with ThreadPoolExecutor(threads) as pool:
         elsewhere = isinstance(workers, Crew) and worth_sending(encoded)
         counting = workers if workers is not None and elsewhere else pool
+        if keeper is not None:
+            memory = keeper.memory_of_stems(stop.memory, memory)
         growth = Growth(searched.prepared, searched.outcomes, workers=counting, memory=memory)
-        looked = 0
+        moment = None
         if keeper is not None and keeper.known is not None:
-            looked = keeper.looked if growth.restore(keeper.known) else 0
+            moment = keeper.known.moment if growth.restore(keeper.known.growth) else None
             first = keeper.order_for(growth.n) or first
-        anytime = Anytime(growth, stop, pool, seed=seed, start=first, report=report)
-        anytime.go_on_from(looked, keeper)
+        anytime = Anytime(growth, stop, pool, seed=seed, start=first, report=report, keeper=keeper)
+        if moment is not None:
+            anytime.go_on_from(moment)
         anytime.run(effort)
-        anytime.keep()
+        if keeper is not None:
+            keeper.write(growth)
     parents: list[tuple[int, ...]] = [()] * table.n_variables
     for i in anytime.choice.tolist():
         child, members = growth.family(i)
@@ -145,12 +140,13 @@ class Anytime:
         seed: int = 0,
         start: Sequence[int] | None = None,
         report: Report | None = None,
+        keeper: GrowthKeeper | None = None,
     ) -> None:
         self.growth, self.stop, self.report = growth, stop, report
-        self._pool = pool
+        self._pool, self._keeper = pool, keeper
         self._began = time.monotonic()
-        self._looked = 0
-        self._keeper: GrowthKeeper | None = None
+        self._looked = self._idle = 0
+        self._whole = True  # whether neither effort nor stop cut the present round short
         self._most = stop.memory or used_memory() + int(SHARE_OF_MEMORY * available_memory())
         self._round_took = 0.0  # of wall time, by which another may be too much
         self._laid = 0
@@ -163,14 +159,21 @@ class Anytime:
         self.order: Ints = self._streams[0].base.copy()
         self.cost = math.inf
 
-    def go_on_from(self, looked: int, keeper: GrowthKeeper | None) -> None:
-        """Count the work of an earlier run, and keep this one."""
-        self._looked, self._keeper = looked, keeper
+    def go_on_from(self, moment: Moment) -> None:
+        """Take up where an earlier run was, with the lists it had."""
+        moment.give(self._streams)
+        self.order, self._closed = moment.order, moment.closed
+        self._looked, self._laid, self._idle = moment.counts.tolist()
+        self._fit()
+        self._tell()
 
-    def keep(self) -> None:
-        """Keep what is known, at the end."""
-        if self._keeper is not None:
-            self._keeper.write(self.growth, self.order, self._looked)
+    def _keep(self) -> None:
+        """Note the end of a round, if nothing cut it short."""
+        if self._keeper is not None and self._whole:
+            counts = (self._looked, self._laid, self._idle)
+            moment = Moment.of(self._streams, self.order, self._closed, *counts)
+            self._keeper.reached(self.growth, moment)
+        self._whole = True
 
     @property
     def work(self) -> float:
@@ -184,30 +187,34 @@ class Anytime:
 
     def run(self, effort: float) -> None:
         """Work until the effort is spent, the stop says so, or nothing is left to try."""
-        self._climb()
-        idle = 0
-        while self.work < effort and self._may_go_on() and idle < PATIENCE:
-            grew = self._grow_around()
-            gained = False
-            if self.work < effort and self._has_time_for_a_round():
+        if self.cost == math.inf:
+            self._climb()
+        self._keep()
+        while self.work < effort and self._may_go_on() and self._idle < PATIENCE:
+            grew, gained = self._grow_around(), False
+            if self._is(self.work < effort) and self._has_time_for_a_round():
                 gained = self._round()
             if not gained:
                 grew += self._grow_near()
-            if self._keeper is not None:
-                self._keeper.tick(self.growth, self.order, self._looked)
-            idle = 0 if gained or grew else idle + 1
+            self._idle = 0 if gained or grew else self._idle + 1
+            self._keep()
+
+    def _is(self, going_on: bool) -> bool:
+        """Remember when a round is cut short; otherwise it depends on what was found alone."""
+        self._whole &= going_on
+        return going_on
 
     def _may_go_on(self) -> bool:
         """Whether there is time, and memory for solving what has been found by now."""
         growth = self.growth
-        if self.stop.reason() is not None:
+        if not self._is(self.stop.reason() is None):
             return False
         needed = memory_of_sets(growth.n, growth.n_sets, int(growth.sizes.sum()))
         room = room_within(self._most, needed)
-        return room is None or room > 0
+        return self._is(room is None or room > 0)
 
     def _has_time_for_a_round(self) -> bool:
-        return self.stop.reason() is None and self._round_took <= self.stop.seconds_left
+        return self._is(self.stop.reason() is None and self._round_took <= self.stop.seconds_left)
 
     def score(self) -> float:
         """Score of the network, in nats."""
@@ -217,7 +224,7 @@ class Anytime:
         """Grow around the network, and improve it, until nothing is new."""
         grew = 0
         while self._may_go_on():
-            new = self.growth.enlarge(self._neighbours(), self.stop)
+            new = self._enlarge(self._neighbours())
             grew += new
             if not new:
                 return grew
@@ -233,10 +240,16 @@ class Anytime:
             near = self._near(self.growth.n)
             if not near:
                 break
-            grew += self.growth.enlarge(near, self.stop)
+            grew += self._enlarge(near)
         if grew:
             self._lay_out()
         return grew
+
+    def _enlarge(self, families: list[Family]) -> int:
+        """Enlarge families, as many as there is time for; return how many sets were found."""
+        found = self.growth.enlarge(families, self.stop)
+        self._is(self.stop.reason() is None)
+        return found
 
     def _lay_out(self) -> None:
         """Let the order search see what is new in the lists."""
@@ -300,6 +313,7 @@ class Anytime:
                 order, fit, turns, np.int64(0), space.offsets, space.sets, space.cost, space.reach,
                 state, work,
             )  # fmt: skip
+        self._is(bool(work[0] < work[1]))
         self._looked += int(work[0])
         self._streams[0].move(order, space)
         return self._take(order)
@@ -379,42 +393,3 @@ def first_streams(
         orders = np.stack([order, order, order, np.arange(n)])
         streams.append(Stream(orders, slack, rng.integers(1 << 63, size=1, dtype=np.uint64)))
     return streams
-
-
-class Ranking:
-    """The families as an order search needs them: by child and rising cost, kept up to date.
-
-    What is new is sorted and merged in, so that lists of a million sets follow in hundredths of a
-    second.
-    """
-
-    def __init__(self, growth: Growth) -> None:
-        self.growth = growth
-        self._rows = np.empty(0, np.int64)
-        self._offsets = np.zeros(growth.n + 1, np.int64)
-        self._reach = np.zeros((growth.n, n_words(growth.n)), np.uint64)
-
-    def space(self) -> OrderSpace:
-        """Return all families there are now."""
-        from parentage.kernels.stems import Laid, lay_out
-
-        growth, known = self.growth, len(self._rows)
-        child, size = growth.children[known:], growth.sizes[known:]
-        new = known + np.lexsort((size, -growth.scores[known:], child))
-        new_offsets = offsets_of(np.bincount(child, minlength=growth.n))
-        width = max(1, int(growth.sizes.max(initial=0)))
-        laid = Laid(
-            np.empty(growth.n_sets, np.int64),
-            np.empty((growth.n_sets, width), np.uint16),
-            np.empty(growth.n_sets),
-            self._reach,
-        )
-        lay_out(
-            self._rows, self._offsets, new, new_offsets, growth.store,
-            growth.terms.scale, PER_PARENT, laid,
-        )  # fmt: skip
-        self._rows, self._offsets = laid.rows, self._offsets + new_offsets
-        arrays = self._offsets, laid.sets, laid.cost, self._reach, laid.rows
-        if any(growth.terms.required):
-            return OrderSpace.requiring(*arrays, growth.terms.required)
-        return OrderSpace(*arrays)

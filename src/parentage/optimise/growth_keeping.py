@@ -1,99 +1,184 @@
-"""What lists that grow have found, kept in a folder beside the search they grew from.
+"""Where lists that grow are, kept in a folder beside the search they grew from.
 
-One file, ``growing.npz``: the families found since the search, which of them were enlarged, what
-was counted, and the best order. It is replaced in one step when it is on the disk. A run that goes
-on from the same search takes up all of it, with the work already done; the streams of the order
-search begin again at the best order. When the search has come further since, the families are not
-those it would have grown, and the order alone is taken.
+One file, ``growing.state``: the families found since the search and what was counted for them
+(:mod:`parentage.scoring.growth_state`), and where the search for a network is (:class:`Moment`). It
+is replaced in one step when it is on the disk.
+
+What is kept is always the end of a whole round, which neither the effort nor a clock has cut short.
+So a run that goes on does what it would have done without a break: with the same effort it ends
+with the same lists, the same network and the same work, with more effort as if that had been given
+at once. When the search has come further since, the families are not those it would have grown, and
+the order alone is taken.
 """
 
 from __future__ import annotations
 
 import io
+import math
 import time
-import zipfile
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
+import numpy.typing as npt
 
-from parentage.errors import Way
-from parentage.files.growing import no_room
-from parentage.scoring.checkpoint import GROWING, SHARE, unreadable, write_synced
-from parentage.scoring.growth import Snapshot
+from parentage.scoring.checkpoint import (
+    GROWING,
+    Pace,
+    Sealed,
+    compare,
+    read_sealed,
+    unreadable,
+    write_sealed,
+)
+from parentage.scoring.growth_state import Snapshot
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
     from pathlib import Path
 
-    from parentage.optimise.problem import Ints
+    from parentage.data.table import Table
+    from parentage.network.network import Network
+    from parentage.optimise.orders import Stream
+    from parentage.optimise.problem import Floats, Ints, Words
     from parentage.scoring.growth import Growth
+    from parentage.scoring.growth_state import Mark
     from parentage.work.scaling import Places
 
+FORMAT = 1
 EVERY = 2.0
 """Seconds between two writes at least."""
 
-WRITING = 0.03
-"""Seconds that the first write is expected to take."""
+NOTES = 4
+"""Rounds noted in that time at most: a run that is stopped keeps the last one."""
 
-ARRAYS = ("children", "sizes", "parents", "scores", "done")
+
+class Moment(NamedTuple):
+    """Where the search for a network is between two rounds: all that decides what comes next."""
+
+    orders: Ints
+    """``[stream, 4, n]``, as the next four of :class:`parentage.optimise.orders.Stream`."""
+    costs: Floats
+    work: Ints
+    random: Words
+    stale: Ints
+    order: Ints
+    """The best one so far."""
+    closed: npt.NDArray[np.bool_]
+    """``[family]``: whether it was enlarged because it is near."""
+    counts: Ints
+    """Sets looked at, sets laid out, rounds that brought nothing."""
+
+    @classmethod
+    def of(
+        cls, streams: Sequence[Stream], order: Ints, closed: npt.NDArray[np.bool_], *counts: int
+    ) -> Moment:
+        """Copy what changes."""
+        return cls(
+            np.stack([stream.orders for stream in streams]),
+            np.stack([stream.costs for stream in streams]),
+            np.stack([stream.work for stream in streams]),
+            np.stack([stream.state for stream in streams]),
+            np.array([stream.stale for stream in streams]),
+            order.copy(),
+            closed.copy(),
+            np.array(counts),
+        )
+
+    def give(self, streams: Sequence[Stream]) -> None:
+        """Put the streams where they were."""
+        for k, stream in enumerate(streams):
+            stream.orders[:], stream.costs[:] = self.orders[k], self.costs[k]
+            stream.work[:], stream.state[:] = self.work[k], self.random[k]
+            stream.stale = int(self.stale[k])
+
+
+class Kept(NamedTuple):
+    """What an earlier run has kept."""
+
+    growth: Snapshot
+    moment: Moment
+    facts: dict[str, Any]
 
 
 class GrowthKeeper:
-    """Keeps lists that grow; ``known`` and ``looked`` are of an earlier run."""
+    """Keeps lists that grow; ``known`` is of an earlier run of the same ``job``.
 
-    def __init__(self, folder: Path, *, resume: bool) -> None:
-        self.path = folder / GROWING
-        self.known: Snapshot | None = None
-        self.order: Ints = np.empty(0, np.int64)
-        self.looked = 0
-        self.began = self.written = time.perf_counter()
-        self.spent, self.expected = 0.0, WRITING
-        if resume and self.path.exists():
-            self._read()
+    Raises
+    ------
+    InputError
+        The earlier run was of another job, or what it kept has changed.
+    """
+
+    def __init__(self, folder: Path, job: dict[str, Any], *, resume: bool) -> None:
+        self.path, self.job = folder / GROWING, job
+        self.known: Kept | None = None
+        self.facts: dict[str, Any] = {}
+        self.pace = Pace(EVERY)
+        self._reached: tuple[Mark, Moment] | None = None
+        self._noted = -math.inf
+        sealed = read_sealed(self.path, FORMAT) if resume else None
+        if sealed is not None:
+            compare(folder, sealed.job, job)
+            self.known = self._read(sealed)
 
     @classmethod
-    def of(cls, places: Places | None) -> GrowthKeeper | None:
+    def of(
+        cls, places: Places | None, table: Table, seed: int, start: Network | None
+    ) -> GrowthKeeper | None:
         """Return what keeps growth; None where nothing is to be kept."""
+        from parentage import __version__
+
         if places is None or places.checkpoint is None:
             return None
-        return cls(places.checkpoint, resume=places.resume)
+        arcs = None if start is None else [list(arc) for arc in start.arcs]
+        job = {"table": table.digest, "seed": seed, "start": arcs, "version": __version__}
+        return cls(places.checkpoint, job, resume=places.resume)
+
+    def memory_of_stems(self, limit: int | None, memory: int | None) -> int | None:
+        """Return what vectors of stems may take: as much as before, under the same limit.
+
+        How much a limit leaves for them is not the same in two runs, and how many are held changes
+        the work.
+        """
+        if self.known is not None and self.known.facts.get("limit") == limit:
+            memory = self.known.facts.get("memory")
+        self.facts = {"limit": limit, "memory": memory}
+        return memory
 
     def order_for(self, n: int) -> list[int] | None:
         """Return the best order of an earlier run, if it is one of ``n`` variables."""
-        order: list[int] = self.order.tolist()
+        order: list[int] = [] if self.known is None else self.known.moment.order.tolist()
         return order if sorted(order) == list(range(n)) else None
 
-    def _read(self) -> None:
-        try:
-            with np.load(self.path, allow_pickle=False) as file:
-                first, counted, scored, self.looked = (int(number) for number in file["numbers"])
-                children, sizes, parents, scores, done = (file[name] for name in ARRAYS)
-                self.order = file["order"]
-            if not len(children) == len(sizes) == len(parents) == len(scores) or parents.ndim != 2:
-                raise ValueError("arrays of different lengths")
-            self.known = Snapshot(first, children, sizes, parents, scores, done, counted, scored)
-        except (OSError, KeyError, TypeError, ValueError, zipfile.BadZipFile) as error:
-            raise unreadable(self.path, error) from None
-
-    def tick(self, growth: Growth, order: Ints, looked: int) -> None:
-        """Write, if it is time to."""
+    def reached(self, growth: Growth, moment: Moment) -> None:
+        """Note the end of a round now and then, and write it if it is time to."""
         now = time.perf_counter()
-        share = SHARE * (now - self.began)
-        if now - self.written >= EVERY and self.spent + self.expected <= share:
-            self.write(growth, order, looked)
+        if now - self._noted < EVERY / NOTES:
+            return
+        self._reached, self._noted = (growth.mark(), moment), now
+        if self.pace.due():
+            self.write(growth)
 
-    def write(self, growth: Growth, order: Ints, looked: int) -> None:
-        """Keep everything that is known."""
+    def write(self, growth: Growth) -> None:
+        """Keep the last round that was noted, if it is not kept yet."""
+        if self._reached is None:
+            return
         began = time.perf_counter()
-        known, buffer = growth.snapshot(), io.BytesIO()
-        numbers = np.array([known.first, known.counted, known.families_scored, looked], np.int64)
-        arrays = {name: getattr(known, name) for name in ARRAYS}
-        np.savez(buffer, numbers=numbers, order=order, **arrays)
+        mark, moment = self._reached
+        buffer = io.BytesIO()
+        for array in (*growth.snapshot(mark), *moment):
+            np.save(buffer, array, allow_pickle=False)
+        write_sealed(self.path, FORMAT, Sealed(self.job, self.facts, buffer.getvalue()))
+        self._reached = None
+        self.pace.wrote(began)
+
+    def _read(self, sealed: Sealed) -> Kept:
+        buffer = io.BytesIO(sealed.content)
         try:
-            write_synced(self.path, buffer.getvalue())
-        except OSError as error:
-            folder = self.path.parent
-            way = Way("resume", str(folder), "when there is room: what it holds so far is whole")
-            raise no_room(folder, error, way) from error
-        self.written = time.perf_counter()
-        self.expected = 1.2 * (self.written - began)
-        self.spent += self.written - began
+            first, then = (
+                [np.load(buffer, allow_pickle=False) for _ in part._fields]
+                for part in (Snapshot, Moment)
+            )
+        except (ValueError, EOFError) as error:
+            raise unreadable(self.path, error) from None
+        return Kept(Snapshot(*first), Moment(*then), sealed.facts)

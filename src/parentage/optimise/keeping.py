@@ -16,24 +16,23 @@ import json
 import time
 from typing import TYPE_CHECKING, Any
 
-from parentage.errors import InputError, Way
-from parentage.files.growing import no_room
+from parentage.errors import InputError
 from parentage.optimise.proof_nodes import NodeWriter
 from parentage.optimise.replay import read_proof
 from parentage.scoring.account import Account
 from parentage.scoring.checkpoint import (
-    SHARE,
     SOLVING,
     STATE,
     Checkpoint,
+    Pace,
+    Sealed,
     already_there,
     already_there_error,
-    check_format,
-    checksum,
     compare,
     made_folder,
+    read_sealed,
     unreadable,
-    write_synced,
+    write_sealed,
 )
 
 if TYPE_CHECKING:
@@ -49,12 +48,9 @@ if TYPE_CHECKING:
     from parentage.scoring.lists import CandidateLists
     from parentage.work.scaling import Places
 
-FORMAT = 1
+FORMAT = 2
 EVERY = 1.0
 """Seconds between two writes at least."""
-
-WRITING = 0.03
-"""Seconds that the first write is expected to take."""
 
 
 class Keeping:
@@ -133,32 +129,23 @@ class Keeper:
         self.path, self.job, self.digest = path, job, digest
         self.known: KeptProof | None = None
         self.same_lists = False
-        self.began = self.written = time.perf_counter()
-        self.spent, self.expected = 0.0, WRITING
+        self.pace = Pace(EVERY)
         self._writer = _PartialWriter()
 
     # Back
 
     def read(self, *, strict: bool) -> None:
         """Read what an earlier run kept, if it did; ``strict`` refuses another job."""
-        try:
-            head, _, text = self.path.read_text(encoding="utf-8").partition("\n")
-        except FileNotFoundError:
+        sealed = read_sealed(self.path, FORMAT)
+        if sealed is None:
             return
-        except (OSError, UnicodeDecodeError) as error:
-            raise unreadable(self.path, error) from None
+        if strict:
+            compare(self.path.parent, sealed.job, self.job)
+        elif sealed.job != self.job:
+            return
         try:
-            facts = json.loads(head)
-            check_format(self.path, facts["format"], FORMAT)
-            job = dict(facts["job"])
-            if facts["check"] != checksum(job, [facts["lists"], text]):
-                raise ValueError("it has changed since it was written")
-            if strict:
-                compare(self.path.parent, job, self.job)
-            elif job != self.job:
-                return
-            self.known = read_proof(json.loads(text))
-            self.same_lists = facts["lists"] == self.digest
+            self.known = read_proof(json.loads(sealed.content))
+            self.same_lists = sealed.facts["lists"] == self.digest
         except InputError:
             raise
         except (KeyError, TypeError, ValueError, IndexError, AttributeError) as error:
@@ -187,32 +174,15 @@ class Keeper:
 
     def tick(self, run: Run) -> None:
         """Write, if it is time to."""
-        now = time.perf_counter()
-        share = SHARE * (now - self.began)
-        if now - self.written >= EVERY and self.spent + self.expected <= share:
+        if self.pace.due():
             self.write(run)
 
     def write(self, run: Run) -> None:
         """Keep everything that is known."""
         began = time.perf_counter()
         text = json.dumps(self._writer.proof(run, self.known), separators=(",", ":"))
-        facts = {
-            "format": FORMAT,
-            "job": self.job,
-            "lists": self.digest,
-            "check": checksum(self.job, [self.digest, text]),
-        }
-        try:
-            write_synced(self.path, f"{json.dumps(facts)}\n{text}")
-        except OSError as error:
-            raise no_room(
-                self.path.parent,
-                error,
-                Way("resume", str(self.path.parent), "when there is room: what it holds is whole"),
-            ) from error
-        self.written = time.perf_counter()
-        self.expected = 1.2 * (self.written - began)  # the next one is larger
-        self.spent += self.written - began
+        write_sealed(self.path, FORMAT, Sealed(self.job, {"lists": self.digest}, text.encode()))
+        self.pace.wrote(began)
 
 
 class _PartialWriter(NodeWriter):

@@ -64,7 +64,7 @@ def _how_many(table: Table) -> int:
 
 def mutual_information(table: Table) -> npt.NDArray[np.float64]:
     """Return the mutual information of every pair in the first rows, in nats."""
-    codes = table.codes[:, :SCREENED_ROWS].astype(np.int64)
+    codes = table.rows(0, SCREENED_ROWS).astype(np.int64)
     sizes = table.cardinalities
     starts = np.concatenate([[0], np.cumsum(sizes)])
     indicator = np.zeros((int(starts[-1]), codes.shape[1]), np.float32)

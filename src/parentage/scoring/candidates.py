@@ -33,7 +33,7 @@ from parentage.scoring.rulebook import ORDER
 from parentage.scoring.search import search
 from parentage.scoring.settings import Scoring, ScoringKeywords
 from parentage.work.display import shown
-from parentage.work.executor import size_of
+from parentage.work.executor import size_here
 from parentage.work.memory import available_memory, used_memory
 from parentage.work.running import Running, RunningKeywords
 from parentage.work.scaling import Places, Scaling, ScalingKeywords
@@ -117,8 +117,8 @@ def score_table(
     report: Report | None = None,
     places: Places | None = None,
 ) -> CandidateLists:
-    """Score a table: search, and make lists of what was found."""
-    return search_table(table, settings, stop, workers, report, places).lists()
+    """Score a table: search, and make lists of what was found, of a level cut short as well."""
+    return search_table(table, settings, stop, workers, report, places).with_partial().lists()
 
 
 @dataclass(frozen=True)
@@ -162,18 +162,22 @@ def search_table(
     *,
     up_to: int | None = None,
     foresee: bool = False,
+    part: float = 1.0,
 ) -> Searched:
-    """Search a table; the last two are those of :func:`parentage.scoring.search.search`."""
+    """Search a table in ``part`` of the time that is left when it is encoded.
+
+    ``up_to`` and ``foresee`` are those of :func:`parentage.scoring.search.search`.
+    """
     began = time.perf_counter()
     prepared = prepare(table, settings)
     for plan in prepared.plans:
-        refuse_what_cannot_fit(plan, size_of(workers))
+        refuse_what_cannot_fit(plan, size_here(workers))
     if stop.memory is None:
         room = int(SHARE_OF_MEMORY * available_memory())
         most = room + used_memory()
     else:
-        most, room = stop.memory, room_for_levels(stop.memory, size_of(workers))
-    stop = replace(stop, memory=room)
+        most, room = stop.memory, room_for_levels(stop.memory, size_here(workers))
+    stop = replace(stop.share(part), memory=room)
     places = places or Places()
     checkpoint = None
     if places.checkpoint is not None:
@@ -332,16 +336,24 @@ def _in_table_order(plan: SearchPlan, outcome: Outcome) -> Found:
 
 
 def _with_prior(prepared: Preparation, found: Found) -> Found:
-    """Add the log prior to the scores, and keep what then beats its subsets (Proposition 3)."""
-    from parentage.kernels.dominance import best_proper_subsets
-
+    """Add the log prior to the scores."""
     if not prepared.prior:
         return found
     row = np.repeat(np.arange(len(found.scores)), found.sizes)
     added = prepared.log_odds[found.children[row], found.parents]
-    scores = found.scores + np.bincount(row, added, len(found.scores))
+    return found._replace(scores=found.scores + np.bincount(row, added, len(found.scores)))
+
+
+def _beating_subsets(prepared: Preparation, found: Found) -> Found:
+    """Keep what beats its subsets: under a prior (Proposition 3), and of families that grew.
+
+    Those were compared with the sets of one parent less that were known when they were found.
+    """
+    from parentage.kernels.dominance import best_proper_subsets
+
+    scores, n = found.scores, prepared.table.n_variables
+    row = np.repeat(np.arange(len(scores)), found.sizes)
     order = np.lexsort((found.sizes, -scores, found.children))
-    n = prepared.table.n_variables
     masks = np.zeros((len(scores), -(-n // 64)), np.uint64)
     np.bitwise_or.at(
         masks, (row, found.parents >> 6), np.uint64(1) << (found.parents & 63).astype(np.uint64)
@@ -350,7 +362,7 @@ def _with_prior(prepared: Preparation, found: Found) -> Found:
     offsets = np.concatenate([[0], np.cumsum(counts)])
     best = np.empty(len(scores))
     best[order] = best_proper_subsets(offsets, masks[order], scores[order])
-    tolerance = _tolerance(prepared)
+    tolerance = _tolerance(prepared) if prepared.prior else 0.0  # else they were compared so
     if prepared.width is None:
         keep = scores > best + tolerance
     else:
@@ -378,6 +390,8 @@ def _assemble(prepared: Preparation, outcomes: Sequence[Outcome]) -> CandidateLi
     constant = Found(constants, np.zeros_like(constants), empty, np.zeros(len(constants)))
     found = [_in_table_order(*pair) for pair in zip(prepared.plans, outcomes, strict=True)]
     whole = _with_prior(prepared, _join([constant, *found]))
+    if prepared.prior or any(outcome.explored for outcome in outcomes):
+        whole = _beating_subsets(prepared, whole)
     starts = np.concatenate([[0], np.cumsum(whole.sizes)])
     return CandidateLists.from_arrays(
         table.names, whole.children, starts, whole.parents, whole.scores / prepared.unit

@@ -5,7 +5,7 @@
     folder/state.json      what is searched, how far it is, which files hold what
     folder/0-3-1           search 0, sets of 3 members, field 1 (:mod:`parentage.files.growing`)
     folder/0-kept-2-0      search 0, families of 2 parents that are kept, field 0
-    folder/growing.npz     what was found since by lists that grow
+    folder/growing.state   where lists that grow are, and all they found
     folder/solving-0.json  the incumbent and the proof, as far as they are
 
 State and files change together: files only grow, ``state.json`` says how far they count, and it is
@@ -24,7 +24,7 @@ import re
 import time
 import zlib
 from contextlib import suppress
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from parentage.errors import InputError, Way
 from parentage.files.growing import Facts, GrowingArray, no_room
@@ -33,12 +33,12 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
     from pathlib import Path
 
-FORMAT = 1
+FORMAT = 2
 STATE = "state.json"
 SOLVING = "solving-*.json"
 """Files of the solver (:mod:`parentage.optimise.keeping`)."""
 
-GROWING = "growing.npz"
+GROWING = "growing.state"
 """Lists that grow (:mod:`parentage.optimise.growth_keeping`)."""
 
 SECONDS = 60.0
@@ -95,7 +95,7 @@ class Checkpoint:
         cost = self.spent + WRITING + nbytes / BYTES_A_SECOND
         return now - self.written >= every and cost <= SHARE * (now - self.began)
 
-    def write(self, number: int, state: Mapping[str, Any]) -> None:
+    def write(self, number: int | str, state: Mapping[str, Any]) -> None:
         """Replace the state of one search; its files are on the disk already."""
         self.searches[str(number)] = dict(state)
         content = {"format": FORMAT, "job": self.job, "searches": self.searches}
@@ -104,11 +104,85 @@ class Checkpoint:
 
     def refuse(self, error: OSError) -> Exception:
         """Return the error that tells of a disk that takes no more."""
-        return no_room(
-            self.folder,
-            error,
-            Way("resume", str(self.folder), "when there is room: what it holds so far is whole"),
-        )
+        return full_disk(self.folder, error)
+
+
+class Pace:
+    """When to write what is replaced as a whole: at most :data:`SHARE` of the time goes there."""
+
+    def __init__(self, every: float) -> None:
+        self.every = every
+        self.began = self.written = time.perf_counter()
+        self.spent, self.expected = 0.0, WRITING
+
+    def due(self) -> bool:
+        """Whether to write now."""
+        now = time.perf_counter()
+        share = SHARE * (now - self.began)
+        return now - self.written >= self.every and self.spent + self.expected <= share
+
+    def wrote(self, began: float) -> None:
+        """Note a write that has just ended."""
+        self.written = time.perf_counter()
+        self.expected = 1.2 * (self.written - began)  # the next one is larger
+        self.spent += self.written - began
+
+
+class Sealed(NamedTuple):
+    """A file of a checkpoint: of which job it is, a few facts, and its content."""
+
+    job: dict[str, Any]
+    facts: dict[str, Any]
+    content: bytes
+
+
+def write_sealed(path: Path, form: int, sealed: Sealed) -> None:
+    """Replace a file in one step: a line of JSON with the format and a checksum, the content.
+
+    Raises
+    ------
+    ResourceError
+        The disk takes no more.
+    """
+    head = {"format": form, "job": sealed.job, "facts": sealed.facts}
+    head["check"] = zlib.crc32(sealed.content, checksum(sealed.job, sealed.facts))
+    try:
+        write_synced(path, json.dumps(head).encode() + b"\n" + sealed.content)
+    except OSError as error:
+        raise full_disk(path.parent, error) from error
+
+
+def read_sealed(path: Path, form: int) -> Sealed | None:
+    """Read what :func:`write_sealed` wrote; None if there is nothing.
+
+    Raises
+    ------
+    InputError
+        It is of another format, or has changed since it was written.
+    """
+    try:
+        line, _, content = path.read_bytes().partition(b"\n")
+    except FileNotFoundError:
+        return None
+    except OSError as error:
+        raise unreadable(path, error) from None
+    try:
+        head = json.loads(line)
+        check_format(path, head["format"], form)
+        sealed = Sealed(dict(head["job"]), dict(head["facts"]), content)
+        if head["check"] != zlib.crc32(content, checksum(sealed.job, sealed.facts)):
+            raise ValueError("it has changed since it was written")
+        return sealed
+    except InputError:
+        raise
+    except (KeyError, TypeError, ValueError) as error:
+        raise unreadable(path, error) from None
+
+
+def full_disk(folder: Path, error: OSError) -> Exception:
+    """Return the error that tells of a disk that takes no more."""
+    way = Way("resume", str(folder), "when there is room: what it holds so far is whole")
+    return no_room(folder, error, way)
 
 
 def already_there(folder: Path) -> bool:

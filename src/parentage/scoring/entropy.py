@@ -27,13 +27,13 @@ import numpy as np
 import numpy.typing as npt
 
 from parentage.errors import ResourceError, Way
-from parentage.scoring.merging import merged, repeats_of
+from parentage.scoring.merging import distinct_rows, merged, repeats_of, words_of
 from parentage.scoring.scores import BySums, parse_score
 from parentage.scoring.scores.counts import HOLE_WAYS
 from parentage.work.memory import require_memory
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Sequence
+    from collections.abc import Callable, Iterable, Sequence
 
     from parentage.data.table import Table
     from parentage.scoring.merging import Repeats
@@ -163,6 +163,9 @@ def _too_large(n_rows: int, w: float, most_states: int, width: float, everything
 ROWS_AT_ONCE = 16_384
 """Rows whose states are packed into bits together."""
 
+CODES_UP_TO = 1 << 22
+"""A table of more rows is encoded as bits only, without codes."""
+
 
 @dataclass(frozen=True, eq=False)
 class Encoded:
@@ -174,6 +177,7 @@ class Encoded:
     order: Int64s
     arity: Int64s
     codes: npt.NDArray[np.uint16]
+    """``[variable, row]``; of very many rows, ``[variable, 0]``."""
     offset: Int64s
     row_bits: npt.NDArray[np.uint64]
     first_rows: npt.NDArray[np.uint32]
@@ -194,7 +198,27 @@ class Encoded:
     def total_rows(self) -> int:
         """N, equal rows counted as often as they occur."""
         repeated = int(self.repeats.sum(dtype=np.int64))
-        return repeated if len(self.repeats) else int(self.codes.shape[1])
+        return repeated if len(self.repeats) else self.distinct_rows
+
+    @property
+    def distinct_rows(self) -> int:
+        """Number of rows that are counted, equal ones once where they were merged."""
+        return len(self.row_bits)
+
+    def column(self, x: int) -> npt.NDArray[np.uint16]:
+        """Return the codes of a variable."""
+        column: npt.NDArray[np.uint16] = self.codes[x]
+        if len(column):
+            return column
+        column = np.empty(self.distinct_rows, np.uint16)
+        first, last = int(self.offset[x]), int(self.offset[x + 1])
+        words = slice(first // 64, -(-last // 64))
+        for at in range(0, len(column), ROWS_AT_ONCE):
+            part = np.ascontiguousarray(self.row_bits[at : at + ROWS_AT_ONCE, words]).view(np.uint8)
+            states = np.unpackbits(part, axis=1, bitorder="little")
+            own = states[:, first - 64 * words.start : last - 64 * words.start]
+            column[at : at + ROWS_AT_ONCE] = own.argmax(axis=1)
+        return column
 
     @property
     def n_variables(self) -> int:
@@ -263,8 +287,9 @@ def encode(
     by = parse_score(score)
     labels = Labels.of(table).join(table, context)
 
-    def distinct_rows() -> int:
-        return labels.join(table, kept).count
+    def distinct() -> int:
+        known = distinct_rows(table)
+        return known if known >= table.n_rows // 2 else labels.join(table, kept).count
 
     if isinstance(by, BySums):
         largest_first = sorted((int(r) for r in table.cardinalities[kept]), reverse=True)
@@ -274,64 +299,52 @@ def encode(
         grid = FixedPoint.for_sums(table.n_rows, largest, by.leftover(table.n_rows))
     else:
         w = by.weight(table) * times
-        grid = FixedPoint.fit(table.n_rows, w, widest, width, distinct_rows)
-    single = np.array([labels.join(table, [v]).G(grid.f) for v in kept], np.int64)
+        grid = FixedPoint.fit(table.n_rows, w, widest, width, distinct)
+    single = np.array([labels.G_with(table, v, grid.f) for v in kept], np.int64)
     by_speed = np.lexsort((single, table.cardinalities[kept]))
     if not live_only:
         by_speed = by_speed[::-1]
     order = np.array(kept, np.int64)[by_speed]
     _require_room(table, order)
-    codes = table.codes[order]
+    rows, codes, row_bits = _in_order(table, order)
     repeats = repeats_of(table)
-    heavy_first = [-np.frexp(repeats)[1]] if len(repeats) else []
-    rows = np.lexsort((*codes[::-1], *heavy_first))
-    codes = np.ascontiguousarray(codes[:, rows], np.uint16)
-    arity = np.ascontiguousarray(table.cardinalities[order])
-    first_rows, first_starts = _groups(
-        labels.of_row[rows], repeats[rows] if len(repeats) else repeats
-    )
+    repeats = repeats[rows] if len(repeats) else repeats
     return Encoded(
         order,
-        arity,
+        np.ascontiguousarray(table.cardinalities[order]),
         codes,
-        np.concatenate([[0], np.cumsum(arity)]),
-        pack_states(codes, arity),
-        first_rows,
-        first_starts,
+        np.concatenate([[0], np.cumsum(table.cardinalities[order])]),
+        row_bits,
+        *_groups(labels, rows, repeats),
         grid,
         single[by_speed],
         labels.G(grid.f),
         times,
-        repeats[rows] if len(repeats) else repeats,
+        repeats,
     )
 
 
-def residuals(encoded: Encoded, table: Table, context: Sequence[int] = ()) -> Int64s:
-    r"""Return h of every variable, N·H(V | all others), exactly: what nothing can explain.
+def _in_order(
+    table: Table, order: Int64s
+) -> tuple[Int64s, npt.NDArray[np.uint16], npt.NDArray[np.uint64]]:
+    """Return the order of the rows, and in that order codes (unless there are too many) and bits.
 
-    G(all \\ V) − G(all). It takes n + 1 sets counted.
+    Rows are sorted as numbers of one or more words, the first variable in the highest digits.
     """
-    table = merged(table)
-    everything = Labels.of(table).join(table, [*context, *encoded.order]).G(encoded.grid.f)
-    start = Labels.of(table).join(table, context)
-    without = dict(leave_one_out(start, table, [int(v) for v in encoded.order], encoded.grid.f))
-    return np.array([without[int(v)] - everything for v in encoded.order], np.int64)
-
-
-def leave_one_out(
-    labels: Labels, table: Table, variables: list[int], f: Int64s
-) -> Iterator[tuple[int, int]]:
-    """Yield (V, G of all the variables but V): halve, join the one half, recur into the other.
-
-    n log n joins, and no more than log n partitions in memory at a time.
-    """
-    if len(variables) == 1:
-        yield variables[0], labels.G(f)
-        return
-    half = len(variables) // 2
-    left, right = variables[:half], variables[half:]
-    yield from leave_one_out(labels.join(table, right), table, left, f)
-    yield from leave_one_out(labels.join(table, left), table, right, f)
+    arity, n_rows = table.cardinalities[order], table.stored_rows
+    layout, words = words_of(table, order[::-1])
+    repeats = repeats_of(table)
+    heavy_first = [-np.frexp(repeats)[1]] if len(repeats) else []
+    rows = np.lexsort((*words, *heavy_first))
+    codes = np.empty((len(order), n_rows if n_rows <= CODES_UP_TO else 0), np.uint16)
+    row_bits = np.empty((n_rows, -(-int(arity.sum()) // 64)), np.uint64)
+    for first in range(0, n_rows, ROWS_AT_ONCE):
+        part = slice(first, first + ROWS_AT_ONCE)
+        block = layout.unpack(words[:, rows[part]])[::-1]
+        row_bits[part] = pack_states(block, arity)
+        if codes.shape[1]:
+            codes[:, part] = block
+    return rows, codes, row_bits
 
 
 @dataclass(frozen=True, eq=False)
@@ -347,17 +360,36 @@ class Labels:
     def of(cls, table: Table) -> Labels:
         """All rows in one class: the partition by no variable."""
         table.refuse_holes("this score", *HOLE_WAYS)
-        return cls(np.zeros(table.codes.shape[1], np.int64), 1, repeats_of(table))
+        return cls(np.zeros(table.stored_rows, np.int64), 1, repeats_of(table))
 
     def join(self, table: Table, variables: Iterable[int]) -> Labels:
         """Refine by more variables."""
         from parentage.kernels.labels import join_columns
 
         chosen = np.array(list(variables), np.int64)
-        labels, count = join_columns(
-            self.of_row, np.int64(self.count), table.codes, chosen, table.cardinalities
-        )
+        if not len(chosen):
+            return self
+        labels, count = self.of_row, np.int64(self.count)
+        if table.packed is None:
+            labels, count = join_columns(labels, count, table.codes, chosen, table.cardinalities)
+            return Labels(labels, int(count), self.repeats)
+        for v in chosen:
+            column = table.column(v).astype(np.uint16)[None, :]
+            states = table.cardinalities[v : v + 1]
+            labels, count = join_columns(labels, count, column, np.zeros(1, np.int64), states)
         return Labels(labels, int(count), self.repeats)
+
+    def G_with(self, table: Table, v: int, f: Int64s) -> int:
+        """Return G of the partition that one more variable refines."""
+        states, rows = int(table.cardinalities[v]), len(self.of_row)
+        if self.count * states > 4 * rows:
+            return self.join(table, [v]).G(f)
+        sizes = np.zeros(self.count * states, np.int64)
+        for first in range(0, rows, _AT_A_TIME):
+            part = slice(first, first + _AT_A_TIME)
+            both = self.of_row[part] * states + table.column(v, first, first + _AT_A_TIME)
+            sizes += class_sizes(both, self.repeats[part], len(sizes))
+        return int(f[sizes].sum())
 
     def G(self, f: Int64s) -> int:
         """Σ f(rows of a class) over the classes."""
@@ -371,9 +403,13 @@ def class_sizes(labels: Int64s, repeats: Repeats | Int64s, count: int = 0) -> In
 
 
 def _groups(
-    labels: Int64s, repeats: Repeats
+    partition: Labels, in_order: Int64s, repeats: Repeats
 ) -> tuple[npt.NDArray[np.uint32], npt.NDArray[np.uint32]]:
     """Rows by label, labels with a single row left out, and where each label's rows start."""
+    if partition.count == 1 and len(in_order) > 1:
+        n_rows = len(in_order)
+        return np.arange(n_rows, dtype=np.uint32), np.array([0, n_rows], np.uint32)
+    labels = partition.of_row[in_order]
     rows, sizes = np.bincount(labels), class_sizes(labels, repeats)
     order = np.argsort(labels, kind="stable")
     several = sizes[labels[order]] >= 2
@@ -386,7 +422,7 @@ def _require_room(table: Table, order: Int64s) -> None:
     states = table.cardinalities[order]
     widest = int(order[states.argmax()])
     require_memory(
-        table.codes.shape[1] * -(-int(states.sum()) // 64) * 8,
+        table.stored_rows * -(-int(states.sum()) // 64) * 8,
         f"a table of {table.n_rows} rows and {int(states.sum())} states in all",
         Way("drop", [table.names[widest]], f"({int(states.max())} states)"),
     )

@@ -11,10 +11,11 @@ from functools import cached_property
 from typing import TYPE_CHECKING, NamedTuple
 
 from parentage.scoring.candidates import score
-from parentage.scoring.entropy import encode, residuals
+from parentage.scoring.entropy import encode
 from parentage.scoring.holes import complete_residuals, encode_with_holes
 from parentage.scoring.lists import Candidate
 from parentage.scoring.plan import prepare
+from parentage.scoring.residuals import residuals
 from parentage.scoring.rulebook import (
     RULES,
     FamilyNumbers,

@@ -94,9 +94,10 @@ def bytes_per_set(size: int, more: int = 0) -> int:
 
 def fixed_memory(encoded: Encoded, threads: int) -> int:
     """Return what encoding and the threads' workspaces take, in bytes."""
-    n_rows = encoded.codes.shape[1]
+    n_rows = encoded.distinct_rows
     columns = int(encoded.offset[-1])
-    tables = 4 * encoded.codes.nbytes + encoded.row_bits.nbytes + encoded.grid.f.nbytes
+    copies = 4 * encoded.codes.nbytes or 3 * encoded.row_bits.nbytes  # words that are sorted
+    tables = copies + encoded.row_bits.nbytes + encoded.grid.f.nbytes
     repeated = 32 if len(encoded.repeats) else 0
     return int(tables + threads * n_rows * (48 + repeated + columns // 4))
 
@@ -185,7 +186,7 @@ def forecast(plan: SearchPlan, threads: int = 1) -> Forecast:
         sets,
         "at most" if closed else "counted",
         sets,
-        seconds_for(sets, encoded.codes.shape[1]),
+        seconds_for(sets, encoded.distinct_rows),
         fixed_memory(encoded, threads) + level_memory(stored, more_per_set(plan)),
         tuple(sizes),
     )

@@ -19,12 +19,14 @@ from __future__ import annotations
 
 import zlib
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, NamedTuple
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
 
 from parentage.scoring.forecast import seconds_for
+from parentage.scoring.growth_state import Mark, Snapshot, stems_in, stems_of
 from parentage.scoring.stems import AT_ONCE, STEMS_PER_CHUNK, Stems
 from parentage.scoring.steps import Kept
 from parentage.scoring.terms import Family, children_of, terms_of, variables_of
@@ -66,23 +68,7 @@ def can_grow(prepared: Preparation, outcomes: Sequence[Outcome]) -> bool:
 def worth_sending(encoded: Encoded) -> bool:
     """Whether rows and variables are so many that workers elsewhere help with stems."""
     pairs = int(encoded.arity.sum()) // 2
-    return seconds_for(STEMS_PER_CHUNK * pairs, encoded.codes.shape[1]) >= WORTH_SENDING
-
-
-class Snapshot(NamedTuple):
-    """What was found since the search, and what was counted for it, as arrays.
-
-    ``first`` is a checksum of the families that growth began with.
-    """
-
-    first: int
-    children: npt.NDArray[np.int32]
-    sizes: npt.NDArray[np.int32]
-    parents: npt.NDArray[np.uint16]
-    scores: Int64s
-    done: npt.NDArray[np.uint64]
-    counted: int
-    families_scored: int
+    return seconds_for(STEMS_PER_CHUNK * pairs, encoded.distinct_rows) >= WORTH_SENDING
 
 
 class Growth:
@@ -121,7 +107,7 @@ class Growth:
         self.deepest = min(int(self.most.max(initial=0)), DEEPEST)
         self._keys = [keys.tolist() for keys in (self._growing.child_key, self._growing.parent_key)]
         self._stems = Stems(self.terms.counters, workers, min(memory or MOST_STEMS, MOST_STEMS))
-        self._done: set[int] = set()
+        self._done: dict[int, None] = {}  # in the order in which they were enlarged
         self.n_sets = 0
         self._store = self._first_store()
         self.n_first = self.n_sets
@@ -213,7 +199,7 @@ class Growth:
             if stop is not None and stop.reason() is not None:
                 break
             some = tasks[first : first + AT_ONCE]
-            self._done.update(map(self._key, some))
+            self._done.update(dict.fromkeys(map(self._key, some)))
             if self.terms.payable:
                 some = self._that_can_pay(some)
             if not some:
@@ -240,20 +226,26 @@ class Growth:
         can_pay(self._tasks(families, stems), self._stems.vectors, self._growing, pays)
         return [family for family, pay in zip(families, pays.tolist(), strict=True) if pay]
 
-    def snapshot(self) -> Snapshot:
-        """Return what was found since the beginning."""
-        new = slice(self.n_first, self.n_sets)
-        done = np.array(sorted(self._done), np.uint64)
-        return Snapshot(
-            self._first_check(), self.children[new], self.sizes[new], self.parents[new],
-            self.scores[new], done, self._stems.counted, self.families_scored,
-        )  # fmt: skip
+    def mark(self) -> Mark:
+        """Say how far this is, in a moment."""
+        counts = (self._stems.counted, self.families_scored)
+        return Mark(self.n_sets, len(self._done), counts, tuple(self._stems.row))
+
+    def snapshot(self, mark: Mark) -> Snapshot:
+        """Return what was found from the beginning to a mark."""
+        new = slice(self.n_first, mark.n_sets)
+        done = np.array(list(self._done)[: mark.n_done], np.uint64)
+        parents = self.parents[new, : self.sizes[new].max(initial=0)]
+        families = (self.children[new], self.sizes[new], parents, self.scores[new])
+        counts = np.array([self._first_check, *mark.counts])
+        return Snapshot(counts, *families, done, *stems_in(mark.held))
 
     def restore(self, known: Snapshot) -> bool:
         """Take up what was found before; False if that was from another beginning."""
         from parentage.kernels.stems import enter
 
-        if known.first != self._first_check() or self.n_sets != self.n_first:
+        first, counted, scored = known.counts.tolist()
+        if first != self._first_check or self.n_sets != self.n_first:
             return False
         count, width = known.parents.shape
         self._make_room(count)
@@ -263,11 +255,12 @@ class Growth:
         self._store.score[new] = known.scores
         enter(np.int64(new.start), np.int64(new.stop), self._store, self._growing)
         self.n_sets = new.stop
-        self._done.update(known.done.tolist())
-        self._stems.counted = known.counted
-        self.families_scored = known.families_scored
+        self._done = dict.fromkeys(known.done.tolist())
+        self._stems.take_up(stems_of(known.held_sizes, known.held), counted)
+        self.families_scored = scored
         return True
 
+    @cached_property
     def _first_check(self) -> int:
         """Return a checksum of the families of the search, and of how far it came."""
         check = zlib.crc32(f"{self.n_complete} {self.deepest}".encode())
@@ -348,10 +341,8 @@ class Growth:
         if self.n_sets + more <= len(self._store.child):
             return
         wider = self._room(2 * (self.n_sets + more))
-        wider.child[: self.n_sets] = self.children
-        wider.size[: self.n_sets] = self.sizes
-        wider.parents[: self.n_sets] = self.parents
-        wider.score[: self.n_sets] = self.scores
+        wider.child[: self.n_sets], wider.size[: self.n_sets] = self.children, self.sizes
+        wider.parents[: self.n_sets], wider.score[: self.n_sets] = self.parents, self.scores
         enter(np.int64(0), np.int64(self.n_sets), wider, self._growing)
         self._store = wider
 

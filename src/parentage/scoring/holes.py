@@ -15,7 +15,8 @@ import numpy as np
 
 from parentage.data.table import MISSING, Table
 from parentage.errors import TableError, UnseenError, Way
-from parentage.scoring.entropy import Encoded, FixedPoint, Int64s, Labels, residuals
+from parentage.scoring.entropy import Encoded, FixedPoint, Int64s, Labels
+from parentage.scoring.residuals import residuals
 from parentage.scoring.scores.node_average import complete_rows
 
 if TYPE_CHECKING:
@@ -70,7 +71,7 @@ def encode_with_holes(
 def rows_with(table: Table, variables: Sequence[int]) -> Table:
     """Return the rows in which none of these variables is missing."""
     rows = complete_rows(table, variables)
-    return Table(table.names, table.states, np.ascontiguousarray(table.codes[:, rows]))
+    return Table(table.names, table.states, table.chosen_rows(rows))
 
 
 def complete_residuals(encoded: Encoded, table: Table, context: Sequence[int] = ()) -> Int64s:

@@ -49,8 +49,11 @@ class Position:
         remembers, by :data:`GROUPS`.
     new
         The sets of the next level so far.
-    chunks, pairs
-        Chunks and joins that are done.
+    pairs
+        Joins that are done, wherever the level was cut for them.
+    rate
+        Seconds that a join took one level below; 0 if nobody knows. A level that takes too long by
+        that is not begun.
     files
         The same arrays in files, for groups that are written.
     """
@@ -58,8 +61,8 @@ class Position:
     in_degree: int
     arrays: Mapping[str, Sequence[Array]]
     new: Gathering
-    chunks: int = 0
     pairs: int = 0
+    rate: float = 0.0
     files: dict[str, list[GrowingArray]] = field(default_factory=dict)
 
 
@@ -174,8 +177,8 @@ class Keeper:
             state = {
                 "done": False,
                 "in_degree": position.in_degree,
-                "chunks": position.chunks,
                 "pairs": position.pairs,
+                "rate": position.rate,
                 **{group: on_disk.facts_of(position.files[group]) for group in GROUPS},
                 "new": on_disk.facts_of(position.new.files),
             }
@@ -278,6 +281,7 @@ class Keeper:
         arrays = {group: [file.mapped() for file in files[group]] for group in GROUPS}
         position = self.begin(int(known["in_degree"]), arrays)
         position.files = files
-        position.chunks, position.pairs = int(known["chunks"]), int(known["pairs"])
+        position.pairs = int(known["pairs"])
+        position.rate = float(known["rate"])
         position.new.take_up(folder, [Facts.from_dict(facts) for facts in known["new"]])
         return position

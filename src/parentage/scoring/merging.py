@@ -6,7 +6,8 @@ same whole numbers. The rows are looked at block by block (:mod:`parentage.kerne
 that needs besides the table is proportional to the distinct rows.
 
 It is done where it pays: when more than ``WORTH`` of the rows are distinct, merging ends and the
-rows are counted as they are.
+rows are counted as they are. Of very many rows a sample tells that beforehand: equal rows are in it
+all or none, so the distinct ones among its rows are as many as they would be among all.
 """
 
 from __future__ import annotations
@@ -18,10 +19,14 @@ from weakref import WeakKeyDictionary
 import numpy as np
 import numpy.typing as npt
 
+from parentage.data.packed import PackedCodes, PackedColumn, narrowed
 from parentage.data.table import Table
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
+
+    from parentage.data.table import Codes
+    from parentage.kernels.weighted import Layout
 
 WORTH = 0.75
 """The share of distinct rows above which nothing is merged."""
@@ -29,12 +34,21 @@ WORTH = 0.75
 BLOCK = 1 << 16
 """Rows that are looked at together."""
 
+SAMPLED = 1 << 22
+"""Of more rows than this a sample is looked at first."""
+
+SIEVE = 6
+"""Of 2^6 rows one is in the sample."""
+
 Repeats = npt.NDArray[np.uint32]
 
 _Kind = TypeVar("_Kind", bound=np.generic)
 
-_merged: WeakKeyDictionary[Table, MergedTable | None] = WeakKeyDictionary()
-"""Tables that were looked at already, as they are encoded more than once; None: not worth it."""
+_merged: WeakKeyDictionary[Table, MergedTable | int] = WeakKeyDictionary()
+"""Tables that were looked at already, as they are encoded more than once.
+
+A number: not worth it, there are about as many distinct rows as that or more.
+"""
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -66,7 +80,21 @@ def merged(table: Table) -> Table:
         return table
     if table not in _merged:
         _merged[table] = _merge(table)
-    return _merged[table] or table
+    found = _merged[table]
+    return table if isinstance(found, int) else found
+
+
+def distinct_rows(table: Table) -> int:
+    """Return how many distinct rows there are; fewer, or about as many, where they were not merged.
+
+    >>> distinct_rows(Table.from_columns({"a": "xyxxy", "b": "uvuuu"}))
+    3
+    """
+    once = merged(table)
+    if isinstance(once, MergedTable):
+        return once.stored_rows
+    found = _merged.get(table, 0)
+    return found if isinstance(found, int) else 0
 
 
 def repeats_of(table: Table) -> Repeats:
@@ -74,7 +102,33 @@ def repeats_of(table: Table) -> Repeats:
     return table.repeats if isinstance(table, MergedTable) else np.empty(0, np.uint32)
 
 
-def _merge(table: Table) -> MergedTable | None:
+def _merge(table: Table) -> MergedTable | int:
+    most = WORTH * table.n_rows
+    if table.n_rows > SAMPLED:
+        likely = len(_distinct(table, most / (1 << SIEVE), SIEVE)[1]) << SIEVE
+        if likely > most:
+            return likely
+    keys, repeats = _distinct(table, most)
+    if len(repeats) > most:
+        return len(repeats)
+    codes = (
+        ((keys[:, w] >> np.uint64(s)) & np.uint64((1 << _bits(r)) - 1)).astype(np.uint16)
+        for w, s, r in zip(*_places(table), table.cardinalities, strict=True)
+    )
+    distinct: Codes
+    if table.packed is None:
+        distinct = np.array([*codes])
+    else:
+        columns = tuple(map(PackedColumn.of, map(narrowed, codes)))
+        distinct = PackedCodes(columns, len(keys)).lazily()
+    return MergedTable(table.names, table.states, distinct, table.cuts, repeats=repeats.copy())
+
+
+def _distinct(table: Table, most: float, sieve: int = 0) -> tuple[npt.NDArray[np.uint64], Repeats]:
+    """Return the distinct rows, or more than ``most`` of them, as words, and how often each occurs.
+
+    With a ``sieve``, those of a sample of one row in 2^sieve.
+    """
     from parentage.kernels.merging import enter_again, merge_block
 
     word, shift = _places(table)
@@ -87,23 +141,33 @@ def _merge(table: Table) -> MergedTable | None:
             keys, repeats = _longer(keys, 2 * room), _longer(repeats, 2 * room)
             slots = np.full(1 << int(4 * room).bit_length(), -1, np.int32)
             enter_again(keys, np.int64(found), slots)
-        found = int(merge_block(codes, word, shift, keys, repeats, slots, np.int64(found)))
-        if found > WORTH * table.n_rows:
-            return None
-    states = zip(word, shift, table.cardinalities, strict=True)
-    distinct = np.array(
-        [(keys[:found, w] >> np.uint64(s)) & np.uint64((1 << _bits(r)) - 1) for w, s, r in states],
-        np.uint16,
-    )
-    return MergedTable(
-        table.names, table.states, distinct, table.cuts, repeats=repeats[:found].copy()
-    )
+        found = int(
+            merge_block(codes, word, shift, keys, repeats, slots, np.int64(found), np.int64(sieve))
+        )
+        if found > most:
+            break
+    return keys[:found], repeats[:found]
 
 
 def blocks_of(table: Table) -> Iterator[npt.NDArray[np.uint16]]:
     """Yield the codes of some rows after the others."""
-    for first in range(0, table.codes.shape[1], BLOCK):
-        yield np.ascontiguousarray(table.codes[:, first : first + BLOCK], np.uint16)
+    for first in range(0, table.stored_rows, BLOCK):
+        yield np.ascontiguousarray(table.rows(first, first + BLOCK), np.uint16)
+
+
+def words_of(
+    table: Table, variables: Sequence[int] | npt.NDArray[np.int64]
+) -> tuple[Layout, npt.NDArray[np.uint64]]:
+    """Pack some variables into ``uint64[word, row]``, the first of them in the lowest digits."""
+    from parentage.kernels.weighted import layout_of
+
+    layout = layout_of(table.cardinalities[variables])
+    words, first = np.empty((layout.n_words, table.stored_rows), np.uint64), 0
+    for block in blocks_of(table):
+        last = first + block.shape[1]
+        words[:, first:last] = layout.pack(block[variables], range(len(variables)))
+        first = last
+    return layout, words
 
 
 def _places(table: Table) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:

@@ -16,7 +16,6 @@ from parentage.data.table import MISSING, Table
 from parentage.files.temporary import disk_folder
 from parentage.scoring import rules as r
 from parentage.scoring.candidates import why_not_grown
-from parentage.scoring.entropy import residuals
 from parentage.scoring.forecast import (
     SHARE_OF_MEMORY,
     fixed_memory,
@@ -26,6 +25,7 @@ from parentage.scoring.forecast import (
     together,
 )
 from parentage.scoring.plan import prepare
+from parentage.scoring.residuals import residuals
 from parentage.scoring.scores import BySums, NodeAverage
 from parentage.scoring.search import LONGEST_LEVEL, MOST_SETS, ends_by_rules, search
 from parentage.scoring.settings import Scoring
@@ -87,6 +87,8 @@ class Overview:
     Beyond that lists grow around the best network."""
     not_grown: str | None = None
     """Why they do not, in words; None if they do."""
+    limited_by: str | None = None
+    """What ends complete lists there: ``"sets"``, ``"memory"`` or ``"time"``."""
 
     def to_dict(self) -> dict[str, Any]:
         """Return what ``info --json`` prints."""
@@ -102,6 +104,7 @@ class Overview:
             "up_to": [asdict(row) for row in self.up_to],
             "complete_to": self.complete_to,
             "not_grown": self.not_grown,
+            "limited_by": self.limited_by,
         }
 
 
@@ -138,6 +141,9 @@ def overview(
             table.names, table.states, table.missing_cells, strict=True
         )
     )
+    complete_to, limited_by = _complete_to(
+        rows, _room(), None if ends_by_rules(plan) else MOST_SETS
+    )
     return Overview(
         table.n_rows,
         variables,
@@ -148,8 +154,9 @@ def overview(
         prepared.score.name,
         _ends(prepared.plans[0], known),
         tuple(rows),
-        _complete_to(rows, _room(), None if ends_by_rules(plan) else MOST_SETS),
+        complete_to,
         why_not_grown(prepared),
+        limited_by,
     )
 
 
@@ -162,18 +169,24 @@ def _room() -> int:
         return room
 
 
-def _complete_to(rows: list[UpTo], room: int, most: int | None = None) -> int | None:
-    """Return the last number of parents that fits and takes no days; None: all do.
+def _complete_to(
+    rows: list[UpTo], room: int, most: int | None = None
+) -> tuple[int | None, str | None]:
+    """Return the last number of parents that fits and takes no days, and what more would break.
 
-    ``most`` sets of one size are counted where nothing ends the search.
+    None: all do. ``most`` sets of one size are counted where nothing ends the search.
     """
     seconds, sets = 0.0, 0
     for row in rows:
-        more = most is not None and row.sets - sets > most
-        if more or row.memory > room or row.seconds - seconds > LONGEST_LEVEL:
-            return row.parents - 1
+        broken = {
+            "sets": most is not None and row.sets - sets > most,
+            "memory": row.memory > room,
+            "time": row.seconds - seconds > LONGEST_LEVEL,
+        }
+        if any(broken.values()):
+            return row.parents - 1, next(what for what, too_much in broken.items() if too_much)
         seconds, sets = row.seconds, row.sets
-    return None
+    return None, None
 
 
 def _caps(table: Table, plan: SearchPlan) -> dict[str, tuple[float, int | None, int | None]]:
@@ -196,7 +209,7 @@ def _caps(table: Table, plan: SearchPlan) -> dict[str, tuple[float, int | None, 
 
 def _entropy(table: Table, v: int) -> float:
     """Entropy of a column in nats, of the rows in which it is observed."""
-    codes = table.codes[v]
+    codes = table.column(v)
     counts = np.bincount(codes[codes != MISSING]).astype(np.float64)
     shares = counts[counts > 0] / counts.sum()
     return float(-(shares * np.log(shares)).sum()) + 0.0

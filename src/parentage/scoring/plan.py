@@ -20,7 +20,7 @@ import numpy.typing as npt
 from parentage.errors import InfeasibleError, InputError, TableError, Way
 from parentage.scoring.account import check_limit
 from parentage.scoring.constraints import Constraints
-from parentage.scoring.entropy import Encoded, encode, residuals
+from parentage.scoring.entropy import Encoded, encode
 from parentage.scoring.holes import (
     check_holes,
     check_seen_together,
@@ -28,6 +28,7 @@ from parentage.scoring.holes import (
     encode_with_holes,
 )
 from parentage.scoring.prior import Prior, most_added
+from parentage.scoring.residuals import residuals
 from parentage.scoring.rulebook import (
     CAPS,
     ORDER,

@@ -11,6 +11,7 @@ scored and forgotten.
 
 from __future__ import annotations
 
+import math
 import time
 from typing import TYPE_CHECKING, Any
 
@@ -42,6 +43,9 @@ LONGEST_LEVEL = 24 * 3600.0
 MOST_SETS = 2**25
 """Sets of a level beyond which nothing is begun where no rule ends the search and no limit was
 asked for."""
+
+FIRST_LEVEL = 0.25
+"""Seconds that single parents get even if the time is over: without them nothing can be said."""
 
 FORECAST_OFF_BY = 2.0
 """So far above what is left may a forecast be before it ends the search."""
@@ -86,22 +90,29 @@ def search(
         _keep_empty_sets(level, plan, outcome)
         at = keeper.begin(1, _arrays(levels, level, below))
     deepest = min(plan.limits.deepest, encoded.n_variables - 1)
-    rate = 0.0
     while at.in_degree <= deepest and len(level.members) > 1:
         complete = _pieces_below(outcome, at.in_degree)
         began, before = time.perf_counter(), at.pairs
         try:
             if up_to is not None and at.in_degree + len(plan.context) > up_to:
                 raise StoppedError("asked")
+            if at.in_degree > 1 and (reason := stop.reason()) is not None:
+                raise StoppedError(reason)
             step = levels.step(level, below, at.in_degree, at.in_degree < deepest)
-            if not ends_by_rules(plan) and step.pairs[-1] > MOST_SETS:
+            endless = stop.deadline == math.inf and not ends_by_rules(plan)
+            if endless and step.pairs[-1] > MOST_SETS:
                 raise StoppedError("forecast")
-            if foresee:
-                _foresee(rate * float(step.pairs[-1]), stop)
+            if (
+                foresee and at.in_degree > 1 and not at.pairs
+            ):  # what was begun goes on after a break
+                _foresee(plan, int(step.pairs[-1]), at.rate, stop, workers)
             if keeper.checkpoint is None and (foresee or up_to is not None):
                 asked = up_to is not None and at.in_degree + len(plan.context) >= up_to
                 at.new = _bounding(levels, level, at, _worth(plan, stop, workers, asked, at))
+            if at.in_degree == 1:
+                clock = clock._replace(stop=stop.leaving(FIRST_LEVEL))
             step.run(outcome, workers, clock, at, keeper)
+            clock = clock._replace(stop=stop)
         except StoppedError as stopped:
             keeper.write(at, outcome)
             outcome.partial = outcome.kept[complete:]
@@ -114,9 +125,9 @@ def search(
             raise
         if isinstance(at.new, Bounding) and at.new.last and at.new.passed:
             outcome.live.append(at.new.passed)
-            reason: Reason = "asked" if asked else "time"
+            why: Reason = "asked" if asked else "time"
             if at.new.passed > 1:  # a single set joins with nothing
-                _cut_short(outcome, plan, at.new.beyond, at.in_degree, reason)
+                _cut_short(outcome, plan, at.new.beyond, at.in_degree, why)
             break
         if at.new.n_sets == 0:
             if step.overflowed:
@@ -127,6 +138,7 @@ def search(
         level, below = levels.level_of(at.new.fields()), levels.below(level)
         outcome.live.append(len(level.members))
         at = keeper.next(at, _arrays(levels, level, below))
+        at.rate = rate
         keeper.after_level(at, outcome)
     _with_residuals(plan, outcome)
     if outcome.ended is None:
@@ -158,12 +170,22 @@ def ends_by_rules(plan: SearchPlan) -> bool:
     return not endless or plan.limits.deepest < plan.encoded.n_variables - 1
 
 
-def _foresee(seconds: float, stop: Stop) -> None:
+def _foresee(plan: SearchPlan, joins: int, rate: float, stop: Stop, workers: Workers) -> None:
     """Do not begin a level that takes longer than there is time, or days."""
-    if seconds > FORECAST_OFF_BY * stop.seconds_left:
+    if _at_least(plan, joins, rate, workers) > stop.seconds_left:
         raise StoppedError("time")
-    if seconds > LONGEST_LEVEL:
+    if rate * joins > LONGEST_LEVEL:
         raise StoppedError("forecast")
+
+
+def _at_least(plan: SearchPlan, joins: int, rate: float, workers: Workers) -> float:
+    """Return what so many joins will take at least, in seconds.
+
+    Two forecasts have to agree, far off as either may be: the one from the table alone, and what
+    joins have taken by now, which may have begun with loading and compiling.
+    """
+    forecast = seconds_for(joins, plan.encoded.distinct_rows) / size_of(workers)
+    return min(forecast / FORECAST_HIGH_BY, rate * joins / FORECAST_OFF_BY)
 
 
 def _worth(
@@ -171,18 +193,13 @@ def _worth(
 ) -> Callable[[int], bool]:
     """Return who knows whether so many joins can be made in the time that is left.
 
-    None can if the lists were ``asked`` for up to here only. Else two forecasts have to agree that
-    they cannot, far off as either may be: the one from the table alone, and what joins have taken
-    in this step, which may have begun with compiling.
+    None can if the lists were ``asked`` for up to here only.
     """
-    rows, at_a_time = plan.encoded.codes.shape[1], size_of(workers)
     began = time.perf_counter()
 
     def worth(joins: int) -> bool:
-        forecast = seconds_for(joins, rows) / (FORECAST_HIGH_BY * at_a_time)
         rate = (time.perf_counter() - began) / max(1, at.pairs)
-        seconds = min(forecast, rate * joins / FORECAST_OFF_BY)
-        return not asked and seconds <= stop.seconds_left
+        return not asked and _at_least(plan, joins, rate, workers) <= stop.seconds_left
 
     return worth
 

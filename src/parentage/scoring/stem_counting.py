@@ -67,7 +67,8 @@ class Swept:
     def __init__(self, encoded: Encoded) -> None:
         self.encoded = encoded
         self._arity = np.concatenate([[1], encoded.arity])
-        self._codes = np.vstack([np.zeros((1, encoded.codes.shape[1]), np.uint16), encoded.codes])
+        columns = map(encoded.column, range(encoded.n_variables))
+        self._codes = np.vstack([np.zeros(encoded.distinct_rows, np.uint16), *columns])
         self._offset = np.concatenate([[0], np.cumsum(self._arity)])
         self._row_bits = pack_states(self._codes, self._arity)
 

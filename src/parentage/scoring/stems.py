@@ -46,10 +46,18 @@ class Stems:
         (self.vectors[0],) = counters[0].count([()])
         self.row: dict[Stem, int] = {Stem(0, ()): 0}
         self.counted = 0
+        self._named: set[Stem] = set()  # held, but their vectors are not there
+
+    def take_up(self, held: Sequence[Stem], counted: int) -> None:
+        """Hold what was held before; the vectors are counted when needed, and not as new ones."""
+        self.row = {stem: at for at, stem in enumerate(held[-self._capacity :])}
+        rows = max(len(self.vectors), len(self.row))
+        self.vectors = np.empty((rows, self.vectors.shape[1]), np.int64)
+        self.counted, self._named = counted, set(self.row)
 
     def __getstate__(self) -> dict[str, Any]:
         """Leave out what those who only count do not need: vectors, and who else counts."""
-        return {**vars(self), "workers": 1, "vectors": self.vectors[:0], "row": {}}
+        return {**vars(self), "workers": 1, "vectors": self.vectors[:0], "row": {}, "_named": set()}
 
     def hold(self, stems: Iterable[Stem]) -> None:
         """Count the stems that are not held; let go of the oldest if there is no room."""
@@ -58,21 +66,21 @@ class Stems:
             if stem in self.row:
                 self.row[stem] = self.row.pop(stem)  # the youngest now
         new = sorted(
-            (stem for stem in asked if stem not in self.row),
+            (stem for stem in asked if stem not in self.row or stem in self._named),
             key=lambda stem: (stem.counter, len(stem.members), stem.members),
         )
         if not new:
             return
-        chunks = [
-            new[first : first + STEMS_PER_CHUNK] for first in range(0, len(new), STEMS_PER_CHUNK)
-        ]
+        step = STEMS_PER_CHUNK
+        chunks = [new[first : first + step] for first in range(0, len(new), step)]
         counted = in_order(count_stems, chunks, self.workers, (self,), "stems")
         for chunk, found in zip(chunks, counted, strict=True):
             for stem, vector in zip(chunk, found, strict=True):
-                at = self._free_row()
-                self.vectors[at] = vector
-                self.row[stem] = at
-        self.counted += len(new)
+                if stem not in self.row:
+                    self.row[stem] = self._free_row()
+                    self.counted += 1
+                self.vectors[self.row[stem]] = vector
+        self._named.difference_update(new)
 
     def _free_row(self) -> int:
         held = len(self.row)

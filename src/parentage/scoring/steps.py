@@ -9,7 +9,6 @@ and :mod:`parentage.scoring.sum_search`.
 
 from __future__ import annotations
 
-import itertools
 import math
 import threading
 import time
@@ -22,12 +21,13 @@ import numpy.typing as npt
 
 from parentage.files.growing import is_mapped, let_pages_go, room_beside
 from parentage.scoring.forecast import JOINING, LISTING
+from parentage.scoring.portions import joins_per_task
 from parentage.scoring.rulebook import ORDER
 from parentage.work.executor import in_order
 from parentage.work.progress import Progress
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
     from parentage.files.growing import Array
     from parentage.scoring.entropy import Encoded, Int64s
@@ -97,6 +97,12 @@ class Clock(NamedTuple):
     stop: Stop
     report: Report | None
     began: float
+
+    def check(self) -> None:
+        """Raise StoppedError if it is time to end."""
+        reason = self.stop.reason()
+        if reason is not None:
+            raise StoppedError(reason)
 
 
 class StoppedError(Exception):
@@ -221,22 +227,35 @@ class Step(ABC):
         part = array[:end]
         return part.copy() if self.store and 4 * end < 3 * len(array) else part
 
-    def ranges(self) -> Iterator[tuple[int, int]]:
-        """Cut the sets into runs with a bounded number of joins."""
+    @property
+    def at_once(self) -> int:
+        """Joins that are made, counted and scored together."""
         rows = max(1, len(self.encoded.first_rows))
-        most = min(MOST_PAIRS, max(FEWEST_PAIRS, 2**30 // rows))
-        first, n_sets = 0, len(self.level.members)
-        while first < n_sets:
+        return min(MOST_PAIRS, max(FEWEST_PAIRS, 2**30 // rows))
+
+    def runs(self, first: int, end: int, most: int) -> Iterator[tuple[int, int]]:
+        """Cut sets into runs of at most so many joins, or of one set."""
+        while first < end:
             last = int(np.searchsorted(self.pairs, self.pairs[first] + most, side="right")) - 1
-            last = min(max(last, first + 1), n_sets)
+            last = min(max(last, first + 1), end)
             if self.pairs[last] > self.pairs[first]:
                 yield first, last
             first = last
 
-    def tasks(self) -> Iterator[tuple[int, int, bool]]:
-        """Yield the runs, each with whether its sets are still stored when it is started."""
-        for first, last in self.ranges():
-            yield first, last, self.store
+    def per_task(self, workers: Workers, seconds_left: float) -> int:
+        """Return the joins of a task; a set that is sent back is wider by one than one of ours."""
+        sets, size = self.level.members.shape
+        width = sum(array.nbytes for array in self.level) * (size + 1) // (sets * size)
+        return joins_per_task(
+            self.at_once, int(self.pairs[-1]), self.encoded.distinct_rows,
+            width if self.store else 0, workers, seconds_left,
+        )  # fmt: skip
+
+    def tasks(self, done: int, most: int) -> Iterator[tuple[int, int, bool]]:
+        """Yield the runs behind so many joins, each with whether its sets are still stored."""
+        first = int(np.searchsorted(self.pairs, done, side="right")) - 1
+        for start, end in self.runs(first, len(self.level.members), most):
+            yield start, end, self.store
 
     def run(
         self, outcome: Outcome, workers: Workers, clock: Clock, at: Position, keeper: Keeper
@@ -244,12 +263,9 @@ class Step(ABC):
         """Do the chunks that are missing, in order; what is found is in the position's ``new``."""
         memory = math.inf if clock.stop.memory is None else clock.stop.memory
         held = resident(self.level) + resident((*self.siblings, self.pairs)) + outcome.listing()
-        tasks = itertools.islice(self.tasks(), at.chunks, None)
-        for chunk in in_order(work_on, tasks, workers, (self.encoded, self), self.phase):
-            reason = clock.stop.reason()
-            if reason is not None:
-                raise StoppedError(reason)
-            at.chunks += 1
+        tasks = self.tasks(at.pairs, self.per_task(workers, clock.stop.seconds_left))
+        shared = (self.encoded, self)
+        for chunk in in_order(work_on, tasks, workers, shared, self.phase, clock.check):
             at.pairs += chunk.pairs
             outcome.sets_counted += chunk.sets
             outcome.families_scored += chunk.scored
@@ -268,6 +284,9 @@ class Step(ABC):
             ):
                 self.store, self.overflowed = False, True
                 at.new.clear()
+            reason = clock.stop.reason()
+            if reason is not None and at.pairs < self.pairs[-1]:
+                raise StoppedError(reason)
             keeper.relieve((*self.level, *self.siblings, self.pairs))
             keeper.after_chunk(at, outcome)
             if clock.report is not None:
@@ -316,8 +335,27 @@ def work_on(encoded: Encoded, step: Step, task: tuple[int, int, bool]) -> Chunk:
     """Do one run of a step, wherever; sets that nobody will store are not sent back."""
     first, last, store = task
     step.make_ready(encoded)
-    chunk = step.work((first, last))
-    return chunk if store else replace(chunk, parts=None)
+    chunks = []
+    for run in step.runs(first, last, step.at_once):
+        chunk = step.work(run)
+        chunks.append(chunk if store else replace(chunk, parts=None))
+    return put_together(chunks)
+
+
+def put_together(chunks: Sequence[Chunk]) -> Chunk:
+    """Make one chunk of those of a task."""
+    if len(chunks) == 1:
+        return chunks[0]
+    parts = [chunk.parts for chunk in chunks if chunk.parts is not None]
+    kept = [chunk.kept for chunk in chunks if chunk.kept is not None]
+    return Chunk(
+        sum(chunk.pairs for chunk in chunks),
+        tuple(map(np.concatenate, zip(*parts, strict=True))) if parts else None,
+        Kept(*map(np.concatenate, zip(*kept, strict=True))) if kept else None,
+        sum(chunk.sets for chunk in chunks),
+        sum(chunk.scored for chunk in chunks),
+        np.sum([chunk.tally for chunk in chunks], axis=0),
+    )
 
 
 def blocks(rows: int, *arrays: Array) -> Iterator[slice]:

@@ -71,8 +71,7 @@ class SumFunctions:
         group, repeats = self._group_of_row(), self._repeats()
         rows = e.first_rows.astype(np.int64)
         return [
-            class_sizes(group * r + codes[rows], repeats, 1)
-            for codes, r in zip(e.codes, e.arity, strict=True)
+            class_sizes(group * r + e.column(x)[rows], repeats, 1) for x, r in enumerate(e.arity)
         ]
 
     def _group_of_row(self) -> Int64s:

@@ -31,8 +31,8 @@ from parentage.scoring.entropy import (
     Encoded,
     FixedPoint,
     Labels,
-    leave_one_out,
 )
+from parentage.scoring.residuals import leave_one_out
 from parentage.scoring.scores import Penalised
 
 if TYPE_CHECKING:
@@ -60,7 +60,7 @@ class WeightedTable(Table):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if len(self.weights) != self.codes.shape[1] or (self.weights < 1).any():
+        if len(self.weights) != self.stored_rows or (self.weights < 1).any():
             raise ValueError("every row needs a weight of at least one unit")
         if int(self.weights.sum()) % (1 << self.bits):
             raise ValueError("the weights do not sum to whole rows")

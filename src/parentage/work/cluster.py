@@ -25,13 +25,16 @@ import warnings
 from concurrent.futures import Future, wait
 from typing import TYPE_CHECKING, Any
 
+from parentage import __version__
 from parentage.errors import InputError, MissingExtraError, ParentageWarning, Way, WorkersError
-from parentage.work.crew import Crew, LostError, Shared
-from parentage.work.exchange import Parcels, read_letter, run, write_letter
+from parentage.work.crew import POLL, Crew, LostError, Shared, nothing
+from parentage.work.exchange import Parcels, have, read_letter, run, write_letter
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
+    from collections.abc import Callable, Iterable, Iterator, Mapping
     from pathlib import Path
+
+    from parentage.work.crew import Look
 
 PATIENCE = 60.0
 """Seconds without any worker at work, or without a word from the scheduler, until something is
@@ -43,13 +46,14 @@ SILENT = 6
 SLOWEST = 5e6
 """Bytes a second, at least, that what is shared is taken to travel with."""
 
-POLL = 2.0
-"""Seconds between looks at the cluster while a task runs."""
+SHARE_OF_WORKER = 0.5
+"""Of the memory of a worker, for what its tasks make: Dask spills and pauses above."""
 
 STAY = {"distributed.deploy.lost-worker-timeout": "1d"}
 """A worker that died is started anew; without this Dask takes it off the list if it dies again."""
 
 _LOCAL = re.compile(r"local(?::([1-9][0-9]*))?")
+_PLACE = re.compile(r"([a-z]+://)?[^/]+:[0-9]{1,5}")
 
 
 @contextlib.contextmanager
@@ -59,10 +63,17 @@ def connected(address: str, patience: float = PATIENCE) -> Iterator[Any]:
     import dask
 
     local = _LOCAL.fullmatch(address)
+    if local is None and (address.startswith("local:") or not _PLACE.fullmatch(address)):
+        raise InputError(
+            "is not an address",
+            "give that of a scheduler, like tcp://host:8786, or local:4 for four processes of this "
+            "machine",
+            about=Way("cluster", address),
+        )
     with contextlib.ExitStack() as open_things:
         try:
             if local is None:
-                _check_reachable(address, patience)
+                _check_scheduler(address, patience)
                 client = distributed.Client(address, timeout=patience, set_as_default=False)
             else:
                 open_things.enter_context(dask.config.set(STAY))
@@ -77,7 +88,7 @@ def connected(address: str, patience: float = PATIENCE) -> Iterator[Any]:
                 client = distributed.Client(cluster, set_as_default=False)
         except (OSError, ValueError) as error:
             raise InputError(
-                f"cannot be reached ({type(error).__name__}: {error})",
+                f"cannot be reached ({error})",
                 "start a scheduler there, or give local:4 for four processes of this machine",
                 about=Way("cluster", address),
             ) from error
@@ -85,26 +96,48 @@ def connected(address: str, patience: float = PATIENCE) -> Iterator[Any]:
         yield client
 
 
-def _check_reachable(address: str, patience: float) -> None:
-    """Try the port of a scheduler before a client is made for it.
+def _check_scheduler(address: str, patience: float) -> None:
+    """See that a scheduler answers at an address, before a client is made for it.
 
     A client that finds nobody cannot be closed, and when it is collected later, in whatever thread,
-    it waits there for its own loop: a new client's loop may then never start.
+    it waits there for its own loop: a new client's loop may then never start. One that finds
+    another kind of server may wait for ever.
 
     Raises
     ------
     OSError
-        Nobody answers.
-    ValueError
-        This is not an address.
+        Nobody answers, or somebody else.
     """
+    import asyncio
+
     scheme, _, place = address.rpartition("://")
-    if scheme not in ("", "tcp", "tls"):
-        return
     host, _, port = place.rpartition(":")
-    if not host or not port.isdigit():
-        raise ValueError("an address is like tcp://host:8786")
-    socket.create_connection((host.strip("[]"), int(port)), timeout=patience).close()
+    if scheme in ("", "tcp", "tls"):
+        socket.create_connection((host.strip("[]"), int(port)), timeout=patience).close()
+    try:  # in a thread: this one may have a loop of its own, as in a notebook
+        answer = _aside(lambda: asyncio.run(_ask(address, patience))).result(2 * patience)
+    except TimeoutError:
+        raise OSError(f"no scheduler has answered for {patience:g} s") from None
+    if answer.get("type") != "Scheduler":
+        raise OSError("what answers there is no scheduler")
+
+
+async def _ask(address: str, patience: float) -> Mapping[str, Any]:
+    """Ask whoever listens at an address who that is."""
+    import asyncio
+
+    from distributed.comm.core import connect
+    from distributed.security import Security
+
+    async with asyncio.timeout(patience):
+        arguments = Security().get_connection_args("client")
+        there = await connect(address, timeout=patience, **arguments)
+        try:
+            await there.write({"op": "identity", "reply": True})
+            answer: Mapping[str, Any] = await there.read()
+        finally:
+            there.abort()
+    return answer
 
 
 def _close(thing: Any) -> None:
@@ -140,9 +173,16 @@ class DaskCrew(Crew):
         self.parcels = Parcels(folder) if is_here or folder is not None else None
         self.shared: Shared = ()
         self.sent: list[Any] = []
+        self.copies: dict[str, list[Any]] = {}
+        self.addresses: tuple[str, ...] = ()
         self.bytes = 0
         self.token, self.number = uuid.uuid4().hex, 0
         self._wait_for_workers()
+
+    @property
+    def size_here(self) -> int:
+        """One: results stay with the workers until they are asked for."""
+        return 1
 
     def bring(self, shared: Shared) -> None:
         """Send what is new; let go of what is not shared any more."""
@@ -153,45 +193,58 @@ class DaskCrew(Crew):
         self.bytes = 0
         self.sent = [before.get(id(value)) or self._send(value) for value in shared]
         self.shared = shared
+        kept = {sent.key for sent in self.sent}
+        self.copies = {key: copies for key, copies in self.copies.items() if key in kept}
 
     def _send(self, value: Any) -> Any:
-        """Send an object to the scheduler, as the argument of a task that returns it."""
+        """Send an object to the scheduler, as the argument of a task that returns it.
+
+        Every worker is told to get a copy. Dask by itself starts tasks where their data is, and
+        with a large object that would be one worker. Nobody waits for these tasks: that of a
+        worker who has died is never done.
+        """
         letter = write_letter(value)
         self.bytes += letter.size
         with warnings.catch_warnings():
             warnings.filterwarnings("ignore", message="Sending large graph")
-            return self._submit("shared", read_letter, letter)
+            sent = self._submit("shared", read_letter, letter)
+        self.copies[sent.key] = [
+            self._submit("shared", have, sent, workers=[worker]) for worker in self.addresses
+        ]
+        return sent
 
     def start(self, function: Callable[..., Any], task: Any, name: str) -> Any:
         """Submit a task under a name that the dashboard shows."""
-        if self.parcels is not None:
-            return self._submit(name, run, function, self.parcels.there, task)
-        return self._submit(name, function, *self.sent, task)
+        shared = self.sent if self.parcels is None else self.parcels.there
+        return self._submit(name, run, __version__, function, task, *shared)
 
-    def _submit(self, name: str, function: Callable[..., Any], *arguments: Any) -> Any:
+    def _submit(
+        self, name: str, function: Callable[..., Any], *arguments: Any, **where: Any
+    ) -> Any:
         self.number += 1
         key = f"{name}-{self.token}-{self.number}"
         try:
-            return self.client.submit(function, *arguments, key=key)
+            return self.client.submit(function, *arguments, key=key, **where)
         except Exception as error:
             if self.client.status in ("running", "connecting"):
                 raise
             raise _gone(error) from error
 
-    def result(self, started: Any) -> Any:
+    def result(self, started: Any, look: Look = nothing) -> Any:
         """Wait for a result, as long as the cluster is at work."""
         from distributed.scheduler import KilledWorker
 
         awaited = _aside(started.result)
         watch = Watch(PATIENCE + self.bytes / SLOWEST, time.monotonic())
         while not wait([awaited], timeout=POLL).done:
+            look()
             watch.look(self._workers(), time.monotonic())
         try:
             return awaited.result()
         except Exception as error:
             if started.status != "error" or isinstance(error, KilledWorker):
                 raise LostError(f"{type(error).__name__}: {error}") from error
-            if isinstance(error, ModuleNotFoundError) or _is_unread(error):
+            if isinstance(error, ImportError) or _is_unread(error):
                 raise WorkersError(
                     f"the cluster cannot load the program ({type(error).__name__}: {error})",
                     "install the same version of parentage for its scheduler and every worker",
@@ -222,6 +275,8 @@ class DaskCrew(Crew):
             else:
                 if workers:
                     self.size = sum(worker["nthreads"] for worker in workers.values())
+                    self.memory = _memory_of(workers.values())
+                    self.addresses = tuple(workers)
                     return
                 if time.monotonic() > give_up:
                     raise _nobody()
@@ -230,7 +285,7 @@ class DaskCrew(Crew):
     def repair(self) -> None:
         """Wait for workers, and send everything again: what a loss took with it is not known."""
         self._wait_for_workers()
-        self.bytes = 0
+        self.bytes, self.copies = 0, {}
         self.sent = [self._send(value) for value in self.shared]
 
     def cancel(self, started: Any) -> None:
@@ -272,6 +327,12 @@ class Watch:
         told = all(heard[name] > self.heard[name] for name in heard)
         if told or now - self.since > SILENT * self.longest:
             raise LostError(f"no worker has done anything for {now - self.since:.0f} s")
+
+
+def _memory_of(workers: Iterable[Mapping[str, Any]]) -> int | None:
+    """Return what a task may take with any of the workers; None if one has no limit."""
+    limits = [worker["memory_limit"] // worker["nthreads"] for worker in workers]
+    return int(SHARE_OF_WORKER * min(limits)) if all(limits) else None
 
 
 def _is_at_work(worker: Mapping[str, Any]) -> bool:

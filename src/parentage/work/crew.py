@@ -9,13 +9,24 @@ that was shared, so nothing but time is lost.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
-from typing import TYPE_CHECKING, Any
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
+from typing import Any
 
 Shared = tuple[Any, ...]
+Look = Callable[[], None]
+"""What is called while a task is waited for; it raises what ends the waiting."""
+
+POLL = 2.0
+"""Seconds between looks at the rest of the world while a task elsewhere runs."""
+
+
+def nothing() -> None:
+    """Let a wait go on."""
+
+
+class LeftError(Exception):
+    """Nobody waits for a result any more."""
 
 
 class LostError(Exception):
@@ -27,6 +38,14 @@ class Crew(ABC):
 
     size: int
     """How many tasks run at a time."""
+
+    memory: int | None = None
+    """Bytes that each task may take, if the workers have memory of their own and say how much."""
+
+    @property
+    def size_here(self) -> int:
+        """For how many workers results wait in the memory of this process."""
+        return self.size
 
     @abstractmethod
     def bring(self, shared: Shared) -> None:
@@ -41,8 +60,8 @@ class Crew(ABC):
         """Start ``function(*shared, task)``; return something to ask for its result."""
 
     @abstractmethod
-    def result(self, started: Any) -> Any:
-        """Wait for a result, or raise what the task raised, or LostError."""
+    def result(self, started: Any, look: Look = nothing) -> Any:
+        """Wait for a result; raise what the task or ``look`` raised, or LostError."""
 
     @abstractmethod
     def cancel(self, started: Any) -> None:
@@ -74,8 +93,8 @@ class Threads(Crew):
         """Submit a task."""
         return self.pool.submit(function, *self.shared, task)
 
-    def result(self, started: Future[Any]) -> Any:
-        """Wait for a result."""
+    def result(self, started: Future[Any], look: Look = nothing) -> Any:
+        """Wait for a result: it uses this process, so nothing is gained by leaving it behind."""
         return started.result()
 
     def cancel(self, started: Future[Any]) -> None:

@@ -17,15 +17,18 @@ import secrets
 import shutil
 import struct
 import tempfile
-from concurrent.futures import BrokenExecutor, CancelledError, Executor, Future
+from concurrent.futures import BrokenExecutor, CancelledError, Executor, Future, wait
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, SupportsIndex
 
+from parentage import __version__
 from parentage.errors import InputError, Way, WorkersError
-from parentage.work.crew import Crew, Shared
+from parentage.work.crew import POLL, Crew, Shared, nothing
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
+
+    from parentage.work.crew import Look
 
 ALIGNED = 64
 UNKNOWN_SIZE = 16
@@ -81,7 +84,7 @@ class Processes(Crew):
 
     def __init__(self, executor: Executor, folder: Path | None = None) -> None:
         self.executor = executor
-        self.size = max(1, int(getattr(executor, "_max_workers", None) or UNKNOWN_SIZE))
+        self.size = workers_of(executor)
         self.parcels = Parcels(folder)
 
     def bring(self, shared: Shared) -> None:
@@ -91,13 +94,15 @@ class Processes(Crew):
     def start(self, function: Callable[..., Any], task: Any, name: str) -> Future[Any]:
         """Submit a task."""
         try:
-            return self.executor.submit(run, function, self.parcels.there, task)
+            return self.executor.submit(run, __version__, function, task, *self.parcels.there)
         except BrokenExecutor as error:
             raise self._broken(error) from error
 
-    def result(self, started: Future[Any]) -> Any:
+    def result(self, started: Future[Any], look: Look = nothing) -> Any:
         """Wait for a result."""
         try:
+            while not wait([started], timeout=POLL).done:
+                look()
             return started.result()
         except (BrokenExecutor, CancelledError) as error:
             raise self._broken(error) from error
@@ -116,6 +121,11 @@ class Processes(Crew):
     def close(self) -> None:
         """Remove the parcels."""
         self.parcels.close()
+
+
+def workers_of(executor: Executor) -> int:
+    """Return how many workers an executor says it has."""
+    return max(1, int(getattr(executor, "_max_workers", None) or UNKNOWN_SIZE))
 
 
 def make_folder(folder: Path | None) -> Path:
@@ -224,6 +234,16 @@ def read_letter(letter: Letter) -> Any:
     return pickle.loads(letter.head, buffers=arrays)  # noqa: S301  # our own program sent it
 
 
-def run(function: Callable[..., Any], parcels: tuple[Parcel, ...], task: Any) -> Any:
-    """Do one task, in a worker."""
-    return function(*map(unpack, parcels), task)
+def have(_: Any) -> None:
+    """Have a shared object: a worker that runs this gets a copy of it."""
+
+
+def run(version: str, function: Callable[..., Any], task: Any, *shared: Any) -> Any:
+    """Do one task, in a worker, if it has the version of whoever asks; open what is a parcel."""
+    if version != __version__:
+        raise WorkersError(
+            f"a worker has version {__version__} of parentage, and here it is {version}",
+            "install the same version for every worker",
+        )
+    opened = [unpack(one) if isinstance(one, Parcel) else one for one in shared]
+    return function(*opened, task)

@@ -18,11 +18,14 @@ from concurrent.futures import Executor, ThreadPoolExecutor
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from parentage.errors import WorkersError
-from parentage.work.crew import Crew, LostError, Threads
-from parentage.work.exchange import Processes
+from parentage.work.crew import Crew, LeftError, LostError, Threads, nothing
+from parentage.work.exchange import Processes, workers_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
+
+    from parentage.work.crew import Look
+    from parentage.work.stop import Stop
 
 Task = TypeVar("Task")
 Result = TypeVar("Result")
@@ -43,11 +46,13 @@ def in_order(
     workers: Workers = 1,
     shared: tuple[Any, ...] = (),
     name: str = "",
+    look: Look = nothing,
 ) -> Iterator[Result]:
     """Yield ``function(*shared, task)`` for every task, in their order.
 
     Stop consuming and nothing more is started; what waits is cancelled. ``name`` is what a
-    cluster's dashboard shows.
+    cluster's dashboard shows. ``look`` is called now and then while a task elsewhere is waited for;
+    what it raises ends the waiting, LeftError without an error.
 
     Raises
     ------
@@ -64,7 +69,7 @@ def in_order(
             yield function(*shared, task)
         return
     crew = crew_of(workers)
-    queue = _Queue(crew, function, name or function.__name__)
+    queue = _Queue(crew, function, name or function.__name__, look)
     try:
         crew.bring(shared)
         for task in tasks:
@@ -73,6 +78,8 @@ def in_order(
                 yield queue.next()
         while len(queue):
             yield queue.next()
+    except LeftError:
+        return
     finally:
         queue.clear()
         if crew is not workers:
@@ -82,8 +89,8 @@ def in_order(
 class _Queue:
     """Tasks that were started, first in, first out; the lost ones are started again."""
 
-    def __init__(self, crew: Crew, function: Callable[..., Any], name: str) -> None:
-        self.crew, self.function, self.name = crew, function, name
+    def __init__(self, crew: Crew, function: Callable[..., Any], name: str, look: Look) -> None:
+        self.crew, self.function, self.name, self.look = crew, function, name, look
         self.waiting: deque[tuple[Any, Any]] = deque()
         self.losses = 0
 
@@ -98,7 +105,7 @@ class _Queue:
         """Return the result of the task that was started first."""
         while True:
             try:
-                result = self.crew.result(self.waiting[0][1])
+                result = self.crew.result(self.waiting[0][1], self.look)
             except LostError as lost:
                 self.losses += 1
                 if self.losses > MOST_LOSSES:
@@ -145,4 +152,40 @@ def crew_of(workers: Workers) -> Crew:
 
 def size_of(workers: Workers) -> int:
     """Return how many tasks run at a time."""
-    return max(1, workers) if isinstance(workers, int) else crew_of(workers).size
+    if isinstance(workers, int):
+        return max(1, workers)
+    return workers.size if isinstance(workers, Crew) else workers_of(workers)
+
+
+def is_elsewhere(workers: Workers) -> bool:
+    """Whether tasks are sent to other processes.
+
+    >>> is_elsewhere(3), is_elsewhere(ThreadPoolExecutor(5))
+    (False, False)
+    """
+    return not isinstance(workers, int | ThreadPoolExecutor | Threads)
+
+
+def leave(stop: Stop) -> Look:
+    """Return what ends waiting when the work is cancelled: workers elsewhere do not hear of it."""
+
+    def look() -> None:
+        if stop.cancelled.is_set():
+            raise LeftError
+
+    return look
+
+
+def memory_each(workers: Workers, memory: int) -> int:
+    """Return what each of the tasks that run together may take, of so much memory here.
+
+    >>> memory_each(4, 1000)
+    250
+    """
+    own = workers.memory if isinstance(workers, Crew) else None
+    return max(1, memory // size_of(workers)) if own is None else own
+
+
+def size_here(workers: Workers) -> int:
+    """Return for how many workers results wait in the memory of this process."""
+    return size_of(workers) if not isinstance(workers, Crew) else workers.size_here

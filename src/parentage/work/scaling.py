@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypedDict
 
-from parentage.errors import InputError
+from parentage.errors import InputError, Way
 from parentage.work.cluster import DaskCrew, connected
 from parentage.work.exchange import Processes
 from parentage.work.executor import crew_of
@@ -126,12 +126,26 @@ class Scaling:
             self.resume is not None,
         )
 
+    def _check_kinds(self) -> None:
+        """Refuse what is neither a client nor an executor, while that is easy to tell."""
+        if self.client is not None and not callable(getattr(self.client, "submit", None)):
+            raise InputError(
+                f"client is a dask.distributed.Client, not {self.client!r}",
+                Way("cluster", "tcp://host:8786", "for an address"),
+            )
+        if self.executor is not None and not isinstance(self.executor, Executor):
+            raise InputError(
+                f"executor is a concurrent.futures.Executor, not {self.executor!r}",
+                Way("threads", 4, "for a number of threads"),
+            )
+
     @contextlib.contextmanager
     def workers(self, threads: int) -> Iterator[Workers]:
         """Give what tasks run on: what was asked for, or threads; end it afterwards."""
         asked = [name for name in changed(self) if name in ("cluster", "client", "executor")]
         if len(asked) > 1:
             raise InputError(f"{asked[0]} and {asked[1]} both say where to work; give one")
+        self._check_kinds()
         exchange = self.places.exchange
         with contextlib.ExitStack() as to_close:
             workers: Workers = threads

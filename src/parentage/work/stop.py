@@ -71,10 +71,12 @@ class Stop:
         InputError
             Limits that make no sense.
         """
-        if seconds is not None and not seconds >= 0:
+        if seconds is not None and not (isinstance(seconds, int | float) and seconds >= 0):
             raise InputError(f"the time limit must be a number of seconds from 0, not {seconds}")
-        if memory is not None and not memory > 0:
-            raise InputError(f"the memory limit must be a positive number of bytes, not {memory}")
+        if memory is not None and not (isinstance(memory, int | float) and memory > 0):
+            raise InputError(
+                f"the memory limit must be a positive number of bytes, such as 4e9, not {memory!r}"
+            )
         deadline = math.inf if seconds is None else time.monotonic() + seconds
         return cls(deadline, memory)
 
@@ -95,6 +97,15 @@ class Stop:
         if left == math.inf:
             return self
         deadline = time.monotonic() + part * max(0.0, left)
+        return replace(self, deadline=deadline, compiled=compiling.seconds)
+
+    def leaving(self, seconds: float) -> Stop:
+        """Return a stop that leaves so much time at least, for what is worth going over a limit.
+
+        >>> Stop.after(0.0).leaving(60.0).reason() is None
+        True
+        """
+        deadline = max(time.monotonic() + self.seconds_left, time.monotonic() + seconds)
         return replace(self, deadline=deadline, compiled=compiling.seconds)
 
     def __reduce__(self) -> tuple[object, ...]:

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from parentage.data.formats.raw import RawTable
     from parentage.data.settings import Reading
     from parentage.files.source import Source, SourceLike
+    from parentage.files.trial import Content
 
 WITH_SHEETS = ("excel", "sqlite", "duckdb")
 
@@ -37,7 +38,7 @@ def _read(opened: Source, reading: Reading) -> RawTable:
         )
     _check_sheet(found.format, opened, reading)
     if found.format == "parquet":
-        raw = _read_parquet(opened.data)
+        raw = _read_parquet(opened.content)
     elif found.format == "arrow":
         raw = tabular.read_arrow(opened)
     elif found.format == "excel":
@@ -56,15 +57,15 @@ def _read(opened: Source, reading: Reading) -> RawTable:
     return replace(raw, source=opened.name, format=found.format)
 
 
-def _read_parquet(data: bytes) -> RawTable:
+def _read_parquet(content: Content) -> RawTable:
     """Read a Parquet file, one of many rows batch by batch."""
     from parentage.data.formats import batches, frame
     from parentage.files import parquet
 
-    n_rows = parquet.count_rows(data)
+    n_rows = parquet.count_rows(content)
     if n_rows <= batches.ROWS:
-        return frame.read(parquet.read_frame(data))
-    parts = parquet.read_batches(data, n_rows, batches.ROWS)
+        return frame.read(parquet.read_frame(content))
+    parts = parquet.read_batches(content, n_rows, batches.ROWS)
     return batches.gather(map(frame.read, parts), n_rows)
 
 

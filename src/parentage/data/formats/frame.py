@@ -25,7 +25,7 @@ def read(frame: object) -> RawTable:
     import narwhals as nw
 
     if isinstance(frame, RawTable):
-        return replace(frame, cells=None)  # it may be read again
+        return replace(frame, passing=False)  # it may be read again
     if isinstance(frame, np.ndarray):
         return _array(frame)
     try:

@@ -13,6 +13,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
+from parentage.data.packed import PackedColumn, stored_codes, unpacking
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
@@ -22,6 +24,7 @@ CellCodes = npt.NDArray[np.signedinteger[Any]]
 Numbers = npt.NDArray[np.float64]
 
 
+@unpacking
 @dataclass(frozen=True)
 class RawColumn:
     """One column of a source.
@@ -31,7 +34,8 @@ class RawColumn:
     name
         Its name.
     codes
-        ``int32[rows]``, or fewer bytes: position in ``values``, −1 where the cell is missing.
+        ``int32[rows]``, or fewer bytes: position in ``values``, −1 where the cell is missing. Of
+        very many rows they are packed, and unpacked whenever they are asked for.
     values
         The distinct values: labels, or an array when the source has numbers.
     declared
@@ -49,6 +53,21 @@ class RawColumn:
     numeric: bool | None = None
     refused: str | None = None
 
+    @property
+    def packed(self) -> PackedColumn | None:
+        """The codes of very many rows; None: they are an array."""
+        given = stored_codes(self)
+        return given if isinstance(given, PackedColumn) else None
+
+    @property
+    def n_rows(self) -> int:
+        """Number of rows."""
+        return len(self.codes) if self.packed is None else self.packed.n_rows
+
+    def part(self, first: int, last: int) -> CellCodes:
+        """Return the codes of some rows."""
+        return self.codes[first:last] if self.packed is None else self.packed.part(first, last)
+
 
 @dataclass(frozen=True)
 class RawTable:
@@ -64,9 +83,8 @@ class RawTable:
         Says where row ``i`` is in the source, for messages: ``"line 7"``.
     source, format
         Its name, and what it is in, for the record.
-    cells
-        ``int8[column, row]``: where the codes of the columns are, if they are in one array that
-        nobody else has; a table may be made in their place.
+    passing
+        Nobody else has the codes, and they are not needed any more once a table is made of them.
     """
 
     columns: tuple[RawColumn, ...]
@@ -74,7 +92,7 @@ class RawTable:
     place: Callable[[int], str]
     source: str = "frame"
     format: str = "frame"
-    cells: npt.NDArray[np.int8] | None = None
+    passing: bool = False
 
 
 def is_missing(cell: str) -> bool:

@@ -50,7 +50,7 @@ def read_lists(
             Way("format", "jkl", "(or pss) if it holds lists after all"),
         )
     if found.format == "parquet":
-        return parquet.read_lists(opened.data)
+        return parquet.read_lists(opened.content)
     return pss.read(text) if found.format == "pss" else jkl.read(text)
 
 

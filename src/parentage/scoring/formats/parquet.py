@@ -25,13 +25,14 @@ if TYPE_CHECKING:
 
     import polars as pl
 
+    from parentage.files.trial import Content
     from parentage.scoring.account import Origin
     from parentage.scoring.lists import CandidateLists
 
 _KEY = "parentage"
 
 
-def read_lists(data: bytes) -> CandidateLists:
+def read_lists(data: Content) -> CandidateLists:
     """Read candidate lists."""
     import polars as pl
 

@@ -27,7 +27,7 @@ def joint_labels(table: Table, variables: Iterable[int]) -> npt.NDArray[np.int64
     table.refuse_holes("this score", *HOLE_WAYS)
     labels = np.zeros(table.n_rows, np.int64)
     for v in variables:
-        combined = labels * int(table.cardinalities[v]) + table.codes[v]
+        combined = labels * int(table.cardinalities[v]) + table.column(v)
         labels = np.unique(combined, return_inverse=True)[1].astype(np.int64)
     return labels
 

@@ -58,7 +58,7 @@ class NodeAverage(Score):
         there = int(np.count_nonzero(rows))
         if not there:
             return -math.inf
-        part = Table(table.names, table.states, table.codes[:, rows]).select(
+        part = Table(table.names, table.states, table.chosen_rows(rows)).select(
             table.names[v] for v in (x, *parents)
         )
         members = range(1, part.n_variables)
@@ -79,7 +79,7 @@ class NodeAverage(Score):
         there = int(np.count_nonzero(complete_rows(table, [x, *parents])))
         if not whole.any() or not there:
             return 0.0
-        part = Table(table.names, table.states, table.codes[:, whole])
+        part = Table(table.names, table.states, table.chosen_rows(whole))
         part = part.select(table.names[v] for v in sorted({*varying, x}))
         h = super().unexplained(part, part.names.index(table.names[x]))
         return table.n_rows * h / there
@@ -93,5 +93,5 @@ def complete_rows(table: Table, variables: Sequence[int]) -> npt.NDArray[np.bool
     """``[row]``: whether none of these variables is missing."""
     rows = np.ones(table.n_rows, np.bool_)
     for v in variables:
-        rows &= table.codes[v] != MISSING
+        rows &= table.column(v) != MISSING
     return rows

@@ -1,0 +1,144 @@
+r"""What nothing can explain: h of every variable, N·H(V | all others), exactly.
+
+After encoding; rules compare with it. h = G(all \\ V) − G(all), n + 1 sets counted: the variables
+are halved, one half is joined and the other gone into, so that n log n joins are enough. Of very
+many rows the partition is found by sorting, and a row that is alone in its class is left out from
+there on, as no further variable changes what it adds.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+import numpy.typing as npt
+
+from parentage.scoring.entropy import Labels
+from parentage.scoring.merging import merged, repeats_of, words_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from parentage.data.table import Table
+    from parentage.kernels.weighted import Layout
+    from parentage.scoring.entropy import Encoded, Int64s
+
+SORTED_FROM = 1 << 22
+"""More rows than this are sorted."""
+
+_ROWS_AT_ONCE = 1 << 20
+
+
+def residuals(encoded: Encoded, table: Table, context: Sequence[int] = ()) -> Int64s:
+    """Return h of every variable, in fixed point."""
+    table, f = merged(table), encoded.grid.f
+    order = [int(v) for v in encoded.order]
+    if table.stored_rows > SORTED_FROM:
+        rows = _Rows.of(table, [*context, *order], f)
+        numbers = range(len(context), len(context) + len(order))
+        rows = rows.joined(range(len(context)))
+        everything = rows.joined(numbers).G()
+        by_number = dict(_leave_one_out_sorted(rows, list(numbers)))
+        without = {order[i - len(context)]: G for i, G in by_number.items()}
+    else:
+        start = Labels.of(table).join(table, context)
+        everything = start.join(table, order).G(f)
+        without = dict(leave_one_out(start, table, order, f))
+    return np.array([without[v] - everything for v in order], np.int64)
+
+
+def leave_one_out(
+    labels: Labels, table: Table, variables: list[int], f: Int64s
+) -> Iterator[tuple[int, int]]:
+    """Yield (V, G of all the variables but V).
+
+    No more than log n partitions are in memory at a time.
+    """
+    if len(variables) == 1:
+        yield variables[0], labels.G(f)
+        return
+    half = len(variables) // 2
+    left, right = variables[:half], variables[half:]
+    yield from leave_one_out(labels.join(table, right), table, left, f)
+    yield from leave_one_out(labels.join(table, left), table, right, f)
+
+
+def _leave_one_out_sorted(rows: _Rows, variables: list[int]) -> Iterator[tuple[int, int]]:
+    """Yield the same of rows as words."""
+    if len(variables) == 1:
+        yield variables[0], rows.G()
+        return
+    half = len(variables) // 2
+    left, right = variables[:half], variables[half:]
+    yield from _leave_one_out_sorted(rows.joined(right), left)
+    yield from _leave_one_out_sorted(rows.joined(left), right)
+
+
+@dataclass(frozen=True, eq=False)
+class _Rows:
+    """The rows that share their class with others, in the partition by the variables of a mask."""
+
+    layout: Layout
+    words: npt.NDArray[np.uint64]
+    """``[word, row]``."""
+    repeats: npt.NDArray[np.uint32]
+    """How often each occurs; empty: once, each."""
+    mask: npt.NDArray[np.uint64]
+    """``[word]``: the digits of the variables joined so far."""
+    settled: int
+    """G of the rows that are alone."""
+    f: Int64s
+
+    @classmethod
+    def of(cls, table: Table, variables: Sequence[int], f: Int64s) -> _Rows:
+        """All rows in one class."""
+        layout, words = words_of(table, variables)
+        return cls(layout, words, repeats_of(table), np.zeros(len(words), np.uint64), 0, f)
+
+    def joined(self, variables: Sequence[int]) -> _Rows:
+        """Refine the partition, and leave out the rows that are alone then."""
+        if not len(variables):
+            return self
+        mask = self.mask.copy()
+        for v in variables:
+            mask[self.layout.word[v]] |= self.layout.ones[v] << np.uint64(self.layout.shift[v])
+        order, begins = self._classes(mask)
+        ends = np.append(begins[1:], True)
+        several = np.sort(order[~(begins & ends)])
+        alone = order[begins & ends] if len(self.repeats) else order[:0]
+        return _Rows(
+            self.layout,
+            self.words[:, several],
+            self.repeats[several] if len(self.repeats) else self.repeats,
+            mask,
+            self.settled + self._sum(self.repeats[alone]),
+            self.f,
+        )
+
+    def G(self) -> int:
+        """Σ f(rows of a class) over all classes."""
+        if not self.words.shape[1]:
+            return self.settled
+        order, begins = self._classes(self.mask)
+        first = np.flatnonzero(begins)
+        if len(self.repeats):
+            sizes = np.add.reduceat(self.repeats[order], first, dtype=np.int64)
+        else:
+            sizes = np.diff(first, append=len(order))
+        return self.settled + self._sum(sizes)
+
+    def _classes(self, mask: npt.NDArray[np.uint64]) -> tuple[Int64s, npt.NDArray[np.bool_]]:
+        """Return an order of the rows, class after class, and where in it a class begins."""
+        used = [word & digits for word, digits in zip(self.words, mask, strict=True) if digits]
+        order = np.lexsort(used) if used else np.arange(self.words.shape[1])
+        begins = np.zeros(len(order), np.bool_)
+        begins[:1] = True
+        for word in used:
+            in_order = word[order]
+            begins[1:] |= in_order[1:] != in_order[:-1]
+        return order, begins
+
+    def _sum(self, sizes: npt.NDArray[np.integer]) -> int:
+        parts = range(0, len(sizes), _ROWS_AT_ONCE)
+        return sum(int(self.f[sizes[at : at + _ROWS_AT_ONCE]].sum()) for at in parts)

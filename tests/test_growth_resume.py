@@ -1,0 +1,438 @@
+"""Lists that grow and are killed go on, and end as if nothing had happened."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import signal
+import time
+import warnings
+from dataclasses import replace
+from functools import cache, partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+import pytest
+
+from parentage import Network
+from parentage.errors import InputError, ResourceError, UnprovenWarning
+from parentage.learner import learn
+from parentage.optimise import anytime, growth_keeping, orders
+from parentage.optimise.anytime import grow_lists
+from parentage.optimise.growth_keeping import GrowthKeeper, Kept, Moment
+from parentage.optimise.orders import Stream
+from parentage.scoring import checkpoint, growth, search, stems
+from parentage.scoring.account import Account
+from parentage.scoring.candidates import search_table
+from parentage.scoring.growth_state import Snapshot
+from parentage.scoring.plan import prepare
+from parentage.scoring.settings import Scoring
+from parentage.scoring.stems import Stem, Stems
+from parentage.scoring.terms import terms_of
+from parentage.work.scaling import Places
+from parentage.work.stop import Stop
+from test_checkpoint import Dying
+from test_growth import wide_table
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from parentage.data.table import Table
+    from parentage.optimise import Solution
+    from parentage.scoring.growth import Growth
+
+SMALL, LARGE = 16, 104
+"""Variables: with few an order is climbed, with many it is repaired."""
+EFFORT = {SMALL: 0.02, LARGE: 0.15}
+
+
+@pytest.fixture(autouse=True)
+def eager(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Short rounds, each of them kept, and so few stems held that they have to go."""
+    monkeypatch.setattr(growth_keeping, "EVERY", 0.0)
+    monkeypatch.setattr(checkpoint, "SHARE", 1e9)
+    monkeypatch.setattr(orders, "BUDGET", 20_000)
+    monkeypatch.setattr(orders, "ROUNDS_OF_CLIMBS", 1)
+    monkeypatch.setattr(growth, "AT_ONCE", 24)
+    monkeypatch.setattr(stems, "FEWEST_STEMS", 96)
+    monkeypatch.setattr(growth, "MOST_STEMS", 1)
+
+
+class Killed(BaseException):
+    """The process ends here; what is in memory is gone."""
+
+
+class End(NamedTuple):
+    """What has to be the same: lists, account with its counts of work, network, score, bound."""
+
+    digest: str
+    account: Account
+    network: Network
+    score: float
+    bound: float
+
+
+@cache
+def table(n: int, seed: int = 3) -> Table:
+    return wide_table(seed, n, 120)
+
+
+def grown(folder: Path | None, n: int = SMALL, **how: Any) -> Solution:
+    options = {"complete": 1, "effort": EFFORT[n], "threads": 1, "resume": folder, **how}
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UnprovenWarning)
+        return learn(options.pop("table", table(n)), **options)
+
+
+def end_of(solution: Solution) -> End:
+    account = solution.scope.origin
+    assert isinstance(account, Account)
+    account = replace(account, tallies=replace(account.tallies, seconds=0.0))
+    assert account.digest is not None
+    return End(account.digest, account, solution.network, solution.score, solution.bound)
+
+
+def killed_at(rounds: int, folder: Path, n: int = SMALL, **how: Any) -> bool:
+    """Go on, and die after so many rounds; False if it ended before."""
+    left, reached = [rounds], GrowthKeeper.reached
+
+    def ending(keeper: GrowthKeeper, grew: Growth, moment: Moment) -> None:
+        reached(keeper, grew, moment)
+        left[0] -= 1
+        if left[0] == 0:
+            raise Killed
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(GrowthKeeper, "reached", ending)
+        try:
+            grown(folder, n, **how)
+        except Killed:
+            return True
+    return False
+
+
+def kept_in(folder: Path, n: int = SMALL) -> Kept:
+    keeper = GrowthKeeper(folder, job_of(n), resume=True)
+    assert keeper.known is not None
+    return keeper.known
+
+
+def job_of(n: int) -> dict[str, Any]:
+    from parentage import __version__
+
+    return {"table": table(n).digest, "seed": 0, "start": None, "version": __version__}
+
+
+@pytest.mark.parametrize(("n", "threads"), [(SMALL, 2), (LARGE, 1)])
+def test_lists_that_grow_end_as_without_a_break(tmp_path: Path, n: int, threads: int) -> None:
+    """Killed after every round in turn, each time from where it was: none is lost or changed."""
+    whole = end_of(grown(None, n))
+    rounds = 0
+    while killed_at(2, tmp_path / "kept", n, threads=threads):  # the first is what it goes on from
+        rounds += 1
+    assert rounds > 4
+    assert end_of(grown(tmp_path / "kept", n, threads=threads)) == whole
+    grown(tmp_path / "open", n)
+    assert state_of(tmp_path / "kept") == state_of(tmp_path / "open")
+    again = grown(tmp_path / "kept", n)  # all is done, and still there
+    assert end_of(again) == whole
+
+
+def test_one_kill_is_enough(tmp_path: Path) -> None:
+    whole = end_of(grown(None))
+    for rounds in (1, 6):
+        folder = tmp_path / str(rounds)
+        assert killed_at(rounds, folder)
+        assert end_of(grown(folder)) == whole
+
+
+@pytest.mark.parametrize("part", [*Moment._fields, "held", "counted"])
+def test_whatever_is_forgotten_would_change_the_end(tmp_path: Path, part: str) -> None:
+    """The comparison notices if any part of what is kept were not: so all of it is needed."""
+    folder, n = tmp_path / "kept", LARGE if part == "work" else SMALL
+    assert killed_at(3 if part == "work" else 7, folder, n)  # a climb pauses; near sets are closed
+    copy = shutil.copytree(folder, tmp_path / "copy")
+    grown(folder, n)
+    read = GrowthKeeper._read
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(GrowthKeeper, "_read", lambda *to: forgotten(read(*to), part, n))
+        grown(copy, n)
+    assert state_of(copy) != state_of(folder)
+
+
+def state_of(folder: Path) -> bytes:
+    """All that is kept of growing: families, stems, streams with their random numbers."""
+    return (folder / checkpoint.GROWING).read_bytes()
+
+
+def forgotten(known: Kept, part: str, n: int) -> Kept:
+    """What was kept, but for one part of it."""
+    moment, kept = known.moment, known.growth
+    if part == "held":
+        sizes = np.zeros(0, np.int64)
+        return known._replace(growth=kept._replace(held_sizes=sizes, held=kept.held[:0]))
+    if part == "counted":
+        first, _, scored = kept.counts.tolist()
+        return known._replace(growth=kept._replace(counts=np.array([first, 0, scored])))
+    instead: dict[str, Callable[[Any], Any]] = {
+        "orders": lambda value: np.broadcast_to(np.arange(n), value.shape),
+        "costs": lambda value: np.full(value.shape, np.inf),
+        "order": lambda value: np.arange(n),
+        "closed": np.ones_like,
+    }
+    value = instead.get(part, np.zeros_like)(getattr(moment, part))
+    return known._replace(moment=moment._replace(**{part: value}))
+
+
+def died(work: Callable[[], object], seconds: float | None = None) -> bool:
+    """Work in a process of its own, and kill it after a time; False if it ended before."""
+    child = os.fork()
+    if child == 0:
+        code = 1
+        try:
+            work()
+            code = 0
+        finally:
+            os._exit(code)
+    if seconds is not None:
+        time.sleep(seconds)
+        os.kill(child, signal.SIGKILL)
+    _, status = os.waitpid(child, 0)
+    assert os.WIFSIGNALED(status) or os.WEXITSTATUS(status) == 0
+    return os.WIFSIGNALED(status)
+
+
+def dying(calls: int, folder: Path, n: int) -> None:
+    """Go on, and die by SIGKILL at some call: in a write or a round, before it or after."""
+    Dying.left = calls
+    for owner, name in ((os, "fsync"), (Path, "replace"), (Stems, "hold"), (Stream, "advance")):
+        setattr(owner, name, Dying(getattr(owner, name), bool(calls % 2)))
+    grown(folder, n)
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
+def test_a_process_that_is_killed_goes_on(tmp_path: Path) -> None:
+    random, whole, folder = np.random.default_rng(1), end_of(grown(None)), tmp_path / "kept"
+    for calls in random.integers(10, 40, 5).tolist():
+        assert died(partial(dying, calls, folder, SMALL))
+    assert end_of(grown(folder)) == whole
+
+
+@pytest.mark.long
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
+@pytest.mark.parametrize("n", [SMALL, LARGE])
+@pytest.mark.parametrize("seed", range(3))
+def test_a_process_that_is_killed_twenty_times_goes_on(tmp_path: Path, n: int, seed: int) -> None:
+    """At random moments; now and then from the beginning."""
+    random, deaths, went_on = np.random.default_rng(seed), 0, 0
+    whole, folder = end_of(grown(None, n)), tmp_path / "kept"
+    began = time.monotonic()
+    grown(None, n)
+    took = time.monotonic() - began
+    for kill in range(20):
+        if kill % 5 == 4:
+            shutil.rmtree(folder, ignore_errors=True)
+        went_on += (folder / checkpoint.GROWING).exists()
+        deaths += died(lambda: grown(folder, n), took * random.uniform(0.0, 1.0))
+    assert deaths > 5
+    assert went_on > 5
+    assert end_of(grown(folder, n)) == whole
+
+
+def test_more_effort_goes_on_as_if_it_had_been_given_at_once(tmp_path: Path) -> None:
+    """However an effort ends, within a round or after one, what is kept does not depend on it."""
+    n = LARGE
+    whole = end_of(grown(None, n))
+    efforts = np.linspace(0.1, 0.9, 5) * EFFORT[n]
+    explored = [
+        grown(tmp_path / "kept", n, effort=float(effort)).scope.explored for effort in efforts
+    ]
+    assert explored == sorted(explored)
+    assert len(set(explored)) > 2
+    assert end_of(grown(tmp_path / "kept", n)) == whole
+
+
+@pytest.mark.parametrize("stem", [2, 9, 30])
+def test_a_run_that_was_stopped_goes_on(tmp_path: Path, stem: int) -> None:
+    """Ctrl-C, SIGTERM and a time limit end a round in the middle; it is done again."""
+    whole, folder, stop, calls = end_of(grown(None)), tmp_path / "kept", Stop(), 0
+    hold = Stems.hold
+
+    def cancelling(stems: Stems, some: Any) -> None:
+        nonlocal calls
+        calls += 1
+        if calls == stem:
+            stop.cancelled.set()
+        hold(stems, some)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(Stems, "hold", cancelling)
+        places = Places(None, folder)
+        found = search_table(table(SMALL), Scoring(), Stop(), 1, None, places, up_to=1)
+        grow_lists(found, 1e9, stop, keeper=GrowthKeeper(folder, job_of(SMALL), resume=False))
+    assert calls >= stem
+    assert (folder / checkpoint.GROWING).exists()
+    assert end_of(grown(folder)) == whole
+
+
+def test_a_round_that_a_stop_cut_short_is_not_kept(tmp_path: Path) -> None:
+    """Were it kept, the check above would notice: the end is another one."""
+    grown(tmp_path / "whole", LARGE)
+    folder, keep = tmp_path / "kept", anytime.Anytime._keep
+
+    def keeping(run: anytime.Anytime) -> None:
+        run._whole = True
+        keep(run)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(anytime.Anytime, "_keep", keeping)
+        grown(folder, LARGE, effort=0.3 * EFFORT[LARGE])
+        grown(folder, LARGE)
+    assert state_of(folder) != state_of(tmp_path / "whole")
+
+
+def test_stems_are_held_as_before_under_the_same_limit(tmp_path: Path) -> None:
+    keeper = GrowthKeeper(tmp_path, job_of(SMALL), resume=False)
+    assert keeper.memory_of_stems(10**9, 123_456) == 123_456
+    found = search_table(table(SMALL), Scoring(), Stop(), 1, up_to=1)
+    grow_lists(found, 0.001, Stop(memory=10**10), keeper=keeper)
+    kept = GrowthKeeper(tmp_path, job_of(SMALL), resume=True)
+    held = keeper.facts["memory"]
+    assert held is not None
+    assert kept.memory_of_stems(10**10, 1) == held
+    assert kept.memory_of_stems(10**9, 1) == 1
+    assert kept.memory_of_stems(None, None) is None
+
+
+@pytest.mark.parametrize("capacity", [96, 4096])
+def test_stems_that_were_held_are_counted_again_but_not_as_new(capacity: int) -> None:
+    counters = terms_of(prepare(table(SMALL), Scoring(max_parents=1))).counters
+    random = np.random.default_rng(5)
+    asked = [
+        [Stem(0, tuple(sorted(random.choice(SMALL, 3, replace=False).tolist()))) for _ in range(24)]
+        for _ in range(40)
+    ]
+    memory = 8 * SMALL * capacity
+    whole, before, after = (Stems(counters, 1, memory) for _ in range(3))
+    for some in asked:
+        whole.hold(some)
+    for some in asked[:20]:
+        before.hold(some)
+    after.take_up(list(before.row), before.counted)
+    for some in asked[20:]:
+        after.hold(some)
+        for stem in some:
+            assert (after.vectors[after.row[stem]] == whole.count([stem])[0]).all()
+    assert after.counted == whole.counted
+    assert list(after.row) == list(whole.row)
+    assert (len(whole.row) == 96) == (capacity == 96)
+
+
+DIFFERENT: dict[str, tuple[dict[str, Any], str]] = {
+    "seed": ({"seed": 3}, "seed 0 there, 3 here"),
+    "start": (
+        {"start": Network.from_arcs([f"v{v}" for v in range(SMALL)], [("v0", "v1")])},
+        r'start null there, \[\["v0", "v1"\]\] here',
+    ),
+    "table": ({"table": wide_table(4, SMALL, 120)}, "table "),
+    "score": ({"score": "aic"}, 'score "bic" there, "aic" here'),
+}
+
+
+@pytest.mark.parametrize("what", DIFFERENT)
+def test_a_checkpoint_of_another_job_is_refused(tmp_path: Path, what: str) -> None:
+    assert killed_at(2, tmp_path / "kept")  # solving has not begun
+    options, words = DIFFERENT[what]
+    with pytest.raises(InputError, match="is of another job: .*" + words):
+        grown(tmp_path / "kept", **options)
+
+
+def test_another_version_or_format_is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert killed_at(2, tmp_path / "kept")
+    job = job_of(SMALL)
+    with monkeypatch.context() as patch:
+        patch.setattr(growth_keeping, "FORMAT", 9)
+        with pytest.raises(InputError, match=r"growing\.state.* is of format 1, this .* reads 9"):
+            GrowthKeeper(tmp_path / "kept", job, resume=True)
+    with pytest.raises(InputError, match=r'version ".*" there, "9\.9" here'):
+        GrowthKeeper(tmp_path / "kept", {**job, "version": "9.9"}, resume=True)
+
+
+def test_damage_is_noticed(tmp_path: Path) -> None:
+    """Every byte counts: one that changed is told, not worked with."""
+    folder = tmp_path / "kept"
+    assert killed_at(2, folder)
+    path, whole, random = folder / checkpoint.GROWING, state_of(folder), np.random.default_rng(1)
+    for at in [0, len(whole) - 1, *random.integers(0, len(whole), 40).tolist()]:
+        changed = bytearray(whole)
+        changed[at] ^= 1 + int(random.integers(0, 15))
+        path.write_bytes(bytes(changed))
+        with pytest.raises(InputError, match=r"damaged|of format"):
+            kept_in(folder)
+    for length in (0, 10, len(whole) // 2, len(whole) - 1):
+        path.write_bytes(whole[:length])
+        with pytest.raises(InputError, match="damaged"):
+            kept_in(folder)
+    path.write_bytes(whole)
+    assert isinstance(kept_in(folder).growth, Snapshot)
+
+
+def test_a_full_disk_is_told_and_gone_on_from(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    whole, writes = end_of(grown(None)), 0
+    write = checkpoint.write_synced
+
+    def full(path: Path, content: bytes | str) -> None:
+        nonlocal writes
+        writes += path.name == checkpoint.GROWING
+        if writes > 3:
+            raise OSError(28, os.strerror(28))
+        write(path, content)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(checkpoint, "write_synced", full)
+        with pytest.raises(ResourceError, match="No space left on device; pass resume="):
+            grown(tmp_path / "kept")
+    assert end_of(grown(tmp_path / "kept")) == whole
+
+
+def test_a_search_that_came_further_takes_the_order_alone(tmp_path: Path) -> None:
+    grown(tmp_path / "kept")
+    kept = GrowthKeeper(tmp_path / "kept", job_of(SMALL), resume=True)
+    assert kept.order_for(SMALL) is not None
+    assert kept.order_for(SMALL - 1) is None
+    further = grown(tmp_path / "kept", complete=2)
+    assert further.scope.complete_to == 2
+
+
+def test_a_level_that_would_take_days_is_not_begun_after_a_break(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The forecast of a level rests on the one below, which was searched before the break."""
+    monkeypatch.setattr(search, "LONGEST_LEVEL", 0.0)
+    whole = end_of(grown(None, complete=None))
+    assert (whole.account.ended, whole.account.complete_to) == ("forecast", 1)
+    assert killed_at(2, tmp_path / "kept", complete=None)
+    assert end_of(grown(tmp_path / "kept", complete=None)) == whole
+
+
+def test_keeping_takes_a_small_part_of_the_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    """By a clock of our own: writes that take longer and longer become rare."""
+    now = 0.0
+    monkeypatch.setattr(checkpoint, "SHARE", 0.04)
+    monkeypatch.setattr(time, "perf_counter", lambda: now)
+    pace, writes = checkpoint.Pace(2.0), []
+    for _ in range(10_000):
+        now += 0.1
+        if pace.due():
+            writes.append(now)
+            began, now = now, now + 0.05 * (1 + len(writes) / 10)
+            pace.wrote(began)
+            assert pace.spent <= 0.04 * now
+    assert len(writes) > 50
+    assert np.diff(writes).min() >= 2.0
+    assert 0.03 * now < pace.spent
