@@ -25,7 +25,8 @@ from parentage.optimise.orders import Stream
 from parentage.scoring import checkpoint, growth, search, stems
 from parentage.scoring.account import Account
 from parentage.scoring.candidates import search_table
-from parentage.scoring.growth_state import Snapshot
+from parentage.scoring.constraints import Constraints
+from parentage.scoring.growth_state import Snapshot, stems_of
 from parentage.scoring.plan import prepare
 from parentage.scoring.settings import Scoring
 from parentage.scoring.stems import Stem, Stems
@@ -145,6 +146,27 @@ def test_one_kill_is_enough(tmp_path: Path) -> None:
         folder = tmp_path / str(rounds)
         assert killed_at(rounds, folder)
         assert end_of(grown(folder)) == whole
+
+
+KINDS: dict[str, dict[str, Any]] = {
+    "sums, required arcs, prior": {
+        "score": "bdeu",
+        "constraints": Constraints(required=frozenset({("v1", "v4"), ("v2", "v4")})),
+        "prior": 0.2,
+    },
+    "a stem of each child": {"score": "pnal"},
+}
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_every_kind_of_lists_goes_on(tmp_path: Path, kind: str) -> None:
+    """Their stems have several counters, whose numbers are kept with them."""
+    how = KINDS[kind]
+    whole = end_of(grown(None, **how))
+    assert killed_at(4, tmp_path / "kept", **how)
+    held = stems_of(*kept_in(tmp_path / "kept").growth[-2:])
+    assert len({stem.counter for stem in held}) > 1
+    assert end_of(grown(tmp_path / "kept", **how)) == whole
 
 
 @pytest.mark.parametrize("part", [*Moment._fields, "held", "counted"])
