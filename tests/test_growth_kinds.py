@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
@@ -15,8 +15,13 @@ from parentage.optimise.anytime import grow_lists
 from parentage.scoring.account import Account
 from parentage.scoring.candidates import score
 from parentage.scoring.constraints import Constraints
+from parentage.scoring.entropy import pack_states
 from parentage.scoring.growth import Growth, can_grow
+from parentage.scoring.plan import prepare
 from parentage.scoring.prior import Prior
+from parentage.scoring.settings import Scoring
+from parentage.scoring.stem_counting import Swept, with_a_bit_in_front
+from parentage.scoring.terms import terms_of
 from parentage.work.stop import Stop
 from strategies import BY_SUMS, random_table, with_holes
 from test_growth import SEEDS, grown, searched, wide_table
@@ -24,6 +29,8 @@ from test_prior import Soft
 
 if TYPE_CHECKING:
     from parentage.data.table import Table
+    from parentage.scoring.entropy import Int64s
+    from parentage.scoring.stem_counting import Members
 
 KINDS = ["bic", "aic", *BY_SUMS, "pnal:0.05"]
 
@@ -194,3 +201,33 @@ def test_growing_finds_the_optimum_and_repeats(number: int) -> None:
     assert isinstance(other, Account)
     assert one.digest == other.digest
     assert one.explored == other.explored > 0
+
+
+@pytest.mark.parametrize("name", BY_SUMS)
+def test_functions_reach_every_count(monkeypatch: pytest.MonkeyPatch, name: str) -> None:
+    """The sweep of the empty stem begins with a column of one state: it has all rows."""
+    lengths: dict[int, int] = {}
+    sums = Swept.sums
+
+    def noting(swept: Swept, stems: Members, f: Int64s, row: Any = None) -> Int64s:
+        lengths[stems.shape[1]] = f.shape[1]
+        return sums(swept, stems, f, row)
+
+    monkeypatch.setattr(Swept, "sums", noting)
+    table = random_table(2, 5, 60, 60)
+    rows = table.n_rows
+    for counter in terms_of(prepare(table, Scoring(score=name))).counters:
+        counter.count([()])
+        assert lengths[0] > rows
+        counter.count([(0, 1)])
+        assert lengths[2] > max(np.bincount(column).max() for column in table.codes)
+
+
+def test_bits_behind_a_column_of_one_state_are_those_of_its_codes() -> None:
+    for variables in (5, 31, 32, 40):  # 63, 64 and 65 bits among them
+        codes = np.random.default_rng(variables).integers(0, 2, (variables, 50)).astype(np.uint16)
+        arity = np.full(variables, 2)
+        front = np.vstack([np.zeros((1, 50), np.uint16), codes])
+        expected = pack_states(front, np.concatenate([[1], arity]))
+        bits = with_a_bit_in_front(pack_states(codes, arity), 1 + 2 * variables)
+        assert (bits == expected).all()

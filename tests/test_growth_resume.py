@@ -16,7 +16,7 @@ import numpy as np
 import pytest
 
 from parentage import Network
-from parentage.errors import InputError, ResourceError, UnprovenWarning
+from parentage.errors import InputError, ResourceError, UnprovenWarning, WorkersError
 from parentage.learner import learn
 from parentage.optimise import anytime, growth_keeping, orders
 from parentage.optimise.anytime import grow_lists
@@ -146,6 +146,27 @@ def test_one_kill_is_enough(tmp_path: Path) -> None:
         folder = tmp_path / str(rounds)
         assert killed_at(rounds, folder)
         assert end_of(grown(folder)) == whole
+
+
+def test_workers_that_are_lost_leave_what_was_noted(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(growth_keeping, "EVERY", 1e-9)
+    monkeypatch.setattr(checkpoint, "SHARE", 0.0)  # nothing is written on the way
+    whole, hold, calls = end_of(grown(None)), Stems.hold, [0]
+
+    def losing(stems: Stems, some: Any) -> None:
+        calls[0] += 1
+        if calls[0] == 30:
+            raise WorkersError("all of them", "start others")
+        hold(stems, some)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Stems, "hold", losing)
+        with pytest.raises(WorkersError):
+            grown(tmp_path / "kept")
+    assert kept_in(tmp_path / "kept").growth.counts[1] > 0
+    assert end_of(grown(tmp_path / "kept")) == whole
 
 
 KINDS: dict[str, dict[str, Any]] = {

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import time
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -19,8 +20,8 @@ from parentage.kernels._options import JIT, Compiling, njit
 from parentage.optimise import learn_lists
 from parentage.optimise import orders as orders_module
 from parentage.optimise.problem import Problem, offsets_of, pack
+from parentage.scoring import candidates, steps
 from parentage.scoring import search as search_module
-from parentage.scoring import steps
 from parentage.scoring.account import Account
 from parentage.scoring.candidates import cut_short_text, score, search_table, why_not_grown
 from parentage.scoring.forecast import UpTo
@@ -123,7 +124,7 @@ def test_single_parents_are_searched_without_time(name: str) -> None:
 
 
 def test_a_first_level_that_is_cut_short_counts(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(search_module, "FIRST_LEVEL", 0.0)
+    monkeypatch.setattr(candidates, "FIRST_LEVEL", 0.0)
     monkeypatch.setattr(steps, "MOST_PAIRS", 8)
     table = datasets.chest_clinic(300)
     whole = {child: dict(lists_by_set(score(table), child)) for child in table.names}
@@ -272,3 +273,28 @@ def test_limits_that_make_no_sense_are_refused() -> None:
         learn(datasets.chest_clinic(100), memory="2GB")  # type: ignore[arg-type]  # that is it
     with pytest.raises(InputError, match="number of seconds from 0, not soon"):
         learn(datasets.chest_clinic(100), time_limit="soon")  # type: ignore[arg-type]  # the same
+
+
+def test_a_limit_of_memory_may_be_a_float() -> None:
+    assert Stop.after(None, 4e9).memory == 4 * 10**9
+    assert isinstance(Stop.after(None, 4e9).memory, int)
+
+
+@pytest.mark.parametrize("width", [None, 0.0, 3.0])
+def test_lists_of_complete_levels_stay_as_they_are_beside_a_cut_one(
+    monkeypatch: pytest.MonkeyPatch, width: float | None
+) -> None:
+    """With a width ties stay, too: what is left out is compared as the search compares."""
+    monkeypatch.setattr(steps, "MOST_PAIRS", 8)
+    monkeypatch.setattr(steps, "FEWEST_PAIRS", 8)
+    table = datasets.chest_clinic(1000)
+    cut = search_table(table, Scoring(width=width), Stop(), 1, up_to=1)
+    more = search_table(table, Scoring(width=width), Stop(), 1, up_to=2)
+    partial = [part for part in more.outcomes[0].kept if part.parents.shape[1] == 2]
+    assert partial
+    outcome = replace(cut.outcomes[0], partial=partial[:1])
+    found = replace(cut, outcomes=(outcome,)).with_partial().lists()
+    complete = score(table, width=width, max_parents=1)
+    for name in table.names:
+        small = {one.parents: one.score for one in found[name] if len(one.parents) < 2}
+        assert small == {one.parents: one.score for one in complete[name]}

@@ -124,7 +124,7 @@ def test_grid_search_within_a_time_limit_claims_nothing(frame: pd.DataFrame) -> 
     best = search.best_estimator_
     assert not best.optimal_
     assert best.gap_ > 0
-    assert best.network_.n_arcs == 0
+    assert best.network_.max_in_degree == 1  # what there is time for at least
     assert math.isfinite(search.best_score_)
 
 

@@ -1,10 +1,10 @@
 """What structural expectation maximisation has done, kept in a folder: it goes on after a kill.
 
-Kept after every step, in the ``state.json`` of a checkpoint (:mod:`parentage.scoring.checkpoint`):
-the network that completes next, the one before, the steps so far, and where starts before this one
-have ended. Parameters, lists and proofs follow from a network and the table, the same whenever they
-are made; so nothing else is needed to go on with the step that was cut, and an end that is asked
-for after all is made again by its last step.
+Kept after a step, as often as it takes little of the time, in the ``state.json`` of a checkpoint
+(:mod:`parentage.scoring.checkpoint`): the network that completes next, the one before, the steps so
+far, and where starts before this one have ended. Parameters, lists and proofs follow from a network
+and the table, the same whenever they are made; so nothing else is needed to go on with the step
+that was cut, and an end that is asked for after all is made again by its last step.
 """
 
 from __future__ import annotations

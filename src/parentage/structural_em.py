@@ -28,6 +28,7 @@ import numpy as np
 
 from parentage.data.table import MISSING, Table
 from parentage.em_keeping import EmKeeper, End, Standing
+from parentage.errors import WorkersError
 from parentage.network.completions import completed_rows
 from parentage.network.expectation import Expectation
 from parentage.optimise import optimise_lists
@@ -136,7 +137,11 @@ def complete_and_score(
     numbers = np.flatnonzero(seen)
     keeper = EmKeeper.of(places, table, settings, start)
     work = Work(rows, numbers, settings, stop, threads, workers or threads, report, keeper)
-    lists, solution, completion = _best_end(work, score, start)
+    try:
+        lists, solution, completion = _best_end(work, score, start)
+    except WorkersError:
+        keeper.write()
+        raise
     keeper.write()
     account = replace(
         lists.known(),
@@ -178,7 +183,7 @@ def _found(work: Work, end: End) -> tuple[CandidateLists, Solution, Completion]:
     theta, _ = _parameters(end.completed_by, work.table, work.numbers)
     bits = end.completion.bits
     completed = completed_table(end.completed_by, work.table, theta, bits, work.numbers)
-    lists, solution = work.solve(completed, work.settings, end.completed_by)
+    lists, solution = work.solve(completed, work.settings, end.network)
     settled = end.completion.settled and work.stop.reason() is None
     return lists, solution, replace(end.completion, settled=settled)
 

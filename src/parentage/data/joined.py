@@ -41,7 +41,7 @@ def joined_column(y: object, name: str) -> RawTable:
         if cells.ndim != 1:
             raise TableError(f"y has shape {cells.shape}; it is one column, a value per row")
         raw = frames.read(cells.reshape(-1, 1))
-    return replace(raw, columns=(replace(raw.columns[0], name=name),))
+    return replace(raw, columns=(raw.columns[0].renamed(name),))
 
 
 def joined(X: object, y: object, name: str, names: tuple[str, ...] | None) -> RawTable:
@@ -54,7 +54,7 @@ def joined(X: object, y: object, name: str, names: tuple[str, ...] | None) -> Ra
         raise TableError(f"X has {raw.n_rows} rows and y has {column.n_rows}")
     if names is not None and isinstance(X, np.ndarray):
         renamed = zip(raw.columns, names, strict=True)
-        raw = replace(raw, columns=tuple(replace(c, name=n) for c, n in renamed))
+        raw = replace(raw, columns=tuple(c.renamed(n) for c, n in renamed))
     if any(own.name == name for own in raw.columns):
         raise TableError(
             f"X has a column {name!r} as well as y; leave it out of X, or name it",

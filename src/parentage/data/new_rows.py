@@ -149,7 +149,7 @@ def _named_as(
             f"an array of {len(raw.columns)} columns, but {len(names)} were learned from"
         )
     columns = zip(raw.columns, names, strict=True)
-    return replace(raw, columns=tuple(replace(column, name=name) for column, name in columns))
+    return replace(raw, columns=tuple(column.renamed(name) for column, name in columns))
 
 
 def _translated(

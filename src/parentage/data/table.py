@@ -38,6 +38,7 @@ Codes = Unsigned
 MAX_STATES = 65_535
 
 MISSING = HOLE
+"""The code of a cell that is missing, in tables that keep their holes."""
 
 _BLOCK = 1 << 20
 

@@ -27,6 +27,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from parentage.errors import WorkersError
 from parentage.network.network import Network
 from parentage.optimise.growth_keeping import Moment
 from parentage.optimise.orders import CLIMB, SLACKS, Stream, budget_of, renew, respecting
@@ -114,7 +115,12 @@ def grow_lists(
         anytime = Anytime(growth, stop, pool, seed=seed, start=first, report=report, keeper=keeper)
         if moment is not None:
             anytime.go_on_from(moment)
-        anytime.run(effort)
+        try:
+            anytime.run(effort)
+        except WorkersError:
+            if keeper is not None:
+                keeper.write(growth)
+            raise
         if keeper is not None:
             keeper.write(growth)
     parents: list[tuple[int, ...]] = [()] * table.n_variables
@@ -146,7 +152,7 @@ class Anytime:
         self._pool, self._keeper = pool, keeper
         self._began = time.monotonic()
         self._looked = self._idle = 0
-        self._whole = True  # whether neither effort nor stop cut the present round short
+        self._whole = True  # whether neither effort nor stop has cut a round short
         self._most = stop.memory or used_memory() + int(SHARE_OF_MEMORY * available_memory())
         self._round_took = 0.0  # of wall time, by which another may be too much
         self._laid = 0
@@ -169,11 +175,10 @@ class Anytime:
 
     def _keep(self) -> None:
         """Note the end of a round, if nothing cut it short."""
-        if self._keeper is not None and self._whole:
+        if self._keeper is not None and self._whole and self._keeper.is_due():
             counts = (self._looked, self._laid, self._idle)
             moment = Moment.of(self._streams, self.order, self._closed, *counts)
             self._keeper.reached(self.growth, moment)
-        self._whole = True
 
     @property
     def work(self) -> float:

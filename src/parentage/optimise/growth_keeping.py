@@ -150,12 +150,13 @@ class GrowthKeeper:
         order: list[int] = [] if self.known is None else self.known.moment.order.tolist()
         return order if sorted(order) == list(range(n)) else None
 
+    def is_due(self) -> bool:
+        """Whether the end of a round is to be noted: now and then is enough."""
+        return time.perf_counter() - self._noted >= EVERY / NOTES
+
     def reached(self, growth: Growth, moment: Moment) -> None:
-        """Note the end of a round now and then, and write it if it is time to."""
-        now = time.perf_counter()
-        if now - self._noted < EVERY / NOTES:
-            return
-        self._reached, self._noted = (growth.mark(), moment), now
+        """Note the end of a round, and write it if it is time to."""
+        self._reached, self._noted = (growth.mark(), moment), time.perf_counter()
         if self.pace.due():
             self.write(growth)
 

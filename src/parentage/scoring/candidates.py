@@ -21,6 +21,7 @@ from parentage.data.reading import as_table
 from parentage.errors import UnprovenWarning
 from parentage.scoring.account import Account, Tallies
 from parentage.scoring.checkpoint import Checkpoint
+from parentage.scoring.dominance import best_subsets
 from parentage.scoring.forecast import (
     SHARE_OF_MEMORY,
     refuse_what_cannot_fit,
@@ -30,7 +31,7 @@ from parentage.scoring.keeper import Keeper
 from parentage.scoring.lists import CandidateLists
 from parentage.scoring.plan import prepare
 from parentage.scoring.rulebook import ORDER
-from parentage.scoring.search import search
+from parentage.scoring.search import FIRST_LEVEL, search
 from parentage.scoring.settings import Scoring, ScoringKeywords
 from parentage.work.display import shown
 from parentage.work.executor import size_here
@@ -178,6 +179,7 @@ def search_table(
     else:
         most, room = stop.memory, room_for_levels(stop.memory, size_here(workers))
     stop = replace(stop.share(part), memory=room)
+    first = stop.leaving(FIRST_LEVEL)
     places = places or Places()
     checkpoint = None
     if places.checkpoint is not None:
@@ -188,7 +190,7 @@ def search_table(
         with contextlib.closing(Keeper(number, places.exchange, checkpoint, most)) as keeper:
             found = search(
                 plan, stop, workers=workers, report=report, up_to=up_to, foresee=foresee,
-                keeper=keeper,
+                keeper=keeper, first=first,
             )  # fmt: skip
         outcomes.append(found)
     return Searched(prepared, tuple(outcomes), began)
@@ -349,24 +351,15 @@ def _beating_subsets(prepared: Preparation, found: Found) -> Found:
 
     Those were compared with the sets of one parent less that were known when they were found.
     """
-    from parentage.kernels.dominance import best_proper_subsets
-
-    scores, n = found.scores, prepared.table.n_variables
-    row = np.repeat(np.arange(len(scores)), found.sizes)
-    order = np.lexsort((found.sizes, -scores, found.children))
-    masks = np.zeros((len(scores), -(-n // 64)), np.uint64)
-    np.bitwise_or.at(
-        masks, (row, found.parents >> 6), np.uint64(1) << (found.parents & 63).astype(np.uint64)
-    )
-    counts = np.bincount(found.children, minlength=n)
-    offsets = np.concatenate([[0], np.cumsum(counts)])
-    best = np.empty(len(scores))
-    best[order] = best_proper_subsets(offsets, masks[order], scores[order])
-    tolerance = _tolerance(prepared) if prepared.prior else 0.0  # else they were compared so
-    if prepared.width is None:
-        keep = scores > best + tolerance
-    else:
+    scores = found.scores
+    best = best_subsets(prepared.table.n_variables, *found)
+    tolerance = _tolerance(prepared)
+    if prepared.width is not None:
         keep = scores >= best - prepared.width * prepared.unit - tolerance
+    elif prepared.prior:
+        keep = scores > best + tolerance
+    else:  # those of complete lists were compared with the tolerance, on the grid
+        keep = scores > best
     return Found(
         found.children[keep], found.sizes[keep], found.parents[np.repeat(keep, found.sizes)],
         scores[keep],

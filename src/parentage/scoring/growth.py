@@ -106,7 +106,8 @@ class Growth:
             self.most[children] = most[plan.limits.most >= 0]
         self.deepest = min(int(self.most.max(initial=0)), DEEPEST)
         self._keys = [keys.tolist() for keys in (self._growing.child_key, self._growing.parent_key)]
-        self._stems = Stems(self.terms.counters, workers, min(memory or MOST_STEMS, MOST_STEMS))
+        for_stems = MOST_STEMS if memory is None else min(memory, MOST_STEMS)
+        self._stems = Stems(self.terms.counters, workers, for_stems)
         self._done: dict[int, None] = {}  # in the order in which they were enlarged
         self.n_sets = 0
         self._store = self._first_store()

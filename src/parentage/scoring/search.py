@@ -63,11 +63,12 @@ def search(
     up_to: int | None = None,
     foresee: bool = False,
     keeper: Keeper | None = None,
+    first: Stop | None = None,
 ) -> Outcome:
     """Find every family that is kept.
 
     With ``up_to`` sets of more parents are not searched; with ``foresee`` a level is not begun that
-    cannot be finished in the time there is.
+    cannot be finished in the time there is. Single parents are searched until ``first`` says stop.
 
     ``stop`` is asked after every chunk; its memory, if it has a limit, is what levels and kept
     families may take. A search that ends early keeps the families of complete levels, and bounds
@@ -110,7 +111,7 @@ def search(
                 asked = up_to is not None and at.in_degree + len(plan.context) >= up_to
                 at.new = _bounding(levels, level, at, _worth(plan, stop, workers, asked, at))
             if at.in_degree == 1:
-                clock = clock._replace(stop=stop.leaving(FIRST_LEVEL))
+                clock = clock._replace(stop=first or stop)
             step.run(outcome, workers, clock, at, keeper)
             clock = clock._replace(stop=stop)
         except StoppedError as stopped:

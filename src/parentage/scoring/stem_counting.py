@@ -18,7 +18,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from parentage.scoring.entropy import pack_states
 from parentage.scoring.hole_search import rows_of
 
 if TYPE_CHECKING:
@@ -29,6 +28,7 @@ if TYPE_CHECKING:
     from parentage.scoring.sum_functions import SumFunctions
 
     Members = npt.NDArray[np.uint16]
+    Words = npt.NDArray[np.uint64]
 
 MOST_FUNCTIONS = 2**26
 """Bytes of functions, one per number of joint states, that are kept or used at a time."""
@@ -61,16 +61,31 @@ class Counter(ABC):
         """Return ``[stem, variable]``, in the numbers of the plan."""
 
 
+def with_a_bit_in_front(row_bits: Words, n_bits: int) -> Words:
+    """Return the bits of rows, ``n_bits`` in all, behind one that is set in every row.
+
+    >>> with_a_bit_in_front(np.array([[5]], np.uint64), 4).tolist()
+    [[11]]
+    """
+    rows, words = row_bits.shape
+    found = np.zeros((rows, -(-n_bits // 64)), np.uint64)
+    found[:, 0] = 1
+    for word in range(words):
+        found[:, word] |= row_bits[:, word] << np.uint64(1)
+        if word + 1 < found.shape[1]:
+            found[:, word + 1] |= row_bits[:, word] >> np.uint64(63)
+    return found
+
+
 class Swept:
     """An encoded table with a column of one state in front, for sweeps over all variables."""
 
     def __init__(self, encoded: Encoded) -> None:
         self.encoded = encoded
         self._arity = np.concatenate([[1], encoded.arity])
-        columns = map(encoded.column, range(encoded.n_variables))
-        self._codes = np.vstack([np.zeros(encoded.distinct_rows, np.uint16), *columns])
+        self._codes = np.vstack([np.zeros_like(encoded.codes[:1]), encoded.codes])
         self._offset = np.concatenate([[0], np.cumsum(self._arity)])
-        self._row_bits = pack_states(self._codes, self._arity)
+        self._row_bits = with_a_bit_in_front(encoded.row_bits, int(self._offset[-1]))
 
     def sums(self, stems: Members, f: Int64s, row: npt.NDArray[np.int32] | None = None) -> Int64s:
         """Return ``[stem, y]``: Σ f over the joint states of S ∪ y, of ``f[row[stem, y]]``."""
@@ -133,10 +148,13 @@ class ValueCounter(Counter):
     def _count_some(self, stems: Members) -> Int64s:
         functions = self._functions
         products, row = self._products(stems)
+        f = self._function
+        if not stems.shape[1]:  # the sweep begins with the column of one state, which has all rows
+            f = functions.value_of_any
         if functions.score.one_function:
-            found = self._swept.sums(stems, self._function(1)[None, :])
+            found = self._swept.sums(stems, f(1)[None, :])
         else:
-            found = self._swept.sums(stems, np.stack([self._function(q) for q in products]), row)
+            found = self._swept.sums(stems, np.stack([f(q) for q in products]), row)
         found += functions.rho(products)[row]
         return found
 

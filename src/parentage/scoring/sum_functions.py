@@ -38,6 +38,10 @@ class SumFunctions:
         """Return f for sets of ``q`` joint states, up to the largest count of a variable."""
         return self.fixed(self.score.value(self.longest, q))
 
+    def value_of_any(self, q: int) -> Int64s:
+        """Return f for sets of ``q`` joint states, up to N."""
+        return self.fixed(self.score.value(self.n_rows, q))
+
     def minus(self, r: int) -> Int64s:
         """Return m for children of ``r`` states, up to N."""
         return self.fixed(self.score.minus(self.n_rows, r))
@@ -52,8 +56,7 @@ class SumFunctions:
 
     def nothing(self, q: int) -> int:
         """Return the value of the empty set, which is the context's, of ``q`` joint states."""
-        f = self.fixed(self.score.value(self.n_rows, q))
-        return int(f[self.groups].sum() + self.rho([q])[0])
+        return int(self.value_of_any(q)[self.groups].sum() + self.rho([q])[0])
 
     def minus_nothing(self, r: int) -> int:
         """Return what a family without parents subtracts, if m is not f."""

@@ -59,7 +59,7 @@ class Terms:
     by_child: bool
     """Whether the other one is of Π for the child, not of Π ∪ X."""
     payable: bool
-    """Whether Theorem 1⁺ says beforehand that no parent can pay."""
+    """Whether Theorem 1⁺ can tell beforehand, from *without* alone, that no parent can pay."""
     required: tuple[tuple[int, ...], ...]
     """``[child]``: its required parents."""
     scale: npt.NDArray[np.float64]
@@ -68,7 +68,9 @@ class Terms:
     def stems_of(self, family: Family) -> tuple[Stem, Stem]:
         """Return the stems *without* and *along* of a family."""
         child, parents = family
-        others = parents if self.by_child else joined(parents, child)
+        if self.by_child:  # nothing is taken off, whatever the parents
+            return Stem(int(self.without[child]), ()), Stem(int(self.along[child]), parents)
+        others = joined(parents, child)
         return Stem(int(self.without[child]), parents), Stem(int(self.along[child]), others)
 
     def added(self, children: npt.NDArray[np.integer], parents: npt.NDArray[np.integer]) -> Int64s:

@@ -63,7 +63,7 @@ class Stop:
     compiled: float = field(default_factory=lambda: compiling.seconds, compare=False)
 
     @classmethod
-    def after(cls, seconds: float | None, memory: int | None = None) -> Stop:
+    def after(cls, seconds: float | None, memory: float | None = None) -> Stop:
         """Make a stop from the user's limits; None for no limit.
 
         Raises
@@ -78,7 +78,7 @@ class Stop:
                 f"the memory limit must be a positive number of bytes, such as 4e9, not {memory!r}"
             )
         deadline = math.inf if seconds is None else time.monotonic() + seconds
-        return cls(deadline, memory)
+        return cls(deadline, None if memory is None else int(memory))
 
     @property
     def seconds_left(self) -> float:

@@ -64,6 +64,11 @@ class RawColumn:
         """Number of rows."""
         return len(self.codes) if self.packed is None else self.packed.n_rows
 
+    def renamed(self, name: str) -> RawColumn:
+        """Return the column under another name; what is packed stays so."""
+        codes = stored_codes(self)
+        return RawColumn(name, codes, self.values, self.declared, self.numeric, self.refused)
+
     def part(self, first: int, last: int) -> CellCodes:
         """Return the codes of some rows."""
         return self.codes[first:last] if self.packed is None else self.packed.part(first, last)
