@@ -316,36 +316,25 @@ def test_lists_that_do_not_fit_are_refused_beforehand() -> None:
 
 
 def test_numbers_of_parents_and_masks_fit_alike() -> None:
-    """The same orders lead to the same sets, and mending never loses what it had."""
+    """The same orders lead to the same sets."""
     from parentage.kernels.orders import improve, refit
-    from parentage.kernels.repair import search_large
     from parentage.optimise.orders import numbers_of
 
     problem = make_problem(many_lists(40, 30), np.ones(40 * 30, np.bool_)).pruned()
     space = OrderSpace.of(problem)
     numbers = numbers_of(*problem.members(), problem.n)
     assert (space.real >= 0).all()
-    fits, costs = [], []
+    assert not space.has_numbers
+    fits = []
     for sets in (space.sets, numbers):
         order, fit = np.random.default_rng(1).permutation(40), np.empty(40, np.int64)
         work, state = np.array([0, 1 << 40, 0, 0]), np.array([3], np.uint64)
         refit(order, fit, 0, 40, space.offsets, sets, work)
         rest = space.offsets, sets, space.cost, space.reach, state
-        climbed = improve(order, fit, np.arange(40), np.int64(5), *rest, work)
-        orders = np.stack([order, order, order, np.arange(40)])
-        found = np.full(2, np.inf)
-        steps = search_large(
-            orders, found, np.zeros(4, np.int64), np.int64(200_000), np.int64(4), 0.1, np.int64(5),
-            *rest,
-        )  # fmt: skip
-        assert steps > 10
-        assert found[1] <= climbed
-        refit(orders[1], fit, 0, 40, space.offsets, sets, work)
-        assert space.cost[fit].sum() == pytest.approx(found[1])
+        cost = improve(order, fit, np.arange(40), np.int64(5), *rest, work)
+        assert space.cost[fit].sum() == pytest.approx(cost)
         fits.append(fit.tolist())
-        costs.append(found[1])
     assert fits[0] == fits[1]
-    assert costs[0] == costs[1]
 
 
 def outcome_of(table: Table, how: str, up_to: int, chunk: int) -> Outcome:

@@ -30,6 +30,7 @@ from parentage.kernels.orders import (
     refit,
     total_cost,
 )
+from parentage.kernels.regions import Numbers, order_of, settle
 
 Ints = npt.NDArray[np.int64]
 Words = npt.NDArray[np.uint64]
@@ -151,7 +152,7 @@ def search_large(
     slack: float,
     width: int,
     offsets: Ints,
-    sets: Sets,
+    sets: Numbers,
     cost: Floats,
     reach: Words,
     state: Words,
@@ -164,88 +165,65 @@ def search_large(
     work[0], work[1] = 0, LONGEST_CLIMB * budget
     order, fit, turns = orders[2], np.empty(n, np.int64), orders[3]
     base = np.empty(n, np.int64)
+    marked = np.ones(n, np.bool_)
     if not np.isfinite(costs[0]):
         refit(order, fit, 0, n, offsets, sets, work)
-        now = improve(order, fit, turns, width, offsets, sets, cost, reach, state, work)
+        improve(order, fit, turns, width, offsets, sets, cost, reach, state, work)
         if work[0] >= work[1]:
             return 0
-        overwrite(orders[0], order)
-        costs[0] = now
-        if now < costs[1]:
-            overwrite(orders[1], order)
-            costs[1] = now
+        work[1] += work[0]
+        settle_order(order, fit, marked, offsets, sets, cost, state, work)
+        accept(order, fit, cost, orders[0], costs[:1])
+        if costs[0] < costs[1]:
+            overwrite(orders[1], orders[0])
+            costs[1] = costs[0]
     refit(orders[0], base, 0, n, offsets, sets, work)
-    marked = np.zeros(n, np.bool_)
-    steps, gained = 0, False
+    steps = 0
     while work[0] < budget:
         steps += 1
         overwrite(order, orders[0])
         move_some(order, base, marked, 1 + draw(state, strength), sets, state)
         refit(order, fit, 0, n, offsets, sets, work)
         now = repair(order, fit, base, marked, offsets, sets, cost, reach, work)
+        for v in range(n):
+            marked[v] = fit[v] != base[v]
+        if settle_order(order, fit, marked, offsets, sets, cost, state, work) > 0.0:
+            now = total_cost(fit, cost)
         if now < costs[1] - least_gain(now):
-            overwrite(orders[1], order)
-            costs[1] = now
-            gained = True
+            accept(order, fit, cost, orders[1], costs[1:])
         if now <= costs[0] + slack * draw(state, 1 << 20) / (1 << 20):
-            overwrite(orders[0], order)
+            accept(order, fit, cost, orders[0], costs[:1])
             overwrite(base, fit)
-            costs[0] = now
-    if gained:
-        overwrite(order, orders[1])
-        refit(order, fit, 0, n, offsets, sets, work)
-        work[2] = work[3] = 0
-        now = improve(order, fit, turns, width, offsets, sets, cost, reach, state, work)
-        if now < costs[1]:
-            overwrite(orders[1], order)
-            costs[1] = now
-        if now < costs[0]:
-            overwrite(orders[0], order)
-            costs[0] = now
-        work[2] = work[3] = 0
     work[0] = min(work[0], work[1] - 1)
     return steps
 
 
 @njit(**JIT)
-def order_of(fit: Ints, sets: npt.NDArray[np.uint16], order: Ints) -> bool:
-    """Fill in an order in which the parents of every set in ``fit[n]`` come first, if there is one.
+def settle_order(
+    order: Ints,
+    fit: Ints,
+    marked: npt.NDArray[np.bool_],
+    offsets: Ints,
+    sets: Numbers,
+    cost: Floats,
+    state: Words,
+    work: Ints,
+) -> float:
+    """Improve regions around the ``marked[n]`` variables, and fit the order that comes of it.
 
-    Otherwise the sets make a cycle. They are numbers of parents here, as in :func:`combine`.
+    An order of the network that regions leave may allow better sets still.
     """
-    n = fit.shape[0]
-    parents, first = np.zeros(n, np.int64), np.zeros(n + 1, np.int64)
-    for v in range(n):
-        for k in range(sets.shape[1]):
-            p = sets[fit[v], k]
-            if p < n:
-                parents[v] += 1
-                first[p + 1] += 1
-    for v in range(n):
-        first[v + 1] += first[v]
-    children, at = np.empty(first[n], np.int64), first.copy()
-    for v in range(n):
-        for k in range(sets.shape[1]):
-            p = sets[fit[v], k]
-            if p < n:
-                children[at[p]] = v
-                at[p] += 1
-    count = 0
-    for v in range(n):
-        if parents[v] == 0:
-            order[count] = v
-            count += 1
-    done = 0
-    while done < count:
-        p = order[done]
-        done += 1
-        for i in range(first[p], first[p + 1]):
-            v = children[i]
-            parents[v] -= 1
-            if parents[v] == 0:
-                order[count] = v
-                count += 1
-    return bool(count == n)
+    gain = settle(order, fit, marked, offsets, sets, cost, state, work)
+    if gain > 0.0:
+        refit(order, fit, 0, order.shape[0], offsets, sets, work)
+    return float(gain)
+
+
+@njit(**JIT)
+def accept(order: Ints, fit: Ints, cost: Floats, taken: Ints, costs: Floats) -> None:
+    """Take an order into ``taken[n]`` and what it costs into ``costs[0]``."""
+    overwrite(taken, order)
+    costs[0] = total_cost(fit, cost)
 
 
 @njit(**JIT)
@@ -258,9 +236,7 @@ def root_of(above: Ints, v: int) -> int:
 
 
 @njit(**JIT)
-def combine(
-    fit: Ints, other: Ints, sets: npt.NDArray[np.uint16], cost: Floats, order: Ints
-) -> float:
+def combine(fit: Ints, other: Ints, sets: Numbers, cost: Floats, order: Ints) -> float:
     """Take from another network what is better there, region by region; return the gain.
 
     Variables that have another set there fall into groups, connected by arcs of either network. A

@@ -30,7 +30,15 @@ import numpy as np
 from parentage.errors import WorkersError
 from parentage.network.network import Network
 from parentage.optimise.growth_keeping import Moment
-from parentage.optimise.orders import CLIMB, SLACKS, Stream, budget_of, renew, respecting
+from parentage.optimise.orders import (
+    SLACKS,
+    Stream,
+    best_of,
+    budget_of,
+    climb,
+    renew,
+    respecting,
+)
 from parentage.optimise.problem import memory_of_sets
 from parentage.optimise.ranking import Ranking
 from parentage.scoring.forecast import SHARE_OF_MEMORY
@@ -68,9 +76,6 @@ SHARE_OF_STEMS = 4
 
 NEAR_PER_CHILD = 4
 """Sets of one child that are enlarged at a time because they are near."""
-
-STALE = 6
-"""Rounds without a gain after which a stream starts elsewhere: the lists change soon anyway."""
 
 PATIENCE = 20
 """Rounds of orders without a gain, with nothing left to grow, after which the work ends."""
@@ -304,23 +309,13 @@ class Anytime:
 
     def _climb(self) -> bool:
         """Climb from the best order; whether that found a better network."""
-        from parentage.kernels.orders import improve, refit
-
-        n, work = self.growth.n, np.zeros(4, np.int64)
-        fit, order = np.empty(n, np.int64), self.order.copy()
-        space, state = self.space, self._streams[0].state
-        refit(order, fit, 0, n, space.offsets, space.sets, work)
-        turns, anyway = np.arange(n), True
-        while work[0] >= work[1] and (anyway or self.stop.reason() is None):
-            anyway = False
-            work[1] = work[0] + CLIMB
-            improve(
-                order, fit, turns, np.int64(0), space.offsets, space.sets, space.cost, space.reach,
-                state, work,
-            )  # fmt: skip
-        self._is(bool(work[0] < work[1]))
-        self._looked += int(work[0])
-        self._streams[0].move(order, space)
+        order, first = self.order.copy(), self._streams[0]
+        looked, ended = climb(
+            self.space, order, first.state, lambda: self.stop.reason() is not None, anyway=True
+        )
+        self._is(ended)
+        self._looked += looked
+        first.move(order, self.space)
         return self._take(order)
 
     def _round(self) -> bool:
@@ -328,24 +323,11 @@ class Anytime:
         budget, began = budget_of(self.growth.n, self.growth.n_sets), time.monotonic()
         list(self._pool.map(lambda stream: stream.advance(self.space, budget), self._streams))
         self._looked += sum(int(stream.work[0]) for stream in self._streams)
-        leader = min(self._streams, key=lambda stream: float(stream.costs[1]))
-        self._combine(leader)
+        leader = best_of(self._streams, self.space)
         gained = self._take(leader.best)
         self._round_took = time.monotonic() - began
-        renew(self._streams, leader, STALE)
+        renew(self._streams, leader, by_regions=True)
         return gained
-
-    def _combine(self, leader: Stream) -> None:
-        """Give the leader what the other streams do better, region by region."""
-        from parentage.kernels.repair import combine
-
-        space, gained = self.space, 0.0
-        fit, order = space.fit(leader.best), leader.best.copy()
-        for stream in self._streams:
-            if stream is not leader and np.isfinite(stream.costs[1]):
-                gained += combine(fit, space.fit(stream.best), space.sets, space.cost, order)
-        if gained > 0:
-            leader.move(order, space)
 
     def _take(self, order: Ints) -> bool:
         """Take an order if its network is better."""

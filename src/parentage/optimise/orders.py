@@ -23,7 +23,7 @@ import numpy.typing as npt
 from parentage.network.network import topological_order
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from parentage.optimise.problem import Floats, Ints, Problem, Words
     from parentage.optimise.run import Part
@@ -41,11 +41,9 @@ SMALL_BUDGET = 500
 SLACKS = (0.0, 1e-5, 1e-4, 1e-3)
 """How much worse, relative to its cost, each stream lets itself become."""
 
-NUMBERS = 200
-"""From so many variables on, sets are numbers of parents instead of masks."""
-
 LARGE = 100
-"""Parts of more variables are repaired after a disturbance instead of climbed all over."""
+"""With more variables sets are numbers of parents instead of masks. Such parts are repaired after
+a disturbance instead of climbed all over, and their regions are solved exactly."""
 
 ROUNDS_OF_CLIMBS = 20
 """In large parts a round has room for so many climbs over all positions of all variables."""
@@ -84,7 +82,7 @@ class OrderSpace:
         offsets = problem.offsets.copy()
         offsets[1:] += np.cumsum(lacking)
         sets: npt.NDArray[Any]
-        if problem.n < NUMBERS:
+        if problem.n <= LARGE:
             sets = np.insert(problem.masks, at, np.uint64(0), axis=0)
         else:
             sets = np.insert(numbers_of(*problem.members(), problem.n), at, problem.n, axis=0)
@@ -131,6 +129,11 @@ class OrderSpace:
             reach,
             np.insert(real, at, -1),
         )
+
+    @property
+    def has_numbers(self) -> bool:
+        """Whether sets are numbers of parents."""
+        return self.sets.dtype == np.uint16
 
     def choice(self, order: Ints) -> Ints | None:
         """Return the sets an order leads to; None if some variable has none."""
@@ -182,14 +185,14 @@ class Stream:
         from parentage.kernels.orders import search
         from parentage.kernels.repair import search_large
 
-        before, n = self.costs[1], self.orders.shape[1]
+        before, n, large = self.costs[1], self.orders.shape[1], space.has_numbers
         slack = self.slack * self.costs[0] if np.isfinite(self.costs[0]) else 0.0
-        (search_large if n > LARGE else search)(
+        (search_large if large else search)(
             self.orders,
             self.costs,
             self.work,
             np.int64(budget),
-            np.int64(min(STRENGTH_IN_LARGE if n > LARGE else STRENGTH, n)),
+            np.int64(min(STRENGTH_IN_LARGE if large else STRENGTH, n)),
             slack,
             np.int64(min(WINDOW, n)),
             space.offsets,
@@ -227,7 +230,7 @@ class Stream:
 
     def restart(self, order: Ints) -> None:
         """Go on from another order, forgetting the best seen."""
-        self.base[:] = order
+        self.orders[:3] = order  # the third is where climbing begins
         self.costs[:] = np.inf
         self.work[:] = 0
         self.stale = 0
@@ -247,25 +250,50 @@ def first_incumbent(part: Part) -> None:
     climb_from(part, OrderSpace.of(problem), order, anyway=True)
 
 
-def climb_from(part: Part, space: OrderSpace, order: Ints, *, anyway: bool = False) -> bool:
+def climb_from(
+    part: Part, space: OrderSpace, order: Ints, *, anyway: bool = False, regions: bool = True
+) -> bool:
     """Climb from an order to a local optimum and offer it; whether it was an improvement.
 
     A stopped run gets what the climb has reached by then, which is nothing unless it has to climb
-    for a moment ``anyway``.
+    for a moment ``anyway``. With ``regions`` a large part is improved region by region, too.
+    """
+    state = np.array([part.run.seed % (1 << 64)], np.uint64)
+    climb(space, order, state, part.stopped, anyway=anyway, regions=regions)
+    choice = space.choice(order)
+    return choice is not None and part.offer(choice, PHASE)
+
+
+def climb(
+    space: OrderSpace,
+    order: Ints,
+    state: Words,
+    stopped: Callable[[], bool],
+    *,
+    anyway: bool = False,
+    regions: bool = True,
+) -> tuple[int, bool]:
+    """Climb from an order, in place; return the sets looked at, and whether it came to an end.
+
+    Insertions first, then regions, if the sets are numbers of parents.
     """
     from parentage.kernels.orders import improve, refit
+    from parentage.kernels.repair import settle_order
 
     n, work = len(order), np.zeros(4, np.int64)
-    fit, state = np.empty(n, np.int64), np.array([part.run.seed % (1 << 64)], np.uint64)
-    turns = np.arange(n)
+    fit, turns = np.empty(n, np.int64), np.arange(n)
     refit(order, fit, 0, n, space.offsets, space.sets, work)
     arrays = (space.offsets, space.sets, space.cost, space.reach, state, work)
-    while work[0] >= work[1] and (anyway or not part.stopped()):
+    while work[0] >= work[1] and (anyway or not stopped()):
         anyway = False
         work[1] = work[0] + CLIMB
         improve(order, fit, turns, np.int64(0), *arrays)
-    choice = space.real[fit]
-    return bool((choice >= 0).all()) and part.offer(choice, PHASE)
+    ended = bool(work[0] < work[1])
+    waiting = np.ones(n, np.bool_)
+    while regions and space.has_numbers and ended and waiting.any() and not stopped():
+        work[1] = work[0] + CLIMB
+        settle_order(order, fit, waiting, space.offsets, space.sets, space.cost, state, work)
+    return int(work[0]), ended
 
 
 class OrderSearch:
@@ -280,12 +308,12 @@ class OrderSearch:
     def round(self, pool: Executor) -> None:
         """Let every stream search for one budget, then compare."""
         list(pool.map(self._advance, self._streams))
-        leader = min(self._streams, key=lambda stream: float(stream.costs[1]))
+        leader = best_of(self._streams, self._space)
         choice = self._space.choice(leader.best)
         gained = choice is not None and self.part.offer(choice, PHASE)
         self.idle = 0 if gained else self.idle + 1
         self.part.effort.rounds += 1
-        renew(self._streams, leader)
+        renew(self._streams, leader, by_regions=self._space.has_numbers)
         self.part.tick(PHASE)
 
     def _advance(self, stream: Stream) -> None:
@@ -337,18 +365,39 @@ def _streams(part: Part) -> list[Stream]:
     return streams
 
 
-def renew(streams: list[Stream], leader: Stream, after: int = STALE) -> None:
-    """Let streams that stopped gaining start again: at the leader's order, or at random."""
+def best_of(streams: list[Stream], space: OrderSpace) -> Stream:
+    """Return the leader, after giving it what others do better in some region of the network."""
+    from parentage.kernels.repair import combine
+
+    leader = min(streams, key=lambda stream: float(stream.costs[1]))
+    if not space.has_numbers:
+        return leader
+    fit, order, gained = space.fit(leader.best), leader.best.copy(), 0.0
+    for stream in streams:
+        if stream is not leader and np.isfinite(stream.costs[1]):
+            gained += combine(fit, space.fit(stream.best), space.sets, space.cost, order)
+    if gained > 0:
+        leader.move(order, space)
+    return leader
+
+
+def renew(streams: list[Stream], leader: Stream, *, by_regions: bool) -> None:
+    """Let streams that stopped gaining start again.
+
+    The leader goes back to its best order, and those behind it start there as well. But where the
+    search is ``by_regions`` they start at random, at once: any order is near the best in a moment
+    then, and what it does better somewhere is not lost.
+    """
     from parentage.kernels.disturb import shuffle
 
     for stream in streams:
-        if stream.stale < after:
+        if stream.stale < (1 if by_regions and stream is not leader else STALE):
             continue
         if stream is leader:
             stream.base[:] = stream.best
             stream.costs[0] = stream.costs[1]
             stream.stale = 0
-        elif stream.costs[1] > leader.costs[1]:
+        elif stream.costs[1] > leader.costs[1] and not by_regions:
             stream.restart(leader.best)
         else:
             order = stream.base.copy()

@@ -200,7 +200,7 @@ class Cutter:
         """
         if (node.depth and round_) or (self.idle_climbs > IDLE and round_ % SELDOM):
             return False
-        better = climb_from(self.part, self.space, fractional_order(support))
+        better = climb_from(self.part, self.space, fractional_order(support), regions=False)
         self.idle_climbs = 0 if better else self.idle_climbs + 1
         return better
 

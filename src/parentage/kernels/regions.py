@@ -1,0 +1,300 @@
+"""Regions: the best sets for a few variables at once, while all others keep theirs.
+
+Insertions into an order change little at a time, but a better network may need a dozen arcs around
+one place turned at once. So take a *region* R of up to ``w`` variables that hang together. Those
+outside keep their sets; those inside choose again, and the best acyclic choice is found exactly
+(the idea of BN-SLIM, Ramaswamy and Szeider 2021, with dynamic programming for their solver).
+
+**Why that is a small problem.** For u outside let A(u) ⊆ R be the members from which a path leads
+to u through variables outside alone. The sets outside are fixed, and so is A. A member v with the
+set Π stands behind D(Π) = (Π ∩ R) ∪ ⋃ A(u) over the u ∈ Π outside. There is no cycle outside, so
+every cycle passes through members, and there is one exactly if there is one among the arcs from
+D(Π) to v. So members choose among the D(Π) like the variables of a network of w: dynamic
+programming over the subsets that can stand first (Silander and Myllymäki 2006).
+
+Sets are numbers of parents here, padded with n (:mod:`parentage.kernels.fitting`); ``offsets``,
+``cost``, ``fit`` and ``work`` are those of :mod:`parentage.kernels.orders`. ``naive_region`` in the
+tests tries all choices.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+
+from parentage.kernels._options import JIT, njit
+from parentage.kernels.disturb import draw, shuffle
+
+Ints = npt.NDArray[np.int64]
+Numbers = npt.NDArray[np.uint16]
+Words = npt.NDArray[np.uint64]
+Floats = npt.NDArray[np.float64]
+
+WIDTH = 10
+"""Most variables of a region: a tenth of a millisecond."""
+
+TRIES = 4
+"""Draws per place in a region; with too few neighbours it stays smaller."""
+
+LEAST_GAIN = 1e-7
+ROUNDING = 2.0**-44
+"""Gains below the first, or below this share of what the region costs, are rounding."""
+
+LOOKS_PER_CELL = 0.25
+"""What a cell of the tables over subsets takes, in looks at a set."""
+
+
+@njit(**JIT)
+def order_of(fit: Ints, sets: Numbers, order: Ints) -> bool:
+    """Fill in an order in which the parents of every set in ``fit[n]`` come first, if there is one.
+
+    Otherwise the sets make a cycle.
+    """
+    n = fit.shape[0]
+    parents = np.zeros(n, np.int64)
+    first, children = links_of(fit, sets, False)
+    for v in range(n):
+        for k in range(sets.shape[1]):
+            if sets[fit[v], k] < n:
+                parents[v] += 1
+    count = 0
+    for v in range(n):
+        if parents[v] == 0:
+            order[count] = v
+            count += 1
+    done = 0
+    while done < count:
+        p = order[done]
+        done += 1
+        for i in range(first[p], first[p + 1]):
+            v = children[i]
+            parents[v] -= 1
+            if parents[v] == 0:
+                order[count] = v
+                count += 1
+    return bool(count == n)
+
+
+@njit(**JIT)
+def links_of(fit: Ints, sets: Numbers, both_ways: bool) -> tuple[Ints, Ints]:
+    """Return the children of every variable, or with ``both_ways`` its parents and children.
+
+    Those of v are ``links[first[v] … first[v + 1] − 1]``.
+    """
+    n = fit.shape[0]
+    first = np.zeros(n + 1, np.int64)
+    for v in range(n):
+        for k in range(sets.shape[1]):
+            p = np.int64(sets[fit[v], k])
+            if p < n:
+                first[p + 1] += 1
+                if both_ways:
+                    first[v + 1] += 1
+    for v in range(n):
+        first[v + 1] += first[v]
+    links, at = np.empty(first[n], np.int64), first.copy()
+    for v in range(n):
+        for k in range(sets.shape[1]):
+            p = np.int64(sets[fit[v], k])
+            if p < n:
+                links[at[p]] = v
+                at[p] += 1
+                if both_ways:
+                    links[at[v]] = p
+                    at[v] += 1
+    return first, links
+
+
+@njit(**JIT)
+def draw_region(
+    region: Ints,
+    place: Ints,
+    fit: Ints,
+    first: Ints,
+    links: Ints,
+    offsets: Ints,
+    sets: Numbers,
+    state: Words,
+) -> int:
+    """Fill ``region[w]`` with variables around the first in it; return how many there are.
+
+    Next comes a neighbour in the network of one that is in it already, or one time in four a
+    parent in a set that would be better and is not possible now. ``place[n]`` is −1 outside.
+    """
+    n, w, count = fit.shape[0], region.shape[0], 1
+    place[region[0]] = 0
+    for _ in range(TRIES * w):
+        v = region[draw(state, count)]
+        u = np.int64(n)
+        if draw(state, 4) == 0:
+            if fit[v] > offsets[v]:
+                i = offsets[v] + draw(state, fit[v] - offsets[v])
+                u = np.int64(sets[i, draw(state, sets.shape[1])])
+        elif first[v + 1] > first[v]:
+            u = links[first[v] + draw(state, first[v + 1] - first[v])]
+        if u < n and place[u] < 0:
+            place[u] = count
+            region[count] = u
+            count += 1
+            if count == w:
+                break
+    return count
+
+
+@njit(**JIT)
+def members_above(order: Ints, place: Ints, fit: Ints, sets: Numbers, above: Ints) -> None:
+    """Fill ``above[n]`` with A, as bits of places: for members their own bit."""
+    n = order.shape[0]
+    for v in order:
+        found = np.int64(0)
+        if place[v] >= 0:
+            found = np.int64(1) << place[v]
+        else:
+            for k in range(sets.shape[1]):
+                p = sets[fit[v], k]
+                if p == n:
+                    break
+                found |= above[p]
+        above[v] = found
+
+
+@njit(**JIT)
+def best_by_subset(
+    v: int,
+    own: int,
+    size: int,
+    offsets: Ints,
+    sets: Numbers,
+    cost: Floats,
+    above: Ints,
+    best: Floats,
+    which: Ints,
+    work: Ints,
+) -> None:
+    """Fill ``best[subset]`` with what ``v`` costs behind a subset of the region, ``which`` its set.
+
+    ``own`` is the bit of ``v``; ``size`` = 2^w.
+    """
+    n = offsets.shape[0] - 1
+    for subset in range(size):
+        best[subset] = np.inf
+    for i in range(offsets[v], offsets[v + 1]):
+        work[0] += 1
+        behind = np.int64(0)
+        for k in range(sets.shape[1]):
+            p = sets[i, k]
+            if p == n:
+                break
+            behind |= above[p]
+        if behind & own == 0 and cost[i] < best[behind]:
+            best[behind] = cost[i]
+            which[behind] = i
+        if behind == 0:  # all others cost more
+            break
+    bit = 1
+    while bit < size:
+        if bit != own:
+            for start in range(0, size, 2 * bit):
+                for subset in range(start, start + bit):
+                    if best[subset] < best[subset + bit]:
+                        best[subset + bit] = best[subset]
+                        which[subset + bit] = which[subset]
+        bit *= 2
+
+
+@njit(**JIT)
+def choose_in_region(
+    count: int,
+    region: Ints,
+    fit: Ints,
+    offsets: Ints,
+    sets: Numbers,
+    cost: Floats,
+    above: Ints,
+    best: Floats,
+    which: Ints,
+    work: Ints,
+) -> float:
+    """Give the first ``count`` members of a region their best sets; return the gain.
+
+    ``best[w, 2^w]`` and ``which[w, 2^w]`` are filled on the way. With no gain nothing changes.
+    """
+    size = 1 << count
+    now = 0.0
+    for t in range(count):
+        v = region[t]
+        now += cost[fit[v]]
+        best_by_subset(v, 1 << t, size, offsets, sets, cost, above, best[t], which[t], work)
+    work[0] += int(LOOKS_PER_CELL * count * (count + 1) * size)
+    total, last = np.full(size, np.inf), np.zeros(size, np.int64)
+    total[0] = 0.0
+    for subset in range(size):
+        for t in range(count):
+            if (subset >> t) & 1 == 0:
+                trial = total[subset] + best[t, subset]
+                if trial < total[subset | (1 << t)]:
+                    total[subset | (1 << t)] = trial
+                    last[subset | (1 << t)] = t
+    gain = float(now - total[size - 1])
+    if gain <= max(LEAST_GAIN, ROUNDING * now):
+        return 0.0
+    subset = size - 1
+    while subset > 0:
+        t = last[subset]
+        subset ^= 1 << t
+        fit[region[t]] = which[t, subset]
+    return gain
+
+
+@njit(**JIT)
+def settle(
+    order: Ints,
+    fit: Ints,
+    marked: npt.NDArray[np.bool_],
+    offsets: Ints,
+    sets: Numbers,
+    cost: Floats,
+    state: Words,
+    work: Ints,
+) -> float:
+    """Improve regions around the ``marked[n]`` variables, and all that change, until none gains.
+
+    Ends at ``work[1]``, too, with those marked that were not tried by then. ``order`` stays one of
+    the network. Returns the whole gain.
+    """
+    n, w = order.shape[0], min(WIDTH, order.shape[0])
+    queue, head, count = np.empty(n, np.int64), 0, 0
+    for v in range(n):
+        if marked[v]:
+            queue[count] = v
+            count += 1
+    shuffle(queue[:count], state)
+    first, links = links_of(fit, sets, True)
+    region, place = np.empty(w, np.int64), np.full(n, -1, np.int64)
+    above, before = np.empty(n, np.int64), np.empty(w, np.int64)
+    best, which = np.empty((w, 1 << w)), np.empty((w, 1 << w), np.int64)
+    whole = 0.0
+    while count > 0 and work[0] < work[1]:
+        x = queue[head]
+        head = head + 1 if head + 1 < n else 0
+        count -= 1
+        marked[x] = False
+        region[0] = x
+        inside = draw_region(region, place, fit, first, links, offsets, sets, state)
+        members_above(order, place, fit, sets, above)
+        work[0] += n
+        for t in range(inside):
+            before[t] = fit[region[t]]
+        gain = choose_in_region(inside, region, fit, offsets, sets, cost, above, best, which, work)
+        for t in range(inside):
+            v = region[t]
+            place[v] = -1
+            if fit[v] != before[t] and not marked[v]:
+                marked[v] = True
+                queue[(head + count) % n] = v
+                count += 1
+        if gain > 0.0:
+            whole += gain
+            order_of(fit, sets, order)
+            first, links = links_of(fit, sets, True)
+    return whole

@@ -1,0 +1,271 @@
+"""Regions of a network, chosen again exactly, against all choices there are."""
+
+from __future__ import annotations
+
+from itertools import product
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from naive_network import best_network, random_lists
+from parentage.kernels.regions import (
+    choose_in_region,
+    draw_region,
+    links_of,
+    members_above,
+    order_of,
+    settle,
+)
+from parentage.kernels.repair import search_large
+from parentage.optimise import orders
+from parentage.optimise.orders import OrderSpace, Stream, best_of, climb, numbers_of, renew
+from parentage.optimise.problem import make_problem
+
+if TYPE_CHECKING:
+    import numpy.typing as npt
+
+    from parentage.scoring.lists import CandidateLists
+
+    Ints = npt.NDArray[np.int64]
+
+SEEDS = st.integers(0, 10**6)
+
+
+def space_of(lists: CandidateLists) -> OrderSpace:
+    """The lists as numbers of parents, however few variables there are."""
+    problem = make_problem(lists, np.ones(lists.n_sets, np.bool_)).pruned()
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(orders, "LARGE", 0)
+        return OrderSpace.of(problem)
+
+
+def random_network(space: OrderSpace, rng: np.random.Generator) -> tuple[Ints, Ints]:
+    """Any sets that some order allows, and that order."""
+    n = len(space.offsets) - 1
+    order = rng.permutation(n)
+    place = np.append(np.argsort(order), -1)  # padding stands in front of everybody
+    fit = np.array(
+        [
+            rng.choice([i for i in sets_of(space, v) if place[space.sets[i]].max() < place[v]])
+            for v in range(n)
+        ]
+    )
+    return order, fit
+
+
+def sets_of(space: OrderSpace, v: int) -> range:
+    return range(int(space.offsets[v]), int(space.offsets[v + 1]))
+
+
+def is_acyclic(space: OrderSpace, fit: Ints) -> bool:
+    """Variables whose parents are all gone go, until none is left or none can."""
+    n = len(fit)
+    left = set(range(n))
+    while left:
+        gone = {v for v in left if not left & set(space.sets[fit[v]].tolist())}
+        if not gone:
+            return False
+        left -= gone
+    return True
+
+
+def naive_region(space: OrderSpace, fit: Ints, region: list[int]) -> float:
+    """The least cost of any acyclic choice in a region, all others as they are."""
+    best, trial = np.inf, fit.copy()
+    for choice in product(*(sets_of(space, v) for v in region)):
+        trial[region] = choice
+        if is_acyclic(space, trial):
+            best = min(best, float(space.cost[trial].sum()))
+    return best
+
+
+def chosen(
+    space: OrderSpace, order: Ints, fit: Ints, region: list[int], *, blind: bool = False
+) -> tuple[float, Ints]:
+    """Let the kernel choose; ``blind`` to paths outside, as a wrong version would be."""
+    n, w = len(fit), len(region)
+    place, above = np.full(n, -1), np.zeros(n, np.int64)
+    place[region] = np.arange(w)
+    members_above(order, place, fit, space.sets, above)
+    if blind:
+        above[place < 0] = 0
+    found = fit.copy()
+    gain = choose_in_region(
+        w, np.array(region), found, space.offsets, space.sets, space.cost, above,
+        np.empty((w, 1 << w)), np.empty((w, 1 << w), np.int64), np.zeros(4, np.int64),
+    )  # fmt: skip
+    return gain, found
+
+
+@given(SEEDS, st.integers(2, 6), st.integers(1, 3))
+def test_a_region_gets_its_best_sets(seed: int, n: int, w: int) -> None:
+    rng = np.random.default_rng(seed)
+    space = space_of(random_lists(rng, n))
+    order, fit = random_network(space, rng)
+    region = rng.choice(n, min(w, n), replace=False).tolist()
+    gain, found = chosen(space, order, fit, region)
+    assert is_acyclic(space, found)
+    outside = np.setdiff1d(np.arange(n), region)
+    assert (found[outside] == fit[outside]).all()
+    assert space.cost[found].sum() == pytest.approx(naive_region(space, fit, region), abs=1e-6)
+    assert space.cost[found].sum() == pytest.approx(space.cost[fit].sum() - gain)
+
+
+def test_paths_outside_a_region_matter() -> None:
+    """Without them cycles arise: the test above would notice."""
+    cycles = 0
+    for seed in range(300):
+        rng = np.random.default_rng(seed)
+        space = space_of(random_lists(rng, 6))
+        order, fit = random_network(space, rng)
+        _, found = chosen(space, order, fit, rng.choice(6, 2, replace=False).tolist(), blind=True)
+        cycles += not is_acyclic(space, found)
+    assert cycles > 10
+
+
+@given(SEEDS, st.integers(2, 9))
+def test_settling_gains_what_it_says_and_stays_a_network(seed: int, n: int) -> None:
+    rng = np.random.default_rng(seed)
+    lists = random_lists(rng, n)
+    space = space_of(lists)
+    order, fit = random_network(space, rng)
+    before, optimum = space.cost[fit].sum(), best_network(lists)
+    work, state = np.array([0, 1 << 40, 0, 0]), np.array([seed], np.uint64)
+    arrays = space.offsets, space.sets, space.cost, state, work
+    marked = np.ones(n, np.bool_)
+    gain = settle(order, fit, marked, *arrays)
+    assert not marked.any()
+    assert space.cost[fit].sum() == pytest.approx(before - gain)
+    place = np.append(np.argsort(order), -1)
+    assert all(place[space.sets[fit[v]]].max() < place[v] for v in range(n))
+    if optimum is not None and (space.real[fit] >= 0).all():
+        top = sum(max(score for score, _ in lists.candidates(v)) for v in range(n))
+        assert space.cost[fit].sum() >= top - optimum[0] - 1e-6
+
+
+def test_settling_ends_at_its_limit_and_goes_on() -> None:
+    rng = np.random.default_rng(5)
+    space = space_of(random_lists(rng, 9))
+    order, fit = random_network(space, rng)
+    work, state = np.array([0, 1, 0, 0]), np.array([1], np.uint64)
+    marked = np.ones(9, np.bool_)
+    settle(order, fit, marked, space.offsets, space.sets, space.cost, state, work)
+    assert 0 < marked.sum() < 9 + 1
+    assert work[0] >= 1
+    work[1] = 1 << 40
+    settle(order, fit, marked, space.offsets, space.sets, space.cost, state, work)
+    assert not marked.any()
+
+
+@given(SEEDS, st.integers(2, 9), st.integers(2, 6))
+def test_a_region_hangs_together(seed: int, n: int, w: int) -> None:
+    rng = np.random.default_rng(seed)
+    space = space_of(random_lists(rng, n))
+    _, fit = random_network(space, rng)
+    first, links = links_of(fit, space.sets, True)
+    region, place = np.full(min(w, n), -1), np.full(n, -1)
+    region[0] = rng.integers(n)
+    state = np.array([seed], np.uint64)
+    count = draw_region(region, place, fit, first, links, space.offsets, space.sets, state)
+    members = region[:count].tolist()
+    assert len(set(members)) == count >= 1
+    assert place[members].tolist() == list(range(count))
+    assert (np.delete(place, members) == -1).all()
+    for k in range(1, count):
+        near: set[int] = set()
+        for v in members[:k]:
+            near |= set(links[first[v] : first[v + 1]].tolist())
+            near |= set(space.sets[space.offsets[v] : fit[v]].ravel().tolist())
+        assert members[k] in near
+
+
+@given(SEEDS, st.integers(2, 9))
+def test_parents_come_first_unless_there_is_a_cycle(seed: int, n: int) -> None:
+    rng = np.random.default_rng(seed)
+    space = space_of(random_lists(rng, n))
+    fit = np.array([rng.choice(sets_of(space, v)) for v in range(n)])
+    order = np.empty(n, np.int64)
+    assert order_of(fit, space.sets, order) == is_acyclic(space, fit)
+
+
+def hard_space(n: int, seed: int) -> OrderSpace:
+    """Sets of up to three parents of many variables, with scores at random."""
+    rng = np.random.default_rng(seed)
+    sets, cost, counts = [], [], []
+    for v in range(n):
+        prices = np.sort(rng.random(30) * 100)
+        own = [rng.choice(np.delete(np.arange(n), v), 3, replace=False) for _ in prices[:-1]]
+        sets += [*own, np.full(3, n)]
+        cost += prices.tolist()
+        counts.append(len(prices))
+    starts = np.arange(len(sets) + 1) * 3
+    numbers = numbers_of(starts, np.concatenate(sets), n)
+    reach = np.full((n, 1 + n // 64), ~np.uint64(0))
+    offsets = np.concatenate([[0], np.cumsum(counts)])
+    return OrderSpace(offsets, numbers, np.array(cost), reach, np.arange(len(sets)))
+
+
+def test_regions_go_on_where_insertions_end() -> None:
+    space, gains = hard_space(60, 0), []
+    for seed in range(5):
+        start = np.random.default_rng(seed).permutation(60)
+        totals = []
+        for regions in (False, True):
+            order, state = start.copy(), np.array([seed], np.uint64)
+            looked, ended = climb(space, order, state, lambda: False, regions=regions)
+            assert ended
+            assert looked > 0
+            totals.append(space.cost[space.fit(order)].sum())
+        gains.append(totals[0] - totals[1])
+    assert min(gains) >= 0
+    assert max(gains) > 10
+
+
+def test_a_search_keeps_its_best_and_repeats() -> None:
+    space = hard_space(50, 1)
+    found = []
+    for _ in range(2):
+        order = np.random.default_rng(1).permutation(50)
+        rows, costs = np.stack([order, order, order, np.arange(50)]), np.full(2, np.inf)
+        work, state = np.zeros(4, np.int64), np.array([3], np.uint64)
+        best, steps = np.inf, 0
+        for _ in range(4):
+            steps += search_large(
+                rows, costs, work, np.int64(2_000_000), np.int64(4), 0.5, np.int64(5),
+                space.offsets, space.sets, space.cost, space.reach, state,
+            )  # fmt: skip
+            assert costs[1] <= min(best, costs[0])
+            best = costs[1]
+            for k in range(2):
+                assert space.cost[space.fit(rows[k])].sum() == pytest.approx(costs[k])
+        assert steps > 5
+        found.append((best, rows.tolist(), int(state[0])))
+    assert found[0] == found[1]
+
+
+def test_streams_behind_the_leader_start_at_random_and_lose_nothing() -> None:
+    space, n = hard_space(50, 2), 50
+    streams = []
+    for k in range(3):
+        order = np.random.default_rng(k).permutation(n)
+        rows = np.stack([order, order, order, np.arange(n)])
+        streams.append(Stream(rows, 0.0, np.array([k + 1], np.uint64)))
+    for stream in streams:
+        stream.advance(space, 1_000_000)
+    least = min(float(stream.costs[1]) for stream in streams)
+    leader = best_of(streams, space)
+    assert leader.costs[1] <= least
+    assert space.cost[space.fit(leader.best)].sum() == pytest.approx(leader.costs[1])
+    for stream in streams:
+        stream.stale = 1
+    kept = leader.best.copy()
+    renew(streams, leader, by_regions=True)
+    assert (leader.best == kept).all()
+    for stream in streams:
+        if stream is not leader:
+            assert not np.isfinite(stream.costs).any()
+            assert (stream.orders[:3] == stream.base).all()
+            assert (stream.base != kept).any()
