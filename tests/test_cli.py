@@ -9,13 +9,16 @@ import signal
 import subprocess
 import sys
 import time
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from command import await_handlers, in_a_process, ok, refused, run
+from parentage import structural_em
+from parentage.data.datasets import chest_clinic
 from parentage.data.reading import read_table
-from parentage.scoring.candidates import score
+from parentage.scoring.candidates import cut_short_text, score
 from parentage.scoring.formats import read_lists
 
 if TYPE_CHECKING:
@@ -220,3 +223,27 @@ def test_an_interrupt_keeps_what_is_complete(number: int, tmp_path: Path) -> Non
     made = read_lists(target).known()
     assert made.ended == "interrupt"
     assert made.complete_to is not None and made.complete_to < 5
+
+
+def test_expectation_maximisation_that_did_not_settle_is_told(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    rng = random.Random(3)
+    rows = [[rng.choice("ab")] * 3 for _ in range(60)]
+    text = "\n".join(",".join("?" if rng.random() < 0.2 else c for c in row) for row in rows)
+    path = write(tmp_path, f"x,y,z\n{text}\n")
+    whole = run("score", path, "--missing", "em", "--json")
+    assert json.loads(whole.stdout)["completion"]["settled"] is True
+    assert "expectation maximisation" not in whole.stderr
+    monkeypatch.setattr(structural_em, "MOST_STEPS", 1)
+    monkeypatch.setattr(structural_em, "_is_best", lambda *_: False)
+    cut = run("score", path, "--missing", "em", "--json")
+    assert json.loads(cut.stdout)["completion"]["settled"] is False
+    assert "expectation maximisation ended before the network repeated" in cut.stderr
+
+
+def test_what_a_level_that_was_cut_short_left_is_said() -> None:
+    lists = score(chest_clinic(200), max_parents=2)
+    cut = replace(lists, account=replace(lists.known(), complete_to=1, ended="time", explored=7))
+    assert "complete up to 1 parent, of larger ones there are the 7 found by" in cut_short_text(cut)
+    assert "7 were tried where they promised most" in cut_short_text(cut, growing=True)

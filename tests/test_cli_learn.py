@@ -175,6 +175,7 @@ def test_interrupt_keeps_the_incumbent(slow: str, tmp_path: Path) -> None:
     out, err = child.communicate(timeout=90)
     assert child.returncode == 130, err
     assert b"Traceback" not in err
+    assert b"interrupt" in err
     found = json.loads(out)
     assert found["bound"] >= found["score"]
     assert read_network(target).n_variables == 40

@@ -366,6 +366,7 @@ def test_the_command_keeps_what_is_there_after_sigterm(tmp_path: Path) -> None:
     _, told = child.communicate(timeout=60)
     assert child.returncode == 130, told
     assert f"what is done is kept; --resume {kept} goes on" in told.decode()
+    assert "interrupted while looking for a network" in told.decode()
     first = json.loads((tmp_path / "net.json").read_text())
     assert sorted(path.name for path in tmp_path.iterdir()) == ["hard.jkl", "kept", "net.json"]
     done = command(*args, "--force", "--resume", kept, "--time-limit", "1")

@@ -34,6 +34,7 @@ def account_json(lists: CandidateLists) -> dict[str, Any]:
         "prior": account.prior.to_dict(),
         "ended": account.ended,
         "explored": account.explored,
+        "completion": None if account.completion is None else account.completion.to_dict(),
         "digest": lists.digest,
         "live_sets": list(tallies.live_sets),
         "recipe": None if account.recipe is None else account.recipe.to_dict(),

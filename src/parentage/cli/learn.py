@@ -160,6 +160,8 @@ def learn(data: str, output: tuple[str, ...], **options: Any) -> None:
                 report=progress,
                 places=scaling.places,
             )
+        if stop.cancelled.is_set() and work.lists.account.complete:
+            warn("interrupted while looking for a network; this is the best one found by then")
         report_solution(solution, work, output, options, time.monotonic() - began)
         if not (solution.optimal and solution.scope.settled):
             tell_kept(scaling.places)

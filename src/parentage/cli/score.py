@@ -79,11 +79,17 @@ def score(data: str, output: tuple[str, ...], **options: Any) -> None:
                 ).lists
             else:
                 lists = score_table(table, settings, stop, workers, progress, scaling.places)
+        completion = lists.known().completion
+        settled = completion is None or completion.settled
         if not lists.account.complete:
             warn(cut_short_text(lists))
+        elif not settled:
+            warn(
+                "expectation maximisation ended before the network repeated; "
+                "the lists are of the data completed by then"
+            )
         report_lists(lists, output, options)
-        completion = lists.known().completion
-        if not lists.account.complete or (completion is not None and not completion.settled):
+        if not (lists.account.complete and settled):
             tell_kept(scaling.places)
     if stop.cancelled.is_set():
         sys.exit(130)

@@ -234,8 +234,10 @@ def cut_short_text(lists: CandidateLists, *, growing: bool = False) -> str:
     }
     most = account.complete_to
     larger = "larger sets were not searched"
-    if account.explored:
+    if account.explored and growing:
         larger = f"of larger ones {account.explored:,} were tried where they promised most"
+    elif account.explored:
+        larger = f"of larger ones there are the {account.explored:,} found by then"
     if growing and (reason := why_not_grown(account)):
         larger += f" ({reason})"
     return (
