@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from naive_network import best_network, random_lists
 from parentage.kernels.disturb import draw, exchange_blocks, perturb, shuffle
-from parentage.kernels.dominance import strong_components, undominated
+from parentage.kernels.dominance import best_proper_subsets, strong_components, undominated
 from parentage.kernels.orders import feasible_order, improve, refit, reorder_window
 from parentage.optimise import subsets
 from parentage.optimise.orders import OrderSpace
@@ -55,6 +55,29 @@ def test_undominated(seed: int) -> None:
         for i in range(low, high):
             dominated = any((flags[j] <= flags[i]).all() for j in range(low, i))
             assert keep[i] == (not dominated)
+
+
+@given(SEEDS, st.integers(1, 7), st.integers(1, 60))
+def test_best_proper_subsets(seed: int, n: int, most: int) -> None:
+    """In lists long enough for subsets to be looked up, and in short ones."""
+    rng = np.random.default_rng(seed)
+    children, rows, scores = [], [], []
+    for child in range(3):
+        own = rng.permutation(1 << n)[: int(rng.integers(1, most + 1))]
+        rows += [[bool(s >> v & 1) for v in range(n)] for s in own.tolist()]
+        scores += np.sort(rng.integers(0, 20, len(own)).astype(float))[::-1].tolist()
+        children += [child] * len(own)
+    offsets = offsets_of(np.bincount(children))
+    found = best_proper_subsets(offsets, pack(np.array(rows)), np.array(scores))
+    for i, row in enumerate(rows):
+        inside = [
+            scores[j]
+            for j, other in enumerate(rows)
+            if children[j] == children[i]
+            and other != row
+            and all(b or not a for a, b in zip(other, row, strict=True))
+        ]
+        assert found[i] == max(inside, default=-np.inf)
 
 
 @given(SEEDS, st.integers(1, 9), st.floats(0, 0.5))

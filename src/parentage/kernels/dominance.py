@@ -52,6 +52,82 @@ def members_of(mask: npt.NDArray[np.uint64], found: npt.NDArray[np.int64]) -> in
 
 
 @njit(**JIT)
+def slots_for(sets: int) -> int:
+    """Return how large a hash table of so many sets is: a power of two, at most half full."""
+    room = 2
+    while room < 2 * sets:
+        room *= 2
+    return room
+
+
+@njit(**JIT)
+def enter(i: int, key: np.uint64, slots: npt.NDArray[np.int64], room: int) -> None:
+    """Put set ``i`` into the first ``room`` of ``slots``, a hash table."""
+    last = np.uint64(room - 1)
+    at = (key ^ (key >> np.uint64(32))) & last
+    while slots[at] >= 0:
+        at = (at + np.uint64(1)) & last
+    slots[at] = i
+
+
+@njit(**JIT)
+def find_inside(
+    outer: int,
+    key: np.uint64,
+    slots: npt.NDArray[np.int64],
+    room: int,
+    keys: npt.NDArray[np.uint64],
+    masks: npt.NDArray[np.uint64],
+) -> int:
+    """Return another set of this key that is contained in set ``outer``; −1 if there is none.
+
+    A key is the sum of fixed random numbers of the members. A hit is compared bit by bit, so the
+    answer does not depend on those numbers.
+    """
+    last = np.uint64(room - 1)
+    at = (key ^ (key >> np.uint64(32))) & last
+    while slots[at] >= 0:
+        other = slots[at]
+        if keys[other] == key and other != outer and contained(masks, other, outer):
+            return int(other)
+        at = (at + np.uint64(1)) & last
+    return -1
+
+
+@njit(**JIT)
+def keys_of_subsets(
+    members: npt.NDArray[np.int64], size: int, sums: npt.NDArray[np.uint64]
+) -> None:
+    """Fill ``sums[2^size]`` with the keys of all subsets of a set, itself last."""
+    sums[0] = np.uint64(0)
+    for subset in range(1, 1 << size):
+        lowest = 0
+        while not (subset >> lowest) & 1:
+            lowest += 1
+        sums[subset] = sums[subset & (subset - 1)] + number_of(members[lowest])
+
+
+@njit(**JIT)
+def keys_of(masks: npt.NDArray[np.uint64]) -> npt.NDArray[np.uint64]:
+    """Return ``[m]``: the keys of all sets."""
+    keys = np.zeros(masks.shape[0], np.uint64)
+    members = np.empty(64 * masks.shape[1], np.int64)
+    for i in range(masks.shape[0]):
+        for j in range(members_of(masks[i], members)):
+            keys[i] += number_of(members[j])
+    return keys
+
+
+@njit(**JIT)
+def most_slots(offsets: npt.NDArray[np.int64]) -> int:
+    """Return how large a hash table of the sets of any child is."""
+    most = 2
+    for child in range(offsets.shape[0] - 1):
+        most = max(most, slots_for(offsets[child + 1] - offsets[child]))
+    return most
+
+
+@njit(**JIT)
 def undominated(
     offsets: npt.NDArray[np.int64], masks: npt.NDArray[np.uint64]
 ) -> npt.NDArray[np.bool_]:
@@ -60,50 +136,26 @@ def undominated(
     ``masks[m, W]``; the sets of a child stand by rising cost, so an earlier subset is never
     dearer and can take the place of the later set in any network.
 
-    A small set has fewer subsets than there are sets before it, so these are looked up: every kept
-    set is in a hash table under the sum of fixed random numbers of its members. A hit is compared
-    bit by bit, so the answer does not depend on those numbers.
+    A small set has fewer subsets than there are sets before it, so these are looked up.
     """
     keep = np.zeros(masks.shape[0], np.bool_)
     kept = np.empty(masks.shape[0], np.int64)
-    most = 2
-    for child in range(offsets.shape[0] - 1):
-        while most < 2 * (offsets[child + 1] - offsets[child]):
-            most *= 2
-    slots = np.full(most, -1, np.int64)
-    keys = np.empty(masks.shape[0], np.uint64)
+    slots = np.empty(most_slots(offsets), np.int64)
+    keys = keys_of(masks)
     members = np.empty(64 * masks.shape[1], np.int64)
     sums = np.empty(1 << FEW, np.uint64)
     for child in range(offsets.shape[0] - 1):
-        low, high = offsets[child], offsets[child + 1]
-        room = 2
-        while room < 2 * (high - low):
-            room *= 2
+        room = slots_for(offsets[child + 1] - offsets[child])
         slots[:room] = -1
-        last = np.uint64(room - 1)
         n_kept = 0
-        for i in range(low, high):
+        for i in range(offsets[child], offsets[child + 1]):
             size = members_of(masks[i], members)
-            key = np.uint64(0)
-            for j in range(size):
-                key += number_of(members[j])
             dominated = False
             if size <= FEW and (1 << size) < n_kept:
-                sums[0] = np.uint64(0)
+                keys_of_subsets(members, size, sums)
                 for subset in range(1 << size):
-                    if subset > 0:
-                        lowest = 0
-                        while not (subset >> lowest) & 1:
-                            lowest += 1
-                        sums[subset] = sums[subset & (subset - 1)] + number_of(members[lowest])
-                    at = (sums[subset] ^ (sums[subset] >> np.uint64(32))) & last
-                    while slots[at] >= 0:
-                        other = slots[at]
-                        if keys[other] == sums[subset] and contained(masks, other, i):
-                            dominated = True
-                            break
-                        at = (at + np.uint64(1)) & last
-                    if dominated:
+                    if find_inside(i, sums[subset], slots, room, keys, masks) >= 0:
+                        dominated = True
                         break
             else:
                 for j in range(n_kept):
@@ -114,11 +166,7 @@ def undominated(
                 kept[n_kept] = i
                 n_kept += 1
                 keep[i] = True
-                keys[i] = key
-                at = (key ^ (key >> np.uint64(32))) & last
-                while slots[at] >= 0:
-                    at = (at + np.uint64(1)) & last
-                slots[at] = i
+                enter(i, keys[i], slots, room)
     return keep
 
 
@@ -130,20 +178,36 @@ def best_proper_subsets(
 ) -> npt.NDArray[np.float64]:
     """Return for every set the best score of a proper subset in the same child's list; −∞: none.
 
-    ``masks[m, W]``, ``scores[m]``; the sets of a child stand by falling score.
+    ``masks[m, W]``, ``scores[m]``; the sets of a child stand by falling score, and no set twice.
+    Subsets of small sets are looked up, as in :func:`undominated`.
     """
-    n_words = masks.shape[1]
     best = np.full(masks.shape[0], -np.inf)
+    slots = np.empty(most_slots(offsets), np.int64)
+    keys = keys_of(masks)
+    members = np.empty(64 * masks.shape[1], np.int64)
+    sums = np.empty(1 << FEW, np.uint64)
     for child in range(offsets.shape[0] - 1):
-        for i in range(offsets[child], offsets[child + 1]):
-            for j in range(offsets[child], offsets[child + 1]):
-                beyond, fewer = np.uint64(0), np.uint64(0)
-                for w in range(n_words):
-                    beyond |= masks[j, w] & ~masks[i, w]
-                    fewer |= masks[i, w] & ~masks[j, w]
-                if beyond == np.uint64(0) and fewer != np.uint64(0):
-                    best[i] = scores[j]
-                    break
+        low, high = offsets[child], offsets[child + 1]
+        room = slots_for(high - low)
+        slots[:room] = -1
+        for i in range(low, high):
+            enter(i, keys[i], slots, room)
+        for i in range(low, high):
+            size = members_of(masks[i], members)
+            first = high
+            if size <= FEW and (1 << size) < high - low:
+                keys_of_subsets(members, size, sums)
+                for subset in range((1 << size) - 1):
+                    j = find_inside(i, sums[subset], slots, room, keys, masks)
+                    if 0 <= j < first:
+                        first = j
+            else:
+                for j in range(low, high):
+                    if j != i and contained(masks, j, i):
+                        first = j
+                        break
+            if first < high:
+                best[i] = scores[first]
     return best
 
 
