@@ -68,6 +68,10 @@ LAST_SHARE = 0.93
 SECONDS_TO_END = 8e-4
 """Of each of many variables: what making lists, a bound and an answer of it takes at the end."""
 
+SHARE_OF_LISTING = 0.1
+"""Of the time that is left when lists begin to grow: what listing the families of a level that was
+cut short may take at the end."""
+
 LEAST_EFFORT = 60.0
 """Nominal seconds that growing takes where there is no time limit."""
 
@@ -201,13 +205,16 @@ def grow(
     places: Places | None = None,
 ) -> tuple[Searched, Grown | None]:
     """Grow lists that were cut short, if they can grow; else take what there is."""
-    from parentage.optimise.anytime import grow_lists
+    from parentage.optimise.anytime import SECONDS_TO_LIST, grow_lists
     from parentage.optimise.growth_keeping import GrowthKeeper
     from parentage.scoring.growth import can_grow
 
     if not can_grow(searched.prepared, searched.outcomes):
         return searched.with_partial(), None
     n = searched.prepared.table.n_variables
+    if stop.deadline < math.inf:
+        listing = SHARE_OF_LISTING * max(0.0, stop.seconds_left)
+        searched = searched.with_best_partial(int(listing / SECONDS_TO_LIST))
     own = stop.share(0.5 if n <= MANY_VARIABLES else share_of_growing(n, stop.seconds_left))
     effort = growing.effort
     if effort is None:

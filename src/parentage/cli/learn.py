@@ -392,10 +392,10 @@ def rows_used(solution: Solution, work: Work) -> dict[str, int]:
 def family_row(solution: Solution, lists: CandidateLists, v: int) -> tuple[str, str, str, str]:
     """One child: its parents, their score, and how far the next set below is."""
     chosen = solution.network.parents[v]
-    ranked = list(lists.candidates(v))
-    at = next(i for i, (_, members) in enumerate(ranked) if members == chosen)
-    score = ranked[at][0]
-    ahead = "–" if at + 1 == len(ranked) else f"{score - ranked[at + 1][0]:.2f}"
+    ranked = lists.candidates(v)  # may be very many: none is looked at beyond the next
+    at, score = next((i, own) for i, (own, members) in enumerate(ranked) if members == chosen)
+    after = next(ranked, None)
+    ahead = "–" if after is None else f"{score - after[0]:.2f}"
     parents = ", ".join(lists.names[p] for p in chosen) or "∅"
     return lists.names[v], parents, f"{score:.4f}", ahead + ("*" if at else " ")
 

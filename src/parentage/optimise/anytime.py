@@ -68,6 +68,9 @@ SECONDS_PER_LOOK = 5e-9
 SECONDS_PER_SET_LAID = 5e-8
 """Nominal time of putting one set where the order search finds it."""
 
+SECONDS_TO_LIST = 4e-6
+"""Of each set: what making lists and an answer of it takes at the end."""
+
 SHARE_OF_ORDERS = 0.5
 """Of the nominal seconds, as long as the order search finds something."""
 
@@ -217,7 +220,8 @@ class Anytime:
     def _may_go_on(self) -> bool:
         """Whether there is time, and memory for solving what has been found by now."""
         growth = self.growth
-        if not self._is(self.stop.reason() is None):
+        ending = SECONDS_TO_LIST * growth.n_sets
+        if not self._is(self.stop.reason() is None and self.stop.seconds_left > ending):
             return False
         needed = memory_of_sets(growth.n, growth.n_sets, int(growth.sizes.sum()))
         room = room_within(self._most, needed)

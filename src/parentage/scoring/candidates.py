@@ -33,6 +33,7 @@ from parentage.scoring.plan import prepare
 from parentage.scoring.rulebook import ORDER
 from parentage.scoring.search import FIRST_LEVEL, search
 from parentage.scoring.settings import Scoring, ScoringKeywords
+from parentage.scoring.steps import Kept
 from parentage.work.display import shown
 from parentage.work.executor import size_here
 from parentage.work.memory import available_memory, used_memory
@@ -141,6 +142,21 @@ class Searched:
         account = _account(self.prepared, self.outcomes, lists.n_sets, self.began)
         return replace(lists, account=replace(account, digest=lists.digest))
 
+    def with_best_partial(self, most: int) -> Searched:
+        """Leave ``most`` families of a level that was cut short, the best of each child.
+
+        They are where lists begin to grow, and too many of them take longer to list than to find.
+        """
+        outcomes = []
+        for outcome in self.outcomes:
+            found = sum(len(part.children) for part in outcome.partial)
+            if found > most:
+                part = best_of_each(outcome.partial, most)
+                explored = outcome.explored + found - len(part.children)
+                outcome = replace(outcome, partial=[part], explored=explored)
+            outcomes.append(outcome)
+        return replace(self, outcomes=tuple(outcomes))
+
     def with_partial(self) -> Searched:
         """Take what is there of a level that was cut short."""
         outcomes = []
@@ -151,6 +167,21 @@ class Searched:
                 replace(outcome, kept=kept, partial=[], explored=outcome.explored + more)
             )
         return replace(self, outcomes=tuple(outcomes))
+
+
+def best_of_each(parts: Sequence[Kept], most: int) -> Kept:
+    """Return ``most`` families of one size at most, as many of each child, those with best scores.
+
+    >>> part = Kept(np.array([0, 0, 0, 1]), np.array([[1], [2], [3], [0]]), np.array([5, 7, 6, 1]))
+    >>> best_of_each([part], 4).scores
+    array([7, 6, 1])
+    """
+    children, parents, scores = (np.concatenate(column) for column in zip(*parts, strict=True))
+    order = np.lexsort((-scores, children))
+    first = np.searchsorted(children[order], children[order])
+    rank = np.arange(len(order)) - first
+    chosen = order[rank < max(1, most // len(np.unique(children)))]
+    return Kept(children[chosen], parents[chosen], scores[chosen])
 
 
 def search_table(

@@ -279,7 +279,7 @@ class Growth:
                 outcome,
                 kept=[*outcome.kept, *self._parts(new[plan == number], number)],
                 partial=[],
-                explored=sum(len(part.children) for part in outcome.partial),
+                explored=outcome.explored + sum(len(part.children) for part in outcome.partial),
             )
             for number, outcome in enumerate(self.outcomes)
         ]
