@@ -14,10 +14,11 @@ from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from parentage.network.network import Network
-from parentage.scoring.checkpoint import STATE, Checkpoint, Pace, unreadable
+from parentage.scoring.checkpoint import Checkpoint, Pace, unreadable
 from parentage.scoring.completion import Completion, EmStep
 from parentage.scoring.constraints import Constraints
 from parentage.scoring.prior import Prior
+from parentage.work.folder import STATE
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -22,7 +22,6 @@ import numpy as np
 import numpy.typing as npt
 
 from parentage.scoring.checkpoint import (
-    GROWING,
     Pace,
     Sealed,
     compare,
@@ -31,6 +30,7 @@ from parentage.scoring.checkpoint import (
     write_sealed,
 )
 from parentage.scoring.growth_state import Snapshot
+from parentage.work.folder import GROWING
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -21,19 +21,16 @@ from parentage.optimise.proof_nodes import NodeWriter
 from parentage.optimise.replay import read_proof
 from parentage.scoring.account import Account
 from parentage.scoring.checkpoint import (
-    SOLVING,
-    STATE,
     Checkpoint,
     Pace,
     Sealed,
-    already_there,
-    already_there_error,
+    begin_or_go_on,
     compare,
-    made_folder,
     read_sealed,
     unreadable,
     write_sealed,
 )
+from parentage.work.folder import SOLVING, STATE, made_folder
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -75,11 +72,10 @@ class Keeping:
         self.folder, self.resume, self.source = folder, resume, source
         self.runs = 0
         if "table" not in source:  # otherwise scoring has looked already
-            if not resume and already_there(folder):
-                raise already_there_error(folder)
+            begin_or_go_on(folder, resume=resume)
             if (folder / STATE).exists() and not list(folder.glob(SOLVING)):
                 Checkpoint(folder, source, resume=True)  # of a table, and refused with its name
-        made_folder(folder)
+        made_folder(folder, resume=True)
 
     @classmethod
     def of(

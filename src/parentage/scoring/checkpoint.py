@@ -18,9 +18,9 @@ every :data:`SECONDS`, are written as soon as that much time has passed.
 
 from __future__ import annotations
 
+import errno
 import json
 import os
-import re
 import time
 import zlib
 from contextlib import suppress
@@ -28,19 +28,13 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from parentage.errors import InputError, Way
 from parentage.files.growing import Facts, GrowingArray, no_room
+from parentage.work.folder import STATE, holds_checkpoint, made_folder, remove_arrays
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
     from pathlib import Path
 
 FORMAT = 2
-STATE = "state.json"
-SOLVING = "solving-*.json"
-"""Files of the solver (:mod:`parentage.optimise.keeping`)."""
-
-GROWING = "growing.state"
-"""Lists that grow (:mod:`parentage.optimise.growth_keeping`)."""
-
 SECONDS = 60.0
 """How often the chunks of a level are written."""
 SHARE = 0.04
@@ -48,7 +42,7 @@ SHARE = 0.04
 WRITING, BYTES_A_SECOND = 0.03, 4e8
 """What writing is expected to take: seconds in any case, and by how much there is to write."""
 
-_OURS = re.compile(r"[0-9]+-[a-z0-9-]+")
+NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 
 
 class Checkpoint:
@@ -67,10 +61,9 @@ class Checkpoint:
         self.searches: dict[str, dict[str, Any]] = {}
         self.spent = 0.0
         self.began = self.written = time.perf_counter()
+        begin_or_go_on(folder, resume=resume)
         known = _read_state(folder)
-        if not resume and already_there(folder):
-            raise already_there_error(folder)
-        if known is None and already_there(folder):
+        if known is None and holds_checkpoint(folder):
             raise InputError(
                 "holds a checkpoint of lists, and this is a table",
                 "name a new folder",
@@ -79,15 +72,17 @@ class Checkpoint:
         if known is not None:
             compare(folder, known["job"], self.job)
             self.searches = known["searches"]
-        made_folder(folder)
-        self.clean()
+            self.clean()
+        else:  # before any array: a folder with arrays of ours has a state
+            try:
+                self._write()
+            except OSError as error:
+                raise self.refuse(error) from error
 
     def clean(self) -> None:
         """Remove files that no state names: what was being written when the program ended."""
         named = {name for state in self.searches.values() for name in _names(state)}
-        for path in self.folder.iterdir():
-            if _OURS.fullmatch(path.name) and path.name not in named:
-                path.unlink()
+        remove_arrays(self.folder, named)
 
     def due(self, every: float, nbytes: int) -> bool:
         """Whether to write so much now."""
@@ -98,6 +93,9 @@ class Checkpoint:
     def write(self, number: int | str, state: Mapping[str, Any]) -> None:
         """Replace the state of one search; its files are on the disk already."""
         self.searches[str(number)] = dict(state)
+        self._write()
+
+    def _write(self) -> None:
         content = {"format": FORMAT, "job": self.job, "searches": self.searches}
         content["check"] = checksum(self.job, self.searches)
         write_synced(self.folder / STATE, json.dumps(content))
@@ -181,33 +179,27 @@ def read_sealed(path: Path, form: int) -> Sealed | None:
 
 def full_disk(folder: Path, error: OSError) -> Exception:
     """Return the error that tells of a disk that takes no more."""
-    way = Way("resume", str(folder), "when there is room: what it holds so far is whole")
+    when = "there is room" if error.errno in NO_ROOM else "it can be written to"
+    way = Way("resume", str(folder), f"when {when}: what it holds so far is whole")
     return no_room(folder, error, way)
 
 
-def already_there(folder: Path) -> bool:
-    """Whether a folder holds a checkpoint, of scoring or of solving."""
-    return (folder / STATE).exists() or any(folder.glob(SOLVING))
+def begin_or_go_on(folder: Path, *, resume: bool) -> None:
+    """Make the folder, if it is not there.
 
-
-def already_there_error(folder: Path) -> InputError:
-    """Return the error that tells of a folder that is not new."""
-    return InputError(
-        "holds a checkpoint already",
-        Way("resume", str(folder), "to go on from it"),
-        "name a new folder",
-        about=Way("checkpoint", str(folder)),
-    )
-
-
-def made_folder(folder: Path) -> None:
-    """Make the folder, if it is not there."""
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
+    Raises
+    ------
+    InputError
+        It cannot be used, or holds a checkpoint and ``resume`` is not set.
+    """
+    made_folder(folder, resume=resume)
+    if not resume and holds_checkpoint(folder):
         raise InputError(
-            f"cannot be made: {error.strerror or error}", about=Way("checkpoint", str(folder))
-        ) from None
+            "holds a checkpoint already",
+            Way("resume", str(folder), "to go on from it"),
+            "name a new folder",
+            about=Way("checkpoint", str(folder)),
+        )
 
 
 def checksum(job: Mapping[str, Any], content: object) -> int:
