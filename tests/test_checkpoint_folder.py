@@ -17,6 +17,8 @@ from command import run
 from parentage.data.datasets import chest_clinic
 from parentage.errors import InputError, ResourceError
 from parentage.learner import learn
+from parentage.optimise import keeping
+from parentage.optimise.growth_keeping import GrowthKeeper
 from parentage.scoring import checkpoint, steps
 from parentage.scoring.candidates import score, score_table
 from parentage.scoring.settings import Scoring
@@ -29,6 +31,8 @@ from test_em import holes_of
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
+
+    from parentage.data.table import Table
 
 TABLE = chest_clinic(200, seed=2)
 DATES = ("2024-01-05", "2024-11-12", "1-2-x", "3-notes", "0-level-1-0", "0-3-1")
@@ -245,6 +249,27 @@ def test_a_lock_that_was_removed_meanwhile_is_made_again(
 
 
 # --- damage and disks --------------------------------------------------------------------------
+
+
+def kept_job(folder: Path, monkeypatch: pytest.MonkeyPatch) -> Table:
+    """Keep scoring and solving of a table."""
+    monkeypatch.setattr(keeping, "EVERY", 0.0)
+    monkeypatch.setattr(checkpoint, "SHARE", 1e9)
+    learn(TABLE, engine="branch-and-cut", checkpoint=folder)
+    assert {"state.json", "solving-0.json"} <= set(content(folder))
+    return TABLE
+
+
+@pytest.mark.parametrize("name", ["state.json", "solving-0.json", "growing.state"])
+def test_a_state_nested_too_deep_is_damage(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
+    kept_job(tmp_path / "kept", monkeypatch)
+    (tmp_path / "kept" / name).write_text("[" * 100_000)
+    with pytest.raises(InputError, match=f"the checkpoint is damaged: .*{name}"):
+        if name == "growing.state":
+            GrowthKeeper(tmp_path / "kept", {}, resume=True)
+        learn(TABLE, engine="branch-and-cut", resume=tmp_path / "kept")
 
 
 @pytest.fixture

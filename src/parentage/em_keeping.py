@@ -14,7 +14,7 @@ from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from parentage.network.network import Network
-from parentage.scoring.checkpoint import Checkpoint, Pace, unreadable
+from parentage.scoring.checkpoint import DAMAGE, Checkpoint, Pace, unreadable
 from parentage.scoring.completion import Completion, EmStep
 from parentage.scoring.constraints import Constraints
 from parentage.scoring.prior import Prior
@@ -161,7 +161,7 @@ class EmKeeper:
             if state["standing"] is not None:
                 self.standing = Standing.from_dict(state["standing"])
             self._written = True
-        except (KeyError, TypeError, ValueError) as error:
+        except DAMAGE as error:
             raise unreadable(checkpoint.folder / STATE, error) from None
 
 

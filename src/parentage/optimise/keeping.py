@@ -21,6 +21,7 @@ from parentage.optimise.proof_nodes import NodeWriter
 from parentage.optimise.replay import read_proof
 from parentage.scoring.account import Account
 from parentage.scoring.checkpoint import (
+    DAMAGE,
     Checkpoint,
     Pace,
     Sealed,
@@ -144,7 +145,7 @@ class Keeper:
             self.same_lists = sealed.facts["lists"] == self.digest
         except InputError:
             raise
-        except (KeyError, TypeError, ValueError, IndexError, AttributeError) as error:
+        except (*DAMAGE, IndexError) as error:
             raise unreadable(self.path, error) from None
 
     def order(self) -> list[list[int]]:

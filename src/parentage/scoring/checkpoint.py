@@ -42,6 +42,9 @@ SHARE = 0.04
 WRITING, BYTES_A_SECOND = 0.03, 4e8
 """What writing is expected to take: seconds in any case, and by how much there is to write."""
 
+DAMAGE = (KeyError, TypeError, ValueError, AttributeError, OverflowError, RecursionError)
+"""What reading a state raises that makes no sense."""
+
 NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 
 
@@ -173,7 +176,7 @@ def read_sealed(path: Path, form: int) -> Sealed | None:
         return sealed
     except InputError:
         raise
-    except (KeyError, TypeError, ValueError) as error:
+    except DAMAGE as error:
         raise unreadable(path, error) from None
 
 
@@ -283,7 +286,7 @@ def _read_state(folder: Path) -> dict[str, Any] | None:
         return found
     except InputError:
         raise
-    except (KeyError, TypeError, ValueError, AttributeError) as error:
+    except DAMAGE as error:
         raise unreadable(folder / STATE, error) from None
 
 

@@ -264,7 +264,7 @@ class Keeper:
             return self._read_position(known, folder)
         except InputError:
             raise
-        except (KeyError, TypeError, ValueError) as error:
+        except on_disk.DAMAGE as error:
             raise on_disk.unreadable(folder / STATE, error) from error
 
     def _read_outcome(self, known: Mapping[str, Any], folder: Path, outcome: Outcome) -> None:
