@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from command import run
+from parentage import Network
 from parentage.data.datasets import chest_clinic
 from parentage.errors import InputError, ResourceError
 from parentage.learner import learn
@@ -272,6 +273,15 @@ def test_a_state_nested_too_deep_is_damage(
         learn(TABLE, engine="branch-and-cut", resume=tmp_path / "kept")
 
 
+def test_a_table_without_its_state_is_not_called_lists(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    kept_job(tmp_path / "kept", monkeypatch)
+    (tmp_path / "kept" / "state.json").unlink()
+    with pytest.raises(InputError, match=r"damaged: 'state\.json' is missing in .*solving-0"):
+        learn(TABLE, engine="branch-and-cut", resume=tmp_path / "kept")
+
+
 @pytest.fixture
 def read_only(tmp_path: Path) -> Iterator[Path]:
     """A file system that cannot be written to, with a folder."""
@@ -308,3 +318,18 @@ def test_what_to_wait_for_depends_on_the_error(
     monkeypatch.setattr(checkpoint, "write_synced", failing)
     with pytest.raises(ResourceError, match=f"pass resume=.* {words}: what it holds so far"):
         score(TABLE, checkpoint=tmp_path / "kept")
+
+
+# --- starts ------------------------------------------------------------------------------------
+
+
+def test_a_start_that_is_an_incumbent_may_change(tmp_path: Path) -> None:
+    """Where lists grow and where cells are completed it may not: the way begins there."""
+    start = Network.from_arcs(TABLE.names, [])
+    lists = score(TABLE)
+    for number, source in enumerate((TABLE, lists)):
+        folder = tmp_path / str(number)
+        whole = learn(source, checkpoint=folder)
+        again = learn(source, resume=folder, start=start)
+        assert again.optimal
+        assert again.score == pytest.approx(whole.score)

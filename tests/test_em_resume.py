@@ -230,7 +230,6 @@ def test_a_full_disk_is_told_and_gone_on_from(
 
 DIFFERENT: dict[str, tuple[dict[str, Any], str]] = {
     "table": ({"table": table(3)}, "table "),
-    "way": ({"missing": "pnal"}, 'missing "em" there, null here'),
     "score": ({"score": "aic"}, 'score "bic" there, "aic" here'),
     "limit": ({"max_parents": 2}, "max_parents null there, 2 here"),
     "start": ({"start": Network.from_arcs(table().names, [])}, "start null there, .* here"),
@@ -244,8 +243,15 @@ def test_a_checkpoint_of_another_job_is_refused(tmp_path: Path, what: str) -> No
     options, words = DIFFERENT[what]
     with pytest.raises(InputError, match="is of another job: .*" + words):
         learned(tmp_path / "kept", **options)
+
+
+def test_a_checkpoint_of_another_kind_of_job_is_refused(tmp_path: Path) -> None:
+    Counting(2).during(lambda: learned(tmp_path / "kept"))
+    completed = "a table whose missing cells are completed by expectation maximisation"
+    with pytest.raises(InputError, match=f"another kind of job: of {completed}, and .* a table;"):
+        learned(tmp_path / "kept", missing="pnal")
     learn(table(), missing="pnal", checkpoint=tmp_path / "other", threads=1)
-    with pytest.raises(InputError, match=r'is of another job: .*missing null there, "em" here'):
+    with pytest.raises(InputError, match=f"another kind of job: of a table, .* {completed};"):
         learned(tmp_path / "other")
 
 

@@ -245,7 +245,7 @@ DIFFERENT: dict[str, tuple[dict[str, Any], str]] = {
     "seed": ({"seed": 3}, "seed 0 there, 3 here"),
     "limit": ({"max_parents": 1}, "max_parents null there, 1 here"),
     "arcs": ({"constraints": Constraints(forbidden=frozenset({("v0", "v1")}))}, "constraints"),
-    "table": ({"source": wide_table()}, "holds a checkpoint of lists"),
+    "table": ({"source": wide_table()}, "another kind of job: of lists, and this is a table"),
 }
 
 
@@ -271,7 +271,7 @@ def test_a_folder_is_not_begun_twice(tmp_path: Path) -> None:
         with pytest.raises(InputError, match="holds a checkpoint already; pass resume="):
             learn(source, checkpoint=tmp_path / "kept")
     score(wide_table(n=5), checkpoint=tmp_path / "scored")
-    with pytest.raises(InputError, match="of another job: table"):
+    with pytest.raises(InputError, match="another kind of job: of a table, and this is lists"):
         learn(SMALL, resume=tmp_path / "scored")
 
 

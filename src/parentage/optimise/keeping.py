@@ -22,16 +22,17 @@ from parentage.optimise.replay import read_proof
 from parentage.scoring.account import Account
 from parentage.scoring.checkpoint import (
     DAMAGE,
-    Checkpoint,
+    LISTS,
     Pace,
     Sealed,
+    another_kind,
     begin_or_go_on,
     compare,
     read_sealed,
     unreadable,
     write_sealed,
 )
-from parentage.work.folder import SOLVING, STATE, made_folder
+from parentage.work.folder import SOLVING, holds_checkpoint, made_folder
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -74,8 +75,8 @@ class Keeping:
         self.runs = 0
         if "table" not in source:  # otherwise scoring has looked already
             begin_or_go_on(folder, resume=resume)
-            if (folder / STATE).exists() and not list(folder.glob(SOLVING)):
-                Checkpoint(folder, source, resume=True)  # of a table, and refused with its name
+            if holds_checkpoint(folder) and not list(folder.glob(SOLVING)):
+                raise another_kind(folder, "a table", LISTS)
         made_folder(folder, resume=True)
 
     @classmethod

@@ -28,7 +28,14 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from parentage.errors import InputError, Way
 from parentage.files.growing import Facts, GrowingArray, no_room
-from parentage.work.folder import STATE, holds_checkpoint, made_folder, remove_arrays
+from parentage.work.folder import (
+    GROWING,
+    SOLVING,
+    STATE,
+    holds_checkpoint,
+    made_folder,
+    remove_arrays,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -67,11 +74,7 @@ class Checkpoint:
         begin_or_go_on(folder, resume=resume)
         known = _read_state(folder)
         if known is None and holds_checkpoint(folder):
-            raise InputError(
-                "holds a checkpoint of lists, and this is a table",
-                "name a new folder",
-                about=Way("resume", str(folder)),
-            )
+            raise _without_state(folder, self.job)
         if known is not None:
             compare(folder, known["job"], self.job)
             self.searches = known["searches"]
@@ -290,15 +293,53 @@ def _read_state(folder: Path) -> dict[str, Any] | None:
         raise unreadable(folder / STATE, error) from None
 
 
+def _without_state(folder: Path, asked: Mapping[str, Any]) -> InputError:
+    """Return the error that tells of a folder without a state, but with other files."""
+    paths = [*folder.glob(SOLVING), *folder.glob(GROWING)]
+    for path in paths:
+        with suppress(OSError, *DAMAGE), path.open("rb") as file:
+            known = dict(json.loads(file.readline())["job"])
+            if kind(known) == LISTS:
+                return another_kind(folder, LISTS, kind(asked))
+    return InputError(
+        f"the checkpoint is damaged: {STATE!r} is missing in {str(folder)!r}, "
+        f"and {paths[0].name!r} is there",
+        Way("checkpoint", ..., "for a new folder, to begin again"),
+    )
+
+
+LISTS = "lists"
+
+
+def kind(job: Mapping[str, Any]) -> str:
+    """Say what kind of job it is: what is worked on, and how."""
+    if "lists" in job:
+        return LISTS
+    if "missing" in job:
+        return "a table whose missing cells are completed by expectation maximisation"
+    return "a table"
+
+
+def another_kind(folder: Path, known: str, asked: str) -> InputError:
+    """Return the error that tells of a checkpoint of another kind of job."""
+    return InputError(
+        f"the checkpoint in {str(folder)!r} is of another kind of job: of {known}, "
+        f"and this is {asked}",
+        "give the same data and settings",
+        Way("checkpoint", ..., "for a new folder"),
+    )
+
+
 def compare(folder: Path, known: Mapping[str, Any], asked: Mapping[str, Any]) -> None:
     """Refuse a checkpoint of something else, and say what differs."""
+    if kind(known) != kind(asked):
+        raise another_kind(folder, kind(known), kind(asked))
     different = [
         name for name in {**known, **asked} if known.get(name, ...) != asked.get(name, ...)
     ]
     if different:
         both = "; ".join(
-            f"{name} {_short(known.get(name))} there, {_short(asked.get(name))} here"
-            for name in different
+            f"{name} {_short(known, name)} there, {_short(asked, name)} here" for name in different
         )
         raise InputError(
             f"the checkpoint in {str(folder)!r} is of another job: {both}",
@@ -307,6 +348,8 @@ def compare(folder: Path, known: Mapping[str, Any], asked: Mapping[str, Any]) ->
         )
 
 
-def _short(value: object) -> str:
-    text = json.dumps(value, ensure_ascii=False)
+def _short(job: Mapping[str, Any], name: str) -> str:
+    if name not in job:
+        return "not given"
+    text = json.dumps(job[name], ensure_ascii=False)
     return text if len(text) <= 60 else text[:57] + "…"
