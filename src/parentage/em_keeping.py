@@ -148,11 +148,8 @@ class EmKeeper:
             "ends": [end.to_dict() for end in self.ends],
             "standing": None if self.standing is None else self.standing.to_dict(),
         }
-        try:
-            self.checkpoint.write(KEY, state)
-        except OSError as error:
-            raise self.checkpoint.refuse(error) from error
-        self._written = True
+        checkpoint = self.checkpoint
+        self._written = self.pace.keep(checkpoint.folder, lambda: checkpoint.write(KEY, state))
         self.pace.wrote(began)
 
     def _read(self, state: Mapping[str, Any], checkpoint: Checkpoint) -> None:

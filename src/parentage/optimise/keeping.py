@@ -179,7 +179,8 @@ class Keeper:
         """Keep everything that is known."""
         began = time.perf_counter()
         text = json.dumps(self._writer.proof(run, self.known), separators=(",", ":"))
-        write_sealed(self.path, FORMAT, Sealed(self.job, {"lists": self.digest}, text.encode()))
+        sealed = Sealed(self.job, {"lists": self.digest}, text.encode())
+        self.pace.keep(self.path.parent, lambda: write_sealed(self.path, FORMAT, sealed))
         self.pace.wrote(began)
 
 

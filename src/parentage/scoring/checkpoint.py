@@ -22,11 +22,12 @@ import errno
 import json
 import os
 import time
+import warnings
 import zlib
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from parentage.errors import InputError, Way
+from parentage.errors import InputError, NotKeptWarning, Way
 from parentage.files.growing import Facts, GrowingArray, no_room
 from parentage.work.folder import (
     GROWING,
@@ -38,7 +39,7 @@ from parentage.work.folder import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Callable, Iterable, Mapping
     from pathlib import Path
 
 FORMAT = 2
@@ -112,18 +113,37 @@ class Checkpoint:
 
 
 class Pace:
-    """When to write what is replaced as a whole: at most :data:`SHARE` of the time goes there."""
+    """When to write what is replaced as a whole: at most :data:`SHARE` of the time goes there.
+
+    All of it is in memory, so nothing depends on its being written: a disk that takes no more is
+    told of once, the work goes on, and what was written before stays.
+    """
 
     def __init__(self, every: float) -> None:
         self.every = every
         self.began = self.written = time.perf_counter()
         self.spent, self.expected = 0.0, WRITING
+        self.told = False
 
     def due(self) -> bool:
         """Whether to write now."""
         now = time.perf_counter()
         share = SHARE * (now - self.began)
         return now - self.written >= self.every and self.spent + self.expected <= share
+
+    def keep(self, folder: Path, write: Callable[[], None]) -> bool:
+        """Write; return whether the disk took it."""
+        try:
+            write()
+        except OSError as error:
+            if not self.told:
+                text = f"cannot write into {str(folder)!r}: {error.strerror or error}"
+                more = "the work goes on and is not kept; what the folder holds so far is whole"
+                # here, whichever stage writes: Python shows what comes twice from one line once
+                warnings.warn(NotKeptWarning(f"{text}; {more}"), stacklevel=1)
+            self.told = True
+            return False
+        return True
 
     def wrote(self, began: float) -> None:
         """Note a write that has just ended."""
@@ -141,19 +161,10 @@ class Sealed(NamedTuple):
 
 
 def write_sealed(path: Path, form: int, sealed: Sealed) -> None:
-    """Replace a file in one step: a line of JSON with the format and a checksum, the content.
-
-    Raises
-    ------
-    ResourceError
-        The disk takes no more.
-    """
+    """Replace a file in one step: a line of JSON with the format and a checksum, the content."""
     head = {"format": form, "job": sealed.job, "facts": sealed.facts}
     head["check"] = zlib.crc32(sealed.content, checksum(sealed.job, sealed.facts))
-    try:
-        write_synced(path, json.dumps(head).encode() + b"\n" + sealed.content)
-    except OSError as error:
-        raise full_disk(path.parent, error) from error
+    write_synced(path, json.dumps(head).encode() + b"\n" + sealed.content)
 
 
 def read_sealed(path: Path, form: int) -> Sealed | None:
