@@ -281,7 +281,7 @@ def test_a_folder_is_not_begun_twice(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="give one"):
         score(example(6, 5), checkpoint=tmp_path / "kept", resume=tmp_path / "kept")
     (tmp_path / "file").write_text("")
-    with pytest.raises(InputError, match="cannot be"):
+    with pytest.raises(InputError, match=r"file' is not a folder"):
         score(example(6, 5), checkpoint=tmp_path / "file")
 
 
@@ -313,12 +313,12 @@ def test_damage_is_noticed(tmp_path: Path) -> None:
             shutil.copytree(whole, folder)
             if damage is None:
                 (folder / name).unlink()
-                if name == "state.json":  # a folder with nothing in it is begun
-                    assert_equal(go_on(table, folder, settings), expected)
-                    continue
             else:
                 (folder / name).write_bytes(damage)
-            with pytest.raises(InputError, match=r"damaged|another job|of format"):
+            words = r"damaged|another job|of format"
+            if not (folder / "state.json").exists():  # whose the arrays are, nothing says
+                words = "holds no checkpoint but something else, '0-"
+            with pytest.raises(InputError, match=words):
                 go_on(table, folder, settings)
     for name in names[:-1]:
         with (whole / name).open("ab") as file:

@@ -16,7 +16,7 @@ import pytest
 
 from command import run as command
 from parentage import check
-from parentage.errors import InputError, ResourceError
+from parentage.errors import InputError, NotKeptWarning
 from parentage.learner import learn
 from parentage.optimise import engines, keeping, learn_lists, optimise_lists
 from parentage.optimise import run as running
@@ -215,12 +215,15 @@ def test_a_run_that_was_stopped_goes_on(tmp_path: Path) -> None:
 @pytest.mark.usefixtures("eager")
 def test_a_full_disk_is_told_and_gone_on_from(tiny_disk: Path, tmp_path: Path) -> None:
     lists = hard_lists(12, 20, 2)
-    with pytest.raises(ResourceError, match="No space left on device; pass resume="):
-        solved(lists, tiny_disk / "kept")
+    with pytest.warns(NotKeptWarning, match="No space left on device; the work goes on") as told:
+        full = solved(lists, tiny_disk / "kept")
+    assert len(told) == 1
+    assert full.optimal
     assert [path.name for path in (tiny_disk / "kept").iterdir()] == ["solving-0.json"]
     roomy = shutil.copytree(tiny_disk / "kept", tmp_path / "roomy")
     found, whole = solved(lists, roomy), solved(lists, None)
     assert_same(found, whole, lists, tmp_path)
+    assert full.score == whole.score
     assert found.record.effort.lp_rounds < whole.record.effort.lp_rounds
 
 
@@ -245,7 +248,7 @@ DIFFERENT: dict[str, tuple[dict[str, Any], str]] = {
     "seed": ({"seed": 3}, "seed 0 there, 3 here"),
     "limit": ({"max_parents": 1}, "max_parents null there, 1 here"),
     "arcs": ({"constraints": Constraints(forbidden=frozenset({("v0", "v1")}))}, "constraints"),
-    "table": ({"source": wide_table()}, "holds a checkpoint of lists"),
+    "table": ({"source": wide_table()}, "another kind of job: of lists, and this is a table"),
 }
 
 
@@ -271,7 +274,7 @@ def test_a_folder_is_not_begun_twice(tmp_path: Path) -> None:
         with pytest.raises(InputError, match="holds a checkpoint already; pass resume="):
             learn(source, checkpoint=tmp_path / "kept")
     score(wide_table(n=5), checkpoint=tmp_path / "scored")
-    with pytest.raises(InputError, match="of another job: table"):
+    with pytest.raises(InputError, match="another kind of job: of a table, and this is lists"):
         learn(SMALL, resume=tmp_path / "scored")
 
 

@@ -14,10 +14,11 @@ from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from parentage.network.network import Network
-from parentage.scoring.checkpoint import STATE, Checkpoint, Pace, unreadable
+from parentage.scoring.checkpoint import DAMAGE, Checkpoint, Pace, unreadable
 from parentage.scoring.completion import Completion, EmStep
 from parentage.scoring.constraints import Constraints
 from parentage.scoring.prior import Prior
+from parentage.work.folder import STATE
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -147,11 +148,8 @@ class EmKeeper:
             "ends": [end.to_dict() for end in self.ends],
             "standing": None if self.standing is None else self.standing.to_dict(),
         }
-        try:
-            self.checkpoint.write(KEY, state)
-        except OSError as error:
-            raise self.checkpoint.refuse(error) from error
-        self._written = True
+        checkpoint = self.checkpoint
+        self._written = self.pace.keep(checkpoint.folder, lambda: checkpoint.write(KEY, state))
         self.pace.wrote(began)
 
     def _read(self, state: Mapping[str, Any], checkpoint: Checkpoint) -> None:
@@ -160,7 +158,7 @@ class EmKeeper:
             if state["standing"] is not None:
                 self.standing = Standing.from_dict(state["standing"])
             self._written = True
-        except (KeyError, TypeError, ValueError) as error:
+        except DAMAGE as error:
             raise unreadable(checkpoint.folder / STATE, error) from None
 
 

@@ -15,6 +15,7 @@
     └── MissingExtraError     an optional library is absent; the message has the pip command
     ParentageWarning (UserWarning)
     ├── DataWarning           a column or file that is legal but suspicious
+    ├── NotKeptWarning        work that goes on, but that its checkpoint cannot take
     └── UnprovenWarning       a result without the proof that was hoped for; quotes the gap
 
 An error message says what is wrong, where (column, line, value) and what to type instead. What to
@@ -171,6 +172,10 @@ class ParentageWarning(_Told, UserWarning):
 
 class DataWarning(ParentageWarning):
     """Legal but suspicious input."""
+
+
+class NotKeptWarning(ParentageWarning):
+    """Work goes on that cannot be kept in its checkpoint."""
 
 
 class UnprovenWarning(ParentageWarning):

@@ -22,7 +22,6 @@ import numpy as np
 import numpy.typing as npt
 
 from parentage.scoring.checkpoint import (
-    GROWING,
     Pace,
     Sealed,
     compare,
@@ -31,6 +30,7 @@ from parentage.scoring.checkpoint import (
     write_sealed,
 )
 from parentage.scoring.growth_state import Snapshot
+from parentage.work.folder import GROWING
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -169,8 +169,9 @@ class GrowthKeeper:
         buffer = io.BytesIO()
         for array in (*growth.snapshot(mark), *moment):
             np.save(buffer, array, allow_pickle=False)
-        write_sealed(self.path, FORMAT, Sealed(self.job, self.facts, buffer.getvalue()))
-        self._reached = None
+        sealed = Sealed(self.job, self.facts, buffer.getvalue())
+        if self.pace.keep(self.path.parent, lambda: write_sealed(self.path, FORMAT, sealed)):
+            self._reached = None
         self.pace.wrote(began)
 
     def _read(self, sealed: Sealed) -> Kept:

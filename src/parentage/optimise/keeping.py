@@ -21,19 +21,18 @@ from parentage.optimise.proof_nodes import NodeWriter
 from parentage.optimise.replay import read_proof
 from parentage.scoring.account import Account
 from parentage.scoring.checkpoint import (
-    SOLVING,
-    STATE,
-    Checkpoint,
+    DAMAGE,
+    LISTS,
     Pace,
     Sealed,
-    already_there,
-    already_there_error,
+    another_kind,
+    begin_or_go_on,
     compare,
-    made_folder,
     read_sealed,
     unreadable,
     write_sealed,
 )
+from parentage.work.folder import SOLVING, holds_checkpoint, made_folder
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -75,11 +74,10 @@ class Keeping:
         self.folder, self.resume, self.source = folder, resume, source
         self.runs = 0
         if "table" not in source:  # otherwise scoring has looked already
-            if not resume and already_there(folder):
-                raise already_there_error(folder)
-            if (folder / STATE).exists() and not list(folder.glob(SOLVING)):
-                Checkpoint(folder, source, resume=True)  # of a table, and refused with its name
-        made_folder(folder)
+            begin_or_go_on(folder, resume=resume)
+            if holds_checkpoint(folder) and not list(folder.glob(SOLVING)):
+                raise another_kind(folder, "a table", LISTS)
+        made_folder(folder, resume=True)
 
     @classmethod
     def of(
@@ -148,7 +146,7 @@ class Keeper:
             self.same_lists = sealed.facts["lists"] == self.digest
         except InputError:
             raise
-        except (KeyError, TypeError, ValueError, IndexError, AttributeError) as error:
+        except (*DAMAGE, IndexError) as error:
             raise unreadable(self.path, error) from None
 
     def order(self) -> list[list[int]]:
@@ -181,7 +179,8 @@ class Keeper:
         """Keep everything that is known."""
         began = time.perf_counter()
         text = json.dumps(self._writer.proof(run, self.known), separators=(",", ":"))
-        write_sealed(self.path, FORMAT, Sealed(self.job, {"lists": self.digest}, text.encode()))
+        sealed = Sealed(self.job, {"lists": self.digest}, text.encode())
+        self.pace.keep(self.path.parent, lambda: write_sealed(self.path, FORMAT, sealed))
         self.pace.wrote(began)
 
 

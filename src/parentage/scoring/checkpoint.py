@@ -18,29 +18,31 @@ every :data:`SECONDS`, are written as soon as that much time has passed.
 
 from __future__ import annotations
 
+import errno
 import json
 import os
-import re
 import time
+import warnings
 import zlib
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from parentage.errors import InputError, Way
+from parentage.errors import InputError, NotKeptWarning, Way
 from parentage.files.growing import Facts, GrowingArray, no_room
+from parentage.work.folder import (
+    GROWING,
+    SOLVING,
+    STATE,
+    holds_checkpoint,
+    made_folder,
+    remove_arrays,
+)
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Callable, Iterable, Mapping
     from pathlib import Path
 
 FORMAT = 2
-STATE = "state.json"
-SOLVING = "solving-*.json"
-"""Files of the solver (:mod:`parentage.optimise.keeping`)."""
-
-GROWING = "growing.state"
-"""Lists that grow (:mod:`parentage.optimise.growth_keeping`)."""
-
 SECONDS = 60.0
 """How often the chunks of a level are written."""
 SHARE = 0.04
@@ -48,7 +50,10 @@ SHARE = 0.04
 WRITING, BYTES_A_SECOND = 0.03, 4e8
 """What writing is expected to take: seconds in any case, and by how much there is to write."""
 
-_OURS = re.compile(r"[0-9]+-[a-z0-9-]+")
+DAMAGE = (KeyError, TypeError, ValueError, AttributeError, OverflowError, RecursionError)
+"""What reading a state raises that makes no sense."""
+
+NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 
 
 class Checkpoint:
@@ -67,27 +72,24 @@ class Checkpoint:
         self.searches: dict[str, dict[str, Any]] = {}
         self.spent = 0.0
         self.began = self.written = time.perf_counter()
+        begin_or_go_on(folder, resume=resume)
         known = _read_state(folder)
-        if not resume and already_there(folder):
-            raise already_there_error(folder)
-        if known is None and already_there(folder):
-            raise InputError(
-                "holds a checkpoint of lists, and this is a table",
-                "name a new folder",
-                about=Way("resume", str(folder)),
-            )
+        if known is None and holds_checkpoint(folder):
+            raise _without_state(folder, self.job)
         if known is not None:
             compare(folder, known["job"], self.job)
             self.searches = known["searches"]
-        made_folder(folder)
-        self.clean()
+            self.clean()
+        else:  # before any array: a folder with arrays of ours has a state
+            try:
+                self._write()
+            except OSError as error:
+                raise self.refuse(error) from error
 
     def clean(self) -> None:
         """Remove files that no state names: what was being written when the program ended."""
         named = {name for state in self.searches.values() for name in _names(state)}
-        for path in self.folder.iterdir():
-            if _OURS.fullmatch(path.name) and path.name not in named:
-                path.unlink()
+        remove_arrays(self.folder, named)
 
     def due(self, every: float, nbytes: int) -> bool:
         """Whether to write so much now."""
@@ -98,6 +100,9 @@ class Checkpoint:
     def write(self, number: int | str, state: Mapping[str, Any]) -> None:
         """Replace the state of one search; its files are on the disk already."""
         self.searches[str(number)] = dict(state)
+        self._write()
+
+    def _write(self) -> None:
         content = {"format": FORMAT, "job": self.job, "searches": self.searches}
         content["check"] = checksum(self.job, self.searches)
         write_synced(self.folder / STATE, json.dumps(content))
@@ -108,18 +113,37 @@ class Checkpoint:
 
 
 class Pace:
-    """When to write what is replaced as a whole: at most :data:`SHARE` of the time goes there."""
+    """When to write what is replaced as a whole: at most :data:`SHARE` of the time goes there.
+
+    All of it is in memory, so nothing depends on its being written: a disk that takes no more is
+    told of once, the work goes on, and what was written before stays.
+    """
 
     def __init__(self, every: float) -> None:
         self.every = every
         self.began = self.written = time.perf_counter()
         self.spent, self.expected = 0.0, WRITING
+        self.told = False
 
     def due(self) -> bool:
         """Whether to write now."""
         now = time.perf_counter()
         share = SHARE * (now - self.began)
         return now - self.written >= self.every and self.spent + self.expected <= share
+
+    def keep(self, folder: Path, write: Callable[[], None]) -> bool:
+        """Write; return whether the disk took it."""
+        try:
+            write()
+        except OSError as error:
+            if not self.told:
+                text = f"cannot write into {str(folder)!r}: {error.strerror or error}"
+                more = "the work goes on and is not kept; what the folder holds so far is whole"
+                # here, whichever stage writes: Python shows what comes twice from one line once
+                warnings.warn(NotKeptWarning(f"{text}; {more}"), stacklevel=1)
+            self.told = True
+            return False
+        return True
 
     def wrote(self, began: float) -> None:
         """Note a write that has just ended."""
@@ -137,19 +161,10 @@ class Sealed(NamedTuple):
 
 
 def write_sealed(path: Path, form: int, sealed: Sealed) -> None:
-    """Replace a file in one step: a line of JSON with the format and a checksum, the content.
-
-    Raises
-    ------
-    ResourceError
-        The disk takes no more.
-    """
+    """Replace a file in one step: a line of JSON with the format and a checksum, the content."""
     head = {"format": form, "job": sealed.job, "facts": sealed.facts}
     head["check"] = zlib.crc32(sealed.content, checksum(sealed.job, sealed.facts))
-    try:
-        write_synced(path, json.dumps(head).encode() + b"\n" + sealed.content)
-    except OSError as error:
-        raise full_disk(path.parent, error) from error
+    write_synced(path, json.dumps(head).encode() + b"\n" + sealed.content)
 
 
 def read_sealed(path: Path, form: int) -> Sealed | None:
@@ -175,39 +190,33 @@ def read_sealed(path: Path, form: int) -> Sealed | None:
         return sealed
     except InputError:
         raise
-    except (KeyError, TypeError, ValueError) as error:
+    except DAMAGE as error:
         raise unreadable(path, error) from None
 
 
 def full_disk(folder: Path, error: OSError) -> Exception:
     """Return the error that tells of a disk that takes no more."""
-    way = Way("resume", str(folder), "when there is room: what it holds so far is whole")
+    when = "there is room" if error.errno in NO_ROOM else "it can be written to"
+    way = Way("resume", str(folder), f"when {when}: what it holds so far is whole")
     return no_room(folder, error, way)
 
 
-def already_there(folder: Path) -> bool:
-    """Whether a folder holds a checkpoint, of scoring or of solving."""
-    return (folder / STATE).exists() or any(folder.glob(SOLVING))
+def begin_or_go_on(folder: Path, *, resume: bool) -> None:
+    """Make the folder, if it is not there.
 
-
-def already_there_error(folder: Path) -> InputError:
-    """Return the error that tells of a folder that is not new."""
-    return InputError(
-        "holds a checkpoint already",
-        Way("resume", str(folder), "to go on from it"),
-        "name a new folder",
-        about=Way("checkpoint", str(folder)),
-    )
-
-
-def made_folder(folder: Path) -> None:
-    """Make the folder, if it is not there."""
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
+    Raises
+    ------
+    InputError
+        It cannot be used, or holds a checkpoint and ``resume`` is not set.
+    """
+    made_folder(folder, resume=resume)
+    if not resume and holds_checkpoint(folder):
         raise InputError(
-            f"cannot be made: {error.strerror or error}", about=Way("checkpoint", str(folder))
-        ) from None
+            "holds a checkpoint already",
+            Way("resume", str(folder), "to go on from it"),
+            "name a new folder",
+            about=Way("checkpoint", str(folder)),
+        )
 
 
 def checksum(job: Mapping[str, Any], content: object) -> int:
@@ -291,19 +300,57 @@ def _read_state(folder: Path) -> dict[str, Any] | None:
         return found
     except InputError:
         raise
-    except (KeyError, TypeError, ValueError, AttributeError) as error:
+    except DAMAGE as error:
         raise unreadable(folder / STATE, error) from None
+
+
+def _without_state(folder: Path, asked: Mapping[str, Any]) -> InputError:
+    """Return the error that tells of a folder without a state, but with other files."""
+    paths = [*folder.glob(SOLVING), *folder.glob(GROWING)]
+    for path in paths:
+        with suppress(OSError, *DAMAGE), path.open("rb") as file:
+            known = dict(json.loads(file.readline())["job"])
+            if kind(known) == LISTS:
+                return another_kind(folder, LISTS, kind(asked))
+    return InputError(
+        f"the checkpoint is damaged: {STATE!r} is missing in {str(folder)!r}, "
+        f"and {paths[0].name!r} is there",
+        Way("checkpoint", ..., "for a new folder, to begin again"),
+    )
+
+
+LISTS = "lists"
+
+
+def kind(job: Mapping[str, Any]) -> str:
+    """Say what kind of job it is: what is worked on, and how."""
+    if "lists" in job:
+        return LISTS
+    if "missing" in job:
+        return "a table whose missing cells are completed by expectation maximisation"
+    return "a table"
+
+
+def another_kind(folder: Path, known: str, asked: str) -> InputError:
+    """Return the error that tells of a checkpoint of another kind of job."""
+    return InputError(
+        f"the checkpoint in {str(folder)!r} is of another kind of job: of {known}, "
+        f"and this is {asked}",
+        "give the same data and settings",
+        Way("checkpoint", ..., "for a new folder"),
+    )
 
 
 def compare(folder: Path, known: Mapping[str, Any], asked: Mapping[str, Any]) -> None:
     """Refuse a checkpoint of something else, and say what differs."""
+    if kind(known) != kind(asked):
+        raise another_kind(folder, kind(known), kind(asked))
     different = [
         name for name in {**known, **asked} if known.get(name, ...) != asked.get(name, ...)
     ]
     if different:
         both = "; ".join(
-            f"{name} {_short(known.get(name))} there, {_short(asked.get(name))} here"
-            for name in different
+            f"{name} {_short(known, name)} there, {_short(asked, name)} here" for name in different
         )
         raise InputError(
             f"the checkpoint in {str(folder)!r} is of another job: {both}",
@@ -312,6 +359,8 @@ def compare(folder: Path, known: Mapping[str, Any], asked: Mapping[str, Any]) ->
         )
 
 
-def _short(value: object) -> str:
-    text = json.dumps(value, ensure_ascii=False)
+def _short(job: Mapping[str, Any], name: str) -> str:
+    if name not in job:
+        return "not given"
+    text = json.dumps(job[name], ensure_ascii=False)
     return text if len(text) <= 60 else text[:57] + "…"

@@ -23,6 +23,7 @@ from parentage.files.temporary import disk_folder, has_room
 from parentage.scoring import checkpoint as on_disk
 from parentage.scoring.gathering import Gathering
 from parentage.scoring.steps import Kept, Outcome
+from parentage.work.folder import STATE
 from parentage.work.memory import used_memory
 
 if TYPE_CHECKING:
@@ -263,8 +264,8 @@ class Keeper:
             return self._read_position(known, folder)
         except InputError:
             raise
-        except (KeyError, TypeError, ValueError) as error:
-            raise on_disk.unreadable(folder / on_disk.STATE, error) from error
+        except on_disk.DAMAGE as error:
+            raise on_disk.unreadable(folder / STATE, error) from error
 
     def _read_outcome(self, known: Mapping[str, Any], folder: Path, outcome: Outcome) -> None:
         for size, facts in known["kept"].items():

@@ -12,6 +12,7 @@ from parentage.errors import InputError, Way
 from parentage.work.cluster import DaskCrew, connected
 from parentage.work.exchange import Processes
 from parentage.work.executor import crew_of
+from parentage.work.folder import held
 from parentage.work.settings import Option, changed, setting
 
 if TYPE_CHECKING:
@@ -119,6 +120,9 @@ class Scaling:
         """Return the folders."""
         if self.checkpoint is not None and self.resume is not None:
             raise InputError("checkpoint begins a folder, resume goes on with one; give one")
+        for name in ("checkpoint", "resume"):
+            if getattr(self, name) == "":  # which as a path is the folder one is in
+                raise InputError("names no folder", "name a new or empty one", about=Way(name, ""))
         checkpoint = self.checkpoint if self.resume is None else self.resume
         return Places(
             None if self.exchange is None else Path(self.exchange),
@@ -141,13 +145,19 @@ class Scaling:
 
     @contextlib.contextmanager
     def workers(self, threads: int) -> Iterator[Workers]:
-        """Give what tasks run on: what was asked for, or threads; end it afterwards."""
+        """Give what tasks run on: what was asked for, or threads; end it afterwards.
+
+        The folder of a checkpoint is kept for this job meanwhile.
+        """
         asked = [name for name in changed(self) if name in ("cluster", "client", "executor")]
         if len(asked) > 1:
             raise InputError(f"{asked[0]} and {asked[1]} both say where to work; give one")
         self._check_kinds()
-        exchange = self.places.exchange
+        places = self.places
+        exchange = places.exchange
         with contextlib.ExitStack() as to_close:
+            if places.checkpoint is not None:
+                to_close.enter_context(held(places.checkpoint, resume=places.resume))
             workers: Workers = threads
             if self.cluster is not None:
                 client = to_close.enter_context(connected(self.cluster))

@@ -1,0 +1,335 @@
+"""The folder of a checkpoint: what is not ours is left alone, and one job at a time uses it."""
+
+from __future__ import annotations
+
+import errno
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from typing import TYPE_CHECKING
+
+import pytest
+
+from command import run
+from parentage import Network
+from parentage.data.datasets import chest_clinic
+from parentage.errors import InputError, ResourceError
+from parentage.learner import learn
+from parentage.optimise import keeping
+from parentage.optimise.growth_keeping import GrowthKeeper
+from parentage.scoring import checkpoint, steps
+from parentage.scoring.candidates import score, score_table
+from parentage.scoring.settings import Scoring
+from parentage.work import folder as folders
+from parentage.work.folder import ARRAY, LOCK, held
+from parentage.work.scaling import Places
+from parentage.work.stop import Stop
+from test_em import holes_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+    from parentage.data.table import Table
+
+TABLE = chest_clinic(200, seed=2)
+DATES = ("2024-01-05", "2024-11-12", "1-2-x", "3-notes", "0-level-1-0", "0-3-1")
+"""What others may call their files; the last two are called as arrays of a search are."""
+
+
+@pytest.fixture
+def data(tmp_path: Path) -> str:
+    """The table in a file."""
+    rows = [TABLE.names]
+    rows += zip(
+        *([TABLE.states[v][c] for c in TABLE.codes[v]] for v in range(TABLE.n_variables)),
+        strict=True,
+    )
+    path = tmp_path / "table.csv"
+    path.write_text("\n".join(",".join(row) for row in rows) + "\n", encoding="utf-8")
+    return str(path)
+
+
+def content(folder: Path) -> dict[str, bytes]:
+    return {path.name: path.read_bytes() for path in folder.iterdir() if path.is_file()}
+
+
+# --- what is not ours --------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", DATES)
+@pytest.mark.parametrize("option", ["--checkpoint", "--resume"])
+def test_a_folder_with_something_else_is_refused(
+    tmp_path: Path, data: str, name: str, option: str
+) -> None:
+    folder = tmp_path / "kept"
+    folder.mkdir()
+    (folder / name).write_text("precious")
+    for command in ("score", "learn"):
+        told = run(command, data, option, str(folder))
+        assert told.returncode == 2
+        assert f"{option} {folder} holds no checkpoint but something else, {name!r};" in told.stderr
+        assert "name a new or empty folder" in told.stderr
+        assert content(folder) == {name: b"precious"}
+    with pytest.raises(InputError, match="holds no checkpoint"):  # whoever asks
+        score_table(TABLE, Scoring(), Stop(), 1, None, Places(None, folder, resume=True))
+    assert content(folder) == {name: b"precious"}
+
+
+def test_lists_do_not_go_into_a_folder_with_something_else(tmp_path: Path) -> None:
+    (tmp_path / "notes").write_text("precious")
+    with pytest.raises(InputError, match="something else, 'notes'"):
+        learn(score(TABLE), checkpoint=tmp_path)
+    assert content(tmp_path) == {"notes": b"precious"}
+
+
+def test_files_of_others_stay_in_the_folder_of_a_checkpoint(tmp_path: Path) -> None:
+    score(TABLE, checkpoint=tmp_path / "kept")
+    for name in DATES:
+        (tmp_path / "kept" / name).write_text("precious")
+    score(TABLE, resume=tmp_path / "kept")
+    left = content(tmp_path / "kept")
+    assert [name for name in DATES if name in left] == list(DATES[:4])
+
+
+@pytest.mark.parametrize("name", ["bic", "bdeu:1", "pnal:0.01"])
+def test_all_files_have_names_of_ours(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
+    """Otherwise what was left of a search that was killed would stay for ever."""
+    monkeypatch.setattr(checkpoint, "SECONDS", 0.0)
+    monkeypatch.setattr(checkpoint, "SHARE", 1e9)
+    monkeypatch.setattr(steps, "MOST_PAIRS", 16)
+    monkeypatch.setattr(steps, "FEWEST_PAIRS", 16)
+    seen: set[str] = set()
+    places = Places(None, tmp_path / "kept")
+
+    def look(_: object) -> None:
+        seen.update(path.name for path in (tmp_path / "kept").iterdir())
+
+    score_table(TABLE, Scoring(score=name, max_parents=3), Stop(), 1, look, places)
+    assert {found.split("-")[1] for found in seen if "-" in found} >= {"level", "kept", "3"}
+    assert {found for found in seen if not ARRAY.fullmatch(found)} <= {"state.json"}
+
+
+def test_a_search_that_is_killed_at_once_leaves_a_folder_of_ours(tmp_path: Path) -> None:
+    """There is a state before there is an array."""
+    folder, stop = tmp_path / "kept", Stop()
+    seen: list[bool] = []
+
+    def look(_: object) -> None:
+        seen.append((folder / "state.json").exists())
+
+    score_table(TABLE, Scoring(), stop, 1, look, Places(None, folder))
+    assert seen[0]
+    for left in ("state.json.part", "solving-0.json.part", LOCK):
+        other = tmp_path / left
+        other.mkdir()
+        (other / left).write_text("")
+        assert learn(TABLE, resume=other).optimal
+
+
+def test_a_folder_with_the_name_of_an_array_is_told(tmp_path: Path) -> None:
+    score(TABLE, checkpoint=tmp_path / "kept")
+    (tmp_path / "kept" / "0-9-9").mkdir()
+    with pytest.raises(InputError, match=r"0-9-9' is not a file, .*; move it elsewhere"):
+        score(TABLE, resume=tmp_path / "kept")
+
+
+@pytest.mark.parametrize("option", ["--checkpoint", "--resume"])
+def test_a_folder_needs_a_name(
+    tmp_path: Path, data: str, monkeypatch: pytest.MonkeyPatch, option: str
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    told = run("score", data, option, "")
+    assert told.returncode == 2
+    assert f"{option} '' names no folder" in told.stderr
+    assert [path.name for path in tmp_path.iterdir()] == ["table.csv"]
+
+
+@pytest.mark.parametrize("option", ["--checkpoint", "--resume"])
+def test_a_file_is_not_a_folder(tmp_path: Path, data: str, option: str) -> None:
+    told = run("score", data, option, data)
+    assert told.returncode == 2
+    assert f"{option} {data} is not a folder; name a new or empty folder" in told.stderr
+    below = run("score", data, option, f"{data}/deep/kept")
+    assert below.returncode == 2
+    assert f"cannot be made: {data!r} is not a folder" in below.stderr
+
+
+def test_a_job_that_cannot_begin_leaves_no_folder(tmp_path: Path) -> None:
+    told = run("learn", str(tmp_path / "absent.csv"), "--checkpoint", str(tmp_path / "kept"))
+    assert told.returncode == 2
+    assert list(tmp_path.iterdir()) == []
+
+
+# --- one at a time -----------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("source", ["table", "lists", "em"])
+def test_two_jobs_do_not_use_one_folder(tmp_path: Path, source: str) -> None:
+    """Another process and another job of this one alike; and all stages are one job."""
+    what = {"table": TABLE, "lists": score(TABLE), "em": holes_of(TABLE, 0.1)}[source]
+    settings = {"missing": "em"} if source == "em" else {}
+    folder = tmp_path / "kept"
+    with held(folder, resume=False):
+        for how in ("checkpoint", "resume"):
+            with pytest.raises(InputError, match=f"{how}=.* is in use: another run"):
+                learn(what, **{how: folder}, **settings)  # type: ignore[arg-type]  # by name
+        assert content(folder) == {LOCK: b""}
+    assert not folder.exists()
+    assert learn(what, checkpoint=folder, **settings).optimal  # type: ignore[arg-type]  # by name
+    assert learn(what, resume=folder, **settings).optimal  # type: ignore[arg-type]  # by name
+    assert LOCK not in content(folder)
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="needs flock")
+def test_a_process_that_is_killed_lets_go(tmp_path: Path, data: str) -> None:
+    """The kernel does; children that were forked meanwhile do not hold the folder either."""
+    folder = tmp_path / "kept"
+    script = (
+        "import os, sys, time, pathlib; from parentage.work.folder import held\n"
+        "with held(pathlib.Path(sys.argv[1]), resume=True):\n"
+        "    child = os.fork()\n"
+        "    if child:\n"
+        "        print(child, flush=True)\n"
+        "    time.sleep(600)\n"
+    )
+    holder = subprocess.Popen(
+        [sys.executable, "-c", script, str(folder)], stdout=subprocess.PIPE, text=True
+    )
+    assert holder.stdout is not None
+    child = int(holder.stdout.readline())
+    try:
+        told = run("score", data, "--resume", str(folder))
+        assert told.returncode == 2
+        assert f"--resume {folder} is in use: another run" in told.stderr
+        holder.kill()
+        holder.wait()
+        assert (folder / LOCK).exists()
+        time.sleep(0.1)
+        assert run("score", data, "--resume", str(folder)).returncode == 0
+    finally:
+        os.kill(child, signal.SIGKILL)
+        holder.stdout.close()
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="needs flock")
+@pytest.mark.parametrize("code", [errno.ENOLCK, errno.ENOTSUP])
+def test_a_disk_that_cannot_lock_is_used_without(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, code: int
+) -> None:
+    def cannot(*_: object) -> None:
+        raise OSError(code, os.strerror(code))
+
+    monkeypatch.setattr("fcntl.flock", cannot)
+    assert learn(TABLE, checkpoint=tmp_path / "kept").optimal
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="needs flock")
+def test_a_lock_that_was_removed_meanwhile_is_made_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Opened while another run held it, locked when that had ended."""
+    path, lock, looks = tmp_path / LOCK, folders._lock, [0]
+
+    def ended(number: int) -> None:
+        looks[0] += 1
+        if looks[0] == 1:
+            path.unlink()
+        lock(number)
+
+    monkeypatch.setattr(folders, "_lock", ended)
+    with held(tmp_path, resume=False):
+        assert looks[0] == 2
+        with pytest.raises(InputError, match="is in use"), held(tmp_path, resume=False):
+            pass
+
+
+# --- damage and disks --------------------------------------------------------------------------
+
+
+def kept_job(folder: Path, monkeypatch: pytest.MonkeyPatch) -> Table:
+    """Keep scoring and solving of a table."""
+    monkeypatch.setattr(keeping, "EVERY", 0.0)
+    monkeypatch.setattr(checkpoint, "SHARE", 1e9)
+    learn(TABLE, engine="branch-and-cut", checkpoint=folder)
+    assert {"state.json", "solving-0.json"} <= set(content(folder))
+    return TABLE
+
+
+@pytest.mark.parametrize("name", ["state.json", "solving-0.json", "growing.state"])
+def test_a_state_nested_too_deep_is_damage(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
+    kept_job(tmp_path / "kept", monkeypatch)
+    (tmp_path / "kept" / name).write_text("[" * 100_000)
+    with pytest.raises(InputError, match=f"the checkpoint is damaged: .*{name}"):
+        if name == "growing.state":
+            GrowthKeeper(tmp_path / "kept", {}, resume=True)
+        learn(TABLE, engine="branch-and-cut", resume=tmp_path / "kept")
+
+
+def test_a_table_without_its_state_is_not_called_lists(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    kept_job(tmp_path / "kept", monkeypatch)
+    (tmp_path / "kept" / "state.json").unlink()
+    with pytest.raises(InputError, match=r"damaged: 'state\.json' is missing in .*solving-0"):
+        learn(TABLE, engine="branch-and-cut", resume=tmp_path / "kept")
+
+
+@pytest.fixture
+def read_only(tmp_path: Path) -> Iterator[Path]:
+    """A file system that cannot be written to, with a folder."""
+    disk = tmp_path / "disk"
+    disk.mkdir()
+    mounted = shutil.which("mount") is not None and not os.system(  # noqa: S605  # our own folder
+        f"mount -t tmpfs -o size=100k tmpfs {disk} 2>/dev/null && mkdir {disk}/kept"
+        f" && mount -o remount,ro {disk} 2>/dev/null"
+    )
+    if not mounted:
+        pytest.skip("only root may mount a file system")
+    yield disk / "kept"
+    os.system(f"umount {disk}")  # noqa: S605  # our own folder
+
+
+def test_a_folder_that_cannot_be_written_to_is_told_at_once(read_only: Path, data: str) -> None:
+    told = run("score", data, "--checkpoint", str(read_only))
+    assert told.returncode == 2
+    words = f"--checkpoint {read_only} cannot be written to: Read-only file system; name another"
+    assert words in told.stderr
+    assert "room" not in told.stderr
+
+
+@pytest.mark.parametrize(
+    ("code", "words"),
+    [(errno.ENOSPC, "when there is room"), (errno.EROFS, "when it can be written to")],
+)
+def test_what_to_wait_for_depends_on_the_error(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, code: int, words: str
+) -> None:
+    def failing(*_: object) -> None:
+        raise OSError(code, os.strerror(code))
+
+    monkeypatch.setattr(checkpoint, "write_synced", failing)
+    with pytest.raises(ResourceError, match=f"pass resume=.* {words}: what it holds so far"):
+        score(TABLE, checkpoint=tmp_path / "kept")
+
+
+# --- starts ------------------------------------------------------------------------------------
+
+
+def test_a_start_that_is_an_incumbent_may_change(tmp_path: Path) -> None:
+    """Where lists grow and where cells are completed it may not: the way begins there."""
+    start = Network.from_arcs(TABLE.names, [])
+    lists = score(TABLE)
+    for number, source in enumerate((TABLE, lists)):
+        folder = tmp_path / str(number)
+        whole = learn(source, checkpoint=folder)
+        again = learn(source, resume=folder, start=start)
+        assert again.optimal
+        assert again.score == pytest.approx(whole.score)
