@@ -5,8 +5,8 @@ Two ways to hold the same ``m`` sets of ``n`` variables, told apart by their typ
 ``uint64[m, W]``  masks, one bit per variable: a set is inside others if no bit is outside;
 ``uint16[m, K]``  parents in a row, padded with ``n``: a set is inside if each of them is.
 
-Masks are faster for few variables, numbers from about 200 on, where a mask has many words and a
-set few parents (``benchmarks/bench_scale.py`` measures it). Everything in
+Masks are faster for few variables, numbers with hundreds, where a mask has many words and a set few
+parents; regions (:mod:`parentage.kernels.regions`) take numbers alone. Everything in
 :mod:`parentage.kernels.orders` is written in the functions here, once, and compiled for whichever
 of the two it is given. ``before`` holds the variables in front of a position: ``uint64[W]``, or a
 flag ``uint8[n + 1]`` per variable.
