@@ -55,7 +55,7 @@ def submitted(executor: Executor, function: Callable[..., Any], *arguments: Any)
     Raises
     ------
     InputError
-        What it returns is no future.
+        It does not return a future.
     WorkersError
         It takes nothing any more.
     """

@@ -136,7 +136,7 @@ class Scaling:
         )
 
     def _check_kinds(self) -> None:
-        """Refuse what is no address, no client or no executor, while that is easy to tell."""
+        """Refuse anything but an address, a client and an executor, while that is easy to tell."""
         given: object = self.cluster
         if not isinstance(given, str | None):
             raise InputError(
