@@ -24,7 +24,8 @@ from parentage.scoring.forecast import bytes_per_set
 from parentage.scoring.portions import joins_per_task
 from parentage.scoring.settings import Scoring
 from parentage.scoring.steps import MOST_PAIRS
-from parentage.work.cluster import DaskCrew, connected, load_distributed
+from parentage.work.cluster import DaskCrew
+from parentage.work.connection import connected, load_distributed
 from parentage.work.crew import nothing
 from parentage.work.executor import in_order
 from parentage.work.stop import Stop

@@ -5,13 +5,18 @@ Nothing here may hang, least of all the tests themselves: each has a time limit 
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
+import errno
+import logging
 import math
 import multiprocessing
 import os
 import pickle
 import signal
 import socket
+import subprocess
+import sys
 import tempfile
 import threading
 import time
@@ -32,32 +37,36 @@ from parentage.errors import InputError, UnprovenWarning, WorkersError
 from parentage.optimise.settings import Optimising
 from parentage.scoring import growth, portions, steps
 from parentage.scoring.account import Account
-from parentage.scoring.candidates import score_table
+from parentage.scoring.candidates import score_table, search_table
 from parentage.scoring.plan import prepare
 from parentage.scoring.settings import Scoring
 from parentage.scoring.stems import Stem, Stems
 from parentage.scoring.terms import terms_of
 from parentage.work import cluster as dask_cluster
 from parentage.work import exchange
-from parentage.work.cluster import STAY, DaskCrew, Watch
-from parentage.work.crew import Crew, LostError, nothing
+from parentage.work.cluster import DaskCrew, Watch
+from parentage.work.connection import STAY, connected
+from parentage.work.crew import Crew, LeftError, LostError, nothing
 from parentage.work.exchange import (
     Parcel,
     Processes,
+    make_folder,
     pack,
     read_letter,
     unpack,
     write_letter,
 )
 from parentage.work.executor import (
+    GRACE,
     MOST_LOSSES,
     in_order,
     is_elsewhere,
+    leave,
     memory_each,
     size_here,
     size_of,
 )
-from parentage.work.scaling import Places
+from parentage.work.scaling import Places, Scaling
 from parentage.work.stop import Stop
 from strategies import make_table, random_columns
 
@@ -188,7 +197,7 @@ class Lossy(Crew):
     def cancel(self, started: int) -> None:
         pass
 
-    def repair(self) -> None:
+    def repair(self, look: Callable[[], None] = nothing) -> None:
         pass
 
     def close(self) -> None:
@@ -523,6 +532,158 @@ def test_a_scheduler_that_dies_is_told(
         client.close(timeout=1)
 
 
+# A stop is heard whatever is waited for
+
+
+@pytest.mark.parametrize("how", [signal.SIGKILL, signal.SIGSTOP])
+def test_a_stop_is_heard_when_the_scheduler_has_gone(
+    preloaded: None, table: Table, monkeypatch: pytest.MonkeyPatch, how: signal.Signals
+) -> None:
+    """It is waited for, in vain; what is complete by then is the result."""
+    monkeypatch.setattr(dask_cluster, "POLL", 0.2)
+    with far_away() as (address, scheduler, _):
+        client = distributed.Client(address, set_as_default=False, timeout=60)
+        client.wait_for_workers(1, timeout=60)
+        stop, crew = Stop(), DaskCrew(client)
+
+        def lose() -> None:
+            os.kill(scheduler.pid, how)
+            threading.Timer(2.0, stop.cancelled.set).start()
+
+        with time_limit(30):
+            lists = score_table(table, SETTINGS, stop, crew, Bell(8, lose))
+            crew.close()
+        assert lists.known().ended == "interrupt"
+        scheduler.kill()
+        client.close(timeout=1)
+
+
+@pytest.fixture(scope="module")
+def lonely() -> Iterator[Any]:
+    """A scheduler without workers."""
+    options: dict[str, Any] = {"n_workers": 0, "dashboard_address": ":0", "silence_logs": 50}
+    with distributed.LocalCluster(protocol="tcp://", **options) as found:
+        yield found
+
+
+@pytest.mark.parametrize("kind", ["no workers", "a client without workers", "silent", "silent ws"])
+@pytest.mark.parametrize("reason", ["interrupt", "time"])
+def test_a_stop_is_heard_when_there_is_no_cluster_yet(lonely: Any, kind: str, reason: str) -> None:
+    """Then there are threads, whose work ends at once."""
+    stop = Stop.after(0.5 if reason == "time" else None)
+    if reason == "interrupt":
+        threading.Timer(0.5, stop.cancelled.set).start()
+    with (
+        time_limit(20),
+        socket.create_server(("127.0.0.1", 0)) as silent,
+        distributed.Client(lonely.scheduler_address, set_as_default=False) as client,
+    ):
+        port = silent.getsockname()[1]
+        given: dict[str, Any] = {
+            "no workers": {"cluster": lonely.scheduler_address},
+            "a client without workers": {"client": client},
+            "silent": {"cluster": f"tcp://127.0.0.1:{port}"},
+            "silent ws": {"cluster": f"ws://127.0.0.1:{port}"},
+        }[kind]
+        with Scaling(**given).workers(3, stop) as workers:
+            assert (workers, stop.reason()) == (3, reason)
+
+
+def test_a_table_is_scored_as_on_one_machine_when_the_stop_came_first(
+    table: Table, lonely: Any
+) -> None:
+    with time_limit(60), pytest.warns(UnprovenWarning, match="ended by the time limit"):
+        there = score(table, cluster=lonely.scheduler_address, time_limit=0.3)
+    with pytest.warns(UnprovenWarning, match="ended by the time limit"):
+        here = score(table, time_limit=0.0)
+    assert there.known().ended == here.known().ended == "time"
+
+
+@pytest.mark.parametrize("moment", ["starting", "scoring"])
+def test_ctrl_c_in_a_terminal_is_for_the_caller_alone(tmp_path: Path, moment: str) -> None:
+    """The signal goes to all processes; workers stay, and are quiet, until they are ended."""
+    rows = np.random.default_rng(0).integers(0, 2, (1000, 150)).astype(str).tolist()
+    lines = [",".join(row) for row in [[f"v{i}" for i in range(150)], *rows]]
+    (tmp_path / "table.csv").write_text("\n".join(lines) + "\n")
+    (tmp_path / "tmp").mkdir()
+    begun = subprocess.Popen(
+        [sys.executable, "-m", "parentage", "score", "table.csv", "-k", "5",
+         "--cluster", "local:2", "-o", "lists.jkl"],
+        cwd=tmp_path, start_new_session=True, stderr=subprocess.PIPE, text=True,
+        env={**os.environ, "TMPDIR": str(tmp_path / "tmp")},
+    )  # fmt: skip
+    try:
+        pattern = "dask-scratch-space/*" if moment == "starting" else "parentage-*/parcel-*"
+        give_up = time.monotonic() + 100
+        while not list((tmp_path / "tmp").glob(pattern)) and time.monotonic() < give_up:
+            assert begun.poll() is None
+            time.sleep(0.02)
+        time.sleep(0.7 if moment == "starting" else 0.0)  # workers load what they need
+        os.killpg(begun.pid, signal.SIGINT)
+        _, told = begun.communicate(timeout=100)
+    finally:
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(begun.pid, signal.SIGKILL)
+    assert begun.returncode == 130 and "Traceback" not in told and "distributed" not in told, told
+    assert "ended by an interrupt" in told and (tmp_path / "lists.jkl").exists()
+    assert not list((tmp_path / "tmp").glob("parentage-*"))
+
+
+def test_growing_is_left_when_it_is_cancelled(table: Table) -> None:
+    """Sets whose stems did not come stay open."""
+    stop = Stop()
+
+    class Slow(Lossy):
+        def repair(self, look: Callable[[], None] = nothing) -> None:
+            stop.cancelled.set()
+            look()
+            raise AssertionError("waited on")
+
+    found = search_table(table, Scoring(), Stop(), 1, up_to=1)
+    grown = growth.Growth(found.prepared, found.outcomes, workers=Slow())
+    families = [family for i in range(grown.n_sets) if grown.is_open(family := grown.family(i))]
+    before = grown.mark()
+    assert families and grown.enlarge(families, stop) == 0
+    assert all(map(grown.is_open, families)) and grown.mark() == before
+
+
+def test_tasks_elsewhere_are_left_when_their_time_is_long_over() -> None:
+    leave(Stop.after(0.0))()
+    with pytest.raises(LeftError):
+        leave(Stop(time.monotonic() - GRACE - 1))()
+
+
+def test_nothing_stays_of_a_cluster_without_workers(
+    lonely: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(dask_cluster, "PATIENCE", 0.5)
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    with (
+        distributed.Client(lonely, set_as_default=False) as client,
+        pytest.raises(WorkersError, match="had no worker"),
+    ):
+        DaskCrew(client)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_an_error_of_workers_says_how_to_go_on(tmp_path: Path) -> None:
+    folder = str(tmp_path / "job")
+    for scaling in (Scaling(checkpoint=folder), Scaling(resume=folder)):
+        with pytest.raises(WorkersError) as caught, scaling.workers(1):
+            raise WorkersError("all are gone", "start some")
+        told = f"all are gone; type --resume {folder} to go on from what is kept, or start some"
+        assert caught.value.text("command line") == told
+    with pytest.raises(WorkersError, match=r"^all are gone$"), Scaling().workers(1):
+        raise WorkersError("all are gone")
+
+
+def test_what_dask_logs_is_not_shown(cluster: Any) -> None:
+    log = logging.getLogger("distributed.client")
+    with connected(cluster.scheduler_address):
+        assert not log.isEnabledFor(logging.ERROR)
+    assert log.isEnabledFor(logging.ERROR)
+
+
 def test_a_pool_whose_process_dies_is_told(preloaded: None, tmp_path: Path) -> None:
     with ProcessPoolExecutor(1, mp_context=multiprocessing.get_context("forkserver")) as pool:
         crew = Processes(pool, tmp_path)
@@ -721,11 +882,86 @@ def test_what_is_no_client_and_no_executor_is_refused(table: Table) -> None:
         score(table, executor=wrong)
 
 
-@pytest.mark.parametrize("address", ["local:0", "local:x", "nowhere", "tcp://host", "host:http"])
+@pytest.mark.parametrize("name", ["cluster", "exchange", "checkpoint", "resume"])
+def test_what_is_no_address_and_no_folder_is_refused(table: Table, name: str) -> None:
+    wrong: Any = {name: 5}
+    with pytest.raises(InputError, match=rf"{name} is .*, not 5"):
+        score(table, **wrong)
+
+
+def test_an_executor_or_an_asynchronous_client_is_no_client(cluster: Any, table: Table) -> None:
+    wrong: Any = ThreadPoolExecutor(1)
+    with pytest.raises(InputError, match=r"client is a .*, not <.*; pass executor=… for"):
+        score(table, client=wrong)
+
+    async def give() -> None:
+        where: dict[str, Any] = {"address": cluster.scheduler_address, "set_as_default": False}
+        async with distributed.Client(asynchronous=True, **where) as wrong:
+            with pytest.raises(InputError, match="client is asynchronous; make one with"):
+                score(table, client=wrong)
+
+    asyncio.run(give())
+
+
+def test_an_executor_that_takes_nothing_is_told(table: Table) -> None:
+    for kind in (ThreadPoolExecutor, ProcessPoolExecutor):
+        pool = kind(2)
+        pool.shutdown()
+        with pytest.raises(WorkersError, match=rf"{kind.__name__} take no tasks .*; give an"):
+            score(table, executor=pool)
+
+    class Careless(Executor):
+        def submit(self, *args: Any, **options: Any) -> Any:
+            return None
+
+    with pytest.raises(InputError, match="Careless, whose submit returns None and no future"):
+        score(table, executor=Careless())
+
+
+def test_a_folder_that_cannot_be_written_to_is_told(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Before the work, or in the middle of it, when nothing can be removed there either."""
+
+    def refuse(*_: object, **__: object) -> None:
+        raise OSError(errno.EROFS, os.strerror(errno.EROFS))
+
+    with monkeypatch.context() as patch:
+        patch.setattr(tempfile, "TemporaryFile", refuse)
+        with pytest.raises(InputError, match=r"exchange='.*' cannot be written to: Read-only"):
+            make_folder(tmp_path)
+    with monkeypatch.context() as patch:
+        patch.setattr(Path, "open", refuse)
+        patch.setattr(Path, "unlink", refuse)
+        with pytest.raises(InputError, match=r"Read-only .*exchange=… for a folder to write to"):
+            pack(tmp_path, 0, [1])
+    with monkeypatch.context() as patch:
+        patch.setattr(tempfile, "mkdtemp", refuse)
+        with pytest.raises(InputError, match=r"temporary files: Read-only .*; pass exchange=…"):
+            make_folder(None)
+
+
+@pytest.mark.parametrize(
+    ("address", "why"),
+    [
+        ("ucx://127.0.0.1:1", r"leads over ucx, .*tcp://, tls://.*; give an address like tcp://"),
+        ("inproc://127.0.0.1:1", "leads over inproc"),
+        ("local:0", "asks for no process; local:N begins at local:1"),
+        ("local:99999999999999", r"asks for more processes than the \d+ that"),
+    ],
+)
+def test_an_address_of_another_kind_is_refused(address: str, why: str) -> None:
+    with pytest.raises(InputError, match=why), connected(address):
+        pass
+
+
+@pytest.mark.parametrize(
+    "address", ["local:x", "tcp://host:65536", "nowhere", "tcp://host", "host:http"]
+)
 def test_what_is_not_an_address_is_refused(address: str) -> None:
     with (
         pytest.raises(InputError, match=r"is not an address; give that .* tcp://host:8786, or"),
-        dask_cluster.connected(address),
+        connected(address),
     ):
         pass
 
@@ -733,7 +969,7 @@ def test_what_is_not_an_address_is_refused(address: str) -> None:
 def test_an_address_that_leads_nowhere_is_refused() -> None:
     with (
         pytest.raises(InputError, match=r"cannot be reached .*Connection refused"),
-        dask_cluster.connected("tcp://127.0.0.1:1", patience=0.5),
+        connected("tcp://127.0.0.1:1", patience=0.5),
     ):
         pass
 
@@ -749,7 +985,7 @@ def test_a_server_that_is_no_scheduler_is_refused(cluster: Any) -> None:
         ):
             with (
                 pytest.raises(InputError, match=why),
-                dask_cluster.connected(where, patience),
+                connected(where, patience),
             ):
                 pass
 

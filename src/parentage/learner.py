@@ -104,7 +104,7 @@ def run(
     running, scaling = take(Running, values), take(Scaling, values)
     with (
         interruptible(running.stop()) as stop,
-        scaling.workers(running.workers) as workers,
+        scaling.workers(running.workers, stop) as workers,
         shown(progress) as report,
     ):
         found = pipeline.run(

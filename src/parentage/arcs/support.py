@@ -105,7 +105,7 @@ def support(
     running, scaling = take(Running, settings), take(Scaling, settings)
     with (
         interruptible(running.stop()) as stop,
-        scaling.workers(running.workers) as workers,
+        scaling.workers(running.workers, stop) as workers,
         shown(progress) as report,
     ):
         ground = learn_ground(

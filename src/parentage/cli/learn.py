@@ -139,7 +139,7 @@ def learn(data: str, output: tuple[str, ...], **options: Any) -> None:
     optimising = take(Optimising, options)
     with interruptible(running.stop()) as stop:
         with (
-            scaling.workers(running.workers) as workers,
+            scaling.workers(running.workers, stop) as workers,
             show_progress() as shown,
             logged(options["log"], shown) as progress,
         ):

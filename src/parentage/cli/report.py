@@ -118,7 +118,7 @@ def report_table(data: str, output: str, options: dict[str, Any]) -> None:
     asked = take(Supporting, options)
     with interruptible(running.stop()) as stop:
         with (
-            scaling.workers(running.workers) as workers,
+            scaling.workers(running.workers, stop) as workers,
             show_progress() as shown,
         ):
             ground = ground_of(data, options, stop, workers, shown)

@@ -66,7 +66,7 @@ def score(data: str, output: tuple[str, ...], **options: Any) -> None:
     with interruptible(running.stop()) as stop:
         table = load_table(data, options)
         settings = scoring_of(options, table.names).for_missing(options["missing"])
-        with scaling.workers(running.workers) as workers, show_progress() as progress:
+        with scaling.workers(running.workers, stop) as workers, show_progress() as progress:
             if options["missing"] == "em" and table.has_holes:
                 lists = complete_and_score(
                     table,

@@ -72,7 +72,7 @@ def support(data: str, network: str | None, output: str | None, **options: Any) 
     running, scaling = running_of(options), take(Scaling, options)
     with interruptible(running.stop()) as stop:
         with (
-            scaling.workers(running.workers) as workers,
+            scaling.workers(running.workers, stop) as workers,
             show_progress() as shown,
             estimating(shown) as report,
         ):

@@ -102,7 +102,7 @@ def score(
     running, scaling = take(Running, settings), take(Scaling, settings)
     with (
         interruptible(running.stop()) as stop,
-        scaling.workers(running.workers) as workers,
+        scaling.workers(running.workers, stop) as workers,
         shown(progress) as report,
     ):
         lists = score_table(as_table(table), scoring, stop, workers, report, scaling.places)

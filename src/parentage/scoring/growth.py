@@ -30,6 +30,8 @@ from parentage.scoring.growth_state import Mark, Snapshot, stems_in, stems_of
 from parentage.scoring.stems import AT_ONCE, STEMS_PER_CHUNK, Stems
 from parentage.scoring.steps import Kept
 from parentage.scoring.terms import Family, children_of, terms_of, variables_of
+from parentage.work.crew import LeftError, nothing
+from parentage.work.executor import leave
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -39,6 +41,7 @@ if TYPE_CHECKING:
     from parentage.scoring.plan import Preparation
     from parentage.scoring.stems import Stem
     from parentage.scoring.steps import Outcome
+    from parentage.work.crew import Look
     from parentage.work.executor import Workers
     from parentage.work.stop import Stop
 
@@ -194,6 +197,7 @@ class Growth:
         """
         from parentage.kernels.stems import enlarge
 
+        look = nothing if stop is None else leave(stop)
         tasks = [family for family in families if self.is_open(family)]
         before = self.n_sets
         for first in range(0, len(tasks), AT_ONCE):
@@ -201,12 +205,17 @@ class Growth:
                 break
             some = tasks[first : first + AT_ONCE]
             self._done.update(dict.fromkeys(map(self._key, some)))
-            if self.terms.payable:
-                some = self._that_can_pay(some)
-            if not some:
-                continue
-            stems = [self.terms.stems_of(family) for family in some]
-            self._stems.hold(stem for pair in stems for stem in pair)
+            try:
+                if self.terms.payable:
+                    some = self._that_can_pay(some, look)
+                if not some:
+                    continue
+                stems = [self.terms.stems_of(family) for family in some]
+                self._stems.hold((stem for pair in stems for stem in pair), look)
+            except LeftError:
+                for family in tasks[first : first + AT_ONCE]:
+                    self._done.pop(self._key(family), None)
+                break
             self._make_room(MOST_PER_TASK * len(some))
             self.families_scored += len(some) * self.n
             self.n_sets = int(
@@ -217,12 +226,12 @@ class Growth:
             )  # fmt: skip
         return self.n_sets - before
 
-    def _that_can_pay(self, families: list[Family]) -> list[Family]:
+    def _that_can_pay(self, families: list[Family], look: Look) -> list[Family]:
         """Return the families that some further parent may pay for, from one stem of each."""
         from parentage.kernels.stems import can_pay
 
         stems = [self.terms.stems_of(family) for family in families]
-        self._stems.hold(without for without, _ in stems)
+        self._stems.hold((without for without, _ in stems), look)
         pays = np.empty(len(families), np.bool_)
         can_pay(self._tasks(families, stems), self._stems.vectors, self._growing, pays)
         return [family for family, pay in zip(families, pays.tolist(), strict=True) if pay]

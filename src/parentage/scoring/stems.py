@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from parentage.work.crew import LeftError, nothing
 from parentage.work.executor import in_order
 
 if TYPE_CHECKING:
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
 
     from parentage.scoring.entropy import Int64s
     from parentage.scoring.stem_counting import Counter
+    from parentage.work.crew import Look
     from parentage.work.executor import Workers
 
 AT_ONCE = 128
@@ -59,8 +61,14 @@ class Stems:
         """Leave out what those who only count do not need: vectors, and who else counts."""
         return {**vars(self), "workers": 1, "vectors": self.vectors[:0], "row": {}, "_named": set()}
 
-    def hold(self, stems: Iterable[Stem]) -> None:
-        """Count the stems that are not held; let go of the oldest if there is no room."""
+    def hold(self, stems: Iterable[Stem], look: Look = nothing) -> None:
+        """Count the stems that are not held; let go of the oldest if there is no room.
+
+        Raises
+        ------
+        LeftError
+            ``look`` ended the waiting for workers elsewhere; not all are held.
+        """
         asked = dict.fromkeys(stems)
         for stem in asked:
             if stem in self.row:
@@ -73,14 +81,18 @@ class Stems:
             return
         step = STEMS_PER_CHUNK
         chunks = [new[first : first + step] for first in range(0, len(new), step)]
-        counted = in_order(count_stems, chunks, self.workers, (self,), "stems")
-        for chunk, found in zip(chunks, counted, strict=True):
-            for stem, vector in zip(chunk, found, strict=True):
+        done = 0
+        counted = in_order(count_stems, chunks, self.workers, (self,), "stems", look)
+        for found in counted:
+            for stem, vector in zip(chunks[done], found, strict=True):
                 if stem not in self.row:
                     self.row[stem] = self._free_row()
                     self.counted += 1
                 self.vectors[self.row[stem]] = vector
-        self._named.difference_update(new)
+            self._named.difference_update(chunks[done])
+            done += 1
+        if done < len(chunks):
+            raise LeftError
 
     def _free_row(self) -> int:
         held = len(self.row)

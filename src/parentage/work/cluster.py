@@ -15,30 +15,24 @@ names. A scheduler that does not answer, or that gets no workers, is an error.
 from __future__ import annotations
 
 import contextlib
-import logging
-import re
-import socket
-import threading
+import math
 import time
 import uuid
 import warnings
-from concurrent.futures import Future, wait
 from typing import TYPE_CHECKING, Any
 
 from parentage import __version__
-from parentage.errors import InputError, MissingExtraError, ParentageWarning, Way, WorkersError
-from parentage.work.crew import POLL, Crew, LostError, Shared, nothing
+from parentage.errors import WorkersError
+from parentage.work.connection import PATIENCE, aside, load_distributed
+from parentage.work.crew import POLL, Crew, LostError, Shared, attend, nothing
 from parentage.work.exchange import Parcels, have, read_letter, run, write_letter
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping
+    from collections.abc import Callable, Iterable, Mapping
     from pathlib import Path
 
     from parentage.work.crew import Look
 
-PATIENCE = 60.0
-"""Seconds without any worker at work, or without a word from the scheduler, until something is
-lost."""
 
 SILENT = 6
 """So many times longer is waited for workers that do not say what they do: they may be too busy."""
@@ -49,116 +43,6 @@ SLOWEST = 5e6
 SHARE_OF_WORKER = 0.5
 """Of the memory of a worker, for what its tasks make: Dask spills and pauses above."""
 
-STAY = {"distributed.deploy.lost-worker-timeout": "1d"}
-"""A worker that died is started anew; without this Dask takes it off the list if it dies again."""
-
-_LOCAL = re.compile(r"local(?::([1-9][0-9]*))?")
-_PLACE = re.compile(r"([a-z]+://)?[^/]+:[0-9]{1,5}")
-
-
-@contextlib.contextmanager
-def connected(address: str, patience: float = PATIENCE) -> Iterator[Any]:
-    """Connect to the scheduler at an address, or start ``local:N`` processes; yield the client."""
-    distributed = load_distributed()
-    import dask
-
-    local = _LOCAL.fullmatch(address)
-    if local is None and (address.startswith("local:") or not _PLACE.fullmatch(address)):
-        raise InputError(
-            "is not an address",
-            "give that of a scheduler, like tcp://host:8786, or local:4 for four processes of this "
-            "machine",
-            about=Way("cluster", address),
-        )
-    with contextlib.ExitStack() as open_things:
-        try:
-            if local is None:
-                _check_scheduler(address, patience)
-                client = distributed.Client(address, timeout=patience, set_as_default=False)
-            else:
-                open_things.enter_context(dask.config.set(STAY))
-                cluster = distributed.LocalCluster(
-                    n_workers=int(local[1]) if local[1] else None,
-                    threads_per_worker=1,
-                    processes=True,
-                    dashboard_address=":0",
-                    silence_logs=logging.CRITICAL,
-                )
-                open_things.callback(_close, cluster)
-                client = distributed.Client(cluster, set_as_default=False)
-        except (OSError, ValueError) as error:
-            raise InputError(
-                f"cannot be reached ({error})",
-                "start a scheduler there, or give local:4 for four processes of this machine",
-                about=Way("cluster", address),
-            ) from error
-        open_things.callback(_close, client)
-        yield client
-
-
-def _check_scheduler(address: str, patience: float) -> None:
-    """See that a scheduler answers at an address, before a client is made for it.
-
-    A client that finds nobody cannot be closed, and when it is collected later, in whatever thread,
-    it waits there for its own loop: a new client's loop may then never start. One that finds
-    another kind of server may wait for ever.
-
-    Raises
-    ------
-    OSError
-        Nobody answers, or somebody else.
-    """
-    import asyncio
-
-    scheme, _, place = address.rpartition("://")
-    host, _, port = place.rpartition(":")
-    if scheme in ("", "tcp", "tls"):
-        socket.create_connection((host.strip("[]"), int(port)), timeout=patience).close()
-    try:  # in a thread: this one may have a loop of its own, as in a notebook
-        answer = _aside(lambda: asyncio.run(_ask(address, patience))).result(2 * patience)
-    except TimeoutError:
-        raise OSError(f"no scheduler has answered for {patience:g} s") from None
-    if answer.get("type") != "Scheduler":
-        raise OSError("what answers there is no scheduler")
-
-
-async def _ask(address: str, patience: float) -> Mapping[str, Any]:
-    """Ask whoever listens at an address who that is."""
-    import asyncio
-
-    from distributed.comm.core import connect
-    from distributed.security import Security
-
-    async with asyncio.timeout(patience):
-        arguments = Security().get_connection_args("client")
-        there = await connect(address, timeout=patience, **arguments)
-        try:
-            await there.write({"op": "identity", "reply": True})
-            answer: Mapping[str, Any] = await there.read()
-        finally:
-            there.abort()
-    return answer
-
-
-def _close(thing: Any) -> None:
-    """Close a client or a cluster; one whose workers died may fail to, with nothing to be done."""
-    try:
-        thing.close(timeout=PATIENCE / 2)
-    except Exception as error:
-        warnings.warn(
-            ParentageWarning(f"the cluster did not end well ({type(error).__name__}: {error})"),
-            stacklevel=2,
-        )
-
-
-def load_distributed() -> Any:
-    """Import Dask's scheduler, or say how to install it."""
-    try:
-        import distributed
-    except ImportError:
-        raise MissingExtraError("a cluster", "Dask", "dask") from None
-    return distributed
-
 
 class DaskCrew(Crew):
     """The workers of a Dask client; ``folder`` is one that all of them see.
@@ -166,18 +50,18 @@ class DaskCrew(Crew):
     Without it processes of this machine get a temporary one, and others are sent letters.
     """
 
-    def __init__(self, client: Any, folder: Path | None = None) -> None:
+    def __init__(self, client: Any, folder: Path | None = None, look: Look = nothing) -> None:
         distributed = load_distributed()
         self.client = client
-        is_here = isinstance(client.cluster, distributed.LocalCluster)
-        self.parcels = Parcels(folder) if is_here or folder is not None else None
         self.shared: Shared = ()
         self.sent: list[Any] = []
         self.copies: dict[str, list[Any]] = {}
         self.addresses: tuple[str, ...] = ()
         self.bytes = 0
         self.token, self.number = uuid.uuid4().hex, 0
-        self._wait_for_workers()
+        self._wait_for_workers(look)
+        is_here = isinstance(client.cluster, distributed.LocalCluster)
+        self.parcels = Parcels(folder) if is_here or folder is not None else None
 
     @property
     def size_here(self) -> int:
@@ -234,11 +118,10 @@ class DaskCrew(Crew):
         """Wait for a result, as long as the cluster is at work."""
         from distributed.scheduler import KilledWorker
 
-        awaited = _aside(started.result)
+        awaited = aside(started.result)
         watch = Watch(PATIENCE + self.bytes / SLOWEST, time.monotonic())
-        while not wait([awaited], timeout=POLL).done:
-            look()
-            watch.look(self._workers(), time.monotonic())
+        while not attend(awaited, look, POLL):
+            watch.look(self._workers(look), time.monotonic())
         try:
             return awaited.result()
         except Exception as error:
@@ -251,24 +134,29 @@ class DaskCrew(Crew):
                 ) from error
             raise
 
-    def _workers(self) -> Mapping[str, Any]:
+    def _workers(self, look: Look = nothing) -> Mapping[str, Any]:
         """Ask the scheduler who is there, and what they do."""
         status = self.client.status
         if status != "running":
             raise LostError(f"the client is {status}")
+        asked = aside(
+            lambda: self.client.sync(self.client.scheduler.identity, callback_timeout=PATIENCE)
+        )
+        attend(asked, look, math.inf)
         try:
-            found = self.client.sync(self.client.scheduler.identity, callback_timeout=PATIENCE)
+            found = asked.result()
         except Exception as error:  # whatever a scheduler that has gone leads to
             raise LostError(f"{type(error).__name__}: {error}") from error
         workers: Mapping[str, Any] = found["workers"]
         return workers
 
-    def _wait_for_workers(self) -> None:
+    def _wait_for_workers(self, look: Look) -> None:
         """Wait until somebody is there; find out how many."""
         give_up = time.monotonic() + PATIENCE
         while True:
+            look()
             try:
-                workers = self._workers()
+                workers = self._workers(look)
             except LostError as error:
                 if time.monotonic() > give_up or self.client.status == "closed":
                     raise _gone(error) from error
@@ -282,9 +170,9 @@ class DaskCrew(Crew):
                     raise _nobody()
             time.sleep(0.1)
 
-    def repair(self) -> None:
+    def repair(self, look: Look = nothing) -> None:
         """Wait for workers, and send everything again: what a loss took with it is not known."""
-        self._wait_for_workers()
+        self._wait_for_workers(look)
         self.bytes, self.copies = 0, {}
         self.sent = [self._send(value) for value in self.shared]
 
@@ -341,20 +229,6 @@ def _is_at_work(worker: Mapping[str, Any]) -> bool:
     tasks, moving = metrics.get("task_counts") or {}, metrics.get("transfer") or {}
     counts = [tasks.get("executing"), tasks.get("long-running")]
     return any([*counts, moving.get("incoming_count"), moving.get("outgoing_count")])
-
-
-def _aside(function: Callable[[], Any]) -> Future[Any]:
-    """Call a function in a thread of its own, which nobody has to wait for."""
-    called = Future[Any]()
-
-    def call() -> None:
-        try:
-            called.set_result(function())
-        except BaseException as error:  # handed on to whoever waits
-            called.set_exception(error)
-
-    threading.Thread(target=call, daemon=True).start()
-    return called
 
 
 def _is_unread(error: Exception) -> bool:

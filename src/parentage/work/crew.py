@@ -8,14 +8,20 @@ that was shared, so nothing but time is lost.
 
 from __future__ import annotations
 
+import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import BrokenExecutor, Executor, Future, ThreadPoolExecutor, wait
 from typing import Any
+
+from parentage.errors import InputError, WorkersError
 
 Shared = tuple[Any, ...]
 Look = Callable[[], None]
 """What is called while a task is waited for; it raises what ends the waiting."""
+
+LISTEN = 0.5
+"""Seconds between looks at the stop while anything elsewhere is waited for."""
 
 POLL = 2.0
 """Seconds between looks at the rest of the world while a task elsewhere runs."""
@@ -31,6 +37,44 @@ class LeftError(Exception):
 
 class LostError(Exception):
     """A task, or what it needs, was lost with a worker; it may be started once more."""
+
+
+def attend(awaited: Future[Any], look: Look, seconds: float) -> bool:
+    """Wait at most so long, and look now and then; return whether it is done."""
+    until = time.monotonic() + seconds
+    while not wait([awaited], timeout=max(0.0, min(LISTEN, until - time.monotonic()))).done:
+        look()
+        if time.monotonic() >= until:
+            return False
+    return True
+
+
+def submitted(executor: Executor, function: Callable[..., Any], *arguments: Any) -> Future[Any]:
+    """Submit a call to an executor, which may be anybody's.
+
+    Raises
+    ------
+    InputError
+        It does not return a future.
+    WorkersError
+        It takes nothing any more.
+    """
+    kind = type(executor).__name__
+    try:
+        started: object = executor.submit(function, *arguments)
+    except BrokenExecutor:
+        raise
+    except RuntimeError as error:
+        raise WorkersError(
+            f"the workers of {kind} take no tasks ({error})",
+            "give an executor that is not shut down",
+        ) from error
+    if not isinstance(started, Future):
+        raise InputError(
+            f"executor is of a kind, {kind}, whose submit returns {started!r} and no future",
+            "give a concurrent.futures.Executor",
+        )
+    return started
 
 
 class Crew(ABC):
@@ -67,8 +111,11 @@ class Crew(ABC):
     def cancel(self, started: Any) -> None:
         """Let go of a task whose result nobody wants."""
 
-    def repair(self) -> None:
-        """Make good what was lost with a worker, so that tasks can be started again."""
+    def repair(self, look: Look = nothing) -> None:
+        """Make good what was lost with a worker, so that tasks can be started again.
+
+        Raises what ``look`` raised, if that takes long.
+        """
         raise NotImplementedError("only a crew that raises LostError can lose something")
 
     @abstractmethod
@@ -91,7 +138,7 @@ class Threads(Crew):
 
     def start(self, function: Callable[..., Any], task: Any, name: str) -> Future[Any]:
         """Submit a task."""
-        return self.pool.submit(function, *self.shared, task)
+        return submitted(self.pool, function, *self.shared, task)
 
     def result(self, started: Future[Any], look: Look = nothing) -> Any:
         """Wait for a result: it uses this process, so nothing is gained by leaving it behind."""

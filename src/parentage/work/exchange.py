@@ -11,19 +11,21 @@ needs nothing of what is in it: neither numpy nor compiled kernels are loaded un
 
 from __future__ import annotations
 
+import contextlib
+import errno
 import mmap
 import pickle
 import secrets
 import shutil
 import struct
 import tempfile
-from concurrent.futures import BrokenExecutor, CancelledError, Executor, Future, wait
+from concurrent.futures import BrokenExecutor, CancelledError, Executor, Future
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, SupportsIndex
 
 from parentage import __version__
 from parentage.errors import InputError, Way, WorkersError
-from parentage.work.crew import POLL, Crew, Shared, nothing
+from parentage.work.crew import POLL, Crew, Shared, attend, nothing, submitted
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -66,7 +68,7 @@ class Parcels:
         )
         for parcel in self.there:
             if parcel not in there:
-                (self.folder / parcel.name).unlink(missing_ok=True)
+                _remove(self.folder / parcel.name)
         self.shared, self.there = shared, there
 
     def close(self) -> None:
@@ -94,15 +96,15 @@ class Processes(Crew):
     def start(self, function: Callable[..., Any], task: Any, name: str) -> Future[Any]:
         """Submit a task."""
         try:
-            return self.executor.submit(run, __version__, function, task, *self.parcels.there)
+            return submitted(self.executor, run, __version__, function, task, *self.parcels.there)
         except BrokenExecutor as error:
             raise self._broken(error) from error
 
     def result(self, started: Future[Any], look: Look = nothing) -> Any:
         """Wait for a result."""
         try:
-            while not wait([started], timeout=POLL).done:
-                look()
+            while not attend(started, look, POLL):
+                pass
             return started.result()
         except (BrokenExecutor, CancelledError) as error:
             raise self._broken(error) from error
@@ -131,14 +133,33 @@ def workers_of(executor: Executor) -> int:
 def make_folder(folder: Path | None) -> Path:
     """Return a folder for parcels: the one given, made if need be, or a temporary one."""
     if folder is None:
-        return Path(tempfile.mkdtemp(prefix="parentage-"))
+        try:
+            return Path(tempfile.mkdtemp(prefix="parentage-"))
+        except OSError as error:
+            raise InputError(
+                f"cannot make a folder for temporary files: {error.strerror or error}",
+                Way("exchange", ..., "for another one"),
+            ) from error
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise InputError(
             f"cannot be used: {error.strerror or error}", about=Way("exchange", str(folder))
         ) from None
+    try:
+        with tempfile.TemporaryFile(dir=folder):
+            pass
+    except OSError as error:
+        raise InputError(
+            f"cannot be written to: {error.strerror or error}", about=Way("exchange", str(folder))
+        ) from None
     return folder
+
+
+def _remove(path: Path) -> None:
+    """Remove a file, if that can be done: it is of no use, and does no harm."""
+    with contextlib.suppress(OSError):
+        path.unlink(missing_ok=True)
 
 
 def pack(folder: Path, place: int, value: Any) -> Parcel:
@@ -154,10 +175,11 @@ def pack(folder: Path, place: int, value: Any) -> Parcel:
                 file.write(bytes(-file.tell() % ALIGNED))
                 file.write(view)
     except OSError as error:
-        (folder / parcel.name).unlink(missing_ok=True)
+        _remove(folder / parcel.name)
+        full = error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
         raise InputError(
             f"cannot write what workers need into {str(folder)!r}: {error.strerror or error}",
-            Way("exchange", ..., "with more room"),
+            Way("exchange", ..., f"for a folder {'with more room' if full else 'to write to'}"),
         ) from error
     return parcel
 

@@ -36,6 +36,9 @@ Workers = int | Executor | Crew
 AHEAD = 4
 """Tasks started per worker: one that runs, and some that wait for it."""
 
+GRACE = 3.0
+"""Seconds after a deadline for the answers of tasks elsewhere, which keep to it themselves."""
+
 MOST_LOSSES = 5
 """How often one task may be lost; then it is the task that ends its workers."""
 
@@ -51,8 +54,8 @@ def in_order(
     """Yield ``function(*shared, task)`` for every task, in their order.
 
     Stop consuming and nothing more is started; what waits is cancelled. ``name`` is what a
-    cluster's dashboard shows. ``look`` is called now and then while a task elsewhere is waited for;
-    what it raises ends the waiting, LeftError without an error.
+    cluster's dashboard shows. ``look`` is called now and then while a task elsewhere, or a worker,
+    is waited for; what it raises ends the waiting, LeftError without an error.
 
     Raises
     ------
@@ -124,7 +127,7 @@ class _Queue:
         """Start all that waits once more; what a loss took with it is not known."""
         tasks = [task for task, _ in self.waiting]
         self.clear()
-        self.crew.repair()
+        self.crew.repair(self.look)
         for task in tasks:
             self.add(task)
 
@@ -167,10 +170,13 @@ def is_elsewhere(workers: Workers) -> bool:
 
 
 def leave(stop: Stop) -> Look:
-    """Return what ends waiting when the work is cancelled: workers elsewhere do not hear of it."""
+    """Return what ends waiting when the work is cancelled: workers elsewhere do not hear of it.
+
+    They know of a deadline; what is not there soon after it is not waited for.
+    """
 
     def look() -> None:
-        if stop.cancelled.is_set():
+        if stop.cancelled.is_set() or stop.seconds_left < -GRACE:
             raise LeftError
 
     return look

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import contextlib
+import os
 from concurrent.futures import Executor
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypedDict
 
-from parentage.errors import InputError, Way
-from parentage.work.cluster import DaskCrew, connected
+from parentage.errors import InputError, Way, WorkersError
+from parentage.work.cluster import DaskCrew
+from parentage.work.connection import connected, load_distributed
+from parentage.work.crew import LeftError, nothing
 from parentage.work.exchange import Processes
 from parentage.work.executor import crew_of
 from parentage.work.folder import held
@@ -18,7 +21,9 @@ from parentage.work.settings import Option, changed, setting
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from parentage.work.crew import Look
     from parentage.work.executor import Workers
+    from parentage.work.stop import Stop
 
 
 @dataclass(frozen=True)
@@ -118,6 +123,10 @@ class Scaling:
     @property
     def places(self) -> Places:
         """Return the folders."""
+        for name in ("exchange", "checkpoint", "resume"):
+            value = getattr(self, name)
+            if not isinstance(value, str | os.PathLike | None):
+                raise InputError(f"{name} is the path of a folder, not {value!r}")
         if self.checkpoint is not None and self.resume is not None:
             raise InputError("checkpoint begins a folder, resume goes on with one; give one")
         for name in ("checkpoint", "resume"):
@@ -131,12 +140,21 @@ class Scaling:
         )
 
     def _check_kinds(self) -> None:
-        """Refuse what is neither a client nor an executor, while that is easy to tell."""
-        if self.client is not None and not callable(getattr(self.client, "submit", None)):
+        """Refuse anything but an address, a client and an executor, while that is easy to tell."""
+        given: object = self.cluster
+        if not isinstance(given, str | None):
             raise InputError(
-                f"client is a dask.distributed.Client, not {self.client!r}",
-                Way("cluster", "tcp://host:8786", "for an address"),
+                f"cluster is an address, like 'tcp://host:8786' or 'local:4', not {given!r}",
+                Way("client", ..., "for a dask.distributed.Client"),
             )
+        if self.client is not None:
+            if not isinstance(self.client, load_distributed().Client):
+                ways = [Way("cluster", "tcp://host:8786", "for an address")]
+                if isinstance(self.client, Executor):
+                    ways = [Way("executor", ..., "for an executor")]
+                raise InputError(f"client is a dask.distributed.Client, not {self.client!r}", *ways)
+            if self.client.asynchronous:
+                raise InputError("client is asynchronous", "make one with asynchronous=False")
         if self.executor is not None and not isinstance(self.executor, Executor):
             raise InputError(
                 f"executor is a concurrent.futures.Executor, not {self.executor!r}",
@@ -144,30 +162,57 @@ class Scaling:
             )
 
     @contextlib.contextmanager
-    def workers(self, threads: int) -> Iterator[Workers]:
+    def workers(self, threads: int, stop: Stop | None = None) -> Iterator[Workers]:
         """Give what tasks run on: what was asked for, or threads; end it afterwards.
 
-        The folder of a checkpoint is kept for this job meanwhile.
+        If ``stop`` ends the waiting for a cluster it is threads as well: what is asked of them with
+        that stop ends as it does on one machine. The folder of a checkpoint is kept for this job
+        meanwhile.
         """
         asked = [name for name in changed(self) if name in ("cluster", "client", "executor")]
         if len(asked) > 1:
             raise InputError(f"{asked[0]} and {asked[1]} both say where to work; give one")
         self._check_kinds()
         places = self.places
-        exchange = places.exchange
         with contextlib.ExitStack() as to_close:
             if places.checkpoint is not None:
                 to_close.enter_context(held(places.checkpoint, resume=places.resume))
             workers: Workers = threads
-            if self.cluster is not None:
-                client = to_close.enter_context(connected(self.cluster))
-                workers = DaskCrew(client, exchange)
-            elif self.client is not None:
-                workers = DaskCrew(self.client, exchange)
-            elif self.executor is not None:
-                workers = crew_of(self.executor)
-                if isinstance(workers, Processes) and exchange is not None:
-                    workers = Processes(self.executor, exchange)
+            with contextlib.suppress(LeftError):
+                workers = self._found(to_close, threads, nothing if stop is None else _at_end(stop))
             if not isinstance(workers, int | Executor):
                 to_close.callback(workers.close)
-            yield workers
+            try:
+                yield workers
+            except WorkersError as error:
+                if places.checkpoint is None:
+                    raise
+                way = Way("resume", str(places.checkpoint), "to go on from what is kept")
+                raise WorkersError(error.message, way, *error.ways, about=error.about) from error
+
+    def _found(self, to_close: contextlib.ExitStack, threads: int, look: Look) -> Workers:
+        """Find or start the workers."""
+        exchange = self.places.exchange
+        if self.cluster is not None:
+            look()
+            client = to_close.enter_context(connected(self.cluster, look=look))
+            return DaskCrew(client, exchange, look)
+        if self.client is not None:
+            return DaskCrew(self.client, exchange, look)
+        if self.executor is None:
+            return threads
+        crew = crew_of(self.executor)
+        if isinstance(crew, Processes) and exchange is not None:
+            crew.close()
+            return Processes(self.executor, exchange)
+        return crew
+
+
+def _at_end(stop: Stop) -> Look:
+    """Return what ends waiting as soon as the stop says so."""
+
+    def look() -> None:
+        if stop.reason() is not None:
+            raise LeftError
+
+    return look
