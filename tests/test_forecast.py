@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import math
 import time
 from dataclasses import dataclass, field
@@ -12,6 +13,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from parentage.cli.info import as_text
 from parentage.data.datasets import chest_clinic
 from parentage.errors import ResourceError
 from parentage.scoring import forecast as forecasts
@@ -30,6 +32,7 @@ from parentage.scoring.overview import overview
 from parentage.scoring.plan import SearchPlan, prepare
 from parentage.scoring.search import search
 from parentage.scoring.settings import Scoring
+from parentage.work.executor import AHEAD
 from parentage.work.stop import Reason, Stop
 from strategies import make_table, random_columns, random_table
 
@@ -207,3 +210,56 @@ def test_searches_over_all_sets_that_cannot_end_are_refused(
     with pytest.raises(ResourceError, match=said):
         forecasts.refuse_what_cannot_fit(plan, 1)
     forecasts.refuse_what_cannot_fit(prepare(table, Scoring()).plans[0], 1)
+
+
+def wide_table() -> Table:
+    """So many variables that a float does not hold the number of their sets."""
+    rng = np.random.default_rng(5)
+    return make_table([[0, 1, *map(int, rng.integers(0, 2, 4))] for _ in range(1100)])
+
+
+@pytest.mark.parametrize(
+    "asked", [Scoring(score="bdeu"), Scoring(score="k2"), Scoring(rules="none")]
+)
+def test_more_sets_than_a_float_holds(asked: Scoring) -> None:
+    table = wide_table()
+    found = overview(table, asked)
+    said = as_text(found, table)
+    assert "over 1e+300 sets: ages on one core, over 1,000 TB of memory: far beyond" in said
+    read = json.loads(json.dumps(found.to_dict(), allow_nan=False))
+    assert read["forecast"]["sets_at_most"] == forecasts.MOST_COUNTED
+    assert math.isfinite(float(read["forecast"]["memory"]))
+    assert read["up_to"][0]["sets"] == 1100 + math.comb(1100, 2)  # what is not too many is exact
+
+
+def test_more_sets_than_a_float_holds_are_refused() -> None:
+    plan = prepare(wide_table(), Scoring(rules="none")).plans[0]
+    with pytest.raises(ResourceError, match=r"needs over 1e\+300 sets and over 1,000 TB"):
+        forecasts.refuse_what_cannot_fit(plan, 1)
+
+
+def test_so_many_levels_are_extended_and_added_up() -> None:
+    bound = forecasts.all_sets(1100, 1099)
+    assert max(bound) == forecasts.MOST_COUNTED
+    levels = [1100, math.comb(1100, 2)]
+    extended = extrapolate(levels, 1100, bound)
+    assert extended[:2] == levels
+    assert all(level <= most for level, most in zip(extended, bound, strict=False))
+    sure = Forecast(forecasts.MOST_COUNTED, "counted", forecasts.MOST_COUNTED, 1e294, 10**304)
+    assert together([sure, sure]).sets == forecasts.MOST_COUNTED
+
+
+def test_too_little_memory_is_said_with_all_that_is_needed(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Also where the program and the table alone would fit."""
+    monkeypatch.setattr(forecasts, "used_memory", lambda: 300 * 10**6)
+    taken = 300 * 10**6 + forecasts.KERNELS + forecasts.IN_HAND * (1 + AHEAD)
+    assert forecasts.room_for_levels(taken + forecasts.LEAST_ROOM, 1) == forecasts.LEAST_ROOM
+    with pytest.raises(ResourceError) as refused:
+        forecasts.room_for_levels(taken + 10**6, 1)
+    needed = round((taken + forecasts.LEAST_ROOM) / 1e6)
+    assert f"do not do: {needed} MB are needed, " in str(refused.value)
+    assert "17 MB to begin a search in" in str(refused.value)
+    assert str(refused.value).endswith("pass memory=500000000 or more")
+    assert refused.value.text("command line").endswith("type --memory 500MB or more")

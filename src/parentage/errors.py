@@ -38,6 +38,24 @@ if TYPE_CHECKING:
 Reader = Literal["python", "command line"]
 
 
+class Bytes(int):
+    """A size of memory: a number in Python, with its unit on the command line.
+
+    Examples
+    --------
+    >>> Way("memory", Bytes(5 * 10**8)).typed("command line")
+    '--memory 500MB'
+    >>> Way("memory", Bytes(5 * 10**8)).typed("python")
+    'memory=500000000'
+    """
+
+    def __str__(self) -> str:
+        for unit, size in (("GB", 10**9), ("MB", 10**6)):
+            if self >= size and self % size == 0:
+                return f"{self // size}{unit}"
+        return int.__repr__(self)
+
+
 @dataclass(frozen=True)
 class Way:
     """One way out of an error: a setting, its value, and what that does.

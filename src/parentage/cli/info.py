@@ -210,7 +210,9 @@ def number(count: int) -> str:
     >>> number(123_456), number(10**12)
     ('123,456', '1e+12')
     """
-    return f"{count:,}" if count < 10**9 else f"{count:.3g}"
+    from parentage.scoring.forecast import many
+
+    return f"{count:,}" if count < 10**9 else many(count)
 
 
 def duration(seconds: float) -> str:

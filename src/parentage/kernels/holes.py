@@ -289,6 +289,16 @@ def judge_with_holes(end, new, level, facts, capped, tally):
 
 
 @njit(**JIT)
+def rows_of_live(members, rows, best, most):
+    """Raise ``most[variable]`` to the complete rows of its live families."""
+    for i in range(len(members)):
+        for a in range(members.shape[1]):
+            if best[i, a] < DEAD:
+                x = members[i, a]
+                most[x] = max(most[x], rows[i])
+
+
+@njit(**JIT)
 def score_with_holes(new, left, facts, capped, kept_set, kept_child, kept_score):
     """Score the live families of a new level; as ``score_families``.
 

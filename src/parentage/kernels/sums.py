@@ -233,6 +233,35 @@ def judge_sums(end, new, level, facts, rung, capped, tally):
 
 
 @njit(**JIT)
+def least_of_live(some, value_below, minus_below, facts, price, cells):
+    """Lower ``price[variable]`` and ``cells[variable]`` to what live families of a level have.
+
+    ``some`` are sets of the level; ``value_below[set below]`` and ``minus_below[set below,
+    column]`` are those of their parents, whose price is that of :func:`judge_sums` but for the
+    penalty.
+    """
+    members, subsets, occupied, best = some.members, some.subsets, some.occupied, some.best
+    column, constant = facts.column, facts.constant
+    for i in range(len(members)):
+        for a in range(members.shape[1]):
+            if best[i, a] >= DEAD:
+                continue
+            x, pi = members[i, a], subsets[i, a]
+            price[x] = min(price[x], minus_below[pi, column[x]] + constant[x] - value_below[pi])
+            cells[x] = min(cells[x], np.int64(occupied[i]))
+
+
+@njit(**JIT)
+def best_of_live(members, best, top):
+    """Raise ``top[variable]`` to Bin of its live families."""
+    for i in range(len(members)):
+        for a in range(members.shape[1]):
+            if best[i, a] < DEAD:
+                x = members[i, a]
+                top[x] = max(top[x], best[i, a])
+
+
+@njit(**JIT)
 def score_sums(new, minus, facts, capped, kept_set, kept_child, kept_score):
     """Score the live families of a new level; as ``score_families``, ``minus`` of the one below."""
     members, subsets, value, best = new.members, new.subsets, new.value, new.best

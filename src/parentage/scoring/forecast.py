@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from parentage.errors import ResourceError, Way
+from parentage.errors import Bytes, ResourceError, Way
 from parentage.scoring.scores import BySums
 from parentage.work.executor import AHEAD
 from parentage.work.memory import available_memory, gigabytes, used_memory
@@ -39,6 +39,7 @@ LISTING = 8  # what making lists of kept families takes, in sizes of what is kep
 KERNELS = 60 * 2**20  # bytes that compiled kernels take when they have been loaded
 IN_HAND = 8 * 2**20  # bytes of a chunk, while it is worked on and while it waits
 LEAST_ROOM = 16 * 2**20  # bytes for levels below which nothing is begun
+MOST_COUNTED = 10**300  # as many as that, or more: what they take still is a finite float
 LONGEST = 30 * 24 * 3600.0  # nobody waits for longer
 BASES = ("counted", "searched", "extrapolated", "at most")  # from sure to rough
 _SMALLER = (Way("max_parents", 3), Way("rules", "default"))
@@ -65,7 +66,7 @@ class Forecast:
     basis: str
     """How ``sets`` is known: counted, searched, extrapolated, or at most."""
     sets_at_most: int
-    """Proved upper bound."""
+    """Proved upper bound; MOST_COUNTED stands for any number above it, here and in ``levels``."""
     seconds: float
     memory: int
     """Bytes at the peak."""
@@ -77,7 +78,7 @@ class Forecast:
         per_set = self.seconds / max(1, self.sets)
         found = []
         for parents in range(1, len(self.levels)):
-            sets = sum(self.levels[: parents + 1])
+            sets = min(sum(self.levels[: parents + 1]), MOST_COUNTED)
             memory = fixed + level_memory(self.levels[:parents], more)
             found.append(UpTo(parents, sets, per_set * sets, memory))
         return found
@@ -108,15 +109,17 @@ def room_for_levels(most: int, workers: int) -> int:
     Raises
     ------
     ResourceError
-        The program and the table alone take that much.
+        The program and the table leave too little of it.
     """
-    room = most - used_memory() - KERNELS - IN_HAND * workers * (1 + AHEAD)
+    taken = used_memory() + KERNELS + IN_HAND * workers * (1 + AHEAD)
+    room = most - taken
     if room < LEAST_ROOM:
-        least = -(-(most - room + LEAST_ROOM) // 10**8) * 10**8
+        least = -(-(taken + LEAST_ROOM) // 10**8) * 10**8
         raise ResourceError(
-            f"{gigabytes(most)} of memory do not do: the program and this table alone take "
-            f"{gigabytes(most - room)}",
-            Way("memory", least, "or more"),
+            f"{gigabytes(most)} of memory do not do: {gigabytes(taken + LEAST_ROOM)} are needed, "
+            f"{gigabytes(taken)} for the program and this table and {gigabytes(LEAST_ROOM)} to "
+            "begin a search in",
+            Way("memory", Bytes(least), "or more"),
         )
     return room
 
@@ -138,12 +141,22 @@ def more_per_set(plan: SearchPlan) -> int:
 
 
 def all_sets(n: int, deepest: int) -> list[int]:
-    """Return the number of sets of 1 … deepest + 1 variables.
+    """Return the number of sets of 1 … deepest + 1 variables, or MOST_COUNTED if there are more.
 
     >>> all_sets(4, 2)
     [4, 6, 4]
     """
-    return [math.comb(n, size) for size in range(1, min(deepest + 1, n) + 1)]
+    sizes = range(1, min(deepest + 1, n) + 1)
+    return [min(math.comb(n, size), MOST_COUNTED) for size in sizes]
+
+
+def many(sets: int) -> str:
+    """Write a large number of sets.
+
+    >>> many(123_456_789_012), many(10**300)
+    ('1.23e+11', 'over 1e+300')
+    """
+    return f"{sets:.3g}" if sets < MOST_COUNTED else f"over {MOST_COUNTED:.3g}"
 
 
 def live_sets_at_most(encoded: Encoded, deepest: int, width: float = 0.0) -> list[int]:
@@ -181,7 +194,7 @@ def forecast(plan: SearchPlan, threads: int = 1) -> Forecast:
     sizes = sizes_at_most(plan)
     stored = sizes[:-1] if len(sizes) < n else sizes
     behind_h = n + 1 if plan.rules.needs_residuals else 0
-    sets = sum(sizes) + behind_h
+    sets = min(sum(sizes) + behind_h, MOST_COUNTED)
     return Forecast(
         sets,
         "at most" if closed else "counted",
@@ -229,9 +242,9 @@ def sharpen(known: Forecast, plan: SearchPlan, outcome: Outcome, spent: float) -
 def together(forecasts: Sequence[Forecast]) -> Forecast:
     """Return what searches take that run one after the other."""
     bounded = any(one.basis == "at most" for one in forecasts)
-    at_most = sum(one.sets_at_most for one in forecasts)
+    at_most = min(sum(one.sets_at_most for one in forecasts), MOST_COUNTED)
     return Forecast(
-        at_most if bounded else sum(one.sets for one in forecasts),
+        at_most if bounded else min(sum(one.sets for one in forecasts), MOST_COUNTED),
         max((one.basis for one in forecasts), key=BASES.index),
         at_most,
         sum(one.seconds for one in forecasts),
@@ -273,12 +286,12 @@ def refuse_what_cannot_fit(plan: SearchPlan, threads: int) -> None:
     free = available_memory()
     if known.memory > free:
         raise ResourceError(
-            f"{what} needs {known.sets:.3g} sets and {gigabytes(known.memory)} of memory, "
+            f"{what} needs {many(known.sets)} sets and {gigabytes(known.memory)} of memory, "
             f"{gigabytes(free)} are free",
             *_SMALLER,
         )
     if known.seconds > LONGEST:
         raise ResourceError(
-            f"{what} needs {known.sets:.3g} sets, about {known.seconds / 86400:.3g} days",
+            f"{what} needs {many(known.sets)} sets, about {known.seconds / 86400:.3g} days",
             *_SMALLER,
         )

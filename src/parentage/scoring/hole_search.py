@@ -14,10 +14,10 @@ import numpy.typing as npt
 
 from parentage.scoring.holes import EncodedHoles
 from parentage.scoring.penalty_search import least_products
-from parentage.scoring.steps import Step, room_for_sets, with_single_parents
+from parentage.scoring.steps import Step, blocks, go_on, room_for_sets, with_single_parents
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from parentage.files.growing import Array
     from parentage.kernels.holes import HoleFacts, HoleLevel, Rows
@@ -96,11 +96,18 @@ class HoleSearch:
         """What the next step but one needs of a level: how many sets it has."""
         return len(level.members)
 
-    def step(self, level: HoleLevel, below: int, in_degree: int, store: bool) -> HoleStep:
+    def step(
+        self,
+        level: HoleLevel,
+        below: int,
+        in_degree: int,
+        store: bool,
+        check: Callable[[], None] = go_on,
+    ) -> HoleStep:
         """Return the step to the sets of one more member."""
         if level.members.shape[1] == 2:
             self.best_alone = with_single_parents(self.best_alone, level)
-        return HoleStep(self, level, below, in_degree, store)
+        return HoleStep(self, level, below, in_degree, store, check)
 
     def beyond(self, level: HoleLevel, below: int, complete_to: int) -> npt.NDArray[np.float64]:
         """Bound per child what families of more than ``complete_to`` parents score; −∞: none.
@@ -108,15 +115,14 @@ class HoleSearch:
         As for penalised likelihoods, with h spread over the most rows that a live family of the
         level has.
         """
-        from parentage.kernels.judging import DEAD
+        from parentage.kernels.holes import rows_of_live
 
         del below
         e, grid = self.encoded, self.encoded.grid
         least = least_products(self.plan, level.members, level.best, complete_to)
         most_rows = np.ones(e.n_variables, np.int64)
-        for a in range(level.members.shape[1]):
-            alive = level.best[:, a] < DEAD
-            np.maximum.at(most_rows, level.members[alive, a], level.rows[alive])
+        for some in blocks(len(level.members), level.members, level.rows, level.best):
+            rows_of_live(level.members[some], level.rows[some], level.best[some], most_rows)
         unexplained = grid.to_float(self.plan.h) * (e.n_rows / most_rows)
         price = e.w * (e.arity.astype(np.float64) - 1) * least
         bound: npt.NDArray[np.float64] = float(grid.to_float(grid.tolerance)) - unexplained - price
@@ -127,10 +133,16 @@ class HoleStep(Step):
     """From one level to the next."""
 
     def __init__(
-        self, levels: HoleSearch, level: HoleLevel, n_below: int, in_degree: int, store: bool
+        self,
+        levels: HoleSearch,
+        level: HoleLevel,
+        n_below: int,
+        in_degree: int,
+        store: bool,
+        check: Callable[[], None],
     ) -> None:
         capped = levels.plan.limits.capped(in_degree)
-        super().__init__(levels.encoded, level, n_below, capped, store)
+        super().__init__(levels.encoded, level, n_below, capped, store, check)
         self.facts = levels.facts()
 
     def room(self, shape: tuple[int, int]) -> HoleLevel:

@@ -223,7 +223,7 @@ def _forecast(plan: SearchPlan, seconds: float) -> Forecast:
     if known.memory < MOST_TO_PROBE:
         return _probe(plan, known, seconds)
     sharper = _probe(plan, known, seconds / 2)  # how fast sets are counted is all it can tell
-    return replace(known, seconds=known.sets * sharper.seconds / sharper.sets)
+    return replace(known, seconds=known.sets * (sharper.seconds / sharper.sets))
 
 
 def _ends(plan: SearchPlan, known: Forecast) -> bool:

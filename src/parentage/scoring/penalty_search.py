@@ -12,10 +12,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 
-from parentage.scoring.steps import Step, blocks, room_for_sets
+from parentage.scoring.steps import Step, blocks, go_on, room_for_sets
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from parentage.files.growing import Array
     from parentage.kernels.families import Level, SearchFacts
@@ -78,9 +78,16 @@ class PenaltySearch:
         """What the next step but one needs of a level."""
         return level.G
 
-    def step(self, level: Level, below: Int64s, in_degree: int, store: bool) -> Step:
+    def step(
+        self,
+        level: Level,
+        below: Int64s,
+        in_degree: int,
+        store: bool,
+        check: Callable[[], None] = go_on,
+    ) -> Step:
         """Return the step to the sets of one more member."""
-        return PenaltyStep(self.plan, self.facts, level, below, in_degree, store)
+        return PenaltyStep(self.plan, self.facts, level, below, in_degree, store, check)
 
     def beyond(self, level: Level, below: Int64s, complete_to: int) -> npt.NDArray[np.float64]:
         """Bound per child what families of more than ``complete_to`` parents score; −∞: none.
@@ -126,8 +133,10 @@ class PenaltyStep(Step):
         below: Int64s,
         in_degree: int,
         store: bool,
+        check: Callable[[], None],
     ) -> None:
-        super().__init__(plan.encoded, level, len(below), plan.limits.capped(in_degree), store)
+        capped = plan.limits.capped(in_degree)
+        super().__init__(plan.encoded, level, len(below), capped, store, check)
         self.facts = facts
         self.below = below
 

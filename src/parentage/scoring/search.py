@@ -99,7 +99,9 @@ def search(
                 raise StoppedError("asked")
             if at.in_degree > 1 and (reason := stop.reason()) is not None:
                 raise StoppedError(reason)
-            step = levels.step(level, below, at.in_degree, at.in_degree < deepest)
+            if at.in_degree == 1:
+                clock = clock._replace(stop=first or stop)
+            step = levels.step(level, below, at.in_degree, at.in_degree < deepest, clock.check)
             endless = stop.deadline == math.inf and not ends_by_rules(plan)
             if endless and step.pairs[-1] > MOST_SETS:
                 raise StoppedError("forecast")
@@ -110,8 +112,6 @@ def search(
             if keeper.checkpoint is None and (foresee or up_to is not None):
                 asked = up_to is not None and at.in_degree + len(plan.context) >= up_to
                 at.new = _bounding(levels, level, at, _worth(plan, stop, workers, asked, at))
-            if at.in_degree == 1:
-                clock = clock._replace(stop=first or stop)
             step.run(outcome, workers, clock, at, keeper)
             clock = clock._replace(stop=stop)
         except StoppedError as stopped:

@@ -27,7 +27,7 @@ from parentage.work.executor import in_order
 from parentage.work.progress import Progress
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
     from parentage.files.growing import Array
     from parentage.scoring.entropy import Encoded, Int64s
@@ -113,16 +113,27 @@ class StoppedError(Exception):
         self.reason = reason
 
 
+def go_on() -> None:
+    """Ask nobody: what is begun is finished."""
+
+
 class Step(ABC):
     """From one level to the next.
 
     ``level`` is a named tuple of arrays with ``members``, ``subsets`` and ``best``, the level below
     has ``n_below`` sets; ``capped`` says per child what bars the new in-degree, ``store`` whether
-    the new level is needed for a further one.
+    the new level is needed for a further one. Looking through the level asks ``check`` between
+    blocks, which may raise StoppedError.
     """
 
     def __init__(
-        self, encoded: Encoded, level: Any, n_below: int, capped: Int64s, store: bool
+        self,
+        encoded: Encoded,
+        level: Any,
+        n_below: int,
+        capped: Int64s,
+        store: bool,
+        check: Callable[[], None] = go_on,
     ) -> None:
         self.encoded = encoded
         self.level = level
@@ -130,15 +141,15 @@ class Step(ABC):
         self.capped = capped
         self.store = store
         self.overflowed = False
-        self._find_siblings()
+        self._find_siblings(check)
 
-    def _find_siblings(self) -> None:
+    def _find_siblings(self, check: Callable[[], None] = go_on) -> None:
         """See which sets are joined with which, and how many joins come before each."""
         from parentage.kernels.joining import Siblings, live_members
 
         level, n_below, n_sets = self.level, self.n_below, len(self.level.members)
         children = np.zeros(n_below + 1, np.int64)
-        for some in blocks(n_sets, *level):
+        for some in blocks(n_sets, level.subsets, check=check):
             prefix = level.subsets[some, -1]
             low, high = int(prefix[0]), int(prefix[-1])  # they rise
             children[low + 1 : high + 2] += np.bincount(prefix - low)
@@ -149,7 +160,7 @@ class Step(ABC):
         live = room_beside(beside, n_sets, np.uint64)
         self.pairs = room_beside(beside, n_sets + 1, np.int64)
         before = 0
-        for some in blocks(n_sets, *level, end, tails, live, self.pairs):
+        for some in blocks(n_sets, *level, end, tails, live, self.pairs, check=check):
             end[some] = children[level.subsets[some, -1] + 1]
             tails[some] = level.members[some, -1]
             live_members(level.best[some], live[some])
@@ -358,9 +369,14 @@ def put_together(chunks: Sequence[Chunk]) -> Chunk:
     )
 
 
-def blocks(rows: int, *arrays: Array) -> Iterator[slice]:
-    """Cut many sets into slices, worked on one after the other; mapped pages go after each."""
+def blocks(rows: int, *arrays: Array, check: Callable[[], None] = go_on) -> Iterator[slice]:
+    """Cut many sets into slices, worked on one after the other; mapped pages go after each.
+
+    Before each but the first ``check`` is asked whether to go on.
+    """
     for first in range(0, rows, SETS_AT_ONCE):
+        if first:
+            check()
         yield slice(first, min(first + SETS_AT_ONCE, rows))
         let_pages_go(arrays)
 

@@ -17,11 +17,18 @@ import numpy.typing as npt
 from parentage.scoring.arities import Multisets
 from parentage.scoring.penalty_search import least_products
 from parentage.scoring.scores import QNML, BySums
-from parentage.scoring.steps import Step, StoppedError, room_for_sets, with_single_parents
+from parentage.scoring.steps import (
+    Step,
+    StoppedError,
+    blocks,
+    go_on,
+    room_for_sets,
+    with_single_parents,
+)
 from parentage.scoring.sum_functions import SumFunctions
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from parentage.files.growing import Array
     from parentage.kernels.sums import Rung, SumFacts, SumLevel
@@ -178,7 +185,14 @@ class SumSearch:
         """What the next step but one needs of a level."""
         return Below(level.value, level.minus, level.row)
 
-    def step(self, level: SumLevel, below: Below, in_degree: int, store: bool) -> SumStep:
+    def step(
+        self,
+        level: SumLevel,
+        below: Below,
+        in_degree: int,
+        store: bool,
+        check: Callable[[], None] = go_on,
+    ) -> SumStep:
         """Return the step from sets of ``in_degree`` members to those of one more."""
         from parentage.kernels.sums import Rung
 
@@ -197,7 +211,7 @@ class SumSearch:
             below.row,
             self.rho(in_degree - 1),
         )
-        return SumStep(self, level, len(below.value), rung, in_degree, store)
+        return SumStep(self, level, len(below.value), rung, in_degree, store, check)
 
     def functions(self, size: int) -> Int64s:
         """Return ``f[row, count]`` for counting sets of this size."""
@@ -208,18 +222,22 @@ class SumSearch:
             raise StoppedError("memory")
         return np.stack(self.value_functions(products))
 
-    def counts_cells(self, level: SumLevel, size: int) -> bool:
+    def counts_cells(self, level: SumLevel, size: int, check: Callable[[], None] = go_on) -> bool:
         """Whether knowing the joint states of sets of this size can let Theorem 4 fire."""
         from parentage.kernels.judging import CELLS, DEAD
+        from parentage.kernels.sums import best_of_live
 
         facts = self.facts
         if not facts.rules >> CELLS & 1:
             return False
         top = np.full(len(facts.kind), -DEAD, np.int64)
-        alive = level.best < DEAD
-        np.maximum.at(top, level.members[alive], level.best[alive])
         cells = min(self.n_rows, max(self.multisets.products(size)))
-        return bool((top - facts.slack >= -facts.residual - facts.log_arity * cells).any())
+        enough = facts.slack - facts.residual - facts.log_arity * cells
+        for some in blocks(len(level.members), level.members, level.best, check=check):
+            best_of_live(level.members[some], level.best[some], top)
+            if (top >= enough).any():
+                return True
+        return False
 
     @cached_property
     def region(self) -> tuple[list[int], Int64s] | None:
@@ -281,18 +299,15 @@ class SumSearch:
 
         As for penalised likelihoods, with each score's own price of the parents of a live family.
         """
-        from parentage.kernels.judging import DEAD
+        from parentage.kernels.sums import least_of_live
 
         facts, grid = self.facts, self.encoded.grid
         states = least_products(self.plan, level.members, level.best, complete_to)
         price = np.full(len(states), 2**62, np.int64)
         cells = np.full(len(states), self.n_rows, np.int64)
-        for a in range(level.members.shape[1]):
-            alive = level.best[:, a] < DEAD
-            x, pi = level.members[alive, a].astype(np.int64), level.subsets[alive, a]
-            own = below.minus[pi, facts.column[x]] + facts.constant[x] - below.value[pi]
-            np.minimum.at(price, x, own)
-            np.minimum.at(cells, x, level.occupied[alive])
+        for some in blocks(len(level.members), *level, *below):
+            part = self.level_of([field[some] for field in level])
+            least_of_live(part, below.value, below.minus, facts, price, cells)
         found = np.full(len(states), -np.inf)
         for x in np.nonzero(np.isfinite(states))[0]:
             q = int(states[x] * (1 - 1e-9)) * self.encoded.context_states
@@ -320,9 +335,10 @@ class SumStep(Step):
         rung: Rung,
         in_degree: int,
         store: bool,
+        check: Callable[[], None],
     ) -> None:
         capped = levels.plan.limits.capped(in_degree)
-        super().__init__(levels.encoded, level, n_below, capped, store)
+        super().__init__(levels.encoded, level, n_below, capped, store, check)
         self.facts, self.rung = levels.facts, rung
         self.n_rows = levels.n_rows
         self.functions = levels.functions(in_degree + 1)
@@ -330,7 +346,7 @@ class SumStep(Step):
         self.minus_functions = levels.minus_functions if store else []
         self.own_minus = levels.score.own_minus
         self.rho = levels.rho(in_degree + 1)
-        self.cells = store and levels.counts_cells(level, in_degree + 1)
+        self.cells = store and levels.counts_cells(level, in_degree + 1, check)
 
     def room(self, shape: tuple[int, int]) -> SumLevel:
         """Return room for a level."""
