@@ -76,6 +76,8 @@ def run(table: Table, complete: int, effort: float, seed: int) -> dict[str, Any]
     table = table.select(np.random.default_rng(seed).permutation(table.names).tolist())
     found = learn(table, seed=seed, threads=THREADS, progress=note, **settings)
     spent = time.process_time() - began
+    if found.stopped == "interrupt":
+        raise KeyboardInterrupt  # not a measurement
     rise.append((round(spent, 2), round(found.score, 1)))
     best, kept = -float("inf"), []
     for seconds, score in rise:
