@@ -24,7 +24,7 @@ from parentage.data.reading import as_table, settled
 from parentage.errors import InputError, Way
 from parentage.files.detect import detect
 from parentage.files.source import Source, open_source
-from parentage.optimise import optimise_lists
+from parentage.optimise import check_start, optimise_lists
 from parentage.optimise.settings import Optimising
 from parentage.scoring.candidates import search_table
 from parentage.scoring.forecast import seconds_for
@@ -140,8 +140,12 @@ def gather(
         refuse_settings(settings, PICKING)
         refuse_settings(reading, ("format", "encoding"))
         refuse_settings(growing or Growing(), ())
+        if start is not None:
+            check_start(start, opened.names)
         return Gathered(opened, None, settings)
     table = as_table(opened, how)
+    if start is not None:
+        check_start(start, table.names)
     if seen is not None:
         seen(table)
     settings = scoring(table.names, False).for_missing(reading.missing)
