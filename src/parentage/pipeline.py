@@ -16,7 +16,7 @@ from __future__ import annotations
 import math
 import os
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
@@ -163,9 +163,30 @@ def gather(
             places=places,
         )
         return Gathered(completed.lists, table, settings, completed=completed.solution)
+    return list_sets(
+        table, settings, stop,
+        threads=threads, report=report, workers=workers, places=places, growing=growing,
+        optimising=optimising, start=start,
+    )  # fmt: skip
+
+
+def list_sets(
+    table: Table,
+    scoring: Scoring,
+    stop: Stop,
+    *,
+    threads: int,
+    report: Report | None = None,
+    workers: Workers | None = None,
+    places: Places | None = None,
+    growing: Growing | None = None,
+    optimising: Optimising | None = None,
+    start: Network | None = None,
+) -> Gathered:
+    """Score a table; with ``growing``, lists that are cut short grow."""
     searched = search_table(
         table,
-        settings,
+        scoring,
         stop,
         workers or threads,
         report,
@@ -175,11 +196,11 @@ def gather(
         part=SHARE_OF_SCORING,
     )
     if growing is None or searched.complete or stop.cancelled.is_set():
-        return Gathered(searched.with_partial().lists(), table, settings)
+        return Gathered(searched.with_partial().lists(), table, scoring)
     searched, grown = grow(
         searched, growing, optimising or Optimising(), stop, threads, start, report, workers, places
     )
-    return Gathered(searched.lists(), table, settings, grown)
+    return Gathered(searched.lists(), table, scoring, grown)
 
 
 def refuse_beside_completion(growing: Growing) -> None:
@@ -253,14 +274,16 @@ def optimise(
     threads: int,
     start: Network | None = None,
     report: Report | None = None,
+    cuts: Sequence[Cut] | None = None,
     kept_cuts: list[Cut] | None = None,
     places: Places | None = None,
 ) -> Solution:
     """Solve lists within the limits; after an interrupt, take the first network there is.
 
-    What was cut is put into ``kept_cuts``, for solving again with a little changed. Lists of
-    completed data were solved when they were made: what was proved then is the answer, and what
-    was not is where solving goes on. The folder of a checkpoint is among the ``places``.
+    ``cuts`` are those of another run; what is cut here is put into ``kept_cuts``, for solving again
+    with a little changed. Lists of completed data were solved when they were made: what was proved
+    then is the answer, and what was not is where solving goes on. The folder of a checkpoint is
+    among the ``places``.
     """
     from parentage.optimise.keeping import Keeping
 
@@ -269,17 +292,17 @@ def optimise(
         if completed.optimal and not changed(optimising):
             return completed
         start = completed.network
-    limit = FEW_VARIABLES if stop.deadline == math.inf else MANY_VARIABLES
-    many = grown is not None and found.lists.n_variables > limit
+    far = grown is not None and is_far(found.lists.n_variables, stop)
     solution = optimise_lists(
         found.lists,
         optimising,
-        stop.at_once() if interrupted or many else stop,
+        stop.at_once() if interrupted or far else stop,
         threads=threads,
         max_parents=found.scoring.max_parents,
         constraints=found.scoring.constraints,
         start=start if grown is None else grown.network,
         report=report,
+        cuts=cuts,
         kept_cuts=kept_cuts,
         keeping=Keeping.of(places, found.lists, from_table=found.table is not None),
     )
@@ -288,6 +311,11 @@ def optimise(
     if interrupted and not solution.optimal:
         return replace(solution, stopped="interrupt")
     return solution
+
+
+def is_far(n: int, stop: Stop) -> bool:
+    """Whether a proof of lists that grew is out of reach, so that none is tried."""
+    return n > (FEW_VARIABLES if stop.deadline == math.inf else MANY_VARIABLES)
 
 
 def _with_growing(solution: Solution, lists: CandidateLists, grown: Grown) -> Solution:
