@@ -272,9 +272,9 @@ def test_families_are_taken_as_they_are_with_the_scores_of_complete_lists(
         counted = [both.terms.counters[s.counter].alone(s.members) for s in stems if s.members]
         assert counted[-1] == along[child]  # bit for bit
         assert both.terms.by_child or counted[0] == without[parents[0]]
-    for child, chosen in start.to_dict().items():
-        if child in entered:
-            assert asked.allowed(child, tuple(p for p in chosen if p in at))
+    for own, chosen in start.to_dict().items():
+        if own in entered:
+            assert asked.allowed(own, tuple(p for p in chosen if p in at))
 
 
 @settings(max_examples=100)

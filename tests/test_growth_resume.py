@@ -489,7 +489,7 @@ def test_lists_that_grow_from_a_network_go_on(tmp_path: Path) -> None:
     """Its families are listed once, before the first round, and kept with what grew."""
     start = grown(None, seed=7).network
     assert max(map(len, start.parents)) > 1
-    how = {"start": start}
+    how: dict[str, Any] = {"start": start}
     whole = end_of(grown(None, **how))
     for rounds in (1, 3):
         folder = tmp_path / str(rounds)
