@@ -6,6 +6,7 @@ import itertools
 import time
 import warnings
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -16,6 +17,7 @@ from hypothesis import strategies as st
 from naive_network import all_networks, is_acyclic
 from parentage.errors import InputError, ResourceError, UnprovenWarning
 from parentage.learner import learn
+from parentage.network.network import Network
 from parentage.optimise import learn_lists
 from parentage.optimise.anytime import Anytime, grow_lists
 from parentage.optimise.orders import OrderSpace
@@ -437,3 +439,41 @@ def test_two_networks_give_the_better_of_each_region() -> None:
     assert combine(fit, other, sets, cost, order) == 1.0
     assert fit.tolist() == [0, 3, 4, 7]
     assert order.tolist().index(2) < order.tolist().index(3)
+
+
+def test_an_answer_is_no_worse_than_the_network_it_starts_from() -> None:
+    """Without any effort, too: its sets are listed though the search did not reach them."""
+    table = wide_table()
+    first = grown(table, 1, 0.5)
+    assert max(map(len, first.network.parents)) > 1
+    again = grown(table, 1, 0.0, start=first.network)
+    assert again.score >= first.score - 1e-9
+    assert again.score > grown(table, 1, 0.0).score + 1
+    assert not again.optimal
+    assert again.scope.explored > 0  # and it is said that larger sets were tried
+
+
+@pytest.mark.parametrize("complete", [1, None])
+def test_a_start_of_other_variables_is_refused_before_the_work(
+    complete: int | None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    table = wide_table(n=6)
+    monkeypatch.setattr("parentage.pipeline.search_table", None)
+    for names in (("v0", "v1"), (*table.names, "v6")):
+        start = Network(names, ((),) * len(names))
+        with pytest.raises(InputError, match=r"has other variables: 'v[26]' is in one"):
+            learn(table, complete=complete, start=start)
+
+
+def test_a_start_has_the_columns_that_do_not_vary() -> None:
+    table = wide_table(n=8)
+    table = replace(
+        table,
+        names=("same", *table.names),
+        states=(("x",), *table.states),
+        codes=np.vstack([np.zeros_like(table.codes[:1]), table.codes]),
+    )
+    assert table.constant == ("same",)
+    start = Network(table.names, ((), (0,), *((0, 1),) * 7))
+    solution = grown(table, 1, 0.0, start=start)
+    assert solution.network.names == table.names

@@ -11,7 +11,8 @@ from hypothesis import strategies as st
 
 from naive_network import best_network, is_acyclic
 from parentage.learner import learn
-from parentage.optimise.anytime import grow_lists
+from parentage.network.network import Network
+from parentage.optimise.anytime import families_of, grow_lists
 from parentage.scoring.account import Account
 from parentage.scoring.candidates import score
 from parentage.scoring.constraints import Constraints
@@ -231,3 +232,83 @@ def test_bits_behind_a_column_of_one_state_are_those_of_its_codes() -> None:
         expected = pack_states(front, np.concatenate([[1], arity]))
         bits = with_a_bit_in_front(pack_states(codes, arity), 1 + 2 * variables)
         assert (bits == expected).all()
+
+
+@settings(max_examples=150)
+@given(st.sampled_from(KINDS), SEEDS, st.integers(0, 2))
+def test_families_are_taken_as_they_are_with_the_scores_of_complete_lists(
+    name: str, seed: int, complete: int
+) -> None:
+    """Of a random network: what is allowed and beats what is known, and nothing else."""
+    asked = Asked(seed, name, 6)
+    if not seen_together(asked):
+        return
+    found = searched(asked.table, complete, **asked.wanted)
+    if not can_grow(found.prepared, found.outcomes):
+        return
+    start = random_network(asked.table, seed)
+    growth = Growth(found.prepared, found.outcomes, widest=max(map(len, start.parents)))
+    first = growth.n_sets
+    order = found.prepared.plans[0].encoded.order
+    at = {asked.table.names[v]: i for i, v in enumerate(order.tolist())}
+    taken = growth.take(families_of(start, at, growth.terms.required))
+    assert growth.n_sets == first + taken
+    assert growth.take(families_of(start, at, growth.terms.required)) == 0
+    truth = Soft(asked.table, name, asked.prior)
+    label = {i: truth.label.index(asked.table.names[v]) for i, v in enumerate(order.tolist())}
+    entered = set()
+    for i in range(first, growth.n_sets):
+        child, parents = growth.family(i)
+        whole = (*parents, *growth.terms.required[child])
+        expected = truth.s(label[child], tuple(sorted(label[p] for p in whole)))
+        assert growth.nats(np.array([i]))[0] == pytest.approx(expected, abs=1e-6)
+        entered.add(asked.table.names[order[child]])
+    both = Growth(found.prepared, found.outcomes)
+    for family in (growth.family(i) for i in range(first, growth.n_sets)):
+        child, parents = family
+        stems = both.terms.stems_of(family)
+        both._stems.hold(stems)
+        without, along = (both._stems.vectors[both._stems.row[stem]] for stem in stems)
+        counted = [both.terms.counters[s.counter].alone(s.members) for s in stems if s.members]
+        assert counted[-1] == along[child]  # bit for bit
+        assert both.terms.by_child or counted[0] == without[parents[0]]
+    for own, chosen in start.to_dict().items():
+        if own in entered:
+            assert asked.allowed(own, tuple(p for p in chosen if p in at))
+
+
+@settings(max_examples=100)
+@given(st.sampled_from(KINDS), SEEDS, st.integers(0, 1), st.sampled_from([None, 2, 3]))
+def test_no_answer_is_worse_than_a_start_that_is_allowed(
+    name: str, seed: int, complete: int, most: int | None
+) -> None:
+    asked = Asked(seed, name, 6)
+    if not seen_together(asked):
+        return
+    start = random_network(asked.table, seed, most)
+    varying = [v for v in asked.table.names if v not in asked.table.constant]
+    chosen = {v: tuple(p for p in start.to_dict()[v] if p in varying) for v in varying}
+    needed = max(sum(b == v for _, b in asked.required) for v in asked.table.names)
+    wanted = dict(asked.wanted) if most is None else {**asked.wanted, "max_parents": most}
+    if most is not None and needed > most:
+        return
+    solution = grown(asked.table, complete, 0.0, start=start, **wanted)
+    limit = len(varying) if most is None else most
+    assert all(len(parents) <= limit for parents in solution.network.parents)
+    assert all(asked.allowed(v, tuple(solution.network.to_dict()[v])) for v in varying)
+    if all(asked.allowed(v, parents) for v, parents in chosen.items()):
+        truth = Soft(asked.table, name, asked.prior)
+        at = {label: i for i, label in enumerate(truth.label)}
+        own = sum(truth.s(at[v], tuple(sorted(at[p] for p in chosen[v]))) for v in varying)
+        assert solution.score >= own - 1e-6
+
+
+def random_network(table: Table, seed: int, most: int | None = None) -> Network:
+    """A network with many arcs, whatever the data say."""
+    rng = np.random.default_rng(seed)
+    order = rng.permutation(table.n_variables).tolist()
+    parents: list[tuple[int, ...]] = [()] * table.n_variables
+    for i, v in enumerate(order):
+        chosen = [p for p in order[:i] if rng.random() < 0.7]
+        parents[v] = tuple(sorted(chosen[:most]))
+    return Network(table.names, tuple(parents))

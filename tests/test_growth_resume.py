@@ -486,3 +486,24 @@ def test_keeping_takes_a_small_part_of_the_time(monkeypatch: pytest.MonkeyPatch)
     assert len(writes) > 50
     assert np.diff(writes).min() >= 2.0
     assert 0.03 * now < pace.spent
+
+
+def test_lists_that_grow_from_a_network_go_on(tmp_path: Path) -> None:
+    """Its families are listed once, before the first round, and kept with what grew."""
+    start = grown(None, seed=7).network
+    assert max(map(len, start.parents)) > 1
+    how: dict[str, Any] = {"start": start}
+    whole = end_of(grown(None, **how))
+    for rounds in (1, 3):
+        folder = tmp_path / str(rounds)
+        assert killed_at(rounds, folder, **how)
+        assert end_of(grown(folder, **how)) == whole
+
+
+def test_a_search_that_came_further_is_no_worse_than_the_start(tmp_path: Path) -> None:
+    """The order that was kept is for sets that are not listed any more."""
+    start = grown(None, effort=1.0).network
+    folder = tmp_path / "kept"
+    grown(folder, start=start, effort=0.02)
+    first = grown(None, effort=1.0)
+    assert grown(folder, start=start, complete=2, effort=0.0).score >= first.score - 1e-9

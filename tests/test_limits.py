@@ -123,6 +123,17 @@ def test_single_parents_are_searched_without_time(name: str) -> None:
     assert found.score <= alone.score + 1e-9
 
 
+def test_single_parents_are_finished_if_that_takes_a_second(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """A short limit finds no worse network than a shorter one, whose level was cut elsewhere."""
+    monkeypatch.setattr(steps, "MOST_PAIRS", 8)
+    table = datasets.chest_clinic(300)
+    with pytest.warns(UnprovenWarning):
+        slow = score(table, time_limit=0, threads=1, progress=lambda _: time.sleep(0.15))
+    assert slow.known().complete_to == 1
+
+
 def test_a_first_level_that_is_cut_short_counts(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(candidates, "FIRST_LEVEL", 0.0)
     monkeypatch.setattr(steps, "MOST_PAIRS", 8)

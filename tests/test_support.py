@@ -46,15 +46,17 @@ from parentage.data.datasets import chest_clinic
 from parentage.data.settings import Reading
 from parentage.data.table import MISSING, Table
 from parentage.errors import ConstraintError, InputError, ParentageWarning, UnprovenWarning
+from parentage.learner import learn
 from parentage.network.network import Network
-from parentage.optimise import optimise_lists
+from parentage.optimise import learn_lists, optimise_lists
 from parentage.optimise.settings import Optimising
-from parentage.scoring.candidates import score_table, search_table
+from parentage.scoring.candidates import score, score_table, search_table
 from parentage.scoring.constraints import Constraints
 from parentage.scoring.requiring import lists_requiring
-from parentage.scoring.settings import Scoring
+from parentage.scoring.settings import Growing, Scoring
 from parentage.work.stop import Stop
 from strategies import random_table
+from test_growth import wide_table
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -662,3 +664,54 @@ def test_nothing_is_said_of_what_is_missing_where_better_networks_may_be() -> No
     known = near_shares(whole, 3.0, 1000, Stop(), 1).facts
     assert known.complete and known.each_missing is not None
     assert "no other one weighs more than" in near_lines(known)[0]
+
+
+@pytest.fixture
+def growing(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Complete lists end at one parent; what is larger has to grow."""
+    short = Growing(complete=1, effort=0.05)
+    monkeypatch.setattr("parentage.arcs.support.Growing", lambda: short)
+    monkeypatch.setattr("parentage.arcs.resampling.Growing", lambda: short)
+
+
+@pytest.mark.usefixtures("growing")
+@pytest.mark.parametrize("n", [8, 24])
+def test_lists_that_are_cut_short_grow_as_those_of_learn(n: int) -> None:
+    table = wide_table(n=n)
+    with pytest.warns(UnprovenWarning):
+        best = learn(table, complete=1, effort=0.05)
+    with pytest.warns(UnprovenWarning):
+        found = support(table, bootstrap=2)
+    assert found.best == best.score
+    assert max(map(len, found.network.parents)) > 1
+    drawn = found.bootstrap
+    assert drawn is not None
+    assert drawn.done == 2
+    for number, value in enumerate(drawn.scores):
+        again = resampled(table, drawn.seed, number)
+        assert value >= found.network.score(again) - 1e-6  # from it on, on lists that grow
+    assert not found.optimal
+    assert not best.optimal
+    assert any("not proven optimal" in point for point in found.open_points)
+
+
+@pytest.mark.usefixtures("growing")
+@pytest.mark.parametrize("seed", range(6))
+def test_needs_of_lists_that_grew_hold_for_all_networks(seed: int) -> None:
+    """Against those of complete lists: no interval leaves the truth out."""
+    table = wide_table(seed, 8, 150)
+    lists = score(table)
+    truth = learn_lists(lists).score
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UnprovenWarning)
+        found = support(table)
+    for one in found.arcs:
+        without = Constraints(forbidden=frozenset({one.arc, one.arc[::-1]}))
+        need = truth - learn_lists(lists, constraints=without).score
+        assert one.need is not None
+        assert one.need_at_most is not None
+        assert one.need - 1e-6 <= need <= one.need_at_most + 1e-6
+        turned = Constraints(required=frozenset({one.arc[::-1]}))
+        if one.need_direction is not None and one.need_direction_at_most is not None:
+            need = truth - learn(table, constraints=turned).score
+            assert one.need_direction - 1e-6 <= need <= one.need_direction_at_most + 1e-6

@@ -70,7 +70,7 @@ def learn(
     {running}
     {scaling}
     start
-        A network to begin from.
+        A network of the same variables to begin from; lists that grow take its sets in.
     progress
         True shows a bar in terminals and notebooks, while scoring and while learning; or a function
         that is called with a :class:`parentage.work.progress.Progress`.

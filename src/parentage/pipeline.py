@@ -16,7 +16,7 @@ from __future__ import annotations
 import math
 import os
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
@@ -24,7 +24,7 @@ from parentage.data.reading import as_table, settled
 from parentage.errors import InputError, Way
 from parentage.files.detect import detect
 from parentage.files.source import Source, open_source
-from parentage.optimise import optimise_lists
+from parentage.optimise import check_start, optimise_lists
 from parentage.optimise.settings import Optimising
 from parentage.scoring.candidates import search_table
 from parentage.scoring.forecast import seconds_for
@@ -144,8 +144,12 @@ def gather(
         refuse_settings(settings, PICKING)
         refuse_settings(reading, ("format", "encoding"))
         refuse_settings(growing or Growing(), ())
+        if start is not None:
+            check_start(start, opened.names)
         return Gathered(opened, None, settings)
     table = as_table(opened, how)
+    if start is not None:
+        check_start(start, table.names)
     if seen is not None:
         seen(table)
     settings = scoring(table.names, False).for_missing(reading.missing)
@@ -163,9 +167,30 @@ def gather(
             places=places,
         )
         return Gathered(completed.lists, table, settings, completed=completed.solution)
+    return list_sets(
+        table, settings, stop,
+        threads=threads, report=report, workers=workers, places=places, growing=growing,
+        optimising=optimising, start=start,
+    )  # fmt: skip
+
+
+def list_sets(
+    table: Table,
+    scoring: Scoring,
+    stop: Stop,
+    *,
+    threads: int,
+    report: Report | None = None,
+    workers: Workers | None = None,
+    places: Places | None = None,
+    growing: Growing | None = None,
+    optimising: Optimising | None = None,
+    start: Network | None = None,
+) -> Gathered:
+    """Score a table; with ``growing``, lists that are cut short grow."""
     searched = search_table(
         table,
-        settings,
+        scoring,
         stop,
         workers or threads,
         report,
@@ -175,11 +200,11 @@ def gather(
         part=SHARE_OF_SCORING,
     )
     if growing is None or searched.complete or stop.cancelled.is_set():
-        return Gathered(searched.with_partial().lists(), table, settings)
+        return Gathered(searched.with_partial().lists(), table, scoring)
     searched, grown = grow(
         searched, growing, optimising or Optimising(), stop, threads, start, report, workers, places
     )
-    return Gathered(searched.lists(), table, settings, grown)
+    return Gathered(searched.lists(), table, scoring, grown)
 
 
 def refuse_beside_completion(growing: Growing) -> None:
@@ -256,14 +281,16 @@ def optimise(
     threads: int,
     start: Network | None = None,
     report: Report | None = None,
+    cuts: Sequence[Cut] | None = None,
     kept_cuts: list[Cut] | None = None,
     places: Places | None = None,
 ) -> Solution:
     """Solve lists within the limits; after an interrupt, take the first network there is.
 
-    What was cut is put into ``kept_cuts``, for solving again with a little changed. Lists of
-    completed data were solved when they were made: what was proved then is the answer, and what
-    was not is where solving goes on. The folder of a checkpoint is among the ``places``.
+    ``cuts`` are those of another run; what is cut here is put into ``kept_cuts``, for solving again
+    with a little changed. Lists of completed data were solved when they were made: what was proved
+    then is the answer, and what was not is where solving goes on. The folder of a checkpoint is
+    among the ``places``.
     """
     from parentage.optimise.keeping import Keeping
 
@@ -272,17 +299,17 @@ def optimise(
         if completed.optimal and not changed(optimising):
             return completed
         start = completed.network
-    limit = FEW_VARIABLES if stop.deadline == math.inf else MANY_VARIABLES
-    many = grown is not None and found.lists.n_variables > limit
+    far = grown is not None and is_far(found.lists.n_variables, stop)
     solution = optimise_lists(
         found.lists,
         optimising,
-        stop.at_once() if interrupted or many else stop,
+        stop.at_once() if interrupted or far else stop,
         threads=threads,
         max_parents=found.scoring.max_parents,
         constraints=found.scoring.constraints,
         start=start if grown is None else grown.network,
         report=report,
+        cuts=cuts,
         kept_cuts=kept_cuts,
         keeping=Keeping.of(places, found.lists, from_table=found.table is not None),
     )
@@ -291,6 +318,11 @@ def optimise(
     if interrupted and not solution.optimal:
         return replace(solution, stopped="interrupt")
     return solution
+
+
+def is_far(n: int, stop: Stop) -> bool:
+    """Whether a proof of lists that grew is out of reach, so that none is tried."""
+    return n > (FEW_VARIABLES if stop.deadline == math.inf else MANY_VARIABLES)
 
 
 def _with_growing(solution: Solution, lists: CandidateLists, grown: Grown) -> Solution:

@@ -32,6 +32,8 @@ class Ground:
         The best network, proven or not.
     cuts
         Those that led to it; they hold for every network of these variables.
+    grown
+        Whether the lists were cut short and grew around the network.
     """
 
     table: Table
@@ -40,6 +42,7 @@ class Ground:
     optimising: Optimising
     best: Solution
     cuts: tuple[Cut, ...] = ()
+    grown: bool = False
 
     @property
     def constraints(self) -> Constraints:

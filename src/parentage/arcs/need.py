@@ -13,7 +13,8 @@ which lack it too; the second needs the list of A with B required
 (:mod:`parentage.scoring.requiring`). Both begin from the best network and from its cuts, which hold
 for every network (docs/theory.md, "One arc less, one arc turned").
 
-Where a limit ends the work, the score found and the bound leave an interval.
+Where a limit ends the work, the score found and the bound leave an interval. So do lists that were
+cut short, whether they grew or not: the bound is for everything that was asked.
 """
 
 from __future__ import annotations
@@ -24,6 +25,7 @@ from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from parentage.errors import InfeasibleError, UnseenError
 from parentage.optimise import optimise_lists
+from parentage.pipeline import is_far
 from parentage.scoring.constraints import Constraints
 from parentage.scoring.requiring import lists_requiring
 from parentage.work.executor import in_order, leave, size_of
@@ -138,6 +140,8 @@ def solve_changed(ground: Ground, question: Question, stop: Stop) -> Solution | 
     holes, no row has the child complete with all parents that it must have: such families score −∞.
     """
     (a, b), lists = question.arc, ground.lists
+    if ground.grown and is_far(lists.n_variables, stop):  # as where the best network was learned
+        stop = stop.at_once()
     if question.about == "adjacency":
         change = Constraints(forbidden=frozenset({(a, b), (b, a)}))
     else:

@@ -4,7 +4,7 @@ A replicate draws N rows of the table with replacement; states stay those of the
 penalties do not change. Which rows depends on the seed and on the replicate's number alone, and a
 replicate is learned on one thread, so results do not depend on the workers. It begins from the best
 network of the table, from the cuts that proved it and from those of the first replicate; cuts hold
-for every network.
+for every network. Where the lists of the table grew, those of a replicate grow too.
 
 With a time limit a replicate has a few times its share of the time, and at least a tenth of what
 is left: a limit that is too short makes fewer replicates, not worse ones. One that is not proven by
@@ -21,13 +21,13 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from parentage import pipeline
 from parentage.arcs.averaging import Directions, averaged_arcs, inclusion_threshold, pair_shares
 from parentage.arcs.records import Bootstrap
 from parentage.errors import DataWarning
-from parentage.optimise import optimise_lists
 from parentage.optimise.cuts import unique
-from parentage.scoring.candidates import score_table
 from parentage.scoring.scores import local_score
+from parentage.scoring.settings import Growing
 from parentage.work.executor import in_order, leave, size_of
 from parentage.work.progress import Progress
 
@@ -48,9 +48,9 @@ GENEROUS = 4.0
 LEAST_SHARE = 0.1
 """Of the time that is left, which every replicate may take."""
 
-SCORING = 0.5
-"""Of a replicate's time; the rest is for its network."""
-
+SHARE_OF_GROWING = 0.9
+"""Of the time that is left, which a replicate may take whose lists grow: they take all they get,
+and what ends after the limit does not count."""
 
 SHORT = 2.0
 """Seconds; the first replicate must take longer for an estimate."""
@@ -79,7 +79,10 @@ def learn_replicate(
     number, left = task
     if stop.reason() is not None:
         return Replicate(None, 0.0, False)
-    own = stop.share(min(1.0, max(LEAST_SHARE, GENEROUS * size / left)))
+    part = min(1.0, GENEROUS * size / left)
+    if ground.grown:
+        part = min(SHARE_OF_GROWING, size / left)
+    own = stop.share(max(LEAST_SHARE, part))
     table = resampled(ground.table, seed, number)
     if table.n_variables - len(table.constant) < 2:
         return _nothing_varies(table, ground)
@@ -88,18 +91,16 @@ def learn_replicate(
     )
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", DataWarning)  # said of the whole table already
-        lists = score_table(table, scoring, own.share(SCORING), 1)
+        lists = pipeline.list_sets(
+            table, scoring, own,
+            threads=1, growing=Growing() if ground.grown else None,
+            optimising=ground.optimising, start=ground.best.network,
+        )  # fmt: skip
     cuts: list[Cut] = []
-    found = optimise_lists(
-        lists,
-        ground.optimising,
-        own,
-        max_parents=scoring.max_parents,
-        constraints=scoring.constraints,
-        start=ground.best.network,
-        cuts=ground.cuts,
-        kept_cuts=cuts,
-    )
+    found = pipeline.optimise(
+        lists, ground.optimising, own,
+        threads=1, start=ground.best.network, cuts=ground.cuts, kept_cuts=cuts,
+    )  # fmt: skip
     first = tuple(cuts) if number == 0 else ()
     return Replicate(found.network.parents, found.score, found.optimal, first)
 

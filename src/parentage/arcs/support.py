@@ -26,7 +26,7 @@ from parentage.network.network import arc_gains
 from parentage.optimise.near import MAX_NETWORKS
 from parentage.optimise.settings import Optimising
 from parentage.scoring.scores import unit_of
-from parentage.scoring.settings import Scoring
+from parentage.scoring.settings import Growing, Scoring
 from parentage.work.display import shown
 from parentage.work.executor import memory_each
 from parentage.work.memory import available_memory
@@ -162,7 +162,7 @@ def learn_ground(
     """Learn the best network, and keep what learning again can use.
 
     ``seen`` is called with the table before it is scored. What is ``asked`` and cannot be answered
-    for this table is refused before, too.
+    for this table is refused before, too. Lists that are cut short grow, as those of ``learn``.
     """
 
     def first_seen(table: Table) -> None:
@@ -171,10 +171,11 @@ def learn_ground(
         if seen is not None:
             seen(table)
 
+    reaching = asked is not None and asked.within is not None  # every set near its best subset
     found = pipeline.gather(
         source, reading, scoring, stop,
         threads=threads, report=report, workers=workers, places=places, seen=first_seen,
-        part=SHARE_OF_LEARNING,
+        growing=None if reaching else Growing(), optimising=optimising, part=SHARE_OF_LEARNING,
     )  # fmt: skip
     if found.table is None:
         raise InputError("support needs the table: lists have no rows to draw from")
@@ -183,7 +184,8 @@ def learn_ground(
     best = pipeline.optimise(
         found, optimising, own, threads=threads, report=report, kept_cuts=cuts, places=places
     )
-    return Ground(found.table, found.lists, _as_used(found), optimising, best, tuple(cuts))
+    grown = found.grown is not None
+    return Ground(found.table, found.lists, _as_used(found), optimising, best, tuple(cuts), grown)
 
 
 def _as_used(found: pipeline.Gathered) -> Scoring:

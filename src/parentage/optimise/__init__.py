@@ -266,10 +266,22 @@ def start_order(lists: CandidateLists, start: Network) -> list[int]:
     The best sets that respect it score at least as much as the network, as far as its sets are
     listed.
     """
-    if set(start.names) != set(lists.names):
-        odd = min(set(start.names) ^ set(lists.names))
-        raise InputError(f"the network to start from has other variables: {odd!r} is in one only")
+    check_start(start, lists.names)
     return [lists.index(name) for name in start.order]
+
+
+def check_start(start: Network, names: Sequence[str]) -> None:
+    """Refuse a network to start from that has other variables than those there are.
+
+    Raises
+    ------
+    InputError
+        A variable is in one only.
+    """
+    if odd := set(start.names) ^ set(names):
+        raise InputError(
+            f"the network to start from has other variables: {min(odd)!r} is in one only"
+        )
 
 
 def limited(

@@ -48,7 +48,7 @@ from parentage.work.memory import available_memory, room_within, used_memory
 from parentage.work.progress import Progress
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
     from concurrent.futures import Executor
 
     from parentage.optimise.growth_keeping import GrowthKeeper
@@ -100,27 +100,34 @@ def grow_lists(
 
     ``workers`` elsewhere, if there are any, count stems where that takes long. Returns what has
     been found by then, the best network made of it, and how its score rose. A ``keeper`` keeps it
-    in a folder, and goes on from there.
+    in a folder, and goes on from there. The families of the network ``start`` that are allowed are
+    listed before anything grows, so that no network is returned that is worse.
     """
     table, encoded = searched.prepared.table, searched.prepared.plans[0].encoded
     room = room_within(stop.memory)
     memory = None if room is None else max(0, room) // SHARE_OF_STEMS
     order = [int(v) for v in encoded.order]
-    first = None
-    if start is not None:
-        at = {table.names[v]: i for i, v in enumerate(order)}
-        first = [at[name] for name in start.order if name in at]
+    at = {table.names[v]: i for i, v in enumerate(order)}
+    starts = [] if start is None else [[at[name] for name in start.order if name in at]]
+    widest = 0 if start is None else max(map(len, start.parents))
     with ThreadPoolExecutor(threads) as pool:
         elsewhere = isinstance(workers, Crew) and worth_sending(encoded)
         counting = workers if workers is not None and elsewhere else pool
         if keeper is not None:
             memory = keeper.memory_of_stems(stop.memory, memory)
-        growth = Growth(searched.prepared, searched.outcomes, workers=counting, memory=memory)
+        growth = Growth(
+            searched.prepared, searched.outcomes, workers=counting, memory=memory, widest=widest
+        )
         moment = None
         if keeper is not None and keeper.known is not None:
             moment = keeper.known.moment if growth.restore(keeper.known.growth) else None
-            first = keeper.order_for(growth.n) or first
-        anytime = Anytime(growth, stop, pool, seed=seed, start=first, report=report, keeper=keeper)
+            kept = keeper.order_for(growth.n)
+            starts = starts if kept is None else [kept, *starts]
+        if start is not None and moment is None:  # what was kept has them
+            growth.take(families_of(start, at, growth.terms.required))
+        anytime = Anytime(
+            growth, stop, pool, seed=seed, starts=starts, report=report, keeper=keeper
+        )
         if moment is not None:
             anytime.go_on_from(moment)
         try:
@@ -142,6 +149,22 @@ def grow_lists(
     return found, Network(table.names, tuple(parents)), trace
 
 
+def families_of(
+    network: Network, at: Mapping[str, int], required: Sequence[Sequence[int]]
+) -> list[Family]:
+    """Return the families of a network that have their required parents, as encoded variables.
+
+    Columns that do not vary are not among those: as parents they change no score for the better.
+    """
+    found: list[Family] = []
+    for name, parents in network.to_dict().items():
+        if name in at:
+            members, always = {at[p] for p in parents if p in at}, set(required[at[name]])
+            if always <= members:
+                found.append((at[name], tuple(sorted(members - always))))
+    return found
+
+
 class Anytime:
     """The state of the work: lists that grow, orders, and the best network so far."""
 
@@ -152,7 +175,7 @@ class Anytime:
         pool: Executor,
         *,
         seed: int = 0,
-        start: Sequence[int] | None = None,
+        starts: Sequence[Sequence[int]] = (),
         report: Report | None = None,
         keeper: GrowthKeeper | None = None,
     ) -> None:
@@ -166,12 +189,19 @@ class Anytime:
         self._laid = 0
         self.trace: list[TracePoint] = []
         self._closed = np.zeros(0, np.bool_)
-        self._streams = first_streams(growth.n, seed, start, growth.terms.required)
         self._ranking = Ranking(growth)
         self.space = self._ranking.space()
+        start = min(starts, key=self._cost_of, default=None)
+        self._streams = first_streams(growth.n, seed, start, growth.terms.required)
         self.choice: Ints = np.empty(0, np.int64)
         self.order: Ints = self._streams[0].base.copy()
         self.cost = math.inf
+
+    def _cost_of(self, order: Sequence[int]) -> float:
+        """Return what an order costs that the search may begin from."""
+        first = np.array(respecting(order, self.growth.terms.required), np.int64)
+        choice = self.space.choice(first)
+        return math.inf if choice is None else -math.fsum(self.growth.nats(choice).tolist())
 
     def go_on_from(self, moment: Moment) -> None:
         """Take up where an earlier run was, with the lists it had."""

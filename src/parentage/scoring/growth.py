@@ -79,7 +79,8 @@ class Growth:
 
     ``work`` are nominal seconds of one core: sets counted times what a set takes
     (:func:`parentage.scoring.forecast.seconds_for`). They depend on the data alone, so that a
-    budget of them gives the same lists on every machine.
+    budget of them gives the same lists on every machine. There is room for sets of ``widest``
+    parents, even if no set of so many is tried.
     """
 
     def __init__(
@@ -89,6 +90,7 @@ class Growth:
         *,
         workers: Workers = 1,
         memory: int | None = None,
+        widest: int = 0,
     ) -> None:
         self.outcomes = tuple(outcomes)
         self.encoded = prepared.plans[0].encoded
@@ -97,6 +99,7 @@ class Growth:
         self._growing = self.terms.growing
         self.complete_to = np.zeros(self.n, np.int64)
         self.most = np.zeros(self.n, np.int64)
+        self._asked = np.zeros(self.n, np.int64)  # the same without what the rules say
         self._own = variables_of(prepared)
         for plan, own, outcome in zip(prepared.plans, self._own, self.outcomes, strict=True):
             most = plan.limits.most.copy()
@@ -107,7 +110,8 @@ class Growth:
             if outcome.complete_to is not None:
                 self.complete_to[children] = outcome.complete_to - len(plan.context)
             self.most[children] = most[plan.limits.most >= 0]
-        self.deepest = min(int(self.most.max(initial=0)), DEEPEST)
+            self._asked[children] = plan.limits.most[plan.limits.most >= 0]
+        self.deepest = min(max(int(self.most.max(initial=0)), widest), DEEPEST)
         self._keys = [keys.tolist() for keys in (self._growing.child_key, self._growing.parent_key)]
         for_stems = MOST_STEMS if memory is None else min(memory, MOST_STEMS)
         self._stems = Stems(self.terms.counters, workers, for_stems)
@@ -190,6 +194,53 @@ class Growth:
         keys = self._store.key[inside].tolist()
         return inside[np.array([key not in self._done for key in keys], np.bool_)]
 
+    def take(self, families: Iterable[Family]) -> int:
+        """Score families as they are, and list those that are allowed and beat known subsets.
+
+        Those of a network, for example: then a network is found that scores no less. Each is
+        counted by itself, all of them in less time than single parents take.
+        """
+        some = [family for family in families if self._is_allowed(family)]
+        known = self._known({key for family in some for key in self._keys_at(family)})
+        new: list[tuple[Family, int]] = []
+        for family in some:
+            own, *less = (known.get(key) for key in self._keys_at(family))
+            score = self.terms.score_of(family) if own is None else None
+            if score is not None:
+                self.families_scored += 1
+                tolerance = int(self._growing.tolerance[family[0]])
+                if all(other is None or score > other + tolerance for other in less):
+                    new.append((family, score))
+        self._make_room(len(new))
+        self._enter(
+            np.array([child for (child, _), _ in new], np.int32),
+            np.array([len(parents) for (_, parents), _ in new], np.int32),
+            self._rows_of([family for family, _ in new]),
+            np.array([score for _, score in new], np.int64),
+        )
+        return len(new)
+
+    def _is_allowed(self, family: Family) -> bool:
+        """Whether a family may be listed and the search has not seen it, whatever rules say."""
+        child, parents = family
+        most = min(int(self._asked[child]), self.deepest)
+        barred = bool(self._growing.forbidden[child, list(parents)].any())
+        return self.complete_to[child] < len(parents) <= most and not barred
+
+    def _keys_at(self, family: Family) -> Iterator[int]:
+        """Return the keys of a family, of those with one parent less, and of that with none."""
+        child, parents = family
+        yield self._key(family)
+        for j in range(len(parents)):
+            yield self._key((child, parents[:j] + parents[j + 1 :]))
+        yield self._key((child, ()))
+
+    def _known(self, keys: set[int]) -> dict[int, int]:
+        """Return the scores of families that are listed, by key."""
+        listed = self._store.key[: self.n_sets]
+        at = np.flatnonzero(np.isin(listed, np.array(sorted(keys), np.uint64)))
+        return dict(zip(listed[at].tolist(), self.scores[at].tolist(), strict=True))
+
     def enlarge(self, families: Iterable[Family], stop: Stop | None = None) -> int:
         """Try every further parent with these families; return how many sets were found.
 
@@ -252,23 +303,32 @@ class Growth:
 
     def restore(self, known: Snapshot) -> bool:
         """Take up what was found before; False if that was from another beginning."""
-        from parentage.kernels.stems import enter
-
         first, counted, scored = known.counts.tolist()
         if first != self._first_check or self.n_sets != self.n_first:
             return False
-        count, width = known.parents.shape
-        self._make_room(count)
-        new = slice(self.n_sets, self.n_sets + count)
-        self._store.child[new], self._store.size[new] = known.children, known.sizes
-        self._store.parents[new, :width] = known.parents
-        self._store.score[new] = known.scores
-        enter(np.int64(new.start), np.int64(new.stop), self._store, self._growing)
-        self.n_sets = new.stop
+        self._make_room(len(known.children))
+        self._enter(known.children, known.sizes, known.parents, known.scores)
         self._done = dict.fromkeys(known.done.tolist())
         self._stems.take_up(stems_of(known.held_sizes, known.held), counted)
         self.families_scored = scored
         return True
+
+    def _enter(
+        self,
+        children: npt.NDArray[np.int32],
+        sizes: npt.NDArray[np.int32],
+        parents: npt.NDArray[np.uint16],
+        scores: Int64s,
+    ) -> None:
+        """Put families behind those there are, which leave room for them."""
+        from parentage.kernels.stems import enter
+
+        new = slice(self.n_sets, self.n_sets + len(children))
+        self._store.child[new], self._store.size[new] = children, sizes
+        self._store.parents[new, : parents.shape[1]] = parents
+        self._store.score[new] = scores
+        enter(np.int64(new.start), np.int64(new.stop), self._store, self._growing)
+        self.n_sets = new.stop
 
     @cached_property
     def _first_check(self) -> int:
@@ -365,13 +425,17 @@ class Growth:
         """Return the families as tasks; a stem that is not held has row 0, and is not used."""
         from parentage.kernels.stems import Tasks
 
-        rows = np.full((len(families), max(1, self.deepest)), self.n, np.uint16)
-        for t, (_, parents) in enumerate(families):
-            rows[t, : len(parents)] = parents
         row = self._stems.row
         return Tasks(
             np.array([x for x, _ in families], np.int64),
-            rows,
+            self._rows_of(families),
             np.array([row[without] for without, _ in stems], np.int64),
             np.array([row.get(along, 0) for _, along in stems], np.int64),
         )
+
+    def _rows_of(self, families: Sequence[Family]) -> npt.NDArray[np.uint16]:
+        """Return the parents of families, padded."""
+        rows = np.full((len(families), max(1, self.deepest)), self.n, np.uint16)
+        for t, (_, parents) in enumerate(families):
+            rows[t, : len(parents)] = parents
+        return rows

@@ -44,8 +44,9 @@ MOST_SETS = 2**25
 """Sets of a level beyond which nothing is begun where no rule ends the search and no limit was
 asked for."""
 
-FIRST_LEVEL = 0.25
-"""Seconds that single parents get even if the time is over: without them nothing can be said."""
+FIRST_LEVEL = 2.0
+"""Seconds that single parents get at least, even if the time is over: without all of them there is
+nothing to grow from, and a network made of some of them is far from the best."""
 
 FORECAST_OFF_BY = 2.0
 """So far above what is left may a forecast be before it ends the search."""

@@ -56,9 +56,17 @@ class Counter(ABC):
             found.extend(vectors)
         return found
 
+    def alone(self, stem: tuple[int, ...]) -> int:
+        """Count one set by itself: what its vector has at its members, of which there are some."""
+        return self.count_alone(self._own[np.array([stem], np.int64)])
+
     @abstractmethod
     def count_size(self, stems: Members) -> Int64s:
         """Return ``[stem, variable]``, in the numbers of the plan."""
+
+    @abstractmethod
+    def count_alone(self, stem: Members) -> int:
+        """Return F(S) of one stem, ``[1, size]``, in the numbers of the plan."""
 
 
 def with_a_bit_in_front(row_bits: Words, n_bits: int) -> Words:
@@ -89,13 +97,26 @@ class Swept:
 
     def sums(self, stems: Members, f: Int64s, row: npt.NDArray[np.int32] | None = None) -> Int64s:
         """Return ``[stem, y]``: Σ f over the joint states of S ∪ y, of ``f[row[stem, y]]``."""
+        return self._sums(stems, np.arange(1, self.encoded.n_variables + 1), f, row)
+
+    def alone(self, stem: Members, f: Int64s) -> int:
+        """Return Σ f over the joint states of one set, ``[1, size]``."""
+        return int(self._sums(stem, stem[0, -1:] + 1, f[None, :])[0, 0])
+
+    def _sums(
+        self,
+        stems: Members,
+        others: npt.NDArray[np.integer],
+        f: Int64s,
+        row: npt.NDArray[np.int32] | None = None,
+    ) -> Int64s:
         from parentage.kernels.counting import Block, count_sets
 
-        (count, size), n = stems.shape, self.encoded.n_variables
+        (count, size), n = stems.shape, len(others)
         members = np.empty((count, n, size + 2), np.uint16)
         members[:, :, :size] = stems[:, None, :] + 1
         members[:, :, size] = 0  # the column of one state: in front, so that all y are behind it
-        members[:, :, size + 1] = np.arange(1, n + 1)
+        members[:, :, size + 1] = others
         block = Block(
             members.reshape(count * n, size + 2),
             np.zeros(count * n, np.int32) if row is None else row.reshape(-1),
@@ -119,6 +140,10 @@ class SumCounter(Counter):
     def count_size(self, stems: Members) -> Int64s:
         """Sweep once."""
         return self._swept.sums(stems, self._f)
+
+    def count_alone(self, stem: Members) -> int:
+        """Count one set."""
+        return self._swept.alone(stem, self._f[0])
 
 
 class ValueCounter(Counter):
@@ -144,6 +169,13 @@ class ValueCounter(Counter):
             for first in range(0, len(stems), at_once)
         ]
         return np.concatenate(parts)
+
+    def count_alone(self, stem: Members) -> int:
+        """Count one set, with the function of its joint states."""
+        functions = self._functions
+        q = functions.encoded.context_states * math.prod(functions.encoded.arity[stem[0]].tolist())
+        f = self._function(1 if functions.score.one_function else q)
+        return self._swept.alone(stem, f) + int(functions.rho([q])[0])
 
     def _count_some(self, stems: Members) -> Int64s:
         functions = self._functions
@@ -203,6 +235,11 @@ class HoleCounter(Counter):
         found[:, self._child] = self._likelihood(alone, size)
         return found
 
+    def count_alone(self, stem: Members) -> int:
+        """Count Π and the child."""
+        members = np.append(stem, np.array([[self._child]], np.uint16), axis=1)
+        return int(self._likelihood(members, stem.shape[1])[0])
+
     def _likelihood(self, members: Members, child: int) -> Int64s:
         """Return N·LL / n per set, of the member at that place; UNSEEN without a row."""
         from parentage.kernels.holes import count_complete
@@ -222,3 +259,7 @@ class Nothing(Counter):
     def count_size(self, stems: Members) -> Int64s:
         """Return zeros."""
         return np.zeros((len(stems), len(self.place)), np.int64)
+
+    def count_alone(self, stem: Members) -> int:
+        """Return 0."""
+        return 0

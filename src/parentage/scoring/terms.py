@@ -15,6 +15,7 @@ is bit for bit that of complete lists, and no required parent can be dropped.
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -72,6 +73,22 @@ class Terms:
             return Stem(int(self.without[child]), ()), Stem(int(self.along[child]), parents)
         others = joined(parents, child)
         return Stem(int(self.without[child]), parents), Stem(int(self.along[child]), others)
+
+    def score_of(self, family: Family) -> int | None:
+        """Return the score of one family with parents, bit for bit as enlarging would.
+
+        None if it has so many free parameters that the set without them is better.
+        """
+        (child, parents), g = family, self.growing
+        free = math.prod([int(g.free[child]), *g.arity[list(parents)].tolist()])
+        if free >= g.cap[child]:
+            return None
+        without, along = (
+            self.counters[stem.counter].alone(stem.members) for stem in self.stems_of(family)
+        )
+        odds = self.added(np.array([child]), np.array([parents]))
+        price = int(g.unit[child]) * free + int(g.constant[child])
+        return along - without - price + int(odds[0])
 
     def added(self, children: npt.NDArray[np.integer], parents: npt.NDArray[np.integer]) -> Int64s:
         """Return what the prior adds to families of one size, required parents included."""
