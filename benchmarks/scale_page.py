@@ -170,14 +170,15 @@ def pictured(name: str, own: dict[str, Any]) -> bool:
 
 
 def draw(ax: Any, name: str, own: dict[str, Any]) -> None:
-    """Draw one table: runs as steps, others as lines, pyAgrum's end as a dot."""
+    """Draw one table: runs as steps to their end, others as lines, pyAgrum's end as a dot."""
     best = max(run["score"] for run in own["runs"])
 
     def below(score: float) -> float:
         return max(float(best) - score, NEAREST)
 
     for run in own["runs"]:
-        seconds, scores = zip(*run["rise"], strict=True)
+        end = (run["cpu"], run["score"])
+        seconds, scores = zip(*run["rise"], end, strict=True)
         times = [max(t, 0.1) for t in seconds]
         ax.step(times, [below(s) for s in scores], where="post", color=OURS, lw=1)
     tabu = own.get("pyagrum", {"score": None})
