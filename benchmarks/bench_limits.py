@@ -34,6 +34,8 @@ JOBS: dict[str, tuple[str, str, tuple[float, ...]]] = {
     "link 1,000 rows, BDeu": ("learn --score bdeu", "large/link_1000.csv.gz", (5,)),
     "andes 5,000 rows": ("learn", "large/andes_5000.csv.gz", (1, 3, 10)),
     "andes 5,000 rows, BDeu": ("learn --score bdeu", "large/andes_5000.csv.gz", (3, 10)),
+    "pumsb_star": ("learn --no-header", "density/pumsb_star.valid.csv.gz", (10,)),
+    "plants": ("learn --no-header", "density/plants.valid.csv.gz", (10,)),
     "munin1 1,000 rows": ("learn --categorical all", "large/munin1_1000.csv.gz", (5,)),
     "alarm 10,000 rows": ("learn", "tables/alarm_10000.csv", (0, 1, 2, 5)),
     "alarm 10,000 rows, BDeu": ("learn --score bdeu", "tables/alarm_10000.csv", (0, 1, 2, 5)),

@@ -156,11 +156,11 @@ def test_workers_that_are_lost_leave_what_was_noted(
     monkeypatch.setattr(checkpoint, "SHARE", 0.0)  # nothing is written on the way
     hold, calls, last = Stems.hold, [0], [0]
 
-    def losing(stems: Stems, some: Any) -> None:
+    def losing(stems: Stems, *given: Any) -> None:
         calls[0] += 1
         if calls[0] == last[0]:
             raise WorkersError("all of them", "start others")
-        hold(stems, some)
+        hold(stems, *given)
 
     with monkeypatch.context() as patch:
         patch.setattr(Stems, "hold", losing)
@@ -307,12 +307,12 @@ def test_a_run_that_was_stopped_goes_on(tmp_path: Path, stem: int) -> None:
     whole, folder, stop, calls = end_of(grown(None)), tmp_path / "kept", Stop(), 0
     hold = Stems.hold
 
-    def cancelling(stems: Stems, some: Any) -> None:
+    def cancelling(stems: Stems, *given: Any) -> None:
         nonlocal calls
         calls += 1
         if calls == stem:
             stop.cancelled.set()
-        hold(stems, some)
+        hold(stems, *given)
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(Stems, "hold", cancelling)
