@@ -58,6 +58,9 @@ SOON = 0.3
 MANY = 30_000
 """So do those with more sets than this, without a try: their linear programme is too slow."""
 
+MOST_FOR_FOREST = 800
+"""With more variables the best forest, cubic in them, takes seconds, and regions are as good."""
+
 LARGE = 100
 """Parts of more variables are searched again from the order that the linear programme led to."""
 
@@ -85,7 +88,7 @@ def solve(run: Run, engine: str, tactics: Tactics = DEFAULT) -> Solution:
                 if run.keeper is not None:
                     part.kept = run.keeper.of(part)
                 begin(part, run.starts)
-                if part.problem.n > TINY and not run.stopped():
+                if TINY < part.problem.n <= MOST_FOR_FOREST and not run.stopped():
                     start_from_forest(part)
             solve_parts(run, engine, tactics)
     except KeyboardInterrupt:
