@@ -324,7 +324,7 @@ def test_numbers_of_parents_and_masks_fit_alike() -> None:
 
     problem = make_problem(many_lists(40, 30), np.ones(40 * 30, np.bool_)).pruned()
     space = OrderSpace.of(problem)
-    numbers = numbers_of(*problem.members(), problem.n)
+    numbers = numbers_of(*problem.members, problem.n)
     assert (space.real >= 0).all()
     assert not space.has_numbers
     fits = []

@@ -198,7 +198,7 @@ def test_every_kind_of_lists_goes_on(tmp_path: Path, kind: str) -> None:
 @pytest.mark.parametrize("part", [*Moment._fields, "held", "counted"])
 def test_whatever_is_forgotten_would_change_the_end(tmp_path: Path, part: str) -> None:
     """The comparison notices if any part of what is kept were not: so all of it is needed."""
-    folder, n = tmp_path / "kept", LARGE if part == "work" else SMALL
+    folder, n = tmp_path / "kept", LARGE if part in ("work", "costs") else SMALL
     assert killed_at(7 if part == "stale" else 3, folder, n)  # a climb pauses; near sets are closed
     copy = shutil.copytree(folder, tmp_path / "copy")
     grown(folder, n)
@@ -335,7 +335,7 @@ def test_a_round_that_a_stop_cut_short_is_not_kept(tmp_path: Path) -> None:
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(anytime.Anytime, "_keep", keeping)
-        grown(folder, LARGE, effort=0.3 * EFFORT[LARGE])
+        grown(folder, LARGE, effort=0.2 * EFFORT[LARGE])
         grown(folder, LARGE)
     assert state_of(folder) != state_of(tmp_path / "whole")
 

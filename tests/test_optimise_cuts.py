@@ -265,7 +265,7 @@ def test_masks_of_more_than_one_word(n: int) -> None:
         parents = [f"v{u}" for u in rng.choice(n, 3, replace=False) if u != v]
         families[f"v{v}"] = [(0.0, []), (5.0 * rng.random(), parents), (rng.random(), parents[:1])]
     problem = prepare(CandidateLists.from_families(families))
-    starts, parents_of = problem.members()
+    starts, parents_of = problem.members
     for i, v in enumerate(problem.child):
         named = {f"v{p}" for p in parents_of[starts[i] : starts[i + 1]]}
         listed = [set(w) for _, w in families[f"v{v}"]]

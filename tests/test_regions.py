@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections import Counter
+from functools import partial
 from itertools import product
 from typing import TYPE_CHECKING
 
@@ -19,7 +21,6 @@ from parentage.kernels.regions import (
     order_of,
     settle,
 )
-from parentage.kernels.repair import search_large
 from parentage.optimise import orders
 from parentage.optimise.orders import OrderSpace, Stream, best_of, climb, numbers_of, renew
 from parentage.optimise.problem import make_problem
@@ -224,37 +225,59 @@ def test_regions_go_on_where_insertions_end() -> None:
     assert max(gains) > 10
 
 
-def test_a_search_keeps_its_best_and_repeats() -> None:
+def stream_of(n: int, seed: int, slack: float = 0.0) -> Stream:
+    order = np.random.default_rng(seed).permutation(n)
+    rows = np.stack([order, order, order, np.arange(n)])
+    return Stream(rows, slack, np.array([seed + 1], np.uint64))
+
+
+def never(asked: Counter[str]) -> bool:
+    """Never stop, and count how often that was asked."""
+    asked["stop?"] += 1
+    return False
+
+
+@pytest.mark.parametrize("pause", [orders.CLIMB, 50_000])
+def test_a_search_keeps_its_best_and_repeats(monkeypatch: pytest.MonkeyPatch, pause: int) -> None:
+    """However often it pauses: climbing, settling and disturbing go on where they were."""
+    monkeypatch.setattr(orders, "CLIMB", pause)
     space = hard_space(50, 1)
     found = []
     for _ in range(2):
-        order = np.random.default_rng(1).permutation(50)
-        rows, costs = np.stack([order, order, order, np.arange(50)]), np.full(2, np.inf)
-        work, state = np.zeros(4, np.int64), np.array([3], np.uint64)
-        best, steps = np.inf, 0
+        stream, best, asked = stream_of(50, 1, 0.01), np.inf, Counter[str]()
         for _ in range(4):
-            steps += search_large(
-                rows, costs, work, np.int64(2_000_000), np.int64(4), 0.5, np.int64(5),
-                space.offsets, space.sets, space.cost, space.reach, state,
-            )  # fmt: skip
-            assert costs[1] <= min(best, costs[0])
-            best = costs[1]
+            stream.advance(space, 2_000_000, partial(never, asked))
+            assert stream.costs[1] <= min(best, stream.costs[0])
+            best = stream.costs[1]
             for k in range(2):
-                assert space.cost[space.fit(rows[k])].sum() == pytest.approx(costs[k])
-        assert steps > 5
-        found.append((best, rows.tolist(), int(state[0])))
+                cost = space.cost[space.fit(stream.orders[k])].sum()
+                assert cost == pytest.approx(stream.costs[k])
+        found.append((best, stream.orders.tolist(), int(stream.state[0]), asked.total()))
     assert found[0] == found[1]
+    assert (asked.total() > 40) == (pause == 50_000)
+
+
+@pytest.mark.parametrize("after", [0, 1, 2, 20, 120])
+def test_a_search_that_is_stopped_ends_at_the_next_pause(
+    monkeypatch: pytest.MonkeyPatch, after: int
+) -> None:
+    monkeypatch.setattr(orders, "CLIMB", 50_000)
+    space, stream = hard_space(50, 1), stream_of(50, 1)
+    asks = iter(range(after + 1))
+    stream.advance(space, 20_000_000, lambda: next(asks) == after)
+    assert next(asks, None) is None  # nobody asked once more
+    assert stream.work[0] < 20_000_000
+    known = np.isfinite(stream.costs[0])
+    assert known == (after == 120)  # it climbs and settles first
+    stream.advance(space, 2_000_000, lambda: False)
+    assert space.cost[space.fit(stream.best)].sum() == pytest.approx(stream.costs[1])
 
 
 def test_streams_behind_the_leader_start_at_random_and_lose_nothing() -> None:
     space, n = hard_space(50, 2), 50
-    streams = []
-    for k in range(3):
-        order = np.random.default_rng(k).permutation(n)
-        rows = np.stack([order, order, order, np.arange(n)])
-        streams.append(Stream(rows, 0.0, np.array([k + 1], np.uint64)))
+    streams = [stream_of(n, k) for k in range(3)]
     for stream in streams:
-        stream.advance(space, 1_000_000)
+        stream.advance(space, 1_000_000, lambda: False)
     least = min(float(stream.costs[1]) for stream in streams)
     leader = best_of(streams, space)
     assert leader.costs[1] <= least

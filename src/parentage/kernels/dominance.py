@@ -52,6 +52,23 @@ def members_of(mask: npt.NDArray[np.uint64], found: npt.NDArray[np.int64]) -> in
 
 
 @njit(**JIT)
+def put_members(
+    sets: npt.NDArray[np.int64],
+    starts: npt.NDArray[np.int64],
+    parents: npt.NDArray[np.int64],
+    masks: npt.NDArray[np.uint64],
+) -> None:
+    """Add to ``masks[m, W]`` the members of ``sets[m]``.
+
+    Those of set i are ``parents[starts[i] … starts[i + 1] − 1]``.
+    """
+    for j in range(sets.shape[0]):
+        for k in range(starts[sets[j]], starts[sets[j] + 1]):
+            p = parents[k]
+            masks[j, p >> 6] |= np.uint64(1) << np.uint64(p & 63)
+
+
+@njit(**JIT)
 def slots_for(sets: int) -> int:
     """Return how large a hash table of so many sets is: a power of two, at most half full."""
     room = 2

@@ -2,8 +2,8 @@
 
 In a part of n variables a climb looks at n variables, each at n positions. After a few moves most
 of that finds nothing new, so here only those variables are inserted anew whose set has changed, and
-in turn those whose set changes by that, until none is left: a few dozen instead of n. A full climb
-and windows follow at the end of a round, on the best order of that round.
+in turn those whose set changes by that, until none is left: a few dozen instead of n. Only the first
+step of a round inserts all of them.
 
 Searches that went different ways found different things, mostly far apart: :func:`combine` puts the
 better of two networks together in every region (a partition crossover, Whitley et al. 2009, by
@@ -22,11 +22,11 @@ from parentage.kernels.disturb import draw, exchange_blocks, shift
 from parentage.kernels.fitting import Sets, uses
 from parentage.kernels.orders import (
     LEAST_GAIN,
-    LONGEST_CLIMB,
     best_insertion,
     improve,
     least_gain,
     overwrite,
+    polish,
     refit,
     total_cost,
 )
@@ -35,6 +35,9 @@ from parentage.kernels.regions import Numbers, order_of, settle
 Ints = npt.NDArray[np.int64]
 Words = npt.NDArray[np.uint64]
 Floats = npt.NDArray[np.float64]
+
+CLIMBED = -1
+"""Instead of the turns that brought nothing: insertions and windows gain no more, regions may."""
 
 
 @njit(**JIT)
@@ -151,6 +154,7 @@ def search_large(
     strength: int,
     slack: float,
     width: int,
+    marked: npt.NDArray[np.bool_],
     offsets: Ints,
     sets: Numbers,
     cost: Floats,
@@ -159,27 +163,33 @@ def search_large(
 ) -> int:
     """Do what :func:`parentage.kernels.orders.search` does, repairing instead of climbing.
 
-    A stream whose cost is not known yet climbs first, and that may take several calls.
+    A stream whose cost is not known yet climbs first, then it is settled region by region. Ends
+    when ``budget`` is worked off, and pauses at ``work[1]``; ``marked[n]`` goes on from call to
+    call, too, and begins with all.
     """
     n = orders.shape[1]
-    work[0], work[1] = 0, LONGEST_CLIMB * budget
     order, fit, turns = orders[2], np.empty(n, np.int64), orders[3]
     base = np.empty(n, np.int64)
-    marked = np.ones(n, np.bool_)
     if not np.isfinite(costs[0]):
         refit(order, fit, 0, n, offsets, sets, work)
-        improve(order, fit, turns, width, offsets, sets, cost, reach, state, work)
+        while work[2] != CLIMBED:
+            now = improve(order, fit, turns, 0, offsets, sets, cost, reach, state, work)
+            if work[0] >= work[1]:
+                return 0
+            polish(order, fit, width, offsets, sets, cost, work)
+            if not total_cost(fit, cost) < now:
+                work[2] = CLIMBED
+        settle_order(order, fit, marked, offsets, sets, cost, state, work)
         if work[0] >= work[1]:
             return 0
-        work[1] += work[0]
-        settle_order(order, fit, marked, offsets, sets, cost, state, work)
+        work[2] = 0
         accept(order, fit, cost, orders[0], costs[:1])
         if costs[0] < costs[1]:
             overwrite(orders[1], orders[0])
             costs[1] = costs[0]
     refit(orders[0], base, 0, n, offsets, sets, work)
     steps = 0
-    while work[0] < budget:
+    while work[0] < min(budget, work[1]):
         steps += 1
         overwrite(order, orders[0])
         move_some(order, base, marked, 1 + draw(state, strength), sets, state)
@@ -194,7 +204,6 @@ def search_large(
         if now <= costs[0] + slack * draw(state, 1 << 20) / (1 << 20):
             accept(order, fit, cost, orders[0], costs[:1])
             overwrite(base, fit)
-    work[0] = min(work[0], work[1] - 1)
     return steps
 
 

@@ -344,9 +344,7 @@ class Anytime:
     def _climb(self) -> bool:
         """Climb from the best order; whether that found a better network."""
         order, first = self.order.copy(), self._streams[0]
-        looked, ended = climb(
-            self.space, order, first.state, lambda: self.stop.reason() is not None, anyway=True
-        )
+        looked, ended = climb(self.space, order, first.state, self.stop.is_over, anyway=True)
         self._is(ended)
         self._looked += looked
         first.move(order, self.space)
@@ -355,7 +353,9 @@ class Anytime:
     def _round(self) -> bool:
         """Let every stream search for one budget; whether that found a better network."""
         budget, began = budget_of(self.growth.n, self.growth.n_sets), time.monotonic()
-        list(self._pool.map(lambda stream: stream.advance(self.space, budget), self._streams))
+        over = self.stop.is_over
+        list(self._pool.map(lambda one: one.advance(self.space, budget, over), self._streams))
+        self._is(not over())
         self._looked += sum(int(stream.work[0]) for stream in self._streams)
         leader = best_of(self._streams, self.space)
         gained = self._take(leader.best)

@@ -95,7 +95,7 @@ class Sets(NamedTuple):
     @classmethod
     def of(cls, problem: Problem) -> Sets:
         """Take them from a problem."""
-        return cls(problem.offsets, *problem.members())
+        return cls(problem.offsets, *problem.members)
 
 
 def counting_cut(members: Iterable[int], k: int, family: str | None = None) -> Cut:

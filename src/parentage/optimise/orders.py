@@ -33,7 +33,8 @@ BUDGET = 4_000_000
 """Sets looked at per stream and round: some hundredths of a second."""
 
 CLIMB = 8 * BUDGET
-"""Sets looked at between two looks at the clock while climbing: some tenths of a second."""
+"""Sets looked at between two looks at the clock in large parts: some tenths of a second."""
+
 
 SMALL_BUDGET = 500
 """In small parts a round ends earlier: after this many times variables times sets."""
@@ -85,7 +86,7 @@ class OrderSpace:
         if problem.n <= LARGE:
             sets = np.insert(problem.masks, at, np.uint64(0), axis=0)
         else:
-            sets = np.insert(numbers_of(*problem.members(), problem.n), at, problem.n, axis=0)
+            sets = np.insert(numbers_of(*problem.members, problem.n), at, problem.n, axis=0)
         return cls(
             offsets,
             sets,
@@ -131,6 +132,11 @@ class OrderSpace:
         )
 
     @property
+    def arrays(self) -> tuple[Ints, npt.NDArray[Any], Floats, Words]:
+        """What kernels that climb take: offsets, sets, cost and reach."""
+        return self.offsets, self.sets, self.cost, self.reach
+
+    @property
     def has_numbers(self) -> bool:
         """Whether sets are numbers of parents."""
         return self.sets.dtype == np.uint16
@@ -169,6 +175,11 @@ class Stream:
         self.work = np.zeros(4, np.int64)
 
     @property
+    def n(self) -> int:
+        """Number of variables."""
+        return len(self.orders[0])
+
+    @property
     def base(self) -> Ints:
         """The order it stands at."""
         row: Ints = self.orders[0]
@@ -180,29 +191,51 @@ class Stream:
         row: Ints = self.orders[1]
         return row
 
-    def advance(self, space: OrderSpace, budget: int) -> None:
-        """Search for one round."""
+    def advance(self, space: OrderSpace, budget: int, stopped: Callable[[], bool]) -> None:
+        """Search for one round, or until a run that is ``stopped`` hears of it."""
+        before = self.costs[1]
+        if space.has_numbers:
+            paused = self._advance_large(space, budget, stopped)
+        else:
+            paused = self._advance_small(space, budget)
+        gained = self.costs[1] < before or paused
+        self.stale = 0 if gained else self.stale + 1
+
+    def _advance_small(self, space: OrderSpace, budget: int) -> bool:
+        """Search for one round; whether it ended in the middle of a climb."""
         from parentage.kernels.orders import search
+
+        strength, width = min(STRENGTH, self.n), min(WINDOW, self.n)
+        search(
+            self.orders, self.costs, self.work, np.int64(budget), np.int64(strength),
+            self._allowance(), np.int64(width), *space.arrays, self.state,
+        )  # fmt: skip
+        return bool(self.work[0] >= self.work[1])
+
+    def _advance_large(self, space: OrderSpace, budget: int, stopped: Callable[[], bool]) -> bool:
+        """Search for one round, some tenths of a second at a time; whether it is climbing still.
+
+        The pauses are counted in work as well, so they are always at the same places.
+        """
+        from parentage.kernels.orders import LONGEST_CLIMB
         from parentage.kernels.repair import search_large
 
-        before, n, large = self.costs[1], self.orders.shape[1], space.has_numbers
-        slack = self.slack * self.costs[0] if np.isfinite(self.costs[0]) else 0.0
-        (search_large if large else search)(
-            self.orders,
-            self.costs,
-            self.work,
-            np.int64(budget),
-            np.int64(min(STRENGTH_IN_LARGE if large else STRENGTH, n)),
-            slack,
-            np.int64(min(WINDOW, n)),
-            space.offsets,
-            space.sets,
-            space.cost,
-            space.reach,
-            self.state,
-        )
-        gained = self.costs[1] < before or self.work[0] >= self.work[1]
-        self.stale = 0 if gained else self.stale + 1
+        marked, slack = np.ones(self.n, np.bool_), self._allowance()
+        strength, width = min(STRENGTH_IN_LARGE, self.n), min(WINDOW, self.n)
+        self.work[0], most = 0, LONGEST_CLIMB * budget
+        while not stopped():
+            self.work[1] = min(self.work[0] + CLIMB, most)
+            search_large(
+                self.orders, self.costs, self.work, np.int64(budget), np.int64(strength),
+                slack, np.int64(width), marked, *space.arrays, self.state,
+            )  # fmt: skip
+            if self.work[0] >= (budget if np.isfinite(self.costs[0]) else most):
+                break
+        return not np.isfinite(self.costs[0])
+
+    def _allowance(self) -> float:
+        """How much worse it lets itself become."""
+        return float(self.slack * self.costs[0]) if np.isfinite(self.costs[0]) else 0.0
 
     def price(self, space: OrderSpace) -> None:
         """Work out the costs of its orders anew, after the sets have changed."""
@@ -283,11 +316,10 @@ def climb(
     n, work = len(order), np.zeros(4, np.int64)
     fit, turns = np.empty(n, np.int64), np.arange(n)
     refit(order, fit, 0, n, space.offsets, space.sets, work)
-    arrays = (space.offsets, space.sets, space.cost, space.reach, state, work)
     while work[0] >= work[1] and (anyway or not stopped()):
         anyway = False
         work[1] = work[0] + CLIMB
-        improve(order, fit, turns, np.int64(0), *arrays)
+        improve(order, fit, turns, np.int64(0), *space.arrays, state, work)
     ended = bool(work[0] < work[1])
     waiting = np.ones(n, np.bool_)
     while regions and space.has_numbers and ended and waiting.any() and not stopped():
@@ -317,7 +349,8 @@ class OrderSearch:
         self.part.tick(PHASE)
 
     def _advance(self, stream: Stream) -> None:
-        stream.advance(self._space, budget_of(self.part.problem.n, self.part.problem.m))
+        problem = self.part.problem
+        stream.advance(self._space, budget_of(problem.n, problem.m), self.part.run.stop.is_over)
 
 
 def budget_of(n: int, m: int) -> int:
@@ -347,7 +380,7 @@ def search_orders(parts: list[Part], *, patience: int | None = None) -> None:
 
 def incumbent_order(part: Part) -> Ints:
     """Return an order of the part's variables that the incumbent respects."""
-    starts, parents = part.problem.members()
+    starts, parents = part.problem.members
     chosen = [parents[starts[i] : starts[i + 1]].tolist() for i in part.choice]
     names = [str(v) for v in part.problem.variables]
     return np.array(topological_order(names, chosen), np.int64)

@@ -13,6 +13,7 @@ contained in it, costs no more (the subset fits wherever the superset does).
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
@@ -70,8 +71,9 @@ class Problem:
         """``int64[m]``: the child of every set."""
         return np.repeat(np.arange(self.n), np.diff(self.offsets))
 
+    @cached_property
     def members(self) -> tuple[Ints, Ints]:
-        """Return the sets as CSR: ``starts[m + 1]`` and the parents of all sets in a row."""
+        """The sets as CSR: ``starts[m + 1]`` and the parents of all sets in a row."""
         row, word = np.nonzero(self.masks)
         left = self.masks[row, word]
         rows, parents = [np.zeros(0, np.int64)], [np.zeros(0, np.int64)]
@@ -200,8 +202,7 @@ def make_problem(lists: CandidateLists, allowed: Flags) -> Problem:
     n = lists.n_variables
     child = np.repeat(np.arange(n), np.diff(lists.offsets))
     sizes = np.diff(lists.starts)
-    best = np.full(n, -np.inf)
-    np.maximum.at(best, child[allowed], lists.scores[allowed])
+    best = np.maximum.reduceat(np.where(allowed, lists.scores, -np.inf), lists.offsets[:-1])
     cost = best[child] - lists.scores + rounding(lists) * sizes
     order = np.lexsort((np.arange(lists.n_sets), sizes, cost, child))
     order = order[allowed[order]].astype(np.int64)
@@ -227,13 +228,9 @@ def memory_of_sets(n: int, sets: int, parents: int) -> int:
 
 def masks_of(lists: CandidateLists, sets: Ints) -> Words:
     """Return sets of the lists as bits, ``uint64[m, W]``."""
-    sizes = np.diff(lists.starts)[sets]
-    starts = offsets_of(sizes)
-    row = np.repeat(np.arange(len(sets)), sizes)
-    parents = lists.parents[
-        np.arange(starts[-1]) - np.repeat(starts[:-1], sizes) + np.repeat(lists.starts[sets], sizes)
-    ].astype(np.int64)
+    from parentage.kernels.dominance import put_members
+
     masks = np.zeros((len(sets), n_words(lists.n_variables)), np.uint64)
-    bits = np.uint64(1) << (parents & 63).astype(np.uint64)
-    np.bitwise_or.at(masks, (row, parents >> 6), bits)
+    starts, parents = lists.starts.astype(np.int64), lists.parents.astype(np.int64)
+    put_members(sets, starts, parents, masks)
     return masks

@@ -91,6 +91,10 @@ class Stop:
             return "interrupt"
         return "time" if self.seconds_left <= 0 else None
 
+    def is_over(self) -> bool:
+        """Whether to stop now."""
+        return self.reason() is not None
+
     def share(self, part: float) -> Stop:
         """Return a stop that ends when this part of the time that is left is used up."""
         left = self.seconds_left
