@@ -2,8 +2,8 @@
 
 In a part of n variables a climb looks at n variables, each at n positions. After a few moves most
 of that finds nothing new, so here only those variables are inserted anew whose set has changed, and
-in turn those whose set changes by that, until none is left: a few dozen instead of n. Only the first
-step of a round inserts all of them.
+in turn those whose set changes by that, until none is left: a few dozen instead of n. Only the
+first step of a round inserts all of them.
 
 Searches that went different ways found different things, mostly far apart: :func:`combine` puts the
 better of two networks together in every region (a partition crossover, Whitley et al. 2009, by

@@ -2,28 +2,34 @@
 
 Between file and candidate lists: the readers of .jkl, .pss and Parquet say which child has which
 parents at which place of the file; here names become indices, and every contradiction (a repeated
-set, a parent that is not a variable, a score that is not a number) an error with its place.
+set, a parent that is not a variable, a score that is not a number) an error with its place. Names
+are numbers from the moment they are met, so a set takes some dozens of bytes.
 """
 
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING
+from array import array
+from typing import TYPE_CHECKING, Literal, NamedTuple
 
 import numpy as np
+import numpy.typing as npt
 
 from parentage.errors import ListsError, did_you_mean
 from parentage.files.numbers import plain_float
 from parentage.scoring.lists import CandidateLists
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Sequence
 
     from parentage.scoring.account import Origin
 
+Ints = npt.NDArray[np.int64]
+Kind = Literal["unknown", "own", "twice", "repeated"]
+
 
 class FamilyCollector:
-    """Families in the order of the file, parents still as written.
+    """Families in the order of the file, parents by number in the order they were first named.
 
     Parameters
     ----------
@@ -34,10 +40,12 @@ class FamilyCollector:
     def __init__(self, unit: str = "line") -> None:
         self.unit = unit
         self.children: dict[str, int] = {}
-        self._child_of: list[int] = []
-        self._parents: list[Sequence[str]] = []
-        self._scores: list[float] = []
-        self._places: list[int] = []
+        self._named: dict[str, int] = {}
+        self._child_of = array("q")
+        self._parents = array("q")
+        self._starts = array("q", [0])
+        self._scores = array("d")
+        self._places = array("q")
 
     def add_child(self, name: str, place: int) -> int:
         """Start a child; its name must be new."""
@@ -48,10 +56,33 @@ class FamilyCollector:
 
     def add(self, child: int, score: float, parents: Sequence[str], place: int) -> None:
         """Append one parent set."""
+        named = self._named
+        for name in parents:
+            self._parents.append(named.setdefault(name, len(named)))
+        self._starts.append(len(self._parents))
         self._child_of.append(child)
-        self._parents.append(parents)
         self._scores.append(score)
         self._places.append(place)
+
+    def add_rows(
+        self,
+        children: Ints,
+        scores: npt.NDArray[np.float64],
+        sizes: Ints,
+        parents: Ints,
+        words: Sequence[str],
+    ) -> None:
+        """Append all sets of a table, one a row; parents, all in a row, are numbers of words."""
+        for row in np.flatnonzero(~np.isfinite(scores))[:1].tolist():
+            self.score(repr(float(scores[row])), row)
+        for word in words:
+            self._named.setdefault(word, len(self._named))
+        number = np.array([self._named[word] for word in words], np.int64)
+        self._child_of.frombytes(children.tobytes())
+        self._scores.frombytes(scores.tobytes())
+        self._starts.frombytes((self._starts[-1] + np.cumsum(sizes)).tobytes())
+        self._parents.frombytes(number[parents].tobytes())
+        self._places.frombytes(np.arange(len(children)).tobytes())
 
     def score(self, token: str, place: int) -> float:
         """Read a score; it must be a finite number."""
@@ -74,46 +105,92 @@ class FamilyCollector:
         """Return the lists; ``names`` gives another order of the variables than the file's."""
         order = list(self.children if names is None else names)
         index = {name: i for i, name in enumerate(order)}
-        child_index = [index[name] for name in self.children]
-        children = [child_index[child] for child in self._child_of]
-        members: list[int] = []
-        starts = [0]
-        seen: dict[tuple[int, ...], int] = {}
-        for i, child in enumerate(children):
-            family = self._members(i, child, index, order)
-            first = seen.setdefault((child, *family), i)
-            if first != i:
-                raise ListsError(
-                    f"{self.unit} {self._places[i]}: the parent set "
-                    f"{{{', '.join(self._parents[i])}}} of {order[child]!r} is already in "
-                    f"{self.unit} {self._places[first]}; keep one of them"
-                )
-            members += family
-            starts.append(len(members))
+        child_index = np.array([index[name] for name in self.children], np.int64)
+        child = child_index[np.asarray(self._child_of)]
+        known = np.array([index.get(name, -1) for name in self._named], np.int64)
+        starts = np.asarray(self._starts)
+        members = rising(known[np.asarray(self._parents)], starts, len(order))
+        wrong = first_contradiction(child, starts, members)
+        if wrong is not None:
+            raise ListsError(self._complaint(wrong, order, int(child[wrong.at])))
         return CandidateLists.from_arrays(
-            order,
-            np.array(children, np.int64),
-            np.array(starts, np.int64),
-            np.array(members, np.int64),
-            np.array(self._scores, np.float64),
-            account,
+            order, child, starts, members, np.asarray(self._scores), account
         )
 
-    def _members(
-        self, i: int, child: int, index: Mapping[str, int], names: Sequence[str]
-    ) -> list[int]:
-        try:
-            family = sorted([index[name] for name in self._parents[i]])
-        except KeyError as error:
-            wrong = str(error.args[0])
-            raise ListsError(
-                f"{self.unit} {self._places[i]}: {names[child]!r} has the parent {wrong!r}, which "
-                f"is not a variable; {did_you_mean(wrong, names)}"
-            ) from None
-        if child in family:
-            raise ListsError(f"{self.unit} {self._places[i]}: {names[child]!r} is its own parent")
-        if len(set(family)) < len(family):
-            raise ListsError(
-                f"{self.unit} {self._places[i]}: a parent of {names[child]!r} is named twice"
+    def _complaint(self, wrong: Contradiction, names: Sequence[str], child: int) -> str:
+        """Say what is wrong with a set, and where."""
+        place, owner = f"{self.unit} {self._places[wrong.at]}", names[child]
+        spelled = list(self._named)
+        members = [
+            spelled[p] for p in self._parents[self._starts[wrong.at] : self._starts[wrong.at + 1]]
+        ]
+        if wrong.kind == "unknown":
+            stranger = next(name for name in members if name not in self.children)
+            return (
+                f"{place}: {owner!r} has the parent {stranger!r}, which is not a variable; "
+                f"{did_you_mean(stranger, names)}"
             )
-        return family
+        if wrong.kind == "own":
+            return f"{place}: {owner!r} is its own parent"
+        if wrong.kind == "twice":
+            return f"{place}: a parent of {owner!r} is named twice"
+        return (
+            f"{place}: the parent set {{{', '.join(members)}}} of {owner!r} is already in "
+            f"{self.unit} {self._places[wrong.first]}; keep one of them"
+        )
+
+
+class Contradiction(NamedTuple):
+    """What is wrong with the set ``at``, and where the set is that it repeats."""
+
+    at: int
+    kind: Kind
+    first: int = -1
+
+
+def rising(members: Ints, starts: Ints, n: int) -> Ints:
+    """Sort the members, −1 … n − 1, within every set (CSR).
+
+    >>> rising(np.array([2, 0, 1, -1]), np.array([0, 2, 4]), 3).tolist()
+    [0, 2, -1, 1]
+    """
+    width = n + 1
+    row = np.repeat(np.arange(len(starts) - 1), np.diff(starts))
+    return np.sort(row * width + members + 1) - row * width - 1
+
+
+def first_contradiction(child: Ints, starts: Ints, members: Ints) -> Contradiction | None:
+    """Return the first set that cannot be, if there is one: sets as CSR, members rising."""
+    row = np.repeat(np.arange(len(child)), np.diff(starts))
+    repeat = np.flatnonzero((np.diff(members) == 0) & (np.diff(row) == 0))
+    rows: dict[Kind, Ints] = {
+        "unknown": row[members < 0],
+        "own": row[members == child[row]],
+        "twice": row[repeat],
+    }
+    found = [Contradiction(int(some[0]), kind) for kind, some in rows.items() if len(some)]
+    found += repeated_sets(child, starts, members)
+    return min(found, key=lambda one: one.at, default=None)
+
+
+def repeated_sets(child: Ints, starts: Ints, members: Ints) -> list[Contradiction]:
+    """Return the sets that stand there once more.
+
+    Every set gets a random number, the sum of those of its child and its members, so that equal
+    sets have equal ones; of those that have, each is compared as it is.
+    """
+    rng = np.random.default_rng(0)
+    most = max(int(child.max(initial=0)), int(members.max(initial=0))) + 2
+    of_child, of_member = rng.integers(1 << 63, size=(2, most), dtype=np.uint64)
+    sums = np.concatenate([np.zeros(1, np.uint64), np.cumsum(of_member[members])])
+    number = of_child[child] + sums[starts[1:]] - sums[starts[:-1]]
+    order = np.argsort(number, kind="stable")
+    same = np.diff(number[order]) == 0
+    alike = np.unique(np.concatenate([order[1:][same], order[:-1][same]]))
+    first_of: dict[tuple[int, ...], int] = {}
+    found: list[Contradiction] = []
+    for i in alike.tolist():
+        first = first_of.setdefault((child[i], *members[starts[i] : starts[i + 1]].tolist()), i)
+        if first != i:
+            found.append(Contradiction(i, "repeated", first))
+    return found

@@ -21,6 +21,7 @@ which says that names are percent-encoded (:mod:`parentage.scoring.formats.names
 
 from __future__ import annotations
 
+import io
 import warnings
 from typing import TYPE_CHECKING
 
@@ -106,7 +107,7 @@ def dumps(lists: CandidateLists) -> str:
 
 
 def _significant(text: str) -> Iterator[_Line]:
-    for number, line in enumerate(text.split("\n"), 1):
+    for number, line in enumerate(io.StringIO(text), 1):
         tokens = line.split()
         if tokens and tokens[0][0] != "#":
             yield number, tokens

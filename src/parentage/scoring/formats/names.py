@@ -9,6 +9,7 @@ are.
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 from urllib.parse import quote, unquote
 
 _SCORE = re.compile(
@@ -28,6 +29,7 @@ def encode_name(name: str) -> str:
     return first + "".join(map(_encode, name[1:]))
 
 
+@lru_cache(maxsize=1 << 16)
 def decode_name(written: str) -> str:
     """Undo :func:`encode_name`.
 

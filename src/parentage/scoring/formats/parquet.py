@@ -23,6 +23,7 @@ from parentage.scoring.formats.families import FamilyCollector
 if TYPE_CHECKING:
     import os
 
+    import numpy.typing as npt
     import polars as pl
 
     from parentage.files.trial import Content
@@ -82,16 +83,42 @@ def write_lists(lists: CandidateLists, path: str | os.PathLike[str]) -> None:
 
 
 def _collect(frame: pl.DataFrame, names: list[str], origin: Origin | None) -> CandidateLists:
+    """Put the rows together, column by column: no row becomes an object of its own."""
+    child, parents, scores = frame["child"], frame["parents"], frame["score"]
+    sizes = parents.list.len().fill_null(0)
+    flat = parents.filter(sizes > 0).explode()
+    row_of = np.repeat(np.arange(len(sizes)), sizes.to_numpy())
+    lacking = np.concatenate(
+        [
+            row_of[flat.is_null().to_numpy()],
+            *(np.flatnonzero(column.is_null()) for column in (child, parents, scores)),
+        ]
+    )
+    if len(lacking):
+        raise ListsError(f"row {lacking.min()}: child, parents and score must all be there")
     families = FamilyCollector("row")
     for name in names:
         families.add_child(name, 0)
-    for row, (child, parents, score) in enumerate(frame.rows()):
-        if child is None or parents is None or score is None or None in parents:
-            raise ListsError(f"row {row}: child, parents and score must all be there")
-        index = families.children.get(child)
-        if index is None:
-            index = families.add_child(child, row)
-        families.add(index, families.score(repr(score), row), parents, row)
+    for name in child.unique(maintain_order=True):
+        if name not in families.children:
+            families.add_child(name, 0)
     if not families.children:
         raise ListsError("the Parquet file has no rows, so no variables")
+    words = flat.unique(maintain_order=True).to_list()
+    families.add_rows(
+        _numbers(child, list(families.children)),
+        scores.to_numpy(),
+        sizes.to_numpy().astype(np.int64),
+        _numbers(flat, words),
+        words,
+    )
     return families.lists(account=origin)
+
+
+def _numbers(texts: pl.Series, words: list[str]) -> npt.NDArray[np.int64]:
+    """Return where texts stand among words."""
+    import polars as pl
+
+    if not words:
+        return np.zeros(0, np.int64)
+    return texts.cast(pl.Enum(words)).to_physical().to_numpy().astype(np.int64)

@@ -19,6 +19,7 @@ say so in a META line, so that other programs' percent signs stay what they are.
 
 from __future__ import annotations
 
+import io
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -44,7 +45,7 @@ def read(text: str) -> CandidateLists:
     notes: dict[str, str] = {}
     own: Facts | None = None
     child = -1
-    for number, line in enumerate(text.split("\n"), 1):
+    for number, line in enumerate(io.StringIO(text), 1):
         tokens = line.split()
         if not tokens or tokens[0][0] == "#":
             continue
