@@ -58,8 +58,9 @@ SOON = 0.3
 MANY = 30_000
 """So do those with more sets than this, without a try: their linear programme is too slow."""
 
-MOST_FOR_FOREST = 800
-"""With more variables the best forest, cubic in them, takes seconds, and regions are as good."""
+MOST_FOR_FOREST = 3000
+"""With more variables the prices of all pairs, from which the best forest is found, take too much
+memory for a start."""
 
 LARGE = 100
 """Parts of more variables are searched again from the order that the linear programme led to."""

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from parentage.network.network import topological_order
 from parentage.optimise.cuts import Sets
 from parentage.optimise.orders import OrderSpace, climb_from
 from parentage.optimise.subsets import whole_prices
@@ -46,15 +47,9 @@ def start_from_forest(part: Part) -> None:
     if choice is None:
         return
     sets = Sets.of(part.problem)
-    waiting = {v: sets.parents[sets.starts[i] : sets.starts[i + 1]] for v, i in enumerate(choice)}
-    order: list[int] = []
-    placed = np.zeros(part.problem.n, np.bool_)
-    while waiting:
-        ready = [v for v, above in waiting.items() if placed[above].all()]
-        order.extend(ready)
-        placed[ready] = True
-        for v in ready:
-            del waiting[v]
+    parents = [sets.parents[sets.starts[i] : sets.starts[i + 1]].tolist() for i in choice]
+    names = [str(v) for v in part.problem.variables]
+    order = topological_order(names, parents)
     climb_from(part, OrderSpace.of(part.problem), np.array(order, np.int64))
 
 
