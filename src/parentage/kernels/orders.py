@@ -38,6 +38,9 @@ Floats = npt.NDArray[np.float64]
 LONGEST_CLIMB = 8
 """A climb longer than this many budgets pauses: some tenths of a second."""
 
+WINDOW = 6
+"""Most neighbours in an order that are put into their best order at once."""
+
 LEAST_GAIN = 1e-9
 ROUNDING = 2.0**-49
 """Gains below the first, or below this share of the total, are rounding, not improvement."""
@@ -338,7 +341,6 @@ def search(
     budget: int,
     strength: int,
     slack: float,
-    width: int,
     offsets: Ints,
     sets: Sets,
     cost: Floats,
@@ -350,8 +352,8 @@ def search(
     ``orders[4, n]``: where it stands, the best order seen, the one being climbed from, and whose
     turn it is then; ``costs[2]``: what the first two cost. They and ``work[4]`` go on from call
     to call, so that a climb of more than :data:`LONGEST_CLIMB` budgets is taken up again. A new
-    place is accepted when it is worse by less than a random share of ``slack``; windows of
-    ``width`` are tried on every new best order. Returns the number of steps.
+    place is accepted when it is worse by less than a random share of ``slack``; windows are tried
+    on every new best order. Returns the number of steps.
     """
     n = orders.shape[1]
     paused = work[1] > 0 and work[0] >= work[1]
@@ -367,7 +369,7 @@ def search(
         refit(order, fit, 0, n, offsets, sets, work)
         now = improve(order, fit, turns, 0, offsets, sets, cost, reach, state, work)
         if now < costs[1] - least_gain(now):
-            now = improve(order, fit, turns, width, offsets, sets, cost, reach, state, work)
+            now = improve(order, fit, turns, WINDOW, offsets, sets, cost, reach, state, work)
             overwrite(orders[1], order)
             costs[1] = now
         if work[0] < work[1] and now <= costs[0] + slack * draw(state, 1 << 20) / (1 << 20):

@@ -22,6 +22,7 @@ from parentage.kernels.disturb import draw, exchange_blocks, shift
 from parentage.kernels.fitting import Sets, uses
 from parentage.kernels.orders import (
     LEAST_GAIN,
+    WINDOW,
     best_insertion,
     improve,
     least_gain,
@@ -153,7 +154,6 @@ def search_large(
     budget: int,
     strength: int,
     slack: float,
-    width: int,
     marked: npt.NDArray[np.bool_],
     offsets: Ints,
     sets: Numbers,
@@ -176,7 +176,7 @@ def search_large(
             now = improve(order, fit, turns, 0, offsets, sets, cost, reach, state, work)
             if work[0] >= work[1]:
                 return 0
-            polish(order, fit, width, offsets, sets, cost, work)
+            polish(order, fit, WINDOW, offsets, sets, cost, work)
             if not total_cost(fit, cost) < now:
                 work[2] = CLIMBED
         settle_order(order, fit, marked, offsets, sets, cost, state, work)

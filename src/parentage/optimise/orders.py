@@ -53,7 +53,6 @@ STRENGTH = 8
 STRENGTH_IN_LARGE = 4
 """Most moves of one disturbance."""
 
-WINDOW = 6
 STALE = 12
 """Rounds without a gain after which a stream starts elsewhere."""
 
@@ -205,10 +204,10 @@ class Stream:
         """Search for one round; whether it ended in the middle of a climb."""
         from parentage.kernels.orders import search
 
-        strength, width = min(STRENGTH, self.n), min(WINDOW, self.n)
+        strength = np.int64(min(STRENGTH, self.n))
         search(
-            self.orders, self.costs, self.work, np.int64(budget), np.int64(strength),
-            self._allowance(), np.int64(width), *space.arrays, self.state,
+            self.orders, self.costs, self.work, np.int64(budget), strength,
+            self._allowance(), *space.arrays, self.state,
         )  # fmt: skip
         return bool(self.work[0] >= self.work[1])
 
@@ -221,13 +220,13 @@ class Stream:
         from parentage.kernels.repair import search_large
 
         marked, slack = np.ones(self.n, np.bool_), self._allowance()
-        strength, width = min(STRENGTH_IN_LARGE, self.n), min(WINDOW, self.n)
+        strength = np.int64(min(STRENGTH_IN_LARGE, self.n))
         self.work[0], most = 0, LONGEST_CLIMB * budget
         while not stopped():
             self.work[1] = min(self.work[0] + CLIMB, most)
             search_large(
-                self.orders, self.costs, self.work, np.int64(budget), np.int64(strength),
-                slack, np.int64(width), marked, *space.arrays, self.state,
+                self.orders, self.costs, self.work, np.int64(budget), strength,
+                slack, marked, *space.arrays, self.state,
             )  # fmt: skip
             if self.work[0] >= (budget if np.isfinite(self.costs[0]) else most):
                 break
