@@ -216,6 +216,7 @@ def test_forged_proofs_of_worse_networks_are_refused(seed: int) -> None:
     assert verdict.reason
 
 
+@pytest.mark.no_cover
 def test_many_forgeries_would_pass_if_cuts_were_not_checked(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
@@ -298,6 +299,7 @@ def test_dynamic_programming_finds_the_optimum_and_no_more(seed: int) -> None:
             assert not check(lists, worse)
 
 
+@pytest.mark.no_cover
 @pytest.mark.parametrize("n", [1, 2, 5, 13, 14, 15])
 def test_dynamic_programming_in_blocks_agrees_with_one_subset_after_the_other(n: int) -> None:
     rng = np.random.default_rng(n)
@@ -559,6 +561,7 @@ def places(value: Any, path: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:
     return found
 
 
+@pytest.mark.no_cover
 @pytest.mark.parametrize("junk", JUNK, ids=str)
 def test_junk_anywhere_is_refused_without_a_traceback(junk: Any) -> None:
     """Junk may be bad input or a refusal; verified it may be only where the claim is true."""

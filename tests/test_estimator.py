@@ -119,6 +119,7 @@ def test_scorers_that_need_probabilities(labels: pd.DataFrame) -> None:
     assert not hasattr(learner, "classes_")
 
 
+@pytest.mark.no_cover
 def test_grid_search_over_parents_criterion_and_smoothing(labels: pd.DataFrame) -> None:
     grid = {
         "max_parents": [1, 2],

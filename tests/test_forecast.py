@@ -218,6 +218,7 @@ def wide_table() -> Table:
     return make_table([[0, 1, *map(int, rng.integers(0, 2, 4))] for _ in range(1100)])
 
 
+@pytest.mark.no_cover
 @pytest.mark.parametrize(
     "asked", [Scoring(score="bdeu"), Scoring(score="k2"), Scoring(rules="none")]
 )

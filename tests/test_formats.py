@@ -192,6 +192,7 @@ def test_contradictions_are_refused_with_their_line(case: str) -> None:
         jkl.read(text)
 
 
+@pytest.mark.no_cover
 def test_every_instance_reads(shared: Path) -> None:
     paths = sorted((shared / "data/instances").iterdir())
     assert len(paths) >= 47
@@ -225,6 +226,7 @@ def test_an_instance_is_read_to_the_digit(shared: Path, real: RealData) -> None:
         at += 1 + int(count)
 
 
+@pytest.mark.no_cover
 def test_large_instances_read_and_write_fast(shared: Path, tmp_path: Path) -> None:
     started = time.process_time()
     lists = read_lists(shared / "data/instances/mobs_steel_BIC.txt")

@@ -29,6 +29,7 @@ def test_random_tables_agree_with_the_truth() -> None:
     assert failures(tables.run, 120) == {}
 
 
+@pytest.mark.no_cover
 def test_damaged_files_are_read_or_refused() -> None:
     assert failures(files.run, 4000) == {}
 

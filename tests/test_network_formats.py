@@ -84,6 +84,7 @@ def test_escapes_that_are_no_character_are_refused() -> None:
         unescape("_x110000_")
 
 
+@pytest.mark.no_cover
 @given(parameters())
 @example(ODD)
 def test_bif_round_trip(given_parameters: Parameters) -> None:

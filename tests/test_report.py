@@ -380,6 +380,7 @@ def test_parameters_alone_are_enough(tmp_path: Path) -> None:
     assert data["marginals"][0] == pytest.approx([0.25, 0.75])
 
 
+@pytest.mark.no_cover
 def test_many_states_and_long_names_stay_bounded(tmp_path: Path) -> None:
     rng = np.random.default_rng(1)
     names = ("n" * 100_000, "b")

@@ -56,6 +56,7 @@ def all_nodes(root: Node) -> list[Node]:
     return nodes
 
 
+@pytest.mark.no_cover
 def test_branching_finds_the_optimum() -> None:
     nodes = 0
     for seed in range(8):

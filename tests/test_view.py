@@ -103,6 +103,7 @@ def naive_crossings(parts: list[list[int]], below: list[list[int]]) -> int:
     return total
 
 
+@pytest.mark.no_cover
 def test_few_crossings_by_brute_force() -> None:
     rng = np.random.default_rng(3)
     ours = least = 0
@@ -180,6 +181,7 @@ def test_no_arc_touches_a_box_of_others_in_known_networks() -> None:
     check_picture(ALARM, {arc: float(i**2) for i, arc in enumerate(ALARM.arcs)})
 
 
+@pytest.mark.no_cover
 @settings(max_examples=40, deadline=None)
 @given(st.integers(0, 2**32 - 1), st.integers(1, 40), st.integers(0, 4))
 def test_no_arc_touches_a_box_of_others(seed: int, n: int, most: int) -> None:
@@ -200,6 +202,7 @@ def test_the_picture_of_alarm_has_few_crossings() -> None:
     assert drawn.height < 1000
 
 
+@pytest.mark.no_cover
 def test_pictures_are_repeatable_and_fast() -> None:
     began = time.process_time()
     assert network_svg(ALARM) == network_svg(ALARM)
