@@ -9,6 +9,7 @@ import time
 import warnings
 from dataclasses import replace
 from functools import cache, partial
+from itertools import count
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -18,10 +19,10 @@ import pytest
 from parentage import Network
 from parentage.errors import InputError, NotKeptWarning, UnprovenWarning, WorkersError
 from parentage.learner import learn
-from parentage.optimise import anytime, growth_keeping, orders
+from parentage.optimise import anytime, growth_keeping, orders, streams
 from parentage.optimise.anytime import grow_lists
 from parentage.optimise.growth_keeping import GrowthKeeper, Kept, Moment
-from parentage.optimise.orders import Stream
+from parentage.optimise.streams import Stream
 from parentage.scoring import checkpoint, growth, search, stems
 from parentage.scoring.account import Account
 from parentage.scoring.candidates import search_table
@@ -54,8 +55,8 @@ def eager(monkeypatch: pytest.MonkeyPatch) -> None:
     """Short rounds, each of them kept, and so few stems held that they have to go."""
     monkeypatch.setattr(growth_keeping, "EVERY", 0.0)
     monkeypatch.setattr(checkpoint, "SHARE", 1e9)
-    monkeypatch.setattr(orders, "BUDGET", 20_000)
-    monkeypatch.setattr(orders, "ROUNDS_OF_CLIMBS", 1)
+    monkeypatch.setattr(streams, "BUDGET", 20_000)
+    monkeypatch.setattr(streams, "ROUNDS_OF_CLIMBS", 1)
     monkeypatch.setattr(growth, "AT_ONCE", 24)
     monkeypatch.setattr(stems, "FEWEST_STEMS", 96)
     monkeypatch.setattr(growth, "MOST_STEMS", 1)
@@ -322,6 +323,65 @@ def test_a_run_that_was_stopped_goes_on(tmp_path: Path, stem: int) -> None:
     assert calls >= stem
     assert (folder / GROWING).exists()
     assert end_of(grown(folder)) == whole
+
+
+@pytest.mark.parametrize("question", [3, 20, 45, 83])
+def test_a_stop_at_any_pause_changes_no_end(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, question: int
+) -> None:
+    """While it climbs, settles or is in the middle of a round: nothing of that is kept."""
+    for module in (orders, streams):
+        monkeypatch.setattr(module, "CLIMB", 5_000)
+    whole = end_of(grown(None, LARGE))
+    asked, is_over = count(1), Stop.is_over
+
+    def asking(stop: Stop) -> bool:
+        if next(asked) == question:
+            stop.cancelled.set()
+        return is_over(stop)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(Stop, "is_over", asking)
+        assert grown(tmp_path / "kept", LARGE).stopped == "interrupt"
+    assert end_of(grown(tmp_path / "kept", LARGE)) == whole
+
+
+def test_a_round_that_gains_and_is_cut_short_is_not_kept(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The last of its streams hears of the stop at a pause; what the others found is there."""
+    monkeypatch.setattr(streams, "CLIMB", 5_000)
+    gained, one_round = [], anytime.Anytime._round
+
+    def noting(run: anytime.Anytime) -> bool:
+        gained.append(one_round(run))
+        return gained[-1]
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(anytime.Anytime, "_round", noting)
+        grown(tmp_path / "whole", LARGE)
+    cut_at, advance, cut = 4 * gained.index(True) + 3, Stream.advance, []
+    calls = count()
+
+    def advancing(
+        stream: Stream, space: orders.OrderSpace, budget: int, stopped: Callable[[], bool]
+    ) -> bool:
+        if next(calls) != cut_at:
+            return advance(stream, space, budget, stopped)
+        answers = iter([False, True])
+        cut.append(advance(stream, space, budget, lambda: next(answers)))
+        stopped.__self__.cancelled.set()  # type: ignore[attr-defined]  # a method of the stop
+        return cut[0]
+
+    gained.clear()
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(anytime.Anytime, "_round", noting)
+        patch.setattr(Stream, "advance", advancing)
+        grown(tmp_path / "kept", LARGE)
+    assert cut == [False]
+    assert gained[-1]
+    grown(tmp_path / "kept", LARGE)
+    assert state_of(tmp_path / "kept") == state_of(tmp_path / "whole")
 
 
 def test_a_round_that_a_stop_cut_short_is_not_kept(tmp_path: Path) -> None:

@@ -21,9 +21,11 @@ from parentage.kernels.regions import (
     order_of,
     settle,
 )
-from parentage.optimise import orders
-from parentage.optimise.orders import OrderSpace, Stream, best_of, climb, numbers_of, renew
+from parentage.kernels.repair import CLIMBED
+from parentage.optimise import orders, streams
+from parentage.optimise.orders import OrderSpace, climb, numbers_of
 from parentage.optimise.problem import make_problem
+from parentage.optimise.streams import Stream, best_of, renew
 
 if TYPE_CHECKING:
     import numpy.typing as npt
@@ -237,10 +239,10 @@ def never(asked: Counter[str]) -> bool:
     return False
 
 
-@pytest.mark.parametrize("pause", [orders.CLIMB, 50_000])
+@pytest.mark.parametrize("pause", [streams.CLIMB, 50_000])
 def test_a_search_keeps_its_best_and_repeats(monkeypatch: pytest.MonkeyPatch, pause: int) -> None:
     """However often it pauses: climbing, settling and disturbing go on where they were."""
-    monkeypatch.setattr(orders, "CLIMB", pause)
+    monkeypatch.setattr(streams, "CLIMB", pause)
     space = hard_space(50, 1)
     found = []
     for _ in range(2):
@@ -257,20 +259,37 @@ def test_a_search_keeps_its_best_and_repeats(monkeypatch: pytest.MonkeyPatch, pa
     assert (asked.total() > 40) == (pause == 50_000)
 
 
-@pytest.mark.parametrize("after", [0, 1, 2, 20, 120])
+@pytest.mark.parametrize("after", [0, 1, 20, 120])
 def test_a_search_that_is_stopped_ends_at_the_next_pause(
     monkeypatch: pytest.MonkeyPatch, after: int
 ) -> None:
-    monkeypatch.setattr(orders, "CLIMB", 50_000)
+    monkeypatch.setattr(streams, "CLIMB", 50_000)
     space, stream = hard_space(50, 1), stream_of(50, 1)
     asks = iter(range(after + 1))
-    stream.advance(space, 20_000_000, lambda: next(asks) == after)
+    assert not stream.advance(space, 20_000_000, lambda: next(asks) == after)
     assert next(asks, None) is None  # nobody asked once more
-    assert stream.work[0] < 20_000_000
-    known = np.isfinite(stream.costs[0])
-    assert known == (after == 120)  # it climbs and settles first
-    stream.advance(space, 2_000_000, lambda: False)
+    assert 50_000 * (after - 1) < stream.work[0] < 20_000_000
+    assert np.isfinite(stream.costs[0]) == (after > 1)  # it climbs first
+    assert (stream.work[2] == CLIMBED) == (after == 20)  # then it is settled
+    assert stream.advance(space, 2_000_000, lambda: False)
     assert space.cost[space.fit(stream.best)].sum() == pytest.approx(stream.costs[1])
+
+
+def test_a_search_too_large_to_be_settled_goes_on_all_the_same(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Eight budgets are enough for no region here, or for some; what was climbed to counts."""
+    monkeypatch.setattr(streams, "CLIMB", 10_000)
+    space, stream, costs = hard_space(50, 1), stream_of(50, 1), []
+    for _ in range(80):
+        assert stream.advance(space, 20_000, lambda: False)
+        assert stream.work[2] != CLIMBED  # moves come next
+        costs.append(float(stream.costs[1]))
+    known = [cost for cost in costs if np.isfinite(cost)]
+    assert len(known) > 6
+    assert known == sorted(known, reverse=True)
+    assert known[-1] < known[0]
+    assert space.cost[space.fit(stream.best)].sum() == pytest.approx(known[-1])
 
 
 def test_streams_behind_the_leader_start_at_random_and_lose_nothing() -> None:

@@ -61,17 +61,17 @@ def lower(s, amount, into):
 
 
 @njit(**JIT)
-def cheapest_forest(price, parent):
+def cheapest_forest(into, parent):
     """Fill ``parent[n]`` so that the arcs cost least and no cycle arises.
 
-    ``price[n + 1, n + 1]``: ``price[u, v]`` of u → v, ``price[n, v]`` of having no parent.
-    ``parent`` is ``n`` for none. Every variable must be reachable.
+    ``into[n, n + 1]``, changed here: ``into[v, u]`` is the price of u → v, ``into[v, n]`` of having
+    no parent. ``parent`` is ``n`` for none. Every variable must be reachable.
     """
-    n = price.shape[0] - 1
-    into, head = np.empty((n, n + 1), np.int64), np.empty((n, n + 1), np.int32)
+    n = into.shape[0]
+    head = np.empty((n, n + 1), np.int32)
     for v in range(n):
         for u in range(n + 1):
-            into[v, u], head[v, u] = price[u, v], v
+            head[v, u] = v
     leader = np.arange(n + 1)
     node = np.arange(n)  # of every leader; nodes that were joined have numbers from n
     tail, end = np.empty(2 * n, np.int64), np.empty(2 * n, np.int64)  # the arc into every node

@@ -38,7 +38,7 @@ Words = npt.NDArray[np.uint64]
 Floats = npt.NDArray[np.float64]
 
 CLIMBED = -1
-"""Instead of the turns that brought nothing: insertions and windows gain no more, regions may."""
+"""Instead of the turns that brought nothing: climbing is over, regions are not settled yet."""
 
 
 @njit(**JIT)
@@ -160,37 +160,41 @@ def search_large(
     cost: Floats,
     reach: Words,
     state: Words,
-) -> int:
+) -> None:
     """Do what :func:`parentage.kernels.orders.search` does, repairing instead of climbing.
 
     A stream whose cost is not known yet climbs first, then it is settled region by region. Ends
-    when ``budget`` is worked off, and pauses at ``work[1]``; ``marked[n]`` goes on from call to
-    call, too, and begins with all.
+    when ``budget`` is worked off, and pauses at about ``work[1]``, which leaves fitting out of
+    account so that every call gets somewhere; ``marked[n]`` goes on from call to call, too, and
+    begins with all.
     """
     n = orders.shape[1]
     order, fit, turns = orders[2], np.empty(n, np.int64), orders[3]
     base = np.empty(n, np.int64)
+    room = work[1] - work[0]
     if not np.isfinite(costs[0]):
         refit(order, fit, 0, n, offsets, sets, work)
-        while work[2] != CLIMBED:
+        work[1] = work[0] + room
+        while not np.isfinite(costs[0]):
             now = improve(order, fit, turns, 0, offsets, sets, cost, reach, state, work)
             if work[0] >= work[1]:
-                return 0
+                return
             polish(order, fit, WINDOW, offsets, sets, cost, work)
             if not total_cost(fit, cost) < now:
+                stand(order, fit, cost, orders, costs)
                 work[2] = CLIMBED
-        settle_order(order, fit, marked, offsets, sets, cost, state, work)
-        if work[0] >= work[1]:
-            return 0
-        work[2] = 0
-        accept(order, fit, cost, orders[0], costs[:1])
-        if costs[0] < costs[1]:
-            overwrite(orders[1], orders[0])
-            costs[1] = costs[0]
     refit(orders[0], base, 0, n, offsets, sets, work)
-    steps = 0
+    work[1] = work[0] + room
+    if work[2] == CLIMBED:
+        overwrite(order, orders[0])
+        overwrite(fit, base)
+        settle_order(order, fit, marked, offsets, sets, cost, state, work)
+        stand(order, fit, cost, orders, costs)
+        overwrite(base, fit)
+        if work[0] >= work[1]:
+            return
+        work[2] = 0
     while work[0] < min(budget, work[1]):
-        steps += 1
         overwrite(order, orders[0])
         move_some(order, base, marked, 1 + draw(state, strength), sets, state)
         refit(order, fit, 0, n, offsets, sets, work)
@@ -204,7 +208,15 @@ def search_large(
         if now <= costs[0] + slack * draw(state, 1 << 20) / (1 << 20):
             accept(order, fit, cost, orders[0], costs[:1])
             overwrite(base, fit)
-    return steps
+
+
+@njit(**JIT)
+def stand(order: Ints, fit: Ints, cost: Floats, orders: Ints, costs: Floats) -> None:
+    """Go on from an order that was climbed to; it may be the best so far."""
+    accept(order, fit, cost, orders[0], costs[:1])
+    if costs[0] < costs[1]:
+        overwrite(orders[1], orders[0])
+        costs[1] = costs[0]
 
 
 @njit(**JIT)

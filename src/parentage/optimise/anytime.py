@@ -30,17 +30,10 @@ import numpy as np
 from parentage.errors import WorkersError
 from parentage.network.network import Network
 from parentage.optimise.growth_keeping import Moment
-from parentage.optimise.orders import (
-    SLACKS,
-    Stream,
-    best_of,
-    budget_of,
-    climb,
-    renew,
-    respecting,
-)
+from parentage.optimise.orders import climb, respecting
 from parentage.optimise.problem import memory_of_sets
 from parentage.optimise.ranking import Ranking
+from parentage.optimise.streams import SLACKS, Stream, best_of, budget_of, renew
 from parentage.scoring.forecast import SHARE_OF_MEMORY
 from parentage.scoring.growth import Growth, worth_sending
 from parentage.work.crew import Crew
@@ -251,14 +244,14 @@ class Anytime:
         """Whether there is time, and memory for solving what has been found by now."""
         growth = self.growth
         ending = SECONDS_TO_LIST * growth.n_sets
-        if not self._is(self.stop.reason() is None and self.stop.seconds_left > ending):
+        if not self._is(not self.stop.is_over() and self.stop.seconds_left > ending):
             return False
         needed = memory_of_sets(growth.n, growth.n_sets, int(growth.sizes.sum()))
         room = room_within(self._most, needed)
         return self._is(room is None or room > 0)
 
     def _has_time_for_a_round(self) -> bool:
-        return self._is(self.stop.reason() is None and self._round_took <= self.stop.seconds_left)
+        return self._is(not self.stop.is_over() and self._round_took <= self.stop.seconds_left)
 
     def score(self) -> float:
         """Score of the network, in nats."""
@@ -292,7 +285,7 @@ class Anytime:
     def _enlarge(self, families: list[Family]) -> int:
         """Enlarge families, as many as there is time for; return how many sets were found."""
         found = self.growth.enlarge(families, self.stop)
-        self._is(self.stop.reason() is None)
+        self._is(not self.stop.is_over())
         return found
 
     def _lay_out(self) -> None:
@@ -354,8 +347,8 @@ class Anytime:
         """Let every stream search for one budget; whether that found a better network."""
         budget, began = budget_of(self.growth.n, self.growth.n_sets), time.monotonic()
         over = self.stop.is_over
-        list(self._pool.map(lambda one: one.advance(self.space, budget, over), self._streams))
-        self._is(not over())
+        whole = self._pool.map(lambda one: one.advance(self.space, budget, over), self._streams)
+        self._is(all(list(whole)))
         self._looked += sum(int(stream.work[0]) for stream in self._streams)
         leader = best_of(self._streams, self.space)
         gained = self._take(leader.best)

@@ -12,12 +12,14 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from parentage.network.network import topological_order
 from parentage.optimise.cuts import Sets
-from parentage.optimise.orders import OrderSpace, climb_from
+from parentage.optimise.orders import OrderSpace, climb_from, order_of_choice
 from parentage.optimise.subsets import whole_prices
+from parentage.work.memory import room_within
 
 if TYPE_CHECKING:
+    import numpy.typing as npt
+
     from parentage.optimise.problem import Ints, Problem
     from parentage.optimise.run import Part
 
@@ -41,16 +43,19 @@ def solve_forest(part: Part) -> None:
 
 
 def start_from_forest(part: Part) -> None:
-    """Climb from an order of the best forest, if the small sets have one."""
+    """Climb from an order of the best forest, if the small sets have one and memory allows it."""
+    room = room_within(part.run.stop.memory)
+    if room is not None and memory_of_forest(part.problem.n) > room:
+        return
     price, _ = whole_prices(part.problem, part.cost)
     choice = best_forest(part.problem, price.astype(np.int64))
-    if choice is None:
-        return
-    sets = Sets.of(part.problem)
-    parents = [sets.parents[sets.starts[i] : sets.starts[i + 1]].tolist() for i in choice]
-    names = [str(v) for v in part.problem.variables]
-    order = topological_order(names, parents)
-    climb_from(part, OrderSpace.of(part.problem), np.array(order, np.int64))
+    if choice is not None:
+        climb_from(part, OrderSpace.of(part.problem), order_of_choice(part.problem, choice))
+
+
+def memory_of_forest(n: int) -> int:
+    """Bytes that finding the best forest takes: for every pair a price, its set and its head."""
+    return 20 * n * (n + 1)
 
 
 def best_forest(problem: Problem, price: Ints) -> Ints | None:
@@ -63,23 +68,28 @@ def best_forest(problem: Problem, price: Ints) -> Ints | None:
     tail = np.full(problem.m, n)
     tail[sizes == 1] = sets.parents[sets.starts[:-1][sizes == 1]]
     child = problem.child
-    matrix = np.full((n + 1, n + 1), int(NONE))
-    which = np.full((n + 1, n + 1), -1, np.int64)
-    which[tail[small], child[small]] = small
-    matrix[tail[small], child[small]] = price[small]
-    parent = np.empty(n, np.int64)
-    if not _reachable(which >= 0):
+    into = np.full((n, n + 1), int(NONE))
+    which = np.full((n, n + 1), -1, np.int32)
+    which[child[small], tail[small]] = small
+    into[child[small], tail[small]] = price[small]
+    if not all_reachable(which >= 0):
         return None
-    cheapest_forest(matrix, parent)
-    return which[parent, np.arange(n)]
+    parent = np.empty(n, np.int64)
+    cheapest_forest(into, parent)
+    return which[np.arange(n), parent].astype(np.int64)
 
 
-def _reachable(arcs: np.ndarray[tuple[int, ...], np.dtype[np.bool_]]) -> bool:
-    """Whether the root, the last node, reaches all others."""
-    reached = arcs[-1].copy()
-    reached[-1] = True
-    while True:
-        more = reached | arcs[reached].any(axis=0)
-        if (more == reached).all():
-            return bool(reached.all())
-        reached = more
+def all_reachable(arcs: npt.NDArray[np.bool_]) -> bool:
+    """Whether all heads, the rows, can be reached from the last tail, the root.
+
+    >>> all_reachable(np.array([[False, False, True], [True, False, False]]))
+    True
+    >>> all_reachable(np.array([[False, True, False], [True, False, False]]))
+    False
+    """
+    waiting, reached = [arcs.shape[1] - 1], np.zeros(len(arcs), np.bool_)
+    while waiting:
+        new = np.flatnonzero(arcs[:, waiting.pop()] & ~reached)
+        reached[new] = True
+        waiting.extend(new.tolist())
+    return bool(reached.all())

@@ -38,8 +38,8 @@ if TYPE_CHECKING:
 
     from parentage.data.table import Table
     from parentage.network.network import Network
-    from parentage.optimise.orders import Stream
     from parentage.optimise.problem import Floats, Ints, Words
+    from parentage.optimise.streams import Stream
     from parentage.scoring.growth import Growth
     from parentage.scoring.growth_state import Mark
     from parentage.work.scaling import Places
@@ -56,7 +56,7 @@ class Moment(NamedTuple):
     """Where the search for a network is between two rounds: all that decides what comes next."""
 
     orders: Ints
-    """``[stream, 4, n]``, as the next four of :class:`parentage.optimise.orders.Stream`."""
+    """``[stream, 4, n]``, as the next four of :class:`parentage.optimise.streams.Stream`."""
     costs: Floats
     work: Ints
     random: Words

@@ -5,22 +5,21 @@ insertions to a local optimum, exact reordering of short windows, disturbance (r
 exchanged blocks), restarts (Scanagatta et al. 2017 and Lee and van Beek 2017 search in the same
 space). It proves nothing by itself, except when it meets the bound that is there from the start.
 
-Four streams of random numbers search side by side and meet after every round. A round ends when
-a fixed number of sets has been looked at, not when a clock says so: the same seed and the same
-number of rounds give the same network, whatever the number of threads and the machine. A time
-limit decides only how many rounds there are.
+Four streams of random numbers search side by side and meet after every round
+(:mod:`parentage.optimise.streams`).
 """
 
 from __future__ import annotations
 
 from concurrent.futures import Executor, ThreadPoolExecutor
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
 
 from parentage.network.network import topological_order
+from parentage.optimise.streams import CLIMB, SLACKS, Stream, best_of, budget_of, renew
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -29,32 +28,10 @@ if TYPE_CHECKING:
     from parentage.optimise.run import Part
 
 PHASE = "orders"
-BUDGET = 4_000_000
-"""Sets looked at per stream and round: some hundredths of a second."""
-
-CLIMB = 8 * BUDGET
-"""Sets looked at between two looks at the clock in large parts: some tenths of a second."""
-
-
-SMALL_BUDGET = 500
-"""In small parts a round ends earlier: after this many times variables times sets."""
-
-SLACKS = (0.0, 1e-5, 1e-4, 1e-3)
-"""How much worse, relative to its cost, each stream lets itself become."""
 
 LARGE = 100
 """With more variables sets are numbers of parents instead of masks. Such parts are repaired after
 a disturbance instead of climbed all over, and their regions are solved exactly."""
-
-ROUNDS_OF_CLIMBS = 20
-"""In large parts a round has room for so many climbs over all positions of all variables."""
-
-STRENGTH = 8
-STRENGTH_IN_LARGE = 4
-"""Most moves of one disturbance."""
-
-STALE = 12
-"""Rounds without a gain after which a stream starts elsewhere."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -154,120 +131,6 @@ class OrderSpace:
         return fit
 
 
-@dataclass(eq=False)
-class Stream:
-    """One of the searches: where it stands, the best it saw, its random numbers.
-
-    ``orders[4, n]``, ``costs[2]`` and ``work[4]`` are those of
-    :func:`parentage.kernels.orders.search`.
-    """
-
-    orders: Ints
-    slack: float
-    state: Words
-    costs: Floats = field(init=False)
-    work: Ints = field(init=False)
-    stale: int = 0
-
-    def __post_init__(self) -> None:
-        self.costs = np.full(2, np.inf)
-        self.work = np.zeros(4, np.int64)
-
-    @property
-    def n(self) -> int:
-        """Number of variables."""
-        return len(self.orders[0])
-
-    @property
-    def base(self) -> Ints:
-        """The order it stands at."""
-        row: Ints = self.orders[0]
-        return row
-
-    @property
-    def best(self) -> Ints:
-        """The best order it saw."""
-        row: Ints = self.orders[1]
-        return row
-
-    def advance(self, space: OrderSpace, budget: int, stopped: Callable[[], bool]) -> None:
-        """Search for one round, or until a run that is ``stopped`` hears of it."""
-        before = self.costs[1]
-        if space.has_numbers:
-            paused = self._advance_large(space, budget, stopped)
-        else:
-            paused = self._advance_small(space, budget)
-        gained = self.costs[1] < before or paused
-        self.stale = 0 if gained else self.stale + 1
-
-    def _advance_small(self, space: OrderSpace, budget: int) -> bool:
-        """Search for one round; whether it ended in the middle of a climb."""
-        from parentage.kernels.orders import search
-
-        strength = np.int64(min(STRENGTH, self.n))
-        search(
-            self.orders, self.costs, self.work, np.int64(budget), strength,
-            self._allowance(), *space.arrays, self.state,
-        )  # fmt: skip
-        return bool(self.work[0] >= self.work[1])
-
-    def _advance_large(self, space: OrderSpace, budget: int, stopped: Callable[[], bool]) -> bool:
-        """Search for one round, some tenths of a second at a time; whether it is climbing still.
-
-        The pauses are counted in work as well, so they are always at the same places.
-        """
-        from parentage.kernels.orders import LONGEST_CLIMB
-        from parentage.kernels.repair import search_large
-
-        marked, slack = np.ones(self.n, np.bool_), self._allowance()
-        strength = np.int64(min(STRENGTH_IN_LARGE, self.n))
-        self.work[0], most = 0, LONGEST_CLIMB * budget
-        while not stopped():
-            self.work[1] = min(self.work[0] + CLIMB, most)
-            search_large(
-                self.orders, self.costs, self.work, np.int64(budget), strength,
-                slack, marked, *space.arrays, self.state,
-            )  # fmt: skip
-            if self.work[0] >= (budget if np.isfinite(self.costs[0]) else most):
-                break
-        return not np.isfinite(self.costs[0])
-
-    def _allowance(self) -> float:
-        """How much worse it lets itself become."""
-        return float(self.slack * self.costs[0]) if np.isfinite(self.costs[0]) else 0.0
-
-    def price(self, space: OrderSpace) -> None:
-        """Work out the costs of its orders anew, after the sets have changed."""
-        from parentage.kernels.orders import refit
-
-        if not np.isfinite(self.costs[0]):
-            return
-        fit = np.empty(self.orders.shape[1], np.int64)
-        for k in range(2):
-            refit(
-                self.orders[k], fit, 0, len(fit), space.offsets, space.sets, np.zeros(1, np.int64)
-            )
-            self.costs[k] = space.cost[fit].sum()
-        if self.costs[0] < self.costs[1]:
-            self.best[:] = self.base
-            self.costs[1] = self.costs[0]
-
-    def move(self, order: Ints, space: OrderSpace) -> None:
-        """Go on from another order, which is at least a local optimum."""
-        self.base[:] = order
-        if not np.isfinite(self.costs[1]):
-            self.best[:] = order
-        self.costs[:] = 0.0
-        self.price(space)
-
-    def restart(self, order: Ints) -> None:
-        """Go on from another order, forgetting the best seen."""
-        self.orders[:3] = order  # the third is where climbing begins
-        self.costs[:] = np.inf
-        self.work[:] = 0
-        self.stale = 0
-
-
 def first_incumbent(part: Part) -> None:
     """Give a part its first network: any feasible order, climbed to a local optimum."""
     from parentage.kernels.orders import feasible_order
@@ -320,11 +183,11 @@ def climb(
         work[1] = work[0] + CLIMB
         improve(order, fit, turns, np.int64(0), *space.arrays, state, work)
     ended = bool(work[0] < work[1])
-    waiting = np.ones(n, np.bool_)
-    while regions and space.has_numbers and ended and waiting.any() and not stopped():
+    waiting = np.full(n, regions and space.has_numbers)
+    while ended and waiting.any() and not stopped():
         work[1] = work[0] + CLIMB
         settle_order(order, fit, waiting, space.offsets, space.sets, space.cost, state, work)
-    return int(work[0]), ended
+    return int(work[0]), ended and not waiting.any()
 
 
 class OrderSearch:
@@ -352,11 +215,6 @@ class OrderSearch:
         stream.advance(self._space, budget_of(problem.n, problem.m), self.part.run.stop.is_over)
 
 
-def budget_of(n: int, m: int) -> int:
-    """Return how many sets a stream looks at in a round."""
-    return min(max(BUDGET, ROUNDS_OF_CLIMBS * n * n), SMALL_BUDGET * n * m)
-
-
 def numbers_of(starts: Ints, parents: Ints, n: int) -> npt.NDArray[np.uint16]:
     """Return sets given as CSR in rows of numbers, padded with ``n``."""
     sizes = np.diff(starts)
@@ -379,9 +237,14 @@ def search_orders(parts: list[Part], *, patience: int | None = None) -> None:
 
 def incumbent_order(part: Part) -> Ints:
     """Return an order of the part's variables that the incumbent respects."""
-    starts, parents = part.problem.members
-    chosen = [parents[starts[i] : starts[i + 1]].tolist() for i in part.choice]
-    names = [str(v) for v in part.problem.variables]
+    return order_of_choice(part.problem, part.choice)
+
+
+def order_of_choice(problem: Problem, choice: Ints) -> Ints:
+    """Return an order of the variables that a choice of sets respects."""
+    starts, parents = problem.members
+    chosen = [parents[starts[i] : starts[i + 1]].tolist() for i in choice]
+    names = [str(v) for v in problem.variables]
     return np.array(topological_order(names, chosen), np.int64)
 
 
@@ -395,46 +258,6 @@ def _streams(part: Part) -> list[Stream]:
         orders = np.stack([order, order, order, np.arange(part.problem.n)])
         streams.append(Stream(orders, slack, rng.integers(1 << 63, size=1, dtype=np.uint64)))
     return streams
-
-
-def best_of(streams: list[Stream], space: OrderSpace) -> Stream:
-    """Return the leader, after giving it what others do better in some region of the network."""
-    from parentage.kernels.repair import combine
-
-    leader = min(streams, key=lambda stream: float(stream.costs[1]))
-    if not space.has_numbers:
-        return leader
-    fit, order, gained = space.fit(leader.best), leader.best.copy(), 0.0
-    for stream in streams:
-        if stream is not leader and np.isfinite(stream.costs[1]):
-            gained += combine(fit, space.fit(stream.best), space.sets, space.cost, order)
-    if gained > 0:
-        leader.move(order, space)
-    return leader
-
-
-def renew(streams: list[Stream], leader: Stream, *, by_regions: bool) -> None:
-    """Let streams that stopped gaining start again.
-
-    The leader goes back to its best order, and those behind it start there as well. But where the
-    search is ``by_regions`` they start at random, at once: any order is near the best in a moment
-    then, and what it does better somewhere is not lost.
-    """
-    from parentage.kernels.disturb import shuffle
-
-    for stream in streams:
-        if stream.stale < (1 if by_regions and stream is not leader else STALE):
-            continue
-        if stream is leader:
-            stream.base[:] = stream.best
-            stream.costs[0] = stream.costs[1]
-            stream.stale = 0
-        elif stream.costs[1] > leader.costs[1] and not by_regions:
-            stream.restart(leader.best)
-        else:
-            order = stream.base.copy()
-            shuffle(order, stream.state)
-            stream.restart(order)
 
 
 def respecting(order: Sequence[int], required: Sequence[Sequence[int]]) -> list[int]:

@@ -231,6 +231,5 @@ def masks_of(lists: CandidateLists, sets: Ints) -> Words:
     from parentage.kernels.dominance import put_members
 
     masks = np.zeros((len(sets), n_words(lists.n_variables)), np.uint64)
-    starts, parents = lists.starts.astype(np.int64), lists.parents.astype(np.int64)
-    put_members(sets, starts, parents, masks)
+    put_members(sets, lists.starts, lists.parents.astype(np.int64), masks)
     return masks
