@@ -22,7 +22,13 @@ from parentage.errors import DataWarning, InputError, ListsError, ParentageError
 from parentage.files import atomic
 from parentage.files.detect import Detected, detect
 from parentage.scoring.account import Origin, Unknown
-from parentage.scoring.formats import jkl, parquet, pss, read_lists, write_lists
+from parentage.scoring.formats import families, jkl, parquet, pss, read_lists, write_lists
+from parentage.scoring.formats.families import (
+    Contradiction,
+    first_contradiction,
+    numbered_lines,
+    rising,
+)
 from parentage.scoring.formats.names import decode_name, encode_name, is_whole, looks_like_score
 from parentage.scoring.lists import CandidateLists
 
@@ -275,6 +281,83 @@ def _parquet(columns: dict[str, Any], metadata: dict[str, str] | None = None) ->
     stored = io.BytesIO()
     pl.DataFrame(columns).write_parquet(stored, metadata=metadata)
     return stored.getvalue()
+
+
+def naive_contradiction(child: list[int], sets: list[list[int]]) -> Contradiction | None:
+    seen: dict[tuple[int, ...], int] = {}
+    for i, (own, members) in enumerate(zip(child, sets, strict=True)):
+        if -1 in members:
+            return Contradiction(i, "unknown")
+        if own in members:
+            return Contradiction(i, "own")
+        if len(set(members)) < len(members):
+            return Contradiction(i, "twice")
+        first = seen.setdefault((own, *sorted(members)), i)
+        if first != i:
+            return Contradiction(i, "repeated", first)
+    return None
+
+
+def test_the_first_contradiction_is_found() -> None:
+    found: dict[str | None, int] = {}
+    for seed in range(600):
+        rng = np.random.default_rng(seed)
+        n, count = int(rng.integers(2, 9)), int(rng.integers(1, 12))
+        child = rng.integers(0, n, count)
+        worst = -1 if rng.random() < 0.2 else 0
+        sets = [rng.integers(worst, n, rng.integers(0, 4)).tolist() for _ in child]
+        if rng.random() < 0.7:  # most have nothing but what stands there twice
+            sets = [sorted(set(s) - {-1, own}) for s, own in zip(sets, child.tolist(), strict=True)]
+        starts = np.concatenate([[0], np.cumsum([len(s) for s in sets])]).astype(np.int64)
+        members = rising(np.array([p for s in sets for p in s], np.int64), starts, n)
+        wrong = first_contradiction(child, starts, members)
+        assert wrong == naive_contradiction(child.tolist(), sets)
+        kind = None if wrong is None else wrong.kind
+        found[kind] = found.get(kind, 0) + 1
+    assert set(found) == {None, "unknown", "own", "twice", "repeated"}
+    assert min(found.values()) > 10
+
+
+@pytest.mark.parametrize(
+    ("columns", "message"),
+    [
+        ({"parents": [["b"], None, []]}, "row 1: child, parents and score must all be there"),
+        ({"parents": [[], ["b", None], None]}, "row 1: child, parents and score must all be"),
+        ({"child": ["a", "b", None]}, "row 2: child, parents and score must all be there"),
+        ({"score": [None, -1.0, None]}, "row 0: child, parents and score must all be there"),
+        ({"score": [-1.0, math.inf, math.nan]}, "row 1: the score is inf"),
+        ({"score": [-1.0, -2.0, math.nan]}, "row 2: the score is nan"),
+        ({"parents": [["a"], ["b"], ["c"]]}, "row 0: 'a' is its own parent"),
+        ({"parents": [["b", "b"], [], ["c"]]}, "row 0: a parent of 'a' is named twice"),
+        ({"parents": [["b"], [], ["c"]]}, "row 2: 'b' has the parent 'c', which is not"),
+    ],
+)
+def test_rows_of_parquet_lists_are_refused_with_their_number(
+    columns: dict[str, Any], message: str
+) -> None:
+    rows: dict[str, Any] = {
+        "child": ["a", "b", "b"], "parents": [["b"], [], ["a"]], "score": [-1.0, -2.0, -1.0],
+    }  # fmt: skip
+    assert parquet.read_lists(_parquet(rows)).n_sets == 3
+    with pytest.raises(ListsError, match=message):
+        parquet.read_lists(_parquet({**rows, **columns}))
+
+
+def test_names_that_are_no_text_in_the_facts_of_parquet_are_a_message() -> None:
+    rows = {"child": ["a", "b"], "parents": [["b"], []], "score": [-1.0, -2.0]}
+    facts = {"names": ["a", "b", "\ud800"], "account": "unknown", "digest": ""}
+    with pytest.raises(ListsError, match="digest"):
+        parquet.read_lists(_parquet(rows, {"parentage": json.dumps(facts)}))
+
+
+def test_lines_are_the_same_however_long_the_blocks_are(monkeypatch: pytest.MonkeyPatch) -> None:
+    for text in ("", "\n", "a", "a\n", "a\n\nb\r\nc", "\n\nab\ncd\n"):
+        truth = list(enumerate(text.split("\n"), 1))
+        for block in range(4):
+            monkeypatch.setattr(families, "BLOCK", block)
+            lines = list(numbered_lines(text))
+            assert lines == truth[: len(lines)]
+            assert all(line == "" for _, line in truth[len(lines) :])
 
 
 def test_parquet_lists_of_others_and_damaged_ones() -> None:

@@ -20,11 +20,14 @@ from parentage.files.numbers import plain_float
 from parentage.scoring.lists import CandidateLists
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
     from parentage.scoring.account import Origin
 
 Ints = npt.NDArray[np.int64]
+BLOCK = 1 << 20
+"""Characters that are cut into lines at a time, at least."""
+
 Kind = Literal["unknown", "own", "twice", "repeated"]
 
 
@@ -72,17 +75,15 @@ class FamilyCollector:
         parents: Ints,
         words: Sequence[str],
     ) -> None:
-        """Append all sets of a table, one a row; parents, all in a row, are numbers of words."""
+        """Take all sets of a table, one a row; parents, all in a row, are numbers of words."""
         for row in np.flatnonzero(~np.isfinite(scores))[:1].tolist():
             self.score(repr(float(scores[row])), row)
-        for word in words:
-            self._named.setdefault(word, len(self._named))
-        number = np.array([self._named[word] for word in words], np.int64)
-        self._child_of.frombytes(children.tobytes())
-        self._scores.frombytes(scores.tobytes())
-        self._starts.frombytes((self._starts[-1] + np.cumsum(sizes)).tobytes())
-        self._parents.frombytes(number[parents].tobytes())
-        self._places.frombytes(np.arange(len(children)).tobytes())
+        self._named = {word: i for i, word in enumerate(words)}
+        self._child_of = array("q", children.tobytes())
+        self._scores = array("d", scores.tobytes())
+        self._starts = array("q", np.concatenate([[0], np.cumsum(sizes)]).tobytes())
+        self._parents = array("q", parents.tobytes())
+        self._places = array("q", np.arange(len(children)).tobytes())
 
     def score(self, token: str, place: int) -> float:
         """Read a score; it must be a finite number."""
@@ -138,6 +139,22 @@ class FamilyCollector:
             f"{place}: the parent set {{{', '.join(members)}}} of {owner!r} is already in "
             f"{self.unit} {self._places[wrong.first]}; keep one of them"
         )
+
+
+def numbered_lines(text: str) -> Iterator[tuple[int, str]]:
+    r"""Yield lines with their numbers; only some of them are copies at a time.
+
+    >>> list(numbered_lines("a\nb\n\nc"))
+    [(1, 'a'), (2, 'b'), (3, ''), (4, 'c')]
+    """
+    number, first = 1, 0
+    while first < len(text):
+        last = text.find("\n", first + BLOCK)
+        last = len(text) if last < 0 else last
+        for line in text[first:last].split("\n"):
+            yield number, line
+            number += 1
+        first = last + 1
 
 
 class Contradiction(NamedTuple):

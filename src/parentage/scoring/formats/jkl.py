@@ -21,7 +21,6 @@ which says that names are percent-encoded (:mod:`parentage.scoring.formats.names
 
 from __future__ import annotations
 
-import io
 import warnings
 from typing import TYPE_CHECKING
 
@@ -31,7 +30,7 @@ from parentage.errors import DataWarning, ListsError, Way
 from parentage.files.atomic import write_text
 from parentage.files.detect import OWN_JKL, leading_comments
 from parentage.scoring.formats.facts import Facts, facts_text, parse_facts
-from parentage.scoring.formats.families import FamilyCollector
+from parentage.scoring.formats.families import FamilyCollector, numbered_lines
 from parentage.scoring.formats.names import (
     decode_name,
     encode_name,
@@ -107,7 +106,7 @@ def dumps(lists: CandidateLists) -> str:
 
 
 def _significant(text: str) -> Iterator[_Line]:
-    for number, line in enumerate(io.StringIO(text), 1):
+    for number, line in numbered_lines(text):
         tokens = line.split()
         if tokens and tokens[0][0] != "#":
             yield number, tokens

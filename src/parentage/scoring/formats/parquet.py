@@ -99,20 +99,26 @@ def _collect(frame: pl.DataFrame, names: list[str], origin: Origin | None) -> Ca
     families = FamilyCollector("row")
     for name in names:
         families.add_child(name, 0)
-    for name in child.unique(maintain_order=True):
+    for name in _words(child):
         if name not in families.children:
             families.add_child(name, 0)
     if not families.children:
         raise ListsError("the Parquet file has no rows, so no variables")
-    words = flat.unique(maintain_order=True).to_list()
+    own, words = _words(child), _words(flat)
+    place = np.array([families.children[name] for name in own], np.int64)
     families.add_rows(
-        _numbers(child, list(families.children)),
+        place[_numbers(child, own)],
         scores.to_numpy(),
         sizes.to_numpy().astype(np.int64),
         _numbers(flat, words),
         words,
     )
     return families.lists(account=origin)
+
+
+def _words(texts: pl.Series) -> list[str]:
+    """Return the different texts, in the order they first come."""
+    return texts.unique(maintain_order=True).to_list()
 
 
 def _numbers(texts: pl.Series, words: list[str]) -> npt.NDArray[np.int64]:

@@ -19,7 +19,6 @@ say so in a META line, so that other programs' percent signs stay what they are.
 
 from __future__ import annotations
 
-import io
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -28,7 +27,7 @@ from parentage.errors import ListsError, Way
 from parentage.files.atomic import write_text
 from parentage.scoring.account import Unknown
 from parentage.scoring.formats.facts import Facts, facts_text, parse_facts
-from parentage.scoring.formats.families import FamilyCollector
+from parentage.scoring.formats.families import FamilyCollector, numbered_lines
 from parentage.scoring.formats.names import decode_name, encode_name
 
 if TYPE_CHECKING:
@@ -45,7 +44,7 @@ def read(text: str) -> CandidateLists:
     notes: dict[str, str] = {}
     own: Facts | None = None
     child = -1
-    for number, line in enumerate(io.StringIO(text), 1):
+    for number, line in numbered_lines(text):
         tokens = line.split()
         if not tokens or tokens[0][0] == "#":
             continue
