@@ -28,6 +28,9 @@ if TYPE_CHECKING:
 _BLOCK = 1 << 24
 _QUOTE, _NEWLINE = ord('"'), ord("\n")
 
+FEW_ROWS = 5_000
+"""Up to so many rows a dictionary is faster than several calls of polars for every column."""
+
 Bytes = npt.NDArray[np.uint8]
 Positions = npt.NDArray[np.int64]
 Mask = npt.NDArray[np.bool_]
@@ -119,9 +122,14 @@ def split(data: bytes, block: Block, separator: str, width: int) -> Iterator[tup
     if frame.shape != (len(block.ends), width):
         raise OddQuotesError
     for series in frame:
-        distinct = series.drop_nulls().unique()
-        codes = series.cast(pl.Enum(distinct)).to_physical().cast(pl.Int32).fill_null(-1)
-        yield codes.to_numpy(), distinct.to_list()
+        if len(series) <= FEW_ROWS:
+            position: dict[str | None, int] = {None: -1}
+            found = [position.setdefault(cell, len(position) - 1) for cell in series.to_list()]
+            yield np.array(found, np.int32), [cell for cell in position if cell is not None]
+        else:
+            distinct = series.drop_nulls().unique()
+            codes = series.cast(pl.Enum(distinct)).to_physical().cast(pl.Int32).fill_null(-1)
+            yield codes.to_numpy(), distinct.to_list()
 
 
 def line_at(data: bytes, position: int) -> int:
