@@ -18,6 +18,7 @@ from parentage.network.network import Network, arc_gains
 from parentage.scoring.account import Account, stricter
 from parentage.scoring.constraints import Constraints
 from parentage.scoring.scope import Scope
+from parentage.work.display import amount
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -116,7 +117,7 @@ class Solution:
             )
         return (
             f"not proven optimal{scope}: no network scores above {self.bound:.4f}, "
-            f"so the gap is at most {self.gap:.4g}{cut}"
+            f"so the gap is at most {amount(self.gap)}{cut}"
         )
 
     @property

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from parentage.report.records import Fact
 from parentage.scoring.account import Account
 from parentage.scoring.catalogue import by_name
+from parentage.work.display import amount
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -68,7 +69,7 @@ def verdict(network: Network, table: Table | None, found: Finding, scope: Scope 
     among = scope.words() or " among all networks"
     if found.optimal:
         return f"{first} Proven{among}: none scores higher under {score_title(scope)}."
-    more = "more" if found.gap is None else f"up to {found.gap:.4g} more"
+    more = "more" if found.gap is None else f"up to {amount(found.gap)} more"
     return (
         f"{first} Not proven to be the best{among}: another one may score {more} under "
         f"{score_title(scope)}."
@@ -149,7 +150,7 @@ def proof_facts(table: Table | None, found: Finding, scope: Scope | None) -> tup
     if found.bound is not None:
         facts.append(Fact("No allowed network scores above", f"{found.bound:.6f}"))
     if found.gap is not None:
-        facts.append(Fact("Gap", f"{found.gap:.6g}"))
+        facts.append(Fact("Gap", amount(found.gap)))
     if scope is None:
         return tuple(facts)
     facts.append(

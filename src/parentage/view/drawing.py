@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 from parentage.view.labels import FONT_SIZE, LINE_HEIGHT, label_lines, printable, text_width
 from parentage.view.layout import Box, Layout, Point, layout
 from parentage.view.strokes import NARROW, PLAIN, WIDE, opacity_of, stroke_widths
+from parentage.work.display import amount
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -239,7 +240,7 @@ def _drawn_arc(
     parent, child = named = _named(network, arc)
     told = f"{printable(parent)} {'→' if stroke.arrow else '—'} {printable(child)}"
     if gains and named in gains:
-        told += f", gains {gains[named]:.4g}"
+        told += f", gains {amount(gains[named])}"
     if support and named in support:
         told += f", support {support[named]:.0%}"
     points = tuple((x + dx, y + MARGIN) for x, y in drawn.routes[arc])
@@ -302,7 +303,7 @@ def _caption(network: Network, gains: Mapping[Arc, float] | None) -> str:
     arcs = f"{network.n_arcs} arc{'' if network.n_arcs == 1 else 's'}"
     text = f"{network.n_variables} variables, {arcs}"
     if gains:
-        text += f"; width: what an arc gains, at most {max(gains.values()):.4g}"
+        text += f"; width: what an arc gains, at most {amount(max(gains.values()))}"
     return text
 
 

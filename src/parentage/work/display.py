@@ -67,10 +67,19 @@ def words(at: Progress) -> str:
     if at.incumbent is not None and at.bound is not None:
         return (
             f"{at.phase}: best {at.incumbent:.4f}, bound {at.bound:.4f}, "
-            f"gap {at.bound - at.incumbent:.4g}, {at.seconds:.0f} s"
+            f"gap {amount(at.bound - at.incumbent)}, {at.seconds:.0f} s"
         )
     left = "" if at.seconds_left is None else f", about {duration(at.seconds_left)} left"
     return f"{at.stage}: {at.phase}{left}"
+
+
+def amount(value: float) -> str:
+    """Write a difference of scores with four digits, or all that stand before the point.
+
+    >>> [amount(x) for x in (0.00123456, 7.0, 1234.56, 89218.4, 1e9)]
+    ['0.001235', '7', '1235', '89,218', '1,000,000,000']
+    """
+    return f"{value:,.0f}" if 1e4 <= abs(value) < 1e15 else f"{value:.4g}"
 
 
 def duration(seconds: float) -> str:
