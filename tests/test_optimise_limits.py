@@ -10,15 +10,18 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pytest
 
+import command
 from naive_network import best_network, is_acyclic, random_lists
 from parentage.errors import InputError, ResourceError
-from parentage.optimise import Solution, learn_lists
+from parentage.optimise import Solution, learn_lists, run
 from parentage.optimise import subsets as subsets_module
+from parentage.scoring.formats import write_lists
 from parentage.scoring.lists import CandidateLists
 from parentage.work.stop import Stop
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+    from pathlib import Path
 
     from parentage.work.progress import Progress
 
@@ -75,6 +78,30 @@ def test_time_limit_is_kept(engine: str) -> None:
     solution = learn_lists(HARD, engine=engine, time_limit=0.7)
     check_unproven(solution, "time")
     assert solution.seconds < 6.0
+
+
+@pytest.mark.parametrize("looks", [0, 40])
+def test_a_proof_that_outgrows_the_memory_is_ended(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, looks: int
+) -> None:
+    """The linear programme grows with its cuts; what it has shown by then counts."""
+    once = {v: {members: score for score, members in HARD[v]} for v in HARD.names}
+    families = {v: [(score, members) for members, score in own.items()] for v, own in once.items()}
+    write_lists(CandidateLists.from_families(families), tmp_path / "hard.jkl")
+
+    def grow() -> None:
+        left = itertools.chain([1] * looks, itertools.repeat(-1))
+        monkeypatch.setattr(run, "room_within", lambda limit: limit and next(left))
+
+    grow()
+    check_unproven(learn_lists(HARD, engine="branch-and-cut", memory=10**11), "memory")
+    grow()
+    done = command.run(
+        "learn", str(tmp_path / "hard.jkl"), "--engine", "branch-and-cut", "--memory", "99GB"
+    )
+    assert "the proof would take more memory than --memory allows" in done.stderr
+    assert "not proven optimal" in done.stdout
+    assert learn_lists(hard_lists(10, 12)).optimal  # without a limit nobody asks
 
 
 def test_gap_limit_ends_the_search() -> None:

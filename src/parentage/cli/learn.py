@@ -162,6 +162,8 @@ def learn(data: str, output: tuple[str, ...], **options: Any) -> None:
             )
         if stop.cancelled.is_set() and work.lists.account.complete:
             warn("interrupted while looking for a network; this is the best one found by then")
+        if solution.stopped == "memory" and work.lists.account.complete:
+            warn("the proof would take more memory than --memory allows; give it more to go on")
         report_solution(solution, work, output, options, time.monotonic() - began)
         if not (solution.optimal and solution.scope.settled):
             tell_kept(scaling.places)

@@ -21,6 +21,7 @@ import numpy as np
 from parentage.network.finding import Effort
 from parentage.optimise.cuts import unique
 from parentage.optimise.problem import rounding
+from parentage.work.memory import room_within
 from parentage.work.progress import Progress
 from parentage.work.stop import Stop
 
@@ -116,8 +117,13 @@ class Run:
     def stopped(self) -> bool:
         """Whether to stop now; the reason, once there is one, stays."""
         if self.stop_reason is None:
-            self.stop_reason = self.stop.reason()
+            self.stop_reason = self.stop.reason() or self._too_much_memory()
         return self.stop_reason is not None
+
+    def _too_much_memory(self) -> Reason | None:
+        """What cuts and nodes take is not known beforehand: they are added as long as they fit."""
+        room = room_within(self.stop.memory)
+        return "memory" if room is not None and room < 0 else None
 
     def chosen(self) -> Ints:
         """Return the incumbent: the set of every variable, as an index into the lists."""
