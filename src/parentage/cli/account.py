@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
+from parentage.work.display import number
+
 if TYPE_CHECKING:
     from parentage.scoring.account import Account, Limit
     from parentage.scoring.lists import CandidateLists
@@ -45,7 +47,8 @@ def account_text(account: Account) -> str:
     """Say what was kept, counted and skipped."""
     tallies = account.tallies
     limit = account.max_parents if account.complete else account.complete_to
-    whole = f" of {tallies.families + len(account.constant):,}" if account.complete else ""
+    families = number(tallies.families + len(account.constant))
+    whole = f" of {families}" if account.complete else ""
     beyond = f"; {account.explored:,} larger families tried" if account.explored else ""
     lines = [
         f"{tallies.kept:,} candidate parent sets{whole} ({limit_text(limit)}{beyond})",

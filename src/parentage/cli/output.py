@@ -48,7 +48,8 @@ def say_if_compiling() -> None:
 
     compiling.tell = functools.partial(
         click.echo,
-        "parentage: compiling the kernels (once; up to a minute, which no time limit counts)",
+        "parentage: compiling the kernels for this kind of job (once; up to a minute, which no "
+        "time limit counts)",
         err=True,
     )
 

@@ -30,6 +30,7 @@ from parentage.network.elimination import (
     plan_elimination,
     product,
 )
+from parentage.work.display import number
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -137,9 +138,10 @@ class Model:
             names = ", ".join(self.names[v] for v in plan.largest[:6])
             more = len(plan.largest) - 6
             raise ResourceError(
-                f"this needs a table of {plan.cells:,} cells over {len(plan.largest)} variables "
-                f"({names}{f' and {more} more' if more > 0 else ''}), more than {MAX_TABLE:,}; "
-                "give evidence on some of them, ask for fewer targets, or learn with fewer parents"
+                f"this needs a table of {number(plan.cells)} cells over {len(plan.largest)} "
+                f"variables ({names}{f' and {more} more' if more > 0 else ''}), more than "
+                f"{MAX_TABLE:,}; give evidence on some of them, ask for fewer targets, or learn "
+                "with fewer parents"
             )
         return plan
 

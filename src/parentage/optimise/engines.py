@@ -89,8 +89,8 @@ def solve(run: Run, engine: str, tactics: Tactics = DEFAULT) -> Solution:
                 if run.keeper is not None:
                     part.kept = run.keeper.of(part)
                 begin(part, run.starts)
-                if TINY < part.problem.n <= MOST_FOR_FOREST and not run.stopped():
-                    start_from_forest(part)
+                if TINY < part.problem.n <= MOST_FOR_FOREST:
+                    try_forest(part, engine)
             solve_parts(run, engine, tactics)
     except KeyboardInterrupt:
         run.stop.cancelled.set()
@@ -98,6 +98,17 @@ def solve(run: Run, engine: str, tactics: Tactics = DEFAULT) -> Solution:
     if run.keeper is not None:
         run.keeper.write(run)
     return conclude(run)
+
+
+def try_forest(part: Part, engine: str) -> None:
+    """Take the best forest: as the answer where it is one, which takes a moment whatever the time.
+
+    Otherwise it is a start, as long as there is time or no other start.
+    """
+    if engine != "subsets" and is_forest(part.problem):
+        solve_forest(part)
+    elif not part.run.starts or not part.stopped():
+        start_from_forest(part)
 
 
 def begin(part: Part, orders: Sequence[Sequence[int]]) -> None:
@@ -133,7 +144,8 @@ def solve_parts(run: Run, engine: str, tactics: Tactics) -> None:
         if run.stopped():
             return
         if engine != "subsets" and is_forest(part.problem):
-            solve_forest(part)
+            if not part.proven:
+                solve_forest(part)
         elif engine == "subsets" or (engine == "auto" and part.problem.n <= AT_ONCE):
             solve_subsets(part)
         elif not part.proven:

@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from parentage.kernels._options import compiling
 from parentage.network.finding import Effort
 from parentage.optimise.cuts import unique
 from parentage.optimise.problem import rounding
@@ -93,7 +94,7 @@ class Run:
         self.trace: list[TracePoint] = []
         self.rounding = rounding(lists)
         self._report = report
-        self._began = time.monotonic()
+        self._began, self._compiled = time.monotonic(), compiling.seconds
         self._last_call = -math.inf
         self._begun = 0  # so many parts, from the first on, have a network
         self._gap_limit = gap_limit
@@ -106,8 +107,8 @@ class Run:
 
     @property
     def seconds(self) -> float:
-        """Wall time since the start."""
-        return time.monotonic() - self._began
+        """Wall time since the start, without what went into compiling."""
+        return time.monotonic() - self._began - (compiling.seconds - self._compiled)
 
     @property
     def seconds_left(self) -> float:

@@ -18,6 +18,7 @@ from parentage.errors import ResourceError
 from parentage.network.elimination import plan_elimination
 from parentage.network.network import arc_gains
 from parentage.network.parameters import joint_states
+from parentage.network.posteriors import MAX_TABLE
 from parentage.report.facts import (
     citation,
     data_facts,
@@ -37,6 +38,7 @@ from parentage.report.records import (
 )
 from parentage.report.refused import next_sets, prior_of, refused_parents
 from parentage.scoring.scores import unit_of
+from parentage.work.display import number
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -214,13 +216,14 @@ def _what_if(m: Material, parameters: Parameters | None, *, whole: bool) -> What
     refused = ""
     marginals: tuple[tuple[float, ...], ...] = ()
     if cells > MOST_CELLS:
-        refused = f"The probability tables have {cells:,} cells, too many for a page."
+        refused = f"The probability tables have {number(cells)} cells, too many for a page."
     elif plan.total > MOST_WORK:
         refused = (
-            f"Setting findings would take tables of {plan.total:,} cells at every click, the "
-            f"largest over {len(plan.largest)} variables together: too many for a page. "
-            "The command “parentage query” can compute more."
+            f"Setting findings would take tables of {number(plan.total)} cells at every click, "
+            f"the largest over {len(plan.largest)} variables together: too many for a page."
         )
+        if plan.cells <= MAX_TABLE:
+            refused += " The command “parentage query” can compute more."
     else:
         found = parameters.query()
         marginals = tuple(

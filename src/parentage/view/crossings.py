@@ -10,6 +10,7 @@ best kept; all deterministic.
 from __future__ import annotations
 
 import itertools
+import math
 import random
 from bisect import bisect_right, insort
 from dataclasses import dataclass
@@ -18,6 +19,13 @@ from itertools import pairwise
 import numpy as np
 
 Layers = list[list[int]]
+
+SWEEPS, ROUNDS = 40, 12
+"""Most sweeps over the layers, and most rounds of moving single places, from each start."""
+
+MANY_PLACES = 2000
+"""With more places than this there is less of both, so that the time does not grow with their
+square."""
 
 
 @dataclass(frozen=True)
@@ -87,6 +95,7 @@ def ordered_layers(graph: LayeredGraph, starts: int | None = None) -> Layers:
     """
     if starts is None:
         starts = max(2, min(24, 8000 // (len(graph.level) + 1)))
+    effort = min(1.0, MANY_PLACES / (len(graph.level) + 1))
     generator = random.Random(1)  # noqa: S311 # the picture must be the same every time
     best: Layers = []
     fewest = -1
@@ -95,8 +104,8 @@ def ordered_layers(graph: LayeredGraph, starts: int | None = None) -> Layers:
             layers = _first_order(graph, from_top=start == 0)
         else:
             layers = [_disturbed(layer, generator) for layer in best]
-        layers = _swept(graph, layers)
-        _sift(graph, layers)
+        layers = _swept(graph, layers, math.ceil(effort * SWEEPS))
+        _sift(graph, layers, math.ceil(effort * ROUNDS))
         count = total_crossings(graph, layers)
         if fewest < 0 or count < fewest:
             best, fewest = layers, count
@@ -149,10 +158,10 @@ def _first_order(graph: LayeredGraph, *, from_top: bool) -> Layers:
     return layers
 
 
-def _swept(graph: LayeredGraph, layers: Layers) -> Layers:
+def _swept(graph: LayeredGraph, layers: Layers, sweeps: int) -> Layers:
     """Sweep down and up until nothing gets better for a while."""
     best, fewest, idle = [list(layer) for layer in layers], total_crossings(graph, layers), 0
-    for sweep in range(40):
+    for sweep in range(sweeps):
         down = sweep % 2 == 0
         indices = range(1, len(layers)) if down else range(len(layers) - 2, -1, -1)
         neighbours = graph.above if down else graph.below
@@ -215,7 +224,7 @@ def _saved(left: list[int], right: list[int]) -> int:
     return saved
 
 
-def _sift(graph: LayeredGraph, layers: Layers, rounds: int = 12) -> None:
+def _sift(graph: LayeredGraph, layers: Layers, rounds: int) -> None:
     """Move one place after the other to where it crosses least, until nothing gets better."""
     for _ in range(rounds):
         moved = [Exchanges(graph, layers, at).sift(layer) for at, layer in enumerate(layers)]

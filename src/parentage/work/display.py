@@ -82,6 +82,17 @@ def amount(value: float) -> str:
     return f"{value:,.0f}" if 1e4 <= abs(value) < 1e15 else f"{value:.4g}"
 
 
+def number(count: int) -> str:
+    """Write a whole number with all its digits, as long as anybody reads them.
+
+    >>> [number(n) for n in (1_024, 123_456_789_012, 433_883_298_582_611_803, 10**400)]
+    ['1,024', '123,456,789,012', '4.34e+17', 'over 1e+300']
+    """
+    if count < 10**15:
+        return f"{count:,}"
+    return f"{count:.3g}" if count < 10**300 else "over 1e+300"
+
+
 def duration(seconds: float) -> str:
     """Write a time roughly, as a person would.
 
