@@ -62,6 +62,9 @@ MOST_FOR_FOREST = 3000
 """With more variables the prices of all pairs, from which the best forest is found, take too much
 memory for a start."""
 
+AT_A_GLANCE = 500_000
+"""Up to so many sets a start is worth some tenths of a second after the time is over."""
+
 LARGE = 100
 """Parts of more variables are searched again from the order that the linear programme led to."""
 
@@ -103,11 +106,12 @@ def solve(run: Run, engine: str, tactics: Tactics = DEFAULT) -> Solution:
 def try_forest(part: Part, engine: str) -> None:
     """Take the best forest: as the answer where it is one, which takes a moment whatever the time.
 
-    Otherwise it is a start, as long as there is time or no other start.
+    Otherwise it is a start, if there is time, or no other start and few enough sets.
     """
+    needed = not part.run.starts and part.problem.m <= AT_A_GLANCE
     if engine != "subsets" and is_forest(part.problem):
         solve_forest(part)
-    elif not part.run.starts or not part.stopped():
+    elif needed or not part.stopped():
         start_from_forest(part)
 
 
