@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import json
+import math
 import os
 import shutil
 import signal
@@ -18,8 +19,8 @@ from parentage import Constraints, datasets
 from parentage.errors import InputError, ResourceError, UnprovenWarning
 from parentage.files.growing import GrowingArray
 from parentage.files.temporary import disk_folder, in_memory
-from parentage.scoring import checkpoint, steps
-from parentage.scoring.candidates import score, score_table
+from parentage.scoring import checkpoint, search, steps
+from parentage.scoring.candidates import score, score_table, search_table
 from parentage.scoring.gathering import Gathering
 from parentage.scoring.settings import Scoring
 from parentage.work.scaling import Places
@@ -245,6 +246,33 @@ def test_an_interrupted_search_goes_on(tmp_path: Path) -> None:
     cut = score_table(table, settings, stop, 1, cancel, places)
     assert cut.known().ended == "interrupt"
     assert json.loads((tmp_path / "kept" / "state.json").read_text())["searches"]["0"]["pairs"]
+    assert_equal(go_on(table, tmp_path / "kept", settings), score_table(table, settings, Stop(), 1))
+
+
+def test_a_level_whose_rest_cannot_be_finished_is_left_as_it_is(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """After a break, too; it goes on when there is time."""
+    table, settings, stop, looks = example(5), Scoring(max_parents=4), Stop(), 0
+
+    def cancel(_: object) -> None:
+        nonlocal looks
+        looks += 1
+        if looks == 12:
+            stop.cancelled.set()
+
+    score_table(table, settings, stop, 1, cancel, Places(None, tmp_path / "kept"))
+    state = json.loads((tmp_path / "kept" / "state.json").read_text())["searches"]["0"]
+    with monkeypatch.context() as patch:
+        patch.setattr(search, "_at_least", lambda *_: math.inf)
+        places = Places(None, tmp_path / "kept", resume=True)
+        found = search_table(table, settings, Stop.after(1000.0), 1, None, places, foresee=True)
+    assert state["pairs"]
+    assert state["in_degree"] > 1
+    assert found.outcomes[0].ended == "time"
+    assert found.outcomes[0].complete_to == state["in_degree"] - 1
+    after = json.loads((tmp_path / "kept" / "state.json").read_text())["searches"]["0"]
+    assert after["pairs"] == state["pairs"]
     assert_equal(go_on(table, tmp_path / "kept", settings), score_table(table, settings, Stop(), 1))
 
 

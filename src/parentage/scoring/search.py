@@ -106,10 +106,9 @@ def search(
             endless = stop.deadline == math.inf and not ends_by_rules(plan)
             if endless and step.pairs[-1] > MOST_SETS:
                 raise StoppedError("forecast")
-            if (
-                foresee and at.in_degree > 1 and not at.pairs
-            ):  # what was begun goes on after a break
-                _foresee(plan, int(step.pairs[-1]), at.rate, stop, workers)
+            if foresee and at.in_degree > 1:
+                left = int(step.pairs[-1]) - at.pairs
+                _foresee(plan, left, at.rate, stop, workers, begun=at.pairs > 0)
             if keeper.checkpoint is None and (foresee or up_to is not None):
                 asked = up_to is not None and at.in_degree + len(plan.context) >= up_to
                 at.new = _bounding(levels, level, at, _worth(plan, stop, workers, asked, at))
@@ -172,11 +171,16 @@ def ends_by_rules(plan: SearchPlan) -> bool:
     return not endless or plan.limits.deepest < plan.encoded.n_variables - 1
 
 
-def _foresee(plan: SearchPlan, joins: int, rate: float, stop: Stop, workers: Workers) -> None:
-    """Do not begin a level that takes longer than there is time, or days."""
+def _foresee(
+    plan: SearchPlan, joins: int, rate: float, stop: Stop, workers: Workers, *, begun: bool
+) -> None:
+    """Leave a level whose rest takes longer than there is time; begin none that takes days.
+
+    What was ``begun`` before a break goes on for days.
+    """
     if _at_least(plan, joins, rate, workers) > stop.seconds_left:
         raise StoppedError("time")
-    if rate * joins > LONGEST_LEVEL:
+    if rate * joins > LONGEST_LEVEL and not begun:
         raise StoppedError("forecast")
 
 
