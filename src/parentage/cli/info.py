@@ -8,10 +8,10 @@ import click
 
 from parentage.cli.options import (
     FORCE,
+    JSON,
     WRITE_RECIPE,
     check_recipe_target,
     load_table,
-    run_options,
     score_options,
     scoring_of,
     search_options,
@@ -48,7 +48,7 @@ if TYPE_CHECKING:
 @table_options
 @score_options
 @search_options
-@run_options
+@JSON
 def info(data: str, **options: Any) -> None:
     """Show variables, states, entropy, parent caps and a forecast of the search.
 

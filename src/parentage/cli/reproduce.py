@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from parentage.cli.options import exact_run_options
+from parentage.cli.options import run_options
 from parentage.cli.output import print_json, say_if_compiling, table_text
 
 if TYPE_CHECKING:
@@ -30,7 +30,7 @@ MOST_MISMATCHES = 20
 @click.option("-o", "--output", metavar="DIR",
               help="Write CSV and Markdown tables, figures and an HTML page here.")  # fmt: skip
 @click.option("--quiet", is_flag=True, help="No progress bar.")
-@exact_run_options
+@run_options
 def reproduce(
     data: str | None,
     output: str | None,
