@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
+import itertools
 import json
 import math
 import pickle
@@ -18,6 +19,7 @@ import numpy as np
 import pytest
 
 import parentage
+from naive_network import all_networks
 from naive_support import (
     apart,
     direction_points,
@@ -25,6 +27,7 @@ from naive_support import (
     has_arc,
     l1_norm,
     learned_again,
+    log_of_sum,
     shortfall,
 )
 from parentage.arcs.averaging import (
@@ -52,6 +55,7 @@ from parentage.optimise import learn_lists, optimise_lists
 from parentage.optimise.settings import Optimising
 from parentage.scoring.candidates import score, score_table, search_table
 from parentage.scoring.constraints import Constraints
+from parentage.scoring.lists import CandidateLists
 from parentage.scoring.requiring import lists_requiring
 from parentage.scoring.settings import Growing, Scoring
 from parentage.work.stop import Stop
@@ -560,6 +564,42 @@ def test_the_total_weight_is_the_sum_over_all_networks(seed: int) -> None:
     lists = score_table(table, Scoring(width=1e5, rules="none"), Stop(), 1)
     naive = np.logaddexp.reduce([score for score, _ in every_network(table, "bic")])
     assert log_total(lists) == pytest.approx(float(naive), abs=1e-9)
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_the_total_weight_of_scores_far_apart(seed: int) -> None:
+    """Sums over all networks in 60 digits; some children cannot be without parents."""
+    rng = np.random.default_rng(seed)
+    names, spread = "abcd", 10.0 ** rng.integers(0, 7)
+    families = {}
+    for child in names:
+        others = [name for name in names if name != child]
+        sets = [s for k in range(4) for s in itertools.combinations(others, k)]
+        kept = [s for s in sets if rng.random() < 0.8 or not s]
+        if child == "b":
+            kept = [s for s in kept if s]
+        families[child] = [(spread * float(rng.normal()), list(s)) for s in kept]
+    lists = CandidateLists.from_families(families)
+    networks = [score for score, _ in all_networks(lists)]
+    assert log_total(lists) == pytest.approx(log_of_sum(networks), rel=1e-14, abs=1e-10)
+
+
+def test_the_missing_weight_of_many_rows() -> None:
+    """Each child's best set is far above what it can have together with the others'."""
+    rng = np.random.default_rng(1)
+    a = rng.integers(0, 2, 60_000)
+    b = a ^ (rng.random(len(a)) < 0.02)
+    c = b ^ (rng.random(len(a)) < 0.02)
+    table = Table.from_columns({"a": a, "b": b, "c": c})
+    networks = [score for score, _ in every_network(table, "bic")]
+    alone = sum(lists[0].score for lists in score(table).to_dict().values())
+    assert alone - max(networks) > 11_400, "exp of the difference is 0 even in 80 bits"
+    found = support(table, need=False, within=2).near
+    assert found is not None
+    near = [score for score in networks if score > max(networks) - math.log(2)]
+    truth = 1 - math.exp(log_of_sum(near) - log_of_sum(networks))
+    assert found.missing == pytest.approx(truth, abs=1e-9)
+    assert truth > 0.001
 
 
 def test_many_variables_leave_the_missing_weight_open(real: RealData) -> None:
