@@ -19,6 +19,7 @@ import json
 import sys
 import time
 import warnings
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import measure
@@ -79,10 +80,7 @@ def lists_jobs() -> Iterator[Job]:
     for name, table in tables():
         for score in SCORES:
             k = limit(table, score)
-            yield (
-                f"{name} {score} k={k}",
-                lambda t=table, s=score, k=k: lists_record(t, s, max_parents=k),
-            )
+            yield f"{name} {score} k={k}", partial(lists_record, table, score, max_parents=k)
 
 
 def missing_jobs() -> Iterator[Job]:
@@ -90,12 +88,8 @@ def missing_jobs() -> Iterator[Job]:
     for name in ("vote", "hepatitis", "breast-cancer", "primary-tumor"):
         path = measure.shared() / "data" / "uci" / f"{name}.arff"
         for how in ("pnal", "em"):
-            yield (
-                f"{name} {how}",
-                lambda p=path, h=how: solution_record(
-                    parentage.learn(p, missing=h, discretize="median", max_parents=2)
-                ),
-            )
+            settings = {"missing": how, "discretize": "median", "max_parents": 2}
+            yield f"{name} {how}", partial(learned_record, path, **settings)
 
 
 def expanded_jobs() -> Iterator[Job]:
@@ -103,12 +97,8 @@ def expanded_jobs() -> Iterator[Job]:
     for name in ("andes_1000", "munin1_1000", "pigs_1000"):
         path = measure.shared() / "data" / "large" / f"{name}.csv.gz"
         for score in ("bic", "bdeu"):
-            yield (
-                f"{name} {score}",
-                lambda p=path, s=score: solution_record(
-                    parentage.learn(p, score=s, complete=1, effort=2.0, seed=1)
-                ),
-            )
+            settings = {"score": score, "complete": 1, "effort": 2.0, "seed": 1}
+            yield f"{name} {score}", partial(learned_record, path, **settings)
 
 
 def solution_record(found: parentage.Solution) -> Record:
@@ -120,6 +110,11 @@ def solution_record(found: parentage.Solution) -> Record:
         "optimal": found.optimal,
         "arcs": hashlib.sha256(arcs.encode()).hexdigest()[:16],
     }
+
+
+def learned_record(path: Path, **settings: Any) -> Record:
+    """Learn from a table."""
+    return solution_record(parentage.learn(path, **settings))
 
 
 def instances() -> Iterator[Path]:
@@ -142,7 +137,7 @@ def optimum_record(path: Path) -> Record:
 def optima_jobs() -> Iterator[Job]:
     """Every instance to proof."""
     for path in instances():
-        yield path.name, lambda p=path: optimum_record(p)
+        yield path.name, partial(optimum_record, path)
 
 
 SECTIONS = {
