@@ -175,7 +175,7 @@ class Short(Stop):
 
 def test_no_step_is_begun_that_cannot_be_finished() -> None:
     table = datasets.chest_clinic(100)
-    codes = table.codes.copy()
+    codes = table.to_codes().copy()
     codes[0, ::7], codes[3, 1::9] = MISSING, MISSING
     holes = Table(table.names, table.states, codes)
     found = complete_and_score(holes, Scoring(), Short(), threads=1)

@@ -196,7 +196,7 @@ def bound_of_pair(table: Table, x: int, y: int, log_n: float) -> int:
     n_rows = table.n_rows
     h = [
         math.log(n_rows) - sum(c * math.log(c) for c in np.bincount(column) if c) / n_rows
-        for column in (table.codes[x], table.codes[y])
+        for column in (table.to_codes()[x], table.to_codes()[y])
     ]
     r = table.cardinalities
     z = 1 + math.log2(min(h) / ((r[x] - 1) * (r[y] - 1))) + math.log2(n_rows) - math.log2(log_n)
@@ -271,7 +271,7 @@ def test_tic_tac_toe_is_the_table_of_the_file(uci: Path) -> None:
     def rows(table: Table) -> Counter[tuple[str, ...]]:
         labels = [
             [states[code] for code in column]
-            for states, column in zip(table.states, table.codes, strict=True)
+            for states, column in zip(table.states, table.to_codes(), strict=True)
         ]
         return Counter(zip(*labels, strict=True))
 
@@ -424,7 +424,7 @@ def write_arff(path: Path, table: Table) -> None:
     ]
     lines.append("@data")
     for i in range(table.n_rows):
-        row = (states[c] for states, c in zip(table.states, table.codes[:, i], strict=True))
+        row = (states[c] for states, c in zip(table.states, table.to_codes()[:, i], strict=True))
         lines.append(",".join(row))
     path.write_text("\n".join(lines) + "\n")
 
@@ -576,6 +576,6 @@ def test_counter_example_is_safe_for_the_search() -> None:
 def test_counter_example_is_that_of_the_file(shared: Path) -> None:
     lines = (shared / "data" / "thm3_counterexample_N21_k3.csv").read_text().split()
     table = parity_table()
-    rows = Counter(",".join(map(str, row)) for row in table.codes.T.tolist())
+    rows = Counter(",".join(map(str, row)) for row in table.to_codes().T.tolist())
     assert ",".join(table.names) == lines[0]
     assert rows == Counter(lines[1:])

@@ -57,7 +57,7 @@ def write_tic_tac_toe(path: Path, rows: int) -> None:
         for name, states in zip(table.names, table.states, strict=True)
     ]
     lines += ["@data"]
-    for row in table.codes.T[:rows].tolist():
+    for row in table.to_codes().T[:rows].tolist():
         lines.append(",".join(states[c] for states, c in zip(table.states, row, strict=True)))
     path.write_text("\n".join(lines))
 

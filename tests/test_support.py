@@ -345,11 +345,11 @@ def test_rows_are_drawn_with_replacement_and_by_number() -> None:
     table = chest_clinic(50, seed=0)
     one = resampled(table, 3, 0)
     assert one.n_rows == 50 and one.states == table.states
-    assert (one.codes == resampled(table, 3, 0).codes).all()
-    assert (one.codes != resampled(table, 3, 1).codes).any()
-    assert (one.codes != resampled(table, 4, 0).codes).any()
-    rows = {tuple(row) for row in table.codes.T.tolist()}
-    assert {tuple(row) for row in one.codes.T.tolist()} <= rows
+    assert (one.to_codes() == resampled(table, 3, 0).to_codes()).all()
+    assert (one.to_codes() != resampled(table, 3, 1).to_codes()).any()
+    assert (one.to_codes() != resampled(table, 4, 0).to_codes()).any()
+    rows = {tuple(row) for row in table.to_codes().T.tolist()}
+    assert {tuple(row) for row in one.to_codes().T.tolist()} <= rows
 
 
 def test_nothing_depends_on_the_workers() -> None:
@@ -667,8 +667,8 @@ def test_arcs_that_a_prior_takes_for_certain_survive_replicates() -> None:
 
 def test_the_rate_of_a_table_with_holes_is_that_of_the_whole_table() -> None:
     whole = chest_clinic(200)
-    gone = np.random.default_rng(2).random(whole.codes.shape) < 0.1
-    table = Table(whole.names, whole.states, np.where(gone, MISSING, whole.codes))
+    gone = np.random.default_rng(2).random(whole.to_codes().shape) < 0.1
+    table = Table(whole.names, whole.states, np.where(gone, MISSING, whole.to_codes()))
     asked: dict[str, Any] = {"missing": "pnal", "lambda_": 0.01}
     empty = Network(table.names, ((),) * table.n_variables)
     found = support(table, empty, need=False, **asked)
@@ -681,7 +681,7 @@ def test_the_rate_of_a_table_with_holes_is_that_of_the_whole_table() -> None:
 
 def test_completed_tables_are_refused() -> None:
     whole = chest_clinic(100)
-    codes = whole.codes.copy()
+    codes = whole.to_codes().copy()
     codes[0, :5] = MISSING
     table = Table(whole.names, whole.states, codes)
     with pytest.raises(InputError, match="missing='em' completes missing cells for one network"):
