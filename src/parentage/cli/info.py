@@ -12,6 +12,7 @@ from parentage.cli.options import (
     WRITE_RECIPE,
     check_recipe_target,
     load_table,
+    missing_rule,
     score_options,
     scoring_of,
     search_options,
@@ -61,8 +62,8 @@ def info(data: str, **options: Any) -> None:
     check_recipe_target(options, [data, options["constraints_file"], options["recipe"]])
     table = load_table(data, options)
     write_recipe_of(table.recipe, options)
-    settings = scoring_of(options, table.names).for_missing(options["missing"])
-    completed = options["missing"] == "em" and table.has_holes
+    settings = scoring_of(options, table.names).for_missing(missing_rule(table))
+    completed = missing_rule(table) == "em" and table.has_holes
     if completed:
         settings = start_settings(settings)
     say_if_compiling()

@@ -126,6 +126,12 @@ def load_table(data: Any, options: dict[str, Any]) -> Table:
     return table
 
 
+def missing_rule(table: Table) -> str:
+    """Return how the missing cells of a table that was read were treated."""
+    assert table.recipe is not None  # noqa: S101  # every table that is read has one
+    return table.recipe.settings.missing
+
+
 def tell_reading(table: Table, options: dict[str, Any]) -> None:
     """Say on stderr what was done to a table, in one line; JSON has it instead."""
     recipe = table.recipe
