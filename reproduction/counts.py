@@ -3,7 +3,7 @@
 A family (X, Π) is flagged by a rule if the rule fires for some Y in Π, or if the rule has flagged
 (X, Π′) for some Π′ ⊂ Π: rules are hereditary. A column of the tables counts the families up to an
 in-degree that have one of its flags. The rules are those of :mod:`parentage.scoring.rules`; what
-the printed numbers do differently is in :mod:`parentage.paper.conventions`.
+the printed numbers do differently is in :mod:`reproduction.conventions`.
 """
 
 from __future__ import annotations
@@ -14,15 +14,15 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from parentage.paper.published import COLUMNS, IN_DEGREES
-from parentage.paper.sets import SetLevel, count_all_sets
 from parentage.scoring import rules
+from reproduction.published import COLUMNS, IN_DEGREES
+from reproduction.sets import SetLevel, count_all_sets
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from parentage.paper.conventions import Convention
     from parentage.scoring.entropy import Encoded
+    from reproduction.conventions import Convention
 
 Flags = npt.NDArray[np.uint8]
 """``[set, child]``: one bit per rule."""

@@ -1,6 +1,6 @@
 """What the paper prints that its theorems do not say: found by comparing runs, never typed.
 
-Every number in these paragraphs is computed from a :class:`~parentage.paper.reproduction.
+Every number in these paragraphs is computed from a :class:`~reproduction.experiments.
 Reproduction` (or from the counter-example); if the data changes, they change.
 """
 
@@ -10,16 +10,16 @@ import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from parentage.paper.conclusions import conclusions, worked_example
-from parentage.paper.counterexample import BestNetwork, counter_example
-from parentage.paper.erratum import Erratum, at_hand, none_or, number
-from parentage.paper.published import COLUMNS, IN_DEGREES
+from reproduction.conclusions import conclusions, worked_example
+from reproduction.counterexample import BestNetwork, counter_example
+from reproduction.erratum import Erratum, at_hand, none_or, number
+from reproduction.published import COLUMNS, IN_DEGREES
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from parentage.paper.counts import Counts
-    from parentage.paper.reproduction import Cell, Reproduction, TableRun
+    from reproduction.counts import Counts
+    from reproduction.experiments import Cell, Reproduction, TableRun
 
 MOST_EXAMPLES = 5
 

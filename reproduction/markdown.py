@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from parentage.paper import prose
-from parentage.paper.errata import errata
-from parentage.paper.pictures import figure_title
-from parentage.paper.published import CITATION, COLUMNS, FIGURES, IN_DEGREES, STATISTICS
-from parentage.paper.reproduction import SPACE
+from reproduction import prose
+from reproduction.errata import errata
+from reproduction.experiments import SPACE
+from reproduction.pictures import figure_title
+from reproduction.published import CITATION, COLUMNS, FIGURES, IN_DEGREES, STATISTICS
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from parentage.paper.reproduction import Cell, Reproduction, Value
+    from reproduction.experiments import Cell, Reproduction, Value
 
 
 def markdown_report(result: Reproduction) -> str:

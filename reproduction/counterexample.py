@@ -12,10 +12,10 @@ from dataclasses import dataclass
 from functools import cache
 
 from parentage.data.table import Table
-from parentage.paper.bounds import parent_bounds
-from parentage.paper.conventions import PRINTED, STATED
 from parentage.scoring.entropy import encode
 from parentage.scoring.scores import local_score
+from reproduction.bounds import parent_bounds
+from reproduction.conventions import PRINTED, STATED
 
 ROWS = {(0, 0, 0): 14, (0, 0, 1): 2, (0, 1, 0): 2, (1, 0, 0): 1, (1, 0, 1): 1, (1, 1, 0): 1}
 """How often each joint state of Y1, Y2, Y3 occurs."""

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from parentage.paper.published import FIGURES, IN_DEGREES
-from parentage.view.boxplot import FiveNumbers, Group, boxplot_svg, write_boxplot_png
+from reproduction.boxplot import FiveNumbers, Group, boxplot_svg, write_boxplot_png
+from reproduction.published import FIGURES, IN_DEGREES
 
 if TYPE_CHECKING:
     import os
 
-    from parentage.paper.reproduction import Reproduction
+    from reproduction.experiments import Reproduction
 
 
 def figure_title(figure: int) -> str:

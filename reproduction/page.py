@@ -5,18 +5,18 @@ from __future__ import annotations
 from html import escape
 from typing import TYPE_CHECKING
 
-from parentage.paper import prose
-from parentage.paper.errata import errata
-from parentage.paper.page_style import STYLE
-from parentage.paper.pictures import figure_svg, figure_title
-from parentage.paper.published import BOUNDS, CITATION, COLUMNS, FIGURES, IN_DEGREES, STATISTICS
-from parentage.paper.reproduction import SPACE
+from reproduction import prose
+from reproduction.errata import errata
+from reproduction.experiments import SPACE
+from reproduction.page_style import STYLE
+from reproduction.pictures import figure_svg, figure_title
+from reproduction.published import BOUNDS, CITATION, COLUMNS, FIGURES, IN_DEGREES, STATISTICS
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from parentage.paper.erratum import Erratum
-    from parentage.paper.reproduction import Cell, Reproduction, Value
+    from reproduction.erratum import Erratum
+    from reproduction.experiments import Cell, Reproduction, Value
 
 SECTIONS = {
     "overview": "Overview",

@@ -5,12 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from parentage.paper.published import DATASETS
+from reproduction.published import DATASETS
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from parentage.paper.reproduction import Reproduction
+    from reproduction.experiments import Reproduction
 
 
 @dataclass(frozen=True)

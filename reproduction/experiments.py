@@ -12,16 +12,16 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, NamedTuple
 
-from parentage.paper import published
-from parentage.paper.bounds import ParentBounds, parent_bounds, show_spread
-from parentage.paper.conventions import PRINTED, STATED, Convention
-from parentage.paper.counts import Counts, count_pruned
-from parentage.paper.example import QUANTITIES, GlassRun, missing_columns, run_example
-from parentage.paper.figures import Ratios, Statistics, ratios_of, statistics_of
-from parentage.paper.published import BOUNDS, COLUMNS, DATASETS, FIGURES, IN_DEGREES, STATISTICS
-from parentage.paper.sources import PaperTable, find_sources, load
 from parentage.scoring.candidates import score
 from parentage.scoring.entropy import encode
+from reproduction import published
+from reproduction.bounds import ParentBounds, parent_bounds, show_spread
+from reproduction.conventions import PRINTED, STATED, Convention
+from reproduction.counts import Counts, count_pruned
+from reproduction.example import QUANTITIES, GlassRun, missing_columns, run_example
+from reproduction.figures import Ratios, Statistics, ratios_of, statistics_of
+from reproduction.published import BOUNDS, COLUMNS, DATASETS, FIGURES, IN_DEGREES, STATISTICS
+from reproduction.sources import PaperTable, find_sources, load
 
 if TYPE_CHECKING:
     import os

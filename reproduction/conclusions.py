@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from parentage.paper.erratum import Erratum, at_hand, none_or, percent, slashed
-from parentage.paper.published import FIGURES, GLASS_EXAMPLE, IN_DEGREES
+from reproduction.erratum import Erratum, at_hand, none_or, percent, slashed
+from reproduction.published import FIGURES, GLASS_EXAMPLE, IN_DEGREES
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from parentage.paper.counts import Counts
-    from parentage.paper.reproduction import Reproduction
+    from reproduction.counts import Counts
+    from reproduction.experiments import Reproduction
 
 MOST_SHIFT = 0.05
 """A conclusion about percentages holds if none moves by more than this."""

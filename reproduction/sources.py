@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 from parentage.data.datasets import tic_tac_toe
 from parentage.data.reading import read_table
 from parentage.errors import DataWarning, InputError, TableError
-from parentage.paper.published import DATASETS
+from reproduction.published import DATASETS
 
 if TYPE_CHECKING:
     import os

@@ -9,10 +9,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from parentage.paper.conventions import STATED, Convention
-from parentage.paper.published import GLASS_EXAMPLE, Example
 from parentage.scoring import rules
 from parentage.scoring.scores import entropy_sum
+from reproduction.conventions import STATED, Convention
+from reproduction.published import GLASS_EXAMPLE, Example
 
 if TYPE_CHECKING:
     from parentage.data.table import Table

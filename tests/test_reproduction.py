@@ -15,20 +15,20 @@ import pytest
 from parentage.data.datasets import tic_tac_toe
 from parentage.data.table import Table
 from parentage.errors import DataWarning, InputError, TableError
-from parentage.paper import published
-from parentage.paper.bounds import parent_bounds
-from parentage.paper.conclusions import order_of_alg3_and_alg4
-from parentage.paper.conventions import PRINTED, STATED, Convention, floating_binomial
-from parentage.paper.counterexample import counter_example, parity_table
-from parentage.paper.counts import BIT, count_pruned
-from parentage.paper.figures import ratio, statistics_of
-from parentage.paper.published import COLUMNS, DATASETS, IN_DEGREES
-from parentage.paper.reproduction import Reproduction, reproduce
-from parentage.paper.sets import count_all_sets, extend, lexicographic_rank
-from parentage.paper.sources import find_sources, load
 from parentage.scoring.candidates import score
 from parentage.scoring.entropy import encode
 from parentage.scoring.rules import theorem3
+from reproduction import published
+from reproduction.bounds import parent_bounds
+from reproduction.conclusions import order_of_alg3_and_alg4
+from reproduction.conventions import PRINTED, STATED, Convention, floating_binomial
+from reproduction.counterexample import counter_example, parity_table
+from reproduction.counts import BIT, count_pruned
+from reproduction.experiments import Reproduction, reproduce
+from reproduction.figures import ratio, statistics_of
+from reproduction.published import COLUMNS, DATASETS, IN_DEGREES
+from reproduction.sets import count_all_sets, extend, lexicographic_rank
+from reproduction.sources import find_sources, load
 from strategies import naive_of, random_table
 
 if TYPE_CHECKING:

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from parentage.paper.published import BOUNDS, DATASETS
-from parentage.paper.sources import how_to_add
+from reproduction.published import BOUNDS, DATASETS
+from reproduction.sources import how_to_add
 
 if TYPE_CHECKING:
-    from parentage.paper.reproduction import Reproduction, TableRun, Tally
+    from reproduction.experiments import Reproduction, TableRun, Tally
 
 TITLE = "Entropy-based pruning, reproduced"
 

@@ -10,8 +10,8 @@ from parentage.scoring.rules import corollary1, theorem3
 
 if TYPE_CHECKING:
     from parentage.data.table import Table
-    from parentage.paper.conventions import Convention
     from parentage.scoring.entropy import Encoded
+    from reproduction.conventions import Convention
 
 
 @dataclass(frozen=True)

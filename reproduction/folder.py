@@ -10,16 +10,16 @@ from typing import TYPE_CHECKING
 
 from parentage.errors import InputError, MissingExtraError, ParentageWarning
 from parentage.files.atomic import replacing, write_text
-from parentage.paper.markdown import markdown_report
-from parentage.paper.page import html_page
-from parentage.paper.pictures import figure_svg, write_figure_png
-from parentage.paper.published import FIGURES
+from reproduction.markdown import markdown_report
+from reproduction.page import html_page
+from reproduction.pictures import figure_svg, write_figure_png
+from reproduction.published import FIGURES
 
 if TYPE_CHECKING:
     import os
     from collections.abc import Iterable, Sequence
 
-    from parentage.paper.reproduction import Reproduction
+    from reproduction.experiments import Reproduction
 
 READINGS = ("published", "printed", "stated")
 

@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from parentage.paper.published import FIGURES, IN_DEGREES, STATISTICS
+from reproduction.published import FIGURES, IN_DEGREES, STATISTICS
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from parentage.paper.counts import Counts
+    from reproduction.counts import Counts
 
 Statistics = dict[str, float]
 """By name, in the order of :data:`STATISTICS`."""

@@ -17,14 +17,14 @@ import pytest
 from command import ok, refused, run
 from parentage.data.datasets import tic_tac_toe
 from parentage.errors import InputError, ParentageWarning
-from parentage.paper.errata import errata
-from parentage.paper.folder import write_folder
-from parentage.paper.markdown import markdown_report
-from parentage.paper.page import html_page
-from parentage.paper.pictures import figure_svg
-from parentage.paper.published import COLUMNS, DATASETS
-from parentage.paper.reproduction import Reproduction, reproduce
-from parentage.view.boxplot import FiveNumbers, Group, boxplot_svg
+from reproduction.boxplot import FiveNumbers, Group, boxplot_svg
+from reproduction.errata import errata
+from reproduction.experiments import Reproduction, reproduce
+from reproduction.folder import write_folder
+from reproduction.markdown import markdown_report
+from reproduction.page import html_page
+from reproduction.pictures import figure_svg
+from reproduction.published import COLUMNS, DATASETS
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -364,7 +364,7 @@ def test_all_tables_on_the_command_line(
         folders.append(folder)
         return everything
 
-    monkeypatch.setattr("parentage.paper.reproduction.reproduce", counted_before)
+    monkeypatch.setattr("reproduction.experiments.reproduce", counted_before)
     done = run("reproduce", "--data", "uci", "--json")
     assert folders == ["uci"]
     assert (done.returncode, done.stderr) == (0, "")
