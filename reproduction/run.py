@@ -1,92 +1,67 @@
-"""``parentage reproduce``: the tables and figures of the paper behind the rules."""
+"""Count the tables of the 2018 paper again and write one page, the figures and CSV files.
+
+``make reproduce DATA=DIR`` runs this file. "As printed" is what the authors' program counted, "as
+stated" what the theorems say; both are set beside the published numbers. Without ``--data`` it
+counts tic-tac-toe alone, which the package makes itself.
+"""
 
 from __future__ import annotations
 
+import argparse
+import csv
+import io
+import json
+import math
 import os
 import sys
-import textwrap
-from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import click
+if __name__ == "__main__":  # as a script, Python looks for imports in this folder, not above it
+    sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
-from parentage.cli.options import run_options
-from parentage.cli.output import print_json, say_if_compiling, table_text
+from parentage.errors import InputError, ParentageError
+from parentage.files.atomic import write_text
+from reproduction.experiments import Reproduction, Value, reproduce
+from reproduction.figures import figure_svg
+from reproduction.page import html_page, tile, verdict
+from reproduction.published import FIGURES
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Iterable, Sequence
 
-    from reproduction.experiments import Cell, Reproduction
-
-WIDTH = 92
-MOST_MISMATCHES = 20
+READINGS = ("published", "printed", "stated")
 
 
-@click.command()
-@click.option("--data", metavar="DIR",
-              help="Folder with the UCI tables as ARFF files (zoo.arff, …). Without it only "
-              "tic-tac-toe, which the package makes itself. Nothing is downloaded.")  # fmt: skip
-@click.option("-o", "--output", metavar="DIR",
-              help="Write CSV and Markdown tables, figures and an HTML page here.")  # fmt: skip
-@click.option("--quiet", is_flag=True, help="No progress bar.")
-@run_options
-def reproduce(
-    data: str | None,
-    output: str | None,
-    quiet: bool,
-    as_json: bool,
-    threads: int | None,
-) -> None:
-    """Count the 18 tables of the 2018 paper again, as printed and as stated.
-
-    "As printed" is what the authors' program counted, "as stated" what the theorems say; both
-    are set beside the published numbers. Without --data it does tic-tac-toe alone;
-    `parentage reproduce --data uci -o results` does everything, into a folder.
-    """
-    from parentage.errors import InputError
-    from reproduction import experiments
-    from reproduction.folder import write_folder
-
-    if output is not None and Path(output).exists() and not Path(output).is_dir():
-        raise InputError(f"{output!r} is a file; -o takes a folder")
-    with _progress(quiet) as progress:
-        result = experiments.reproduce(
-            data, threads=threads or os.cpu_count() or 1, progress=progress
-        )
-    files = [] if output is None else write_folder(output, result)
-    if files:
-        click.echo(f"parentage: wrote {len(files)} files to {output}", err=True)
-    if as_json:
-        print_json(as_object(result, files))
+def main(arguments: Sequence[str] | None = None) -> None:
+    """Run the reproduction; bad input ends with exit code 2 and a message."""
+    parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
+    parser.add_argument(
+        "--data", metavar="DIR", help="folder with the UCI tables as ARFF files (zoo.arff, …)"
+    )
+    parser.add_argument("-o", "--output", metavar="DIR", help="folder to write the results to")
+    parser.add_argument("--json", action="store_true", help="print one JSON object")
+    options = parser.parse_args(arguments)
+    try:
+        result = reproduce(options.data, threads=os.cpu_count() or 1)
+        files = [] if options.output is None else write_folder(options.output, result)
+    except ParentageError as error:
+        parser.error(error.text("command line"))
+    if options.json:
+        print(json.dumps(as_object(result, files), ensure_ascii=False, allow_nan=False))
     else:
-        click.echo(as_text(result) if output is None else as_summary(result))
+        print("\n".join([verdict(result), *summary(result), *map(str, files)]))
 
 
-@contextmanager
-def _progress(quiet: bool) -> Iterator[Callable[[str, int, int], None] | None]:
-    """Show a bar on stderr while tables are counted; silence when it is not a terminal."""
-    if quiet or not sys.stderr.isatty():
-        yield None
-        return
-    say_if_compiling()
-    from rich.console import Console
-    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
-
-    columns = (
-        TextColumn("counting"), BarColumn(), MofNCompleteColumn(), TextColumn("tables"),
-        TextColumn("{task.description}"), TimeElapsedColumn(),
-    )  # fmt: skip
-    with Progress(*columns, console=Console(stderr=True), transient=True) as bars:
-        task = bars.add_task("", total=None)
-
-        def report(name: str, done: int, total: int) -> None:
-            bars.update(task, description=name, completed=done, total=total)
-
-        yield report
+def summary(result: Reproduction) -> list[str]:
+    """Return one line for each kind of number: how many are matched."""
+    return [
+        tile(kind, tally) + (f": {tally}" if tally.of else "")
+        for kind, tally in result.tallies.items()
+    ]
 
 
-def as_object(result: Reproduction, files: list[Path]) -> dict[str, Any]:
+def as_object(result: Reproduction, files: Sequence[Path]) -> dict[str, Any]:
     """Return what ``--json`` prints."""
     compared = {
         kind: {"matched": tally.matched, "of": tally.of} for kind, tally in result.tallies.items()
@@ -109,93 +84,90 @@ def as_object(result: Reproduction, files: list[Path]) -> dict[str, Any]:
     }
 
 
-def _is_finite(value: object) -> bool:
-    return not isinstance(value, float) or abs(value) < float("inf")
+def _is_finite(value: Value) -> bool:
+    return isinstance(value, str) or math.isfinite(value)
 
 
-def as_summary(result: Reproduction) -> str:
-    """Return how much of the paper is matched."""
-    from reproduction import prose
-    from reproduction.published import CITATION
-
-    head = _wrapped(f"{CITATION}, reproduced.")
-    return "\n\n".join([head, _wrapped(prose.verdict(result)), _compared(result)])
+# ---------------------------------------------------------------------------------------------
+# The folder of results
 
 
-def as_text(result: Reproduction) -> str:
-    """Return the readable result."""
-    from reproduction import prose
-    from reproduction.errata import errata
-
-    blocks = [
-        as_summary(result),
-        _by_table(result),
-        _mismatches(result.mismatches),
-        _means(result),
-        *(
-            f"{erratum.title}\n" + "\n".join(_wrapped(p, "  ") for p in erratum.paragraphs)
-            for erratum in errata(result)
-        ),
-        _wrapped(prose.missing_note(result) or ""),
-    ]
-    return "\n\n".join(block for block in blocks if block)
-
-
-def _compared(result: Reproduction) -> str:
-    from reproduction import prose
-
-    rows = [
-        (prose.tile(kind, tally), str(tally.matched), str(tally.of))
-        for kind, tally in result.tallies.items()
-    ]
-    return table_text(("compared", "matched", "of"), rows)
+def write_folder(folder: str | os.PathLike[str], result: Reproduction) -> list[Path]:
+    """Write every output file; return their paths. The folder is made if it is not there."""
+    home = Path(folder)
+    try:
+        home.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise InputError(
+            f"cannot make the folder {str(home)!r}: {error.strerror or error}; choose another"
+        ) from error
+    texts = {
+        "tables.csv": tables_csv(result),
+        "bounds.csv": bounds_csv(result),
+        "variables.csv": variables_csv(result),
+        "figures.csv": figures_csv(result),
+        "example.csv": example_csv(result),
+        "index.html": html_page(result),
+    }
+    texts |= {f"figure{figure}.svg": figure_svg(result, figure) + "\n" for figure in FIGURES}
+    for name, text in texts.items():
+        write_text(home / name, text)
+    return [home / name for name in texts]
 
 
-def _by_table(result: Reproduction) -> str:
-    from reproduction.experiments import tally
-
-    rows = []
-    for table in result.tables:
-        counts = [c for c in result.counts if c.dataset == table.name]
-        rest = [c for c in (*result.bounds, *result.search_space) if c.dataset == table.name]
-        rows.append(
-            (
-                table.name, str(table.source), str(table.variables), f"{table.rows:,}",
-                str(tally(counts)), str(tally(rest)), str(sum(c.corrected for c in counts)),
-            )
-        )  # fmt: skip
-    head = ("table", "source", "variables", "rows", "counts", "bounds, |S|", "stated differs")
-    return table_text(head, rows, left=2)
-
-
-def _mismatches(cells: tuple[Cell, ...]) -> str:
-    if not cells:
-        return ""
-    rows = [
-        (c.dataset, "" if c.in_degree is None else str(c.in_degree), c.column,
-         str(c.published), str(c.printed))
-        for c in cells[:MOST_MISMATCHES]
-    ]  # fmt: skip
-    more = len(cells) - len(rows)
-    head = ("differs", "in-degree", "column", "published", "printed")
-    return table_text(head, rows) + (f"\n… and {more} more" if more else "")
-
-
-def _means(result: Reproduction) -> str:
-    rows = [
-        (c.dataset, str(c.in_degree), "" if c.published is None else f"{c.published:.3f}",
-         f"{c.printed:.3f}", f"{c.stated:.3f}")
-        for c in result.figures if c.column == "mean"
-    ]  # fmt: skip
-    return table_text(("mean of", "in-degree", "published", "printed", "stated"), rows)
-
-
-def _wrapped(text: str, indent: str = "") -> str:
-    return textwrap.fill(
-        text, WIDTH, initial_indent=indent, subsequent_indent=indent, break_on_hyphens=False
+def tables_csv(result: Reproduction) -> str:
+    """Tables 2 and 3, |S| first in every row of the paper."""
+    order = {name: i for i, name in enumerate(result.datasets)}
+    cells = sorted(
+        (*result.search_space, *result.counts), key=lambda c: (order[c.dataset], c.in_degree)
     )
+    rows = [(c.dataset, c.in_degree, c.column, c.published, c.printed, c.stated) for c in cells]
+    return _csv(("dataset", "in_degree", "column", *READINGS), rows)
+
+
+def bounds_csv(result: Reproduction) -> str:
+    """Table 1: a Theorem 3 cell is ``bound (variables with it), …``."""
+    rows = [(c.dataset, c.column, c.published, c.printed, c.stated) for c in result.bounds]
+    return _csv(("dataset", "column", *READINGS), rows)
+
+
+def variables_csv(result: Reproduction) -> str:
+    """Theorem 3 variable by variable; the paper prints only how many have which bound."""
+    rows = [
+        (t.name, v, bound, t.stated.bounds.theorem3[v])
+        for t in result.tables
+        for v, bound in t.printed.bounds.theorem3.items()
+    ]
+    return _csv(("dataset", "variable", "printed", "stated"), rows)
+
+
+def figures_csv(result: Reproduction) -> str:
+    """The statistics of both figures, to three decimals."""
+    rows = [
+        (
+            c.dataset.removeprefix("Figure "),
+            c.in_degree,
+            c.column,
+            *("" if x is None else f"{x:.3f}" for x in (c.published, c.printed, c.stated)),
+        )
+        for c in result.figures
+    ]
+    return _csv(("figure", "in_degree", "statistic", *READINGS), rows)
+
+
+def example_csv(result: Reproduction) -> str:
+    """The worked example on glass."""
+    rows = [(c.dataset, c.column, c.published, c.printed, c.stated) for c in result.example]
+    return _csv(("family", "quantity", *READINGS), rows)
+
+
+def _csv(head: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerow(head)
+    writer.writerows(rows)
+    return text.getvalue()
 
 
 if __name__ == "__main__":
-    sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
-    reproduce()
+    main()

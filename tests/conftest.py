@@ -52,7 +52,7 @@ def no_disk(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.fixture(scope="session")
 def everything(shared: Path) -> Reproduction:
-    """All 18 tables of the paper in both readings; within the time the command promises."""
+    """All 18 tables of the paper in both readings; within a minute of CPU time."""
     from reproduction.experiments import reproduce
 
     reproduce()  # compiles
