@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import io
 import json
 import math
@@ -21,7 +22,11 @@ from accounts import account, cut_account
 from parentage.errors import DataWarning, InputError, ListsError, ParentageError
 from parentage.files import atomic
 from parentage.files.detect import Detected, detect
+from parentage.files.digest import digest_of
+from parentage.optimise import learn_lists
 from parentage.scoring.account import Origin, Unknown
+from parentage.scoring.completion import Completion, EmStep
+from parentage.scoring.constraints import Constraints
 from parentage.scoring.formats import families, jkl, parquet, pss, read_lists, write_lists
 from parentage.scoring.formats.families import (
     Contradiction,
@@ -31,8 +36,11 @@ from parentage.scoring.formats.families import (
 )
 from parentage.scoring.formats.names import decode_name, encode_name, is_whole, looks_like_score
 from parentage.scoring.lists import CandidateLists
+from parentage.scoring.prior import Prior
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from real_data import RealData
 
 AWKWARD = ["", " ", "a b", "100%", "%20", "#no", "7", "-1.5", "0", "nan", "é ü", "VAR", "\u2028"]
@@ -380,6 +388,137 @@ def test_parquet_lists_of_others_and_damaged_ones() -> None:
         parquet.read_lists(_parquet({**pl.DataFrame(rows).clear().to_dict()}))
     with pytest.raises(ListsError, match="has the columns a, b"):
         parquet.read_lists(_parquet({"a": [1], "b": [2]}))
+
+
+# --- the facts and their digest ----------------------------------------------------------------
+
+
+def stated_lists() -> CandidateLists:
+    """Lists with an account that states something everywhere."""
+    stated = account(
+        max_parents={"a": 1, "b": None},
+        width=1.5,
+        log_base=2.0,
+        complete_to=1,
+        ended="time",
+        beyond=(-0.5, None),
+        constraints=Constraints(forbidden=frozenset({("b", "a")}), max_parents={"a": 1}),
+        prior=Prior(0.2, {("a", "b"): 0.9}),
+        completion=Completion((EmStep(1, 1, -3.0, -4.0, -4.0, True),), True, 10, 7),
+        missing_cells=(1, 2),
+        explored=3,
+    )
+    none: list[str] = []
+    families = {"a": [(-2.5, ["b"]), (-3.0, none)], "b": [(-1.0, none)]}
+    return CandidateLists.from_families(families, stated)
+
+
+def written_facts(kind: str, path: Path) -> dict[str, Any]:
+    """The facts in a file."""
+    if kind == "parquet":
+        text = pl.read_parquet_metadata(path)["parentage"]
+    else:
+        mark = {"jkl": "# facts ", "pss": "META parentage="}[kind]
+        text = next(line for line in path.read_text().split("\n") if line.startswith(mark))
+        text = text.removeprefix(mark)
+    facts: dict[str, Any] = json.loads(text)
+    return facts
+
+
+def with_facts(kind: str, path: Path, facts: dict[str, Any]) -> bytes:
+    """The same file with other facts."""
+    text = json.dumps(facts, separators=(",", ":"))
+    if kind == "parquet":
+        return _parquet(pl.read_parquet(path).to_dict(as_series=False), {"parentage": text})
+    mark = {"jkl": "# facts ", "pss": "META parentage="}[kind]
+    lines = path.read_text().split("\n")
+    return "\n".join(mark + text if line.startswith(mark) else line for line in lines).encode()
+
+
+def changed_somewhere(value: Any) -> Iterator[Any]:
+    """Every way to change one thing in plain values, or to leave one out."""
+    if isinstance(value, dict):
+        for key in value:
+            yield {k: v for k, v in value.items() if k != key}
+            for other in changed_somewhere(value[key]):
+                yield {**value, key: other}
+    elif isinstance(value, list):
+        for i in range(len(value)):
+            yield value[:i] + value[i + 1 :]
+            for other in changed_somewhere(value[i]):
+                yield [*value[:i], other, *value[i + 1 :]]
+    else:
+        yield from (other for other in (None, 0, 2, "x") if other != value)
+
+
+@pytest.mark.parametrize("kind", ["jkl", "pss", "parquet"])
+def test_no_fact_of_lists_can_be_changed_by_hand(kind: str, tmp_path: Path) -> None:
+    lists, path = stated_lists(), tmp_path / f"lists.{kind}"
+    write_lists(lists, path)
+    facts = written_facts(kind, path)
+    assert same(read_lists(with_facts(kind, path, facts)), lists)
+    changes = 0
+    for other in changed_somewhere(facts["account"]):
+        changes += 1
+        with pytest.raises(ListsError, match=r"its digest differs|the account .* is damaged"):
+            read_lists(with_facts(kind, path, {**facts, "account": other}))
+    assert changes > 100
+    for other in ({**facts, "digest": "x"}, {**facts, "note": "true"}):
+        with pytest.raises(ListsError, match="its digest differs"):
+            read_lists(with_facts(kind, path, other))
+
+
+@pytest.mark.parametrize("kind", ["jkl", "pss", "parquet"])
+@pytest.mark.parametrize("change", [{}, {"max_parents": None, "complete_to": None, "beyond": []}])
+def test_without_a_digest_over_the_account_lists_are_those_of_another_program(
+    kind: str, change: dict[str, Any], tmp_path: Path
+) -> None:
+    """As in files of releases before 0.3, whose digest covers the sets alone."""
+    lists, path = stated_lists(), tmp_path / f"lists.{kind}"
+    write_lists(lists, path)
+    facts = written_facts(kind, path)
+    facts["account"] |= change
+    del facts["digest"]
+    for older in (facts, {**facts, "digest": lists.digest}):
+        with pytest.warns(DataWarning, match="no digest covers the account") as warned:
+            found = read_lists(with_facts(kind, path, older))
+        assert len(warned) == 1
+        assert found.account == Unknown()
+        assert found.digest == lists.digest
+        solution = learn_lists(found)
+        assert solution.optimal
+        assert solution.scope.words() == " among the networks that these lists allow"
+
+
+@pytest.mark.parametrize("kind", ["jkl", "pss", "parquet"])
+def test_older_files_of_other_programs_lists_are_read_without_a_word(
+    kind: str, tmp_path: Path
+) -> None:
+    lists = CandidateLists.from_families({"a": [(-1.0, [])]}, Unknown({"score_type": "BIC"}))
+    path = tmp_path / f"lists.{kind}"
+    write_lists(lists, path)
+    facts = written_facts(kind, path)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert same(read_lists(with_facts(kind, path, {**facts, "digest": lists.digest})), lists)
+    with pytest.raises(ListsError, match="its digest differs"):
+        read_lists(with_facts(kind, path, {**facts, "account": account().to_dict()}))
+
+
+def test_the_digest_of_facts_is_the_documented_one(tmp_path: Path) -> None:
+    lists = CandidateLists.from_families({"ü": [(-1.0, [])]}, Unknown({"score": "BIC"}))
+    write_lists(lists, tmp_path / "lists.jkl")
+    text = f'{{"account":"unknown","lists":"{lists.digest}","notes":{{"score":"BIC"}}}}'
+    digest = hashlib.sha256(f"parentage facts 1\n{text}".encode()).hexdigest()
+    assert written_facts("jkl", tmp_path / "lists.jkl")["digest"] == f"sha256:{digest}"
+
+
+def test_facts_nested_beyond_reason_are_a_message() -> None:
+    deep: Any = []
+    for _ in range(100_000):
+        deep = [deep]
+    with pytest.raises(InputError, match="nested too deeply"):
+        digest_of("facts 1", deep)
 
 
 # --- detection ---------------------------------------------------------------------------------

@@ -28,6 +28,19 @@ from parentage.scoring.constraints import Constraints
 from parentage.scoring.prior import Prior
 from parentage.work.stop import Reason
 
+SETTINGS = (
+    "score",
+    "log_base",
+    "max_parents",
+    "constraints",
+    "prior",
+    "width",
+    "complete_to",
+    "rows",
+    "data",
+)
+"""The fields of an account that decide which sets are listed, and with which scores."""
+
 Limit = int | Mapping[str, int | None] | None
 """A limit on parents: for all variables, by name (None: no limit for that one), or none at all."""
 
@@ -203,6 +216,17 @@ class Account:
         content["recipe"] = None if self.recipe is None else self.recipe.to_dict()
         return content
 
+    def settings(self) -> dict[str, Any]:
+        """Return what makes these lists and no others of a table, as plain values.
+
+        They are the terms on which a network of the lists is the best one: a certificate records
+        them (docs/certificates.md). ``settled`` is None unless expectation maximisation completed
+        the data.
+        """
+        content = self.to_dict()
+        settled = None if self.completion is None else self.completion.settled
+        return {**{name: content[name] for name in SETTINGS}, "settled": settled}
+
     @classmethod
     def from_dict(cls, content: object) -> Account:
         """Make an account from what :meth:`to_dict` returned, through JSON or not.
@@ -241,6 +265,9 @@ class Unknown:
     def reach(self) -> float:
         """No distance below the optimum is known to be covered."""
         return 0.0
+
+    def settings(self) -> None:
+        """Return None: the terms on which the lists were made are not known."""
 
 
 Origin = Account | Unknown

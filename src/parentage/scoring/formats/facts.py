@@ -1,60 +1,86 @@
-"""The facts a file of lists carries about them: their account and their digest, as one line.
+"""The facts a file of lists states about them: their account, and one digest over both.
 
-Shared by .jkl, .pss and Parquet. The digest is checked when the file is read: lists that were
-changed, cut off or lost sets on the way are refused, because what their account promises would no
-longer hold.
+Shared by .jkl, .pss and Parquet. The digest covers the sets and every fact of the account. It is
+checked when the file is read:
+
+- it holds: the lists are what their account says;
+- it does not: the file is refused, because the sets or the account were changed;
+- there is none, or one over the sets alone, as releases before 0.3 wrote: nobody vouches for the
+  account. The lists are read as those of another program, and what is proven of them holds among
+  the networks that these lists allow.
 """
 
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
+import warnings
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from parentage.errors import ListsError
-from parentage.scoring.account import Origin, origin_from_dict, origin_to_dict
+from parentage.errors import DataWarning, ListsError
+from parentage.files.digest import digest_of
+from parentage.scoring.account import Account, Unknown, origin_from_dict, origin_to_dict
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from parentage.scoring.lists import CandidateLists
 
 
 @dataclass(frozen=True)
 class Facts:
-    """What a file says of its lists."""
+    """What a file states about its lists: the account as plain values, and the digest."""
 
-    origin: Origin
-    digest: str
+    account: Mapping[str, Any]
+    digest: object
 
-    def check(self, lists: CandidateLists) -> CandidateLists:
-        """Return the lists if they are those the facts are about.
+    @classmethod
+    def of(cls, content: Mapping[str, Any]) -> Facts:
+        """Tell the digest from what it is a digest of."""
+        account = {key: value for key, value in content.items() if key != "digest"}
+        return cls(account, content.get("digest"))
+
+    def given_to(self, lists: CandidateLists) -> CandidateLists:
+        """Return the lists with their account, as far as the digest vouches for it.
 
         Raises
         ------
         ListsError
-            They are not.
+            The account is damaged, or the digest is that of other sets or of another account.
         """
-        if lists.digest != self.digest:
+        origin = origin_from_dict(self.account)
+        if self.digest == _digest(lists, self.account):
+            return replace(lists, account=origin)
+        if self.digest not in (None, lists.digest):
             raise ListsError(
-                "the sets are not those the file was written with (its digest differs): the file "
-                "is damaged, or was changed by hand; write it again, or delete the line of facts "
-                "to use the lists without any account of where they come from"
+                "the sets or the account are not those the file was written with (its digest "
+                "differs): the file is damaged, or was changed by hand; write it again, or delete "
+                "the line of facts to use the lists without any account of where they come from"
             )
-        return lists
+        if isinstance(origin, Account):
+            origin = Unknown()
+            warnings.warn(
+                DataWarning(
+                    "no digest covers the account of these lists (the file was written by a "
+                    "release before 0.3, or changed by hand): they are treated as lists of "
+                    "another program, and what is proven holds among the networks that these "
+                    "lists allow; score the table again to prove more"
+                ),
+                stacklevel=2,
+            )
+        return replace(lists, account=origin)
 
 
 def facts_text(lists: CandidateLists) -> str:
     """Write the facts as one line of JSON with blanks inside strings only."""
-    content = {**origin_to_dict(lists.account), "digest": lists.digest}
+    account = origin_to_dict(lists.account)
+    content = {**account, "digest": _digest(lists, account)}
     return json.dumps(content, separators=(",", ":"), allow_nan=False)
 
 
 def parse_facts(text: str) -> Facts:
-    """Read what :func:`facts_text` wrote."""
-    content = json_object(text)
-    digest = content.get("digest")
-    if not isinstance(digest, str):
-        raise ListsError("the file's line of facts has no digest; write the file again")
-    return Facts(origin_from_dict(content), digest)
+    """Read what :func:`facts_text` wrote; the digest is checked when the sets are read."""
+    return Facts.of(json_object(text))
 
 
 def json_object(text: str) -> dict[str, Any]:
@@ -66,3 +92,7 @@ def json_object(text: str) -> dict[str, Any]:
     if not isinstance(content, dict):
         raise ListsError("the file's line of facts is damaged: not an object")
     return content
+
+
+def _digest(lists: CandidateLists, account: Mapping[str, Any]) -> str:
+    return digest_of("facts 1", {**account, "lists": lists.digest})

@@ -66,7 +66,7 @@ def read(text: str) -> CandidateLists:
     _skip_trailing(lines, announced, n_variables)
     facts = _read_facts(comments) if own else None
     if facts is not None:
-        return facts.check(families.lists(account=facts.origin))
+        return facts.given_to(families.lists())
     ids = [str(i) for i in range(n_variables)]
     by_id = not own and families.children.keys() == set(ids)
     return families.lists(ids if by_id else None)

@@ -17,7 +17,7 @@ from parentage.errors import ListsError
 from parentage.files.atomic import replacing
 from parentage.files.parquet import holds_lists, read_facts, read_frame, write_frame
 from parentage.files.trial import guarded
-from parentage.scoring.formats.facts import facts_text, json_object, parse_facts
+from parentage.scoring.formats.facts import Facts, facts_text, json_object
 from parentage.scoring.formats.families import FamilyCollector
 
 if TYPE_CHECKING:
@@ -27,7 +27,6 @@ if TYPE_CHECKING:
     import polars as pl
 
     from parentage.files.trial import Content
-    from parentage.scoring.account import Origin
     from parentage.scoring.lists import CandidateLists
 
 _KEY = "parentage"
@@ -51,12 +50,13 @@ def read_lists(data: Content) -> CandidateLists:
     plain = guarded(lambda: frame.select(typed))
     written = read_facts(data, _KEY)
     if written is None:
-        return _collect(plain, [], None)
-    facts = parse_facts(written)
-    names = json_object(written).get("names")
+        return _collect(plain, [])
+    content = json_object(written)
+    names = content.pop("names", None)
     if not isinstance(names, list):
         raise ListsError("the metadata of the Parquet file are damaged; write it again")
-    return facts.check(_collect(plain, [str(name) for name in names], facts.origin))
+    lists = _collect(plain, [str(name) for name in names])
+    return Facts.of(content).given_to(lists)
 
 
 def write_lists(lists: CandidateLists, path: str | os.PathLike[str]) -> None:
@@ -82,7 +82,7 @@ def write_lists(lists: CandidateLists, path: str | os.PathLike[str]) -> None:
         write_frame(frame, file, {_KEY: written})
 
 
-def _collect(frame: pl.DataFrame, names: list[str], origin: Origin | None) -> CandidateLists:
+def _collect(frame: pl.DataFrame, names: list[str]) -> CandidateLists:
     """Put the rows together, column by column: no row becomes an object of its own."""
     child, parents, scores = frame["child"], frame["parents"], frame["score"]
     sizes = parents.list.len().fill_null(0)
@@ -113,7 +113,7 @@ def _collect(frame: pl.DataFrame, names: list[str], origin: Origin | None) -> Ca
         _numbers(flat, words),
         words,
     )
-    return families.lists(account=origin)
+    return families.lists()
 
 
 def _words(texts: pl.Series) -> list[str]:

@@ -72,7 +72,7 @@ def read(text: str) -> CandidateLists:
         raise ListsError("the .pss file has no VAR line, so no variables")
     if own is None:
         return families.lists(account=Unknown(notes))
-    return own.check(families.lists(account=own.origin))
+    return own.given_to(families.lists())
 
 
 def write(lists: CandidateLists, path: str | os.PathLike[str]) -> None:
