@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from parentage.check import lists_digest
+from parentage.check import lists_digest, sealed
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -55,16 +55,19 @@ def document(
     nodes: Sequence[Document],
     tolerance: int = 0,
     constraints: Document | None = None,
+    settings: Document | None = None,
 ) -> Document:
     """Put a certificate together."""
     content: Document = {
         "format": "parentage certificate",
-        "version": 1,
+        "version": 2,
         "lists": {
             "variables": lists.n_variables,
             "sets": lists.n_sets,
             "digest": lists_digest(lists),
         },
+        "settings": settings,
+        "constraints": constraints or {},
         "unit": unit,
         "claim": {
             "sets": [int(i) for i in chosen],
@@ -75,9 +78,7 @@ def document(
         "cuts": list(cuts),
         "nodes": list(nodes),
     }
-    if constraints:
-        content["constraints"] = constraints
-    return content
+    return sealed(content)
 
 
 def weights(lists: CandidateLists, cut: Cut) -> tuple[list[int], int]:

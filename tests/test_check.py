@@ -23,7 +23,7 @@ from certificates import (
     weights,
 )
 from naive_network import all_networks, constrained, random_constraints, random_lists
-from parentage.check import check, lists_digest
+from parentage.check import check, lists_digest, sealed
 from parentage.check.cuts import checked_row
 from parentage.check.document import parse_document, read_document
 from parentage.check.families import Families, allowed_sets, make_families
@@ -293,10 +293,10 @@ def test_dynamic_programming_finds_the_optimum_and_no_more(seed: int) -> None:
         assert check(lists, worse).verified == (score > networks[0][0] - 1e-6)
         missing = round((networks[0][0] - score) * 100)
         worse["claim"]["tolerance"] = missing
-        assert check(lists, worse)
+        assert check(lists, sealed(worse))
         if missing:
             worse["claim"]["tolerance"] = missing - 1
-            assert not check(lists, worse)
+            assert check(lists, sealed(worse)).reason.startswith("node 0: ")
 
 
 @pytest.mark.no_cover
@@ -403,12 +403,12 @@ def test_a_wrong_network_is_refused() -> None:
     ]:
         score = math.fsum(float(lists.scores[i]) for i in sets if i < 11)
         content["claim"] = {**good, "sets": sets, "score": score}
-        verdict = check(lists, content)
+        verdict = check(lists, sealed(content))
         assert not verdict
         if "node" not in message:
             assert message in verdict.reason
     content["claim"] = {**good, "score": good["score"] + 1e-9}
-    assert "the sets add up to" in check(lists, content).reason
+    assert "the sets add up to" in check(lists, sealed(content)).reason
 
 
 def test_other_lists_are_refused() -> None:
@@ -434,6 +434,23 @@ def test_the_digest_is_the_documented_one() -> None:
     text += struct.pack("<3q", 0, 2, 3) + struct.pack("<4q", 0, 1, 1, 1) + struct.pack("<q", 1)
     text += struct.pack("<3d", -1.5, -2.0, 0.0)
     assert lists_digest(lists) == "sha256:" + hashlib.sha256(text).hexdigest()
+
+
+def test_the_digest_of_a_certificate_is_the_documented_one() -> None:
+    import hashlib
+
+    lists = CandidateLists.from_families({"ü": [(-1.5, [])]})
+    node = [{"steps": [["round", [], []]]}]
+    rules = {"max_parents": {"ü": 0}}
+    content = document(lists, [0], unit=DECIMAL, cuts=[], nodes=node, constraints=rules)
+    text = (
+        '{"claim":{"score":-1.5,"sets":[0],"tolerance":0},'
+        '"constraints":{"max_parents":{"\\u00fc":0}},'
+        f'"lists":{{"digest":"{lists_digest(lists)}","sets":1,"variables":1}},"settings":null}}'
+    )
+    digest = hashlib.sha256(f"parentage certificate 2\n{text}".encode()).hexdigest()
+    assert content["digest"] == f"sha256:{digest}"
+    assert check(lists, content)
 
 
 @pytest.mark.parametrize("seed", range(40))
@@ -466,8 +483,10 @@ def assert_constraints(lists: CandidateLists, rules: Constraints) -> None:
     )
     assert check(lists, content), check(lists, content).reason
     free = max(score for score, _ in all_networks(lists))
-    del_rules = {k: v for k, v in content.items() if k != "constraints"}
-    assert check(lists, del_rules).verified == (free <= left[0][0] + 1e-9)
+    without = {**content, "constraints": {}}
+    assert check(lists, sealed(without)).verified == (free <= left[0][0] + 1e-9)
+    if rules:
+        assert check(lists, without).reason.startswith("digest: ")
 
 
 def test_scores_off_the_decimal_grid_are_refused_and_bits_say_what_is_lost() -> None:
@@ -480,6 +499,7 @@ def test_scores_off_the_decimal_grid_are_refused_and_bits_say_what_is_lost() -> 
     assert verdict
     assert 0 < verdict.tolerance < 2**-20  # the two errors of a's sets
     content["claim"] = {**content["claim"], "sets": [1, 2], "score": -1.1, "tolerance": 700_000}
+    content = sealed(content)
     verdict = check(lists, content)
     assert verdict, verdict.reason
     assert verdict.tolerance == pytest.approx(700_000 * 2**-20, abs=2**-20)
@@ -523,7 +543,8 @@ def test_files_plain_and_compressed(tmp_path: Path) -> None:
         (b"", "not a certificate in JSON"),
         (b"[1, 2]", "lacks"),
         (b'{"format": "x"}', "lacks"),
-        (b'{"format": "parentage certificate", "version": 2}', "has version 2"),
+        (b'{"format": "parentage certificate", "version": 1}', "has version 1"),
+        (b'{"format": "parentage certificate", "version": 3}', "has version 3"),
         (b'{"format": "parentage certificate", "version": true}', "has version True"),
         (b'{"format": NaN}', "NaN is not a JSON number"),
         (b'{"a": 1, "a": 2}', "repeats"),
@@ -569,6 +590,7 @@ def test_junk_anywhere_is_refused_without_a_traceback(junk: Any) -> None:
     content["cuts"] = content["cuts"][-14:]
     content["nodes"] = [{"steps": [["round", [0, 13], [5, 6]], ["ancestors"]], "subsets": True}]
     content["constraints"] = {"required": [], "tiers": [["v0"]], "max_parents": {"v1": 5}}
+    content = sealed(content)
     assert check(lists, content), check(lists, content).reason
     for path in places(content):
         other = copy.deepcopy(content)
@@ -576,13 +598,14 @@ def test_junk_anywhere_is_refused_without_a_traceback(junk: Any) -> None:
         for key in path[:-1]:
             where = where[key]
         where[path[-1]] = copy.deepcopy(junk)
-        try:
-            verdict = check(lists, other)
-        except InputError:
-            assert path[0] in ("format", "version")
-            continue
-        assert verdict or verdict.reason
-        assert not verdict or claim_is_true(lists, other)
+        for edited in (other, sealed(other)):
+            try:
+                verdict = check(lists, edited)
+            except InputError:
+                assert path[0] in ("format", "version")
+                continue
+            assert verdict or verdict.reason
+            assert not verdict or claim_is_true(lists, edited)
 
 
 @pytest.mark.parametrize(

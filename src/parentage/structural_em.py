@@ -132,10 +132,8 @@ def complete_and_score(
     """
     score = check_weighable(parse_score(settings.score))
     check_holes(table)
-    seen = np.zeros(table.stored_rows, np.bool_)
-    for v in range(table.n_variables):
-        seen |= table.column(v) != MISSING
-    rows = table.chosen_rows(seen)
+    seen = (table.codes != MISSING).any(axis=0)
+    rows = Table(table.names, table.states, table.chosen_rows(seen), table.cuts)
     numbers = np.flatnonzero(seen)
     keeper = EmKeeper.of(places, table, settings, start)
     work = Work(rows, numbers, settings, stop, threads, workers or threads, report, keeper)
@@ -153,8 +151,13 @@ def complete_and_score(
         missing_cells=tuple(int(n) for n in table.missing_cells),
         completion=replace(completion, empty_rows=int((~seen).sum())),
     )
-    scope = replace(solution.scope, origin=account)
-    return Completed(replace(lists, account=account), replace(solution, scope=scope))
+    lists, proof = replace(lists, account=account), solution.certificate
+    found = replace(
+        solution,
+        scope=replace(solution.scope, origin=account),
+        certificate=None if proof is None else replace(proof, lists=lists),
+    )
+    return Completed(lists, found)
 
 
 def _best_end(

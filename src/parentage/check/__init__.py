@@ -4,14 +4,25 @@ Everything is whole-number arithmetic on the lists and the document (docs/certif
 room imports neither the solver nor a compiled kernel nor an LP solver: :mod:`.document` reads,
 :mod:`.whole` puts scores on a grid, :mod:`.families` holds the sets, :mod:`.cuts` proves cuts,
 :mod:`.nodes` carries out the steps, :mod:`.subsets` and :mod:`.forest` repeat what was solved
-directly.
+directly, :mod:`.terms` states on which terms the claim holds.
 """
 
 from __future__ import annotations
 
-from parentage.check.document import read_document
-from parentage.check.records import Unit
+from parentage.check.document import read_document, recorded_settings, sealed
+from parentage.check.records import ProofError, Unit
 from parentage.check.verdict import MEMORY, Verdict, check
 from parentage.check.whole import lists_digest, whole_scores
 
-__all__ = ["MEMORY", "Unit", "Verdict", "check", "lists_digest", "read_document", "whole_scores"]
+__all__ = [
+    "MEMORY",
+    "ProofError",
+    "Unit",
+    "Verdict",
+    "check",
+    "lists_digest",
+    "read_document",
+    "recorded_settings",
+    "sealed",
+    "whole_scores",
+]

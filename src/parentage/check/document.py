@@ -31,6 +31,7 @@ from parentage.check.records import (
     Unit,
 )
 from parentage.errors import InputError
+from parentage.files.digest import digest_of
 from parentage.files.source import open_source
 
 if TYPE_CHECKING:
@@ -40,7 +41,24 @@ if TYPE_CHECKING:
     from parentage.files.source import SourceLike
 
 FORMAT = "parentage certificate"
-VERSION = 1
+VERSION = 2
+STATED = ("lists", "settings", "constraints", "claim")
+"""The keys that the digest of a certificate covers: all but the proof, which is checked itself."""
+
+SETTINGS = (
+    "score",
+    "log_base",
+    "max_parents",
+    "constraints",
+    "prior",
+    "width",
+    "complete_to",
+    "settled",
+    "rows",
+    "data",
+)
+"""How a table was scored (docs/certificates.md)."""
+
 LARGEST_DOCUMENT = 256 * 2**20
 """Bytes of a document, unpacked."""
 
@@ -75,6 +93,39 @@ def read_document(source: SourceLike | Mapping[str, Json]) -> Mapping[str, Json]
     return document
 
 
+def sealed(document: dict[str, Json]) -> dict[str, Json]:
+    """Return a document with the digest of what it states."""
+    return {
+        **document,
+        "digest": digest_of("certificate 2", {key: document[key] for key in STATED}),
+    }
+
+
+def recorded_settings(document: Mapping[str, Json]) -> Mapping[str, Json] | None:
+    """Return how the lists were made, as the certificate states it; None if that is not known.
+
+    Raises
+    ------
+    ProofError
+        A key that is missing or unknown, or a digest that is not the one of what is stated.
+    """
+    top = _object(
+        document,
+        "the document",
+        ("format", "version", *STATED, "unit", "denominator", "cuts", "nodes", "digest"),
+        ("note",),
+    )
+    settings: Mapping[str, Json] | None = top["settings"]
+    if settings is not None:
+        settings = _object(settings, "settings", SETTINGS)
+    if top["digest"] != sealed({key: top[key] for key in STATED})["digest"]:
+        raise ProofError(
+            f"digest: it is not the one of {', '.join(STATED[:-1])} and {STATED[-1]}; "
+            "the certificate is damaged, or was changed by hand"
+        )
+    return settings
+
+
 def parse_document(document: Mapping[str, Json], n: int, m: int) -> Certificate:
     """Turn a document about ``n`` variables and ``m`` sets into records.
 
@@ -83,12 +134,7 @@ def parse_document(document: Mapping[str, Json], n: int, m: int) -> Certificate:
     ProofError
         A key that is missing, unknown, or has the wrong type or range.
     """
-    top = _object(
-        document,
-        "the document",
-        ("format", "version", "lists", "unit", "claim", "denominator", "cuts", "nodes"),
-        ("settings", "constraints", "note"),
-    )
+    settings, top = recorded_settings(document), document
     about = _object(top["lists"], "lists", ("variables", "sets", "digest"))
     for key, size in (("variables", n), ("sets", m)):
         if _whole(about[key], f"lists.{key}") != size:
@@ -109,11 +155,12 @@ def parse_document(document: Mapping[str, Json], n: int, m: int) -> Certificate:
         raise ProofError("nodes: the proof is empty")
     nodes = tuple(_node(entry, i, n, len(cuts), len(entries)) for i, entry in enumerate(entries))
     _check_tree(nodes)
-    constraints = top.get("constraints", {})
+    constraints = top["constraints"]
     if not isinstance(constraints, Mapping):
         raise ProofError("constraints: must be an object")
     return Certificate(
         about["digest"],
+        settings,
         constraints,
         _unit(top["unit"]),
         chosen,

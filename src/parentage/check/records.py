@@ -116,6 +116,7 @@ class Certificate(NamedTuple):
     """A certificate in typed records."""
 
     digest: str
+    settings: Mapping[str, Any] | None
     constraints: Mapping[str, Any]
     unit: Unit
     chosen: tuple[int, ...]

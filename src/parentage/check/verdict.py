@@ -13,6 +13,7 @@ from parentage.check.document import parse_document, read_document
 from parentage.check.families import allowed_sets, check_lists, make_families
 from parentage.check.nodes import Proof
 from parentage.check.records import ProofError
+from parentage.check.terms import terms_text
 from parentage.check.whole import lists_digest, rounding_loss, unit_size, whole_scores
 
 if TYPE_CHECKING:
@@ -46,6 +47,14 @@ class Verdict:
         No network scores more than this above it; 0 when the proof is exact.
     parents
         For every variable the indices of its parents in the network, if it is one.
+    settings
+        How the lists were made, as their account states it (docs/certificates.md); None for lists
+        of another program.
+    constraints
+        What the networks had to satisfy beyond the lists.
+    terms
+        Score, limits on parents, constraints, prior, width, rows and digest of the data, in words;
+        empty when the check did not get that far.
     counts
         What was checked: ``nodes``, ``rounds``, cuts by kind (``cluster``, ``local``,
         ``through``), ``removed`` sets, ``subsets`` and ``forest`` nodes.
@@ -57,14 +66,23 @@ class Verdict:
     score: float
     tolerance: float
     parents: tuple[tuple[int, ...], ...] = ()
+    settings: Mapping[str, Any] | None = None
+    constraints: Mapping[str, Any] = field(default_factory=dict)
+    terms: str = ""
     counts: Mapping[str, int] = field(default_factory=dict)
+
+    @classmethod
+    def refused(cls, reason: str) -> Verdict:
+        """Return the verdict on a certificate of which no claim was read."""
+        return cls(False, Claim().text(), reason, math.nan, math.nan)
 
     def __bool__(self) -> bool:
         return self.verified
 
     def __repr__(self) -> str:
-        said = f"verified: {self.claim}" if self.verified else f"refused: {self.reason}"
-        return f"Verdict: {said}"
+        if not self.verified:
+            return f"Verdict: refused: {self.reason}"
+        return f"Verdict: verified: {self.claim} ({self.terms})"
 
 
 def check(
@@ -91,18 +109,20 @@ def check(
 
     Examples
     --------
+    >>> from parentage.check import sealed
     >>> from parentage.scoring.lists import CandidateLists
     >>> lists = CandidateLists.from_families(
     ...     {"rain": [(-3.0, ["wet"]), (-5.0, [])], "wet": [(-2.0, ["rain"]), (-6.0, [])]})
-    >>> proof = {
-    ...     "format": "parentage certificate", "version": 1,
+    >>> proof = sealed({
+    ...     "format": "parentage certificate", "version": 2,
     ...     "lists": {"variables": 2, "sets": 4, "digest": lists_digest(lists)},
-    ...     "unit": {"decimals": 0}, "denominator": 1,
+    ...     "settings": None, "constraints": {},
     ...     "claim": {"sets": [1, 2], "score": -7.0, "tolerance": 0},
+    ...     "unit": {"decimals": 0}, "denominator": 1,
     ...     "cuts": [["cluster", [0, 1], 1]],
-    ...     "nodes": [{"steps": [["round", [0], [2]]]}]}
-    >>> check(lists, proof)
-    Verdict: verified: the network scores -7 and no network of these lists scores higher
+    ...     "nodes": [{"steps": [["round", [0], [2]]]}]})
+    >>> check(lists, proof).claim
+    'the network scores -7 and no network of these lists scores higher'
     >>> check(lists, {**proof, "nodes": [{"steps": [["round", [0], [1]]]}]})
     Verdict: refused: node 0: it stays open after its last step
     """
@@ -122,6 +142,9 @@ def check(
         claim.score,
         claim.tolerance,
         claim.parents,
+        claim.settings,
+        claim.constraints,
+        claim.terms,
         dict(counts),
     )
 
@@ -133,13 +156,17 @@ class Claim:
     score: float = math.nan
     tolerance: float = math.nan
     parents: tuple[tuple[int, ...], ...] = ()
-    constrained: bool = False
+    settings: Mapping[str, Any] | None = None
+    constraints: Mapping[str, Any] = field(default_factory=dict)
+    terms: str = ""
 
     def text(self) -> str:
         """The claim in words."""
         if math.isnan(self.tolerance):
             return "no claim was read"
-        among = "these lists" + (" within the constraints" if self.constrained else "")
+        among = "these lists" + (
+            " within the constraints" if any(self.constraints.values()) else ""
+        )
         more = "higher" if self.tolerance == 0 else f"more than {self.tolerance:.3g} higher"
         return f"the network scores {self.score:.12g} and no network of {among} scores {more}"
 
@@ -154,13 +181,16 @@ def _verify(
     certificate = parse_document(document, lists.n_variables, lists.n_sets)
     if certificate.digest != lists_digest(lists):
         raise ProofError("lists: their digest is another one; the proof is about other lists")
+    settings = lists.account.settings()
+    _check_settings(certificate.settings, settings)
     allowed = allowed_sets(lists, certificate.constraints)
     scores = whole_scores(lists.scores, certificate.unit)
     families = make_families(lists, allowed, scores.whole)
     chosen = np.array(certificate.chosen, np.int64)
     claim.parents = _check_network(lists, families, certificate)
     claim.score = math.fsum(lists.scores[chosen].tolist())
-    claim.constrained = bool(certificate.constraints)
+    claim.settings, claim.constraints = settings, certificate.constraints
+    claim.terms = terms_text(lists.names, settings, certificate.constraints)
     claim.tolerance = _tolerance(families, scores, certificate)
     if claim.score != certificate.score:
         raise ProofError(
@@ -168,6 +198,23 @@ def _verify(
         )
     goal = sum(families.cost[chosen].tolist()) - certificate.tolerance
     Proof(families, certificate, memory, counts).verify(goal)
+
+
+def _check_settings(stated: Mapping[str, Any] | None, made: Mapping[str, Any] | None) -> None:
+    """Refuse a certificate that states other settings than those the lists were made with."""
+    if stated is None or made is None:  # what is not known contradicts nothing
+        return
+    for key, value in made.items():
+        if stated[key] != value:
+            raise ProofError(
+                f"settings.{key}: the certificate states {_short(stated[key])}, and the lists were "
+                f"made with {_short(value)}"
+            )
+
+
+def _short(value: object) -> str:
+    text = repr(value)
+    return text if len(text) <= 80 else text[:77] + "…"
 
 
 def _check_network(

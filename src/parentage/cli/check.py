@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from parentage.cli.options import (
+    exact_run_options,
     load_table,
     parse_size,
-    run_options,
     settings_options,
     table_options,
     with_options,
@@ -23,13 +23,10 @@ from parentage.work.running import Running
 from parentage.work.settings import take
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
     from parentage.check import Verdict
     from parentage.scoring.lists import CandidateLists
-
-SETTINGS = ("score", "max_parents", "log_base", "rules", "width", "constraints")
-"""What a certificate may record of how its table was scored."""
 
 
 @click.command()
@@ -37,7 +34,7 @@ SETTINGS = ("score", "max_parents", "log_base", "rules", "width", "constraints")
 @click.argument("certificate")
 @with_options(*settings_options(Running, "memory"))
 @table_options
-@run_options
+@exact_run_options
 def check(data: str, certificate: str, **options: Any) -> None:
     """Verify that a network is the best one, from its CERTIFICATE, in whole-number arithmetic.
 
@@ -45,17 +42,21 @@ def check(data: str, certificate: str, **options: Any) -> None:
     scored first as the certificate says. Exit code 0: verified; 1: refused, with the first step
     that fails; 2: bad input.
     """
-    from parentage.check import MEMORY, read_document
+    from parentage.check import MEMORY, ProofError, Verdict, read_document
     from parentage.check import check as verify
 
     refuse_swapped(data, certificate)
     document = read_document(certificate)
-    lists = gather(data, document, options)
-    began = time.monotonic()
-    memory = options["memory"]
-    verdict = verify(lists, document, memory=MEMORY if memory is None else parse_size(memory))
+    memory = MEMORY if options["memory"] is None else parse_size(options["memory"])
+    names: Sequence[str] = ()
+    try:
+        lists = gather(data, document, options)
+        names, began = lists.names, time.monotonic()
+        verdict = verify(lists, document, memory=memory)
+    except ProofError as refusal:
+        verdict, began = Verdict.refused(str(refusal)), time.monotonic()
     if options["as_json"]:
-        print_json(as_json(verdict, lists, time.monotonic() - began))
+        print_json(as_json(verdict, names, time.monotonic() - began))
     else:
         click.echo(as_text(verdict, time.monotonic() - began))
     if not verdict:
@@ -80,8 +81,16 @@ def refuse_swapped(data: str, certificate: str) -> None:
 
 
 def gather(data: str, document: Mapping[str, Any], options: dict[str, Any]) -> CandidateLists:
-    """Read lists, or read a table and score it as the certificate records."""
+    """Read lists, or read a table and score it as the certificate records.
+
+    Raises
+    ------
+    ProofError
+        The table cannot be scored as the certificate records, or is another one.
+    """
+    from parentage.check import ProofError, recorded_settings
     from parentage.data.reading import settled
+    from parentage.errors import InputError
     from parentage.files.detect import detect
     from parentage.files.source import open_source
     from parentage.scoring.formats import read_lists
@@ -92,11 +101,22 @@ def gather(data: str, document: Mapping[str, Any], options: dict[str, Any]) -> C
     from parentage.scoring.candidates import score
 
     settings = recorded_settings(document)
-    return score(load_table(source, options), threads=options["threads"], **settings)
+    if settings is None or settings["settled"] is not None:
+        why = "does not say how its lists were made"
+        if settings is not None:
+            why = "is about data whose missing values expectation maximisation completed"
+        raise InputError(f"this certificate {why}; give the candidate lists instead of the table")
+    table = load_table(source, options)
+    if table.digest != settings["data"]:
+        raise ProofError(
+            "settings.data: the certificate is about other data; if this is the same table, give "
+            "the options it was read with"
+        )
+    return score(table, threads=options["threads"], **scoring_of(settings))
 
 
-def recorded_settings(document: Mapping[str, Any]) -> dict[str, Any]:
-    """Return how a table was scored, as arguments of ``score``.
+def scoring_of(settings: Mapping[str, Any]) -> dict[str, Any]:
+    """Return recorded settings as arguments of ``score``.
 
     Raises
     ------
@@ -104,55 +124,52 @@ def recorded_settings(document: Mapping[str, Any]) -> dict[str, Any]:
         Settings of a form that scoring does not know.
     """
     from parentage.errors import InputError
-
-    settings = document.get("settings", {})
-    if not isinstance(settings, dict) or not set(settings) <= set(SETTINGS):
-        raise InputError(
-            f"the settings in this certificate are not known; known: {', '.join(SETTINGS)}; "
-            "give the candidate lists instead of the table"
-        )
-    found = {key: value for key, value in settings.items() if value is not None}
-    kinds = {"score": str, "max_parents": int, "log_base": str | int | float, "width": int | float}
-    for key, kind in kinds.items():
-        if key in found and (isinstance(found[key], bool) or not isinstance(found[key], kind)):
-            raise InputError(f"settings.{key} in this certificate is not a value it can have")
-    if "rules" in found:
-        rules = found["rules"]
-        plain = isinstance(rules, str) or (
-            isinstance(rules, list) and all(isinstance(rule, str) for rule in rules)
-        )
-        if not plain:
-            raise InputError("settings.rules in this certificate is not a list of names")
-    if "constraints" in found:
-        found["constraints"] = recorded_constraints(found["constraints"])
-    return found
-
-
-def recorded_constraints(content: Any) -> Any:
-    """Turn recorded constraints into the real ones."""
-    from parentage.errors import InputError
     from parentage.scoring.constraints import Constraints
+    from parentage.scoring.prior import Prior
 
+    kinds = {
+        "score": str,
+        "max_parents": int | dict | None,
+        "log_base": int | float | None,
+        "width": int | float | None,
+    }
+    for key, kind in kinds.items():
+        if isinstance(settings[key], bool) or not isinstance(settings[key], kind):
+            raise InputError(f"settings.{key} in this certificate is not a value it can have")
+    limit = settings["max_parents"]
+    if isinstance(limit, dict):
+        limit = {name: most for name, most in limit.items() if most is not None}
     try:
-        return Constraints.from_dict(content)
-    except (AttributeError, TypeError, ValueError):
-        raise InputError("settings.constraints in this certificate cannot be read") from None
+        constraints = Constraints.from_dict(settings["constraints"])
+        prior = Prior.from_dict(settings["prior"])
+    except (AttributeError, KeyError, TypeError, ValueError):
+        raise InputError(
+            "settings.constraints or settings.prior in this certificate cannot be read"
+        ) from None
+    return {
+        **{key: settings[key] for key in kinds},
+        "max_parents": limit,
+        "constraints": constraints,
+        "prior": prior,
+    }
 
 
-def as_json(verdict: Verdict, lists: CandidateLists, seconds: float) -> dict[str, Any]:
-    """What ``check --json`` prints."""
-    read = bool(verdict.parents)
+def as_json(verdict: Verdict, names: Sequence[str], seconds: float) -> dict[str, Any]:
+    """Return what ``check --json`` prints."""
     return {
         "verified": verdict.verified,
         "claim": verdict.claim,
         "reason": verdict.reason or None,
         "score": verdict.score if verdict.score == verdict.score else None,
         "tolerance": verdict.tolerance if verdict.tolerance == verdict.tolerance else None,
+        "settings": verdict.settings,
+        "constraints": verdict.constraints,
+        "terms": verdict.terms or None,
         "parents": {
-            name: [lists.names[p] for p in members]
-            for name, members in zip(lists.names, verdict.parents, strict=True)
+            name: [names[p] for p in members]
+            for name, members in zip(names, verdict.parents, strict=True)
         }
-        if read
+        if verdict.parents
         else None,
         "counts": dict(verdict.counts),
         "seconds": seconds,
@@ -160,9 +177,11 @@ def as_json(verdict: Verdict, lists: CandidateLists, seconds: float) -> dict[str
 
 
 def as_text(verdict: Verdict, seconds: float) -> str:
-    """The verdict in a sentence, and what was looked at."""
-    said = f"Verified: {verdict.claim}" if verdict else f"Refused: {verdict.reason}"
-    return f"{said}.\n{counts_text(verdict.counts)}, {seconds:.1f} s"
+    """The verdict in a sentence, the terms of the claim, and what was checked."""
+    said = f"Refused: {verdict.reason}."
+    if verdict:
+        said = f"Verified: {verdict.claim}.\nTerms: {verdict.terms}."
+    return f"{said}\n{counts_text(verdict.counts)}, {seconds:.1f} s"
 
 
 def counts_text(counts: Mapping[str, int]) -> str:

@@ -8,11 +8,10 @@ import click
 
 from parentage.cli.options import (
     FORCE,
-    JSON,
     WRITE_RECIPE,
     check_recipe_target,
     load_table,
-    missing_rule,
+    run_options,
     score_options,
     scoring_of,
     search_options,
@@ -49,7 +48,7 @@ if TYPE_CHECKING:
 @table_options
 @score_options
 @search_options
-@JSON
+@run_options
 def info(data: str, **options: Any) -> None:
     """Show variables, states, entropy, parent caps and a forecast of the search.
 
@@ -62,8 +61,8 @@ def info(data: str, **options: Any) -> None:
     check_recipe_target(options, [data, options["constraints_file"], options["recipe"]])
     table = load_table(data, options)
     write_recipe_of(table.recipe, options)
-    settings = scoring_of(options, table.names).for_missing(missing_rule(table))
-    completed = missing_rule(table) == "em" and table.has_holes
+    settings = scoring_of(options, table.names).for_missing(options["missing"])
+    completed = options["missing"] == "em" and table.has_holes
     if completed:
         settings = start_settings(settings)
     say_if_compiling()

@@ -13,17 +13,16 @@ from __future__ import annotations
 import gzip
 import json
 import math
-from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from parentage.check.document import FORMAT, VERSION, sealed
 from parentage.files.atomic import replacing
 from parentage.optimise.prepare import allowed_sets
 from parentage.optimise.proof_nodes import NodeWriter
-from parentage.scoring.account import Account
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -106,23 +105,6 @@ def _provable(part: Part) -> bool:
     return part.problem.n == 1 or part.closed_by != ""
 
 
-def scoring_settings(account: Account) -> dict[str, Any]:
-    """Return how a table was scored, so that its lists can be made again from the table."""
-    limit, constraints = account.max_parents, account.constraints.to_dict()
-    if isinstance(limit, Mapping):
-        constraints["max_parents"] = {v: most for v, most in limit.items() if most is not None}
-        limit = None
-    settings = {
-        "score": account.score,
-        "log_base": account.log_base,
-        "max_parents": limit,
-        "width": account.width,
-        "rules": list(account.rules),
-        "constraints": constraints or None,
-    }
-    return {name: value for name, value in settings.items() if value is not None}
-
-
 def whole_unit(scores: Floats) -> tuple[dict[str, int], float, Ints]:
     """Return the grid of the scores, how many units make one, and the scores in units."""
     for decimals in range(DECIMALS + 1):
@@ -161,35 +143,28 @@ class _Writer:
         tolerance = sum(self._tolerance(part) for part in self.run.parts)
         nodes = self.writer.write(self.run.parts)
         lists = self.lists
-        written: dict[str, Any] = {
-            "format": "parentage certificate",
-            "version": 1,
-            "lists": {
-                "variables": lists.n_variables,
-                "sets": lists.n_sets,
-                "digest": f"sha256:{lists.digest}",
-            },
-        }
-        if isinstance(lists.account, Account):
-            written["settings"] = scoring_settings(lists.account)
-        if self.constraints:
-            written["constraints"] = {
-                "required": sorted(map(list, self.constraints.required)),
-                "forbidden": sorted(map(list, self.constraints.forbidden)),
-                "max_parents": dict(self.constraints.max_parents),
-                "tiers": [list(tier) for tier in self.constraints.tiers],
+        return sealed(
+            {
+                "format": FORMAT,
+                "version": VERSION,
+                "lists": {
+                    "variables": lists.n_variables,
+                    "sets": lists.n_sets,
+                    "digest": f"sha256:{lists.digest}",
+                },
+                "settings": lists.account.settings(),
+                "constraints": self.constraints.to_dict() if self.constraints else {},
+                "claim": {
+                    "sets": self.chosen.tolist(),
+                    "score": self.run.score(),
+                    "tolerance": tolerance,
+                },
+                "unit": self.unit,
+                "denominator": self.denominator,
+                "cuts": self.writer.cuts,
+                "nodes": nodes,
             }
-        return written | {
-            "unit": self.unit,
-            "claim": {
-                "sets": self.chosen.tolist(),
-                "score": self.run.score(),
-                "tolerance": tolerance,
-            },
-            "denominator": self.denominator,
-            "cuts": self.writer.cuts,
-            "nodes": nodes,
-        }
+        )
 
     def _denominator(self, largest: int) -> int:
         """Choose how finely multipliers are written, so that no number becomes too large."""
