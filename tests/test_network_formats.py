@@ -4,7 +4,7 @@ import json
 import shutil
 import subprocess
 import warnings
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 from xml.etree import ElementTree
 
 import numpy as np
@@ -13,10 +13,11 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from accounts import account
+from command import ok, run
 from network_cases import ASIA, ODD_NAMES, names, parameters, random_network, random_parameters
 from parentage.data.datasets import chest_clinic
 from parentage.data.table import Table
-from parentage.errors import InputError, UnprovenWarning
+from parentage.errors import DataWarning, InputError, UnprovenWarning
 from parentage.learner import learn
 from parentage.network.finding import Effort, Finding, SearchRecord
 from parentage.network.formats import (
@@ -45,6 +46,7 @@ from parentage.scoring.constraints import Constraints
 from parentage.scoring.scope import Scope
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from pathlib import Path
 
     from parentage.network.parameters import Parameters
@@ -390,3 +392,79 @@ def test_a_damaged_record_of_a_search_is_refused(key: str) -> None:
     content["search"][key] = "many"
     with pytest.raises(InputError, match="search"):
         Finding.from_dict(content)
+
+
+# --- what a file claims --------------------------------------------------------------------------
+
+
+def edited(text: str, edit: Callable[[dict[str, Any]], object]) -> str:
+    content = json.loads(text)
+    edit(content)
+    return json.dumps(content)
+
+
+EDITS: dict[str, Callable[[dict[str, Any]], object]] = {
+    "parents deleted": lambda c: c["parents"].update(dysp=[]),
+    "a variable renamed": lambda c: (
+        c["variables"].append("new"), c["parents"].update(new=[])),
+    "another score": lambda c: c.update(score=c["score"] + 1),
+    "another bound": lambda c: c.update(bound=c["score"] + 1, gap=1.0),
+    "called optimal": lambda c: c.update(optimal=not c["optimal"]),
+    "ties settled": lambda c: c.update(ties="unknown"),
+    "a wider scope": lambda c: c["scope"].update(max_parents=None),
+    "another limit": lambda c: c["scope"]["account"].update(max_parents=5),
+    "complete": lambda c: c["scope"]["account"].update(complete_to=2),
+    "other data": lambda c: c["provenance"]["data"].update(rows=9),
+    "another search": lambda c: c["search"].update(sets=1),
+    "no digest": lambda c: c.pop("digest"),
+    "another digest": lambda c: c.update(digest="sha256:0"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", EDITS)
+def test_nothing_is_claimed_of_a_network_that_was_edited(name: str, tmp_path: Path) -> None:
+    table = chest_clinic(100)
+    found, path = learn(table, max_parents=2), tmp_path / "net.json"
+    write_network(found, path, provenance=provenance_of(table))
+    whole = read_network_json(path)
+    assert whole.finding == found.finding
+    path.write_text(edited(path.read_text(), EDITS[name]))
+    with pytest.warns(DataWarning, match=r"net\.json has .*not its score, its proof and where"):
+        record = read_network_json(path)
+    assert record.finding == Finding()
+    assert record.scope is None
+    assert not record.provenance
+    with warnings.catch_warnings():  # whoever reads the structure alone is told nothing
+        warnings.simplefilter("error")
+        assert read_network(path) == record.network
+
+
+def test_parameters_may_be_edited_and_the_proof_stays(tmp_path: Path) -> None:
+    table = chest_clinic(100)
+    found, path = learn(table), tmp_path / "net.json"
+    write_network(found, path, table=table)
+    even = [[0.5, 0.5]]
+    path.write_text(edited(path.read_text(), lambda c: c["probabilities"].update(asia=even)))
+    record = read_network_json(path)
+    assert record.finding == found.finding
+    assert record.parameters is not None
+    assert record.parameters.to_dict()["asia"] == even
+
+
+def test_a_page_of_an_edited_network_claims_nothing(tmp_path: Path) -> None:
+    path, page = tmp_path / "net.json", tmp_path / "net.html"
+    write_network(learn(chest_clinic(100)), path)
+    assert ok("report", str(path), "-o", str(page)) == ""
+    assert "proven optimal" in page.read_text()
+    path.write_text(edited(path.read_text(), EDITS["parents deleted"]))
+    done = run("report", str(path), "-o", str(page), "--force")
+    assert "has changed since it was written" in done.stderr
+    assert "proven optimal" not in page.read_text()
+
+
+def test_a_bare_network_claims_nothing_and_warns_of_nothing(tmp_path: Path) -> None:
+    write_network(ASIA, tmp_path / "bare.json")
+    text = edited((tmp_path / "bare.json").read_text(), lambda c: c["parents"].update(dysp=[]))
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert parse_network_json(text, "bare.json").finding == Finding()

@@ -228,7 +228,7 @@ def _read(content: Source, format_name: str | None) -> NetworkRecord:
     if kind in PICTURES:
         raise InputError(f"{content.name} is a picture; read the .json, .bif or .dot instead")
     if kind == "json":
-        return parse_network_json(content.text(), content.name)
+        return parse_network_json(content.text(), content.name, claims=False)
     if kind in ("bif", "xmlbif"):
         parameters = (parse_bif if kind == "bif" else parse_xmlbif)(content.text(), content.name)
         return NetworkRecord(parameters.network, parameters)

@@ -8,10 +8,15 @@
      "score": -812.4, "bound": -812.4, "gap": 0.0, "optimal": true, "engine": "subsets",
      "states": {"smoker": ["no", "yes"], …},
      "probabilities": {"smoker": [[0.7, 0.3]], "cancer": [[0.99, 0.01], [0.9, 0.1]]},
-     "provenance": {"parentage": "0.1.0", "data": {"sha256": "…", "rows": 1000}, …}}
+     "provenance": {"parentage": "0.1.0", "data": {"sha256": "…", "rows": 1000}, …},
+     "digest": "sha256:…"}
 
-Only the first four keys are always there. A row of probabilities belongs to one joint state of the
-parents, the last parent's state changing fastest. JSON holds every name as it is.
+Only the first four keys and the digest are always there. The digest covers everything but states
+and probabilities. Where it does not hold, because the file was edited, or there is none, because a
+release before 0.3 wrote it, the network is read and nothing is claimed of it.
+
+A row of probabilities belongs to one joint state of the parents, the last parent's state changing
+fastest. JSON holds every name as it is.
 """
 
 from __future__ import annotations
@@ -19,12 +24,14 @@ from __future__ import annotations
 import json
 import math
 import platform
+import warnings
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from importlib.metadata import PackageNotFoundError, version
 from typing import TYPE_CHECKING, Any
 
-from parentage.errors import InputError
+from parentage.errors import DataWarning, InputError
+from parentage.files.digest import digest_of
 from parentage.files.source import open_source
 from parentage.network.finding import Finding
 from parentage.network.network import Network
@@ -125,11 +132,16 @@ def network_json_text(record: NetworkRecord) -> str:
         content["probabilities"] = record.parameters.to_dict()
     if record.provenance:
         content["provenance"] = dict(record.provenance)
-    return json.dumps(_finite(content), indent=1, allow_nan=False) + "\n"
+    plain = _finite(content)
+    plain["digest"] = _digest(plain)
+    return json.dumps(plain, indent=1, allow_nan=False) + "\n"
 
 
-def parse_network_json(text: str, name: str) -> NetworkRecord:
-    """Parse what :func:`network_json_text` returns; errors name the file and the key."""
+def parse_network_json(text: str, name: str, *, claims: bool = True) -> NetworkRecord:
+    """Parse what :func:`network_json_text` returns; errors name the file and the key.
+
+    Without ``claims`` only the network and its parameters are read.
+    """
     try:
         content = json.loads(text)
     except (ValueError, RecursionError) as error:  # ValueError: also a number of 5,000 digits
@@ -146,12 +158,33 @@ def parse_network_json(text: str, name: str) -> NetworkRecord:
     network = Network.from_parents(
         {v: _names(parents[v], f"parents of {v!r}", name) for v in variables}
     )
+    parameters = _parameters(content, network, name)
+    if not claims:
+        return NetworkRecord(network, parameters)
     try:
         finding = Finding.from_dict(content)
     except InputError as error:
         raise InputError(f"{name}: {error}") from None
-    parameters = _parameters(content, network, name)
-    return NetworkRecord(network, parameters, finding, _provenance(content, name))
+    provenance = _provenance(content, name)
+    if (finding != Finding() or provenance) and content.get("digest") != _digest(content):
+        why = "has changed since it was written (its digest differs)"
+        if "digest" not in content:
+            why = "has no digest (a release before 0.3 wrote it, or it was changed by hand)"
+        warnings.warn(
+            DataWarning(
+                f"{name} {why}: the network is read, but not its score, its proof and where it "
+                "comes from; learn it again to have them"
+            ),
+            stacklevel=2,
+        )
+        return NetworkRecord(network, parameters)
+    return NetworkRecord(network, parameters, finding, provenance)
+
+
+def _digest(content: Mapping[str, Any]) -> str:
+    """Return the digest of everything a file states but the parameters."""
+    apart = ("digest", "states", "probabilities")
+    return digest_of("network 1", {key: content[key] for key in content if key not in apart})
 
 
 def _provenance(content: dict[str, Any], name: str) -> dict[str, Any]:
