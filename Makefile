@@ -4,8 +4,9 @@ VENV := .venv
 BIN := $(VENV)/bin
 
 MINUTES ?= 10
+DATA ?=
 
-.PHONY: demo test check lint coverage test-long fuzz bench docs wheel clean
+.PHONY: demo test check lint coverage test-long fuzz bench reproduce docs wheel clean
 
 demo: $(VENV)/.installed
 	@$(BIN)/python examples/demo.py
@@ -44,6 +45,10 @@ wheel: $(VENV)/bin/python
 
 bench: $(VENV)/.tested
 	$(BIN)/python benchmarks/run.py
+
+reproduce: $(VENV)/.installed
+	$(BIN)/python reproduction/run.py $(if $(DATA),--data "$(DATA)") -o build/reproduction
+	@echo "build/reproduction/index.html"
 
 $(VENV)/bin/python:
 	$(PYTHON) -m venv $(VENV)

@@ -46,7 +46,7 @@ def held_out(name: str, way: str) -> tuple[float, float, float]:
         network = parentage.learn(train, max_parents=2).network
         target = train.names[-1]
         chances = network.fit(train, equivalent_sample_size=1.0).predict(test, target)
-        truth = test.codes[test.index(target)]
+        truth = test.to_codes()[test.index(target)]
         right += (chances.argmax(axis=1) == truth).tolist()
         told += np.log(chances[np.arange(len(truth)), truth]).tolist()
         states += [len(cuts) + 1 for cuts in train.cuts.values()]

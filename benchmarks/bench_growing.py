@@ -52,7 +52,7 @@ def table_of(job: str) -> Table:
     table = read_table(measure.shared() / "data" / "large" / f"{JOBS[job][0]}.csv.gz")
     if JOBS[job][1].get("score") != "pnal":
         return table
-    codes = table.codes.copy()
+    codes = table.to_codes().copy()
     codes[np.random.default_rng(0).random(codes.shape) < 0.05] = MISSING
     return Table(table.names, table.states, codes)
 

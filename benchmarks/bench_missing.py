@@ -41,14 +41,14 @@ PICTURE = Path(__file__).parent.parent / "docs" / "missing.svg"
 
 def with_holes(table: Table, share: float, seed: int) -> Table:
     """Remove cells completely at random."""
-    codes = table.codes.copy()
+    codes = table.to_codes().copy()
     codes[np.random.default_rng([seed, 2026]).random(codes.shape) < share] = MISSING
     return Table(table.names, table.states, codes)
 
 
 def mode(table: Table) -> Table:
     """Fill every hole with the most frequent state of its column."""
-    codes = table.codes.copy()
+    codes = table.to_codes().copy()
     for column, labels in zip(codes, table.states, strict=True):
         counts = np.bincount(column[column != MISSING], minlength=len(labels))
         column[column == MISSING] = counts.argmax()
@@ -58,7 +58,7 @@ def mode(table: Table) -> Table:
 def state(table: Table) -> Table:
     """Make missing a state of its own."""
     states = tuple((*labels, "missing") for labels in table.states)
-    codes = table.codes.copy()
+    codes = table.to_codes().copy()
     for column, labels in zip(codes, table.states, strict=True):
         column[column == MISSING] = len(labels)
     return Table(table.names, states, codes)
@@ -66,8 +66,8 @@ def state(table: Table) -> Table:
 
 def drop(table: Table) -> Table | None:
     """Leave out rows with a hole; None if hardly any is left."""
-    complete = (table.codes != MISSING).all(axis=0)
-    left = Table(table.names, table.states, table.codes[:, complete])
+    complete = (table.to_codes() != MISSING).all(axis=0)
+    left = Table(table.names, table.states, table.to_codes()[:, complete])
     return left if left.n_rows >= 2 and table.n_variables - len(left.constant) >= 2 else None
 
 
@@ -89,7 +89,7 @@ def climb(table: Table) -> Network | None:
         return None
     filled = mode(table)
     columns = {
-        name: [filled.states[v][code] for code in filled.codes[v]]
+        name: [filled.states[v][code] for code in filled.to_codes()[v]]
         for v, name in enumerate(filled.names)
     }
     learner = gum.BNLearner(  # type: ignore[no-untyped-call]  # it has none

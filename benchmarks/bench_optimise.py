@@ -214,7 +214,7 @@ def hill_climbing(table: Table) -> Network:
     from parentage.network.network import Network
 
     labels = {
-        name: [table.states[v][code] for code in table.codes[v]]
+        name: [table.states[v][code] for code in table.to_codes()[v]]
         for v, name in enumerate(table.names)
     }
     learner = gum.BNLearner(pd.DataFrame(labels))  # type: ignore[no-untyped-call]  # pyAgrum lacks types

@@ -82,7 +82,7 @@ def of_network(parameters: Parameters) -> Callable[[int, int], pa.Table]:
 
     def drawn(rows: int, seed: int) -> pa.Table:
         part = parameters.sample(rows, seed)
-        columns = zip(part.names, part.states, part.codes, strict=True)
+        columns = zip(part.names, part.states, part.to_codes(), strict=True)
         return pa.table(
             {
                 name: pa.DictionaryArray.from_arrays(codes.astype(np.int32), states).cast("string")

@@ -117,7 +117,7 @@ def tabu(table: Table) -> dict[str, Any]:
     gum: Any = importlib.import_module("pyagrum")
     columns = {
         name: [states[c] for c in codes]
-        for name, states, codes in zip(table.names, table.states, table.codes, strict=True)
+        for name, states, codes in zip(table.names, table.states, table.to_codes(), strict=True)
         if name not in table.constant
     }
     learner = gum.BNLearner(pd.DataFrame(columns))
@@ -146,10 +146,12 @@ def bic(table: Table, parents: dict[str, list[str]]) -> float:
         label, states = np.zeros(table.n_rows, np.int64), 1
         for name in above:
             v = table.index(name)
-            label = np.unique(label * len(table.states[v]) + table.codes[v], return_inverse=True)[1]
+            label = np.unique(
+                label * len(table.states[v]) + table.to_codes()[v], return_inverse=True
+            )[1]
             states *= int(table.cardinalities[v])
         v = table.index(child)
-        joint = np.bincount(label * len(table.states[v]) + table.codes[v])
+        joint = np.bincount(label * len(table.states[v]) + table.to_codes()[v])
         joint, alone = joint[joint > 0], np.bincount(label)
         total += float((joint * np.log(joint)).sum() - (alone * np.log(alone)).sum())
         total -= half * (int(table.cardinalities[v]) - 1) * states

@@ -64,7 +64,7 @@ def bench_flags() -> dict[str, Any]:
     none, lists = measure.cpu(lambda: score(table, max_parents=5, rules="none", threads=1), 5)
     both, _ = measure.cpu(lambda: score(table, max_parents=5, rules="alg1,alg2", threads=1), 5)
     default, _ = measure.cpu(lambda: score(table, max_parents=5, threads=1), 5)
-    columns = table.codes.astype(np.int64)
+    columns = table.to_codes().astype(np.int64)
     n = table.n_variables
     rng = random.Random(0)
     sizes = list(range(6))
@@ -102,7 +102,7 @@ def pyagrum_seconds(table: Table, k: int, children: int | None) -> float:
             writer.writerow(table.names)
             labels = [
                 [states[c] for c in column]
-                for states, column in zip(table.states, table.codes, strict=True)
+                for states, column in zip(table.states, table.to_codes(), strict=True)
             ]
             writer.writerows(zip(*labels, strict=True))
         if children is None:

@@ -126,7 +126,7 @@ def bench_gobnilp() -> dict[str, Any] | None:
 
     table = alarm(1000)
     columns = {
-        name: [table.states[v][code] for code in table.codes[v]]
+        name: [table.states[v][code] for code in table.to_codes()[v]]
         for v, name in enumerate(table.names)
     }
     data = scoring.DiscreteData(pd.DataFrame(columns, dtype="category"))

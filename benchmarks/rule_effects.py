@@ -42,7 +42,7 @@ RULE_SETS = (
     "cor1", "cor1p", "thm3", "thm3pp",
     "alg1", "alg2", "alg3", "alg4",
     "alg1,alg2", "alg1,alg4", "alg3,alg4",
-    "thm1", "thm2", "thm2-cache", "lemma3", "lemma3,alg2",
+    "thm1", "thm2", "lemma3", "lemma3,alg2",
     "thm1p", "default", "all",
 )  # fmt: skip
 ENDING = ("alg1,alg2", "lemma3,alg2", "thm1p", "default", "all")

@@ -39,7 +39,7 @@ def write_csv(table: parentage.Table, path: Path) -> None:
     with path.open("w", newline="", encoding="utf-8") as file:
         out = csv.writer(file)
         out.writerow(table.names)
-        columns = zip(table.states, table.codes, strict=True)
+        columns = zip(table.states, table.to_codes(), strict=True)
         out.writerows(
             zip(*([labels[code] for code in codes] for labels, codes in columns), strict=True)
         )

@@ -128,9 +128,6 @@ class Naive:
     def h(self, v: int) -> float:
         return self.NH([v], self.others(v))
 
-    def list_of(self, y: int) -> list[Set]:
-        return [parents for (x, parents) in self.lists() if x == y]
-
     def rule_fires(self, rule: str, x: int, parents: Set, y: int, gap: float = 0.0) -> bool:
         """One rule on one family because of one parent, straight from its statement."""
         star = tuple(p for p in parents if p != y)
@@ -148,9 +145,6 @@ class Naive:
             "alg3": lambda: self.NH([x]),
             "alg4": lambda: self.NH([y]),
             "thm2": lambda: min(self.NH([x]), self.NH([y])),
-            "thm2-cache": lambda: min(
-                self.NH([y], sub) for sub in self.list_of(y) if set(sub) <= set(star)
-            ),
         }[rule]()
         return left + gap <= added - TIE
 

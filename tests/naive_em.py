@@ -36,7 +36,7 @@ def completions(parameters: Parameters, table: Table) -> tuple[list[Weighted], f
     """For every row its completions with their posterior, and the log-likelihood of the table."""
     found, total = [], 0.0
     for i in range(table.n_rows):
-        cells = table.codes[:, i].tolist()
+        cells = table.to_codes()[:, i].tolist()
         choices = [
             range(len(labels)) if code == MISSING else [code]
             for code, labels in zip(cells, table.states, strict=True)
@@ -83,8 +83,8 @@ def first_guess(network: Network, table: Table, alpha: float = 0.0) -> Parameter
         for state in product(*(range(len(table.states[p])) for p in parents)):
             cells = [1 + alpha] * r
             for i in range(table.n_rows):
-                if all(table.codes[p, i] == s for p, s in zip(parents, state, strict=True)):
-                    code = int(table.codes[v, i])
+                if all(table.to_codes()[p, i] == s for p, s in zip(parents, state, strict=True)):
+                    code = int(table.to_codes()[v, i])
                     if code != MISSING:
                         cells[code] += 1
             own.append([c / math.fsum(cells) for c in cells])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import decimal
 import itertools
 import math
 import warnings
@@ -47,6 +48,12 @@ def every_network(
         for choice in itertools.product(*options)
         if is_acyclic(parents := tuple(members for _, members in choice))
     ]
+
+
+def log_of_sum(logs: Sequence[float]) -> float:
+    """ln Σ exp, in 60 digits."""
+    with decimal.localcontext(prec=60):
+        return float(sum((decimal.Decimal(x).exp() for x in logs), decimal.Decimal(0)).ln())
 
 
 def shortfall(

@@ -66,7 +66,9 @@ def make_table(columns: Columns, unused: list[int] | None = None) -> Table:
 def naive_of(table: Table, score: str = "bic") -> tuple[Naive, list[int]]:
     """The slow version of a table's non-constant columns, and their indices."""
     keep = [v for v, name in enumerate(table.names) if name not in table.constant]
-    columns = tuple(tuple(HOLE if c == MISSING else int(c) for c in table.codes[v]) for v in keep)
+    columns = tuple(
+        tuple(HOLE if c == MISSING else int(c) for c in table.to_codes()[v]) for v in keep
+    )
     kind = Naive if score.partition(":")[0] in catalogue.PENALISED else NaiveSum
     if score.startswith("pnal"):
         kind = NaiveHoles
@@ -103,9 +105,9 @@ def tables(
 def with_holes(table: Table, seed: int) -> Table:
     """Remove cells: at random, by value, whole rows, and so that two columns never meet."""
     rng = np.random.default_rng(seed + 99)
-    n, rows = table.codes.shape
+    n, rows = table.to_codes().shape
     while True:
-        codes = table.codes.copy()
+        codes = table.to_codes().copy()
         share = rng.choice([0.0, 0.05, 0.2, 0.5, 0.8])
         gone = rng.random(codes.shape) < share
         if rng.random() < 0.3:  # what is missing depends on what it would have been

@@ -35,7 +35,7 @@ SCORES = [*BY_SUMS, "pnal:0.01", "bic"]
 def plan_of(name: str, seed: int = 3) -> SearchPlan:
     table = make_table(random_columns(np.random.default_rng(seed), 9, 40, 3))
     if name.startswith("pnal"):
-        codes = table.codes.copy()
+        codes = table.to_codes().copy()
         codes[0, ::7], codes[3, 1::9] = MISSING, MISSING
         table = Table(table.names, table.states, codes)
     return prepare(table, Scoring(score=name)).plans[0]

@@ -174,7 +174,10 @@ def test_pgmpy_agrees_on_the_score_and_the_likelihood() -> None:
     parameters = some_parameters(4)
     table = parameters.sample(400, seed=1).observed()
     frame = pandas.DataFrame(
-        {name: [table.states[v][k] for k in table.codes[v]] for v, name in enumerate(table.names)}
+        {
+            name: [table.states[v][k] for k in table.to_codes()[v]]
+            for v, name in enumerate(table.names)
+        }
     )
     fitted = parameters.network.fit(table)
     model = to_pgmpy(fitted)

@@ -27,9 +27,9 @@ if TYPE_CHECKING:
 
 Families = dict[tuple[str, tuple[str, ...]], float]
 RULE_SETS = [
-    None, "none", "all", "alg1", "alg2", "alg3", "alg4", "thm1", "thm2", "thm2-cache", "lemma3",
+    None, "none", "all", "alg1", "alg2", "alg3", "alg4", "thm1", "thm2", "lemma3",
     "thm1p", "thm3", "cor1", "thm3pp", "cor1p", "alg1,alg2", "alg3,alg4", "alg1,alg4",
-    "lemma3,alg2", "lemma3,thm2", "thm1,thm3", "thm1p,thm2-cache",
+    "lemma3,alg2", "lemma3,thm2", "thm1,thm3", "thm1p,alg2",
 ]  # fmt: skip
 BY_FAMILY = [rule.name for rule in RULES if rule.sides is not None and "bic" in rule.scores]
 CLOSED = sorted({needed for rule in RULES for needed in rule.closed_with}, key=sorted)

@@ -489,7 +489,7 @@ def test_the_command_goes_on(tmp_path: Path) -> None:
     table = tmp_path / "table.csv"
     columns = datasets.chest_clinic(300, seed=2)
     rows = [columns.names, *zip(*(
-        [columns.states[v][c] for c in columns.codes[v]] for v in range(columns.n_variables)
+        [columns.states[v][c] for c in columns.to_codes()[v]] for v in range(columns.n_variables)
     ), strict=True)]  # fmt: skip
     table.write_text("\n".join(",".join(row) for row in rows) + "\n")
     folder = str(tmp_path / "kept")

@@ -45,7 +45,7 @@ def data(tmp_path: Path) -> str:
     """The table in a file."""
     rows = [TABLE.names]
     rows += zip(
-        *([TABLE.states[v][c] for c in TABLE.codes[v]] for v in range(TABLE.n_variables)),
+        *([TABLE.states[v][c] for c in TABLE.to_codes()[v]] for v in range(TABLE.n_variables)),
         strict=True,
     )
     path = tmp_path / "table.csv"

@@ -120,6 +120,12 @@ def test_explain_json_and_text(data: str) -> None:
     assert "thm1p" in text
 
 
+@pytest.mark.parametrize("arguments", [(), ("--data", "uci", "-o", "results", "--json")])
+def test_the_former_command_reproduce_says_what_to_run_instead(arguments: tuple[str, ...]) -> None:
+    assert "make reproduce DATA=" in refused("reproduce", *arguments)
+    assert "reproduce" not in ok("--help")
+
+
 def test_version_and_help() -> None:
     assert "parentage" in ok("--version")
     assert "score" in ok("--help")

@@ -25,7 +25,8 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     table = chest_clinic(500)
     lines = [",".join(table.names)]
     lines += [
-        ",".join(table.states[v][k] for v, k in enumerate(row)) for row in table.codes.T.tolist()
+        ",".join(table.states[v][k] for v, k in enumerate(row))
+        for row in table.to_codes().T.tolist()
     ]
     (found / "clinic.csv").write_text("\n".join(lines) + "\n", encoding="utf-8")
     write_network(ASIA, found / "clinic.bif", table=table)
@@ -171,7 +172,7 @@ def test_apply_predict_and_impute(folder: Path, tmp_path: Path) -> None:
     done = run("apply", net, str(folder / "clinic.csv"), "--predict", "dysp", "--json")
     shares = fitted.predict(table, "dysp")
     content = json.loads(done.stdout)
-    assert content["accuracy"] == (shares.argmax(1) == table.codes[7]).mean()
+    assert content["accuracy"] == (shares.argmax(1) == table.to_codes()[7]).mean()
     assert [row["yes"] for row in content["probabilities"]] == pytest.approx(shares[:, 1])
     rows = tmp_path / "rows.csv"
     rows.write_text("xray,asia,tub,smoke,lung,bronc,either\nno,no,,yes,no,?,no\n")
@@ -214,5 +215,5 @@ def test_sample(folder: Path, tmp_path: Path) -> None:
     drawn = ASIA.fit(chest_clinic(500)).sample(50, 3)
     lines = [line.split(",") for line in done.stdout.splitlines()]
     assert tuple(lines[0]) == drawn.names
-    assert [line[5] for line in lines[1:]] == [drawn.states[5][k] for k in drawn.codes[5]]
+    assert [line[5] for line in lines[1:]] == [drawn.states[5][k] for k in drawn.to_codes()[5]]
     assert "is not in the range" in refused("sample", net, "0")

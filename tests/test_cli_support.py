@@ -27,7 +27,7 @@ def clinic(tmp_path: Path) -> str:
     """A small table as a file."""
     table = chest_clinic(150, seed=2)
     rows = [table.names] + [
-        [table.states[v][int(code)] for v, code in enumerate(row)] for row in table.codes.T
+        [table.states[v][int(code)] for v, code in enumerate(row)] for row in table.to_codes().T
     ]
     path = tmp_path / "clinic.csv"
     with path.open("w", newline="", encoding="utf-8") as file:

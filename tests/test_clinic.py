@@ -157,7 +157,7 @@ def test_what_was_done_is_true(clinic: Path) -> None:
             sum(cut <= (middle if c in words else float(c.replace(",", "."))) for cut in cuts)
             for c in cells[name]
         ]
-        assert table.codes[table.index(name)].tolist() == codes
+        assert table.to_codes()[table.index(name)].tolist() == codes
     dropped = parentage.read_table(clinic / "export.csv", **{**SETTINGS, "missing": "drop"})
     complete = sum(
         all(
@@ -279,10 +279,13 @@ def test_the_other_half_is_scored_as_by_hand(clinic: Path) -> None:
         counts = np.full((q, arity[v]), 1.0 / (q * arity[v]))
         joint, seen = np.zeros(known.n_rows, np.int64), np.zeros(rows.n_rows, np.int64)
         for p in parents:
-            joint, seen = joint * arity[p] + known.codes[p], seen * arity[p] + rows.codes[p]
-        np.add.at(counts, (joint, known.codes[v]), 1)
+            joint, seen = (
+                joint * arity[p] + known.to_codes()[p],
+                seen * arity[p] + rows.to_codes()[p],
+            )
+        np.add.at(counts, (joint, known.to_codes()[v]), 1)
         chances = counts / counts.sum(axis=1, keepdims=True)
-        by_hand += float(np.log(chances[seen, rows.codes[v]]).sum())
+        by_hand += float(np.log(chances[seen, rows.to_codes()[v]]).sum())
     assert parameters.log_likelihood(rows) == pytest.approx(by_hand, rel=1e-12)
     learner = parentage.ParentageLearner(
         **{k: v for k, v in SETTINGS.items() if k not in ("encoding", "drop")}
@@ -295,3 +298,46 @@ def test_a_half_with_a_new_state_is_refused(clinic: Path) -> None:
     text = (clinic / "half-2.csv").read_bytes().replace(b";Chirurgie;", b";Urologie;")
     with pytest.raises(TableError, match=r"does not fit.*'ward' has the state 'Urologie'"):
         parentage.read_table(text, recipe=known.recipe)
+
+
+# --- recipes of data that keep their missing values --------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def incomplete(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A table with missing values, and recipes that keep them."""
+    folder = tmp_path_factory.mktemp("incomplete")
+    table = parentage.datasets.chest_clinic(300)
+    rows = [[labels[code] for labels, code in zip(table.states, row, strict=True)]
+            for row in table.codes.T.tolist()]  # fmt: skip
+    for i, row in enumerate(rows):
+        row[i % 8] = "" if i % 3 == 0 else row[i % 8]
+    lines = [",".join(row) for row in [list(table.names), *rows]]
+    (folder / "t.csv").write_text("\n".join(lines) + "\n", encoding="utf-8")
+    for missing in ("pnal", "em"):
+        ok("info", str(folder / "t.csv"), "--missing", missing, "--write-recipe",
+           str(folder / f"{missing}.toml"))  # fmt: skip
+    return folder
+
+
+@pytest.mark.parametrize("missing", ["pnal", "em"])
+def test_a_recipe_that_keeps_missing_values_is_used_again(incomplete: Path, missing: str) -> None:
+    path, recipe = str(incomplete / "t.csv"), str(incomplete / f"{missing}.toml")
+    asked = [("learn", "parents"), ("score", "lists"), ("info", "score"), ("support", "arcs")]
+    for command, key in asked:
+        more = ["--no-need", "--json"] if command == "support" else ["--json"]
+        plain = json.loads(ok(command, path, *more, "--missing", missing))
+        again = json.loads(ok(command, path, *more, "--recipe", recipe))
+        assert (again[key], again["score"]) == (plain[key], plain["score"])
+    if missing == "pnal":
+        family = ("explain", path, "dysp", "bronc")
+        assert ok(*family, "--recipe", recipe) == ok(*family, "--missing", missing)
+    solution = parentage.learn(path, recipe=recipe)
+    assert solution.score == parentage.learn(path, missing=missing).score
+    fitted = parentage.ParentageLearner(recipe=recipe).fit(path)
+    assert fitted.score_ == solution.score and fitted.score(path) < 0
+
+
+def test_need_of_completed_data_is_refused_with_a_recipe_too(incomplete: Path) -> None:
+    said = refused("support", str(incomplete / "t.csv"), "--recipe", str(incomplete / "em.toml"))
+    assert "--missing em" in said

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 def _rows(table: Table) -> Counter[tuple[int, ...]]:
-    return Counter(tuple(row) for row in table.codes.T.tolist())
+    return Counter(tuple(row) for row in table.to_codes().T.tolist())
 
 
 def test_end_boards_are_legal_distinct_and_as_many_as_known() -> None:
@@ -49,7 +49,7 @@ def test_chest_clinic_repeats_and_follows_its_network() -> None:
     assert table.digest == chest_clinic(200_000, seed=3).digest
     assert table.digest != chest_clinic(200_000, seed=4).digest
     column = {
-        name: codes.astype(bool) for name, codes in zip(table.names, table.codes, strict=True)
+        name: codes.astype(bool) for name, codes in zip(table.names, table.to_codes(), strict=True)
     }
     assert table.names == ("asia", "tub", "smoke", "lung", "bronc", "either", "xray", "dysp")
     assert np.array_equal(column["either"], column["tub"] | column["lung"])

@@ -129,7 +129,6 @@ def commands() -> dict[str, click.Command]:
         "apply",
         "sample",
         "report",
-        "reproduce",
     ),
 )
 def test_every_option_is_in_the_cli_page(name: str) -> None:

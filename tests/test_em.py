@@ -107,7 +107,7 @@ def test_fitted_parameters_are_a_fixed_point(seed: int, share: float) -> None:
 
 def test_parameters_without_holes_are_counts() -> None:
     table = chest_clinic(200)
-    codes = table.codes.copy()
+    codes = table.to_codes().copy()
     codes[7, 0] = MISSING  # a leaf: says nothing about the others
     holes = Table(table.names, table.states, codes)
     whole, fitted = ASIA.fit(table), ASIA.fit(holes)
@@ -135,7 +135,7 @@ def test_weights_are_the_posterior_in_whole_units() -> None:
     expected = naive_em.expected_counts(rows, range(4))
     found_weights = {
         tuple(int(c) for c in row): w / 1024
-        for row, w in zip(done.codes.T, done.weights, strict=True)
+        for row, w in zip(done.to_codes().T, done.weights, strict=True)
     }
     assert len(found_weights) == len(done.weights)  # distinct
     for row, n in expected.items():
@@ -181,7 +181,7 @@ def test_weighted_search_equals_repeated_rows(seed: int, score: str) -> None:
 @example(1_073_741_825)  # has an empty row
 def test_structure_is_the_best_for_its_own_completions(seed: int) -> None:
     table = some_holes(seed, 4, 40, 0.15)
-    if len(table.constant) > 1 or (table.codes == MISSING).sum() == 0:
+    if len(table.constant) > 1 or (table.to_codes() == MISSING).sum() == 0:
         return
     solution = learn(table, missing="em", threads=1)
     account = solution.scope.origin
@@ -191,9 +191,9 @@ def test_structure_is_the_best_for_its_own_completions(seed: int) -> None:
     assert completion.settled
     scores = [step.score for step in completion.steps]
     assert all(later >= earlier - 0.05 for earlier, later in pairwise(scores))
-    seen = (table.codes != MISSING).any(axis=0)  # rows without any value are left out
+    seen = (table.to_codes() != MISSING).any(axis=0)  # rows without any value are left out
     assert completion.empty_rows == (~seen).sum()
-    table = Table(table.names, table.states, table.codes[:, seen])
+    table = Table(table.names, table.states, table.to_codes()[:, seen])
     fitted = solution.network.fit(table)
     rows, likelihood = naive_em.completions(fitted, table)
     assert completion.steps[-1].log_likelihood == pytest.approx(likelihood, abs=1e-3)
@@ -209,8 +209,8 @@ def test_structure_is_the_best_for_its_own_completions(seed: int) -> None:
 
 
 def holes_of(table: Table, share: float, seed: int = 1) -> Table:
-    gone = np.random.default_rng(seed).random(table.codes.shape) < share
-    codes = np.where(gone, MISSING, table.codes).astype(np.uint16)
+    gone = np.random.default_rng(seed).random(table.to_codes().shape) < share
+    codes = np.where(gone, MISSING, table.to_codes()).astype(np.uint16)
     return Table(table.names, table.states, codes)
 
 
@@ -259,7 +259,7 @@ def test_rules_are_for_the_completed_data() -> None:
 def test_a_prior_is_part_of_what_grows() -> None:
     """With hardly a hole, what the observed cells score is what the completed ones do."""
     table = chest_clinic(300)
-    codes = table.codes.copy()
+    codes = table.to_codes().copy()
     codes[0, 0] = MISSING
     holes = Table(table.names, table.states, codes)
     solution = learn(holes, missing="em", threads=1, prior=0.05)
@@ -317,7 +317,7 @@ def test_an_end_before_the_network_repeats_is_told() -> None:
 
 def test_rows_without_a_value_are_left_out() -> None:
     holes = holes_of(chest_clinic(300), 0.1)
-    codes = holes.codes.copy()
+    codes = holes.to_codes().copy()
     codes[:, :7] = MISSING
     solution = learn(Table(holes.names, holes.states, codes), missing="em", threads=1)
     account = solution.scope.origin
@@ -333,7 +333,7 @@ def test_refusals(monkeypatch: pytest.MonkeyPatch) -> None:
     holes = holes_of(chest_clinic(100), 0.2)
     with pytest.raises(InputError, match=r"missing='em' takes penalised likelihoods .* not bdeu:1"):
         learn(holes, missing="em", score="bdeu")
-    codes = holes.codes.copy()
+    codes = holes.to_codes().copy()
     codes[3] = MISSING
     with pytest.raises(TableError, match="column 'lung' has no values at all"):
         learn(Table(holes.names, holes.states, codes), missing="em")
@@ -358,7 +358,7 @@ def test_the_command_and_its_files(tmp_path: Path) -> None:
     lines = [",".join(table.names)]
     lines += [
         ",".join("" if k == MISSING else table.states[v][k] for v, k in enumerate(row))
-        for row in table.codes.T.tolist()
+        for row in table.to_codes().T.tolist()
     ]
     data = tmp_path / "holes.csv"
     data.write_text("\n".join(lines) + "\n")
@@ -397,7 +397,7 @@ def test_the_estimator_learns_from_holes() -> None:
     frame = pd.DataFrame(
         {
             name: [None if k == MISSING else labels[k] for k in codes.tolist()]
-            for name, labels, codes in zip(table.names, table.states, table.codes, strict=True)
+            for name, labels, codes in zip(table.names, table.states, table.to_codes(), strict=True)
         }
     )
     for missing in ("em", "pnal"):

@@ -82,7 +82,7 @@ def test_packed_rows_unpack() -> None:
     table = weighted_table(5, 40, 50)
     layout = layout_of(table.cardinalities)
     assert layout.n_words > 1
-    assert (layout.unpack(layout.pack(table.codes, range(40))) == table.codes).all()
+    assert (layout.unpack(layout.pack(table.to_codes(), range(40))) == table.to_codes()).all()
 
 
 @settings(max_examples=30)
@@ -123,7 +123,7 @@ def test_states_made_one_by_one_are_those_listed(seed: int, share: float) -> Non
     with mock.patch.object(expectation, "MOST_LISTED", 0):
         made = completed_table(network, table, theta, 8)
     one, other = (
-        {tuple(row): int(w) for row, w in zip(t.codes.T.tolist(), t.weights, strict=True)}
+        {tuple(row): int(w) for row, w in zip(t.to_codes().T.tolist(), t.weights, strict=True)}
         for t in (listed, made)
     )
     for row in {*one, *other}:  # equal shares may be rounded the other way
@@ -157,7 +157,7 @@ def chest_like(network: Network) -> Table:
 def test_a_row_that_is_refused_has_its_own_number() -> None:
     """Not that among distinct rows, nor that among those with a value."""
     table = chest_clinic(60)
-    codes = table.codes.copy()
+    codes = table.to_codes().copy()
     codes[:, 0] = MISSING
     codes[[2, 3, 5], 41] = MISSING  # joined by the family of "either"
     holes = Table(table.names, table.states, codes)
@@ -269,7 +269,7 @@ def test_no_class_where_directions_count(tmp_path: Path) -> None:
     table = holes_of(chest_clinic(200), 0.05)
     rows = [
         ",".join("" if k == MISSING else table.states[v][k] for v, k in enumerate(row))
-        for row in table.codes.T.tolist()
+        for row in table.to_codes().T.tolist()
     ]
     data.write_text("\n".join([",".join(table.names), *rows]) + "\n")
     done = run("support", str(data), "--missing", "pnal", "--no-need")

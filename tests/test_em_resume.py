@@ -293,7 +293,7 @@ def test_the_command_goes_on(tmp_path: Path) -> None:
     for j in range(table().n_rows):
         cells = (
             "" if k >= len(labels) else labels[k]
-            for labels, k in zip(table().states, table().codes[:, j].tolist(), strict=True)
+            for labels, k in zip(table().states, table().to_codes()[:, j].tolist(), strict=True)
         )
         rows.append(",".join(cells))
     data, kept = tmp_path / "holes.csv", str(tmp_path / "kept")

@@ -39,7 +39,7 @@ def labels() -> pd.DataFrame:
     return pd.DataFrame(
         {
             name: np.array(states)[codes]
-            for name, states, codes in zip(table.names, table.states, table.codes, strict=True)
+            for name, states, codes in zip(table.names, table.states, table.to_codes(), strict=True)
         }
     )
 

@@ -1,4 +1,4 @@
-"""The cache of compiled kernels may be read-only, damaged or full; settings may be wrong."""
+"""The cache of compiled kernels may be read-only, damaged, full, stale or crossed."""
 
 from __future__ import annotations
 
@@ -15,8 +15,10 @@ from parentage.errors import InputError, ParentageWarning
 from parentage.kernels import _options
 
 TINY = """
-import sys
+from parentage.cli.output import say_if_compiling
 from parentage.kernels._options import JIT, njit
+
+say_if_compiling()
 
 @njit(**JIT)
 def twice(x):
@@ -47,7 +49,8 @@ def test_a_damaged_cache_is_made_again(tmp_path: Path) -> None:
                 file.write_bytes(file.read_bytes()[:size])
             done = run_copy(tmp_path)
             assert done.returncode == 0, done.stderr
-            assert done.stderr.count("the cache of compiled kernels cannot be used") == 1
+            assert done.stderr.count("a file in the cache of compiled kernels is damaged") == 1
+            assert "later runs reuse them" in done.stderr
             assert run_copy(tmp_path).stdout == "1\n"  # mended
 
 
@@ -58,7 +61,14 @@ def test_no_place_for_a_cache(tmp_path: Path) -> None:
     home = str(tmp_path / "home")
     done = run_copy(tmp_path, HOME=home, XDG_CACHE_HOME=home)
     assert done.returncode == 0, done.stderr
-    assert done.stderr.count("the cache of compiled kernels cannot be used") == 1
+    assert done.stderr.count("compiled kernels cannot be cached") == 1
+    assert "type export NUMBA_CACHE_DIR=FOLDER" in done.stderr
+    assert "compiling the kernels" in done.stderr
+    assert "once" not in done.stderr and "reuse" not in done.stderr
+    folder = tmp_path / "elsewhere"
+    done = run_copy(tmp_path, HOME=home, XDG_CACHE_HOME=home, NUMBA_CACHE_DIR=str(folder))
+    assert done.stdout == "0\n" and "cannot be cached" not in done.stderr
+    assert run_copy(tmp_path, NUMBA_CACHE_DIR=str(folder)).stdout == "1\n"
 
 
 def test_a_cache_that_cannot_be_written(tmp_path: Path) -> None:
@@ -68,13 +78,15 @@ def test_a_cache_that_cannot_be_written(tmp_path: Path) -> None:
     _options._told.clear()
     with pytest.warns(ParentageWarning, match="No space left"):
         cache.save_overload("signature", "data")
-    assert cache.load_overload("signature", "context") is None
+    with pytest.warns(ParentageWarning, match="damaged .EOFError"):
+        assert cache.load_overload("signature", "context") is None
     assert cache.elsewhere == 7
     _options._told.clear()
 
 
 class Broken:
     elsewhere = 7
+    cache_path = "somewhere"
 
     def load_overload(self, *_: object) -> None:
         raise EOFError("Ran out of input")
@@ -84,6 +96,81 @@ class Broken:
 
     def flush(self) -> None:
         raise OSError(28, "No space left on device")
+
+
+HASH = """
+import numpy as np
+from parentage.kernels.merging import hash_of
+
+print(hash_of(np.array([3], np.uint64)), sum(hash_of.stats.cache_hits.values()))
+"""
+
+
+def test_a_change_in_another_file_of_the_kernels_is_seen(tmp_path: Path) -> None:
+    """``merging.hash_of`` uses a constant of ``labels``; its own file stays the same."""
+    package = Path(parentage.__file__).parent
+    copy = tmp_path / "parentage"
+    copy.mkdir()
+    for name in ("__init__.py", "errors.py"):
+        shutil.copy(package / name, copy)
+    shutil.copytree(package / "kernels", copy / "kernels", ignore=lambda *_: ["__pycache__"])
+    env = {**os.environ, "PYTHONPATH": str(tmp_path), "NUMBA_CACHE_DIR": str(tmp_path / "cache")}
+
+    def hashed() -> list[int]:
+        done = subprocess.run(
+            [sys.executable, "-c", HASH], capture_output=True, text=True, env=env, check=True
+        )
+        return [int(word) for word in done.stdout.split()]
+
+    before = hashed()
+    assert hashed() == [before[0], 1]
+    labels = copy / "kernels" / "labels.py"
+    text = labels.read_text()
+    assert text.count("0x9E3779B97F4A7C15") == 1
+    labels.write_text(text.replace("0x9E3779B97F4A7C15", "0x9E3779B97F4A7C17"))
+    after = hashed()
+    assert after[1] == 0
+    assert after[0] == mixed(3, 0x9E3779B97F4A7C17) != before[0] == mixed(3, 0x9E3779B97F4A7C15)
+    assert hashed() == [after[0], 1]
+
+
+def mixed(word: int, spread: int) -> int:
+    """Return what ``hash_of`` computes for a row of one word."""
+    product = word * spread % 2**64
+    return product ^ product >> 29
+
+
+TOTAL = """
+import sys
+from parentage.kernels._options import JIT, njit
+
+@njit(**JIT)
+def total(values):
+    return values[0] + values[1]
+
+kind = {"whole": int, "real": float}[sys.argv[1]]
+print(total((kind(3), kind(5))), sum(total.stats.cache_hits.values()))
+"""
+
+
+def test_data_of_another_signature_are_not_used(tmp_path: Path) -> None:
+    """Of two processes that share a cache, one left the index and the other the data."""
+    script = tmp_path / "total.py"
+    script.write_text(TOTAL)
+
+    def total(kind: str, cache: str) -> str:
+        env = {**os.environ, "NUMBA_CACHE_DIR": str(tmp_path / cache)}
+        command = [sys.executable, str(script), kind]
+        return subprocess.run(command, capture_output=True, text=True, env=env, check=True).stdout
+
+    assert total("whole", "shared") == "8 0\n"
+    assert total("real", "other") == "8.0 0\n"
+    (mine,) = (tmp_path / "shared").rglob("*.nbc")
+    (theirs,) = (tmp_path / "other").rglob("*.nbc")
+    assert mine.name == theirs.name
+    shutil.copy(theirs, mine)
+    assert total("whole", "shared") == "8 0\n"  # compiled again
+    assert total("whole", "shared") == "8 1\n"
 
 
 @pytest.mark.parametrize(

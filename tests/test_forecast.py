@@ -42,7 +42,7 @@ if TYPE_CHECKING:
     from parentage.scoring.steps import Outcome
 
 CLOSED_RULES = (None, "thm1p", "thm1", "thm2", "alg1,alg2", "lemma3,alg2", "alg3,alg4", "all")
-OPEN_RULES = ("none", "alg1", "alg2", "alg3", "alg4", "lemma3", "thm2-cache", "thm3pp", "alg1,alg4")
+OPEN_RULES = ("none", "alg1", "alg2", "alg3", "alg4", "lemma3", "thm3pp", "alg1,alg4")
 
 
 def random_settings(rng: np.random.Generator, table: Table) -> Scoring:

@@ -83,7 +83,9 @@ def test_a_stem_is_counted_with_every_variable(table: Table) -> None:
     for stem in stems:
         for y in range(n):
             members = sorted({*stem, y})
-            _, label = np.unique(table.codes[encoded.order[members]], axis=1, return_inverse=True)
+            _, label = np.unique(
+                table.to_codes()[encoded.order[members]], axis=1, return_inverse=True
+            )
             expected = int(f[np.bincount(label.ravel())].sum())
             assert counter.vectors[counter.row[Stem(0, stem)], y] == expected
 
@@ -472,7 +474,7 @@ def test_a_start_has_the_columns_that_do_not_vary() -> None:
         table,
         names=("same", *table.names),
         states=(("x",), *table.states),
-        codes=np.vstack([np.zeros_like(table.codes[:1]), table.codes]),
+        codes=np.vstack([np.zeros_like(table.to_codes()[:1]), table.to_codes()]),
     )
     assert table.constant == ("same",)
     start = Network(table.names, ((), (0,), *((0, 1),) * 7))

@@ -68,7 +68,7 @@ class Asked:
 
 def seen_together(asked: Asked) -> bool:
     """Whether the required families have rows: those without are refused before anything."""
-    rows = np.array([codes != 65_535 for codes in asked.table.codes])
+    rows = np.array([codes != 65_535 for codes in asked.table.to_codes()])
     for child in asked.table.names:
         family = [child, *(a for a, b in asked.required if b == child)]
         if not rows[[asked.table.index(v) for v in family]].all(axis=0).any():
@@ -221,7 +221,7 @@ def test_functions_reach_every_count(monkeypatch: pytest.MonkeyPatch, name: str)
         counter.count([()])
         assert lengths[0] > rows
         counter.count([(0, 1)])
-        assert lengths[2] > max(np.bincount(column).max() for column in table.codes)
+        assert lengths[2] > max(np.bincount(column).max() for column in table.to_codes())
 
 
 def test_bits_behind_a_column_of_one_state_are_those_of_its_codes() -> None:

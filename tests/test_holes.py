@@ -20,7 +20,7 @@ GAPS = b"n,c,d\n1.5,red,x\n?,blue,y\n2.5,,x\n4.0,red,\n3.0,blue,y\n,,\n"
 @pytest.mark.parametrize("missing", ["pnal", "em"])
 def test_holes_are_kept_and_counted(missing: str) -> None:
     table = read_table(GAPS, missing=missing, discretize="median")
-    assert table.codes.tolist() == [
+    assert table.to_codes().tolist() == [
         [0, MISSING, 0, 1, 1, MISSING],
         [1, 0, MISSING, 1, 0, MISSING],
         [0, 1, 0, MISSING, 1, MISSING],
@@ -39,7 +39,7 @@ def test_holes_survive_selection_and_unused_states() -> None:
     table = table_from_frame(frame, missing="pnal")
     assert table.states[0] == ("x", "y", "z")
     assert table.observed().states[0] == ("x", "z")
-    assert table.observed().codes.tolist() == [[0, MISSING, 1], [0, 1, 0]]
+    assert table.observed().to_codes().tolist() == [[0, MISSING, 1], [0, 1, 0]]
     assert table.select(["b"]).missing_cells.tolist() == [0]
     assert table.head(1).missing_cells.tolist() == [0, 0]
     assert table.digest != table_from_frame(frame, missing="state").digest
@@ -85,7 +85,7 @@ def test_whoever_cannot_deal_with_holes_refuses_them() -> None:
 
 def test_new_rows_keep_their_holes() -> None:
     again = rows_like(HOLES, b"c,b,a\n?,1,0\n0,0,?\n", "pnal")
-    assert again.codes.tolist() == [[0, MISSING], [1, 0], [MISSING, 0]]
+    assert again.to_codes().tolist() == [[0, MISSING], [1, 0], [MISSING, 0]]
     assert rows_like(HOLES, HOLES, "em").digest == HOLES.digest
     with pytest.raises(TableError, match="the cell is missing"):
         rows_like(HOLES.head(2), b"c,b,a\n?,1,0\n0,0,?\n")

@@ -24,8 +24,10 @@ from test_inference import some_parameters
 def with_holes(found: Parameters, rng: np.random.Generator, rows: int, share: float) -> Table:
     """Rows of a network with cells removed at random."""
     table = found.sample(rows, int(rng.integers(2**31)))
-    holes = rng.random(table.codes.shape) < share
-    return Table(table.names, table.states, np.where(holes, MISSING, table.codes).astype(np.uint16))
+    holes = rng.random(table.to_codes().shape) < share
+    return Table(
+        table.names, table.states, np.where(holes, MISSING, table.to_codes()).astype(np.uint16)
+    )
 
 
 @settings(max_examples=60)
@@ -40,7 +42,7 @@ def test_equals_enumeration(seed: int, share: float, zeros: bool) -> None:
     each, together = found.impute(table), found.impute(table, "joint")
     assert each.names == together.names == table.names
     for i in range(table.n_rows):
-        row = table.codes[:, i].tolist()
+        row = table.to_codes()[:, i].tolist()
         seen = {v: code for v, code in enumerate(row) if code != MISSING}
         hidden = [v for v in range(len(row)) if v not in seen]
         _, p = naive_joint(found, [], seen, {})
@@ -51,13 +53,13 @@ def test_equals_enumeration(seed: int, share: float, zeros: bool) -> None:
             assert shares[i, k] == pytest.approx(q, abs=1e-12)
         for v in range(len(row)):
             if v in seen:
-                assert each.codes[v, i] == together.codes[v, i] == row[v]
+                assert each.to_codes()[v, i] == together.to_codes()[v, i] == row[v]
                 continue
             alone, _ = naive_joint(found, [v], seen, {})
             best = max(alone.values())
-            assert alone[(int(each.codes[v, i]),)] == pytest.approx(best)
+            assert alone[(int(each.to_codes()[v, i]),)] == pytest.approx(best)
         states, _ = naive_joint(found, hidden, seen, {})
-        chosen = tuple(int(together.codes[v, i]) for v in hidden)
+        chosen = tuple(int(together.to_codes()[v, i]) for v in hidden)
         assert states[chosen] == pytest.approx(max(states.values()))
 
 
@@ -66,7 +68,7 @@ def test_many_rows_of_one_pattern_and_many_patterns() -> None:
     rng = np.random.default_rng(4)
     found = ASIA.fit(chest_clinic(200), pseudo_count=1.0)
     table = found.sample(9000, 1)
-    codes = table.codes.astype(np.int64)
+    codes = table.to_codes().astype(np.int64)
     codes[2, :8500] = ABSENT
     codes[:, 8500:][rng.random((8, 500)) < 0.3] = ABSENT
     seen = np.concatenate([pattern.rows for pattern in patterns(codes)])
@@ -78,7 +80,7 @@ def test_many_rows_of_one_pattern_and_many_patterns() -> None:
     holes = Table(table.names, table.states, np.where(codes < 0, MISSING, codes).astype(np.uint16))
     logs = found.log_likelihoods(holes)
     for i in (0, 4095, 4096, 8499, 8500, 8999):
-        one = Table(table.names, table.states, holes.codes[:, i : i + 1])
+        one = Table(table.names, table.states, holes.to_codes()[:, i : i + 1])
         assert found.log_likelihoods(one)[0] == pytest.approx(logs[i])
 
 
@@ -91,7 +93,7 @@ def test_rows_without_any_cell() -> None:
     best = found.most_probable().states
     filled = found.impute(empty, "joint")
     labels = {
-        v: filled.states[filled.index(v)][filled.codes[filled.index(v), 0]] for v in ASIA.names
+        v: filled.states[filled.index(v)][filled.to_codes()[filled.index(v), 0]] for v in ASIA.names
     }
     assert labels == best
 

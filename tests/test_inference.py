@@ -114,7 +114,7 @@ def test_all_other_variables_are_targets_when_none_is_named() -> None:
 def test_rows_of_evidence_at_once_equal_one_by_one() -> None:
     clinic = ASIA.fit(chest_clinic(400), pseudo_count=0.5)
     table = chest_clinic(60, seed=5)
-    seen = {v: table.codes[v].astype(np.int64) for v in (0, 2, 6)}
+    seen = {v: table.to_codes()[v].astype(np.int64) for v in (0, 2, 6)}
     found, logs = posteriors.posteriors(clinic.model, seen, [1, 3, 7])
     for i in range(60):
         one = {v: codes[i : i + 1] for v, codes in seen.items()}
@@ -269,7 +269,7 @@ def test_equals_pyagrum(name: str, real: RealData) -> None:
     for share in (0.0, 0.1, 0.4):
         row = int(rng.integers(table.n_rows))
         evidence = {
-            v: labels[table.codes[i, row]]
+            v: labels[table.to_codes()[i, row]]
             for i, (v, labels) in enumerate(zip(table.names, table.states, strict=True))
             if rng.random() < share
         }

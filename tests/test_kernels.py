@@ -100,7 +100,7 @@ def test_counting_equals_counting_by_hand(table: Table, live_only: bool) -> None
     e = encode(table, "bic")
     for size in range(2, e.n_variables + 1):
         for members, g in all_G(table, size, live_only).items():
-            rows = zip(*(table.codes[v].tolist() for v in members), strict=True)
+            rows = zip(*(table.to_codes()[v].tolist() for v in members), strict=True)
             counts: dict[tuple[int, ...], int] = {}
             for row in rows:
                 counts[row] = counts.get(row, 0) + 1
@@ -122,7 +122,7 @@ def test_every_set_may_have_its_own_function(table: Table, seed: int) -> None:
         found = e.count(sets, f, row, excess)
         assert (found == e.count(sets, f, row)).all()
         for i, members in enumerate(sets):
-            counts = np.unique(table.codes[e.order[members]], axis=1, return_counts=True)[1]
+            counts = np.unique(table.to_codes()[e.order[members]], axis=1, return_counts=True)[1]
             assert found[i] == f[row[i], counts].sum()
             assert excess[i] == table.n_rows - len(counts)
 

@@ -70,7 +70,7 @@ def test_a_constant_column_with_declared_states_counts_nothing() -> None:
     constant = Table(
         (*table.names, "still"),
         (*table.states, ("on", "off")),
-        np.vstack([table.codes, np.zeros((1, 60), np.uint16)]),
+        np.vstack([table.to_codes(), np.zeros((1, 60), np.uint16)]),
     )
     learner = ParentageLearner().fit(constant)
     assert learner.network_.parents_of("still") == learner.network_.children_of("still") == ()

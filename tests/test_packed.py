@@ -77,10 +77,10 @@ def test_blocks_are_put_together(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def packed_of(table: Table) -> Table:
     """The same table, its codes as planes."""
-    codes = table.codes.astype(np.int64)
+    codes = table.to_codes().astype(np.int64)
     codes[codes == MISSING] = -1
     columns = PackedCodes(tuple(map(PackedColumn.of, codes)), table.n_rows)
-    return replace(table, codes=columns.lazily())
+    return replace(table, codes=columns)
 
 
 def random_table(seed: int, holes: bool, rows: int = 300) -> Table:
@@ -99,16 +99,16 @@ def test_a_packed_table_is_the_table(seed: int, holes: bool) -> None:
     table = random_table(seed, holes)
     packed = packed_of(table)
     assert packed.packed is not None and table.packed is None
-    wide = holes or int(table.codes.max()) > 127
-    assert packed.codes.dtype == (np.uint16 if wide else np.uint8)
-    assert (packed.codes == table.codes).all() and packed.digest == table.digest
+    wide = holes or int(table.to_codes().max()) > 127
+    assert packed.to_codes().dtype == (np.uint16 if wide else np.uint8)
+    assert (packed.to_codes() == table.to_codes()).all() and packed.digest == table.digest
     assert (packed.n_rows, packed.constant) == (table.n_rows, table.constant)
     assert (packed.missing_cells == table.missing_cells).all()
     assert packed.has_holes == table.has_holes and repr(packed) == repr(table)
     for v in range(table.n_variables):
         assert (packed.column(v) == table.column(v)).all()
-        assert (packed.column(v, 13, 77) == table.codes[v, 13:77]).all()
-    assert (packed.rows(5, 1000) == table.codes[:, 5:]).all()
+        assert (packed.column(v, 13, 77) == table.to_codes()[v, 13:77]).all()
+    assert (packed.rows(5, 1000) == table.to_codes()[:, 5:]).all()
     rng = np.random.default_rng(seed)
     pairs = [
         (packed.head(50), table.head(50)),
@@ -120,23 +120,36 @@ def test_a_packed_table_is_the_table(seed: int, holes: bool) -> None:
         (resampled(packed, 1, seed), resampled(table, 1, seed)),
     ]
     mask = rng.random(table.n_rows) < 0.5
-    pairs.append(
-        (
-            replace(packed, codes=packed.chosen_rows(mask)),
-            replace(table, codes=table.codes[:, mask]),
-        )
-    )
+    pairs.append((packed.chosen_rows(mask), replace(table, codes=table.to_codes()[:, mask])))
     for ours, theirs in pairs:
         assert ours.digest == theirs.digest and ours.states == theirs.states
-        assert (ours.codes == theirs.codes).all()
+        assert (ours.to_codes() == theirs.to_codes()).all()
     assert all(ours.packed is not None for ours, _ in pairs[2:])
+
+
+def test_only_who_asks_for_all_codes_unpacks_them(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Neither the attribute nor what is learned from the table does."""
+    packed = packed_of(random_table(2, holes=False))
+    raw = RawColumn("v", PackedColumn.of(np.array([0, 1, 0])), ["x", "y"])
+    assert (packed.to_codes() == np.array([packed.column(v) for v in range(7)])).all()
+    assert (packed.to_codes([4, 1]) == packed.to_codes()[[4, 1]]).all()
+    assert raw.to_codes().tolist() == [0, 1, 0]
+    asked = []
+    for kind in (PackedColumn, PackedCodes):
+        monkeypatch.setattr(kind, "unpacked", lambda whole: asked.append(whole))
+    assert packed.codes is packed.packed and raw.codes is raw.packed
+    part = packed.select(["v0", "v1", "v2", "v5"])
+    learn(part, threads=1).network.fit(part)
+    assert asked == []
+    packed.to_codes()
+    assert asked == [packed.codes]
 
 
 def test_a_packed_code_without_a_label_is_refused() -> None:
     columns = tuple(PackedColumn.of(np.array(codes)) for codes in ([0, 1, 2], [0, 1, 0]))
     two = (("a", "b"),) * 2
     with pytest.raises(TableError, match="'x' has a code without a state label"):
-        Table(("x", "y"), two, PackedCodes(columns, 3).lazily())
+        Table(("x", "y"), two, PackedCodes(columns, 3))
 
 
 @pytest.mark.parametrize("name", [*NAMES, "pnal"])

@@ -304,7 +304,7 @@ def test_a_column_missing_everywhere_is_refused() -> None:
 def test_rows_entirely_missing_only_change_the_unit() -> None:
     table = with_holes(random_table(3, 5, 40, 30), 3)
     nothing = np.full((table.n_variables, 10), MISSING, np.uint16)
-    more = Table(table.names, table.states, np.hstack([table.codes, nothing]))
+    more = Table(table.names, table.states, np.hstack([table.to_codes(), nothing]))
     one, other = (families(score(t, score="pnal:0.05")) for t in (table, more))
     times = more.n_rows / table.n_rows
     assert_same(other, {family: times * value for family, value in one.items()})
@@ -349,7 +349,7 @@ def test_the_command_line_says_what_is_missing(tmp_path: Path) -> None:
     assert table.has_holes
     labels = [
         ["" if c == MISSING else table.states[v][c] for v, c in enumerate(row)]
-        for row in table.codes.T
+        for row in table.to_codes().T
     ]
     data = tmp_path / "clinic.csv"
     data.write_text("\n".join(",".join(row) for row in [table.names, *labels]))
@@ -361,10 +361,10 @@ def test_the_command_line_says_what_is_missing(tmp_path: Path) -> None:
     assert account["missing_cells"] == table.missing_cells.tolist()
     for child, parents in found["parents"].items():
         family = [table.index(v) for v in (child, *parents)]
-        rows = (table.codes[family] != MISSING).all(axis=0).sum()
+        rows = (table.to_codes()[family] != MISSING).all(axis=0).sum()
         assert found["rows_used"][child] == rows
     said = ok("learn", str(data), "--missing", "pnal", "--lambda", "0.02")
-    total = f"{table.missing_cells.sum():,} of {table.codes.size:,} cells are missing"
+    total = f"{table.missing_cells.sum():,} of {table.to_codes().size:,} cells are missing"
     assert total in said and "pnal:0.02: every family is scored on the rows" in said
     assert "PNAL scores networks of one equivalence class differently" in said
     network = tmp_path / "net.json"

@@ -294,7 +294,7 @@ def test_files_and_json_carry_the_prior(tmp_path: Path) -> None:
 def test_the_command_line(tmp_path: Path) -> None:
     table = chest_clinic(300)
     data = tmp_path / "clinic.csv"
-    labels = [[table.states[v][c] for v, c in enumerate(row)] for row in table.codes.T]
+    labels = [[table.states[v][c] for v, c in enumerate(row)] for row in table.to_codes().T]
     data.write_text("\n".join(",".join(row) for row in [table.names, *labels]))
     belief = tmp_path / "belief.toml"
     belief.write_text('default = 0.2\narcs = [["smoke", "lung", 0.9], ["xray", "smoke", 0]]\n')

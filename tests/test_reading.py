@@ -35,7 +35,7 @@ def labels(table: Table) -> dict[str, list[str]]:
     """Return the table as columns of labels."""
     return {
         name: [states[code] for code in codes]
-        for name, states, codes in zip(table.names, table.states, table.codes, strict=True)
+        for name, states, codes in zip(table.names, table.states, table.to_codes(), strict=True)
     }
 
 
@@ -86,7 +86,7 @@ def test_quotes_inside_cells_are_text() -> None:
 def test_without_header_columns_are_numbered() -> None:
     table = read_table(b"0,1\n1,1\n0,0\n", header=False)
     assert table.names == ("0", "1")
-    assert table.codes.tolist() == [[0, 1, 0], [1, 1, 0]]
+    assert table.to_codes().tolist() == [[0, 1, 0], [1, 1, 0]]
 
 
 @pytest.mark.parametrize(
@@ -175,8 +175,8 @@ def test_blocks_and_polars_read_what_the_csv_module_reads(
             return
         assert [c.name for c in fast.columns] == [c.name for c in slow.columns]
         for a, b in zip(fast.columns, slow.columns, strict=True):
-            assert [None if i < 0 else a.values[i] for i in a.codes] == [
-                None if i < 0 else b.values[i] for i in b.codes
+            assert [None if i < 0 else a.values[i] for i in a.to_codes()] == [
+                None if i < 0 else b.values[i] for i in b.to_codes()
             ]
         places = [fast.place(row) for row in range(fast.n_rows)]
         assert places == [slow.place(row) for row in range(slow.n_rows)]
@@ -220,7 +220,7 @@ def test_missing_state_adds_one_where_it_is_needed() -> None:
         ("blue", "red", "missing"),
         ("x", "y", "missing"),
     )
-    assert table.codes.tolist() == [[0, 2, 1, 1, 0], [1, 1, 2, 0, 0], [0, 1, 0, 2, 1]]
+    assert table.to_codes().tolist() == [[0, 2, 1, 1, 0], [1, 1, 2, 0, 0], [0, 1, 0, 2, 1]]
     collision = read_table(b"a,b\nmissing,1\n?,2\nx,1\n", missing="state")
     assert collision.states == (("missing", "x", "missing 2"), ("1", "2"))
 
@@ -228,7 +228,7 @@ def test_missing_state_adds_one_where_it_is_needed() -> None:
 def test_missing_mode_takes_median_or_mode_ties_to_the_first_state() -> None:
     table = read_table(GAPS, missing="mode", discretize="median")
     assert table.cuts["n"] == (2.75,)
-    assert table.codes[0].tolist() == [0, 1, 1, 1, 0]
+    assert table.to_codes()[0].tolist() == [0, 1, 1, 1, 0]
     assert labels(table)["c"] == ["red", "red", "blue", "blue", "blue"]
     assert labels(table)["b"] == ["x", "y", "x", "x", "y"]
 
@@ -322,7 +322,7 @@ def test_a_cut_that_leaves_one_state_makes_a_constant_with_two_declared() -> Non
     with pytest.warns(DataWarning, match=r"constant column: n \(n after discretisation\)"):
         table = read_table(b"n,c,d\n0.5,x,0\n0.5,y,1\n0.5,x,1\n9,y,1\n", discretize="median")
     assert len(table.states[0]) == 2
-    assert table.codes[0].tolist() == [1, 1, 1, 1]
+    assert table.to_codes()[0].tolist() == [1, 1, 1, 1]
     assert table.constant == ("n",)
 
 
@@ -354,14 +354,14 @@ def test_arff_header_is_believed() -> None:
         ("red", "light blue", 'dark"ish'),
         ("1", "2", "3"),
     )
-    assert table.codes.tolist() == [[0, 1, 1], [0, 1, 2], [0, 0, 2]]
+    assert table.to_codes().tolist() == [[0, 1, 1], [0, 1, 2], [0, 0, 2]]
 
 
 def test_arff_integers_are_continuous_whatever_their_values() -> None:
     text = b"@relation r\n@attribute a integer\n@attribute b {x,y}\n@data\n0,x\n1,y\n"
     with pytest.raises(TableError, match="'a' is continuous"):
         read_table(text)
-    assert read_table(text, discretize="median").codes.tolist() == [[0, 1], [0, 1]]
+    assert read_table(text, discretize="median").to_codes().tolist() == [[0, 1], [0, 1]]
 
 
 @pytest.mark.parametrize(
@@ -403,7 +403,7 @@ def test_dat_declares_its_states() -> None:
     table = read_table(b"a b  c \n2 3 2 \n0 2 1 \n1  0 0\n0 0 1\n")
     assert table.names == ("a", "b", "c")
     assert table.states == (("0", "1"), ("0", "1", "2"), ("0", "1"))
-    assert table.codes.tolist() == [[0, 1, 0], [2, 0, 0], [1, 0, 1]]
+    assert table.to_codes().tolist() == [[0, 1, 0], [2, 0, 0], [1, 0, 1]]
     older = read_table(b"3\na b c\n2 3 2\n3\n0 2 1\n1 0 0\n0 0 1\n")
     assert older.digest == table.digest
 
@@ -438,7 +438,7 @@ def test_frames_of_all_kinds_give_the_same_table(make: Any, tmp_path: Path) -> N
     table = table_from_frame(make(COLUMNS), missing="mode", discretize="median")
     assert table.names == ("text", "whole", "yes", "size")
     assert table.states == (("x", "y"), ("9", "10"), ("False", "True"), ("< 1.25", "≥ 1.25"))
-    assert table.codes.tolist() == [[0, 1, 0, 0], [1, 0, 1, 0], [1, 0, 1, 1], [0, 1, 1, 0]]
+    assert table.to_codes().tolist() == [[0, 1, 0, 0], [1, 0, 1, 0], [1, 0, 1, 1], [0, 1, 1, 0]]
     path = tmp_path / "table.anything"
     pl.DataFrame(COLUMNS).write_parquet(path)
     assert read_table(path, missing="mode", discretize="median").digest == table.digest
@@ -456,7 +456,7 @@ def test_declared_categories_are_believed() -> None:
     for frame in (pandas, enum):
         table = table_from_frame(frame, missing="state")
         assert table.states[0] == ("z", "y", "x", "missing")
-        assert table.codes[0].tolist() == [2, 3, 1]
+        assert table.to_codes()[0].tolist() == [2, 3, 1]
     stored = io.BytesIO()
     enum.write_parquet(stored)
     assert read_table(stored.getvalue(), missing="state").states[0] == ("z", "y", "x", "missing")
@@ -477,7 +477,7 @@ def test_pandas_oddities() -> None:
     table = table_from_frame(frame, missing="state")
     assert table.names == ("1", "nan", "mixed", "day")
     assert table.states[:3] == (("1", "2", "missing"), ("1", "2", "missing"), ("1", "a", "missing"))
-    assert table.codes[3].tolist() == [0, 1, 2, 0]
+    assert table.to_codes()[3].tolist() == [0, 1, 2, 0]
     with pytest.raises(TableError, match=r"column '1', row 1 \(from 0\)"):
         table_from_frame(frame)
 
@@ -689,7 +689,7 @@ def test_glass_is_cut_at_its_medians(shared: Path) -> None:
         numbers = [float(row[v]) for row in rows]
         middle = float(np.median(numbers))
         assert table.cuts[name] == (middle,)
-        assert table.codes[v].tolist() == [int(number >= middle) for number in numbers]
+        assert table.to_codes()[v].tolist() == [int(number >= middle) for number in numbers]
 
 
 def test_headerless_tables_are_recognised(shared: Path, real: RealData) -> None:

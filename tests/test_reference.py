@@ -42,7 +42,7 @@ def sample_families(names: tuple[str, ...], count: int, seed: int) -> list[tuple
 def frame_of(table: Table) -> dict[str, list[str]]:
     return {
         name: [labels[c] for c in column]
-        for name, labels, column in zip(table.names, table.states, table.codes, strict=True)
+        for name, labels, column in zip(table.names, table.states, table.to_codes(), strict=True)
     }
 
 
@@ -158,7 +158,7 @@ def test_tic_tac_toe_scores_by_hand() -> None:
     """N = 958: a family small enough to check with a pencil."""
     table = datasets.tic_tac_toe()
     assert table.n_rows == 958
-    wins = int((table.codes[-1] == table.states[-1].index("majority")).sum())
+    wins = int((table.to_codes()[-1] == table.states[-1].index("majority")).sum())
     assert wins == 626
     entropy = wins * math.log(wins / 958) + (958 - wins) * math.log(1 - wins / 958)
     expected = entropy - math.log(958) / 2

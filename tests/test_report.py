@@ -59,7 +59,7 @@ def naive_information(table: Table, a: int, b: int) -> float:
     n, total = table.n_rows, 0.0
     for i in range(len(table.states[a])):
         for j in range(len(table.states[b])):
-            x, y = table.codes[a] == i, table.codes[b] == j
+            x, y = table.to_codes()[a] == i, table.to_codes()[b] == j
             both = int((x & y).sum())
             if both:
                 total += both / n * np.log(both * n / (int(x.sum()) * int(y.sum())))
@@ -215,8 +215,8 @@ def test_counts_are_those_of_the_rows() -> None:
             bits = [row >> (len(members) - 1 - i) & 1 for i in range(len(members))]
             here = np.ones(table.n_rows, bool)
             for name, bit in zip(members, bits, strict=True):
-                here &= table.codes[table.index(name)] == bit
-            column = table.codes[table.index(ASIA.names[v])]
+                here &= table.to_codes()[table.index(name)] == bit
+            column = table.to_codes()[table.index(ASIA.names[v])]
             assert pair.tolist() == [int((here & (column == k)).sum()) for k in (0, 1)]
 
 
@@ -315,7 +315,7 @@ def test_results_of_another_network_are_refused(tmp_path: Path) -> None:
 def clinic(tmp_path_factory: pytest.TempPathFactory) -> Path:
     table = chest_clinic(300, seed=4)
     folder = tmp_path_factory.mktemp("clinic")
-    columns = [[table.states[v][code] for code in table.codes[v]] for v in range(8)]
+    columns = [[table.states[v][code] for code in table.to_codes()[v]] for v in range(8)]
     lines = [",".join(table.names), *(",".join(row) for row in zip(*columns, strict=True))]
     (folder / "clinic.csv").write_text("\n".join(lines) + "\n")
     return folder / "clinic.csv"

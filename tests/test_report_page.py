@@ -93,7 +93,9 @@ def test_findings_agree_with_python(window: Any, pages: Path) -> None:
         open_page(window, path)
         check_bars(window, parameters, {})
         given: dict[int, int] = {}
-        row = parameters.sample(1, seed=seed).codes[:, 0]  # can occur, so far as there is evidence
+        row = parameters.sample(1, seed=seed).to_codes()[
+            :, 0
+        ]  # can occur, so far as there is evidence
         for v in rng.permutation(n)[:5].tolist():
             given[v] = int(row[v])
             window.execute_script(CLICK % (v, given[v]))

@@ -70,10 +70,10 @@ def test_merged_rows_are_the_rows(table: Table, block: int) -> None:
         patch.setattr(merging, "WORTH", 1.0)
         patch.setattr(merging, "BLOCK", block)
         found = merged(table)
-    rows = Counter(map(tuple, table.codes.T.tolist()))
+    rows = Counter(map(tuple, table.to_codes().T.tolist()))
     times = repeats_of(found).tolist()
-    assert dict(zip(map(tuple, found.codes.T.tolist()), times, strict=True)) == rows
-    assert [tuple(row) for row in found.codes.T.tolist()] == list(rows)  # by first sight
+    assert dict(zip(map(tuple, found.to_codes().T.tolist()), times, strict=True)) == rows
+    assert [tuple(row) for row in found.to_codes().T.tolist()] == list(rows)  # by first sight
     assert found.n_rows == table.n_rows and found.constant == table.constant
 
 
@@ -88,7 +88,7 @@ def test_keys_of_several_words() -> None:
     found = merged(table)
     assert Counter(map(tuple, codes.T.tolist())) == {
         tuple(row): times
-        for row, times in zip(found.codes.T.tolist(), repeats_of(found).tolist(), strict=True)
+        for row, times in zip(found.to_codes().T.tolist(), repeats_of(found).tolist(), strict=True)
     }
 
 
@@ -130,7 +130,7 @@ def test_counts_are_those_of_all_rows(seed: int, unmerged: Any) -> None:
 def test_lists_are_those_of_all_rows(name: str, unmerged: Any) -> None:
     rng = np.random.default_rng(len(name))
     table = repeated(rng, 5, 60, 3000)
-    turned = Table(table.names, table.states, table.codes[:, rng.permutation(3000)])
+    turned = Table(table.names, table.states, table.to_codes()[:, rng.permutation(3000)])
     for required in (frozenset(), frozenset({("v1", "v3")})):
         constraints = Constraints(required=required)
 

@@ -32,13 +32,11 @@ def numbers_of(naive: Naive, x: int, parents: Set, y: int, gap: float) -> Family
     """What the rules know of a family and one parent, straight from the definitions."""
     star = tuple(p for p in parents if p != y)
     bin_star = naive.best_subset(x, star)
-    listed = [p for p in naive.list_of(y) if set(p) <= set(star)]
     return FamilyNumbers(
         n_h_x=naive.NH([x]),
         n_h_y=naive.NH([y]),
         n_h_x_star=naive.NH([x], star),
         n_h_y_star=naive.NH([y], star),
-        n_h_y_listed=min(naive.NH([y], p) for p in listed),
         h_x=naive.h(x),
         h_y=naive.h(y),
         added=(naive.arity[y] - 1) * naive.pen(x, star),

@@ -2,18 +2,26 @@
 
 from __future__ import annotations
 
+import ast
 import dataclasses
+import importlib
 import inspect
 import os
 import subprocess
 import sys
+import textwrap
+from functools import cache
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 import polars as pl
 import pytest
 
+import parentage
+from parentage.arcs.settings import Supporting
 from parentage.cli import LazyGroup, cli
+from parentage.cli.options import load_table
 from parentage.data.reading import as_table, read_table, table_from_frame
 from parentage.data.settings import OF_FILES, Reading, ReadingKeywords
 from parentage.estimator import ParentageLearner
@@ -38,7 +46,7 @@ Settings = (
     | type[Running]
     | type[Scaling]
     | type[Estimating]
-    | type[Growing]
+    | type[Supporting]
 )
 STAGES: tuple[Settings, ...] = (Reading, Scoring, Growing, Optimising, Running, Scaling)
 
@@ -181,12 +189,81 @@ def test_commands_have_an_option_for_every_setting_of_their_stages(name: str) ->
             if not declared.repeatable:
                 typed = option.get_default(click.Context(command(name)))
                 assert typed == field.default, field.name
-    for field in dataclasses.fields(Running):  # every command may use threads
-        if field.name == "threads":
-            assert field.name in options
 
 
-@pytest.mark.parametrize("name", [*COMMANDS, "reproduce"])
+def functions_from(start: Any) -> set[Any]:
+    """A function of the command line with all others of it that are named in it."""
+    found, waiting = set(), [start]
+    while waiting:
+        function = inspect.unwrap(waiting.pop())
+        if function in found:
+            continue
+        found.add(function)
+        known = dict(function.__globals__)
+        for node in ast.walk(tree_of(function)):
+            if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("parentage.cli"):
+                module = importlib.import_module(node.module or "")
+                known |= {
+                    name.asname or name.name: getattr(module, name.name) for name in node.names
+                }
+        for node in ast.walk(tree_of(function)):
+            named = known.get(node.id) if isinstance(node, ast.Name) else None
+            if inspect.isfunction(named) and named.__module__.startswith("parentage.cli"):
+                waiting.append(named)
+    return found
+
+
+def tree_of(function: Any) -> ast.AST:
+    return ast.parse(textwrap.dedent(inspect.getsource(function)))
+
+
+def options_read(callback: Any) -> set[str]:
+    """What a command looks at: its own arguments, names in quotes, fields of settings it makes."""
+    read = set(inspect.signature(callback).parameters)
+    for function in functions_from(callback):
+        for node in ast.walk(tree_of(function)):
+            if isinstance(node, ast.Constant) and isinstance(node.value, str):
+                read.add(node.value)
+            if isinstance(node, ast.Call) and ast.unparse(node.func) == "take":
+                kind = function.__globals__[ast.unparse(node.args[0])]
+                read |= {field.name for field in dataclasses.fields(kind)}
+    return read
+
+
+@pytest.mark.parametrize("name", LazyGroup.home)
+def test_every_option_is_read(name: str) -> None:
+    found = command(name)
+    options = {str(p.name) for p in found.params if isinstance(p, click.Option)}
+    assert options <= options_read(found.callback)
+
+
+def test_an_option_that_nothing_reads_is_noticed() -> None:
+    def callback(data: str, **options: Any) -> None:
+        load_table(data, options)
+
+    assert {"missing", "as_json", "data"} <= options_read(callback)
+    assert not {"seed", "threads"} & options_read(callback)
+
+
+@cache
+def attributes_asked_for() -> set[str]:
+    """Every name that stands after a dot in the package, where it is not assigned to."""
+    package = Path(parentage.__file__).parent
+    return {
+        node.attr
+        for path in package.rglob("*.py")
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+        if isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Load)
+    }
+
+
+@pytest.mark.parametrize("stage", [*STAGES, Estimating, Supporting], ids=lambda s: s.__name__)
+def test_every_setting_is_used(stage: Settings) -> None:
+    """Somewhere in the package it is asked for; its declaration and its copies do not count."""
+    assert {field.name for field in dataclasses.fields(stage)} <= attributes_asked_for()
+
+
+@pytest.mark.parametrize("name", LazyGroup.home)
 def test_no_flag_means_two_things(name: str) -> None:
     flags = [flag for p in command(name).params for flag in p.opts]
     assert len(flags) == len(set(flags))

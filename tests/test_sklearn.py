@@ -40,7 +40,7 @@ def frame() -> pd.DataFrame:
     return pd.DataFrame(
         {
             name: pd.Categorical.from_codes(codes, list(states))
-            for name, states, codes in zip(table.names, table.states, table.codes, strict=True)
+            for name, states, codes in zip(table.names, table.states, table.to_codes(), strict=True)
         }
     )
 
@@ -179,7 +179,7 @@ def test_our_own_cuts_are_those_of_the_training_rows(numbers: npt.NDArray[np.flo
     for v, name in enumerate(rows.names):
         cuts = learner.table_.cuts[name]
         expected = [sum(cut <= x for cut in cuts) for x in numbers[200:, v]]
-        assert rows.codes[v].tolist() == expected
+        assert rows.to_codes()[v].tolist() == expected
     scores = cross_val_score(learner, numbers, cv=KFold(4), error_score="raise")
     assert np.isfinite(scores).all()
 

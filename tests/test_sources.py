@@ -34,7 +34,7 @@ TABLE = parentage.datasets.chest_clinic(120)
 FRAME = pl.DataFrame(
     {
         name: [labels[code] for code in codes]
-        for name, labels, codes in zip(TABLE.names, TABLE.states, TABLE.codes, strict=True)
+        for name, labels, codes in zip(TABLE.names, TABLE.states, TABLE.to_codes(), strict=True)
     }
 )
 CSV = FRAME.write_csv().encode()

@@ -127,7 +127,6 @@ def numbers_of(naive: NaiveSum, x: int, parents: Set, y: int, gap: float) -> Fam
         n_h_y=0.0,
         n_h_x_star=0.0,
         n_h_y_star=naive.NH([y], star),
-        n_h_y_listed=0.0,
         h_x=naive.h(x),
         h_y=naive.h(y),
         added=price - naive.price(x, star) if qnml else 0.0,

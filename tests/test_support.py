@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
+import itertools
 import json
 import math
 import pickle
@@ -18,6 +19,7 @@ import numpy as np
 import pytest
 
 import parentage
+from naive_network import all_networks
 from naive_support import (
     apart,
     direction_points,
@@ -25,6 +27,7 @@ from naive_support import (
     has_arc,
     l1_norm,
     learned_again,
+    log_of_sum,
     shortfall,
 )
 from parentage.arcs.averaging import (
@@ -52,6 +55,7 @@ from parentage.optimise import learn_lists, optimise_lists
 from parentage.optimise.settings import Optimising
 from parentage.scoring.candidates import score, score_table, search_table
 from parentage.scoring.constraints import Constraints
+from parentage.scoring.lists import CandidateLists
 from parentage.scoring.requiring import lists_requiring
 from parentage.scoring.settings import Growing, Scoring
 from parentage.work.stop import Stop
@@ -341,11 +345,11 @@ def test_rows_are_drawn_with_replacement_and_by_number() -> None:
     table = chest_clinic(50, seed=0)
     one = resampled(table, 3, 0)
     assert one.n_rows == 50 and one.states == table.states
-    assert (one.codes == resampled(table, 3, 0).codes).all()
-    assert (one.codes != resampled(table, 3, 1).codes).any()
-    assert (one.codes != resampled(table, 4, 0).codes).any()
-    rows = {tuple(row) for row in table.codes.T.tolist()}
-    assert {tuple(row) for row in one.codes.T.tolist()} <= rows
+    assert (one.to_codes() == resampled(table, 3, 0).to_codes()).all()
+    assert (one.to_codes() != resampled(table, 3, 1).to_codes()).any()
+    assert (one.to_codes() != resampled(table, 4, 0).to_codes()).any()
+    rows = {tuple(row) for row in table.to_codes().T.tolist()}
+    assert {tuple(row) for row in one.to_codes().T.tolist()} <= rows
 
 
 def test_nothing_depends_on_the_workers() -> None:
@@ -562,6 +566,42 @@ def test_the_total_weight_is_the_sum_over_all_networks(seed: int) -> None:
     assert log_total(lists) == pytest.approx(float(naive), abs=1e-9)
 
 
+@pytest.mark.parametrize("seed", range(8))
+def test_the_total_weight_of_scores_far_apart(seed: int) -> None:
+    """Sums over all networks in 60 digits; some children cannot be without parents."""
+    rng = np.random.default_rng(seed)
+    names, spread = "abcd", 10.0 ** rng.integers(0, 7)
+    families = {}
+    for child in names:
+        others = [name for name in names if name != child]
+        sets = [s for k in range(4) for s in itertools.combinations(others, k)]
+        kept = [s for s in sets if rng.random() < 0.8 or not s]
+        if child == "b":
+            kept = [s for s in kept if s]
+        families[child] = [(spread * float(rng.normal()), list(s)) for s in kept]
+    lists = CandidateLists.from_families(families)
+    networks = [score for score, _ in all_networks(lists)]
+    assert log_total(lists) == pytest.approx(log_of_sum(networks), rel=1e-14, abs=1e-10)
+
+
+def test_the_missing_weight_of_many_rows() -> None:
+    """Each child's best set is far above what it can have together with the others'."""
+    rng = np.random.default_rng(1)
+    a = rng.integers(0, 2, 60_000)
+    b = a ^ (rng.random(len(a)) < 0.02)
+    c = b ^ (rng.random(len(a)) < 0.02)
+    table = Table.from_columns({"a": a, "b": b, "c": c})
+    networks = [score for score, _ in every_network(table, "bic")]
+    alone = sum(lists[0].score for lists in score(table).to_dict().values())
+    assert alone - max(networks) > 11_400, "exp of the difference is 0 even in 80 bits"
+    found = support(table, need=False, within=2).near
+    assert found is not None
+    near = [score for score in networks if score > max(networks) - math.log(2)]
+    truth = 1 - math.exp(log_of_sum(near) - log_of_sum(networks))
+    assert found.missing == pytest.approx(truth, abs=1e-9)
+    assert truth > 0.001
+
+
 def test_many_variables_leave_the_missing_weight_open(real: RealData) -> None:
     found = support(real.uci("zoo").head(30).select(real.uci("zoo").names[:14]), need=False,
                     within=1.5, max_parents=2)  # fmt: skip
@@ -627,8 +667,8 @@ def test_arcs_that_a_prior_takes_for_certain_survive_replicates() -> None:
 
 def test_the_rate_of_a_table_with_holes_is_that_of_the_whole_table() -> None:
     whole = chest_clinic(200)
-    gone = np.random.default_rng(2).random(whole.codes.shape) < 0.1
-    table = Table(whole.names, whole.states, np.where(gone, MISSING, whole.codes))
+    gone = np.random.default_rng(2).random(whole.to_codes().shape) < 0.1
+    table = Table(whole.names, whole.states, np.where(gone, MISSING, whole.to_codes()))
     asked: dict[str, Any] = {"missing": "pnal", "lambda_": 0.01}
     empty = Network(table.names, ((),) * table.n_variables)
     found = support(table, empty, need=False, **asked)
@@ -641,7 +681,7 @@ def test_the_rate_of_a_table_with_holes_is_that_of_the_whole_table() -> None:
 
 def test_completed_tables_are_refused() -> None:
     whole = chest_clinic(100)
-    codes = whole.codes.copy()
+    codes = whole.to_codes().copy()
     codes[0, :5] = MISSING
     table = Table(whole.names, whole.states, codes)
     with pytest.raises(InputError, match="missing='em' completes missing cells for one network"):

@@ -31,7 +31,7 @@ def test_select_keeps_order_states_and_cuts(table: Table) -> None:
     chosen = table.select(["c", "b"])
     assert chosen.names == ("c", "b")
     assert chosen.states == (("only", "unused"), ("0", "1", "2"))
-    assert chosen.codes.tolist() == [[0, 0, 0], [2, 0, 2]]
+    assert chosen.to_codes().tolist() == [[0, 0, 0], [2, 0, 2]]
     assert chosen.cuts == {"b": (0.5, 1.5)}
     assert table.drop(["b"]).cuts == {}
 
@@ -39,12 +39,12 @@ def test_select_keeps_order_states_and_cuts(table: Table) -> None:
 def test_observed_leaves_out_unused_states(table: Table) -> None:
     observed = table.observed()
     assert observed.states == (("x", "y"), ("0", "2"), ("only",))
-    assert observed.codes.tolist() == [[0, 1, 1], [1, 0, 1], [0, 0, 0]]
+    assert observed.to_codes().tolist() == [[0, 1, 1], [1, 0, 1], [0, 0, 0]]
 
 
 def test_head_keeps_states(table: Table) -> None:
     assert table.head(1).states == table.states
-    assert table.head(1).codes.tolist() == [[0], [2], [0]]
+    assert table.head(1).to_codes().tolist() == [[0], [2], [0]]
 
 
 def test_unknown_name_gets_the_nearest(table: Table) -> None:
@@ -55,7 +55,7 @@ def test_unknown_name_gets_the_nearest(table: Table) -> None:
 
 def test_codes_cannot_be_changed(table: Table) -> None:
     with pytest.raises(ValueError, match="read-only"):
-        table.codes[0, 0] = 1
+        table.to_codes()[0, 0] = 1
 
 
 @pytest.mark.parametrize(
@@ -80,7 +80,7 @@ def test_impossible_tables_are_refused(
 def test_from_columns_sorts_states_and_checks_lengths() -> None:
     table = Table.from_columns({"a": [10, 9, 10], "b": ["y", "x", "x"]})
     assert table.states == (("9", "10"), ("x", "y"))
-    assert table.codes.tolist() == [[1, 0, 1], [1, 0, 0]]
+    assert table.to_codes().tolist() == [[1, 0, 1], [1, 0, 0]]
     with pytest.raises(TableError, match="'b' has 1 rows"):
         Table.from_columns({"a": [1, 2], "b": [1]})
 

@@ -275,7 +275,7 @@ def unclosed(naive: Naive, removed: set[Family]) -> list[Family]:
     return found
 
 
-PARENT_SIDE = ("alg2", "alg4", "thm2-cache")
+PARENT_SIDE = ("alg2", "alg4")
 
 
 @settings(max_examples=40, deadline=None)
@@ -449,14 +449,6 @@ class InContext(Naive):
 
     def others(self, x: int) -> list[int]:
         return [v for v in super().others(x) if v not in self.context]
-
-    def list_of(self, y: int) -> list[Set]:
-        kept = []
-        for parents in self.parent_sets(y):
-            below = [self.s(y, sub) for sub in self.allowed_subsets(y, parents)]
-            if self.s(y, parents) > max(below, default=-math.inf) + TIE:
-                kept.append(parents)
-        return kept
 
     def free(self) -> list[int]:
         return [v for v in range(self.n) if v not in self.context]

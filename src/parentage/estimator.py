@@ -208,7 +208,7 @@ class ParentageLearner:
             self.__dict__.pop(gone, None)
         if not isinstance(X, np.ndarray):
             self.feature_names_in_ = np.array(names, dtype=object)
-        keep = self.missing if self.missing != "drop" else "em"
+        keep = self._missing if self._missing != "drop" else "em"
         rows = self.table_ if kind_of(X) == "table" else rows_like(
             self.table_.select(names), X, keep
         )  # fmt: skip
@@ -321,9 +321,15 @@ class ParentageLearner:
         source = X
         if y is not None:
             source = joined(X, y, self.target_ or "", self._features())
-        missing = "em" if keep_holes or (every_row and self.missing == "drop") else self.missing
+        missing = "em" if keep_holes or (every_row and self._missing == "drop") else self._missing
         optional = () if self.target_ is None else (self.target_,)
         return rows_like(self._known, source, missing, optional=optional, unseen=self._unseen)
+
+    @property
+    def _missing(self) -> str:
+        """How missing cells were treated in the data learned from; a recipe decides that."""
+        read = self.table_.recipe
+        return self.missing if self.recipe is None or read is None else read.settings.missing
 
     def _features(self) -> tuple[str, ...]:
         names = self.table_.names

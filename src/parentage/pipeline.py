@@ -152,9 +152,9 @@ def gather(
         check_start(start, table.names)
     if seen is not None:
         seen(table)
-    settings = scoring(table.names, False).for_missing(reading.missing)
+    settings = scoring(table.names, False).for_missing(how.missing)
     stop = stop.share(part)
-    if reading.missing == "em" and table.has_holes:
+    if how.missing == "em" and table.has_holes:
         refuse_beside_completion(growing or Growing())
         completed = complete_and_score(
             table,

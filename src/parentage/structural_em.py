@@ -132,8 +132,10 @@ def complete_and_score(
     """
     score = check_weighable(parse_score(settings.score))
     check_holes(table)
-    seen = (table.codes != MISSING).any(axis=0)
-    rows = Table(table.names, table.states, table.chosen_rows(seen), table.cuts)
+    seen = np.zeros(table.stored_rows, np.bool_)
+    for v in range(table.n_variables):
+        seen |= table.column(v) != MISSING
+    rows = table.chosen_rows(seen)
     numbers = np.flatnonzero(seen)
     keeper = EmKeeper.of(places, table, settings, start)
     work = Work(rows, numbers, settings, stop, threads, workers or threads, report, keeper)

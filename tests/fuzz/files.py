@@ -89,7 +89,7 @@ def originals() -> tuple[tuple[str, bytes], ...]:
 
 def labels_of(table: Table, v: int) -> list[str]:
     """Return a column as labels."""
-    return [table.states[v][code] for code in table.codes[v]]
+    return [table.states[v][code] for code in table.to_codes()[v]]
 
 
 def _frame(table: Table) -> Any:

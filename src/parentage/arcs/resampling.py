@@ -69,7 +69,7 @@ def resampled(table: Table, seed: int, number: int) -> Table:
     """Draw as many rows as there are, with replacement."""
     rng = np.random.default_rng([seed, number])
     rows = rng.integers(table.n_rows, size=table.n_rows)
-    return replace(table, codes=table.chosen_rows(rows))
+    return table.chosen_rows(rows)
 
 
 def learn_replicate(

@@ -20,6 +20,7 @@ from parentage.arcs.need import Question, needs
 from parentage.arcs.records import ArcSupport, Support
 from parentage.arcs.resampling import bootstrap as draw
 from parentage.arcs.settings import Supporting
+from parentage.data.reading import settled
 from parentage.data.settings import Reading
 from parentage.errors import InputError, UnprovenWarning, Way, did_you_mean
 from parentage.network.network import arc_gains
@@ -164,6 +165,7 @@ def learn_ground(
     ``seen`` is called with the table before it is scored. What is ``asked`` and cannot be answered
     for this table is refused before, too. Lists that are cut short grow, as those of ``learn``.
     """
+    reading = settled(reading)
 
     def first_seen(table: Table) -> None:
         if asked is not None and reading.missing == "em" and table.has_holes:

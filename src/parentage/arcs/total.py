@@ -9,6 +9,12 @@ posterior probabilities of structural features in Bayesian networks"),
 
 That is 3^n steps. Every network is in 2^(sinks) − 1 terms, so what cancels is at most 2^n times
 what remains, and n bits of the arithmetic are lost.
+
+Weights range over thousands of nats, and so do the sums of the subsets. Therefore A_j and the
+scale of every Z(S) are logarithms. The scale of S is the weight of the networks that fit the best
+order of S, the largest product of A_j(variables before j): Z(S) is at least that and at most |S|!
+times as much, and no term is larger than the scale. Nothing overflows, and what underflows is
+smaller than the rounding.
 """
 
 from __future__ import annotations
@@ -21,8 +27,10 @@ import numpy.typing as npt
 if TYPE_CHECKING:
     from parentage.scoring.lists import CandidateLists
 
+    Logs = npt.NDArray[np.longdouble]
+
 MOST = 12
-"""Variables up to which the sum is worth its time: 0.3 s."""
+"""Largest number of variables for which the sum is computed: it takes 0.3 s."""
 
 
 def log_total(lists: CandidateLists) -> float:
@@ -35,28 +43,44 @@ def log_total(lists: CandidateLists) -> float:
     3.0
     """
     n = lists.n_variables
-    best = [max(score for score, _ in lists.candidates(v)) for v in range(n)]
-    inside = [_inside(lists, v, best[v]) for v in range(n)]
-    total = np.zeros(1 << n, np.longdouble)
+    inside = [_log_inside(lists, v) for v in range(n)]
+    scale = _best_orders(inside)
+    total = np.zeros(1 << n, np.longdouble)  # Z(S) as a multiple of exp(scale[S])
     total[0] = 1.0
     for below in range(1 << n):
-        sinks, terms = np.zeros(1, np.int64), -total[below : below + 1]
+        if scale[below] == -np.inf:  # no network: some child needs a parent outside
+            continue
+        sinks, logs, signs = np.zeros(1, np.int64), scale[below : below + 1], -np.ones(1)
         for j in range(n):
-            if not below >> j & 1:
+            if not below >> j & 1 and inside[j][below] > -np.inf:
                 sinks = np.concatenate([sinks, sinks | 1 << j])
-                terms = np.concatenate([terms, -terms * inside[j][below]])
-        total[below | sinks[1:]] += terms[1:]
-    return float(np.log(total[-1])) + sum(best) * lists.account.unit
+                logs = np.concatenate([logs, logs + inside[j][below]])
+                signs = np.concatenate([signs, -signs])
+        above = below | sinks[1:]
+        total[above] += signs[1:] * total[below] * np.exp(logs[1:] - scale[above])
+    return float(np.log(total[-1]) + scale[-1])
 
 
-def _inside(lists: CandidateLists, child: int, best: float) -> npt.NDArray[np.longdouble]:
-    """``[mask]``: sum of the weights of the child's sets inside a mask; its best one weighs 1."""
+def _best_orders(inside: list[Logs]) -> Logs:
+    """``[mask]``: log weight of the networks that fit the best order of the mask's variables."""
+    scale = np.full(1 << len(inside), -np.inf, np.longdouble)
+    scale[0] = 0.0
+    for below in range(len(scale)):
+        for j, own in enumerate(inside):
+            if not below >> j & 1:
+                above = below | 1 << j
+                scale[above] = max(scale[above], scale[below] + own[below])
+    return scale
+
+
+def _log_inside(lists: CandidateLists, child: int) -> Logs:
+    """``[mask]``: log of the sum of the weights of the child's sets inside a mask."""
     n = lists.n_variables
-    weight = np.zeros(1 << n, np.longdouble)
+    logs = np.full(1 << n, -np.inf, np.longdouble)
     for score, members in lists.candidates(child):
         mask = sum(1 << p for p in members)
-        weight[mask] += np.exp(np.longdouble((score - best) * lists.account.unit))
+        logs[mask] = np.logaddexp(logs[mask], np.longdouble(score) * lists.account.unit)
     for p in range(n):  # sums over subsets, one variable at a time
-        halves = weight.reshape(-1, 2, 1 << p)
-        halves[:, 1] += halves[:, 0]
-    return weight
+        halves = logs.reshape(-1, 2, 1 << p)
+        halves[:, 1] = np.logaddexp(halves[:, 1], halves[:, 0])
+    return logs

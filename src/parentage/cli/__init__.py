@@ -42,12 +42,12 @@ class LazyGroup(click.Group):
         "sample": ("parentage.cli.sample", "Rows drawn from a network."),
         "check": ("parentage.cli.check", "Verify a proof that a network is the best one."),
         "report": ("parentage.cli.report", "One page: picture, what if, every arc, the proof."),
-        "reproduce": ("parentage.cli.reproduce", "The tables and figures of the 2018 paper."),
+        "reproduce": ("parentage.cli.reproduce", ""),
     }
 
     def list_commands(self, ctx: click.Context) -> list[str]:
-        """Return the commands in the order of the path."""
-        return list(self.home)
+        """Return the commands in the order of the path; one without a text is not listed."""
+        return [name for name, (_, text) in self.home.items() if text]
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         """Import a command; None for an unknown one."""
@@ -70,7 +70,7 @@ class LazyGroup(click.Group):
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """List the commands without importing them."""
         with formatter.section("Commands"):
-            formatter.write_dl([(name, text) for name, (_, text) in self.home.items()])
+            formatter.write_dl([(name, self.home[name][1]) for name in self.list_commands(ctx)])
 
 
 @click.group(cls=LazyGroup, epilog=EPILOG, context_settings={"help_option_names": ["-h", "--help"]})

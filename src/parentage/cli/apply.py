@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from parentage.cli.model import csv_text, deliver, load_model, model_options, table_csv
-from parentage.cli.options import FORCE
+from parentage.cli.options import FORCE, JSON
 from parentage.cli.output import print_json
 
 if TYPE_CHECKING:
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     help="With --impute: the most probable states of a row's cells together.",
 )
 @click.option("-o", "--output", metavar="FILE", help="Write CSV to a file instead of stdout.")
-@click.option("--json", "as_json", is_flag=True, help="One JSON object on stdout.")
+@JSON
 @FORCE
 @model_options
 def apply(net: str, rows: str, predict: str | None, output: str | None, **options: Any) -> None:

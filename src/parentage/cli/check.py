@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from parentage.cli.options import (
-    exact_run_options,
     load_table,
     parse_size,
+    run_options,
     settings_options,
     table_options,
     with_options,
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 @click.argument("certificate")
 @with_options(*settings_options(Running, "memory"))
 @table_options
-@exact_run_options
+@run_options
 def check(data: str, certificate: str, **options: Any) -> None:
     """Verify that a network is the best one, from its CERTIFICATE, in whole-number arithmetic.
 

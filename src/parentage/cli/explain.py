@@ -6,7 +6,14 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from parentage.cli.options import load_table, prior_of, run_options, score_options, table_options
+from parentage.cli.options import (
+    JSON,
+    load_table,
+    missing_rule,
+    prior_of,
+    score_options,
+    table_options,
+)
 from parentage.cli.output import print_json, say_if_compiling, table_text
 from parentage.scoring.settings import Scoring
 from parentage.work.settings import take
@@ -22,7 +29,7 @@ if TYPE_CHECKING:
 @click.option("--all", "every", is_flag=True, help="Show the rules that do not fire, too.")
 @table_options
 @score_options
-@run_options
+@JSON
 def explain(data: str, child: str, parents: tuple[str, ...], every: bool, **options: Any) -> None:
     """Explain one family: its score, what dominates it, and which rules remove it.
 
@@ -34,7 +41,7 @@ def explain(data: str, child: str, parents: tuple[str, ...], every: bool, **opti
     table = load_table(data, options)
     say_if_compiling()
     scoring = take(Scoring, {**options, "prior": prior_of(options)})
-    scoring = scoring.for_missing(options["missing"])
+    scoring = scoring.for_missing(missing_rule(table))
     found = explain_family(
         table,
         child,

@@ -8,10 +8,11 @@ import click
 
 from parentage.cli.options import (
     FORCE,
+    JSON,
     WRITE_RECIPE,
     check_recipe_target,
     load_table,
-    run_options,
+    missing_rule,
     score_options,
     scoring_of,
     search_options,
@@ -48,7 +49,7 @@ if TYPE_CHECKING:
 @table_options
 @score_options
 @search_options
-@run_options
+@JSON
 def info(data: str, **options: Any) -> None:
     """Show variables, states, entropy, parent caps and a forecast of the search.
 
@@ -61,8 +62,8 @@ def info(data: str, **options: Any) -> None:
     check_recipe_target(options, [data, options["constraints_file"], options["recipe"]])
     table = load_table(data, options)
     write_recipe_of(table.recipe, options)
-    settings = scoring_of(options, table.names).for_missing(options["missing"])
-    completed = options["missing"] == "em" and table.has_holes
+    settings = scoring_of(options, table.names).for_missing(missing_rule(table))
+    completed = missing_rule(table) == "em" and table.has_holes
     if completed:
         settings = start_settings(settings)
     say_if_compiling()

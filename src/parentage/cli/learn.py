@@ -65,7 +65,7 @@ if TYPE_CHECKING:
     "(repeatable).",
 )
 @SIZE
-@with_options(*settings_options(Growing), *settings_options(Optimising, but=("seed",)))
+@with_options(*settings_options(Growing), *settings_options(Optimising))
 @click.option("--require-optimal", is_flag=True, help="Exit with 1 if the proof is missing.")
 @click.option(
     "--within",

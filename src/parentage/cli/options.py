@@ -39,7 +39,7 @@ _CONSTRAINTS: tuple[Decorator, ...] = (
     click.option("--constraints", "constraints_file", metavar="FILE",
                  help="Constraints from a TOML file (docs/constraints.md)."),
 )  # fmt: skip
-_JSON = click.option("--json", "as_json", is_flag=True, help="One JSON object on stdout.")
+JSON = click.option("--json", "as_json", is_flag=True, help="One JSON object on stdout.")
 _SIZE = re.compile(r"([0-9]+(?:\.[0-9]+)?)\s*([KMGT]?)(i?)B?", re.IGNORECASE)
 
 
@@ -100,8 +100,8 @@ limit_options = with_options(*settings_options(Running, "time_limit", "memory"))
 scale_options = with_options(*settings_options(Scaling))
 """Where long work runs, and what it keeps."""
 
-exact_run_options = with_options(_JSON, *settings_options(Running, "threads"))
-"""JSON and threads: for a command in which nothing is random."""
+run_options = with_options(JSON, *settings_options(Running, "threads"))
+"""JSON and threads."""
 
 SIZE = click.option(
     "--size",
@@ -116,13 +116,6 @@ WRITE_RECIPE = click.option(
 
 FORCE = click.option("--force", is_flag=True, help="Overwrite a file of another kind.")
 
-run_options = with_options(
-    exact_run_options,
-    click.option("--seed", type=int, default=0, show_default=True,
-                 help="Seed of everything random."),
-)  # fmt: skip
-"""JSON, threads and seed: every command that takes data has them."""
-
 
 def load_table(data: Any, options: dict[str, Any]) -> Table:
     """Read the table that DATA and the table options describe."""
@@ -131,6 +124,12 @@ def load_table(data: Any, options: dict[str, Any]) -> Table:
     table = as_table(data, take(Reading, options))
     tell_reading(table, options)
     return table
+
+
+def missing_rule(table: Table) -> str:
+    """Return how the missing cells of a table that was read were treated."""
+    assert table.recipe is not None  # noqa: S101  # every table that is read has one
+    return table.recipe.settings.missing
 
 
 def tell_reading(table: Table, options: dict[str, Any]) -> None:

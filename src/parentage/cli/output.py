@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import functools
 import json
 from contextlib import contextmanager
 from pathlib import Path
@@ -43,15 +42,15 @@ def table_text(head: tuple[str, ...], rows: Sequence[tuple[str, ...]], left: int
 
 
 def say_if_compiling() -> None:
-    """Have it said, when kernels are compiled, what the waiting is for; it happens once."""
+    """Have it printed, when kernels are compiled, what the user waits for."""
     from parentage.kernels._options import compiling
 
-    compiling.tell = functools.partial(
-        click.echo,
-        "parentage: compiling the kernels for this kind of job (once; up to a minute, which no "
-        "time limit counts)",
-        err=True,
-    )
+    def tell(cached: bool) -> None:
+        later = "; later runs reuse them" if cached else ""
+        text = f"up to a minute, which no time limit counts{later}"
+        click.echo(f"parentage: compiling the kernels for this kind of job ({text})", err=True)
+
+    compiling.tell = tell
 
 
 def warn(text: str) -> None:

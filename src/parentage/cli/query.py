@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from parentage.cli.model import load_model, model_options
+from parentage.cli.options import JSON
 from parentage.cli.output import print_json, table_text
 
 if TYPE_CHECKING:
@@ -33,7 +34,7 @@ if TYPE_CHECKING:
 )
 @click.option("--joint", is_flag=True, help="The targets together, not one by one.")
 @click.option("--mpe", is_flag=True, help="The most probable state of all variables together.")
-@click.option("--json", "as_json", is_flag=True, help="One JSON object on stdout.")
+@JSON
 @model_options
 def query(net: str, targets: tuple[str, ...], joint: bool, mpe: bool, **options: Any) -> None:
     """Probabilities of every TARGET given evidence: exact, by variable elimination.

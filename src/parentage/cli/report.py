@@ -61,14 +61,12 @@ NETWORKS = (".json", ".bif", ".xml", ".xmlbif", ".bifxml", ".dot", ".gv")
 )
 @FORCE
 @with_options(*settings_options(Supporting), *settings_options(Estimating))
-@with_options(*settings_options(Optimising, but=("seed",)))
+@with_options(*settings_options(Optimising), *settings_options(Running, "threads"))
 @limit_options
 @scale_options
 @table_options
 @score_options
 @search_options
-@with_options(*settings_options(Running, "threads"))
-@click.option("--seed", type=int, default=0, show_default=True, help="Seed of everything random.")
 def report(data: str, output: str, **options: Any) -> None:
     """Write one page about a network: picture, what if, every arc, the proof.
 

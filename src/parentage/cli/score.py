@@ -14,6 +14,7 @@ from parentage.cli.options import (
     check_recipe_target,
     limit_options,
     load_table,
+    missing_rule,
     run_options,
     running_of,
     scale_options,
@@ -65,9 +66,9 @@ def score(data: str, output: tuple[str, ...], **options: Any) -> None:
     running, scaling = running_of(options), take(Scaling, options)
     with interruptible(running.stop()) as stop:
         table = load_table(data, options)
-        settings = scoring_of(options, table.names).for_missing(options["missing"])
+        settings = scoring_of(options, table.names).for_missing(missing_rule(table))
         with scaling.workers(running.workers, stop) as workers, show_progress() as progress:
-            if options["missing"] == "em" and table.has_holes:
+            if missing_rule(table) == "em" and table.has_holes:
                 lists = complete_and_score(
                     table,
                     settings,

@@ -41,8 +41,7 @@ SHOWN = 15
 @click.argument("data", metavar="TABLE")
 @click.argument("network", metavar="[NETWORK]", required=False)
 @click.option("-o", "--output", metavar="FILE", help="Write the table of arcs: .csv or .json.")
-@with_options(*settings_options(Supporting))
-@with_options(*settings_options(Optimising, but=("seed",)))
+@with_options(*settings_options(Supporting), *settings_options(Optimising))
 @FORCE
 @limit_options
 @scale_options

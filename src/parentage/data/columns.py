@@ -128,7 +128,9 @@ def build_table(raw: RawTable, reading: Reading | None = None) -> Table:
     return table.with_recipe(Recipe(replace(reading, recipe=None), tuple(made), account))
 
 
-def _translated(raw: RawTable, columns: Sequence[Column], coded: Sequence[_Coded]) -> Codes:
+def _translated(
+    raw: RawTable, columns: Sequence[Column], coded: Sequence[_Coded]
+) -> Codes | PackedCodes:
     """Return the codes of the table; packed where those of the source are.
 
     Codes that nobody needs any more are let go, column by column.
@@ -137,7 +139,7 @@ def _translated(raw: RawTable, columns: Sequence[Column], coded: Sequence[_Coded
     if not (raw.passing or any(column.packed for column in raw.columns)):
         codes = np.empty((len(columns), n_rows), np.uint16)
         for row, column, found in zip(codes, columns, coded, strict=True):
-            row[:] = found.codes[column.raw.codes]
+            row[:] = found.codes[column.raw.to_codes()]
         return codes
     packed = []
     for column, found in zip(columns, coded, strict=True):
@@ -145,12 +147,12 @@ def _translated(raw: RawTable, columns: Sequence[Column], coded: Sequence[_Coded
         lookup[lookup == MISSING] = -1
         own = column.raw.packed
         if own is None:
-            packed.append(PackedColumn.of(narrowed(lookup)[column.raw.codes]))
+            packed.append(PackedColumn.of(narrowed(lookup)[column.raw.to_codes()]))
             continue
         packed.append(own.recoded(lookup))
         if raw.passing:
             own.become(packed[-1])
-    return PackedCodes(tuple(packed), n_rows).lazily()
+    return PackedCodes(tuple(packed), n_rows)
 
 
 def missing_cells(columns: Sequence[Column]) -> dict[str, int]:
@@ -256,8 +258,8 @@ def _complete_rows(columns: Sequence[Column]) -> list[Column]:
 
 
 def _rows_of(raw: RawColumn, chosen: npt.NDArray[np.bool_]) -> RawColumn:
-    codes = raw.codes[chosen]
-    return replace(raw, codes=codes if raw.packed is None else PackedColumn.of(codes).lazily())
+    codes = raw.to_codes()[chosen]
+    return replace(raw, codes=codes if raw.packed is None else PackedColumn.of(codes))
 
 
 def _is_continuous(column: Column, choice: Choice) -> bool:
@@ -335,7 +337,7 @@ def _cut_points(
 
 def _cells(column: Column, choice: Choice, cut: bool) -> mdl.Cells:
     """Return a column as the search for cut points sees it."""
-    codes = column.raw.codes
+    codes = column.raw.to_codes()
     if not cut or column.numbers is None:
         return mdl.Cells(codes.astype(np.int64), max(len(column.raw.values), 1))
     numbers = np.append(column.numbers, np.nan)[codes]  # −1, the last one, is missing

@@ -135,14 +135,14 @@ def codes_for(cells: Column, column: ColumnRecipe, decimal: str, unseen: str | N
         return codes
     if column.cuts is None:
         labels = cells.labels()
-        there = cells.raw.codes[present]
+        there = cells.raw.to_codes()[present]
         codes[present] = state_numbers(column.name, column.states, labels, there, unseen)
     elif cells.numbers is None:
         wrong = [label for label in cells.labels() if numbers_in([label], decimal) is None]
         example = f" ({wrong[0]!r})" if wrong else ""
         raise TableError(f"column {column.name!r} was cut into states, but holds text now{example}")
     else:
-        codes[present] = codes_of(cells.numbers, column.cuts)[cells.raw.codes[present]]
+        codes[present] = codes_of(cells.numbers, column.cuts)[cells.raw.to_codes()[present]]
     return codes
 
 

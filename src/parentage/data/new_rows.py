@@ -69,7 +69,7 @@ def rows_like(
     Examples
     --------
     >>> known = Table.from_columns({"smoker": ["yes", "no"], "cough": ["yes", "no"]})
-    >>> rows_like(known, b"cough,smoker,age\nyes,no,70\n").codes.tolist()
+    >>> rows_like(known, b"cough,smoker,age\nyes,no,70\n").to_codes().tolist()
     [[0], [1]]
     """
     if isinstance(source, Table):
@@ -99,8 +99,7 @@ def with_unseen(table: Table) -> tuple[Table, str]:
         label = f"({label})"
     states = tuple((*labels, label) for labels in table.states)
     recipe = None if table.recipe is None else table.recipe.with_states(states)
-    codes = table.codes if table.packed is None else table.packed.lazily()
-    return Table(table.names, states, codes, table.cuts, recipe), label
+    return Table(table.names, states, table.codes, table.cuts, recipe), label
 
 
 def _recipe_of(known: Table, v: int, missing: str) -> ColumnRecipe:

@@ -2,14 +2,13 @@
 
 Below raw columns and tables. Plane k of a column holds bit k of every code, eight rows a byte, and
 one more plane says where cells are missing, if any are. A column grows by planes when larger codes
-come, and is unpacked in blocks of rows: whoever needs codes gets an array of them, as of any other
-table.
+come, and is unpacked in blocks of rows, when a method is called that says so.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, TypeVar, cast
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
@@ -26,33 +25,6 @@ HOLE = 65_535
 Unsigned = npt.NDArray[np.unsignedinteger[Any]]
 Signed = npt.NDArray[np.signedinteger[Any]]
 Plane = npt.NDArray[np.uint8]
-
-
-_Class = TypeVar("_Class", bound=type)
-
-
-class _Unpacking:
-    """An attribute ``codes``: the array that was given, or one unpacked when it is asked for."""
-
-    def __get__(self, owner: object, kind: type) -> Any:
-        if owner is None:
-            return self
-        codes = stored_codes(owner)
-        return codes.unpacked() if isinstance(codes, PackedColumn | PackedCodes) else codes
-
-    def __set__(self, owner: object, codes: Any) -> None:
-        vars(owner)["codes"] = codes
-
-
-def unpacking(cls: _Class) -> _Class:
-    """Let the field ``codes`` of a dataclass be packed; who asks for it gets an array."""
-    cls.codes = _Unpacking()  # type: ignore[attr-defined]  # declared in the class
-    return cls
-
-
-def stored_codes(owner: object) -> Any:
-    """Return the codes as they were given: an array, or packed."""
-    return vars(owner)["codes"]
 
 
 class PackedColumn:
@@ -116,10 +88,6 @@ class PackedColumn:
     def unpacked(self) -> Signed:
         """Unpack all rows."""
         return self.part(0, self.n_rows)
-
-    def lazily(self) -> Signed:
-        """Return itself, for a field that unpacks it (:func:`unpacking`)."""
-        return cast("Signed", self)
 
     def missing_cells(self) -> int:
         """Return how many cells are missing."""
@@ -204,10 +172,6 @@ class PackedCodes:
     def unpacked(self) -> Unsigned:
         """Unpack everything."""
         return self.rows(0, self.n_rows)
-
-    def lazily(self) -> Unsigned:
-        """Return itself, for a field that unpacks it (:func:`unpacking`)."""
-        return cast("Unsigned", self)
 
     def rows(self, first: int, last: int) -> Unsigned:
         """Unpack some rows of all columns: ``[variable, row]``."""

@@ -17,14 +17,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from parentage.data.packed import (
-    HOLE,
-    PackedCodes,
-    PackedColumn,
-    Unsigned,
-    stored_codes,
-    unpacking,
-)
+from parentage.data.packed import HOLE, PackedCodes, PackedColumn, Unsigned
 from parentage.errors import TableError, Way, did_you_mean
 
 if TYPE_CHECKING:
@@ -45,7 +38,6 @@ _BLOCK = 1 << 20
 _NUMBER = re.compile(r"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?")
 
 
-@unpacking
 @dataclass(frozen=True, eq=False)
 class Table:
     """Categorical data: ``codes[v, i]`` is the state of variable ``v`` in row ``i``.
@@ -60,9 +52,8 @@ class Table:
     codes
         ``uint16[variables, rows]``, C-contiguous, every code below the number of states, or
         ``MISSING``: reading keeps holes with ``missing="pnal"`` and ``missing="em"`` only. A table
-        of very many rows has them packed (:class:`parentage.data.packed.PackedCodes`); then they
-        are unpacked, as bytes where they fit, each time they are asked for: :meth:`column` and
-        :meth:`rows` unpack a part.
+        of very many rows has them packed (:class:`parentage.data.packed.PackedCodes`):
+        :meth:`column` and :meth:`rows` unpack a part, :meth:`to_codes` everything.
     cuts
         Cut points of the columns that were discretised, by name; a value ``x`` has the code
         ``number of cuts <= x``.
@@ -77,7 +68,7 @@ class Table:
 
     names: tuple[str, ...]
     states: tuple[tuple[str, ...], ...]
-    codes: Codes
+    codes: Codes | PackedCodes
     cuts: Mapping[str, tuple[float, ...]] = field(default_factory=dict)
     recipe: Recipe | None = field(default=None, repr=False)
 
@@ -92,10 +83,9 @@ class Table:
                     Way("drop", [name], "to leave it out"),
                     "merge its states",
                 )
-        given = stored_codes(self)
-        if not isinstance(given, PackedCodes):
-            narrow = isinstance(given, np.ndarray) and given.dtype == np.uint8
-            given = np.ascontiguousarray(given, dtype=np.uint8 if narrow else np.uint16)
+        if not isinstance(self.codes, PackedCodes):
+            narrow = isinstance(self.codes, np.ndarray) and self.codes.dtype == np.uint8
+            given = np.ascontiguousarray(self.codes, dtype=np.uint8 if narrow else np.uint16)
             if given.ndim != 2 or given.shape[0] != len(self.names):
                 raise TableError(f"codes must be (variables, rows), got shape {given.shape}")
             given.setflags(write=False)
@@ -145,32 +135,52 @@ class Table:
     @property
     def packed(self) -> PackedCodes | None:
         """The codes of a table of very many rows; None: they are an array."""
-        given = stored_codes(self)
-        return given if isinstance(given, PackedCodes) else None
+        return self.codes if isinstance(self.codes, PackedCodes) else None
 
     @property
     def stored_rows(self) -> int:
         """Number of rows of the codes."""
-        given = stored_codes(self)
-        return given.n_rows if isinstance(given, PackedCodes) else int(given.shape[1])
+        codes = self.codes
+        return codes.n_rows if isinstance(codes, PackedCodes) else int(codes.shape[1])
 
     def column(self, v: int, first: int = 0, last: int | None = None) -> Codes:
         """Return the codes of a variable, in all rows or in ``first … last − 1``."""
-        packed, last = self.packed, self.stored_rows if last is None else last
-        return self.codes[v, first:last] if packed is None else packed.column(v, first, last)
+        codes, last = self.codes, self.stored_rows if last is None else last
+        if isinstance(codes, PackedCodes):
+            return codes.column(v, first, last)
+        return codes[v, first:last]
 
     def rows(self, first: int, last: int) -> Codes:
         """Return the codes of some rows, of all variables."""
-        packed = self.packed
-        return self.codes[:, first:last] if packed is None else packed.rows(first, last)
+        codes = self.codes
+        if isinstance(codes, PackedCodes):
+            return codes.rows(first, last)
+        return codes[:, first:last]
 
-    def chosen_rows(self, chosen: npt.NDArray[Any]) -> Codes:
-        """Return the codes of the rows of a mask, or with these numbers."""
-        if self.packed is None:
-            return np.ascontiguousarray(self.codes[:, chosen])
+    def to_codes(self, variables: Sequence[int] | None = None) -> Codes:
+        """Return all codes, or those of some variables, as one array ``[variable, row]``.
+
+        It is made for the purpose where the table is packed or variables are chosen.
+
+        >>> Table.from_columns({"a": "xyx", "b": "uvv"}).to_codes([1]).tolist()
+        [[0, 1, 1]]
+        """
+        codes = self.codes if variables is None else self._of_columns(variables)
+        return codes.unpacked() if isinstance(codes, PackedCodes) else codes
+
+    def _of_columns(self, variables: Sequence[int]) -> Codes | PackedCodes:
+        chosen, codes = list(variables), self.codes
+        return codes.select(chosen) if isinstance(codes, PackedCodes) else codes[chosen]
+
+    def chosen_rows(self, chosen: npt.NDArray[Any]) -> Table:
+        """Return the table of the rows of a mask, or with these numbers."""
+        codes = self.codes
+        if not isinstance(codes, PackedCodes):
+            return self._of_rows(self.states, np.ascontiguousarray(codes[:, chosen]))
         n_rows = int(np.count_nonzero(chosen)) if chosen.dtype == np.bool_ else len(chosen)
-        parts = (column.unpacked()[chosen] for column in self.packed.columns)
-        return PackedCodes(tuple(map(PackedColumn.of, parts)), n_rows).lazily()
+        parts = (column.unpacked()[chosen] for column in codes.columns)
+        packed = PackedCodes(tuple(map(PackedColumn.of, parts)), n_rows)
+        return self._of_rows(self.states, packed)
 
     def _parts(self, v: int) -> Iterator[Codes]:
         """Yield the codes of a variable, some rows at a time."""
@@ -190,9 +200,10 @@ class Table:
     @cached_property
     def missing_cells(self) -> npt.NDArray[np.int64]:
         """Number of missing cells of every variable."""
-        if self.packed is not None:
-            return np.array([column.missing_cells() for column in self.packed.columns], np.int64)
-        return np.array([np.count_nonzero(column == MISSING) for column in self.codes], np.int64)
+        codes = self.codes
+        if isinstance(codes, PackedCodes):
+            return np.array([column.missing_cells() for column in codes.columns], np.int64)
+        return np.array([np.count_nonzero(column == MISSING) for column in codes], np.int64)
 
     @property
     def has_holes(self) -> bool:
@@ -237,7 +248,7 @@ class Table:
         return Table(
             tuple(self.names[v] for v in chosen),
             tuple(self.states[v] for v in chosen),
-            self.codes[chosen] if self.packed is None else self.packed.select(chosen).lazily(),
+            self._of_columns(chosen),
             {n: self.cuts[n] for n in (self.names[v] for v in chosen) if n in self.cuts},
             None if self.recipe is None else self.recipe.select(self.names[v] for v in chosen),
         )
@@ -263,17 +274,15 @@ class Table:
             lookup = np.full(MISSING + 1, MISSING, np.uint16)
             lookup[kept] = np.arange(len(kept))
             lookups.append(lookup)
-        if self.packed is not None:
+        codes = self.codes
+        if isinstance(codes, PackedCodes):
             columns = (
                 column.recoded(np.append(lookup[: len(labels)].astype(np.int32), -1))
-                for column, lookup, labels in zip(
-                    self.packed.columns, lookups, self.states, strict=True
-                )
+                for column, lookup, labels in zip(codes.columns, lookups, self.states, strict=True)
             )
-            codes = PackedCodes(tuple(columns), self.stored_rows).lazily()
-            return self._of_rows(tuple(states), codes)
-        found = [lookup[column] for lookup, column in zip(lookups, self.codes, strict=True)]
-        return self._of_rows(tuple(states), np.array(found).reshape(self.codes.shape))
+            return self._of_rows(tuple(states), PackedCodes(tuple(columns), codes.n_rows))
+        found = [lookup[column] for lookup, column in zip(lookups, codes, strict=True)]
+        return self._of_rows(tuple(states), np.array(found).reshape(codes.shape))
 
     def with_recipe(self, recipe: Recipe) -> Table:
         """Return the same table with a record of how it was read."""
@@ -281,7 +290,7 @@ class Table:
         object.__setattr__(table, "recipe", recipe)
         return table
 
-    def _of_rows(self, states: tuple[tuple[str, ...], ...], codes: Codes) -> Table:
+    def _of_rows(self, states: tuple[tuple[str, ...], ...], codes: Codes | PackedCodes) -> Table:
         """Return other rows of the same columns."""
         recipe = None if self.recipe is None else self.recipe.with_states(states)
         return Table(self.names, states, codes, self.cuts, recipe)

@@ -15,6 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from parentage.data.formats.raw import CellCodes, Numbers, RawColumn, number_label
+from parentage.data.packed import PackedColumn
 from parentage.data.table import as_numbers
 from parentage.errors import TableError, Way
 
@@ -49,7 +50,7 @@ class Column:
     @property
     def present(self) -> npt.NDArray[np.bool_]:
         """Which cells are not missing."""
-        return self.raw.codes >= 0
+        return self.raw.to_codes() >= 0
 
     @cached_property
     def counts(self) -> npt.NDArray[np.int64]:
@@ -76,8 +77,8 @@ class Column:
 
     def observed(self) -> Numbers:
         """Return the numbers of the cells that are there."""
-        numbers = np.empty(0) if self.numbers is None else self.numbers
-        return numbers[self.raw.codes[self.present]]
+        numbers, codes = np.empty(0) if self.numbers is None else self.numbers, self.raw.to_codes()
+        return numbers[codes[codes >= 0]]
 
 
 def labels_of(raw: RawColumn) -> list[str]:
@@ -137,11 +138,11 @@ def without_values(raw: RawColumn, na: Sequence[str], decimal: str) -> tuple[Raw
 def _keep_values(raw: RawColumn, kept: npt.NDArray[np.bool_]) -> RawColumn:
     new_code = np.full(len(kept) + 1, -1, np.int32)  # the last entry serves code −1
     new_code[:-1][kept] = np.arange(int(kept.sum()))
-    codes: CellCodes
-    if raw.packed is None:
-        codes = new_code.astype(raw.codes.dtype)[raw.codes]
+    codes: CellCodes | PackedColumn
+    if isinstance(raw.codes, PackedColumn):
+        codes = raw.codes.recoded(new_code)
     else:
-        codes = raw.packed.recoded(new_code).lazily()
+        codes = new_code.astype(raw.codes.dtype)[raw.codes]
     if isinstance(raw.values, np.ndarray):
         return replace(raw, values=raw.values[kept], codes=codes)
     labels = [label for label, keep in zip(raw.values, kept, strict=True) if keep]

@@ -3,17 +3,20 @@
 ``nogil`` because threads run over chunks; ``cache`` because compiling costs seconds;
 no ``fastmath``, because safe pruning rests on the arithmetic being what it says.
 
-Compiling happens once on a machine; :data:`compiling` measures it, so that time limits leave it
-out (:class:`parentage.work.stop.Stop`).
+:data:`compiling` measures the time that compiling takes, so that time limits leave it out
+(:class:`parentage.work.stop.Stop`).
 
 The cache is a convenience: where it cannot be written (a read-only installation and home) or is
-damaged, kernels are compiled in memory, and one warning says so. Settings of Numba under which
-nothing can run are refused before it is imported.
+damaged, kernels are compiled in memory, and one warning says so. It never runs other code than
+compiling would: every entry names the source of all kernels and what it was compiled for
+(:class:`OwnedFiles`). Settings of Numba under which nothing can run are refused before it is
+imported.
 """
 
 from __future__ import annotations
 
 import functools
+import hashlib
 import os
 import threading
 import time
@@ -32,6 +35,15 @@ INLINE: dict[str, Any] = {**JIT, "inline": "always"}
 
 _told: set[str] = set()
 
+_NOT_CACHED = (
+    "compiled kernels cannot be cached ({reason}); every run compiles them again, which takes up "
+    "to a minute. To cache them in another folder, type export NUMBA_CACHE_DIR=FOLDER"
+)
+
+_DAMAGED = (
+    "a file in the cache of compiled kernels is damaged ({reason}); its kernel is compiled again"
+)
+
 
 class Compiling:
     """The time this process has spent compiling; loading what is compiled does not count.
@@ -39,10 +51,10 @@ class Compiling:
     Parameters
     ----------
     tell
-        Called when compiling begins for the first time.
+        Called when compiling begins for the first time, with whether the result is cached.
     """
 
-    def __init__(self, tell: Callable[[], None] | None = None) -> None:
+    def __init__(self, tell: Callable[[bool], None] | None = None) -> None:
         self.tell = tell
         self.seconds = 0.0
         self._lock = threading.Lock()
@@ -63,12 +75,12 @@ class Compiling:
                 if self._depth == 0 and self._counts:
                     self.seconds += time.monotonic() - self._began
 
-    def begins(self) -> None:
-        """Note that something is compiled and not loaded."""
+    def begins(self, cached: bool) -> None:
+        """Note that a kernel is compiled and not loaded, and whether the result will be cached."""
         self._counts = True
         tell, self.tell = self.tell, None
         if tell is not None:
-            tell()
+            tell(cached)
 
 
 compiling = Compiling()
@@ -100,13 +112,63 @@ def njit(**options: Any) -> Callable[[Callable[..., Any]], Any]:
         except RuntimeError as error:
             if "cannot cache" not in str(error):
                 raise
-            _tell_once("neither the installation nor your cache folder can be written")
-            dispatcher = numba.njit(**{**options, "cache": False})(function)
+            _warn(_NOT_CACHED, "neither the installation nor your cache folder is writable")
+            options["cache"] = False
+            dispatcher = numba.njit(**options)(function)
+        if options.get("cache"):
+            dispatcher._cache._cache_file = OwnedFiles(dispatcher._cache._cache_file)
         dispatcher._cache = PatientCache(dispatcher._cache)
         dispatcher.compile = functools.partial(compiling.timed, dispatcher.compile)
         return dispatcher
 
     return decorate
+
+
+@functools.cache
+def source_digest() -> str:
+    """Return a digest of the source of all kernels."""
+    from importlib.resources import files
+
+    digest = hashlib.sha256()
+    for file in sorted(files("parentage.kernels").iterdir(), key=lambda file: file.name):
+        if file.name.endswith(".py"):
+            digest.update(file.name.encode() + hashlib.sha256(file.read_bytes()).digest())
+    return digest.hexdigest()
+
+
+class OwnedFiles:
+    """Numba's index and data files of one kernel, where data say what they were compiled from.
+
+    Numba looks for changes in a kernel's own file only, although the code of kernels that it calls
+    is part of its machine code, and writes the index and the data without a lock: of two processes
+    that compile different signatures, one can leave the index and the other the data. So the data
+    carry the digest of all kernels and their key (signature, processor, bytecode); data with
+    another owner are not in the cache, and are overwritten by what is compiled instead.
+
+    Parameters
+    ----------
+    files
+        A :class:`numba.core.caching.IndexDataCacheFile`.
+    """
+
+    def __init__(self, files: Any) -> None:
+        self._files = files
+        self._digest = source_digest()
+
+    def flush(self) -> None:
+        """Empty the index."""
+        self._files.flush()
+
+    def save(self, key: tuple[Any, ...], data: Any) -> None:
+        """Write the data of a key."""
+        self._files.save(key, (self._digest, key, data))
+
+    def load(self, key: tuple[Any, ...]) -> Any:
+        """Return the data of a key; None where there are none, or they belong to another."""
+        match self._files.load(key):
+            case (self._digest, owner, data) if owner == key:
+                return data
+        return None
 
 
 class PatientCache:
@@ -124,10 +186,10 @@ class PatientCache:
         try:
             found = self._cache.load_overload(*args)
         except Exception as error:  # whatever unpickling makes of half a file
-            _tell_once(f"a file in it is damaged: {_reason(error)}")
+            _warn(_DAMAGED, _reason(error))
             self._try(self._cache.flush)
         if found is None:
-            compiling.begins()
+            compiling.begins(cached=self._cache.cache_path is not None)
         return found
 
     def save_overload(self, *args: Any) -> None:
@@ -138,20 +200,15 @@ class PatientCache:
         try:
             action(*args)
         except Exception as error:  # a full disk, a folder that has gone
-            _tell_once(f"it cannot be written: {_reason(error)}")
+            _warn(_NOT_CACHED, _reason(error))
 
 
 def _reason(error: Exception) -> str:
     return f"{type(error).__name__}: {error}".split("\n")[0][:100]
 
 
-def _tell_once(what: str) -> None:
-    """Warn on the first trouble with the cache; the rest is more of the same."""
-    if not _told:
-        _told.add(what)
-        warnings.warn(
-            f"the cache of compiled kernels cannot be used ({what}); they are compiled in memory, "
-            "which takes up to half a minute. A folder for it: export NUMBA_CACHE_DIR=FOLDER",
-            ParentageWarning,
-            stacklevel=2,
-        )
+def _warn(message: str, reason: str) -> None:
+    """Warn on the first trouble of a kind; the rest is more of the same."""
+    if message not in _told:
+        _told.add(message)
+        warnings.warn(message.format(reason=reason), ParentageWarning, stacklevel=2)

@@ -19,7 +19,6 @@ from parentage.kernels.joining import lists_beside
 from parentage.kernels.judging import (
     DEAD,
     THM1P,
-    THM2_CACHE,
     Join,
     Measures,
     credit_rules,
@@ -41,9 +40,6 @@ class Level(NamedTuple):
     """``[set]``."""
     best: npt.NDArray[np.int64]
     """``[set, child]``: Bin, or DEAD + rule."""
-    least: npt.NDArray[np.int64]
-    """``[set, child]``: least N·H(child | Π′) over the Π′ ⊆ Π in the child's own list (thm2-cache);
-    one empty row where that rule is off."""
 
 
 class SearchFacts(NamedTuple):
@@ -107,18 +103,6 @@ def find_subsets(z, tails, at, stop, live, subset, count, alive, closed):
 
 
 @njit(**INLINE)
-def inherit_least(join, single, least, out):
-    """Set ``out[child]`` to the least N·H(child | Π′) that a proper subset's list has."""
-    variables, subset = join.variables, join.subset
-    for a in range(len(variables)):
-        low = single[variables[a]]
-        for b in range(len(variables)):
-            if b != a:
-                low = min(low, least[subset[b], a if a < b else a - 1])
-        out[a] = low
-
-
-@njit(**INLINE)
 def start_joins(i, members, subsets, children, arity, cap, at, stop, variables, own):
     """Make ready to join set i with its siblings.
 
@@ -160,7 +144,7 @@ def join_siblings(first, last, siblings, level, G_below, facts, capped, new, tal
     """
     # unpacked once: a field of a tuple taken in the loop costs a reference count each time
     sibling_end, children, tails, live = siblings
-    members, subsets, G, best, least = level
+    members, subsets, G, best = level
     arity, residual, single = facts.arity, facts.residual, facts.single
     forbidden, closed, cap = facts.forbidden, facts.closed, facts.cap
     out_members, out_subsets, out_best = new.members, new.subsets, new.best
@@ -172,7 +156,6 @@ def join_siblings(first, last, siblings, level, G_below, facts, capped, new, tal
     join = Join(variables, subset, q, out)
     measures = Measures(facts.rules, facts.unit, cap, facts.tolerance + facts.width)
     only_thm1p = facts.rules == 1 << THM1P
-    with_least = facts.rules & (1 << THM2_CACHE) != 0
     simple_tally = only_thm1p and capped.max() == -1 and capped.min() == -1 and len(forbidden) == 0
     end = 0
     for i in range(first, last):
@@ -195,7 +178,7 @@ def join_siblings(first, last, siblings, level, G_below, facts, capped, new, tal
                 alive = thm1p_families(alive, join, G, best, arity, residual, measures, ceiling)
             else:
                 alive = judge_families(
-                    alive, join, G, best, subsets, least, G_below, single, arity, residual, measures
+                    alive, join, G, best, subsets, G_below, single, arity, residual, measures
                 )
             if simple_tally:  # nothing but Theorem 1⁺ to credit
                 tally[THM1P] += np.int64(s + 1) - np.int64(popcount(alive))
@@ -207,8 +190,6 @@ def join_siblings(first, last, siblings, level, G_below, facts, capped, new, tal
                 out_members[end, t] = variables[t]
                 out_subsets[end, t] = subset[t]
                 out_best[end, t] = out[t]
-            if with_least:
-                inherit_least(join, single, least, new.least[end])
             end += 1
     return end
 
@@ -232,11 +213,10 @@ def score_families(new, level, facts, capped, kept_set, kept_child, kept_score):
     tuple
         Number of families scored, and kept.
     """
-    members, subsets, G, best, least = new.members, new.subsets, new.G, new.best, new.least
+    members, subsets, G, best = new
     G_below, arity, forbidden = level.G, facts.arity, facts.forbidden
     unit, cap, margin = facts.unit, facts.cap, facts.margin
     n_sets, s = members.shape
-    with_least = facts.rules & (1 << THM2_CACHE) != 0
     constrained = len(forbidden) > 0
     variables = np.empty(s, np.int64)
     q = np.empty(s, np.int64)
@@ -260,8 +240,6 @@ def score_families(new, level, facts, capped, kept_set, kept_child, kept_score):
                 kept_child[kept] = a
                 kept_score[kept] = score
                 kept += 1
-                if with_least:
-                    least[i, a] = min(least[i, a], -likelihood)
             best[i, a] = max(best[i, a], score)
     return scored, kept
 

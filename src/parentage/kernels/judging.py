@@ -16,8 +16,8 @@ from parentage.kernels._options import INLINE, JIT, njit
 
 DEAD = 2**62
 # Positions in parentage.scoring.rulebook.RULES; a test keeps the two in step.
-ALG3, ALG4, THM2, ALG1, ALG2, THM1, THM2_CACHE, LEMMA3, THM1P = range(4, 13)
-CHILD, CELLS, PARENT, FUNCTIONAL = range(13, 17)  # for scores by sums: kernels.sums
+ALG3, ALG4, THM2, ALG1, ALG2, THM1, LEMMA3, THM1P = range(4, 12)
+CHILD, CELLS, PARENT, FUNCTIONAL = range(12, 16)  # for scores by sums: kernels.sums
 
 
 class Join(NamedTuple):
@@ -74,12 +74,11 @@ def has_forbidden(a, variables, forbidden):
 
 
 @njit(**JIT)
-def first_rule(rules, right, bar, n_h_x, n_h_y, h_x, h_y, G_pi, G_x_star, G_star, least_y, best):
+def first_rule(rules, right, bar, n_h_x, n_h_y, h_x, h_y, G_pi, G_x_star, G_star, best):
     r"""Return the first rule that rules out a family (X, Π) because of Y ∈ Π, or −1.
 
     With Π* = Π \ Y: ``right`` is what Y adds to the penalty, less the slack (tolerance plus width);
-    ``bar`` is −pen(X, Π) plus the slack, ``best`` is Bin(Π*), ``least_y`` the least N·H(Y | Π′) in
-    Y's list.
+    ``bar`` is −pen(X, Π) plus the slack, ``best`` is Bin(Π*).
     """
     if rules & (1 << ALG3) and n_h_x <= right:
         return ALG3
@@ -93,8 +92,6 @@ def first_rule(rules, right, bar, n_h_x, n_h_y, h_x, h_y, G_pi, G_x_star, G_star
         return ALG2
     if rules & (1 << THM1) and G_star - max(G_x_star, G_pi) <= right:
         return THM1
-    if rules & (1 << THM2_CACHE) and least_y <= right:
-        return THM2_CACHE
     if rules & (1 << LEMMA3) and best >= bar:
         return LEMMA3
     if rules & (1 << THM1P) and (best >= bar - h_x or best >= bar + G_x_star - h_y - G_pi):
@@ -149,9 +146,7 @@ def thm1p_families(alive, join, G, best, arity, residual, measures, ceiling):
 
 
 @njit(**JIT)
-def judge_families(
-    alive, join, G, best, subsets, least, G_below, single, arity, residual, measures
-):
+def judge_families(alive, join, G, best, subsets, G_below, single, arity, residual, measures):
     """Decide every chosen rule for every child of one set.
 
     ``join.best[a]`` becomes the best score of a proper subset, or DEAD + rule: the inherited one,
@@ -161,7 +156,6 @@ def judge_families(
     rules, unit, cap, slack = measures
     m = len(variables)
     needs_G_star = rules & (1 << ALG1 | 1 << ALG2 | 1 << THM1) != 0
-    with_least = rules & (1 << THM2_CACHE) != 0
     earliest = 0  # the first rule that is on: none can come before it
     while rules >> earliest & 1 == 0 and earliest <= THM1P:
         earliest += 1
@@ -187,11 +181,10 @@ def judge_families(
             if rules == 0:
                 continue
             G_star = G_below[subsets[x_star, child]] if needs_G_star else np.int64(0)
-            least_y = least[pi, b if b < a else b - 1] if with_least else np.int64(0)
             right = unit * min((arity[x] - 1) * (q[a] - q[a] // arity[y]), cap) - slack
             rule = first_rule(
                 rules, right, bar, single[x], single[y], residual[x], residual[y],
-                G[pi], G[x_star], G_star, least_y, v,
+                G[pi], G[x_star], G_star, v,
             )  # fmt: skip
             if rule >= 0:
                 first = min(first, np.int64(rule))

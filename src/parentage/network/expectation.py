@@ -199,7 +199,7 @@ class Expectation:
             network.order_indices,
             tuple(len(table.states[table.index(name)]) for name in network.names),
         )
-        codes = table.codes[[table.index(name) for name in network.names]].astype(np.int64)
+        codes = table.to_codes([table.index(name) for name in network.names]).astype(np.int64)
         codes[codes == MISSING] = ABSENT
         rows, first, counts = np.unique(codes, axis=1, return_index=True, return_counts=True)
         return cls.of(

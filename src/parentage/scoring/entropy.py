@@ -371,7 +371,8 @@ class Labels:
             return self
         labels, count = self.of_row, np.int64(self.count)
         if table.packed is None:
-            labels, count = join_columns(labels, count, table.codes, chosen, table.cardinalities)
+            codes = table.to_codes()
+            labels, count = join_columns(labels, count, codes, chosen, table.cardinalities)
             return Labels(labels, int(count), self.repeats)
         for v in chosen:
             column = table.column(v).astype(np.uint16)[None, :]

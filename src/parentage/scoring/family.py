@@ -159,13 +159,6 @@ class Family:
         r = int(t.cardinalities[t.index(self.child)])
         return f"for {cells} joint states that occur (ln {r} each)"
 
-    def listed(self, y: str, star: Sequence[str]) -> float:
-        """Least N·H(y | Π′) over the Π′ ⊆ star in y's own list: score without penalty."""
-        if y in self.table.constant:
-            return 0.0
-        inside = [c for c in self.lists[y] if set(c.parents) <= set(star)]
-        return min(-c.score - self.penalty(c.parents, y) for c in inside)
-
     def checks(self) -> list[RuleCheck]:
         """Every rule that is proved for this score, for every parent."""
         proved = [rule for rule in RULES if rule.why_not(self.score.name, self.width) is None]
@@ -202,7 +195,6 @@ class Family:
             n_h_y=self.entropy(y),
             n_h_x_star=x_star,
             n_h_y_star=self.entropy(y, star),
-            n_h_y_listed=self.listed(y, star),
             h_x=self.residual(x),
             h_y=self.residual(y),
             added=(int(self.table.cardinalities[self.table.index(y)]) - 1) * penalty_star,
@@ -224,7 +216,6 @@ class Family:
             n_h_y=self.entropy(y),
             n_h_x_star=self.entropy(self.child, star),
             n_h_y_star=self.entropy(y, star),
-            n_h_y_listed=0.0,
             h_x=self.residual(self.child),
             h_y=self.residual(y),
             added=price - price_star,

@@ -53,7 +53,7 @@ def encode_with_holes(
     return EncodedHoles(
         order,
         arity,
-        np.ascontiguousarray(part.codes[order], np.uint16),
+        np.ascontiguousarray(part.to_codes([int(v) for v in order]), np.uint16),
         np.concatenate([[0], np.cumsum(arity)]),
         np.zeros((part.n_rows, 0), np.uint64),
         np.arange(part.n_rows, dtype=np.uint32),
@@ -70,8 +70,7 @@ def encode_with_holes(
 
 def rows_with(table: Table, variables: Sequence[int]) -> Table:
     """Return the rows in which none of these variables is missing."""
-    rows = complete_rows(table, variables)
-    return Table(table.names, table.states, table.chosen_rows(rows))
+    return table.chosen_rows(complete_rows(table, variables))
 
 
 def complete_residuals(encoded: Encoded, table: Table, context: Sequence[int] = ()) -> Int64s:
@@ -82,7 +81,8 @@ def complete_residuals(encoded: Encoded, table: Table, context: Sequence[int] = 
     part = rows_with(table, [*context, *(int(v) for v in encoded.order)])
     if not part.n_rows:
         return np.zeros_like(encoded.single)
-    codes = np.where(part.codes == MISSING, np.uint16(0), part.codes)  # in constant columns
+    given = part.to_codes()
+    codes = np.where(given == MISSING, np.uint16(0), given)  # in constant columns
     return residuals(encoded, Table(table.names, table.states, codes), context)
 
 

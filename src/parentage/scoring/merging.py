@@ -73,7 +73,7 @@ def merged(table: Table) -> Table:
     """Return the distinct rows of a table without holes, or the table itself where that pays more.
 
     >>> table = Table.from_columns({"a": "xyxxy", "b": "uvuuu"})
-    >>> merged(table).codes.tolist(), repeats_of(merged(table)).tolist()
+    >>> merged(table).to_codes().tolist(), repeats_of(merged(table)).tolist()
     ([[0, 1, 1], [0, 1, 0]], [3, 1, 1])
     """
     if isinstance(table, MergedTable) or table.has_holes:
@@ -115,12 +115,11 @@ def _merge(table: Table) -> MergedTable | int:
         ((keys[:, w] >> np.uint64(s)) & np.uint64((1 << _bits(r)) - 1)).astype(np.uint16)
         for w, s, r in zip(*_places(table), table.cardinalities, strict=True)
     )
-    distinct: Codes
+    distinct: Codes | PackedCodes
     if table.packed is None:
         distinct = np.array([*codes])
     else:
-        columns = tuple(map(PackedColumn.of, map(narrowed, codes)))
-        distinct = PackedCodes(columns, len(keys)).lazily()
+        distinct = PackedCodes(tuple(map(PackedColumn.of, map(narrowed, codes))), len(keys))
     return MergedTable(table.names, table.states, distinct, table.cuts, repeats=repeats.copy())
 
 

@@ -33,35 +33,28 @@ class PenaltySearch:
     def first(self) -> tuple[Level, Int64s]:
         """The single variables, and G of the level below them: the empty set."""
         from parentage.kernels.families import Level
-        from parentage.kernels.judging import THM2_CACHE
 
         encoded, facts = self.plan.encoded, self.facts
         n = encoded.n_variables
         penalty = facts.unit * (facts.arity - 1)
         best = (encoded.single - encoded.empty - penalty)[:, None]
-        with_least = bool(facts.rules >> THM2_CACHE & 1)
-        least = facts.single[:, None].copy() if with_least else np.empty((1, 0), np.int64)
         level = Level(
             np.arange(n, dtype=np.uint16)[:, None],
             np.zeros((n, 1), np.int32),
             encoded.single,
             np.ascontiguousarray(best),
-            least,
         )
         return level, np.array([encoded.empty], np.int64)
 
     def fields(self, level: Level) -> tuple[Array, ...]:
         """Return the arrays of a level that have one row per set."""
-        members, subsets, G, best, least = level
-        more = (least,) if least.shape[1] else ()
-        return (members, subsets, G, best, *more)
+        return level
 
     def level_of(self, fields: Sequence[Array]) -> Level:
-        """Make a level of such arrays; without thm2-cache the last one is a placeholder."""
+        """Make a level of such arrays."""
         from parentage.kernels.families import Level
 
-        more = () if len(fields) == len(Level._fields) else (np.empty((1, 0), np.int64),)
-        return Level(*fields, *more)
+        return Level(*fields)
 
     def below_of(self, fields: Sequence[Array]) -> Int64s:
         """Return what is needed of a level, from the arrays that it was kept as."""
@@ -145,9 +138,7 @@ class PenaltyStep(Step):
         from parentage.kernels.families import Level
 
         members, subsets, best = room_for_sets(shape)
-        with_least = self.level.least.shape[1] > 0
-        least = np.empty(shape if with_least else (1, 0), np.int64)
-        return Level(members, subsets, np.empty(0, np.int64), best, least)
+        return Level(members, subsets, np.empty(0, np.int64), best)
 
     def join(self, first: np.int64, last: np.int64, room: Level, tally: Int64s) -> int:
         """Join a run of sets and judge the families."""
@@ -172,13 +163,11 @@ class PenaltyStep(Step):
         from parentage.kernels.families import Level, score_families
 
         members = self.trimmed(room.members, end)
-        with_least = room.least.shape[1] > 0
         new = Level(
             members,
             self.trimmed(room.subsets, end),
             self.encoded.count(members),
             self.trimmed(room.best, end),
-            self.trimmed(room.least, end) if with_least else room.least,
         )
         scored, kept = score_families(new, self.level, self.facts, self.capped, where, child, score)
-        return new if with_least else new[:4], scored, kept
+        return new, scored, kept

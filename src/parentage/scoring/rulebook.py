@@ -33,8 +33,6 @@ class FamilyNumbers(NamedTuple):
     n_h_x_star: Number
     """N·H(X | Π*)."""
     n_h_y_star: Number
-    n_h_y_listed: Number
-    """Least N·H(Y | Π′) over the Π′ ⊆ Π* in Y's own list."""
     h_x: Number
     """N·H(X | everything else)."""
     h_y: Number
@@ -227,14 +225,6 @@ RULES: tuple[Rule, ...] = (
         "the smaller of {of_x_star} and {of_y_star} is " + _ADDS,
         sides=lambda f: theorems.theorem1(f.n_h_x_star, f.n_h_y_star, f.added, f.width),
         closed_with=(frozenset({"thm1"}),),
-    ),
-    Rule(
-        "thm2-cache",
-        "Theorem 2",
-        theorems.theorem2_cache,
-        PENALISED,
-        "N·H({y} | its best listed parents among the others) = " + _ADDS,
-        sides=lambda f: theorems.theorem2_cache(f.n_h_y_listed, f.added, f.width),
     ),
     Rule(
         "lemma3",

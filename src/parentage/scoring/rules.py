@@ -98,18 +98,9 @@ def theorem2(n_h_x: Number, n_h_y: Number, added: Number, width: Number = 0.0) -
     """Theorem 2: Theorem 1 with the entropies given any Π' ⊆ Π* instead of Π* itself.
 
     Conditioning on less gives larger entropies, so any Π' at hand will do: Π' = ∅ costs nothing
-    (rule ``thm2``), and :func:`theorem2_cache` uses the best Π' in Y's own list. It works where
-    Π* explains little.
+    (rule ``thm2``). It works where Π* explains little.
     """
     return Sides(lemma4(n_h_x, n_h_y) + width, added)
-
-
-def theorem2_cache(n_h_y_listed: Number, added: Number, width: Number = 0.0) -> Sides:
-    """Theorem 2 with the Π' ⊆ Π* in Y's own candidate list that leaves Y the least entropy.
-
-    The paper's "inspect the cache of Y": no count is needed that Y's list does not hold already.
-    """
-    return Sides(n_h_y_listed + width, added)
 
 
 def alg1(n_h_x_star: Number, added: Number, width: Number = 0.0) -> Sides:

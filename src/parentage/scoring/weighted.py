@@ -138,11 +138,11 @@ def encode_weighted(
     by_speed = np.argsort(single, kind="stable")  # most varied first: rows merge without them
     order = np.array(kept, np.int64)[by_speed]
     arity = np.ascontiguousarray(table.cardinalities[order])
-    rows = len(table.weights)
+    rows, codes = len(table.weights), table.to_codes([int(v) for v in order])
     return WeightedEncoded(
         order,
         arity,
-        np.ascontiguousarray(table.codes[order]),
+        codes,
         np.concatenate([[0], np.cumsum(arity)]),
         np.zeros((rows, 0), np.uint64),
         np.arange(rows, dtype=np.uint32),
@@ -151,7 +151,7 @@ def encode_weighted(
         single[by_speed],
         labels.G(grid.f),
         times,
-        packed=pack_rows(table.codes[order], arity, labels, table.weights),
+        packed=pack_rows(codes, arity, labels, table.weights),
     )
 
 

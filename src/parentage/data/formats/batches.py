@@ -59,11 +59,11 @@ class _Labels:
         """Write the cells of a batch, from row ``first`` on."""
         position = self._position
         number = [position.setdefault(str(label), len(position)) for label in part.values]
-        self._codes.write(first, narrowed(np.array([*number, -1]))[part.codes])
+        self._codes.write(first, narrowed(np.array([*number, -1]))[part.to_codes()])
 
     def finished(self) -> RawColumn:
         """Return the whole column."""
-        return replace(self._like, codes=self._codes.lazily(), values=list(self._position))
+        return replace(self._like, codes=self._codes, values=list(self._position))
 
 
 class _Numbers:
@@ -78,13 +78,13 @@ class _Numbers:
 
     def add(self, part: RawColumn, first: int) -> None:
         """Write the cells of a batch, from row ``first`` on."""
-        values, last = np.asarray(part.values), first + len(part.codes)
+        values, last = np.asarray(part.values), first + part.n_rows
         if self._cells is None and len(self._sorted) + len(values) > MOST_NUMBERED:
             self._cells = np.empty(self._codes.n_rows, self._sorted.dtype)
             self._cells[:first] = self._values(1)[self._codes.part(0, first)]
         if self._cells is not None:
-            self._cells[first:last] = np.append(values, np.zeros(1, values.dtype))[part.codes]
-            self._codes.write(first, np.minimum(part.codes, 0))
+            self._cells[first:last] = np.append(values, np.zeros(1, values.dtype))[part.to_codes()]
+            self._codes.write(first, np.minimum(part.to_codes(), 0))
             return
         new = values[~np.isin(values, self._sorted)]
         known = np.concatenate([self._sorted, new])
@@ -92,7 +92,7 @@ class _Numbers:
         self._number = np.concatenate([self._number, len(self._number) + np.arange(len(new))])
         self._sorted, self._number = known[order], self._number[order]
         number = self._number[np.searchsorted(self._sorted, values)]
-        self._codes.write(first, narrowed(np.append(number, -1))[part.codes])
+        self._codes.write(first, narrowed(np.append(number, -1))[part.to_codes()])
 
     def _values(self, spare: int = 0) -> npt.NDArray[Any]:
         """Return the values by their numbers, and so many more."""
@@ -103,6 +103,6 @@ class _Numbers:
     def finished(self) -> RawColumn:
         """Return the whole column."""
         if self._cells is None:
-            return replace(self._like, codes=self._codes.lazily(), values=self._values())
+            return replace(self._like, codes=self._codes, values=self._values())
         filled = self._codes.unpacked() >= 0
         return number_column(self._like.name, self._cells[filled], filled)

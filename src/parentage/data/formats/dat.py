@@ -54,7 +54,7 @@ def _declare(name: str, card: int, column: RawColumn, place: Callable[[int], str
     for i, value in enumerate(column.values):
         label = str(value)
         if not is_code(label, card):
-            row = int(np.flatnonzero(column.codes == i)[0])
+            row = int(np.flatnonzero(column.to_codes() == i)[0])
             raise TableError(
                 f"column {name!r}, {place(row)}: {label!r} is not a code of its {card} "
                 f"states (0 to {card - 1})",
@@ -62,4 +62,4 @@ def _declare(name: str, card: int, column: RawColumn, place: Callable[[int], str
             )
         states[i] = int(label)
     labels = [str(code) for code in range(card)]
-    return RawColumn(name, states[column.codes], labels, declared=True, numeric=False)
+    return RawColumn(name, states[column.to_codes()], labels, declared=True, numeric=False)

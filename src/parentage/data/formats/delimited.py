@@ -147,7 +147,7 @@ def _assemble(
         text_column(name, builder.codes(), list(builder.position))
         for name, builder in zip(names, builders, strict=True)
     )
-    rows = len(columns[0].codes)
+    rows = columns[0].n_rows
     if header and rows:
         refuse_headerless(first, columns)
     elif not header:

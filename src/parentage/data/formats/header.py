@@ -52,13 +52,14 @@ def warn_of_header(columns: Sequence[RawColumn]) -> None:
 
     Only where all columns otherwise repeat themselves, so that a row of its own is unusual.
     """
-    if not columns or len(columns[0].codes) <= _FEW_ROWS:
+    if not columns or columns[0].n_rows <= _FEW_ROWS:
         return
     cells = []
     for column in columns:
-        first = int(column.codes[0])
-        counts = np.bincount(column.codes[column.codes >= 0])
-        if first < 0 or counts[first] > 1 or 2 * len(counts) > len(column.codes):
+        codes = column.to_codes()
+        first = int(codes[0])
+        counts = np.bincount(codes[codes >= 0])
+        if first < 0 or counts[first] > 1 or 2 * len(counts) > len(codes):
             return
         cells.append(str(column.values[first]))
     if len(set(cells)) == len(cells) and not any(as_numbers([cell]) is not None for cell in cells):

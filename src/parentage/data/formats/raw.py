@@ -7,13 +7,13 @@ missing cells, continuous columns and states become.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
 
-from parentage.data.packed import PackedColumn, stored_codes, unpacking
+from parentage.data.packed import PackedColumn
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -24,7 +24,6 @@ CellCodes = npt.NDArray[np.signedinteger[Any]]
 Numbers = npt.NDArray[np.float64]
 
 
-@unpacking
 @dataclass(frozen=True)
 class RawColumn:
     """One column of a source.
@@ -35,7 +34,7 @@ class RawColumn:
         Its name.
     codes
         ``int32[rows]``, or fewer bytes: position in ``values``, −1 where the cell is missing. Of
-        very many rows they are packed, and unpacked whenever they are asked for.
+        very many rows they are packed; :meth:`part` and :meth:`to_codes` unpack them.
     values
         The distinct values: labels, or an array when the source has numbers.
     declared
@@ -47,7 +46,7 @@ class RawColumn:
     """
 
     name: str
-    codes: CellCodes
+    codes: CellCodes | PackedColumn
     values: Sequence[str] | npt.NDArray[Any]
     declared: bool = False
     numeric: bool | None = None
@@ -56,22 +55,27 @@ class RawColumn:
     @property
     def packed(self) -> PackedColumn | None:
         """The codes of very many rows; None: they are an array."""
-        given = stored_codes(self)
-        return given if isinstance(given, PackedColumn) else None
+        return self.codes if isinstance(self.codes, PackedColumn) else None
 
     @property
     def n_rows(self) -> int:
         """Number of rows."""
-        return len(self.codes) if self.packed is None else self.packed.n_rows
+        return self.codes.n_rows if isinstance(self.codes, PackedColumn) else len(self.codes)
 
     def renamed(self, name: str) -> RawColumn:
         """Return the column under another name; what is packed stays so."""
-        codes = stored_codes(self)
-        return RawColumn(name, codes, self.values, self.declared, self.numeric, self.refused)
+        return replace(self, name=name)
 
     def part(self, first: int, last: int) -> CellCodes:
         """Return the codes of some rows."""
-        return self.codes[first:last] if self.packed is None else self.packed.part(first, last)
+        codes = self.codes
+        if isinstance(codes, PackedColumn):
+            return codes.part(first, last)
+        return codes[first:last]
+
+    def to_codes(self) -> CellCodes:
+        """Return the codes of all rows."""
+        return self.part(0, self.n_rows)
 
 
 @dataclass(frozen=True)
@@ -111,7 +115,7 @@ def text_column(name: str, codes: CellCodes, cells: Sequence[str | None]) -> Raw
     Blanks around a cell do not count; a blank cell and ``?`` are missing.
 
     >>> column = text_column("smoker", np.array([0, 1, 2, 1], np.int32), ["yes", " no ", "?"])
-    >>> column.values, column.codes.tolist()
+    >>> column.values, column.to_codes().tolist()
     (['yes', 'no'], [0, 1, -1, 1])
     """
     position: dict[str, int] = {}

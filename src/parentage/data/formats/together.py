@@ -70,7 +70,7 @@ def _joined(columns: Sequence[RawColumn]) -> RawColumn:
         values, place = np.unique(everything, return_inverse=True)
         sizes = [0, *accumulate(len(column.values) for column in columns)]
         codes = [
-            np.append(place[start : start + len(column.values)], -1)[column.codes]
+            np.append(place[start : start + len(column.values)], -1)[column.to_codes()]
             for column, start in zip(columns, sizes, strict=False)
         ]
         cells = np.concatenate(codes).astype(np.int32)
@@ -81,7 +81,7 @@ def _joined(columns: Sequence[RawColumn]) -> RawColumn:
         labels = [value if isinstance(value, str) else number_label(value)
                   for value in column.values]  # fmt: skip
         new = [position.setdefault(label, len(position)) for label in labels]
-        parts.append(np.array([*new, -1], np.int32)[column.codes])
+        parts.append(np.array([*new, -1], np.int32)[column.to_codes()])
     declared = all(column.declared for column in columns)
     kinds = {column.numeric for column in columns}
     numeric = kinds.pop() if len(kinds) == 1 else None

@@ -58,9 +58,7 @@ class NodeAverage(Score):
         there = int(np.count_nonzero(rows))
         if not there:
             return -math.inf
-        part = Table(table.names, table.states, table.chosen_rows(rows)).select(
-            table.names[v] for v in (x, *parents)
-        )
+        part = table.select(table.names[v] for v in (x, *parents)).chosen_rows(rows)
         members = range(1, part.n_variables)
         likelihood = entropy_sum(part, [0, *members]) - entropy_sum(part, members)
         return table.n_rows * likelihood / there - self.price(table, x, parents)
@@ -79,8 +77,7 @@ class NodeAverage(Score):
         there = int(np.count_nonzero(complete_rows(table, [x, *parents])))
         if not whole.any() or not there:
             return 0.0
-        part = Table(table.names, table.states, table.chosen_rows(whole))
-        part = part.select(table.names[v] for v in sorted({*varying, x}))
+        part = table.select(table.names[v] for v in sorted({*varying, x})).chosen_rows(whole)
         h = super().unexplained(part, part.names.index(table.names[x]))
         return table.n_rows * h / there
 

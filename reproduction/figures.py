@@ -1,7 +1,7 @@
-"""Horizontal boxplots, drawn from numbers that are already summarised. SVG needs nothing else.
+"""Figures 1 and 2 as boxplots: per in-degree one grey box as printed and one blue as stated.
 
 A box runs from the first to the third quartile with a line at the median, whiskers reach the
-extremes, a diamond is the mean, dots are the values themselves.
+extremes, a diamond is the mean, dots are the values themselves. SVG needs nothing else.
 """
 
 from __future__ import annotations
@@ -9,13 +9,61 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from html import escape
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from parentage.errors import MissingExtraError
+from reproduction.published import FIGURES, IN_DEGREES
 
 if TYPE_CHECKING:
-    import os
     from collections.abc import Sequence
+
+    from reproduction.experiments import Reproduction
+
+# ---------------------------------------------------------------------------------------------
+# The two figures
+
+
+def figure_title(figure: int) -> str:
+    """Say what a figure shows.
+
+    >>> figure_title(2)
+    'Figure 2: families pruned by Alg1+Alg4, relative to Alg1'
+    """
+    more, less = FIGURES[figure]
+    return f"Figure {figure}: families pruned by {more}, relative to {less}"
+
+
+def figure_svg(result: Reproduction, figure: int) -> str:
+    """Return a figure as SVG."""
+    return boxplot_svg(figure_title(figure), _axis(figure), _groups(result, figure))
+
+
+def _axis(figure: int) -> str:
+    more, less = FIGURES[figure]
+    return f"({more}) / {less}"
+
+
+def _groups(result: Reproduction, figure: int) -> list[Group]:
+    return [
+        Group(
+            f"k = {k}",
+            tuple(_numbers(result, reading, figure, k) for reading in ("printed", "stated")),
+        )
+        for k in IN_DEGREES
+    ]
+
+
+def _numbers(result: Reproduction, reading: str, figure: int, in_degree: int) -> FiveNumbers:
+    s = result.statistics(reading, figure, in_degree)
+    values = zip(result.datasets, result.ratios[reading][figure][in_degree], strict=True)
+    return FiveNumbers(
+        reading, s["min"], s["q1"], s["median"], s["q3"], s["max"], s["mean"],
+        tuple(values), accent=reading == "stated",
+    )  # fmt: skip
+
+
+# ---------------------------------------------------------------------------------------------
+# Boxplots
+
 
 WIDTH = 480.0
 LEFT, RIGHT, TOP = 112.0, 16.0, 14.0
@@ -196,29 +244,3 @@ def _tick(value: float, at: _Scale, bottom: float) -> str:
 def _text(x: float, y: float, text: str, anchor: str, kind: str = "") -> str:
     css = f' class="{kind}"' if kind else ""
     return f'<text x="{x:.1f}" y="{y:.1f}" text-anchor="{anchor}"{css}>{escape(text)}</text>'
-
-
-def write_boxplot_png(
-    path: str | os.PathLike[str], title: str, axis: str, groups: Sequence[Group]
-) -> None:
-    """Draw the same picture with matplotlib; without it a :class:`MissingExtraError` is raised."""
-    try:
-        from matplotlib.figure import Figure
-    except ImportError as error:
-        raise MissingExtraError("drawing a PNG", "matplotlib", "plot") from error
-    boxes = [(f"{g.label}, {b.label}", b) for g in groups for b in g.boxes if b.finite]
-    figure = Figure(figsize=(6.4, 0.9 + 0.5 * len(boxes)), dpi=150, layout="constrained")
-    axes: Any = figure.subplots()
-    for y, (_, box) in enumerate(boxes):
-        fill = "#9cc0e6" if box.accent else "#c3c9cf"
-        axes.hlines(y, box.low, box.high, color="black", linewidth=1, zorder=1)
-        axes.vlines([box.low, box.high], y - 0.15, y + 0.15, color="black", linewidth=1)
-        axes.barh(y, box.q3 - box.q1, 0.6, box.q1, color=fill, edgecolor="black", zorder=2)
-        axes.vlines(box.median, y - 0.3, y + 0.3, color="black", linewidth=2, zorder=3)
-        axes.plot(box.mean, y, "D", color="black", markeredgecolor="white", zorder=4)
-    axes.use_sticky_edges = False
-    axes.set_yticks(range(len(boxes)), [label for label, _ in boxes])
-    axes.set_xlabel(axis)
-    axes.set_title(title, fontsize=10)
-    axes.invert_yaxis()
-    figure.savefig(path, format="png", metadata={"Title": title})

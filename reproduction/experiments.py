@@ -1,5 +1,11 @@
 """The whole run: every table at hand, as printed and as stated, beside the published numbers.
 
+None of the 18 tables is shipped and none is fetched: tic-tac-toe is made by the package, the others
+are ARFF files in a folder of the user's. They are read as in the paper: numeric attributes are
+discretised at the median of the observed values, missing numbers take that median and missing
+labels the mode, a variable has the states its header declares, identifiers and constant columns are
+left out.
+
 :func:`reproduce` returns a :class:`Reproduction`; its :class:`Cell` lists hold what every output
 file shows. A number matches if it equals the published one as printed: counts and bounds exactly,
 figures to three decimals, the worked example to two.
@@ -7,27 +13,118 @@ figures to three decimals, the worked example to two.
 
 from __future__ import annotations
 
-from concurrent.futures import ThreadPoolExecutor, as_completed
+import warnings
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, partial
+from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
-from parentage.paper import published
-from parentage.paper.bounds import ParentBounds, parent_bounds, show_spread
-from parentage.paper.conventions import PRINTED, STATED, Convention
-from parentage.paper.counts import Counts, count_pruned
-from parentage.paper.example import QUANTITIES, GlassRun, missing_columns, run_example
-from parentage.paper.figures import Ratios, Statistics, ratios_of, statistics_of
-from parentage.paper.published import BOUNDS, COLUMNS, DATASETS, FIGURES, IN_DEGREES, STATISTICS
-from parentage.paper.sources import PaperTable, find_sources, load
+from parentage.data.datasets import tic_tac_toe
+from parentage.data.reading import read_table
+from parentage.errors import DataWarning, InputError, TableError
 from parentage.scoring.candidates import score
 from parentage.scoring.entropy import encode
+from reproduction import published
+from reproduction.counting import (
+    PRINTED,
+    QUANTITIES,
+    STATED,
+    Convention,
+    Counts,
+    GlassRun,
+    ParentBounds,
+    Ratios,
+    Statistics,
+    count_pruned,
+    missing_columns,
+    parent_bounds,
+    ratios_of,
+    run_example,
+    show_spread,
+    statistics_of,
+)
+from reproduction.published import BOUNDS, COLUMNS, DATASETS, FIGURES, IN_DEGREES, STATISTICS
 
 if TYPE_CHECKING:
     import os
-    from collections.abc import Callable, Iterable, Iterator
+    from collections.abc import Iterable, Iterator
 
     from parentage.data.table import Table
+
+# ---------------------------------------------------------------------------------------------
+# Where the tables come from, and how the paper reads them
+
+
+IDENTIFIERS = {"zoo": "animal", "flags": "name"}
+"""Columns that name the rows."""
+MADE = "tic-tac-toe"
+
+
+@dataclass(frozen=True)
+class PaperTable:
+    """One table of the paper: its name, and its file unless the package makes it."""
+
+    name: str
+    path: Path | None = None
+
+    def __str__(self) -> str:
+        return "made by the package" if self.path is None else self.path.name
+
+
+def find_sources(folder: str | os.PathLike[str] | None = None) -> list[PaperTable]:
+    """Return the tables at hand, in the paper's order; a file is preferred to a made table.
+
+    >>> [str(source) for source in find_sources()]
+    ['made by the package']
+    """
+    files = {} if folder is None else _arff_files(Path(folder))
+    if folder is not None and not files.keys() & set(DATASETS):
+        warnings.warn(
+            DataWarning(
+                f"none of the paper's tables is in {str(folder)!r}; files must be named like "
+                "zoo.arff"
+            ),
+            stacklevel=2,
+        )
+    return [PaperTable(name, files.get(name)) for name in DATASETS if name in files or name == MADE]
+
+
+def _arff_files(folder: Path) -> dict[str, Path]:
+    if not folder.is_dir():
+        raise InputError(f"no folder {str(folder)!r}; give a folder with files such as zoo.arff")
+    found = [path for path in sorted(folder.iterdir()) if path.suffix.lower() == ".arff"]
+    return {path.stem.lower(): path for path in found}
+
+
+def how_to_add(missing: tuple[str, ...]) -> str:
+    """Say which files to put where."""
+    files = ", ".join(f"{name}.arff" for name in missing)
+    return (
+        f"put {files} (the UCI tables in Weka's form) into a folder and run again with that folder"
+    )
+
+
+def load(source: PaperTable) -> Table:
+    """Read or make a table the way the paper does."""
+    table = tic_tac_toe() if source.path is None else _read(source.path)
+    identifier = IDENTIFIERS.get(source.name)
+    dropped = {*table.constant, *(name for name in table.names if name == identifier)}
+    return table.drop(dropped)
+
+
+def _read(path: Path) -> Table:
+    with warnings.catch_warnings():  # identifiers and constants are expected, and dropped
+        warnings.simplefilter("ignore", DataWarning)
+        try:
+            return read_table(path, format="arff", discretize="median", missing="mode")
+        except InputError as error:
+            raise TableError(f"{path.name}: {error.message}") from error
+
+
+# ---------------------------------------------------------------------------------------------
+# The run
+
 
 SPACE = "|S|"
 Value = int | float | str
@@ -244,7 +341,6 @@ def reproduce(
     folder: str | os.PathLike[str] | None = None,
     *,
     threads: int = 1,
-    progress: Callable[[str, int, int], None] | None = None,
     printed: Convention = PRINTED,
 ) -> Reproduction:
     """Count every table at hand in both readings.
@@ -255,8 +351,6 @@ def reproduce(
         Where the ARFF files are; without it only tic-tac-toe is there.
     threads
         Tables counted at the same time; the result does not depend on it.
-    progress
-        Called with a table's name, how many are done and how many there are.
     printed
         The reading that is compared with the published numbers.
 
@@ -268,25 +362,12 @@ def reproduce(
     sources = find_sources(folder)
     tables = [load(source) for source in sources]
     conventions = Conventions.around(printed)
-    work = list(zip(sources, tables, strict=True))
-    runs: dict[str, TableRun] = {}
-    with ThreadPoolExecutor(max(1, threads)) as pool:
-        tasks = [pool.submit(run_table, source, table, conventions) for source, table in work]
-        if progress is not None:
-            progress("", 0, len(tasks))
-        try:
-            for task in as_completed(tasks):
-                run = task.result()
-                runs[run.name] = run
-                if progress is not None:
-                    progress(run.name, len(runs), len(tasks))
-        except BaseException:
-            pool.shutdown(wait=False, cancel_futures=True)
-            raise
-    return Reproduction(tuple(runs[source.name] for source in sources))
+    run = partial(run_table, conventions)
+    with ThreadPoolExecutor(threads) as pool:
+        return Reproduction(tuple(pool.map(run, sources, tables)))
 
 
-def run_table(source: PaperTable, table: Table, conventions: Conventions) -> TableRun:
+def run_table(conventions: Conventions, source: PaperTable, table: Table) -> TableRun:
     """Count one table in every reading."""
     encoded = encode(table, "bic", live_only=False)
     printed, stated, exact_division, all_at_hand = count_pruned(encoded, conventions)

@@ -3,20 +3,116 @@
 from __future__ import annotations
 
 from html import escape
+from pathlib import Path
 from typing import TYPE_CHECKING
 
-from parentage.paper import prose
-from parentage.paper.errata import errata
-from parentage.paper.page_style import STYLE
-from parentage.paper.pictures import figure_svg, figure_title
-from parentage.paper.published import BOUNDS, CITATION, COLUMNS, FIGURES, IN_DEGREES, STATISTICS
-from parentage.paper.reproduction import SPACE
+from reproduction.errata import errata
+from reproduction.experiments import SPACE, how_to_add
+from reproduction.figures import figure_svg, figure_title
+from reproduction.published import (
+    BOUNDS,
+    CITATION,
+    COLUMNS,
+    DATASETS,
+    FIGURES,
+    IN_DEGREES,
+    STATISTICS,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from parentage.paper.erratum import Erratum
-    from parentage.paper.reproduction import Cell, Reproduction, Value
+    from reproduction.errata import Erratum
+    from reproduction.experiments import Cell, Reproduction, TableRun, Tally, Value
+
+# ---------------------------------------------------------------------------------------------
+# The words around the numbers
+
+
+TITLE = "Entropy-based pruning, reproduced"
+
+KINDS = {
+    "counts": "counts in Tables 2–3",
+    "search_space": "search-space sizes |S|",
+    "bounds": "bounds in Table 1",
+    "figures": "figure statistics",
+    "example": "numbers of the worked example",
+}
+"""What is compared, in the words of a reader."""
+
+READINGS = {
+    "published": "the number in the paper",
+    "printed": "what the authors’ program counted, its deviations from the theorems included",
+    "stated": "what the theorems say",
+}
+
+CONVENTIONS = (
+    "A numeric attribute takes the state 0 below the median of its observed values and 1 from "
+    "there on; missing numbers are replaced by that median, missing labels by the mode.",
+    "A variable has the states that its header declares, also those that never occur. Identifiers "
+    "(zoo: animal; flags: name) and columns with one observed state are left out.",
+    "Counted are all families with 1 to k parents, the empty set not included. A family that a "
+    "rule prunes is flagged, and so are its supersets; a combined column is the union of flags.",
+    "Figures: quartiles by linear interpolation, whiskers at the extremes, diamond at the mean; "
+    "0/0 counts as 1.",
+)
+
+
+def verdict(result: Reproduction) -> str:
+    """Sum up in one or two sentences."""
+    tallies = result.tallies.values()
+    matched, of = sum(t.matched for t in tallies), sum(t.of for t in tallies)
+    moved = sum(c.corrected for c in result.counts)
+    have = len(result.tables)
+    tables = f"all {have} tables" if not result.missing else f"{have} of {len(DATASETS)} tables"
+    outcome = (
+        f"all {of} published numbers come out in the printed reading"
+        if matched == of
+        else f"{of - matched} of {of} published numbers do not come out in the printed reading"
+    )
+    return (
+        f"On {tables} {outcome}. As stated, {moved} of {len(result.counts)} counts differ from "
+        "what was printed."
+    )
+
+
+def tile(kind: str, tally: Tally) -> str:
+    """Describe a tally of the summary."""
+    if tally.of == 0:
+        needs = "need all 18 tables" if kind == "figures" else "need glass.arff"
+        return f"{KINDS[kind]}: {needs}"
+    return KINDS[kind]
+
+
+def missing_note(result: Reproduction) -> str | None:
+    """Name what is missing and how to add it."""
+    if not result.missing:
+        return None
+    count = len(result.missing)
+    tables = "1 table is" if count == 1 else f"{count} tables are"
+    them = "it" if count == 1 else "them"
+    return f"{tables} missing. To add {them}, {how_to_add(result.missing)}."
+
+
+def shape_differs(table: TableRun) -> bool:
+    """Whether a table has other dimensions than in the paper."""
+    known = BOUNDS[table.name]
+    return (table.variables, table.rows) != (known.variables, known.rows)
+
+
+def figure_note(result: Reproduction) -> str:
+    """Say over how many tables the boxes are."""
+    if not result.missing:
+        return "Each box is over the 18 tables; dots are tables, the diamond is the mean."
+    return (
+        f"Each box is over the tables at hand, {len(result.tables)} of {len(DATASETS)}, and cannot "
+        "be compared with the paper."
+    )
+
+
+# ---------------------------------------------------------------------------------------------
+# The page
+
 
 SECTIONS = {
     "overview": "Overview",
@@ -50,16 +146,17 @@ def html_page(result: Reproduction) -> str:
         f'<section id="{key}"><h2>{SECTIONS[key]}</h2>{content}</section>'
         for key, content in shown.items()
     )
-    note = prose.missing_note(result)
+    note = missing_note(result)
+    style = (Path(__file__).parent / "page.css").read_text(encoding="utf-8")
     return (
         '<!doctype html>\n<html lang="en"><head><meta charset="utf-8">'
         '<meta name="viewport" content="width=device-width, initial-scale=1">'
-        f"<title>{escape(prose.TITLE)}</title><style>{STYLE}</style></head><body><main>"
-        f"<header><h1>{escape(prose.TITLE)}</h1><p class=soft>{escape(CITATION)}</p>"
-        f"<p class=lead>{escape(prose.verdict(result))}</p>{_tiles(result)}"
+        f"<title>{escape(TITLE)}</title><style>{style}</style></head><body><main>"
+        f"<header><h1>{escape(TITLE)}</h1><p class=soft>{escape(CITATION)}</p>"
+        f"<p class=lead>{escape(verdict(result))}</p>{_tiles(result)}"
         f"{f'<p class=note>{escape(note)}</p>' if note else ''}"
         f"{_readings()}<nav>{nav}</nav></header>"
-        f"{body}<footer>Made by parentage {escape(__version__)} with “parentage reproduce”. "
+        f"{body}<footer>Made by parentage {escape(__version__)} with “make reproduce”. "
         "Numbers, figures and errata are computed, none is typed.</footer></main></body></html>\n"
     )
 
@@ -73,13 +170,13 @@ def _tiles(result: Reproduction) -> str:
     for kind, tally in result.tallies.items():
         css = "" if tally.of == 0 else " ok" if tally.matched == tally.of else " bad"
         number = "–" if tally.of == 0 else f"{tally.matched} / {tally.of}"
-        words = escape(prose.tile(kind, tally))
+        words = escape(tile(kind, tally))
         tiles.append(f'<div class="tile{css}"><b>{number}</b><span>{words}</span></div>')
     return f'<div class="tiles">{"".join(tiles)}</div>'
 
 
 def _readings() -> str:
-    entries = "".join(f"<dt>{n}</dt><dd>{escape(m)}</dd>" for n, m in prose.READINGS.items())
+    entries = "".join(f"<dt>{n}</dt><dd>{escape(m)}</dd>" for n, m in READINGS.items())
     return f'<dl class="readings">{entries}</dl>'
 
 
@@ -172,8 +269,8 @@ def _table1(result: Reproduction) -> str:
     head = (
         "<tr><th></th><th colspan=3>Theorem 3</th><th colspan=3>Corollary 1</th></tr>"
         "<tr><th class=left>table</th>"
-        + "".join(f"<th class=left>{reading}</th>" for reading in prose.READINGS)
-        + "".join(f"<th>{reading}</th>" for reading in prose.READINGS)
+        + "".join(f"<th class=left>{reading}</th>" for reading in READINGS)
+        + "".join(f"<th>{reading}</th>" for reading in READINGS)
         + "</tr>"
     )
     return (
@@ -239,7 +336,7 @@ def _figures(result: Reproduction) -> str:
             f"<figure>{figure_svg(result, figure)}<figcaption>{escape(figure_title(figure))}."
             f"</figcaption>{_table(head, rows, left=2)}</figure>"
         )
-    note = f"<p>{escape(prose.figure_note(result))}</p>"
+    note = f"<p>{escape(figure_note(result))}</p>"
     return f'{note}<div class="figures">{"".join(parts)}</div>'
 
 
@@ -278,14 +375,14 @@ def _data(result: Reproduction) -> str:
     rows = ""
     for t in result.tables:
         known = BOUNDS[t.name]
-        css = "bad" if prose.shape_differs(t) else "ok"
+        css = "bad" if shape_differs(t) else "ok"
         rows += (
             f"<tr><th>{escape(t.name)}</th><td class=left>{escape(str(t.source))}</td>"
             f"<td>{known.variables} × {known.rows:,}</td>"
             f'<td class="{css}">{t.variables} × {t.rows:,}</td>'
             f"<td class=left><code>{t.digest[:12]}</code></td></tr>"
         )
-    lines = "".join(f"<li>{escape(line)}</li>" for line in prose.CONVENTIONS)
+    lines = "".join(f"<li>{escape(line)}</li>" for line in CONVENTIONS)
     head = ("table", "source", "published", "found", "SHA-256 of the codes")
     return f"<ul>{lines}</ul>{_table(head, rows, left=2)}"
 
