@@ -29,12 +29,14 @@ from parentage.network.formats import read_parameters
 from parentage.network.formats.network_json import read_network_json
 from parentage.network.network import Network
 from parentage.optimise import learn_lists
+from parentage.optimise.settings import Optimising
 from parentage.scoring.account import Account
 from parentage.scoring.candidates import score_table
 from parentage.scoring.scores import Penalised, parse_score
 from parentage.scoring.settings import Scoring
 from parentage.scoring.weighted import WeightedTable
 from parentage.structural_em import completed_table
+from parentage.work.scaling import Places
 from parentage.work.stop import Stop
 from strategies import random_columns
 
@@ -297,6 +299,68 @@ def test_of_two_starts_the_better_end_is_kept(seed: int) -> None:
 def test_what_would_have_no_effect_is_refused(given: dict[str, Any], message: str) -> None:
     with pytest.raises(InputError, match=message):
         learn(holes_of(chest_clinic(100), 0.1), missing="em", threads=1, **given)
+
+
+def test_every_step_is_solved_as_asked(tmp_path: Path) -> None:
+    """The user's engine, seed and gap limit, and their folder for large arrays."""
+    holes, used = holes_of(chest_clinic(150, seed=9), 0.3), []
+    solve, score = structural_em.optimise_lists, structural_em.score_table
+
+    def solving(lists: CandidateLists, how: Optimising, *args: Any, **more: Any) -> Solution:
+        used.append(how)
+        return solve(lists, how, *args, **more)
+
+    def scoring(*args: Any) -> CandidateLists:
+        assert args[-1] == Places(tmp_path)
+        return score(*args)
+
+    with (
+        mock.patch.object(structural_em, "optimise_lists", solving),
+        mock.patch.object(structural_em, "score_table", scoring),
+    ):
+        learn(
+            holes,
+            missing="em",
+            threads=1,
+            engine="subsets",
+            seed=7,
+            gap_limit=1e-9,
+            exchange=tmp_path,
+        )
+    assert len(used) > 2
+    assert set(used) == {Optimising("subsets", 1e-9, 7)}
+
+
+@pytest.mark.parametrize("how", [{"gap_limit": 1e6}, {"engine": "orders"}])
+def test_a_network_that_repeats_unproven_is_an_end(how: dict[str, Any]) -> None:
+    """It repeats for ever: nobody asked for the proof that would settle it."""
+    with pytest.warns(UnprovenWarning):
+        solution = learn(large_holes(), missing="em", threads=1, max_parents=2, **how)
+    account = solution.scope.origin
+    assert isinstance(account, Account)
+    assert account.completion is not None and not account.completion.settled
+    assert len(account.completion.steps) < structural_em.MOST_STEPS // 2
+
+
+def test_orders_leave_time_for_another_step() -> None:
+    with pytest.warns(UnprovenWarning):
+        solution = learn(
+            large_holes(), missing="em", threads=1, max_parents=2, engine="orders", time_limit=4
+        )
+    account = solution.scope.origin
+    assert isinstance(account, Account)
+    assert account.completion is not None and len(account.completion.steps) > 1
+
+
+def large_holes() -> Table:
+    """Twelve variables, each like one or both of the two before: one part, and no forest."""
+    rng = np.random.default_rng(5)
+    codes = rng.integers(0, 2, (12, 150)).astype(np.uint16)
+    for v in range(2, len(codes)):
+        both = np.where(rng.random(150) < 0.5, codes[v - 1] | codes[v - 2], codes[v - 1])
+        codes[v] = np.where(rng.random(150) < 0.1, codes[v], both)
+    names = tuple(f"v{i}" for i in range(len(codes)))
+    return holes_of(Table(names, (("no", "yes"),) * len(codes), codes), 0.1)
 
 
 def test_an_end_before_the_network_repeats_is_told() -> None:

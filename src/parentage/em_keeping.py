@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 
     from parentage.data.table import Table
     from parentage.optimise import Solution
+    from parentage.optimise.settings import Optimising
     from parentage.scoring.lists import CandidateLists
     from parentage.scoring.settings import Scoring
     from parentage.work.scaling import Places
@@ -112,7 +113,12 @@ class EmKeeper:
 
     @classmethod
     def of(
-        cls, places: Places | None, table: Table, settings: Scoring, start: Network | None
+        cls,
+        places: Places | None,
+        table: Table,
+        settings: Scoring,
+        optimising: Optimising,
+        start: Network | None,
     ) -> EmKeeper:
         """Return what keeps the way to the best network of a table with holes.
 
@@ -123,7 +129,7 @@ class EmKeeper:
         """
         if places is None or places.checkpoint is None:
             return cls()
-        job = _job(table, settings, start)
+        job = _job(table, settings, optimising, start)
         return cls(Checkpoint(places.checkpoint, job, resume=places.resume))
 
     def stand(self, standing: Standing) -> None:
@@ -162,7 +168,9 @@ class EmKeeper:
             raise unreadable(checkpoint.folder / STATE, error) from None
 
 
-def _job(table: Table, settings: Scoring, start: Network | None) -> dict[str, Any]:
+def _job(
+    table: Table, settings: Scoring, optimising: Optimising, start: Network | None
+) -> dict[str, Any]:
     """Say what is done: what a checkpoint has to be of to be gone on with."""
     from parentage import __version__
 
@@ -179,6 +187,7 @@ def _job(table: Table, settings: Scoring, start: Network | None) -> dict[str, An
         "width": settings.width,
         "prior": Prior.of(settings.prior).to_dict(),
         "constraints": (settings.constraints or Constraints()).to_dict(),
+        **asdict(optimising),
         "start": None if start is None else _written(start),
         "version": __version__,
     }

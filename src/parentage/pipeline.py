@@ -161,6 +161,7 @@ def gather(
             settings,
             stop,
             threads=threads,
+            optimising=optimising,
             workers=workers,
             start=start,
             report=report,
@@ -288,15 +289,15 @@ def optimise(
     """Solve lists within the limits; after an interrupt, take the first network there is.
 
     ``cuts`` are those of another run; what is cut here is put into ``kept_cuts``, for solving again
-    with a little changed. Lists of completed data were solved when they were made: what was proved
-    then is the answer, and what was not is where solving goes on. The folder of a checkpoint is
-    among the ``places``.
+    with a little changed. Lists of completed data were solved when they were made, with the same
+    settings: that is the answer, or, if it was stopped early, where solving goes on. The folder of
+    a checkpoint is among the ``places``.
     """
     from parentage.optimise.keeping import Keeping
 
     interrupted, grown, completed = stop.cancelled.is_set(), found.grown, found.completed
     if completed is not None:
-        if completed.optimal and not changed(optimising):
+        if completed.stopped in (None, "gap"):
             return completed
         start = completed.network
     far = grown is not None and is_far(found.lists.n_variables, stop)

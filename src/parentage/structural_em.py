@@ -40,6 +40,7 @@ from parentage.scoring.holes import check_holes
 from parentage.scoring.prior import Prior
 from parentage.scoring.scores import Penalised, parse_score, unit_of
 from parentage.scoring.weighted import WeightedTable, check_weighable
+from parentage.work.scaling import Places
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -52,13 +53,15 @@ if TYPE_CHECKING:
     from parentage.scoring.settings import Scoring
     from parentage.work.executor import Workers
     from parentage.work.progress import Report
-    from parentage.work.scaling import Places
     from parentage.work.stop import Stop
 
     Floats = npt.NDArray[np.float64]
     Ints = npt.NDArray[np.int64]
 
 MOST_STEPS = 50
+SHARE_OF_ORDERS = 0.2
+"""The share of the time left that one step of the engine ``orders`` may take under a time limit:
+that engine would take all of it, and no step would follow."""
 FEW_PARENTS = 2
 """Of the second start: it is only a start, and has to be found soon."""
 SAME_END = 1e-4
@@ -75,21 +78,26 @@ class Work:
     table: Table
     numbers: Ints
     settings: Scoring
+    optimising: Optimising
     stop: Stop
     threads: int
     workers: Workers
     report: Report | None
     keeper: EmKeeper
+    places: Places
 
     def solve(
         self, table: Table, settings: Scoring, start: Network | None = None
     ) -> tuple[CandidateLists, Solution]:
         """Score a table and find its best network, from ``start`` on: none that is worse."""
-        lists = score_table(table, settings, self.stop.share(0.5), self.workers, self.report)
+        lists = score_table(
+            table, settings, self.stop.share(0.5), self.workers, self.report, self.places
+        )
+        alone = self.optimising.engine == "orders"
         solution = optimise_lists(
             lists,
-            Optimising(),
-            self.stop,
+            self.optimising,
+            self.stop.share(SHARE_OF_ORDERS) if alone else self.stop,
             threads=self.threads,
             max_parents=settings.max_parents,
             constraints=settings.constraints,
@@ -112,6 +120,7 @@ def complete_and_score(
     stop: Stop,
     *,
     threads: int,
+    optimising: Optimising | None = None,
     workers: Workers | None = None,
     start: Network | None = None,
     report: Report | None = None,
@@ -121,7 +130,9 @@ def complete_and_score(
 
     Their account is that of the table with its holes, and has the steps. The solution is that of
     these lists: where the iteration was ended before the network repeated, its proof speaks of data
-    that the network before completed. What is done is kept in the checkpoint among the ``places``.
+    that the network before completed. Every step is solved with the settings ``optimising``. What
+    is done is kept in the checkpoint among the ``places``; levels that do not fit into memory go to
+    their folder for exchange.
 
     Raises
     ------
@@ -137,14 +148,25 @@ def complete_and_score(
         seen |= table.column(v) != MISSING
     rows = table.chosen_rows(seen)
     numbers = np.flatnonzero(seen)
-    keeper = EmKeeper.of(places, table, settings, start)
-    work = Work(rows, numbers, settings, stop, threads, workers or threads, report, keeper)
+    optimising = optimising or Optimising()
+    work = Work(
+        rows,
+        numbers,
+        settings,
+        optimising,
+        stop,
+        threads,
+        workers or threads,
+        report,
+        EmKeeper.of(places, table, settings, optimising, start),
+        Places(None if places is None else places.exchange),
+    )
     try:
         lists, solution, completion = _best_end(work, score, start)
     except WorkersError:
-        keeper.write()
+        work.keeper.write()
         raise
-    keeper.write()
+    work.keeper.write()
     account = replace(
         lists.known(),
         rows=table.n_rows,
@@ -239,7 +261,8 @@ def _iterate(work: Work, at: Standing, score: Penalised, known: Network | None =
 
     A step that is cut short does not count when there was one before: its lists would be worse. So
     none is begun for which the time will not do, if it takes as long as the one before; nor is one
-    kept: after a break it is done again. What comes to an end that is ``known`` goes no further.
+    kept: after a break it is done again. What comes to an end that is ``known`` goes no further;
+    nor does a network that repeats unproven, because the settings ask for no proof.
     """
     bits, unit = bits_for(work.table.n_rows), unit_of(work.settings.log_base)
     prior = Prior.of(work.settings.prior)
@@ -269,7 +292,7 @@ def _iterate(work: Work, at: Standing, score: Penalised, known: Network | None =
         last = End(network, solution.network, completion, (lists, solution))
         if stopped:
             return last
-        if settled or len(steps) == MOST_STEPS or solution.network == known:
+        if settled or len(steps) == MOST_STEPS or solution.network in (known, network):
             work.keeper.end(last)
             return last
         before, network = network, solution.network
