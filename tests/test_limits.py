@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import json
 import math
+import signal
+import subprocess
+import sys
 import time
 from dataclasses import replace
 from pathlib import Path
@@ -309,3 +313,34 @@ def test_lists_of_complete_levels_stay_as_they_are_beside_a_cut_one(
     for name in table.names:
         small = {one.parents: one.score for one in found[name] if len(one.parents) < 2}
         assert small == {one.parents: one.score for one in complete[name]}
+
+
+TERMINATED = """
+import os, signal, sys
+from parentage import datasets, learn
+
+def report(at):
+    os.kill(os.getpid(), signal.SIGTERM)
+
+def mine(number, frame):
+    print("mine", flush=True)
+
+if sys.argv[2] == "mine":
+    signal.signal(signal.SIGTERM, mine)
+learn(datasets.chest_clinic(200), threads=1, progress=report, checkpoint=sys.argv[1])
+print("returned", flush=True)
+"""
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="no signals between processes")
+def test_in_python_sigterm_ends_the_process_after_the_work_is_wound_up(tmp_path: Path) -> None:
+    """A loop around ``learn`` does not survive it; a handler of the user's is left alone."""
+    command = [sys.executable, "-c", TERMINATED, str(tmp_path / "kept")]
+    done = subprocess.run([*command, "usual"], capture_output=True, text=True)
+    assert done.returncode == -signal.SIGTERM, done.stderr
+    assert done.stdout == ""
+    assert json.loads((tmp_path / "kept" / "state.json").read_text())
+    command[-1] = str(tmp_path / "other")
+    done = subprocess.run([*command, "mine"], capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    assert set(done.stdout.split()) == {"mine", "returned"}

@@ -137,7 +137,7 @@ def learn(data: str, output: tuple[str, ...], **options: Any) -> None:
     began = time.monotonic()
     running, scaling = running_of(options), take(Scaling, options)
     optimising = take(Optimising, options)
-    with interruptible(running.stop()) as stop:
+    with interruptible(running.stop(), command=True) as stop:
         with (
             scaling.workers(running.workers, stop) as workers,
             show_progress() as shown,

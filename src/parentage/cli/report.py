@@ -114,7 +114,7 @@ def report_table(data: str, output: str, options: dict[str, Any]) -> None:
 
     running, scaling = running_of(options), take(Scaling, options)
     asked = take(Supporting, options)
-    with interruptible(running.stop()) as stop:
+    with interruptible(running.stop(), command=True) as stop:
         with (
             scaling.workers(running.workers, stop) as workers,
             show_progress() as shown,

@@ -64,7 +64,7 @@ def score(data: str, output: tuple[str, ...], **options: Any) -> None:
         check_target(path, form, reads=reads, force=options["force"])
     check_recipe_target(options, [*reads, *output])
     running, scaling = running_of(options), take(Scaling, options)
-    with interruptible(running.stop()) as stop:
+    with interruptible(running.stop(), command=True) as stop:
         table = load_table(data, options)
         settings = scoring_of(options, table.names).for_missing(missing_rule(table))
         with scaling.workers(running.workers, stop) as workers, show_progress() as progress:

@@ -69,7 +69,7 @@ def support(data: str, network: str | None, output: str | None, **options: Any) 
     asked = take(Supporting, options)
     meant = None if network is None else read_network(network)
     running, scaling = running_of(options), take(Scaling, options)
-    with interruptible(running.stop()) as stop:
+    with interruptible(running.stop(), command=True) as stop:
         with (
             scaling.workers(running.workers, stop) as workers,
             show_progress() as shown,

@@ -126,16 +126,22 @@ def _arrived(seconds: float, memory: int | None) -> Stop:
 
 
 @contextlib.contextmanager
-def interruptible(stop: Stop) -> Iterator[Stop]:
-    """Let Ctrl-C or SIGTERM end the work, not the program: the first cancels, a second raises.
+def interruptible(stop: Stop, *, command: bool = False) -> Iterator[Stop]:
+    """Let Ctrl-C or SIGTERM end the work first: one signal cancels, a second one raises.
+
+    A command then writes what it has and ends by itself. In a library Ctrl-C returns what there is
+    by then, and SIGTERM has its usual meaning as soon as the work is wound up, with its state
+    written and its temporary files removed: it ends the process.
 
     Signals are taken over in the main thread only, and only those that have no other handler. A
     ``KeyboardInterrupt`` that arrives in another way is the caller's.
     """
     taken = [number for number in SIGNALS if _is_free(number)]
     before = {number: signal.getsignal(number) for number in taken}
+    arrived: set[int] = set()
 
     def cancel(number: int, _frame: object) -> None:
+        arrived.add(number)
         if stop.cancelled.is_set():
             raise KeyboardInterrupt
         stop.cancelled.set()
@@ -147,6 +153,8 @@ def interruptible(stop: Stop) -> Iterator[Stop]:
     finally:
         for number in taken:
             signal.signal(number, before[number])
+        if signal.SIGTERM in arrived and not command:
+            signal.raise_signal(signal.SIGTERM)
 
 
 def _is_free(number: signal.Signals) -> bool:
