@@ -28,7 +28,7 @@ from parentage.network.expectation import Expectation
 from parentage.network.formats import read_parameters
 from parentage.network.formats.network_json import read_network_json
 from parentage.network.network import Network
-from parentage.optimise import learn_lists
+from parentage.optimise import learn_lists, optimise_lists
 from parentage.optimise.settings import Optimising
 from parentage.scoring.account import Account
 from parentage.scoring.candidates import score_table
@@ -304,15 +304,14 @@ def test_what_would_have_no_effect_is_refused(given: dict[str, Any], message: st
 def test_every_step_is_solved_as_asked(tmp_path: Path) -> None:
     """The user's engine, seed and gap limit, and their folder for large arrays."""
     holes, used = holes_of(chest_clinic(150, seed=9), 0.3), []
-    solve, score = structural_em.optimise_lists, structural_em.score_table
 
     def solving(lists: CandidateLists, how: Optimising, *args: Any, **more: Any) -> Solution:
         used.append(how)
-        return solve(lists, how, *args, **more)
+        return optimise_lists(lists, how, *args, **more)
 
     def scoring(*args: Any) -> CandidateLists:
         assert args[-1] == Places(tmp_path)
-        return score(*args)
+        return score_table(*args)
 
     with (
         mock.patch.object(structural_em, "optimise_lists", solving),
