@@ -36,11 +36,10 @@ DRAWN = 1_000_000
 WIDTH = 40
 
 READ = """
-import json, resource, time
+import json, time
 import measure
 from parentage.data.formats import batches
 from parentage.data.reading import read_table
-from parentage.files import trial
 from parentage.scoring import merging
 from parentage.scoring.candidates import score
 from parentage.scoring.entropy import encode
@@ -48,20 +47,17 @@ from parentage.scoring.entropy import encode
 batches.ROWS = {batch}
 merging.WORTH = {worth}
 score(read_table({small!r}), max_parents=2, threads=1)
-trial._dismiss()
 before = measure.peak_memory_mb()
 began = time.process_time()
 table = read_table({path!r})
 read = time.process_time() - began
 after = measure.peak_memory_mb()
-trial._dismiss()
-tried = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss / 1024
 began = time.process_time()
 lists = score(table, max_parents={k}, threads=1) if {k} else None
 seconds, peak = time.process_time() - began, measure.peak_memory_mb()
 encoded = encode(table, "bic")
 print(json.dumps({{
-    "before_mb": before, "read_seconds": read, "read_mb": after, "tried_mb": tried,
+    "before_mb": before, "read_seconds": read, "read_mb": after,
     "score_seconds": seconds, "peak_mb": peak, "distinct": int(merging.merged(table).stored_rows),
     "planes_mb": table.packed.nbytes / 1e6 if table.packed else table.codes.nbytes / 1e6,
     "bits_mb": encoded.row_bits.nbytes / 1e6, "f_mb": encoded.grid.f.nbytes / 1e6,
@@ -138,7 +134,7 @@ def all_ways(path: Path, small: Path, rows: int) -> dict[str, Any]:
 def report(found: dict[str, Any]) -> str:
     """Everything that was measured, as tables."""
     head = ["rows", "file", "distinct", "table", "bits of the rows counted", "c ln c", "read",
-            "memory, reading", "score, k = 2", "memory, all", "child that tries"]  # fmt: skip
+            "memory, reading", "score, k = 2", "memory, all"]  # fmt: skip
     body, ways = list[list[str]](), list[list[str]]()
     for name, job in sorted(found.items(), key=lambda item: (":" in item[0], item[1]["rows"])):
         own, plain, whole = job["own"], job["every_row"], job["whole"]
@@ -149,7 +145,7 @@ def report(found: dict[str, Any]) -> str:
                 f"{own['planes_mb'] / 1e3:.2f} GB", f"{own['bits_mb'] / 1e3:.2f} GB",
                 f"{own['f_mb'] / 1e3:.2f} GB", f"{own['read_seconds']:.1f} s",
                 f"{own['read_mb'] / 1e3:.2f} GB", f"{own['score_seconds']:.1f} s",
-                f"{own['peak_mb'] / 1e3:.2f} GB", f"{own['tried_mb'] / 1e3:.2f} GB",
+                f"{own['peak_mb'] / 1e3:.2f} GB",
             ]
         )  # fmt: skip
         if plain and whole:

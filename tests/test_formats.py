@@ -23,6 +23,7 @@ from parentage.errors import DataWarning, InputError, ListsError, ParentageError
 from parentage.files import atomic
 from parentage.files.detect import Detected, detect
 from parentage.files.digest import digest_of
+from parentage.files.parquet import holds_lists, read_facts, read_frame
 from parentage.optimise import learn_lists
 from parentage.scoring.account import Origin, Unknown
 from parentage.scoring.completion import Completion, EmStep
@@ -617,6 +618,25 @@ def test_damaged_files_give_lists_or_a_message(
         assert_lists_or_message(
             data[:at] + patch + data[at + 1 :], module.__name__.rpartition(".")[2]
         )
+
+
+def test_parquet_frames_and_facts_are_what_was_written() -> None:
+    frame = pl.DataFrame(
+        {
+            "text": ["a", None, "ü"],
+            "share": [0.5, None, float("nan")],
+            "list": [["x"], [], ["y", "z"]],
+            "kind": pl.Series(["u", "v", "u"], dtype=pl.Categorical),
+            "sure": [True, False, None],
+        }
+    )
+    stored = io.BytesIO()
+    frame.write_parquet(stored, metadata={"parentage": "facts"})
+    data = stored.getvalue()
+    assert read_frame(data).equals(frame)
+    assert read_facts(data, "parentage") == "facts"
+    assert read_facts(data, "nothing") is None
+    assert not holds_lists(data)
 
 
 def test_truncated_parquet_gives_a_message() -> None:

@@ -34,10 +34,6 @@ def test_damaged_files_are_read_or_refused() -> None:
     assert failures(files.run, 4000) == {}
 
 
-def test_damaged_parquet_files_are_read_or_refused() -> None:
-    assert failures(files.run_parquet, 150) == {}
-
-
 @pytest.mark.parametrize("seed", [2, 5])
 def test_faults_leave_nothing_half_done(seed: int) -> None:
     faults.run(seed)
@@ -55,7 +51,6 @@ def test_what_failed_once_is_tried_again() -> None:
 def test_every_format_is_damaged() -> None:
     names = {name for name, _ in files.originals()}
     drawn = {files.make(seed)[0] for seed in range(500)}
-    drawn |= {files.make(seed, parquet=True)[0] for seed in range(50)}
     assert drawn == names
     for name, data in files.originals():
         files.reader_of(name)(name, data)  # undamaged they are read

@@ -344,18 +344,6 @@ def test_zip_files_with_several_or_locked_files() -> None:
         read_table(zipped(CSV, "a.csv", "b.csv"))
 
 
-def test_a_sheet_that_reaches_too_far_is_refused() -> None:
-    from xlsxwriter import Workbook
-
-    file = io.BytesIO()
-    with Workbook(file, {"in_memory": True}) as book:
-        sheet = book.add_worksheet("far")
-        sheet.write(0, 0, "a")
-        sheet.write(1_048_575, 16_383, 1)
-    with pytest.raises(InputError, match="the Excel file cannot be read"):
-        read_table(file.getvalue())
-
-
 def test_truncated_arrow_excel_and_databases_give_a_message(tmp_path: Path) -> None:
     kinds = {
         "arrow": as_arrow(FRAME),
@@ -367,6 +355,12 @@ def test_truncated_arrow_excel_and_databases_give_a_message(tmp_path: Path) -> N
         for share in (0.2, 0.6, 0.9):
             with pytest.raises(ParentageError):
                 read_table(data[: int(share * len(data))])
+
+
+@pytest.mark.parametrize("kind", ["Parquet", "Arrow", "Excel"])
+def test_what_does_not_begin_as_its_format_is_refused(kind: str) -> None:
+    with pytest.raises(InputError, match=f"the {kind} file cannot be read: "):
+        read_table(CSV, format=kind.lower())
 
 
 def test_sheets_and_queries_are_for_what_has_them(tmp_path: Path) -> None:

@@ -20,8 +20,7 @@ if TYPE_CHECKING:
 REGRESSIONS = Path(__file__).parent.parent / "regressions"
 PARTS: dict[str, tuple[Callable[[int], None], float]] = {
     "tables": (tables.run, 0.45),
-    "files": (files.run, 0.35),
-    "parquet": (files.run_parquet, 0.05),
+    "files": (files.run, 0.40),
     "faults": (faults.run, 0.15),
 }
 """What runs one seed, and the share of the time it gets."""
@@ -79,8 +78,8 @@ def _keep(part: str, seed: int, kind: type[Exception]) -> Path | None:
         path = REGRESSIONS / f"table-{seed}.json"
         path.write_text(json.dumps(asdict(question)) + "\n")
         return path
-    if part in ("files", "parquet"):
-        name, data = files.make(seed, parquet=part == "parquet")
+    if part == "files":
+        name, data = files.make(seed)
         fails = shrink.failing(files.check, kind)
         data = shrink.smallest(data, lambda fewer: fails((name, fewer)))
         path = REGRESSIONS / f"{seed}-{name}"

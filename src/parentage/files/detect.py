@@ -29,6 +29,8 @@ TABLE_FORMATS = ("csv", "tsv", "arff", "dat", "parquet", "arrow", "excel", "sqli
 BINARY = ("parquet", "arrow", "excel", "sqlite", "duckdb")
 LISTS_FORMATS = ("jkl", "pss", "parquet")
 ARFF_DECLARATION = re.compile(r"@(relation|attribute|data)(?![\w-])", re.IGNORECASE)
+ARROW = (b"ARROW1", b"\xff\xff\xff\xff")
+"""How an Arrow file begins, and how a stream does."""
 OWN_JKL = "# parentage candidate lists 1, names percent-encoded"
 """First line of the .jkl files written here."""
 NETWORKS = (".bif", ".xmlbif", ".bifxml", ".dot", ".gv")
@@ -106,7 +108,7 @@ def binary_format(data: bytes) -> str | None:
     """Return the format of a file that is not text, by its first bytes; None for any other."""
     if data.startswith(PARQUET):
         return "parquet"
-    if data.startswith((b"ARROW1", b"\xff\xff\xff\xff")):
+    if data.startswith(ARROW):
         return "arrow"
     if data.startswith(b"SQLite format 3\0"):
         return "sqlite"

@@ -21,8 +21,11 @@ from parentage.files.packed import unpacked
 SourceLike = str | os.PathLike[str] | bytes
 """A path, ``"-"`` for standard input, or the content itself."""
 
+Content = bytes | Path
+"""A file in memory, or where it is."""
+
 PARQUET = b"PAR1"
-"""How a Parquet file begins."""
+"""How a Parquet file begins and ends."""
 
 LARGE = 1 << 24
 """A Parquet file of more bytes than this is not read into memory: its reader takes parts of it."""
@@ -37,7 +40,7 @@ class Source:
     """
 
     name: str
-    content: bytes | Path
+    content: Content
     path: Path | None = None
     more: tuple[Source, ...] = ()
 

@@ -12,8 +12,7 @@ from parentage.files.source import open_source
 if TYPE_CHECKING:
     from parentage.data.formats.raw import RawTable
     from parentage.data.settings import Reading
-    from parentage.files.source import Source, SourceLike
-    from parentage.files.trial import Content
+    from parentage.files.source import Content, Source, SourceLike
 
 WITH_SHEETS = ("excel", "sqlite", "duckdb")
 

@@ -18,7 +18,8 @@ from urllib.parse import quote
 
 from parentage.data.formats import frame as frames
 from parentage.errors import InputError, MissingExtraError, TableError, Way, did_you_mean
-from parentage.files.trial import guarded, try_out
+from parentage.files.detect import ARROW
+from parentage.files.parquet import guarded, refusal
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -34,9 +35,11 @@ def read_arrow(source: Source) -> RawTable:
     """Read Feather or Arrow, a file or a stream."""
     import polars as pl
 
-    try_out(source.data, "Arrow")
-    read = pl.read_ipc if source.data.startswith(b"ARROW1") else pl.read_ipc_stream
-    return frames.read(guarded(lambda: read(io.BytesIO(source.data)), "Arrow"))
+    data = source.data
+    if not data.startswith(ARROW):
+        raise refusal("it does not begin as an Arrow file or stream does", "Arrow")
+    read = pl.read_ipc if data.startswith(ARROW[0]) else pl.read_ipc_stream
+    return frames.read(guarded(lambda: read(io.BytesIO(data)), "Arrow"))
 
 
 def read_excel(source: Source, reading: Reading) -> RawTable:
@@ -47,7 +50,6 @@ def read_excel(source: Source, reading: Reading) -> RawTable:
         import fastexcel
     except ImportError:
         raise MissingExtraError("reading a workbook", "fastexcel", "excel") from None
-    try_out(source.data, "Excel")
     book = guarded(lambda: fastexcel.read_excel(source.data), "Excel")
 
     def load(name: str) -> pl.DataFrame:

@@ -15,8 +15,7 @@ import numpy as np
 
 from parentage.errors import ListsError
 from parentage.files.atomic import replacing
-from parentage.files.parquet import holds_lists, read_facts, read_frame, write_frame
-from parentage.files.trial import guarded
+from parentage.files.parquet import guarded, holds_lists, read_facts, read_frame, write_frame
 from parentage.scoring.formats.facts import Facts, facts_text, json_object
 from parentage.scoring.formats.families import FamilyCollector
 
@@ -26,7 +25,7 @@ if TYPE_CHECKING:
     import numpy.typing as npt
     import polars as pl
 
-    from parentage.files.trial import Content
+    from parentage.files.source import Content
     from parentage.scoring.lists import CandidateLists
 
 _KEY = "parentage"
