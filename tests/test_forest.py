@@ -63,6 +63,34 @@ def test_the_forest_is_the_best_network_hundreds_of_times() -> None:
         assert_best_forest(seed)
 
 
+@pytest.mark.filterwarnings("error::RuntimeWarning")
+@pytest.mark.parametrize("dear", [1e4, 1e6, 1e7])
+@pytest.mark.parametrize("seed", range(8))
+def test_sets_that_cost_far_more_than_the_network_change_nothing(seed: int, dear: float) -> None:
+    """Without a parent all but one variable lose ``dear``; the best network loses a few units."""
+    lists = one_parent_lists(np.random.default_rng(seed), 10)
+    families = {
+        v: [(c.score - (0.0 if c.parents or v == "v0" else dear), c.parents) for c in lists[v]]
+        for v in lists.names
+    }
+    lists = CandidateLists.from_families(families)
+    truth = best_network(lists)
+    assert truth is not None
+    solution = learn_lists(lists)
+    assert (solution.engine, solution.optimal) == ("forest", True)
+    assert solution.score == pytest.approx(truth[0], abs=1e-6)
+
+
+def test_an_exact_engine_that_falls_behind_the_incumbent_proves_nothing() -> None:
+    lists = one_parent_lists(np.random.default_rng(1), 10)
+    part = Run(lists, prepare(lists)).parts[-1]
+    first_incumbent(part)
+    worst = part.problem.offsets[1:] - 1
+    with pytest.raises(AssertionError, match=r"forest: .* against a network that costs"):
+        part.solved(worst, "forest", fewest_arcs=True)
+    assert not part.proven
+
+
 def test_three_hundred_variables_at_once() -> None:
     lists = one_parent_lists(np.random.default_rng(1), 300, share=1.0)
     learn_lists(one_parent_lists(np.random.default_rng(2), 20))  # compiles

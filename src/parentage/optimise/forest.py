@@ -38,8 +38,7 @@ def solve_forest(part: Part) -> None:
     choice = best_forest(part.problem, price.astype(np.int64))
     if choice is None:
         raise AssertionError("a part without a forest reached the search")
-    part.offer(choice, PHASE, PHASE)
-    part.prove(PHASE, PHASE, fewest_arcs=part.problem.n * quantum <= part.run.rounding)
+    part.solved(choice, PHASE, fewest_arcs=part.problem.n * quantum <= part.run.rounding)
 
 
 def start_from_forest(part: Part) -> None:

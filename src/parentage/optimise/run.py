@@ -239,6 +239,20 @@ class Part:
         self.closed_by = engine
         self.run.note(phase, changed=True)
 
+    def solved(self, choice: Ints, engine: str, *, fewest_arcs: bool) -> None:
+        """Offer the choice that an exact engine found, and say that nothing is better.
+
+        Raises
+        ------
+        AssertionError
+            The incumbent is better: an error in the engine.
+        """
+        cost = math.fsum(self.problem.cost[choice])
+        if cost > self.cost + self.run.tolerance:
+            raise AssertionError(f"{engine}: {cost} against a network that costs {self.cost}")
+        self.offer(choice, engine, engine)
+        self.prove(engine, engine, fewest_arcs=fewest_arcs)
+
     def split(self, problems: list[Problem]) -> list[Part]:
         """Go on with smaller problems, made by leaving out sets that cannot improve."""
         self.parts = [Part(self.run, problem) for problem in problems]

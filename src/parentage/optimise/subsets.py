@@ -47,8 +47,8 @@ def solve_subsets(part: Part) -> None:
     if best is None:
         return
     part.effort.subsets += len(best)
-    part.offer(read_choice(problem, price, best), PHASE, PHASE)
-    part.prove(PHASE, PHASE, fewest_arcs=problem.n * quantum <= part.run.rounding)
+    fewest_arcs = problem.n * quantum <= part.run.rounding
+    part.solved(read_choice(problem, price, best), PHASE, fewest_arcs=fewest_arcs)
 
 
 def needed_memory(n: int, threads: int = 1) -> int:
@@ -79,12 +79,13 @@ def fits(problem: Problem, threads: int) -> bool:
 def whole_prices(problem: Problem, known: float) -> tuple[Floats, float]:
     """Return costs as whole numbers in float64, and what one unit is worth.
 
-    Sums are exact up to ``known``, the cost of a network in hand; dearer ones need not be.
+    Sums are exact up to ``known``, the cost of a network in hand. Sets that cost more than that
+    alone may all get the same price, which is above it: so every price is below 2^53.
     """
     most = float(np.maximum.reduceat(problem.cost, problem.offsets[:-1]).sum())
     most = min(most, known + 1.0)
     quantum = 2.0 ** (math.frexp(max(most, 1.0))[1] - EXACT_BITS)
-    return np.rint(problem.cost / quantum), quantum
+    return np.minimum(np.rint(problem.cost / quantum), 2.0**EXACT_BITS), quantum
 
 
 def low_bits(problem: Problem) -> int:
