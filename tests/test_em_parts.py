@@ -177,7 +177,7 @@ def test_an_iteration_that_is_ended_answers_with_its_last_network() -> None:
         done = complete_and_score(holes, scoring, Stop(), threads=1, start=empty)
     assert done.solution.optimal and not done.solution.scope.settled
     assert done.solution.network.n_arcs > 0
-    found = pipeline.Gathered(done.lists, holes, scoring, completed=done.solution)
+    found = pipeline.Gathered(done.lists, holes, scoring, completed=done)
     late = Stop().at_once()
     for how in (Optimising(), Optimising(seed=3)):
         answer = pipeline.optimise(found, how, late, threads=1, start=empty)

@@ -62,7 +62,7 @@ def test_the_network_is_the_best_of_all(seed: int) -> None:
         assert learner.score_ == pytest.approx(best, rel=1e-9)
         assert learner.network_.score(table, name, base) == pytest.approx(best, rel=1e-9)
         assert all(gain > 0 for gain in arc_gains(learner.network_, table, name, base).values())
-        assert arc_gains(learner.network_, learner.candidates_).keys() == set(learner.network_.arcs)
+        assert learner.solution_.gains.keys() == set(learner.network_.arcs)
 
 
 def test_a_constant_column_with_declared_states_counts_nothing() -> None:

@@ -5,14 +5,21 @@ import pickle
 from collections import defaultdict
 from itertools import combinations, pairwise
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from network_cases import ASIA, Parents, all_dags, is_acyclic, random_network
-from parentage.data.table import Table
+from parentage.data.table import MISSING, Table
 from parentage.errors import InputError, TableError
-from parentage.network.network import CycleError, Network, arc_gains, topological_order
+from parentage.network.network import (
+    CycleError,
+    Network,
+    arc_gains,
+    listed_gains,
+    topological_order,
+)
 from parentage.scoring.lists import CandidateLists
 from parentage.scoring.scores import local_score
 from strategies import random_table, tables
@@ -201,7 +208,7 @@ def test_gains_of_a_table_and_of_its_lists() -> None:
     lists = CandidateLists.from_families(
         {"a": [(-1.0, [])], "b": [(alone, []), (joined, ["a"])], "c": [(-1.0, [])]}
     )
-    assert arc_gains(network, lists) == {("a", "b"): pytest.approx(joined - alone)}
+    assert listed_gains(network, lists) == {("a", "b"): pytest.approx(joined - alone)}
 
 
 def test_gains_from_lists_use_the_best_subset_that_is_listed() -> None:
@@ -210,6 +217,13 @@ def test_gains_from_lists_use_the_best_subset_that_is_listed() -> None:
          "c": [(-1.0, ["a", "b"]), (-5.0, ["a"]), (-9.0, [])], "d": [(-3.0, ["a"])]}
     )  # fmt: skip
     network = Network.from_arcs("abcd", [("a", "c"), ("b", "c"), ("a", "d")])
-    assert arc_gains(network, lists) == {("a", "c"): 8.0, ("b", "c"): 4.0}
+    assert listed_gains(network, lists) == {("a", "c"): 8.0, ("b", "c"): 4.0}
     with pytest.raises(InputError, match="another network"):
-        arc_gains(Network.from_arcs("abcd", [("b", "c")]), lists)
+        listed_gains(Network.from_arcs("abcd", [("b", "c")]), lists)
+
+
+def test_arcs_of_a_family_that_is_never_observed_together_have_no_gain() -> None:
+    codes = np.array([[0, 1, MISSING, MISSING], [MISSING, MISSING, 0, 1], [0, 1, 0, 1]], np.uint16)
+    table = Table(("a", "b", "c"), (("x", "y"),) * 3, codes)
+    network = Network.from_arcs("abc", [("a", "b"), ("c", "a")])
+    assert set(arc_gains(network, table, "pnal:0.1")) == {("c", "a")}

@@ -17,6 +17,7 @@ from command import ok, refused
 from network_cases import ASIA, ODD_NAMES, random_network, random_parameters
 from parentage.arcs.records import ArcSupport, Bootstrap, NearSet, Support
 from parentage.data.datasets import chest_clinic
+from parentage.data.table import Table
 from parentage.errors import InputError
 from parentage.network.finding import Finding
 from parentage.network.formats.network_json import (
@@ -40,7 +41,6 @@ from test_view import ALARM
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from parentage.data.table import Table
     from parentage.optimise import Solution
     from parentage.report.records import Report
 
@@ -203,6 +203,31 @@ def test_other_scores_show_their_own_gains_and_heads() -> None:
     assert not bare.directed
     expected = arc_gains(solution.network, table)
     assert [one.gain for one in bare.arcs] == [expected[arc] for arc in solution.network.arcs]
+
+
+def test_the_page_says_what_gains_of_lists_are_compared_with(tmp_path: Path) -> None:
+    """The command takes the table that comes with lists; without it only listed sets are known."""
+    rng = np.random.default_rng(0)
+    a, b = rng.integers(0, 2, (2, 200))
+    table = Table.from_columns({"a": a.tolist(), "b": b.tolist(), "c": (a ^ b).tolist()})
+    (tmp_path / "t.csv").write_text(
+        "a,b,c\n" + "".join(f"{x},{y},{x ^ y}\n" for x, y in zip(a, b, strict=True))
+    )
+    lists = str(tmp_path / "t.jkl")
+    ok("score", str(tmp_path / "t.csv"), "-o", lists)
+    ok("learn", lists, "-o", str(tmp_path / "lists.html"))
+    ok("learn", lists, "--data", str(tmp_path / "t.csv"), "-o", str(tmp_path / "both.html"))
+    ok("learn", str(tmp_path / "t.csv"), "-o", str(tmp_path / "table.html"))
+    pages = {name: (tmp_path / f"{name}.html").read_text() for name in ("lists", "both", "table")}
+    alone = "when this parent alone leaves its child."
+    listed = "compared with the best listed set of the other parents"
+    assert [alone in page for page in pages.values()] == [False, True, True]
+    assert [listed in page for page in pages.values()] == [True, False, False]
+    truth = arc_gains(Network.from_arcs("abc", [("a", "c"), ("b", "c")]), table)
+    for name, page in pages.items():
+        shown = {arc["p"]: arc["gain"] for arc in data_of(page)["arcs"]}
+        same = shown[0] == pytest.approx(truth["a", "c"], abs=1e-6)
+        assert same == (name != "lists")
 
 
 def test_counts_are_those_of_the_rows() -> None:

@@ -50,13 +50,14 @@ from parentage.data.settings import Reading
 from parentage.data.table import MISSING, Table
 from parentage.errors import ConstraintError, InputError, ParentageWarning, UnprovenWarning
 from parentage.learner import learn
-from parentage.network.network import Network
+from parentage.network.network import Network, arc_gains
 from parentage.optimise import learn_lists, optimise_lists
 from parentage.optimise.settings import Optimising
 from parentage.scoring.candidates import score, score_table, search_table
 from parentage.scoring.constraints import Constraints
 from parentage.scoring.lists import CandidateLists
 from parentage.scoring.requiring import lists_requiring
+from parentage.scoring.scores import local_score
 from parentage.scoring.settings import Growing, Scoring
 from parentage.work.stop import Stop
 from strategies import random_table
@@ -235,6 +236,20 @@ def test_a_network_of_other_variables_is_refused() -> None:
         support(table, Network.from_arcs(table.names[1:], []))
     with pytest.raises(InputError, match="no such column"):
         support(table, Network.from_arcs([*table.names, "age"], []))
+
+
+def test_a_gain_is_lost_when_the_parent_alone_leaves() -> None:
+    """Neither parent tells anything without the other, so the lists have no set of one."""
+    rng = np.random.default_rng(0)
+    a, b = rng.integers(0, 2, (2, 200))
+    table = Table.from_columns({"a": a.tolist(), "b": b.tolist(), "c": (a ^ b).tolist()})
+    found = support(table, need=False)
+    assert set(found.network.arcs) == {("a", "c"), ("b", "c")}
+    whole = local_score(table, "c", ["a", "b"])
+    assert found["a", "c"].gain == pytest.approx(whole - local_score(table, "c", ["b"]))
+    assert found["b", "c"].gain == pytest.approx(whole - local_score(table, "c", ["a"]))
+    listed = learn(score(table)).gains
+    assert listed["a", "c"] == pytest.approx(whole - local_score(table, "c")), "both leave"
 
 
 def test_a_required_arc_has_no_need() -> None:
@@ -590,7 +605,7 @@ def test_the_missing_weight_of_many_rows() -> None:
     a = rng.integers(0, 2, 60_000)
     b = a ^ (rng.random(len(a)) < 0.02)
     c = b ^ (rng.random(len(a)) < 0.02)
-    table = Table.from_columns({"a": a, "b": b, "c": c})
+    table = Table.from_columns({"a": a.tolist(), "b": b.tolist(), "c": c.tolist()})
     networks = [score for score, _ in every_network(table, "bic")]
     alone = sum(lists[0].score for lists in score(table).to_dict().values())
     assert alone - max(networks) > 11_400, "exp of the difference is 0 even in 80 bits"
@@ -725,6 +740,8 @@ def test_lists_that_are_cut_short_grow_as_those_of_learn(n: int) -> None:
         found = support(table, bootstrap=2)
     assert found.best == best.score
     assert max(map(len, found.network.parents)) > 1
+    gains = {one.arc: one.gain for one in found.arcs}
+    assert gains == pytest.approx(arc_gains(found.network, table), abs=1e-6)
     drawn = found.bootstrap
     assert drawn is not None
     assert drawn.done == 2

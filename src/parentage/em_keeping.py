@@ -65,13 +65,13 @@ class Standing:
 class End:
     """Where the way from one start ended: who completed the data, and what is best on them.
 
-    ``found`` are their lists and the solution; None after a break.
+    ``found`` are their lists, the solution and the completed data; None after a break.
     """
 
     completed_by: Network
     network: Network
     completion: Completion
-    found: tuple[CandidateLists, Solution] | None = field(default=None, compare=False)
+    found: tuple[CandidateLists, Solution, Table] | None = field(default=None, compare=False)
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain values, but for what was found."""

@@ -43,6 +43,7 @@ if TYPE_CHECKING:
     from parentage.optimise.solution import TracePoint
     from parentage.scoring.candidates import Searched
     from parentage.scoring.settings import Scoring
+    from parentage.structural_em import Completed
     from parentage.work.executor import Workers
     from parentage.work.progress import Report
     from parentage.work.scaling import Places
@@ -90,8 +91,8 @@ class Gathered:
     table: Table | None
     scoring: Scoring
     grown: Grown | None = None
-    completed: Solution | None = None
-    """The best network on these lists, where they are of data completed by networks."""
+    completed: Completed | None = None
+    """The data completed last and the best network on them, where networks complete the data."""
 
 
 @dataclass(frozen=True)
@@ -167,7 +168,7 @@ def gather(
             report=report,
             places=places,
         )
-        return Gathered(completed.lists, table, settings, completed=completed.solution)
+        return Gathered(completed.lists, table, settings, completed=completed)
     return list_sets(
         table, settings, stop,
         threads=threads, report=report, workers=workers, places=places, growing=growing,
@@ -297,9 +298,9 @@ def optimise(
 
     interrupted, grown, completed = stop.cancelled.is_set(), found.grown, found.completed
     if completed is not None:
-        if completed.stopped in (None, "gap"):
-            return completed
-        start = completed.network
+        if completed.solution.stopped in (None, "gap"):
+            return completed.solution
+        start = completed.solution.network
     far = grown is not None and is_far(found.lists.n_variables, stop)
     solution = optimise_lists(
         found.lists,
@@ -316,6 +317,9 @@ def optimise(
     )
     if grown is not None:
         solution = _with_growing(solution, found.lists, grown)
+    scored = found.table if completed is None else completed.table
+    if scored is not None:
+        solution = solution.with_gains(found.lists, scored)
     if interrupted and not solution.optimal:
         return replace(solution, stopped="interrupt")
     return solution

@@ -108,10 +108,11 @@ class Work:
 
 
 class Completed(NamedTuple):
-    """The lists of the data completed last, and the best network on them."""
+    """The data completed last, their lists, and the best network on them."""
 
     lists: CandidateLists
     solution: Solution
+    table: Table
 
 
 def complete_and_score(
@@ -162,7 +163,7 @@ def complete_and_score(
         Places(None if places is None else places.exchange),
     )
     try:
-        lists, solution, completion = _best_end(work, score, start)
+        lists, solution, completed, completion = _best_end(work, score, start)
     except WorkersError:
         work.keeper.write()
         raise
@@ -181,12 +182,12 @@ def complete_and_score(
         scope=replace(solution.scope, origin=account),
         certificate=None if proof is None else replace(proof, lists=lists),
     )
-    return Completed(lists, found)
+    return Completed(lists, found.with_gains(lists, completed), completed)
 
 
 def _best_end(
     work: Work, score: Penalised, start: Network | None
-) -> tuple[CandidateLists, Solution, Completion]:
+) -> tuple[CandidateLists, Solution, Table, Completion]:
     """Iterate from the start that was given, or from both of our own; return the better end."""
     if start is not None:
         return _found(work, _end_of(work, 0, lambda: start, score))
@@ -205,8 +206,8 @@ def _best_end(
     return _found(work, replace(best, completion=replace(best.completion, starts=2)))
 
 
-def _found(work: Work, end: End) -> tuple[CandidateLists, Solution, Completion]:
-    """Return the lists and the solution at an end; after a break its last step makes them again."""
+def _found(work: Work, end: End) -> tuple[CandidateLists, Solution, Table, Completion]:
+    """Return lists, solution and data at an end; after a break its last step makes them again."""
     if end.found is not None:
         return *end.found, end.completion
     theta, _ = _parameters(end.completed_by, work.table, work.numbers)
@@ -214,7 +215,7 @@ def _found(work: Work, end: End) -> tuple[CandidateLists, Solution, Completion]:
     completed = completed_table(end.completed_by, work.table, theta, bits, work.numbers)
     lists, solution = work.solve(completed, work.settings, end.network)
     settled = end.completion.settled and work.stop.reason() is None
-    return lists, solution, replace(end.completion, settled=settled)
+    return lists, solution, completed, replace(end.completion, settled=settled)
 
 
 def start_settings(settings: Scoring) -> Scoring:
@@ -289,7 +290,7 @@ def _iterate(work: Work, at: Standing, score: Penalised, known: Network | None =
         )
         settled = solution.optimal and _is_best(network, lists, solution)
         completion = Completion(tuple(steps), settled, bits, len(completed.weights))
-        last = End(network, solution.network, completion, (lists, solution))
+        last = End(network, solution.network, completion, (lists, solution, completed))
         if stopped:
             return last
         if settled or len(steps) == MOST_STEPS or solution.network in (known, network):

@@ -288,16 +288,12 @@ def _put_together(
     seconds: dict[str, float],
 ) -> Support:
     """Make one record of all answers."""
-    own, scoring = network == ground.best.network, ground.scoring
-    gains = ground.best.gains
-    score = ground.best.score
-    if not own:
-        prior, unit = ground.lists.known().prior, unit_of(scoring.log_base)
-        added = {arc: prior.log_odds(*arc) / unit for arc in network.arcs}
-        gains = arc_gains(network, ground.table, scoring.score, scoring.log_base)
-        gains = {arc: gain + added[arc] for arc, gain in gains.items()}
-        score = network.score(ground.table, scoring.score, scoring.log_base)
-        score = math.fsum([score, *added.values()])
+    gains, score = ground.best.gains, ground.best.score
+    if network != ground.best.network:
+        scoring, prior = ground.scoring, ground.lists.known().prior
+        how = (ground.table, scoring.score, scoring.log_base)
+        gains = arc_gains(network, *how, prior, ground.lists)
+        score = network.score(*how) + prior.log_odds_of(network.arcs) / unit_of(scoring.log_base)
     pairs = {} if found.bootstrap is None else _by_arc(found.bootstrap.pairs)
     counted = found.bootstrap is not None and found.bootstrap.done > 0
     class_ = None if ground.best.scope.equivalent is False else network.equivalence_class()

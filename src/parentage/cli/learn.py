@@ -160,6 +160,7 @@ def learn(data: str, output: tuple[str, ...], **options: Any) -> None:
                 report=progress,
                 places=scaling.places,
             )
+            solution = with_gains(solution, work)
         if stop.cancelled.is_set() and work.lists.account.complete:
             warn("interrupted while looking for a network; this is the best one found by then")
         if solution.stopped == "memory" and work.lists.account.complete:
@@ -225,6 +226,18 @@ def gather(
         warn(cut_short_text(found.lists, growing=growing))
     table = table_of_lists(found.lists, options) if beside else found.table
     return Work(data, found, table)
+
+
+def with_gains(solution: Solution, work: Work) -> Solution:
+    """Return the solution of lists with the gains on the table that came beside them."""
+    from parentage.scoring.account import Account
+
+    account = work.lists.account
+    if work.found.table is not None or work.table is None or not isinstance(account, Account):
+        return solution
+    return (
+        solution if account.completion is not None else solution.with_gains(work.lists, work.table)
+    )
 
 
 def recipe_of(work: Work) -> Recipe | None:

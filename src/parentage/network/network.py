@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from parentage.network.parameters import Parameters
     from parentage.scoring.constraints import Arc
     from parentage.scoring.lists import CandidateLists
+    from parentage.scoring.prior import Prior
 
 
 class CycleError(InputError):
@@ -204,12 +205,10 @@ class Network:
 
         A column with one observed state and no parents counts 0, as it does in candidate lists.
         """
-        from parentage.scoring.scores import local_score
+        from parentage.scoring.scores import family_score
 
         return math.fsum(
-            local_score(table, name, self.parents_of(name), score=score, log_base=log_base)
-            for name in self.names
-            if self.parents_of(name) or name not in table.constant
+            family_score(table, name, self.parents_of(name), score, log_base) for name in self.names
         )
 
     def fit(
@@ -335,40 +334,44 @@ def _circle(parents: Sequence[Sequence[int]], waiting: Sequence[int]) -> list[in
 
 def arc_gains(
     network: Network,
-    source: Table | CandidateLists,
+    table: Table,
     score: str = "bic",
     log_base: float | str | None = None,
+    prior: Prior | None = None,
+    lists: CandidateLists | None = None,
 ) -> dict[Arc, float]:
     """Return what every arc gains: the score lost when that parent alone leaves its child.
 
-    From a table both families are scored. From candidate lists the family without the parent is
-    replaced by the best listed subset of the parents that remain: dropped families score no more.
-    An arc into a child that has no such subset in the lists is left out.
+    Both families are scored on the table, or taken from ``lists`` of this table, score and prior.
+    A child that is observed together with all its parents in no row has no score, and its arcs have
+    no gain.
     """
-    from parentage.data.table import Table
-
-    if isinstance(source, Table):
-        return _gains_from_table(network, source, score, log_base)
-    return _gains_from_lists(network, source)
-
-
-def _gains_from_table(
-    network: Network, table: Table, score: str, log_base: float | str | None
-) -> dict[Arc, float]:
-    from parentage.scoring.scores import local_score
+    from parentage.scoring.scores import family_score
 
     gains: dict[Arc, float] = {}
     for child in network.names:
         members = network.parents_of(child)
-        whole = local_score(table, child, members, score=score, log_base=log_base)
-        for parent in members:
-            rest = [name for name in members if name != parent]
-            without = local_score(table, child, rest, score=score, log_base=log_base)
-            gains[parent, child] = whole - without
+        if not members:
+            continue
+        listed = {} if lists is None else lists.subsets_of(child, members)
+        families = [members, *(tuple(p for p in members if p != left) for left in members)]
+        whole, *without = (
+            listed[parents]
+            if (parents := frozenset(family)) in listed
+            else family_score(table, child, family, score, log_base, prior)
+            for family in families
+        )
+        if whole > -math.inf:
+            gains |= {(p, child): whole - rest for p, rest in zip(members, without, strict=True)}
     return gains
 
 
-def _gains_from_lists(network: Network, lists: CandidateLists) -> dict[Arc, float]:
+def listed_gains(network: Network, lists: CandidateLists) -> dict[Arc, float]:
+    """Return what every arc gains as far as lists can tell, without their table.
+
+    The family without the parent may not be listed: the child then takes the best listed subset of
+    the parents that remain. An arc into a child that has no such subset is left out.
+    """
     gains: dict[Arc, float] = {}
     for child in network.names:
         members = network.parents_of(child)

@@ -14,9 +14,10 @@ from typing import TYPE_CHECKING, Any
 
 from parentage.errors import InputError
 from parentage.network.finding import Finding
-from parentage.network.network import Network, arc_gains
+from parentage.network.network import Network, arc_gains, listed_gains
 from parentage.scoring.account import Account, stricter
 from parentage.scoring.constraints import Constraints
+from parentage.scoring.merging import merged
 from parentage.scoring.scope import Scope
 from parentage.work.display import amount
 
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from parentage.arcs.records import Support
+    from parentage.data.table import Table
     from parentage.network.finding import SearchRecord
     from parentage.optimise.certificate import Certificate
     from parentage.scoring.account import Limit
@@ -55,8 +57,9 @@ class Solution:
     scope
         What the user allowed, the score, and how far the lists reach.
     gains
-        What every arc gains: the score lost when that parent leaves its child, which then takes
-        the best listed set of its other parents. Arcs without such a set are left out.
+        What every arc gains: the score lost when that parent alone leaves its child. A solution of
+        lists without their table compares with the best listed set of the other parents instead:
+        then ``listed_gains`` is true, and arcs without such a set are left out.
     engine
         What proved it, or what found the incumbent when there is no proof: ``"subsets"``,
         ``"orders"``, ``"root LP"``, ``"branch-and-cut"``, several joined by ``" + "`` when
@@ -76,6 +79,8 @@ class Solution:
     certificate
         The proof, to be written and checked; None when nothing is proven, or by an engine that
         cannot be checked (dynamic programming over more than 28 variables).
+    listed_gains
+        Whether gains compare with what is listed, and not with the family without the parent.
     """
 
     network: Network
@@ -91,6 +96,7 @@ class Solution:
     trace: tuple[TracePoint, ...]
     seconds: float
     certificate: Certificate | None = field(default=None, compare=False, repr=False)
+    listed_gains: bool = True
 
     @property
     def gap(self) -> float:
@@ -151,6 +157,14 @@ class Solution:
             raise InputError("this is the support of another network")
         return replace(self, network=support.network)
 
+    def with_gains(self, lists: CandidateLists, table: Table) -> Solution:
+        """Return the solution with the gains on the table that the lists were made from."""
+        account = lists.known()
+        gains = arc_gains(
+            self.network, merged(table), account.score, account.log_base, account.prior, lists
+        )
+        return replace(self, gains=gains, listed_gains=False)
+
     def __repr__(self) -> str:
         proof = f"not proven optimal, gap {self.gap:.6g}"
         if self.optimal:
@@ -210,7 +224,7 @@ def checked_solution(
         bound,
         proven,
         scope,
-        arc_gains(network, lists),
+        listed_gains(network, lists),
         engine,
         ties,
         stopped,

@@ -37,7 +37,6 @@ from parentage.report.records import (
     WhatIf,
 )
 from parentage.report.refused import next_sets, prior_of, refused_parents
-from parentage.scoring.scores import unit_of
 from parentage.work.display import number
 
 if TYPE_CHECKING:
@@ -83,6 +82,8 @@ class Material:
         Pseudo-count and equivalent sample size behind the parameters.
     provenance
         Versions, command, data.
+    listed_gains
+        Whether gains compare with what is listed (:class:`parentage.optimise.Solution`).
     """
 
     network: Network
@@ -97,6 +98,7 @@ class Material:
     near: NearOptimal | None = None
     prior: tuple[float, float] = (0.0, 0.0)
     provenance: Mapping[str, Any] | None = None
+    listed_gains: bool = False
 
 
 def gather(material: Material) -> Report:
@@ -120,7 +122,7 @@ def gather(material: Material) -> Report:
         directed=directed,
         arcs=_arcs(m, score, whole=whole),
         others=() if m.support is None else m.support.others[:40],
-        about_arcs=about_support(m.support),
+        about_arcs=(about_gains(m), *about_support(m.support)),
         variables=tuple(VariableFacts(*both) for both in zip(refused, nexts, strict=True)),
         what_if=_what_if(m, parameters, whole=whole),
         alternatives=None if m.near is None else alternatives(m.near),
@@ -137,11 +139,7 @@ def _arcs(m: Material, score: str, *, whole: bool) -> tuple[ArcSupport, ...]:
     gains = dict(m.gains or {})
     if not gains and m.table is not None and whole and score != "pnal":
         base = m.scope.log_base if m.scope is not None else None
-        prior, unit = prior_of(m.scope), unit_of(base)
-        gains = {
-            arc: gain + prior.log_odds(*arc) / unit
-            for arc, gain in arc_gains(m.network, m.table, score, base).items()
-        }
+        gains = arc_gains(m.network, m.table, score, base, prior_of(m.scope))
     reversible = m.network.equivalence_class().reversible
     known = {} if m.support is None else {one.arc: one for one in m.support.arcs}
     found = []
@@ -151,6 +149,17 @@ def _arcs(m: Material, score: str, *, whole: bool) -> tuple[ArcSupport, ...]:
         turns = (min(arc), max(arc)) in reversible
         found.append(replace(one, gain=gain, reversible=turns))
     return tuple(found)
+
+
+def about_gains(m: Material) -> str:
+    """Say in a sentence what a gain is."""
+    if m.listed_gains and m.support is None:
+        return (
+            "Gain: the score that is lost when this parent leaves its child, compared with the "
+            "best listed set of the other parents; the table behind the lists was not there to "
+            "score the other parents themselves."
+        )
+    return "Gain: the score that is lost when this parent alone leaves its child."
 
 
 def about_support(support: Support | None) -> tuple[str, ...]:

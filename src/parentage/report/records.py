@@ -144,7 +144,7 @@ class Report:
     others
         Pairs that are not joined here, but in a replicate or a near-optimal network.
     about_arcs
-        How support was measured, in sentences.
+        What gains are and how support was measured, in sentences.
     variables
         One for every variable.
     what_if

@@ -280,10 +280,8 @@ def _arcs(report: Report) -> str:
         for column in COLUMNS
         if any(getattr(one, column[0]) is not None for one in (*report.arcs, *report.others))
     ]
-    said = ["Gain: the score that is lost when this parent alone leaves its child."]
-    said += report.about_arcs
     table = _arc_table(report, report.arcs, known, "Arcs of the network")
-    html = f'<p class="note">{text(" ".join(said))}</p>{table}'
+    html = f'<p class="note">{text(" ".join(report.about_arcs))}</p>{table}'
     if report.others:
         seen = [column for column in known if column[0] not in ("gain", "need", "need_direction")]
         html += "<h3>Links that are not in this network but in others</h3>"

@@ -69,7 +69,12 @@ def write_report(
         network = result
     elif isinstance(result, Solution):
         network = result.network
-        known = {"finding": result.finding, "scope": result.scope, "gains": result.gains}
+        known = {
+            "finding": result.finding,
+            "scope": result.scope,
+            "gains": result.gains,
+            "listed_gains": result.listed_gains,
+        }
     else:
         network = result.network
         known = {"finding": result.finding, "scope": result.scope}

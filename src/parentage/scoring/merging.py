@@ -68,6 +68,11 @@ class MergedTable(Table):
         """N, all rows."""
         return int(self.repeats.sum(dtype=np.int64))
 
+    @property
+    def row_weights(self) -> Repeats:
+        """How often each row occurs."""
+        return self.repeats
+
 
 def merged(table: Table) -> Table:
     """Return the distinct rows of a table without holes, or the table itself where that pays more.
@@ -76,7 +81,7 @@ def merged(table: Table) -> Table:
     >>> merged(table).to_codes().tolist(), repeats_of(merged(table)).tolist()
     ([[0, 1, 1], [0, 1, 0]], [3, 1, 1])
     """
-    if isinstance(table, MergedTable) or table.has_holes:
+    if table.row_weights is not None or table.has_holes:
         return table
     if table not in _merged:
         _merged[table] = _merge(table)

@@ -70,6 +70,11 @@ class WeightedTable(Table):
         """N, the rows that the weights sum to."""
         return int(self.weights.sum()) >> self.bits
 
+    @property
+    def row_weights(self) -> npt.NDArray[np.float64]:
+        """The weights in rows."""
+        return np.ldexp(self.weights.astype(np.float64), -self.bits)
+
 
 def weighted_labels(table: Table) -> Labels:
     """All rows in one class, with their weights."""

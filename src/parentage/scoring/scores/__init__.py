@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from parentage.errors import InputError
 from parentage.scoring.catalogue import PENALISED, parse_name
-from parentage.scoring.scores.counts import entropy_sum, free_parameters, joint_labels
+from parentage.scoring.scores.counts import entropy_sum, free_parameters
 from parentage.scoring.scores.dirichlet import Dirichlet
 from parentage.scoring.scores.nml import FNML, QNML
 from parentage.scoring.scores.node_average import NodeAverage
@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from parentage.data.table import Table
+    from parentage.scoring.prior import Prior
 
 __all__ = [
     "FNML",
@@ -36,8 +37,8 @@ __all__ = [
     "Penalised",
     "Score",
     "entropy_sum",
+    "family_score",
     "free_parameters",
-    "joint_labels",
     "local_score",
     "parse_score",
     "unit_of",
@@ -102,3 +103,30 @@ def local_score(
     members = [table.index(parent) for parent in parents]
     value = parse_score(score).local(table, table.index(child), members)
     return value / unit_of(log_base)
+
+
+def family_score(
+    table: Table,
+    child: str,
+    parents: Iterable[str],
+    score: str = "bic",
+    log_base: float | str | None = None,
+    prior: Prior | None = None,
+) -> float:
+    """Return the score of one family as candidate lists have it.
+
+    The prior of its arcs is added, and a column with one observed state and no parents counts 0.
+
+    Examples
+    --------
+    >>> from parentage.data.table import Table
+    >>> t = Table.from_columns({"a": "0011", "b": "0111"})
+    >>> family_score(t, "a", ["b"]) == local_score(t, "a", ["b"])
+    True
+    """
+    members = tuple(parents)
+    if not members and child in table.constant:
+        return 0.0
+    own = local_score(table, child, members, score=score, log_base=log_base)
+    odds = 0.0 if prior is None else prior.log_odds_of((parent, child) for parent in members)
+    return own + odds / unit_of(log_base)

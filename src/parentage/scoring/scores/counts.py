@@ -22,24 +22,40 @@ HOLE_WAYS = (
 """What to do about missing cells where a score cannot deal with them."""
 
 
-def joint_labels(table: Table, variables: Iterable[int]) -> npt.NDArray[np.int64]:
-    """Number the joint states of some variables that occur: one label per row, below N."""
+BLOCK = 1 << 20
+"""Number of rows that are counted at a time, so that memory stays small however many there are."""
+
+
+def joint_weights(table: Table, variables: Iterable[int]) -> npt.NDArray[np.float64]:
+    """Return the weight of every joint state that occurs; of no variable N, all rows together."""
     table.refuse_holes("this score", *HOLE_WAYS)
-    labels = np.zeros(table.n_rows, np.int64)
-    for v in variables:
-        combined = labels * int(table.cardinalities[v]) + table.column(v)
-        labels = np.unique(combined, return_inverse=True)[1].astype(np.int64)
-    return labels
+    chosen, weights = list(variables), table.row_weights
+    states = joint_states(table, chosen)
+    if states > table.stored_rows:
+        labels = np.zeros(table.stored_rows, np.int64)
+        for v in chosen:
+            combined = labels * int(table.cardinalities[v]) + table.column(v)
+            labels = np.unique(combined, return_inverse=True)[1].astype(np.int64)
+        return np.bincount(labels, weights).astype(np.float64)
+    counts = np.zeros(states)
+    for first in range(0, table.stored_rows, BLOCK):
+        part = slice(first, min(first + BLOCK, table.stored_rows))
+        labels = np.zeros(part.stop - part.start, np.int64)
+        for v in chosen:
+            labels = labels * int(table.cardinalities[v]) + table.column(v, part.start, part.stop)
+        own = None if weights is None else weights[part]
+        counts += np.bincount(labels, own, minlength=states)
+    return counts[counts > 0]
 
 
 def joint_counts(table: Table, variables: Iterable[int]) -> list[int]:
     """Return the rows of every joint state that occurs; all N of them for no variable."""
-    return [int(count) for count in np.bincount(joint_labels(table, variables))]
+    return [int(count) for count in joint_weights(table, variables)]
 
 
 def entropy_sum(table: Table, variables: Iterable[int]) -> float:
     """Return G(S) = Σ n_c ln n_c over the joint states c of the variables; G(∅) = N ln N."""
-    counts = np.bincount(joint_labels(table, variables)).astype(np.float64)
+    counts = joint_weights(table, variables)
     return math.fsum(counts * np.log(counts))
 
 
