@@ -1,4 +1,4 @@
-"""What tables come in: compressed, in workbooks, in databases, in several files."""
+"""What tables come in: compressed, in workbooks, in several files."""
 
 from __future__ import annotations
 
@@ -77,29 +77,6 @@ def as_excel(**sheets: pl.DataFrame) -> bytes:
         for name, frame in sheets.items():
             frame.write_excel(book, worksheet=name)
     return file.getvalue()
-
-
-def fill_base(base: Any, name: str = "clinic", frame: pl.DataFrame = FRAME) -> None:
-    base.execute(f'CREATE TABLE "{name}" ({", ".join(f"{c} VARCHAR" for c in frame.columns)})')
-    marks = ", ".join("?" * frame.width)
-    base.executemany(f'INSERT INTO "{name}" VALUES ({marks})', frame.rows())  # noqa: S608  # ours
-
-
-def sqlite_base(path: Path, *names: str) -> Path:
-    with sqlite3.connect(path) as base:
-        for name in names or ("clinic",):
-            fill_base(base, name)
-    base.close()
-    return path
-
-
-def duckdb_base(path: Path, *names: str) -> Path:
-    import duckdb
-
-    with duckdb.connect(str(path)) as base:
-        for name in names or ("clinic",):
-            fill_base(base, name)
-    return path
 
 
 # --- the same table, whatever it comes in ------------------------------------------------------
@@ -203,50 +180,6 @@ def test_excel_types_blanks_and_places() -> None:
     assert bare.names[:2] == ("0", "1") and bare.n_rows == 121
 
 
-@pytest.mark.parametrize("make", [sqlite_base, duckdb_base])
-def test_databases(make: Callable[..., Path], tmp_path: Path) -> None:
-    path = make(tmp_path / "base.bin")
-    assert read_table(path).digest == TABLE.digest
-    assert read_table(path.read_bytes()).digest == TABLE.digest
-    two = make(tmp_path / "two.bin", "clinic", "visits")
-    said = refused("info", str(two))
-    assert "has 2 tables: clinic, visits; type --sheet clinic to take that one" in said
-    assert read_table(two, sheet="visits").digest == TABLE.digest
-    some = read_table(two, query="SELECT smoke, lung, bronc FROM clinic WHERE asia = 'no'")
-    assert some.names == ("smoke", "lung", "bronc")
-    assert some.n_rows == sum(FRAME["asia"] == "no")
-    for query, message in [
-        ("SELECT nothing FROM clinic", "nothing"),
-        ("SELEC", "(?i)syntax"),
-        ("SELECT smoke, lung AS smoke FROM clinic", "two columns named 'smoke'|smoke"),
-        ("DROP TABLE clinic", r"(?i)read-?\s?only|readonly"),
-    ]:
-        with pytest.raises(ParentageError, match=message):
-            read_table(two, query=query)
-    assert read_table(two, sheet="clinic").digest == TABLE.digest  # nothing was changed
-
-
-def test_what_databases_hold(tmp_path: Path) -> None:
-    with sqlite3.connect(tmp_path / "x.db") as base:
-        base.execute("CREATE TABLE t (a INTEGER, b REAL, c, d TEXT)")
-        rows = [(i % 3, i / 7 if i % 5 else None, i % 2 or "odd", f"s{i % 4}") for i in range(40)]
-        base.executemany("INSERT INTO t VALUES (?, ?, ?, ?)", rows)
-    base.close()
-    table = read_table(tmp_path / "x.db", missing="mode", discretize="median")
-    assert table.states[0] == ("0", "1", "2") and table.states[2] == ("1", "odd")
-    assert len(table.cuts["b"]) == 1
-    with pytest.raises(TableError, match="no table with anything"):
-        sqlite3.connect(tmp_path / "empty.db").executescript("PRAGMA user_version = 1;")
-        read_table(tmp_path / "empty.db")
-
-
-def test_a_database_reaches_nothing_else(tmp_path: Path) -> None:
-    base = duckdb_base(tmp_path / "base.duckdb")
-    (tmp_path / "secret.csv").write_bytes(CSV)
-    with pytest.raises(InputError, match=r"(?i)disabled|permission"):
-        read_table(base, query=f"FROM read_csv('{tmp_path / 'secret.csv'}')")
-
-
 # --- several files -----------------------------------------------------------------------------
 
 
@@ -344,14 +277,8 @@ def test_zip_files_with_several_or_locked_files() -> None:
         read_table(zipped(CSV, "a.csv", "b.csv"))
 
 
-def test_truncated_arrow_excel_and_databases_give_a_message(tmp_path: Path) -> None:
-    kinds = {
-        "arrow": as_arrow(FRAME),
-        "excel": as_excel(clinic=FRAME),
-        "sqlite": sqlite_base(tmp_path / "a.db").read_bytes(),
-        "duckdb": duckdb_base(tmp_path / "a.duckdb").read_bytes(),
-    }
-    for data in kinds.values():
+def test_truncated_arrow_and_excel_files_give_a_message() -> None:
+    for data in (as_arrow(FRAME), as_excel(clinic=FRAME)):
         for share in (0.2, 0.6, 0.9):
             with pytest.raises(ParentageError):
                 read_table(data[: int(share * len(data))])
@@ -363,28 +290,26 @@ def test_what_does_not_begin_as_its_format_is_refused(kind: str) -> None:
         read_table(CSV, format=kind.lower())
 
 
-def test_sheets_and_queries_are_for_what_has_them(tmp_path: Path) -> None:
+def test_sheets_are_for_workbooks(tmp_path: Path) -> None:
     path = tmp_path / "t.csv"
     path.write_bytes(CSV)
     said = refused("info", str(path), "--sheet", "x")
-    assert "--sheet x is for workbooks and databases, and" in said and "t.csv is csv" in said
-    with pytest.raises(InputError, match="query='SELECT' is for databases"):
-        read_table(as_excel(clinic=FRAME), query="SELECT")
-    with pytest.raises(InputError, match="goes without a sheet"):
-        read_table(sqlite_base(tmp_path / "b.db"), query="SELECT 1", sheet="clinic")
+    assert "--sheet x is for workbooks, and" in said and "t.csv is csv" in said
 
 
-@pytest.mark.parametrize(
-    ("library", "extra"), [("fastexcel", "excel"), ("duckdb", "duckdb"), ("zstandard", "zstd")]
-)
+def test_a_database_is_no_table(tmp_path: Path) -> None:
+    with sqlite3.connect(tmp_path / "base.db") as base:
+        base.execute("CREATE TABLE clinic (a, b)")
+    base.close()
+    assert "is a binary file" in refused("info", str(tmp_path / "base.db"))
+    assert "is not a format" in refused("info", str(tmp_path / "base.db"), "--format", "sqlite")
+
+
+@pytest.mark.parametrize(("library", "extra"), [("fastexcel", "excel"), ("zstandard", "zstd")])
 def test_missing_libraries_say_what_to_install(
-    library: str, extra: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    library: str, extra: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    data = {
-        "excel": lambda: as_excel(clinic=FRAME),
-        "duckdb": lambda: duckdb_base(tmp_path / "a.duckdb").read_bytes(),
-        "zstd": lambda: zstandard.compress(CSV),
-    }[extra]()
+    data = as_excel(clinic=FRAME) if extra == "excel" else zstandard.compress(CSV)
     monkeypatch.setitem(sys.modules, library, None)
     with pytest.raises(MissingExtraError, match=rf"pip install 'parentage\[{extra}\]'"):
         read_table(data)

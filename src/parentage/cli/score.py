@@ -48,9 +48,9 @@ if TYPE_CHECKING:
 def score(data: str, output: tuple[str, ...], **options: Any) -> None:
     """List the parent sets that can be in an optimal network, with their scores.
 
-    DATA is a table: CSV, TSV, Parquet, Arrow, ARFF, .dat, Excel, SQLite or DuckDB, compressed or
-    not; several files by a pattern ('visits-*.csv'); or - for standard input. Without -k nothing
-    limits the number of parents but what the rules prove. Ctrl-C keeps what is complete so far.
+    DATA is a table: CSV, TSV, Parquet, Arrow, ARFF, .dat or Excel, compressed or not; several
+    files by a pattern ('visits-*.csv'); or - for standard input. Without -k nothing limits the
+    number of parents but what the rules prove. Ctrl-C keeps what is complete so far.
     """
     from parentage.files.target import check_target
     from parentage.scoring.candidates import cut_short_text, score_table

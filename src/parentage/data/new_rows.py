@@ -136,7 +136,7 @@ def _named_as(
 ) -> RawTable:
     """Read the columns there are; those of an array are named as the known ones."""
     if isinstance(source, str | bytes | os.PathLike | Source):
-        return read_columns(source, replace(settings, format=None, sheet=None, query=None))
+        return read_columns(source, replace(settings, format=None, sheet=None))
     raw = frames.read(source)
     if not isinstance(source, np.ndarray):
         return raw

@@ -29,8 +29,8 @@ if TYPE_CHECKING:
 def read_table(source: SourceLike | Source, **settings: Unpack[ReadingKeywords]) -> Table:
     r"""Read a table of categorical data from a file.
 
-    CSV, TSV, Parquet, ARFF, blip's .dat, Arrow, Excel, SQLite and DuckDB are read, compressed or
-    not; a pattern such as ``"visits-*.csv"`` reads all files of that name as one table.
+    CSV, TSV, Parquet, ARFF, blip's .dat, Arrow and Excel are read, compressed or not; a pattern
+    such as ``"visits-*.csv"`` reads all files of that name as one table.
 
     Parameters
     ----------
@@ -63,7 +63,7 @@ def table_from_frame(frame: object, **settings: Any) -> Table:
     """Make a table from a pandas, polars or pyarrow data frame.
 
     Settings as in :func:`read_table`, but for those that only files need (``format``, ``header``,
-    ``encoding``, ``sheet``, ``query``).
+    ``encoding``, ``sheet``).
 
     Examples
     --------

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from parentage.data.recipe import Recipe
 
-OF_FILES = ("format", "header", "encoding", "sheet", "query")
+OF_FILES = ("format", "header", "encoding", "sheet")
 """Settings that a data frame does not need."""
 
 EVERY = "all"
@@ -34,7 +34,6 @@ class ReadingKeywords(TypedDict, total=False):
     encoding: str
     decimal: str
     sheet: str | None
-    query: str | None
     drop: Iterable[str]
     keep: Iterable[str]
     na: object
@@ -51,14 +50,14 @@ class Reading:
     format: str | None = setting(
         None,
         """
-        ``"csv"``, ``"tsv"``, ``"parquet"``, ``"arff"``, ``"dat"``, ``"arrow"``, ``"excel"``,
-        ``"sqlite"`` or ``"duckdb"``; the content decides when not given, and finds the separator
-        of CSV (comma, tab, semicolon, ``|`` or a blank).
+        ``"csv"``, ``"tsv"``, ``"parquet"``, ``"arff"``, ``"dat"``, ``"arrow"`` or ``"excel"``;
+        the content decides when not given, and finds the separator of CSV (comma, tab, semicolon,
+        ``|`` or a blank).
         """,
         Option(
             ("--format",),
-            "csv, tsv, parquet, arff, dat, arrow, excel, sqlite or duckdb; for lists jkl, pss or "
-            "parquet. The content decides otherwise.",
+            "csv, tsv, parquet, arff, dat, arrow or excel; for lists jkl, pss or parquet. The "
+            "content decides otherwise.",
             "FORMAT",
         ),
     )
@@ -81,17 +80,8 @@ class Reading:
     )
     sheet: str | None = setting(
         None,
-        "The sheet of a workbook or the table of a database, where there are several.",
-        Option(
-            ("--sheet",),
-            "Sheet of a workbook or table of a database, where there are several.",
-            "NAME",
-        ),
-    )
-    query: str | None = setting(
-        None,
-        "What to select from a database, in SQL.",
-        Option(("--query",), "What to select from a database.", "SQL"),
+        "The sheet of a workbook, where there are several.",
+        Option(("--sheet",), "Sheet of a workbook, where there are several.", "NAME"),
     )
     drop: tuple[str, ...] = setting(
         (),

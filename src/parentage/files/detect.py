@@ -25,8 +25,8 @@ if TYPE_CHECKING:
 
 Kind = Literal["table", "lists"]
 
-TABLE_FORMATS = ("csv", "tsv", "arff", "dat", "parquet", "arrow", "excel", "sqlite", "duckdb")
-BINARY = ("parquet", "arrow", "excel", "sqlite", "duckdb")
+TABLE_FORMATS = ("csv", "tsv", "arff", "dat", "parquet", "arrow", "excel")
+BINARY = ("parquet", "arrow", "excel")
 LISTS_FORMATS = ("jkl", "pss", "parquet")
 ARFF_DECLARATION = re.compile(r"@(relation|attribute|data)(?![\w-])", re.IGNORECASE)
 ARROW = (b"ARROW1", b"\xff\xff\xff\xff")
@@ -41,8 +41,7 @@ SEPARATORS = "\t,;|"
 _HEAD = 1_000_000
 _ALIASES = {
     "scores": "jkl", "jaa": "jkl", "txt": "csv", "feather": "arrow", "ipc": "arrow",
-    "xlsx": "excel", "xls": "excel", "xlsb": "excel", "ods": "excel", "db": "sqlite",
-    "sqlite3": "sqlite",
+    "xlsx": "excel", "xls": "excel", "xlsb": "excel", "ods": "excel",
 }  # fmt: skip
 _PSS_FIRST = re.compile(r"(?:META [^,;\t]*=|VAR +[^\s,;]+ *$)", re.IGNORECASE)
 
@@ -110,10 +109,6 @@ def binary_format(data: bytes) -> str | None:
         return "parquet"
     if data.startswith(ARROW):
         return "arrow"
-    if data.startswith(b"SQLite format 3\0"):
-        return "sqlite"
-    if data[8:12] == b"DUCK":
-        return "duckdb"
     if data.startswith(b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1") or is_workbook(data):
         return "excel"
     return None

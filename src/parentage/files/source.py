@@ -35,13 +35,12 @@ LARGE = 1 << 24
 class Source:
     """Content and the name to call it by in messages.
 
-    ``content`` is a path where a large file is left where it is. ``path`` is where it is as a file,
-    if it is one and was not compressed; ``more`` are the other files of a pattern.
+    ``content`` is a path where a large file is left where it is; ``more`` are the other files of a
+    pattern.
     """
 
     name: str
     content: Content
-    path: Path | None = None
     more: tuple[Source, ...] = ()
 
     @property
@@ -98,7 +97,7 @@ def matching(path: str) -> list[Path]:
 
 def _unpacked(source: Source) -> Source:
     name, data = unpacked(source.name, source.start)
-    return source if data is source.start else replace(source, name=name, content=data, path=None)
+    return source if data is source.start else replace(source, name=name, content=data)
 
 
 def _read_stdin() -> bytes:
@@ -112,7 +111,7 @@ def _read_stdin() -> bytes:
 
 
 def _read_file(path: Path) -> Source:
-    return Source(str(path), _content_of(path, leave=True), path)
+    return Source(str(path), _content_of(path, leave=True))
 
 
 @overload
@@ -171,8 +170,7 @@ def _decode(source: Source, encoding: str) -> str:
         line = text.count("\n", 0, zero) + 1
         raise InputError(
             f"{source.name} is a binary file (a null character in line {line}); "
-            "tables are CSV, TSV, ARFF, .dat, Parquet, Arrow, Excel, SQLite or DuckDB, lists .jkl, "
-            ".pss or Parquet"
+            "tables are CSV, TSV, ARFF, .dat, Parquet, Arrow or Excel, lists .jkl, .pss or Parquet"
         )
     return text
 

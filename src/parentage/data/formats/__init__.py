@@ -14,8 +14,6 @@ if TYPE_CHECKING:
     from parentage.data.settings import Reading
     from parentage.files.source import Content, Source, SourceLike
 
-WITH_SHEETS = ("excel", "sqlite", "duckdb")
-
 
 def read_columns(source: SourceLike | Source, reading: Reading) -> RawTable:
     """Read a table, or several files as one, as raw columns; candidate lists are refused."""
@@ -35,17 +33,17 @@ def _read(opened: Source, reading: Reading) -> RawTable:
             "lists",
             Way("format", "csv", "if it is a table after all"),
         )
-    _check_sheet(found.format, opened, reading)
+    if reading.sheet is not None and found.format != "excel":
+        raise InputError(
+            f"is for workbooks, and {opened.name} is {found.format}",
+            about=Way("sheet", reading.sheet),
+        )
     if found.format == "parquet":
         raw = _read_parquet(opened.content)
     elif found.format == "arrow":
         raw = tabular.read_arrow(opened)
     elif found.format == "excel":
         raw = tabular.read_excel(opened, reading)
-    elif found.format == "sqlite":
-        raw = tabular.read_sqlite(opened, reading)
-    elif found.format == "duckdb":
-        raw = tabular.read_duckdb(opened, reading)
     elif found.format == "arff":
         raw = arff.read(text)
     elif found.format == "dat":
@@ -66,15 +64,3 @@ def _read_parquet(content: Content) -> RawTable:
         return frame.read(parquet.read_frame(content))
     parts = parquet.read_batches(content, n_rows, batches.ROWS)
     return batches.gather(map(frame.read, parts), n_rows)
-
-
-def _check_sheet(form: str, opened: Source, reading: Reading) -> None:
-    """Refuse a sheet or a query where there is nothing to choose from."""
-    given = [("sheet", reading.sheet, form in WITH_SHEETS),
-             ("query", reading.query, form in WITH_SHEETS[1:])]  # fmt: skip
-    for name, value, fits in given:
-        if value is not None and not fits:
-            kinds = "workbooks and databases" if name == "sheet" else "databases"
-            raise InputError(f"is for {kinds}, and {opened.name} is {form}", about=Way(name, value))
-    if reading.sheet is not None and reading.query is not None:
-        raise InputError("goes without a sheet; name the table in it", about=Way("query", "…"))
