@@ -10,7 +10,7 @@ import textwrap
 import numpy as np
 import pytest
 
-from parentage.kernels.orders import improve, refit
+from parentage.kernels.orders import improve, new_work, refit
 from parentage.optimise import learn_lists
 from parentage.optimise.orders import OrderSpace
 from parentage.optimise.problem import make_problem
@@ -61,14 +61,15 @@ def test_a_climb_pauses_and_goes_on() -> None:
     lists = scaled_lists(1.0, 1)
     space = OrderSpace.of(make_problem(lists, np.ones(lists.n_sets, np.bool_)).pruned())
     order, fit = np.arange(30), np.empty(30, np.int64)
-    work, state = np.zeros(4, np.int64), np.array([1], np.uint64)
+    work, state = new_work(), np.array([1], np.uint64)
     refit(order, fit, 0, 30, space.offsets, space.sets, work)
     turns = np.arange(30)
     costs, pauses = [space.cost[fit].sum()], 0
-    while work[0] >= work[1]:
-        work[1] = work[0] + 500
+    while work.looked >= work.pause:
+        work.pause = work.looked + 500
         arrays = space.offsets, space.sets, space.cost, space.reach, state, work
-        costs.append(improve(order, fit, turns, np.int64(0), *arrays))
+        improve(order, fit, turns, *arrays)
+        costs.append(space.cost[fit].sum())
         assert sorted(order.tolist()) == list(range(30))
         pauses += 1
         assert pauses < 1000

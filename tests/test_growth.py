@@ -20,8 +20,6 @@ from parentage.learner import learn
 from parentage.network.network import Network
 from parentage.optimise import learn_lists
 from parentage.optimise.anytime import Anytime, grow_lists
-from parentage.optimise.orders import OrderSpace
-from parentage.optimise.problem import make_problem
 from parentage.optimise.ranking import Ranking
 from parentage.scoring import search, steps
 from parentage.scoring.account import Account
@@ -320,28 +318,6 @@ def test_lists_that_do_not_fit_are_refused_beforehand() -> None:
         learn_lists(many_lists(120, 400), memory=2**20)
 
 
-def test_numbers_of_parents_and_masks_fit_alike() -> None:
-    """The same orders lead to the same sets."""
-    from parentage.kernels.orders import improve, refit
-    from parentage.optimise.orders import numbers_of
-
-    problem = make_problem(many_lists(40, 30), np.ones(40 * 30, np.bool_)).pruned()
-    space = OrderSpace.of(problem)
-    numbers = numbers_of(*problem.members, problem.n)
-    assert (space.real >= 0).all()
-    assert not space.has_numbers
-    fits = []
-    for sets in (space.sets, numbers):
-        order, fit = np.random.default_rng(1).permutation(40), np.empty(40, np.int64)
-        work, state = np.array([0, 1 << 40, 0, 0]), np.array([3], np.uint64)
-        refit(order, fit, 0, 40, space.offsets, sets, work)
-        rest = space.offsets, sets, space.cost, space.reach, state
-        cost = improve(order, fit, np.arange(40), np.int64(5), *rest, work)
-        assert space.cost[fit].sum() == pytest.approx(cost)
-        fits.append(fit.tolist())
-    assert fits[0] == fits[1]
-
-
 def outcome_of(table: Table, how: str, up_to: int, chunk: int) -> Outcome:
     """Search in chunks of a few joins."""
     with pytest.MonkeyPatch.context() as patch:
@@ -401,7 +377,7 @@ def test_a_level_that_cannot_be_joined_in_time_is_let_go() -> None:
 
 @given(st.integers(2, 9), SEEDS)
 def test_what_is_better_elsewhere_is_taken_over_and_stays_acyclic(n: int, seed: int) -> None:
-    from parentage.kernels.repair import combine
+    from parentage.kernels.orders import combine
 
     rng = np.random.default_rng(seed)
     members = [[], *([int(p)] for p in range(n)), *([int(p), int(p) + 1] for p in range(n - 1))]
@@ -433,7 +409,7 @@ def test_what_is_better_elsewhere_is_taken_over_and_stays_acyclic(n: int, seed: 
 
 
 def test_two_networks_give_the_better_of_each_region() -> None:
-    from parentage.kernels.repair import combine
+    from parentage.kernels.orders import combine
 
     sets = np.array([[4], [1], [4], [0], [4], [3], [4], [2]], np.uint16)  # of 0, 0, 1, 1, 2 …
     cost = np.array([2.0, 0.0, 3.0, 0.0, 2.0, 0.0, 3.0, 0.0])

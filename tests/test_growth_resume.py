@@ -199,7 +199,7 @@ def test_every_kind_of_lists_goes_on(tmp_path: Path, kind: str) -> None:
 @pytest.mark.parametrize("part", [*Moment._fields, "held", "counted"])
 def test_whatever_is_forgotten_would_change_the_end(tmp_path: Path, part: str) -> None:
     """The comparison notices if any part of what is kept were not: so all of it is needed."""
-    folder, n = tmp_path / "kept", LARGE if part in ("work", "costs") else SMALL
+    folder, n = tmp_path / "kept", LARGE if part == "work" else SMALL
     assert killed_at(7 if part == "stale" else 3, folder, n)  # a climb pauses; near sets are closed
     copy = shutil.copytree(folder, tmp_path / "copy")
     grown(folder, n)
@@ -226,7 +226,6 @@ def forgotten(known: Kept, part: str, n: int) -> Kept:
         return known._replace(growth=kept._replace(counts=np.array([first, 0, scored])))
     instead: dict[str, Callable[[Any], Any]] = {
         "orders": lambda value: np.broadcast_to(np.arange(n), value.shape),
-        "costs": lambda value: np.full(value.shape, np.inf),
         "order": lambda value: np.arange(n),
         "closed": np.ones_like,
     }

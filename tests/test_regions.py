@@ -13,6 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from naive_network import best_network, random_lists
+from parentage.kernels.orders import CLIMBING, MOVING, SETTLING, new_work
 from parentage.kernels.regions import (
     choose_in_region,
     draw_region,
@@ -21,10 +22,9 @@ from parentage.kernels.regions import (
     order_of,
     settle,
 )
-from parentage.kernels.repair import CLIMBED
-from parentage.optimise import orders, streams
-from parentage.optimise.orders import OrderSpace, climb, numbers_of
-from parentage.optimise.problem import make_problem
+from parentage.optimise import streams
+from parentage.optimise.orders import OrderSpace, climb
+from parentage.optimise.problem import make_problem, numbers_of
 from parentage.optimise.streams import Stream, best_of, renew
 
 if TYPE_CHECKING:
@@ -38,11 +38,7 @@ SEEDS = st.integers(0, 10**6)
 
 
 def space_of(lists: CandidateLists) -> OrderSpace:
-    """The lists as numbers of parents, however few variables there are."""
-    problem = make_problem(lists, np.ones(lists.n_sets, np.bool_)).pruned()
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(orders, "LARGE", 0)
-        return OrderSpace.of(problem)
+    return OrderSpace.of(make_problem(lists, np.ones(lists.n_sets, np.bool_)).pruned())
 
 
 def random_network(space: OrderSpace, rng: np.random.Generator) -> tuple[Ints, Ints]:
@@ -98,7 +94,7 @@ def chosen(
     found = fit.copy()
     gain = choose_in_region(
         w, np.array(region), found, space.offsets, space.sets, space.cost, above,
-        np.empty((w, 1 << w)), np.empty((w, 1 << w), np.int64), np.zeros(4, np.int64),
+        np.empty((w, 1 << w)), np.empty((w, 1 << w), np.int64), new_work(),
     )  # fmt: skip
     return gain, found
 
@@ -136,7 +132,8 @@ def test_settling_gains_what_it_says_and_stays_a_network(seed: int, n: int) -> N
     space = space_of(lists)
     order, fit = random_network(space, rng)
     before, optimum = space.cost[fit].sum(), best_network(lists)
-    work, state = np.array([0, 1 << 40, 0, 0]), np.array([seed], np.uint64)
+    work, state = new_work(), np.array([seed], np.uint64)
+    work.pause = 1 << 40
     arrays = space.offsets, space.sets, space.cost, state, work
     marked = np.ones(n, np.bool_)
     gain = settle(order, fit, marked, *arrays)
@@ -153,12 +150,13 @@ def test_settling_ends_at_its_limit_and_goes_on() -> None:
     rng = np.random.default_rng(5)
     space = space_of(random_lists(rng, 9))
     order, fit = random_network(space, rng)
-    work, state = np.array([0, 1, 0, 0]), np.array([1], np.uint64)
+    work, state = new_work(), np.array([1], np.uint64)
+    work.pause = 1
     marked = np.ones(9, np.bool_)
     settle(order, fit, marked, space.offsets, space.sets, space.cost, state, work)
     assert 0 < marked.sum() < 9 + 1
-    assert work[0] >= 1
-    work[1] = 1 << 40
+    assert work.looked >= 1
+    work.pause = 1 << 40
     settle(order, fit, marked, space.offsets, space.sets, space.cost, state, work)
     assert not marked.any()
 
@@ -229,8 +227,7 @@ def test_regions_go_on_where_insertions_end() -> None:
 
 def stream_of(n: int, seed: int, slack: float = 0.0) -> Stream:
     order = np.random.default_rng(seed).permutation(n)
-    rows = np.stack([order, order, order, np.arange(n)])
-    return Stream(rows, slack, np.array([seed + 1], np.uint64))
+    return Stream.at(order, slack, np.array([seed + 1], np.uint64))
 
 
 def never(asked: Counter[str]) -> bool:
@@ -249,30 +246,32 @@ def test_a_search_keeps_its_best_and_repeats(monkeypatch: pytest.MonkeyPatch, pa
         stream, best, asked = stream_of(50, 1, 0.01), np.inf, Counter[str]()
         for _ in range(4):
             stream.advance(space, 2_000_000, partial(never, asked))
-            assert stream.costs[1] <= min(best, stream.costs[0])
-            best = stream.costs[1]
-            for k in range(2):
-                cost = space.cost[space.fit(stream.orders[k])].sum()
-                assert cost == pytest.approx(stream.costs[k])
-        found.append((best, stream.orders.tolist(), int(stream.state[0]), asked.total()))
+            assert stream.work.best <= min(best, stream.work.cost)
+            best = stream.work.best
+            for order, known in zip(stream.orders, (stream.work.cost, best), strict=False):
+                assert space.cost[space.fit(order)].sum() == pytest.approx(known)
+        orders = [order.tolist() for order in stream.orders]
+        found.append((best, orders, int(stream.state[0]), asked.total()))
     assert found[0] == found[1]
     assert (asked.total() > 40) == (pause == 50_000)
 
 
-@pytest.mark.parametrize("after", [0, 1, 20, 120])
+@pytest.mark.parametrize(
+    ("after", "phase"), [(0, CLIMBING), (1, CLIMBING), (20, SETTLING), (120, MOVING)]
+)
 def test_a_search_that_is_stopped_ends_at_the_next_pause(
-    monkeypatch: pytest.MonkeyPatch, after: int
+    monkeypatch: pytest.MonkeyPatch, after: int, phase: int
 ) -> None:
     monkeypatch.setattr(streams, "CLIMB", 50_000)
     space, stream = hard_space(50, 1), stream_of(50, 1)
     asks = iter(range(after + 1))
     assert not stream.advance(space, 20_000_000, lambda: next(asks) == after)
     assert next(asks, None) is None  # nobody asked once more
-    assert 50_000 * (after - 1) < stream.work[0] < 20_000_000
-    assert np.isfinite(stream.costs[0]) == (after > 1)  # it climbs first
-    assert (stream.work[2] == CLIMBED) == (after == 20)  # then it is settled
+    assert 50_000 * (after - 1) < stream.work.looked < 20_000_000
+    assert stream.work.phase == phase
+    assert np.isfinite(stream.work.cost) == (phase != CLIMBING)
     assert stream.advance(space, 2_000_000, lambda: False)
-    assert space.cost[space.fit(stream.best)].sum() == pytest.approx(stream.costs[1])
+    assert space.cost[space.fit(stream.best)].sum() == pytest.approx(stream.work.best)
 
 
 def test_a_search_too_large_to_be_settled_goes_on_all_the_same(
@@ -283,8 +282,8 @@ def test_a_search_too_large_to_be_settled_goes_on_all_the_same(
     space, stream, costs = hard_space(50, 1), stream_of(50, 1), []
     for _ in range(80):
         assert stream.advance(space, 20_000, lambda: False)
-        assert stream.work[2] != CLIMBED  # moves come next
-        costs.append(float(stream.costs[1]))
+        assert stream.work.phase != SETTLING  # moves come next
+        costs.append(float(stream.work.best))
     known = [cost for cost in costs if np.isfinite(cost)]
     assert len(known) > 6
     assert known == sorted(known, reverse=True)
@@ -297,17 +296,19 @@ def test_streams_behind_the_leader_start_at_random_and_lose_nothing() -> None:
     streams = [stream_of(n, k) for k in range(3)]
     for stream in streams:
         stream.advance(space, 1_000_000, lambda: False)
-    least = min(float(stream.costs[1]) for stream in streams)
+    least = min(float(stream.work.best) for stream in streams)
     leader = best_of(streams, space)
-    assert leader.costs[1] <= least
-    assert space.cost[space.fit(leader.best)].sum() == pytest.approx(leader.costs[1])
+    assert leader.work.best <= least
+    assert space.cost[space.fit(leader.best)].sum() == pytest.approx(leader.work.best)
     for stream in streams:
         stream.stale = 1
     kept = leader.best.copy()
-    renew(streams, leader, by_regions=True)
+    renew(streams, leader)
     assert (leader.best == kept).all()
     for stream in streams:
         if stream is not leader:
-            assert not np.isfinite(stream.costs).any()
-            assert (stream.orders[:3] == stream.base).all()
-            assert (stream.base != kept).any()
+            assert stream.climbing
+            assert stream.work.cost == stream.work.best == np.inf
+            assert (stream.orders.trial == stream.orders.base).all()
+            assert (stream.orders.best == stream.orders.base).all()
+            assert (stream.orders.base != kept).any()

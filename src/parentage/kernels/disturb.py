@@ -5,6 +5,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import numpy.typing as npt
 
@@ -15,6 +17,13 @@ Words = npt.NDArray[np.uint64]
 
 LONGEST_BLOCK = 24
 """Blocks that change places are at most this long."""
+
+
+@njit(**JIT)
+def overwrite(target: npt.NDArray[Any], source: npt.NDArray[Any]) -> None:
+    """Copy element by element: ``target[:] = source`` compiles for seconds, to raise errors."""
+    for j in range(target.shape[0]):
+        target[j] = source[j]
 
 
 @njit(**JIT)
@@ -47,17 +56,6 @@ def shuffle(values: Ints, state: Words) -> None:
     for j in range(values.shape[0] - 1, 0, -1):
         k = draw(state, j + 1)
         values[j], values[k] = values[k], values[j]
-
-
-@njit(**JIT)
-def perturb(order: Ints, moves: int, state: Words) -> None:
-    """Disturb an order: move random variables, or now and then exchange neighbouring blocks."""
-    n = order.shape[0]
-    if draw(state, 3) == 0:
-        exchange_blocks(order, state)
-        return
-    for _ in range(moves):
-        shift(order, draw(state, n), draw(state, n))
 
 
 @njit(**JIT)

@@ -1,77 +1,143 @@
-"""Kernels of the order search: fitting, insertion moves, windows.
+"""Kernels of the order search: fit, insert, repair, combine.
 
 An order of the variables decides the best network that respects it: every variable takes its
 cheapest candidate set among its predecessors. Arrays shared by all functions here:
 
 ``offsets[n + 1]``  cuts the sets by child, each child's by rising cost;
-``sets``            the sets, as bits or numbers of parents (:mod:`parentage.kernels.fitting`); the
-                    last set of a child is empty, so one always fits;
+``sets[m, K]``      the parents of every set in a row, ``uint16``, padded with ``n``; the last set
+                    of a child is empty, so one always fits;
 ``cost[m]``         what a set costs;
-``reach[n, W]``     union of the sets of a child: its possible parents;
+``reach[n, W]``     union of the sets of a child as bits: its possible parents;
 ``order[n]``        the variables, first to last;
-``fit[n]``          the set each variable has under the order.
+``fit[n]``          the set each variable has under the order;
+``before[n + 1]``   a flag for every variable in front of a position, 0 for the padding.
 
-``work[0]`` counts the sets looked at: the clock of a search that must not depend on the machine.
-Climbing pauses when that reaches ``work[1]``, so that the caller can look at the other clock and go
-on: ``work[2]`` says how many turns brought nothing by then, ``work[3]`` whose turn is next.
+``work`` is a record (:data:`WORK`) that counts the sets looked at: the clock of a search that must
+not depend on the machine.
 
 What ends the loops: a move counts only if the total, summed anew in the order of the variables, is
 less than before. Totals are then strictly decreasing, so no order comes twice, whatever rounding
 does to the gains.
+
+In a part of n variables a climb looks at n variables, each at n positions. After a few moves most
+of that finds nothing new, so after a disturbance only those variables are inserted anew whose set
+has changed, and in turn those whose set changes by that, until none is left: a few dozen instead of
+n (:func:`repair`). Then the regions around what changed are solved exactly
+(:mod:`parentage.kernels.regions`).
+
+Searches that went different ways found different things, mostly far apart: :func:`combine` puts the
+better of two networks together in every region (a partition crossover, Whitley et al. 2009, by
+sets instead of tours).
 """
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 from parentage.kernels._options import JIT, njit
-from parentage.kernels.disturb import draw, perturb, shift, shuffle
-from parentage.kernels.fitting import Sets, exclude, first_fit, holds, include, nobody, uses
+from parentage.kernels.disturb import draw, exchange_blocks, overwrite, shift, shuffle
+from parentage.kernels.regions import Numbers, order_of, settle
 
 Ints = npt.NDArray[np.int64]
 Words = npt.NDArray[np.uint64]
 Floats = npt.NDArray[np.float64]
-
-LONGEST_CLIMB = 8
-"""A climb longer than this many budgets pauses: some tenths of a second."""
-
-WINDOW = 6
-"""Most neighbours in an order that are put into their best order at once."""
+Flags = npt.NDArray[np.bool_]
+Before = npt.NDArray[np.uint8]
 
 LEAST_GAIN = 1e-9
 ROUNDING = 2.0**-49
 """Gains below the first, or below this share of the total, are rounding, not improvement."""
 
+CLIMBING, SETTLING, MOVING = range(3)
+"""Phases of a search: insert all variables; improve all regions; disturb and repair."""
+
+WORK = np.dtype(
+    [
+        ("looked", np.int64),  # sets looked at
+        ("pause", np.int64),  # climbing and settling pause when that many were looked at
+        ("idle", np.int64),  # of a climb that paused: turns that brought nothing
+        ("turn", np.int64),  # of a climb that paused: whose turn is next
+        ("phase", np.int64),
+        ("cost", np.float64),  # of the order the search stands at; infinite while it climbs
+        ("best", np.float64),  # of the best order it saw
+    ]
+)
+"""Where a search stands, besides its orders."""
+
+
+def new_work() -> Any:
+    """Return a record for a search that begins."""
+    work = np.zeros(1, WORK).view(np.recarray)[0]
+    work.cost = work.best = np.inf
+    return work
+
+
+class Orders(NamedTuple):
+    """The orders of a search, ``int64[n]`` each."""
+
+    base: Ints
+    """Where it stands."""
+    best: Ints
+    """The best it saw."""
+    trial: Ints
+    """The one that is climbed or repaired."""
+    turns: Ints
+    """Whose turn it is when climbing."""
+
 
 @njit(**JIT)
-def overwrite(target: npt.NDArray[Any], source: npt.NDArray[Any]) -> None:
-    """Copy element by element: ``target[:] = source`` compiles for seconds, to raise errors."""
-    for j in range(target.shape[0]):
-        target[j] = source[j]
+def holds(mask: Words, v: int) -> bool:
+    """Whether variable ``v`` is in a mask."""
+    return bool(mask[v >> 6] & (np.uint64(1) << np.uint64(v & 63)))
 
 
 @njit(**JIT)
-def predecessors(order: Ints, position: int, sets: Sets) -> Sets:
+def uses(sets: Numbers, i: int, v: int) -> bool:
+    """Whether variable ``v`` is in set ``i``."""
+    for j in range(sets.shape[1]):
+        if sets[i, j] == v:
+            return True
+    return False
+
+
+@njit(**JIT)
+def first_fit(sets: Numbers, low: int, high: int, before: Before, work: Any) -> int:
+    """Return the first set of ``low … high − 1`` whose members are in front, or ``high``."""
+    n, width = before.shape[0] - 1, sets.shape[1]
+    i = low
+    while i < high:
+        j = 0
+        while j < width and before[sets[i, j]]:
+            j += 1
+        if j == width or sets[i, j] == n:
+            break
+        i += 1
+    work.looked += i - low + 1
+    return i
+
+
+@njit(**JIT)
+def predecessors(order: Ints, position: int) -> Before:
     """Return the variables in front of a position."""
-    before = nobody(sets, order.shape[0])
+    before = np.zeros(order.shape[0] + 1, np.uint8)
     for j in range(position):
-        include(before, order[j])
+        before[order[j]] = 1
     return before
 
 
 @njit(**JIT)
 def refit(
-    order: Ints, fit: Ints, low: int, high: int, offsets: Ints, sets: Sets, work: Ints
+    order: Ints, fit: Ints, low: int, high: int, offsets: Ints, sets: Numbers, work: Any
 ) -> None:
     """Fit the variables at positions ``low … high − 1`` anew."""
-    before = predecessors(order, low, sets)
+    before = predecessors(order, low)
     for j in range(low, high):
         v = order[j]
         fit[v] = first_fit(sets, offsets[v], offsets[v + 1] - 1, before, work)
-        include(before, v)
+        before[v] = 1
 
 
 @njit(**JIT)
@@ -97,10 +163,10 @@ def best_insertion(
     order: Ints,
     fit: Ints,
     offsets: Ints,
-    sets: Sets,
+    sets: Numbers,
     cost: Floats,
     reach: Words,
-    work: Ints,
+    work: Any,
 ) -> tuple[int, float]:
     """Find where variable ``x`` (at position ``here``) should stand; return position and gain.
 
@@ -108,22 +174,22 @@ def best_insertion(
     adjacent exchanges; each exchange changes the fit of two variables only.
     """
     n = order.shape[0]
-    before = predecessors(order, here, sets)
+    before = predecessors(order, here)
     front = before.copy()
     best_gain, best_at = least, here
 
     gain, own = 0.0, fit[x]
     for j in range(here - 1, -1, -1):
         y = order[j]
-        exclude(before, y)
+        before[y] = 0
         if uses(sets, own, y):
             other = first_fit(sets, own + 1, offsets[x + 1] - 1, before, work)
             gain -= cost[other] - cost[own]
             own = other
         if holds(reach[y], x):
-            include(before, x)
+            before[x] = 1
             gain += cost[fit[y]] - cost[first_fit(sets, offsets[y], fit[y], before, work)]
-            exclude(before, x)
+            before[x] = 0
         if gain > best_gain:
             best_gain, best_at = gain, j
 
@@ -134,14 +200,14 @@ def best_insertion(
         if uses(sets, fit[y], x):
             other = first_fit(sets, fit[y] + 1, offsets[y + 1] - 1, before, work)
             gain -= cost[other] - cost[fit[y]]
-        include(before, y)
+        before[y] = 1
         if holds(reach[x], y):
             other = first_fit(sets, offsets[x], own, before, work)
             gain += cost[own] - cost[other]
             own = other
         if gain > best_gain:
             best_gain, best_at = gain, j
-    work[0] += n
+    work.looked += n
     return best_at, best_gain
 
 
@@ -151,14 +217,14 @@ def climb(
     fit: Ints,
     turns: Ints,
     offsets: Ints,
-    sets: Sets,
+    sets: Numbers,
     cost: Floats,
     reach: Words,
-    work: Ints,
+    work: Any,
 ) -> None:
     """Insert variables, in the order of ``turns[n]`` again and again, until none gains.
 
-    Pauses when ``work[1]`` is reached, and goes on from there with ``work[2]`` and ``work[3]``.
+    Pauses when ``work.pause`` is reached; the next call takes it up there.
     """
     n = order.shape[0]
     position = np.empty(n, np.int64)
@@ -166,8 +232,8 @@ def climb(
         position[order[j]] = j
     now = total_cost(fit, cost)
     least = least_gain(now)
-    idle, turn = work[2], work[3]
-    while idle < n and work[0] < work[1]:
+    idle, turn = work.idle, work.turn
+    while idle < n and work.looked < work.pause:
         x = turns[turn]
         turn = turn + 1 if turn + 1 < n else 0
         idle += 1
@@ -186,102 +252,18 @@ def climb(
         else:  # the gain was rounding
             shift(order, there, here)
             refit(order, fit, low, high, offsets, sets, work)
-    work[2], work[3] = (idle, turn) if idle < n else (0, 0)
+    work.idle, work.turn = (idle, turn) if idle < n else (0, 0)
 
 
 @njit(**JIT)
-def reorder_window(
-    order: Ints,
-    fit: Ints,
-    start: int,
-    width: int,
-    offsets: Ints,
-    sets: Sets,
-    cost: Floats,
-    work: Ints,
-) -> float:
-    """Put ``width`` neighbours into their best order (dynamic programming); return the gain.
-
-    ``best[2^width]`` holds the least cost of a subset of the window standing first in it.
-    """
-    size = 1 << width
-    before = predecessors(order, start, sets)
-    best = np.full(size, np.inf)
-    last = np.zeros(size, np.int64)
-    best[0] = 0.0
-    present = 0.0
-    for t in range(width):
-        present += cost[fit[order[start + t]]]
-    floor = np.empty(width, np.int64)
-    ceiling = np.empty(width, np.int64)
-    for t in range(width):
-        include(before, order[start + t])
-    for t in range(width):
-        v = order[start + t]
-        exclude(before, v)
-        floor[t] = first_fit(sets, offsets[v], offsets[v + 1] - 1, before, work)
-        include(before, v)
-    for t in range(width):
-        exclude(before, order[start + t])
-    for t in range(width):
-        v = order[start + t]
-        ceiling[t] = first_fit(sets, floor[t], offsets[v + 1] - 1, before, work)
-    for subset in range(size):
-        for t in range(width):  # from the subset before to this one
-            if (subset >> t) & 1:
-                include(before, order[start + t])
-                break
-            exclude(before, order[start + t])
-        for t in range(width):
-            if (subset >> t) & 1:
-                continue
-            i = first_fit(sets, floor[t], ceiling[t], before, work)
-            trial = best[subset] + cost[i]
-            if trial < best[subset | (1 << t)]:
-                best[subset | (1 << t)] = trial
-                last[subset | (1 << t)] = t
-    gain = float(present - best[size - 1])
-    if gain <= least_gain(present):
-        return 0.0
-    members = order[start : start + width].copy()
-    subset = size - 1
-    for j in range(start + width - 1, start - 1, -1):
-        t = last[subset]
-        order[j] = members[t]
-        subset ^= 1 << t
-    refit(order, fit, start, start + width, offsets, sets, work)
-    return gain
-
-
-@njit(**JIT)
-def polish(
-    order: Ints,
-    fit: Ints,
-    width: int,
-    offsets: Ints,
-    sets: Sets,
-    cost: Floats,
-    work: Ints,
-) -> float:
-    """Slide a window over the order, reordering it exactly; return the whole gain."""
-    n = order.shape[0]
-    width = min(width, n)
-    gain = 0.0
-    for start in range(n - width + 1):
-        gain += reorder_window(order, fit, start, width, offsets, sets, cost, work)
-    return gain
-
-
-@njit(**JIT)
-def feasible_order(offsets: Ints, sets: Sets, order: Ints) -> int:
+def feasible_order(offsets: Ints, sets: Numbers, order: Ints, work: Any) -> int:
     """Fill ``order[n]`` so that each variable has a set among its predecessors.
 
     Returns how many variables can be placed; the others, at the end, block each other: all
     their sets hold one of them. Here a child need not have an empty set.
     """
     n = order.shape[0]
-    work = np.zeros(1, np.int64)
-    before = nobody(sets, n)
+    before = np.zeros(n + 1, np.uint8)
     waiting = np.ones(n, np.bool_)
     placed, found = 0, True
     while found:
@@ -293,7 +275,7 @@ def feasible_order(offsets: Ints, sets: Sets, order: Ints) -> int:
                 order[placed] = v
                 placed += 1
                 waiting[v] = False
-                include(before, v)
+                before[v] = 1
                 found = True
     rest = placed
     for v in range(n):
@@ -308,71 +290,261 @@ def improve(
     order: Ints,
     fit: Ints,
     turns: Ints,
-    width: int,
     offsets: Ints,
-    sets: Sets,
+    sets: Numbers,
     cost: Floats,
     reach: Words,
     state: Words,
-    work: Ints,
-) -> float:
-    """Climb and polish in turn until neither gains or ``work[1]`` is reached; return the cost.
+    work: Any,
+) -> None:
+    """Climb until no insertion gains or ``work.pause`` is reached.
 
     ``turns[n]`` holds all variables; they are shuffled before every climb that begins.
     """
-    while True:
-        if work[2] == 0 and work[3] == 0:
-            shuffle(turns, state)
-        climb(order, fit, turns, offsets, sets, cost, reach, work)
-        now = total_cost(fit, cost)
-        if width < 2 or work[0] >= work[1]:
-            return float(now)
-        polish(order, fit, width, offsets, sets, cost, work)
+    if work.idle == 0 and work.turn == 0:
+        shuffle(turns, state)
+    climb(order, fit, turns, offsets, sets, cost, reach, work)
+
+
+@njit(**JIT)
+def repair(
+    order: Ints,
+    fit: Ints,
+    before: Ints,
+    marked: Flags,
+    offsets: Ints,
+    sets: Numbers,
+    cost: Floats,
+    reach: Words,
+    work: Any,
+) -> float:
+    """Insert the variables that are ``marked[n]`` and all whose set changes; return the cost.
+
+    ``before[n]`` are the sets the variables had before they were disturbed: who has another one
+    now is marked, too.
+    """
+    n = order.shape[0]
+    queue, first, count = np.empty(n, np.int64), 0, 0
+    position = np.empty(n, np.int64)
+    for j in range(n):
+        v = order[j]
+        position[v] = j
+        if marked[v] or fit[v] != before[v]:
+            marked[v] = True
+            queue[count] = v
+            count += 1
+    now = total_cost(fit, cost)
+    least = least_gain(now)
+    old = np.empty(n, np.int64)
+    while count > 0:
+        x = queue[first]
+        first = first + 1 if first + 1 < n else 0
+        count -= 1
+        marked[x] = False
+        here = position[x]
+        there, _ = best_insertion(x, here, least, order, fit, offsets, sets, cost, reach, work)
+        if there == here:
+            continue
+        low, high = min(here, there), max(here, there) + 1
+        for j in range(low, high):
+            old[order[j]] = fit[order[j]]
+        shift(order, here, there)
+        refit(order, fit, low, high, offsets, sets, work)
         after = total_cost(fit, cost)
-        if not after < now:
-            return float(after)
+        if not after < now:  # the gain was rounding
+            shift(order, there, here)
+            refit(order, fit, low, high, offsets, sets, work)
+            continue
+        now = after
+        for j in range(low, high):
+            v = order[j]
+            position[v] = j
+            if (v == x or fit[v] != old[v]) and not marked[v]:
+                marked[v] = True
+                queue[(first + count) % n] = v
+                count += 1
+    return float(now)
+
+
+@njit(**JIT)
+def some_parent(x: int, here: int, order: Ints, fit: Ints, sets: Numbers, state: Words) -> int:
+    """Return the position of a parent of ``x``, which stands at ``here``; ``here`` if it has none.
+
+    The search begins at a random place in front of it, so any parent may be met.
+    """
+    if here == 0:
+        return here
+    first = draw(state, here)
+    for k in range(here):
+        j = first - k if k <= first else first - k + here
+        if uses(sets, fit[x], order[j]):
+            return int(j)
+    return here
+
+
+@njit(**JIT)
+def move_some(
+    order: Ints,
+    fit: Ints,
+    marked: Flags,
+    moves: int,
+    sets: Numbers,
+    state: Words,
+) -> None:
+    """Disturb an order: turn arcs around, move variables anywhere, or exchange blocks.
+
+    To turn the arc from p to x around, x is put in front of p. Says who was moved.
+    """
+    n = order.shape[0]
+    kind = draw(state, 4)
+    if kind == 0:
+        exchange_blocks(order, state)
+        return
+    for _ in range(moves):
+        source = draw(state, n)
+        x = order[source]
+        target = draw(state, n)
+        if kind > 1:
+            target = some_parent(x, source, order, fit, sets, state)
+            marked[order[target]] = True
+        marked[x] = True
+        shift(order, source, target)
 
 
 @njit(**JIT)
 def search(
-    orders: Ints,
-    costs: Floats,
-    work: Ints,
+    orders: Orders,
+    work: Any,
     budget: int,
     strength: int,
     slack: float,
+    marked: Flags,
     offsets: Ints,
-    sets: Sets,
+    sets: Numbers,
     cost: Floats,
     reach: Words,
     state: Words,
-) -> int:
-    """Perturb, climb, accept: an iterated local search that ends when ``budget`` is worked off.
+) -> None:
+    """Climb, settle, then disturb and repair: an iterated local search.
 
-    ``orders[4, n]``: where it stands, the best order seen, the one being climbed from, and whose
-    turn it is then; ``costs[2]``: what the first two cost. They and ``work[4]`` go on from call
-    to call, so that a climb of more than :data:`LONGEST_CLIMB` budgets is taken up again. A new
-    place is accepted when it is worse by less than a random share of ``slack``; windows are tried
-    on every new best order. Returns the number of steps.
+    Ends when ``budget`` is worked off, and pauses at about ``work.pause``, which leaves fitting out
+    of account so that every call gets somewhere; ``orders``, ``work`` and ``marked[n]``, which
+    begins with all, are taken up again by the next call. A new order is accepted when it is worse
+    by less than a random share of ``slack``.
     """
-    n = orders.shape[1]
-    paused = work[1] > 0 and work[0] >= work[1]
-    work[0], work[1] = 0, LONGEST_CLIMB * budget
-    order, fit, turns = orders[2], np.empty(n, np.int64), orders[3]
-    steps = 0
-    while work[0] < budget:
-        steps += 1
-        if not paused:
-            overwrite(order, orders[0])
-            perturb(order, 1 + draw(state, strength), state)
-        paused = False
+    n = marked.shape[0]
+    order, fit = orders.trial, np.empty(n, np.int64)
+    base = np.empty(n, np.int64)
+    room = work.pause - work.looked
+    if work.phase == CLIMBING:
         refit(order, fit, 0, n, offsets, sets, work)
-        now = improve(order, fit, turns, 0, offsets, sets, cost, reach, state, work)
-        if now < costs[1] - least_gain(now):
-            now = improve(order, fit, turns, WINDOW, offsets, sets, cost, reach, state, work)
-            overwrite(orders[1], order)
-            costs[1] = now
-        if work[0] < work[1] and now <= costs[0] + slack * draw(state, 1 << 20) / (1 << 20):
-            overwrite(orders[0], order)
-            costs[0] = now
-    return steps
+        work.pause = work.looked + room
+        improve(order, fit, orders.turns, offsets, sets, cost, reach, state, work)
+        if work.looked >= work.pause:
+            return
+        stand(fit, cost, orders, work)
+        work.phase = SETTLING
+    refit(orders.base, base, 0, n, offsets, sets, work)
+    work.pause = work.looked + room
+    if work.phase == SETTLING:
+        overwrite(order, orders.base)
+        overwrite(fit, base)
+        settle_order(order, fit, marked, offsets, sets, cost, state, work)
+        stand(fit, cost, orders, work)
+        overwrite(base, fit)
+        if work.looked >= work.pause:
+            return
+        work.phase = MOVING
+    while work.looked < min(budget, work.pause):
+        overwrite(order, orders.base)
+        move_some(order, base, marked, 1 + draw(state, strength), sets, state)
+        refit(order, fit, 0, n, offsets, sets, work)
+        now = repair(order, fit, base, marked, offsets, sets, cost, reach, work)
+        for v in range(n):
+            marked[v] = fit[v] != base[v]
+        if settle_order(order, fit, marked, offsets, sets, cost, state, work) > 0.0:
+            now = total_cost(fit, cost)
+        if now < work.best - least_gain(now):
+            overwrite(orders.best, order)
+            work.best = now
+        if now <= work.cost + slack * draw(state, 1 << 20) / (1 << 20):
+            overwrite(orders.base, order)
+            work.cost = now
+            overwrite(base, fit)
+
+
+@njit(**JIT)
+def stand(fit: Ints, cost: Floats, orders: Orders, work: Any) -> None:
+    """Go on from the trial order, whose sets are in ``fit``; it may be the best so far."""
+    overwrite(orders.base, orders.trial)
+    work.cost = total_cost(fit, cost)
+    if work.cost < work.best:
+        overwrite(orders.best, orders.trial)
+        work.best = work.cost
+
+
+@njit(**JIT)
+def settle_order(
+    order: Ints,
+    fit: Ints,
+    marked: Flags,
+    offsets: Ints,
+    sets: Numbers,
+    cost: Floats,
+    state: Words,
+    work: Any,
+) -> float:
+    """Improve regions around the ``marked[n]`` variables, and fit the order that comes of it.
+
+    An order of the network that regions leave may allow better sets still.
+    """
+    gain = settle(order, fit, marked, offsets, sets, cost, state, work)
+    if gain > 0.0:
+        refit(order, fit, 0, order.shape[0], offsets, sets, work)
+    return float(gain)
+
+
+@njit(**JIT)
+def root_of(above: Ints, v: int) -> int:
+    """Return the variable that stands for the group of ``v``."""
+    while above[v] != v:
+        above[v] = above[above[v]]
+        v = above[v]
+    return v
+
+
+@njit(**JIT)
+def combine(fit: Ints, other: Ints, sets: Numbers, cost: Floats, order: Ints) -> float:
+    """Take from another network what is better there, region by region; return the gain.
+
+    Variables that have another set there fall into groups, connected by arcs of either network. A
+    group is taken over if its sets are cheaper there and no cycle arises. Then ``fit`` is changed
+    and ``order`` is one of the new network.
+    """
+    n = fit.shape[0]
+    above = np.arange(n)
+    for v in range(n):
+        if fit[v] != other[v]:
+            for i in (fit[v], other[v]):
+                for k in range(sets.shape[1]):
+                    p = sets[i, k]
+                    if p < n and fit[p] != other[p]:
+                        above[root_of(above, p)] = root_of(above, v)
+    gain = np.zeros(n)
+    for v in range(n):
+        if fit[v] != other[v]:
+            gain[root_of(above, v)] += cost[fit[v]] - cost[other[v]]
+    whole, trial, some = 0.0, fit.copy(), np.empty(n, np.int64)
+    for g in np.argsort(-gain):
+        if not gain[g] > LEAST_GAIN:
+            break
+        for v in range(n):
+            if fit[v] != other[v] and root_of(above, v) == g:
+                trial[v] = other[v]
+        if order_of(trial, sets, some):
+            overwrite(fit, trial)
+            overwrite(order, some)
+            whole += gain[g]
+        else:
+            overwrite(trial, fit)
+    return float(whole)

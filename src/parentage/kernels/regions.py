@@ -12,12 +12,13 @@ every cycle passes through members, and there is one exactly if there is one amo
 D(Π) to v. So members choose among the D(Π) like the variables of a network of w: dynamic
 programming over the subsets that can stand first (Silander and Myllymäki 2006).
 
-Sets are numbers of parents here, padded with n (:mod:`parentage.kernels.fitting`); ``offsets``,
-``cost``, ``fit`` and ``work`` are those of :mod:`parentage.kernels.orders`. ``naive_region`` in the
-tests tries all choices.
+``offsets``, ``sets``, ``cost``, ``fit`` and ``work`` are those of :mod:`parentage.kernels.orders`.
+``naive_region`` in the tests tries all choices.
 """
 
 from __future__ import annotations
+
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -169,7 +170,7 @@ def best_by_subset(
     above: Ints,
     best: Floats,
     which: Ints,
-    work: Ints,
+    work: Any,
 ) -> None:
     """Fill ``best[subset]`` with what ``v`` costs behind a subset of the region, ``which`` its set.
 
@@ -179,7 +180,7 @@ def best_by_subset(
     for subset in range(size):
         best[subset] = np.inf
     for i in range(offsets[v], offsets[v + 1]):
-        work[0] += 1
+        work.looked += 1
         behind = np.int64(0)
         for k in range(sets.shape[1]):
             p = sets[i, k]
@@ -213,7 +214,7 @@ def choose_in_region(
     above: Ints,
     best: Floats,
     which: Ints,
-    work: Ints,
+    work: Any,
 ) -> float:
     """Give the first ``count`` members of a region their best sets; return the gain.
 
@@ -225,7 +226,7 @@ def choose_in_region(
         v = region[t]
         now += cost[fit[v]]
         best_by_subset(v, 1 << t, size, offsets, sets, cost, above, best[t], which[t], work)
-    work[0] += int(LOOKS_PER_CELL * count * (count + 1) * size)
+    work.looked += int(LOOKS_PER_CELL * count * (count + 1) * size)
     total, last = np.full(size, np.inf), np.zeros(size, np.int64)
     total[0] = 0.0
     for subset in range(size):
@@ -255,12 +256,12 @@ def settle(
     sets: Numbers,
     cost: Floats,
     state: Words,
-    work: Ints,
+    work: Any,
 ) -> float:
     """Improve regions around the ``marked[n]`` variables, and all that change, until none gains.
 
-    Ends at ``work[1]``, too, with those marked that were not tried by then. ``order`` stays one of
-    the network. Returns the whole gain.
+    Ends at ``work.pause``, too, with those marked that were not tried by then. ``order`` stays one
+    of the network. Returns the whole gain.
     """
     n, w = order.shape[0], min(WIDTH, order.shape[0])
     queue, head, count = np.empty(n, np.int64), 0, 0
@@ -274,7 +275,7 @@ def settle(
     above, before = np.empty(n, np.int64), np.empty(w, np.int64)
     best, which = np.empty((w, 1 << w)), np.empty((w, 1 << w), np.int64)
     whole = 0.0
-    while count > 0 and work[0] < work[1]:
+    while count > 0 and work.looked < work.pause:
         x = queue[head]
         head = head + 1 if head + 1 < n else 0
         count -= 1
@@ -282,7 +283,7 @@ def settle(
         region[0] = x
         inside = draw_region(region, place, fit, first, links, offsets, sets, state)
         members_above(order, place, fit, sets, above)
-        work[0] += n
+        work.looked += n
         for t in range(inside):
             before[t] = fit[region[t]]
         gain = choose_in_region(inside, region, fit, offsets, sets, cost, above, best, which, work)

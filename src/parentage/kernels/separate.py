@@ -16,7 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from parentage.kernels._options import JIT, njit
-from parentage.kernels.orders import overwrite
+from parentage.kernels.disturb import overwrite
 
 Ints = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float64]

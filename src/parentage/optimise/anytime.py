@@ -187,7 +187,7 @@ class Anytime:
         start = min(starts, key=self._cost_of, default=None)
         self._streams = first_streams(growth.n, seed, start, growth.terms.required)
         self.choice: Ints = np.empty(0, np.int64)
-        self.order: Ints = self._streams[0].base.copy()
+        self.order: Ints = self._streams[0].orders.base.copy()
         self.cost = math.inf
 
     def _cost_of(self, order: Sequence[int]) -> float:
@@ -349,11 +349,11 @@ class Anytime:
         over = self.stop.is_over
         whole = self._pool.map(lambda one: one.advance(self.space, budget, over), self._streams)
         self._is(all(list(whole)))
-        self._looked += sum(int(stream.work[0]) for stream in self._streams)
+        self._looked += sum(int(stream.work.looked) for stream in self._streams)
         leader = best_of(self._streams, self.space)
         gained = self._take(leader.best)
         self._round_took = time.monotonic() - began
-        renew(self._streams, leader, by_regions=True)
+        renew(self._streams, leader)
         return gained
 
     def _take(self, order: Ints) -> bool:
@@ -404,6 +404,5 @@ def first_streams(
         if k == 0:
             first = order.tolist() if start is None else start
             order = np.array(respecting(first, required), np.int64)
-        orders = np.stack([order, order, order, np.arange(n)])
-        streams.append(Stream(orders, slack, rng.integers(1 << 63, size=1, dtype=np.uint64)))
+        streams.append(Stream.at(order, slack, rng.integers(1 << 63, size=1, dtype=np.uint64)))
     return streams

@@ -38,13 +38,13 @@ if TYPE_CHECKING:
 
     from parentage.data.table import Table
     from parentage.network.network import Network
-    from parentage.optimise.problem import Floats, Ints, Words
+    from parentage.optimise.problem import Ints, Words
     from parentage.optimise.streams import Stream
     from parentage.scoring.growth import Growth
     from parentage.scoring.growth_state import Mark
     from parentage.work.scaling import Places
 
-FORMAT = 1
+FORMAT = 2
 EVERY = 2.0
 """Seconds between two writes at least."""
 
@@ -56,9 +56,8 @@ class Moment(NamedTuple):
     """Where the search for a network is between two rounds: all that decides what comes next."""
 
     orders: Ints
-    """``[stream, 4, n]``, as the next four of :class:`parentage.optimise.streams.Stream`."""
-    costs: Floats
-    work: Ints
+    """``[stream, 4, n]``, as the next three of :class:`parentage.optimise.streams.Stream`."""
+    work: npt.NDArray[np.void]
     random: Words
     stale: Ints
     order: Ints
@@ -75,8 +74,7 @@ class Moment(NamedTuple):
         """Copy what changes."""
         return cls(
             np.stack([stream.orders for stream in streams]),
-            np.stack([stream.costs for stream in streams]),
-            np.stack([stream.work for stream in streams]),
+            np.array([stream.work for stream in streams]),
             np.stack([stream.state for stream in streams]),
             np.array([stream.stale for stream in streams]),
             order.copy(),
@@ -87,9 +85,8 @@ class Moment(NamedTuple):
     def give(self, streams: Sequence[Stream]) -> None:
         """Put the streams where they were."""
         for k, stream in enumerate(streams):
-            stream.orders[:], stream.costs[:] = self.orders[k], self.costs[k]
-            stream.work[:], stream.state[:] = self.work[k], self.random[k]
-            stream.stale = int(self.stale[k])
+            stream.take(self.orders[k], self.work[k])
+            stream.state[:], stream.stale = self.random[k], int(self.stale[k])
 
 
 class Kept(NamedTuple):

@@ -1,9 +1,10 @@
 """Engine 2, orders: an anytime search over orders of the variables of a part.
 
 An order fixes the best network that respects it, so the search moves through orders only:
-insertions to a local optimum, exact reordering of short windows, disturbance (random insertions,
-exchanged blocks), restarts (Scanagatta et al. 2017 and Lee and van Beek 2017 search in the same
-space). It proves nothing by itself, except when it meets the bound that is there from the start.
+insertions to a local optimum, regions of the network solved exactly, disturbance (arcs turned
+around, random insertions, exchanged blocks), restarts (Scanagatta et al. 2017 and Lee and van Beek
+2017 search in the same space). It proves nothing by itself, except when it meets the bound that is
+there from the start.
 
 Four streams of random numbers search side by side and meet after every round
 (:mod:`parentage.optimise.streams`).
@@ -13,12 +14,13 @@ from __future__ import annotations
 
 from concurrent.futures import Executor, ThreadPoolExecutor
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
 
 from parentage.network.network import topological_order
+from parentage.optimise.problem import feasible_order
 from parentage.optimise.streams import CLIMB, SLACKS, Stream, best_of, budget_of, renew
 
 if TYPE_CHECKING:
@@ -29,22 +31,18 @@ if TYPE_CHECKING:
 
 PHASE = "orders"
 
-LARGE = 100
-"""With more variables sets are numbers of parents instead of masks. Such parts are repaired after
-a disturbance instead of climbed all over, and their regions are solved exactly."""
-
 
 @dataclass(frozen=True, eq=False)
 class OrderSpace:
     """A problem in which every order is possible: children without an empty set get one.
 
     Its price, the ``penalty``, is above that of any network, so the search leaves it behind.
-    ``real[m]`` gives the set of the problem, −1 for such an empty set. The sets are masks, in
-    large parts numbers of parents (:mod:`parentage.kernels.fitting`).
+    ``real[m]`` gives the set of the problem, −1 for such an empty set. The arrays are those of
+    :mod:`parentage.kernels.orders`.
     """
 
     offsets: Ints
-    sets: npt.NDArray[Any]
+    sets: npt.NDArray[np.uint16]
     cost: Floats
     reach: Words
     real: Ints
@@ -58,14 +56,9 @@ class OrderSpace:
         most = np.maximum.reduceat(problem.cost, problem.offsets[:-1]).sum()
         offsets = problem.offsets.copy()
         offsets[1:] += np.cumsum(lacking)
-        sets: npt.NDArray[Any]
-        if problem.n <= LARGE:
-            sets = np.insert(problem.masks, at, np.uint64(0), axis=0)
-        else:
-            sets = np.insert(numbers_of(*problem.members, problem.n), at, problem.n, axis=0)
         return cls(
             offsets,
-            sets,
+            np.insert(problem.numbers, at, problem.n, axis=0),
             np.insert(problem.cost, at, 1.0 + most),
             np.bitwise_or.reduceat(problem.masks, problem.offsets[:-1], axis=0),
             np.insert(np.arange(problem.m), at, -1),
@@ -108,14 +101,9 @@ class OrderSpace:
         )
 
     @property
-    def arrays(self) -> tuple[Ints, npt.NDArray[Any], Floats, Words]:
+    def arrays(self) -> tuple[Ints, npt.NDArray[np.uint16], Floats, Words]:
         """What kernels that climb take: offsets, sets, cost and reach."""
         return self.offsets, self.sets, self.cost, self.reach
-
-    @property
-    def has_numbers(self) -> bool:
-        """Whether sets are numbers of parents."""
-        return self.sets.dtype == np.uint16
 
     def choice(self, order: Ints) -> Ints | None:
         """Return the sets an order leads to; None if some variable has none."""
@@ -124,23 +112,21 @@ class OrderSpace:
 
     def fit(self, order: Ints) -> Ints:
         """Return the set that every variable has under an order, as an index into ``sets``."""
-        from parentage.kernels.orders import refit
+        from parentage.kernels.orders import new_work, refit
 
         fit = np.empty(len(order), np.int64)
-        refit(order, fit, 0, len(order), self.offsets, self.sets, np.zeros(1, np.int64))
+        refit(order, fit, 0, len(order), self.offsets, self.sets, new_work())
         return fit
 
 
 def first_incumbent(part: Part) -> None:
     """Give a part its first network: any feasible order, climbed to a local optimum."""
-    from parentage.kernels.orders import feasible_order
-
     problem = part.problem
     if problem.n == 1:  # with no parent inside, its cheapest set is its only one
         part.offer(np.zeros(1, np.int64), PHASE)
         return
-    order = np.empty(problem.n, np.int64)
-    if feasible_order(problem.offsets, problem.masks, order) < problem.n:
+    order, placed = feasible_order(problem)
+    if placed < problem.n:
         raise AssertionError("a part without an acyclic choice reached the search")
     climb_from(part, OrderSpace.of(problem), order, anyway=True)
 
@@ -151,7 +137,7 @@ def climb_from(
     """Climb from an order to a local optimum and offer it; whether it was an improvement.
 
     A stopped run gets what the climb has reached by then, which is nothing unless it has to climb
-    for a moment ``anyway``. With ``regions`` a large part is improved region by region, too.
+    for a moment ``anyway``. With ``regions`` it is improved region by region, too.
     """
     state = np.array([part.run.seed % (1 << 64)], np.uint64)
     climb(space, order, state, part.stopped, anyway=anyway, regions=regions)
@@ -170,24 +156,23 @@ def climb(
 ) -> tuple[int, bool]:
     """Climb from an order, in place; return the sets looked at, and whether it came to an end.
 
-    Insertions first, then regions, if the sets are numbers of parents.
+    Insertions first, then regions.
     """
-    from parentage.kernels.orders import improve, refit
-    from parentage.kernels.repair import settle_order
+    from parentage.kernels.orders import improve, new_work, refit, settle_order
 
-    n, work = len(order), np.zeros(4, np.int64)
+    n, work = len(order), new_work()
     fit, turns = np.empty(n, np.int64), np.arange(n)
     refit(order, fit, 0, n, space.offsets, space.sets, work)
-    while work[0] >= work[1] and (anyway or not stopped()):
+    while work.looked >= work.pause and (anyway or not stopped()):
         anyway = False
-        work[1] = work[0] + CLIMB
-        improve(order, fit, turns, np.int64(0), *space.arrays, state, work)
-    ended = bool(work[0] < work[1])
-    waiting = np.full(n, regions and space.has_numbers)
+        work.pause = work.looked + CLIMB
+        improve(order, fit, turns, *space.arrays, state, work)
+    ended = bool(work.looked < work.pause)
+    waiting = np.full(n, regions)
     while ended and waiting.any() and not stopped():
-        work[1] = work[0] + CLIMB
+        work.pause = work.looked + CLIMB
         settle_order(order, fit, waiting, space.offsets, space.sets, space.cost, state, work)
-    return int(work[0]), ended and not waiting.any()
+    return int(work.looked), ended and not waiting.any()
 
 
 class OrderSearch:
@@ -207,20 +192,12 @@ class OrderSearch:
         gained = choice is not None and self.part.offer(choice, PHASE)
         self.idle = 0 if gained else self.idle + 1
         self.part.effort.rounds += 1
-        renew(self._streams, leader, by_regions=self._space.has_numbers)
+        renew(self._streams, leader)
         self.part.tick(PHASE)
 
     def _advance(self, stream: Stream) -> None:
         problem = self.part.problem
         stream.advance(self._space, budget_of(problem.n, problem.m), self.part.run.stop.is_over)
-
-
-def numbers_of(starts: Ints, parents: Ints, n: int) -> npt.NDArray[np.uint16]:
-    """Return sets given as CSR in rows of numbers, padded with ``n``."""
-    sizes = np.diff(starts)
-    rows = np.full((len(sizes), max(1, int(sizes.max(initial=0)))), n, np.uint16)
-    rows[np.arange(rows.shape[1]) < sizes[:, None]] = parents
-    return rows
 
 
 def search_orders(parts: list[Part], *, patience: int | None = None) -> None:
@@ -255,8 +232,7 @@ def _streams(part: Part) -> list[Stream]:
         seed = np.random.SeedSequence([part.run.seed, int(part.problem.variables[0]), k])
         rng = np.random.default_rng(seed)
         order = incumbent_order(part) if k == 0 else rng.permutation(part.problem.n)
-        orders = np.stack([order, order, order, np.arange(part.problem.n)])
-        streams.append(Stream(orders, slack, rng.integers(1 << 63, size=1, dtype=np.uint64)))
+        streams.append(Stream.at(order, slack, rng.integers(1 << 63, size=1, dtype=np.uint64)))
     return streams
 
 

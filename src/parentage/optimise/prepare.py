@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from parentage.errors import InfeasibleError, ListsError
-from parentage.optimise.problem import make_problem, unpack
+from parentage.optimise.problem import feasible_order, make_problem, unpack
 
 if TYPE_CHECKING:
     from parentage.optimise.problem import Flags, Ints, Problem
@@ -131,10 +131,7 @@ def _refuse_child(lists: CandidateLists, constraints: Constraints, v: int) -> No
 
 def blocked_group(problem: Problem) -> list[int]:
     """Return a smallest group of variables that block each other, nothing if none does."""
-    from parentage.kernels.orders import feasible_order
-
-    order = np.empty(problem.n, np.int64)
-    placed = feasible_order(problem.offsets, problem.masks, order)
+    order, placed = feasible_order(problem)
     group = np.sort(order[placed:])
     flags = unpack(problem.masks, problem.n) if len(group) else np.zeros((0, 0), np.bool_)
     for v in group.copy():

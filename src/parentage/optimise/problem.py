@@ -88,6 +88,11 @@ class Problem:
         order = np.argsort(found * self.n + parent)
         return offsets_of(np.bincount(found, minlength=self.m)), parent[order]
 
+    @cached_property
+    def numbers(self) -> npt.NDArray[np.uint16]:
+        """``uint16[m, K]``: the parents of every set in a row, padded with ``n``."""
+        return numbers_of(*self.members, self.n)
+
     def spans(self) -> list[tuple[int, int]]:
         """First set, and the one after the last, of every variable."""
         return list(pairwise(self.offsets.tolist()))
@@ -233,3 +238,23 @@ def masks_of(lists: CandidateLists, sets: Ints) -> Words:
     masks = np.zeros((len(sets), n_words(lists.n_variables)), np.uint64)
     put_members(sets, lists.starts, lists.parents.astype(np.int64), masks)
     return masks
+
+
+def numbers_of(starts: Ints, parents: Ints, n: int) -> npt.NDArray[np.uint16]:
+    """Return sets given as CSR in rows of numbers, padded with ``n``."""
+    sizes = np.diff(starts)
+    rows = np.full((len(sizes), max(1, int(sizes.max(initial=0)))), n, np.uint16)
+    rows[np.arange(rows.shape[1]) < sizes[:, None]] = parents
+    return rows
+
+
+def feasible_order(problem: Problem) -> tuple[Ints, int]:
+    """Return an order in which each variable has a set among its predecessors, as far as it goes.
+
+    With it the number of variables that could be placed; the others block each other.
+    """
+    from parentage.kernels import orders
+
+    order, work = np.empty(problem.n, np.int64), orders.new_work()
+    placed = orders.feasible_order(problem.offsets, problem.numbers, order, work)
+    return order, int(placed)
