@@ -309,7 +309,7 @@ def incomplete(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("incomplete")
     table = parentage.datasets.chest_clinic(300)
     rows = [[labels[code] for labels, code in zip(table.states, row, strict=True)]
-            for row in table.codes.T.tolist()]  # fmt: skip
+            for row in table.to_codes().T.tolist()]  # fmt: skip
     for i, row in enumerate(rows):
         row[i % 8] = "" if i % 3 == 0 else row[i % 8]
     lines = [",".join(row) for row in [list(table.names), *rows]]

@@ -359,7 +359,8 @@ def test_a_round_that_gains_and_is_cut_short_is_not_kept(
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(anytime.Anytime, "_round", noting)
         grown(tmp_path / "whole", LARGE)
-    cut_at, advance, cut = 4 * gained.index(True) + 3, Stream.advance, []
+    later = gained.index(True, gained.index(True) + 1)
+    cut_at, advance, cut = 4 * later + 3, Stream.advance, []
     calls = count()
 
     def advancing(
@@ -462,7 +463,7 @@ def test_another_version_or_format_is_refused(
     job = job_of(SMALL)
     with monkeypatch.context() as patch:
         patch.setattr(growth_keeping, "FORMAT", 9)
-        with pytest.raises(InputError, match=r"growing\.state.* is of format 1, this .* reads 9"):
+        with pytest.raises(InputError, match=r"growing\.state.* is of format 2, this .* reads 9"):
             GrowthKeeper(tmp_path / "kept", job, resume=True)
     with pytest.raises(InputError, match=r'version ".*" there, "9\.9" here'):
         GrowthKeeper(tmp_path / "kept", {**job, "version": "9.9"}, resume=True)

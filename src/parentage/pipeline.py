@@ -25,6 +25,7 @@ from parentage.errors import InputError, Way
 from parentage.files.detect import detect
 from parentage.files.source import Source, open_source
 from parentage.optimise import check_start, optimise_lists
+from parentage.optimise.problem import LARGE
 from parentage.optimise.settings import Optimising
 from parentage.scoring.candidates import search_table
 from parentage.scoring.forecast import seconds_for
@@ -55,10 +56,6 @@ PICKING = ("max_parents", "constraints")
 SHARE_OF_SCORING = 0.5
 """Of the time left when the table is encoded; the rest is for the network and its proof."""
 
-
-MANY_VARIABLES = 100
-"""With more, growing takes all the time that is left, with fewer half of it: a proof of what is
-listed is in reach there, and with luck one of everything."""
 
 FEW_VARIABLES = 22
 """So few are solved to the end without a time limit, too: it takes a moment."""
@@ -242,7 +239,7 @@ def grow(
     if stop.deadline < math.inf:
         listing = SHARE_OF_LISTING * max(0.0, stop.seconds_left)
         searched = searched.with_best_partial(int(listing / SECONDS_TO_LIST))
-    own = stop.share(0.5 if n <= MANY_VARIABLES else share_of_growing(n, stop.seconds_left))
+    own = stop.share(0.5 if n <= LARGE else share_of_growing(n, stop.seconds_left))
     effort = growing.effort
     if effort is None:
         effort = math.inf
@@ -327,7 +324,7 @@ def optimise(
 
 def is_far(n: int, stop: Stop) -> bool:
     """Whether a proof of lists that grew is out of reach, so that none is tried."""
-    return n > (FEW_VARIABLES if stop.deadline == math.inf else MANY_VARIABLES)
+    return n > (FEW_VARIABLES if stop.deadline == math.inf else LARGE)
 
 
 def _with_growing(solution: Solution, lists: CandidateLists, grown: Grown) -> Solution:

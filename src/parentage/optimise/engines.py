@@ -25,6 +25,7 @@ from parentage.optimise.orders import (
     incumbent_order,
     search_orders,
 )
+from parentage.optimise.problem import LARGE
 from parentage.optimise.replay import kept_part
 from parentage.optimise.root_lp import PHASE as ROOT
 from parentage.optimise.root_lp import Tactics, solve_root
@@ -64,9 +65,6 @@ memory for a start."""
 
 AT_A_GLANCE = 500_000
 """Up to so many sets a start is worth some tenths of a second after the time is over."""
-
-LARGE = 100
-"""Parts of more variables are searched again from the order that the linear programme led to."""
 
 WARM_PATIENCE = 5
 """Rounds without a gain after which an order search before the root LP ends."""

@@ -32,6 +32,10 @@ FLAGS_AT_ONCE = 2**26
 """Flags, a byte each, that are laid out at a time."""
 
 
+LARGE = 100
+"""A part of more variables is large: its linear programme and its expansion get more time."""
+
+
 @dataclass(frozen=True, eq=False)
 class Problem:
     """Candidate sets of ``n`` variables, ``m`` altogether, by child and rising cost.

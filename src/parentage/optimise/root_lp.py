@@ -20,6 +20,7 @@ from parentage.optimise.cuts import cut_row
 from parentage.optimise.local_cuts import SIZES, Effort, LocalCuts
 from parentage.optimise.lp import CutLP
 from parentage.optimise.orders import OrderSpace, climb_from
+from parentage.optimise.problem import LARGE
 from parentage.optimise.separate import (
     Support,
     cycles,
@@ -78,8 +79,6 @@ class Patience(NamedTuple):
 ROOT_PATIENCE, LARGE_PATIENCE = Patience(8, 0.04), Patience(30, 0.01)
 NODE_PATIENCE = Patience(4, 0.05)
 STALL = Patience(12, 0.01)
-LARGE = 100
-"""Parts of more variables are given more rounds at the root."""
 
 
 @dataclass(frozen=True)
