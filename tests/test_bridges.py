@@ -200,6 +200,9 @@ def test_model_strings() -> None:
     ):
         with pytest.raises(InputError, match=message):
             from_model_string(text)
+    for name in ("a|b", "a:b", "[a", "", " a", "a\nb", "\ud800", "\0"):
+        with pytest.raises(InputError, match="cannot be written in a model string"):
+            to_model_string(Network((name,), ((),)))
 
 
 @pytest.mark.parametrize(

@@ -33,7 +33,6 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     write_network(ASIA, found / "clinic.xmlbif", table=table)
     write_network(ASIA.fit(table), found / "with.json")
     write_network(ASIA, found / "clinic.json")
-    write_network(ASIA, found / "clinic.dot")
     return found
 
 
@@ -59,7 +58,7 @@ def test_json_equals_python_from_every_kind_of_file(folder: Path) -> None:
     data = ["--data", str(folder / "clinic.csv")]
     for file, more in [
         ("clinic.bif", []), ("clinic.xmlbif", []), ("with.json", []),
-        ("clinic.json", data), ("clinic.dot", data), ("clinic.bif", data),
+        ("clinic.json", data), ("clinic.bif", data),
     ]:  # fmt: skip
         done = run("query", str(folder / file), *typed, *more)
         content = json.loads(done.stdout)
@@ -72,7 +71,7 @@ def test_json_equals_python_from_every_kind_of_file(folder: Path) -> None:
 
 
 def test_smoothing_is_for_tables(folder: Path) -> None:
-    net, data = str(folder / "clinic.dot"), ["--data", str(folder / "clinic.csv")]
+    net, data = str(folder / "clinic.json"), ["--data", str(folder / "clinic.csv")]
     done = run("query", net, "tub", *data, "--json", "--equivalent-sample-size", "10")
     expected = ASIA.query(chest_clinic(500), targets=["tub"], equivalent_sample_size=10)
     assert json.loads(done.stdout)["marginals"]["tub"] == pytest.approx(expected["tub"])
@@ -124,12 +123,11 @@ def test_refusals(typed: list[str], message: str, folder: Path) -> None:
 
 
 def test_files_without_probabilities_are_refused(folder: Path) -> None:
-    for file in ("clinic.json", "clinic.dot"):
-        message = refused("query", str(folder / file))
-        assert "has no parameters" in message
-        assert "type --data TABLE" in message
+    message = refused("query", str(folder / "clinic.json"))
+    assert "has no parameters" in message
+    assert "type --data TABLE" in message
     (folder / "other.csv").write_text("a,b\n0,1\n1,0\n")
-    message = refused("query", str(folder / "clinic.dot"), "--data", str(folder / "other.csv"))
+    message = refused("query", str(folder / "clinic.json"), "--data", str(folder / "other.csv"))
     assert "has no column 'asia', which is a variable of" in message
 
 
@@ -200,9 +198,9 @@ def test_apply_predict_and_impute(folder: Path, tmp_path: Path) -> None:
 def test_apply_cuts_numbers_as_the_table_was_cut(tmp_path: Path) -> None:
     table = "age,ill\n" + "".join(f"{a}.5,{'yes' if a > 40 else 'no'}\n" for a in range(20, 60))
     (tmp_path / "t.csv").write_text(table)
-    (tmp_path / "n.txt").write_text("[age][ill|age]")
+    write_network(Network.from_arcs(["age", "ill"], [("age", "ill")]), tmp_path / "n.json")
     (tmp_path / "new.csv").write_text("name,age\nA,3.25\nB,99.125\n")
-    done = run("apply", str(tmp_path / "n.txt"), str(tmp_path / "new.csv"), "--predict", "ill",
+    done = run("apply", str(tmp_path / "n.json"), str(tmp_path / "new.csv"), "--predict", "ill",
                "--data", str(tmp_path / "t.csv"), "--discretize", "median")  # fmt: skip
     assert [line.split(",")[0] for line in done.stdout.split()] == ["ill", "no", "yes"]
 

@@ -9,9 +9,8 @@ from typing import TYPE_CHECKING
 import pytest
 
 from parentage.data.reading import read_table
-from parentage.errors import InputError, ListsError, ParentageError, TableError
+from parentage.errors import InputError, ListsError, TableError
 from parentage.network.formats.bif_text import parse_bif
-from parentage.network.formats.dot_text import parse_dot
 from parentage.network.formats.network_json import parse_network_json
 from parentage.network.formats.xmlbif import parse_xmlbif, xmlbif_text
 from parentage.network.network import Network
@@ -61,33 +60,6 @@ def test_the_document_type_of_the_standard_is_read_over(between: str) -> None:
     first, rest = text.split("\n", 1)
     found = parse_xmlbif(f"{first}\n{between}{STANDARD_DTD}{rest}", "standard.xml")
     assert found.tables[0].tolist() == [[0.25, 0.75]]
-
-
-def test_dot_of_millions_of_arcs() -> None:
-    left, right = (" ".join(f"{side}{i}" for i in range(3000)) for side in "ab")
-    with pytest.raises(ParentageError, match="1,000,000 arcs"):
-        parse_dot(f"digraph {{{{{left}}} -> {{{right}}}}}", "g.dot")
-
-
-@pytest.mark.parametrize("opening", ["{", "subgraph {", "subgraph x {"])
-def test_dot_nested_deeply(opening: str) -> None:
-    with pytest.raises(InputError, match="100 deep"):
-        parse_dot("digraph {" + opening * 5000 + "}" * 5001, "g.dot")
-    parse_dot("digraph {" + opening * 50 + "}" * 51, "g.dot")
-    parse_dot("digraph {" + "{a};" * 5000 + "}", "g.dot")
-
-
-def test_dot_after_the_closing_brace() -> None:
-    for rest in ("c -> d", "digraph {}", "}", ";"):
-        with pytest.raises(InputError, match="after the closing brace"):
-            parse_dot("digraph {a -> b} " + rest, "g.dot")
-    assert parse_dot("digraph {a -> b} // the end\n", "g.dot").n_arcs == 1
-
-
-def test_many_html_strings_in_dot() -> None:
-    began = time.process_time()
-    parse_dot("digraph {" + "<a>;" * 100_000 + "}", "g.dot")
-    assert time.process_time() - began < 30  # seconds; quadratic time would take minutes
 
 
 @pytest.mark.parametrize(

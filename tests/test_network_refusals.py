@@ -8,11 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from network_cases import ASIA
 from parentage.errors import InputError, ResourceError
 from parentage.network.formats.bif_text import parse_bif
-from parentage.network.formats.dot import dot_text
-from parentage.network.formats.dot_text import parse_dot
 from parentage.network.formats.network_json import (
     NetworkRecord,
     network_json_text,
@@ -111,26 +108,6 @@ def test_broken_xmlbif_is_refused(old: str, new: str, message: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "message"),
-    [
-        ("graph { a -- b }", "undirected graph"),
-        ("digraph { a -- b }", "undirected edge"),
-        ("digraph { a -> b", "a node expected, 'the end of the file' found"),
-        ("digraph { a -> }", "line 1: a node expected, '}' found"),
-        ("digraph {\n a [x=1 }", "line 2: ']' expected"),
-        ("digraph { a ? b }", "'\\?' is not valid in a dot file"),
-        ("digraph { <a }", "'<' without its '>'"),
-        ("a -> b", "'digraph' expected"),
-        ("", "'digraph' expected"),
-        ("digraph { a -> b -> a }", "circle: 'a' → 'b' → 'a'"),
-    ],
-)
-def test_broken_dot_is_refused(text: str, message: str) -> None:
-    with pytest.raises(InputError, match=message):
-        parse_dot(text, "broken.dot")
-
-
-@pytest.mark.parametrize(
     ("change", "message"),
     [
         ({"format": "other"}, "is not a network file of parentage"),
@@ -168,12 +145,12 @@ def test_text_that_is_no_json_is_refused() -> None:
             parse_network_json(text, "x.json")
 
 
-@given(st.text(max_size=40) | st.sampled_from([BIF, XMLBIF, dot_text(ASIA)]), st.data())
+@given(st.text(max_size=40) | st.sampled_from([BIF, XMLBIF]), st.data())
 def test_readers_refuse_or_read_never_crash(text: str, data: st.DataObject) -> None:
     if len(text) > 40:  # cut and repeat a valid file somewhere
         start, end = sorted(data.draw(st.tuples(*[st.integers(0, len(text))] * 2)))
         text = text[:start] + data.draw(st.text(max_size=3)) + text[end:]
-    for parse in (parse_bif, parse_xmlbif, parse_dot, parse_network_json):
+    for parse in (parse_bif, parse_xmlbif, parse_network_json):
         try:
             parse(text, "x")
         except InputError as error:

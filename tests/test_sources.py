@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
-import bz2
 import gzip
 import io
-import lzma
-import random
 import sqlite3
 import sys
 import zipfile
-import zlib
 from typing import TYPE_CHECKING, Any
 
 import polars as pl
@@ -50,8 +46,6 @@ def zipped(data: bytes, *names: str) -> bytes:
 
 PACKED: dict[str, Callable[[bytes], bytes]] = {
     "gz": gzip.compress,
-    "bz2": bz2.compress,
-    "xz": lzma.compress,
     "zst": zstandard.compress,
     "zip": lambda data: zipped(data, "inside.csv"),
 }
@@ -103,35 +97,14 @@ def without_seconds(folder: Path) -> str:
 
 def test_several_members_and_blocks_are_one_file() -> None:
     half = len(CSV) // 2
-    for pack in (gzip.compress, bz2.compress, lzma.compress, zstandard.compress):
+    for pack in (gzip.compress, zstandard.compress):
         assert unpacked("x", pack(CSV[:half]) + pack(CSV[half:]))[1] == CSV
     assert unpacked("x", gzip.compress(CSV) + b"\0" * 512)[1] == CSV
 
 
-def test_gzip_members_are_not_fed_the_whole_rest(monkeypatch: pytest.MonkeyPatch) -> None:
-    """As bgzip writes them, thousands: the time would grow with the square of the size."""
-    fed, made = 0, zlib.decompressobj
-
-    class Counting:
-        def __init__(self, wbits: int) -> None:
-            self.stream = made(wbits=wbits)
-
-        def decompress(self, data: bytes, most: int) -> bytes:
-            nonlocal fed
-            fed += len(data)
-            return self.stream.decompress(data, most)
-
-        def __getattr__(self, name: str) -> Any:
-            return getattr(self.stream, name)
-
-    monkeypatch.setattr(packed, "_STEP", 1 << 14)
-    monkeypatch.setattr(zlib, "decompressobj", Counting)
-    block = bytes(random.Random(0).randbytes(8_000))
-    content = gzip.compress(block, 1) * 200
-    assert unpacked("x", content)[1] == block * 200
-    assert fed <= 4 * len(content)
-    with pytest.raises(InputError, match="its end is missing"):
-        unpacked("x", content[:-1])
+def test_a_gzip_file_without_its_end_is_refused() -> None:
+    with pytest.raises(InputError, match="is a damaged gzip file"):
+        unpacked("x", gzip.compress(CSV)[:-1])
 
 
 def test_compressed_lists_are_read(tmp_path: Path) -> None:

@@ -295,7 +295,7 @@ def test_outputs_and_recipes_go_to_names_of_their_own(tmp_path: Any) -> None:
     rng = np.random.default_rng(4)
     rows = "\n".join(f"{a},{(a + b) % 3},{b}" for a, b in rng.integers(0, 3, (60, 2)).tolist())
     data.write_text(f"a,b,c\n{rows}\n")
-    target = [str(tmp_path / name) for name in ("n.json", "n.dot", "l.jkl", "l.parquet", "r.toml")]
+    target = [str(tmp_path / name) for name in ("n.json", "n.bif", "l.jkl", "l.parquet", "r.toml")]
     ok("learn", str(data), "-o", target[0], "-o", target[1], "--write-recipe", target[4])
     ok("score", str(data), "-o", target[2], "-o", target[3])
     assert parentage.read_network(target[0]) == parentage.read_network(target[1])

@@ -14,10 +14,8 @@ from parentage.data.reading import read_table
 from parentage.data.table import Table
 from parentage.errors import ParentageError, ParentageWarning
 from parentage.files.source import Source
-from parentage.network.bridges import from_model_string
 from parentage.network.formats import write_network
 from parentage.network.formats.bif_text import parse_bif
-from parentage.network.formats.dot_text import parse_dot
 from parentage.network.formats.network_json import parse_network_json
 from parentage.network.formats.xmlbif import parse_xmlbif
 from parentage.optimise import learn_lists
@@ -80,7 +78,7 @@ def originals() -> tuple[tuple[str, bytes], ...]:
         for name in ("lists.jkl", "lists.pss"):
             write_lists(lists, Path(folder) / name)
             found[name] = (Path(folder) / name).read_bytes()
-        for name in ("n.bif", "n.xmlbif", "n.dot", "n.json", "n.txt"):
+        for name in ("n.bif", "n.xmlbif", "n.json"):
             write_network(solution, Path(folder) / name, table=table)
             found[name] = (Path(folder) / name).read_bytes()
     return tuple(found.items())
@@ -135,12 +133,8 @@ def reader_of(name: str) -> Callable[[str, bytes], object]:
 def _use_network(name: str, data: bytes) -> object:
     if name.endswith(".json"):
         return parse_network_json(Source(name, data).text(), name)
-    parse = {"bif": parse_bif, "xmlbif": parse_xmlbif, "dot": parse_dot, "txt": _parse_text}
-    return parse[name.rpartition(".")[2]](Source(name, data).text(), name)
-
-
-def _parse_text(text: str, _name: str) -> object:
-    return from_model_string(text.strip())
+    parse = parse_bif if name.endswith(".bif") else parse_xmlbif
+    return parse(Source(name, data).text(), name)
 
 
 def _use_constraints(name: str, data: bytes) -> object:

@@ -61,7 +61,7 @@ if TYPE_CHECKING:
     "--output",
     metavar="FILE",
     multiple=True,
-    help="Write the network: .json, .bif, .xmlbif, .dot, .svg, .png, .pdf, .txt or .html, a page "
+    help="Write the network: .json, .bif, .xmlbif, .dot, .svg, .png, .pdf or .html, a page "
     "(repeatable).",
 )
 @SIZE

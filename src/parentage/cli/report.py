@@ -45,7 +45,7 @@ if TYPE_CHECKING:
     from parentage.work.stop import Stop
 
 PAGE = (".html", ".htm")
-NETWORKS = (".json", ".bif", ".xml", ".xmlbif", ".bifxml", ".dot", ".gv")
+NETWORKS = (".json", ".bif", ".xml", ".xmlbif", ".bifxml")
 """Files that hold a network; everything else is a table."""
 
 
@@ -71,9 +71,9 @@ def report(data: str, output: str, **options: Any) -> None:
     """Write one page about a network: picture, what if, every arc, the proof.
 
     TABLE is learned from first, with the options of `parentage learn`, and every arc is asked how
-    sure it is, with those of `parentage support`. NET is a network's file (.json, .bif, .xmlbif,
-    .dot), shown as it is; --data TABLE adds counts and reasons. The page is one file that needs no
-    other computer, e.g.
+    sure it is, with those of `parentage support`. NET is a network's file (.json, .bif, .xmlbif),
+    shown as it is; --data TABLE adds counts and reasons. The page is one file that needs no other
+    computer, e.g.
     parentage report clinic.csv -o clinic.html --bootstrap 100 --within 20
     """
     beside = options["data_for_parameters"]
@@ -217,14 +217,12 @@ def report_network(net: str, output: str, options: dict[str, Any]) -> None:
 
 def read_record(net: str) -> NetworkRecord:
     """Read a network with all that its file knows."""
-    from parentage.network.formats import read_network, read_parameters
+    from parentage.network.formats import read_parameters
     from parentage.network.formats.network_json import NetworkRecord, read_network_json
 
     suffix = PurePath(net).suffix.lower()
     if suffix == ".json":
         return read_network_json(net)
-    if suffix in (".dot", ".gv"):
-        return NetworkRecord(read_network(net))
     found = read_parameters(net)
     return NetworkRecord(found.network, found)
 

@@ -1,4 +1,4 @@
-"""Compressed files are unpacked as they are opened: gzip, bzip2, xz, zstd, and zip with one file.
+"""Compressed files are unpacked as they are opened: gzip, zstd, and zip with one file.
 
 A small file can hold a huge one. What is unpacked may be :data:`LIKELY` times as large as the file,
 or :data:`SMALL`, whichever is more, and never more than :data:`LARGEST`; the rest is not unpacked.
@@ -6,18 +6,14 @@ or :data:`SMALL`, whichever is more, and never more than :data:`LARGEST`; the re
 
 from __future__ import annotations
 
-import bz2
+import gzip
 import io
-import lzma
 import zipfile
 import zlib
 from pathlib import PurePath
-from typing import IO, TYPE_CHECKING
+from typing import IO
 
 from parentage.errors import InputError, MissingExtraError, ParentageError
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 SMALL = 1 << 28
 LIKELY = 200
@@ -26,12 +22,10 @@ LARGEST = 1 << 32
 _STEP = 1 << 20
 _MAGIC = {
     b"\x1f\x8b": "gzip",
-    b"BZh": "bzip2",
-    b"\xfd7zXZ\x00": "xz",
     b"\x28\xb5\x2f\xfd": "zstd",
     b"PK\x03\x04": "zip",
 }
-_SUFFIXES = (".gz", ".bz2", ".xz", ".zst", ".zstd", ".zip")
+_SUFFIXES = (".gz", ".zst", ".zstd", ".zip")
 _BOOKS = ("xl/", "content.xml", "mimetype")
 
 
@@ -50,15 +44,16 @@ def unpacked(name: str, data: bytes) -> tuple[str, bytes]:
     most = min(max(SMALL, LIKELY * len(data)), LARGEST)
     pieces, size = list[bytes](), 0
     try:
-        for piece in _pieces(kind, data, name):
-            pieces.append(piece)
-            size += len(piece)
-            if size > most:
-                raise InputError(
-                    f"{name} holds more than {most >> 20} MB in {len(data):,} bytes ({kind}); if "
-                    "it is what you expect, unpack it first"
-                )
-    except (OSError, EOFError, ValueError, zlib.error, lzma.LZMAError, zipfile.BadZipFile) as error:
+        with _opened(kind, data, name) as file:
+            while piece := file.read(_STEP):
+                pieces.append(piece)
+                size += len(piece)
+                if size > most:
+                    raise InputError(
+                        f"{name} holds more than {most >> 20} MB in {len(data):,} bytes ({kind}); "
+                        "if it is what you expect, unpack it first"
+                    )
+    except (OSError, EOFError, ValueError, zlib.error, zipfile.BadZipFile) as error:
         if isinstance(error, ParentageError):
             raise
         raise InputError(f"{name} is a damaged {kind} file: {error}") from None
@@ -78,20 +73,9 @@ def is_workbook(data: bytes) -> bool:
     return any(name.startswith(_BOOKS) for name in names)
 
 
-def _pieces(kind: str, data: bytes, name: str) -> Iterator[bytes]:
+def _opened(kind: str, data: bytes, name: str) -> IO[bytes] | gzip.GzipFile:
     if kind == "gzip":
-        yield from _gunzip(data)
-        return
-    with _opened(kind, data, name) as file:
-        while piece := file.read(_STEP):
-            yield piece
-
-
-def _opened(kind: str, data: bytes, name: str) -> IO[bytes]:
-    if kind == "bzip2":
-        return bz2.BZ2File(io.BytesIO(data))
-    if kind == "xz":
-        return lzma.LZMAFile(io.BytesIO(data))
+        return gzip.GzipFile(fileobj=io.BytesIO(data))
     if kind == "zstd":
         return _zstd(data)
     archive = zipfile.ZipFile(io.BytesIO(data))
@@ -102,23 +86,6 @@ def _opened(kind: str, data: bytes, name: str) -> IO[bytes]:
         return archive.open(files[0])
     except (RuntimeError, NotImplementedError) as error:  # a password, an odd method
         raise InputError(f"{name} cannot be unpacked: {error}") from None
-
-
-def _gunzip(data: bytes) -> Iterator[bytes]:
-    """Unpack all members of a gzip file, piece by piece; nothing but zeros may follow them."""
-    at = 0
-    while at < len(data) and not (data[at] == 0 and not data[at:].strip(b"\0")):
-        stream, waiting = zlib.decompressobj(wbits=31), b""
-        while not stream.eof:
-            if not waiting:
-                waiting = data[at : at + _STEP]
-                at += len(waiting)
-            piece = stream.decompress(waiting, _STEP)
-            waiting = stream.unconsumed_tail
-            if not piece and not waiting and at == len(data) and not stream.eof:
-                raise EOFError("its end is missing")
-            yield piece
-        at -= len(stream.unused_data)
 
 
 def _zstd(data: bytes) -> IO[bytes]:

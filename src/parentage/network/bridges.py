@@ -138,7 +138,7 @@ def to_model_string(network: Network) -> str:
         if not name or _NOT_IN_MODEL_STRING.search(name) or name != name.strip():
             raise InputError(
                 f"the name {name!r} cannot be written in a model string, which has no quoting for "
-                "brackets, |, :, line ends and blanks at the ends; rename it or write .json or .dot"
+                "brackets, |, :, line ends and blanks at the ends; rename it or write .json"
             )
     families = []
     for name in network.order:

@@ -105,18 +105,6 @@ def adjacent_pairs(parents: Parents) -> set[IndexArc]:
     return {(min(p, v), max(p, v)) for v, members in enumerate(parents) for p in members}
 
 
-def v_structures(parents: Parents) -> set[tuple[int, int, int]]:
-    """Return all ``(a, c, b)`` with a → c ← b, a < b, and a, b not adjacent."""
-    adjacent = adjacent_pairs(parents)
-    return {
-        (a, c, b)
-        for c, members in enumerate(parents)
-        for a in members
-        for b in members
-        if a < b and (a, b) not in adjacent
-    }
-
-
 def compelled_arcs(parents: Parents, order: Sequence[int]) -> set[IndexArc]:
     """Find the arcs ``(parent, child)`` every equivalent network has, by Chickering's labelling.
 

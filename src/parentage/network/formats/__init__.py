@@ -1,12 +1,11 @@
-"""Network files by extension: one function writes them all, one reads those with arcs in them.
+"""Network files by extension: one function writes them all, one reads BIF, XMLBIF and JSON.
 
 =======================  ===================================================================
 .bif                     BIF, with parameters
 .xml .xmlbif .bifxml     XMLBIF, with parameters
-.dot .gv                 the dot language of Graphviz
 .json                    everything that is known, with provenance
-.svg                     the picture
-.txt                     R bnlearn's model string
+.dot .gv                 the dot language of Graphviz
+.svg .png .pdf           the picture
 =======================  ===================================================================
 """
 
@@ -20,12 +19,10 @@ from parentage.errors import InputError, Way, did_you_mean
 from parentage.files.atomic import write_text
 from parentage.files.source import open_source
 from parentage.files.target import resolved
-from parentage.network.bridges import from_model_string, to_model_string
 from parentage.network.finding import Finding
 from parentage.network.formats.bif import bif_text as text_of_bif
 from parentage.network.formats.bif_text import parse_bif
 from parentage.network.formats.dot import dot_text as text_of_dot
-from parentage.network.formats.dot_text import parse_dot
 from parentage.network.formats.network_json import (
     NetworkRecord,
     network_json_text,
@@ -59,11 +56,12 @@ EXTENSIONS = {
     ".svg": "svg",
     ".png": "png",
     ".pdf": "pdf",
-    ".txt": "model-string",
 }
 FORMATS = tuple(dict.fromkeys(EXTENSIONS.values()))
 PICTURES = ("svg", "png", "pdf")
-READABLE = tuple(extension for extension, kind in EXTENSIONS.items() if kind not in PICTURES)
+READABLE = tuple(
+    extension for extension, kind in EXTENSIONS.items() if kind not in ("dot", *PICTURES)
+)
 
 
 class Answer(Protocol):
@@ -123,7 +121,7 @@ def write_network(
         Width of a picture on paper: ``"column"``, ``"page"``, ``"slide"``, or such as ``"120mm"``
         (:mod:`parentage.view.paper`).
     format
-        One of bif, xmlbif, dot, json, svg, png, pdf, model-string, instead of the extension.
+        One of bif, xmlbif, dot, json, svg, png, pdf, instead of the extension.
     """
     name = os.fspath(path)
     kind = _format_of(name, format)
@@ -199,7 +197,7 @@ def read_network(
     source: SourceLike,
     format: str | None = None,  # noqa: A002 # the word users know
 ) -> Network:
-    """Read the structure of a network from any of the formats but SVG."""
+    """Read the structure of a network from BIF, XMLBIF or JSON."""
     return _read(open_source(source), format).network
 
 
@@ -225,22 +223,12 @@ def _read(content: Source, format_name: str | None) -> NetworkRecord:
             "beside it, and read that"
         )
     kind = _format_of(content.name, format_name, known=READABLE)
-    if kind in PICTURES:
-        raise InputError(f"{content.name} is a picture; read the .json, .bif or .dot instead")
+    if kind == "dot" or kind in PICTURES:
+        raise InputError(f"{content.name} is for drawing; read a .json, .bif or .xmlbif instead")
     if kind == "json":
         return parse_network_json(content.text(), content.name, claims=False)
-    if kind in ("bif", "xmlbif"):
-        parameters = (parse_bif if kind == "bif" else parse_xmlbif)(content.text(), content.name)
-        return NetworkRecord(parameters.network, parameters)
-    parse = parse_dot if kind == "dot" else _parse_model_string
-    return NetworkRecord(parse(content.text(), content.name))
-
-
-def _parse_model_string(text: str, name: str) -> Network:
-    try:
-        return from_model_string(text.strip())
-    except InputError as error:
-        raise type(error)(f"{name}: {error}") from None
+    parameters = (parse_bif if kind == "bif" else parse_xmlbif)(content.text(), content.name)
+    return NetworkRecord(parameters.network, parameters)
 
 
 def _text(kind: str, record: NetworkRecord, gains: Mapping[Arc, float] | None) -> str:
@@ -248,8 +236,6 @@ def _text(kind: str, record: NetworkRecord, gains: Mapping[Arc, float] | None) -
         return network_json_text(record)
     if kind == "dot":
         return text_of_dot(record.network, gains)
-    if kind == "model-string":
-        return to_model_string(record.network) + "\n"
     if record.parameters is None:
         raise _without_parameters(kind)
     return text_of_bif(record.parameters) if kind == "bif" else xmlbif_text(record.parameters)

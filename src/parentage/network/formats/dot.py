@@ -1,9 +1,8 @@
-r"""The dot language of Graphviz: the arcs of a network, both ways; no parameters.
+r"""The dot language of Graphviz: the arcs of a network, written and not read; no parameters.
 
 Every name is a quoted string, in which ``\"`` is a quote and ``\\`` a backslash; control characters
 are escaped (:mod:`parentage.network.formats.escaping`). With gains an arc is drawn as wide as what
-it gains. Reading takes any digraph: chains, subgraphs, attributes, ports and comments; what is
-drawn where is ignored.
+it gains.
 """
 
 from __future__ import annotations
