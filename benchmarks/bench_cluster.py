@@ -26,6 +26,7 @@ from parentage.scoring.settings import Scoring
 from parentage.scoring.steps import MOST_PAIRS
 from parentage.work.cluster import DaskCrew
 from parentage.work.connection import connected, load_distributed
+from parentage.work.context import Context
 from parentage.work.crew import nothing
 from parentage.work.executor import in_order
 from parentage.work.stop import Stop
@@ -132,9 +133,9 @@ def main() -> None:
     given = parser.parse_args()
     table = read_table(given.table)
     settings = Scoring(max_parents=given.k)
-    score_table(table, LOADING, Stop(), 1)
+    score_table(table, LOADING, Context())
     cpu = time.process_time()
-    expected = score_table(table, settings, Stop(), 1)
+    expected = score_table(table, settings, Context())
     alone = time.process_time() - cpu
     counted = expected.known().tallies.sets_counted
     print(f"{table.n_variables} variables, {table.n_rows} rows, k = {given.k}: ", end="")
@@ -212,7 +213,7 @@ def measured(by: str, workers: int, client: Any, table: Any, settings: Scoring) 
     client.run(score_table, table, LOADING, Stop(), 1)
     crew = Watching(client)
     there, here = client.run(time.process_time), time.process_time()
-    found = score_table(table, settings, Stop(), crew)
+    found = score_table(table, settings, Context(workers=crew))
     here = time.process_time() - here
     spent = sum(client.run(time.process_time).values()) - sum(there.values())
     crew.close()

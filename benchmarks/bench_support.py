@@ -14,14 +14,15 @@ from typing import TYPE_CHECKING, Any
 
 import measure
 from bench_score import alarm, insurance
+from parentage import pipeline
 from parentage.arcs.need import Need, Question, needs, solve_changed
 from parentage.arcs.resampling import bootstrap
 from parentage.arcs.support import learn_ground
-from parentage.data.settings import Reading
 from parentage.optimise import optimise_lists
 from parentage.optimise.settings import Optimising
 from parentage.scoring.constraints import Constraints
 from parentage.scoring.settings import Scoring
+from parentage.work.context import Context
 from parentage.work.stop import Stop
 
 if TYPE_CHECKING:
@@ -42,9 +43,7 @@ TABLES: dict[str, Callable[[], Table]] = {
 
 def learned(table: Table) -> Ground:
     """One learn, with what the questions begin from."""
-    return learn_ground(
-        table, Reading(), lambda *_: Scoring(), Optimising(), Stop(), threads=1
-    )  # fmt: skip
+    return learn_ground(table, pipeline.Asked(lambda *_: Scoring(), Optimising()), Context())
 
 
 def measured(name: str, table: Table) -> dict[str, Any]:
@@ -52,14 +51,14 @@ def measured(name: str, table: Table) -> dict[str, Any]:
     learned(table)  # compiled
     once, ground = measure.cpu(lambda: learned(table))
     arcs = ground.best.network.arcs
-    shared, found = measure.cpu(lambda: needs(ground, arcs, Stop(), 1), repeat=1)
+    shared, found = measure.cpu(lambda: needs(ground, arcs, Context()), repeat=1)
     assert all(need.most - need.least < 1e-6 for need in found.values())
     few = [arc for arc in arcs if Question(arc, "adjacency") in found][:FEW]
     near, _ = measure.cpu(lambda: [solve_changed(ground, q, Stop()) for q in asked_of(few)], 1)
     apart, again = measure.cpu(lambda: [solved_anew(ground, arc) for arc in few], repeat=1)
     for arc, score in zip(few, again, strict=True):
         assert abs(ground.best.score - score - found[Question(arc, "adjacency")].least) < 1e-6
-    drawn_in, drawn = measure.cpu(lambda: bootstrap(ground, REPLICATES, 0, Stop(), 1), repeat=1)
+    drawn_in, drawn = measure.cpu(lambda: bootstrap(ground, REPLICATES, 0, Context()), repeat=1)
     assert drawn.proven == REPLICATES
     least = sorted(found.items(), key=lambda one: one[1].least)
     return {

@@ -23,7 +23,7 @@ from parentage.scoring import checkpoint, search, steps
 from parentage.scoring.candidates import score, score_table, search_table
 from parentage.scoring.gathering import Gathering
 from parentage.scoring.settings import Scoring
-from parentage.work.scaling import Places
+from parentage.work.context import Context, Places
 from parentage.work.stop import Stop
 from strategies import make_table, random_columns
 
@@ -50,7 +50,7 @@ def example(seed: int, columns: int = 9) -> Table:
 
 
 def go_on(table: Table, folder: Path, settings: Scoring) -> CandidateLists:
-    return score_table(table, settings, Stop(), 1, None, Places(None, folder, resume=True))
+    return score_table(table, settings, Context(places=Places(None, folder, resume=True)))
 
 
 def assert_equal(found: CandidateLists, expected: CandidateLists) -> None:
@@ -112,7 +112,7 @@ def kill_often(folder: Path, seed: int, settings: Scoring, kills: int) -> int:
     """Kill a search again and again at random moments; the lists must be those of an open run."""
     random = np.random.default_rng(seed)
     table = example(seed)
-    expected = score_table(table, settings, Stop(), 1)
+    expected = score_table(table, settings, Context())
     died = 0
     for _ in range(kills):
         if not killed_after(int(random.integers(1, 90)), table, folder, settings):
@@ -150,13 +150,13 @@ def test_searches_with_required_parents_go_on(tmp_path: Path) -> None:
     folder = tmp_path / "required"
     died = [killed_after(calls, table, folder, settings) for calls in (40, 90, 55)]
     assert any(died)
-    assert_equal(go_on(table, folder, settings), score_table(table, settings, Stop(), 1))
+    assert_equal(go_on(table, folder, settings), score_table(table, settings, Context()))
 
 
 def test_every_moment_of_a_small_search_can_be_its_last(tmp_path: Path) -> None:
     """Not by a kill but by an error, at one call after the other."""
     table, settings = example(2, 5), Scoring()
-    expected = score_table(table, settings, Stop(), 1)
+    expected = score_table(table, settings, Context())
     for calls in range(1, 400, 7):
         folder = tmp_path / str(calls)
         with pytest.MonkeyPatch.context() as patch, Failing(calls, patch) as failing:
@@ -220,7 +220,7 @@ def test_a_full_disk_is_told_and_gone_on_from(
     tiny_disk: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     table, settings = example(3, 18), Scoring(rules="none", max_parents=4)
-    expected = score_table(table, settings, Stop(), 1)
+    expected = score_table(table, settings, Context())
     with pytest.raises(ResourceError, match="No space left on device; pass resume="):
         go_on(table, tiny_disk / "kept", settings)
     roomy = tmp_path / "roomy"
@@ -243,10 +243,10 @@ def test_an_interrupted_search_goes_on(tmp_path: Path) -> None:
             stop.cancelled.set()
 
     places = Places(None, tmp_path / "kept")
-    cut = score_table(table, settings, stop, 1, cancel, places)
+    cut = score_table(table, settings, Context(stop, report=cancel, places=places))
     assert cut.known().ended == "interrupt"
     assert json.loads((tmp_path / "kept" / "state.json").read_text())["searches"]["0"]["pairs"]
-    assert_equal(go_on(table, tmp_path / "kept", settings), score_table(table, settings, Stop(), 1))
+    assert_equal(go_on(table, tmp_path / "kept", settings), score_table(table, settings, Context()))
 
 
 def test_a_level_whose_rest_cannot_be_finished_is_left_as_it_is(
@@ -261,19 +261,23 @@ def test_a_level_whose_rest_cannot_be_finished_is_left_as_it_is(
         if looks == 12:
             stop.cancelled.set()
 
-    score_table(table, settings, stop, 1, cancel, Places(None, tmp_path / "kept"))
+    score_table(
+        table, settings, Context(stop, report=cancel, places=Places(None, tmp_path / "kept"))
+    )
     state = json.loads((tmp_path / "kept" / "state.json").read_text())["searches"]["0"]
     with monkeypatch.context() as patch:
         patch.setattr(search, "_at_least", lambda *_: math.inf)
         places = Places(None, tmp_path / "kept", resume=True)
-        found = search_table(table, settings, Stop.after(1000.0), 1, None, places, foresee=True)
+        found = search_table(
+            table, settings, Context(Stop.after(1000.0), places=places), foresee=True
+        )
     assert state["pairs"]
     assert state["in_degree"] > 1
     assert found.outcomes[0].ended == "time"
     assert found.outcomes[0].complete_to == state["in_degree"] - 1
     after = json.loads((tmp_path / "kept" / "state.json").read_text())["searches"]["0"]
     assert after["pairs"] == state["pairs"]
-    assert_equal(go_on(table, tmp_path / "kept", settings), score_table(table, settings, Stop(), 1))
+    assert_equal(go_on(table, tmp_path / "kept", settings), score_table(table, settings, Context()))
 
 
 DIFFERENT: dict[str, tuple[dict[str, Any], str]] = {
@@ -325,8 +329,8 @@ def test_damage_is_noticed(tmp_path: Path) -> None:
             stop.cancelled.set()
 
     whole = tmp_path / "whole"
-    score_table(table, settings, stop, 1, cancel, Places(None, whole))
-    expected = score_table(table, settings, Stop(), 1)
+    score_table(table, settings, Context(stop, report=cancel, places=Places(None, whole)))
+    expected = score_table(table, settings, Context())
     names = sorted(path.name for path in whole.iterdir())
     assert len(names) > 10
     for name in names:
@@ -359,7 +363,11 @@ def test_damage_is_noticed(tmp_path: Path) -> None:
 def test_a_number_that_changed_in_the_state_is_noticed(tmp_path: Path) -> None:
     """One join more that is said to be done: its sets would be missing, and nobody would know."""
     table, settings, stop = example(8), Scoring(max_parents=3), Stop()
-    score_table(table, settings, stop, 1, lambda _: stop.cancelled.set(), Places(None, tmp_path))
+    score_table(
+        table,
+        settings,
+        Context(stop, report=lambda _: stop.cancelled.set(), places=Places(None, tmp_path)),
+    )
     path = tmp_path / "state.json"
     state = json.loads(path.read_text(encoding="utf-8"))
     state["searches"]["0"]["pairs"] += 1

@@ -24,8 +24,8 @@ from parentage.scoring import checkpoint, steps
 from parentage.scoring.candidates import score, score_table
 from parentage.scoring.settings import Scoring
 from parentage.work import folder as folders
+from parentage.work.context import Context, Places
 from parentage.work.folder import ARRAY, LOCK, held
-from parentage.work.scaling import Places
 from parentage.work.stop import Stop
 from test_em import holes_of
 
@@ -75,7 +75,7 @@ def test_a_folder_with_something_else_is_refused(
         assert "name a new or empty folder" in told.stderr
         assert content(folder) == {name: b"precious"}
     with pytest.raises(InputError, match="holds no checkpoint"):  # whoever asks
-        score_table(TABLE, Scoring(), Stop(), 1, None, Places(None, folder, resume=True))
+        score_table(TABLE, Scoring(), Context(places=Places(None, folder, resume=True)))
     assert content(folder) == {name: b"precious"}
 
 
@@ -110,7 +110,7 @@ def test_all_files_have_names_of_ours(
     def look(_: object) -> None:
         seen.update(path.name for path in (tmp_path / "kept").iterdir())
 
-    score_table(TABLE, Scoring(score=name, max_parents=3), Stop(), 1, look, places)
+    score_table(TABLE, Scoring(score=name, max_parents=3), Context(report=look, places=places))
     assert {found.split("-")[1] for found in seen if "-" in found} >= {"level", "kept", "3"}
     assert {found for found in seen if not ARRAY.fullmatch(found)} <= {"state.json"}
 
@@ -123,7 +123,7 @@ def test_a_search_that_is_killed_at_once_leaves_a_folder_of_ours(tmp_path: Path)
     def look(_: object) -> None:
         seen.append((folder / "state.json").exists())
 
-    score_table(TABLE, Scoring(), stop, 1, look, Places(None, folder))
+    score_table(TABLE, Scoring(), Context(stop, report=look, places=Places(None, folder)))
     assert seen[0]
     for left in ("state.json.part", "solving-0.json.part", LOCK):
         other = tmp_path / left

@@ -29,10 +29,9 @@ import pytest
 
 import loaded
 from command import run as run_command
-from parentage import learn, score, support
+from parentage import learn, pipeline, score, support
 from parentage.arcs import resampling
 from parentage.arcs.support import learn_ground
-from parentage.data.settings import Reading
 from parentage.errors import InputError, UnprovenWarning, WorkersError
 from parentage.optimise.settings import Optimising
 from parentage.scoring import growth, portions, steps
@@ -46,6 +45,7 @@ from parentage.work import cluster as dask_cluster
 from parentage.work import exchange
 from parentage.work.cluster import DaskCrew, Watch
 from parentage.work.connection import STAY, connected
+from parentage.work.context import Context, Places
 from parentage.work.crew import Crew, LeftError, LostError, nothing
 from parentage.work.exchange import (
     Parcel,
@@ -66,7 +66,7 @@ from parentage.work.executor import (
     size_here,
     size_of,
 )
-from parentage.work.scaling import Places, Scaling
+from parentage.work.scaling import Scaling
 from parentage.work.stop import Stop
 from strategies import make_table, random_columns
 
@@ -170,7 +170,7 @@ def table() -> Table:
 
 @pytest.fixture(scope="module")
 def expected(table: Table) -> CandidateLists:
-    return score_table(table, SETTINGS, Stop(), 1)
+    return score_table(table, SETTINGS, Context())
 
 
 def assert_equal(found: CandidateLists, expected: CandidateLists) -> None:
@@ -248,8 +248,8 @@ def test_support_elsewhere_is_left_when_it_is_cancelled(monkeypatch: pytest.Monk
             look()
             raise AssertionError("waited on")
 
-    ground = learn_ground(table, Reading(), lambda *_: Scoring(), Optimising(), stop, threads=1)
-    drawn = resampling.bootstrap(ground, 8, 3, stop, Slow())
+    ground = learn_ground(table, pipeline.Asked(lambda *_: Scoring(), Optimising()), Context(stop))
+    drawn = resampling.bootstrap(ground, 8, 3, Context(stop, workers=Slow()))
     assert (drawn.done, drawn.stopped) == (1, "interrupt")
 
 
@@ -326,7 +326,7 @@ def test_tasks_have_names_that_the_dashboard_shows(client: Any, table: Table) ->
             seen.append(key_split(started.key))
             return started
 
-    score_table(table, SETTINGS, Stop(), Watching(client))
+    score_table(table, SETTINGS, Context(workers=Watching(client)))
     assert set(seen) == {"1 parent", "2 parents", "3 parents"}
 
 
@@ -395,7 +395,7 @@ def assert_equal_with_kills(
         crew = DaskCrew(client)
         if at == 0:
             kill(cluster, how_many)
-        assert_equal(score_table(table, SETTINGS, Stop(), crew, report), expected)
+        assert_equal(score_table(table, SETTINGS, Context(workers=crew, report=report)), expected)
         crew.close()
     assert seen >= at
 
@@ -435,7 +435,7 @@ def test_lists_are_the_same_when_a_worker_is_killed_at_a_random_moment(
 
 def count_chunks(table: Table) -> int:
     seen: list[Progress] = []
-    score_table(table, SETTINGS, Stop(), 1, seen.append)
+    score_table(table, SETTINGS, Context(report=seen.append))
     return len(seen)
 
 
@@ -452,7 +452,7 @@ def test_a_client_that_is_closed_is_told(cluster: Any, table: Table) -> None:
             client.close()
 
     with pytest.raises(WorkersError, match="cannot be reached any more"):
-        score_table(table, SETTINGS, Stop(), DaskCrew(client), report)
+        score_table(table, SETTINGS, Context(workers=DaskCrew(client), report=report))
 
 
 @contextlib.contextmanager
@@ -506,10 +506,14 @@ def test_a_cluster_that_goes_away_is_told_and_what_is_finished_is_kept(
         report = Bell(8, worker.kill)
         places = Places(checkpoint=tmp_path / "job")
         with pytest.raises(WorkersError, match="had no worker for 4 s"):
-            score_table(table, SETTINGS, Stop(), DaskCrew(client), report, places)
+            score_table(
+                table, SETTINGS, Context(workers=DaskCrew(client), report=report, places=places)
+            )
         resumed: list[Progress] = []
         again = Places(checkpoint=tmp_path / "job", resume=True)
-        assert_equal(score_table(table, SETTINGS, Stop(), 1, resumed.append, again), expected)
+        assert_equal(
+            score_table(table, SETTINGS, Context(report=resumed.append, places=again)), expected
+        )
         assert len(resumed) == count_chunks(table) - report.seen
         os.kill(scheduler.pid, signal.SIGSTOP)
         with pytest.raises(WorkersError, match="cannot be reached any more"):
@@ -528,7 +532,7 @@ def test_a_scheduler_that_dies_is_told(
         client.wait_for_workers(1, timeout=60)
         report = Bell(8, scheduler.kill)
         with pytest.raises(WorkersError, match="cannot be reached any more"):
-            score_table(table, SETTINGS, Stop(), DaskCrew(client), report)
+            score_table(table, SETTINGS, Context(workers=DaskCrew(client), report=report))
         client.close(timeout=1)
 
 
@@ -551,7 +555,7 @@ def test_a_stop_is_heard_when_the_scheduler_has_gone(
             threading.Timer(2.0, stop.cancelled.set).start()
 
         with time_limit(30):
-            lists = score_table(table, SETTINGS, stop, crew, Bell(8, lose))
+            lists = score_table(table, SETTINGS, Context(stop, workers=crew, report=Bell(8, lose)))
             crew.close()
         assert lists.known().ended == "interrupt"
         scheduler.kill()
@@ -639,7 +643,7 @@ def test_growing_is_left_when_it_is_cancelled(table: Table) -> None:
             look()
             raise AssertionError("waited on")
 
-    found = search_table(table, Scoring(), Stop(), 1, up_to=1)
+    found = search_table(table, Scoring(), Context(), up_to=1)
     grown = growth.Growth(found.prepared, found.outcomes, workers=Slow())
     families = [family for i in range(grown.n_sets) if grown.is_open(family := grown.family(i))]
     before = grown.mark()
@@ -757,7 +761,7 @@ def test_workers_without_memory_are_told(table: Table) -> None:
     """A task that ends its worker each time is given up."""
     crew = Lossy()
     with pytest.raises(WorkersError, match=r"lost 6 times .*; give every worker more memory"):
-        score_table(table, SETTINGS, Stop(), crew)
+        score_table(table, SETTINGS, Context(workers=crew))
     assert MOST_LOSSES < crew.started <= 4 * (MOST_LOSSES + 1)
 
 

@@ -36,7 +36,7 @@ from parentage.scoring.scores import Penalised, parse_score
 from parentage.scoring.settings import Scoring
 from parentage.scoring.weighted import WeightedTable
 from parentage.structural_em import completed_table
-from parentage.work.scaling import Places
+from parentage.work.context import Context, Places
 from parentage.work.stop import Stop
 from strategies import random_columns
 
@@ -166,10 +166,8 @@ def test_weighted_search_equals_repeated_rows(seed: int, score: str) -> None:
     assert isinstance(kind, Penalised)
     w = kind.weight(weighted) * 4
     for rules in ("default", "none", "all" if score == "bic" else "default"):
-        fast = score_table(weighted, Scoring(score=score, rules=rules), Stop.after(None), 1)
-        slow = score_table(
-            repeated, Scoring(score=f"penalty:{w!r}", rules="none"), Stop.after(None), 1
-        )
+        fast = score_table(weighted, Scoring(score=score, rules=rules), Context())
+        slow = score_table(repeated, Scoring(score=f"penalty:{w!r}", rules="none"), Context())
         for name in names:
             mine = [(c.parents, c.score) for c in fast[name]]
             theirs = [(c.parents, c.score / 4) for c in slow[name]]
@@ -486,7 +484,7 @@ def test_a_step_that_is_interrupted_leaves_the_one_before(monkeypatch: pytest.Mo
 
     monkeypatch.setattr(structural_em, "score_table", interrupted)
     settings = Scoring().for_missing("em")
-    found = structural_em.complete_and_score(holes, settings, stop, threads=1)
+    found = structural_em.complete_and_score(holes, settings, Context(stop))
     assert calls == 3
     account = found.lists.known()
     assert account.complete

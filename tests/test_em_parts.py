@@ -38,6 +38,7 @@ from parentage.scoring.scores import parse_score
 from parentage.scoring.settings import Scoring
 from parentage.scoring.weighted import WeightedTable, encode_weighted, weighted_labels
 from parentage.structural_em import complete_and_score, completed_table
+from parentage.work.context import Context
 from parentage.work.stop import Stop
 from test_em import flat, holes_of, some_holes
 
@@ -174,19 +175,19 @@ def test_an_iteration_that_is_ended_answers_with_its_last_network() -> None:
     empty = Network(holes.names, ((),) * holes.n_variables)
     scoring = Scoring(score="bic")
     with mock.patch.object(structural_em, "MOST_STEPS", 1):
-        done = complete_and_score(holes, scoring, Stop(), threads=1, start=empty)
+        done = complete_and_score(holes, scoring, Context(), start=empty)
     assert done.solution.optimal and not done.solution.scope.settled
     assert done.solution.network.n_arcs > 0
     found = pipeline.Gathered(done.lists, holes, scoring, completed=done)
     late = Stop().at_once()
     for how in (Optimising(), Optimising(seed=3)):
-        answer = pipeline.optimise(found, how, late, threads=1, start=empty)
+        answer = pipeline.optimise(found, how, Context(late), start=empty)
         assert answer.score == done.solution.score
         assert "on data completed by the network before it" in answer.proof()
         assert answer.facts()["settled"] is False
-    assert pipeline.optimise(found, Optimising(), late, threads=1, start=empty).optimal
+    assert pipeline.optimise(found, Optimising(), Context(late), start=empty).optimal
     whole = pipeline.Gathered(done.lists, holes, scoring)
-    before = pipeline.optimise(whole, Optimising(seed=3), late, threads=1, start=empty)
+    before = pipeline.optimise(whole, Optimising(seed=3), Context(late), start=empty)
     assert before.network.n_arcs == 0 or before.score <= done.solution.score
 
 
@@ -249,7 +250,9 @@ def test_only_what_is_an_answer_is_taken_for_one() -> None:
     """No network has b → a besides c → a, as no row has all; an unknown name is a fault."""
     table = unseen()
     ground = learn_ground(
-        table, Reading(missing="pnal"), lambda *_: Scoring(), Optimising(), Stop(), threads=1
+        table,
+        pipeline.Asked(lambda *_: Scoring(), Optimising(), reading=Reading(missing="pnal")),
+        Context(),
     )
     constraints = Constraints(required=frozenset({("c", "a")}))
     with pytest.raises(UnseenError, match="never observed in one row"):

@@ -24,7 +24,7 @@ from parentage.scoring.account import Account
 from parentage.scoring.candidates import score_table
 from parentage.scoring.settings import Scoring
 from parentage.structural_em import complete_and_score
-from parentage.work.scaling import Places
+from parentage.work.context import Context, Places
 from parentage.work.stop import Stop
 from test_checkpoint import Dying
 from test_em import holes_of
@@ -190,7 +190,7 @@ def test_a_run_that_was_stopped_goes_on(tmp_path: Path, last: int) -> None:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(structural_em, "score_table", interrupted)
         places = Places(None, tmp_path / "kept")
-        cut = complete_and_score(table(), Scoring(), stop, threads=1, places=places)
+        cut = complete_and_score(table(), Scoring(), Context(stop, places=places))
     completion = cut.lists.known().completion
     assert completion is not None
     assert completion.settled == (last == 3)  # where the first start has ended
@@ -202,7 +202,7 @@ def test_an_end_that_there_is_no_time_to_make_again_is_not_called_settled(tmp_pa
     stop = Stop()
     stop.cancelled.set()
     places = Places(None, tmp_path / "kept", resume=True)
-    cut = complete_and_score(table(), Scoring(), stop, threads=1, places=places)
+    cut = complete_and_score(table(), Scoring(), Context(stop, places=places))
     completion = cut.lists.known().completion
     assert completion is not None
     assert not completion.settled

@@ -32,6 +32,7 @@ from parentage.scoring.overview import overview
 from parentage.scoring.plan import SearchPlan, prepare
 from parentage.scoring.search import search
 from parentage.scoring.settings import Scoring
+from parentage.work.context import Context
 from parentage.work.executor import AHEAD
 from parentage.work.stop import Reason, Stop
 from strategies import make_table, random_columns, random_table
@@ -184,7 +185,7 @@ def test_the_forecast_covers_every_search() -> None:
         Scoring(constraints=required),
         Scoring(constraints=required, rules="none", max_parents=2),
     ):
-        counted = score_table(table, given_settings, Stop(), workers=1).known().tallies.sets_counted
+        counted = score_table(table, given_settings, Context()).known().tallies.sets_counted
         found = overview(table, given_settings, probe_seconds=60.0).forecast
         assert found.sets == counted
         assert found.sets_at_most >= counted

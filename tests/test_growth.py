@@ -30,6 +30,7 @@ from parentage.scoring.plan import prepare
 from parentage.scoring.settings import Scoring
 from parentage.scoring.stems import Stem, Stems
 from parentage.scoring.terms import terms_of
+from parentage.work.context import Context
 from parentage.work.stop import Stop
 from strategies import naive_of, random_table, tables
 
@@ -45,7 +46,7 @@ SEEDS = st.integers(0, 10**6)
 
 
 def searched(table: Table, complete: int, **settings: object) -> Searched:
-    return search_table(table, Scoring(**settings), Stop(), 1, up_to=complete)  # type: ignore[arg-type]  # by name
+    return search_table(table, Scoring(**settings), Context(), up_to=complete)  # type: ignore[arg-type]  # by name
 
 
 def grown(table: Table, complete: int, effort: float = 1.0, **how: object) -> Solution:
@@ -110,7 +111,7 @@ def test_grown_sets_have_the_right_scores_and_complete_ones_are_all_there(
     if not can_grow(found.prepared, found.outcomes):
         assert found.complete
         return
-    more, network, _ = grow_lists(found, 1.0, Stop())
+    more, network, _ = grow_lists(found, 1.0, Context())
     lists = more.lists()
     naive, columns = naive_of(table)
     at = {v: i for i, v in enumerate(columns)}
@@ -175,8 +176,8 @@ def test_the_answer_says_what_was_explored() -> None:
 def test_a_budget_of_work_gives_the_same_network(threads: int) -> None:
     table = wide_table(n=20)
     found = searched(table, 1)
-    first, network, _ = grow_lists(found, 0.15, Stop(), threads=1, seed=7)
-    again, other, _ = grow_lists(found, 0.15, Stop(), threads=threads, seed=7)
+    first, network, _ = grow_lists(found, 0.15, Context(), seed=7)
+    again, other, _ = grow_lists(found, 0.15, Context(threads=threads), seed=7)
     assert network == other
     lists = [first.lists(), again.lists()]
     assert lists[0].digest == lists[1].digest
@@ -187,7 +188,7 @@ def test_limits_and_forbidden_arcs_hold_beyond_the_complete_sets() -> None:
     table = wide_table(n=14)
     forbidden = Constraints(forbidden=frozenset({("v0", "v5"), ("v1", "v9")}))
     found = searched(table, 1, max_parents={"v5": 2, "v8": 3}, constraints=forbidden)
-    lists = grow_lists(found, 1.0, Stop())[0].lists()
+    lists = grow_lists(found, 1.0, Context())[0].lists()
     assert lists.max_in_degree > 2
     assert max(len(c.parents) for c in lists["v5"]) <= 2
     assert max(len(c.parents) for c in lists["v8"]) <= 3
@@ -211,7 +212,7 @@ def test_sets_of_a_level_that_was_cut_short_are_candidates(
     """Of every score: what is there of the level is used, and said to be beyond the complete."""
     monkeypatch.setattr(steps, "MOST_PAIRS", 256)
     table = wide_table(n=24)
-    found = search_table(table, Scoring(score=name), Late(), 1)
+    found = search_table(table, Scoring(score=name), Context(Late()))
     (outcome,) = found.outcomes
     assert outcome.complete_to == 1
     assert outcome.ended == "time"
@@ -323,7 +324,7 @@ def outcome_of(table: Table, how: str, up_to: int, chunk: int) -> Outcome:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(steps, "MOST_PAIRS", chunk)
         patch.setattr(steps, "FEWEST_PAIRS", chunk)
-        return search_table(table, Scoring(score=how), Stop(), 1, up_to=up_to).outcomes[0]
+        return search_table(table, Scoring(score=how), Context(), up_to=up_to).outcomes[0]
 
 
 @given(

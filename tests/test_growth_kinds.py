@@ -23,7 +23,7 @@ from parentage.scoring.prior import Prior
 from parentage.scoring.settings import Scoring
 from parentage.scoring.stem_counting import Swept, with_a_bit_in_front
 from parentage.scoring.terms import terms_of
-from parentage.work.stop import Stop
+from parentage.work.context import Context
 from strategies import BY_SUMS, random_table, with_holes
 from test_growth import SEEDS, grown, searched, wide_table
 from test_prior import Soft
@@ -87,7 +87,7 @@ def test_grown_families_score_as_brute_force_and_as_complete_lists(
     if not can_grow(found.prepared, found.outcomes):
         assert found.complete
         return
-    more, network, _ = grow_lists(found, 1.0, Stop())
+    more, network, _ = grow_lists(found, 1.0, Context())
     lists, short = more.lists(), found.lists()
     whole = score(asked.table, **asked.wanted)  # type: ignore[arg-type]  # by name
     assert whole.account.complete

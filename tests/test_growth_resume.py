@@ -32,8 +32,8 @@ from parentage.scoring.plan import prepare
 from parentage.scoring.settings import Scoring
 from parentage.scoring.stems import Stem, Stems
 from parentage.scoring.terms import terms_of
+from parentage.work.context import Context, Places
 from parentage.work.folder import GROWING
-from parentage.work.scaling import Places
 from parentage.work.stop import Stop
 from test_checkpoint import Dying
 from test_growth import wide_table
@@ -317,8 +317,10 @@ def test_a_run_that_was_stopped_goes_on(tmp_path: Path, stem: int) -> None:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(Stems, "hold", cancelling)
         places = Places(None, folder)
-        found = search_table(table(SMALL), Scoring(), Stop(), 1, None, places, up_to=1)
-        grow_lists(found, 1e9, stop, keeper=GrowthKeeper(folder, job_of(SMALL), resume=False))
+        found = search_table(table(SMALL), Scoring(), Context(places=places), up_to=1)
+        grow_lists(
+            found, 1e9, Context(stop), keeper=GrowthKeeper(folder, job_of(SMALL), resume=False)
+        )
     assert calls >= stem
     assert (folder / GROWING).exists()
     assert end_of(grown(folder)) == whole
@@ -403,8 +405,8 @@ def test_a_round_that_a_stop_cut_short_is_not_kept(tmp_path: Path) -> None:
 def test_stems_are_held_as_before_under_the_same_limit(tmp_path: Path) -> None:
     keeper = GrowthKeeper(tmp_path, job_of(SMALL), resume=False)
     assert keeper.memory_of_stems(10**9, 123_456) == 123_456
-    found = search_table(table(SMALL), Scoring(), Stop(), 1, up_to=1)
-    grow_lists(found, 0.001, Stop(memory=10**10), keeper=keeper)
+    found = search_table(table(SMALL), Scoring(), Context(), up_to=1)
+    grow_lists(found, 0.001, Context(Stop(memory=10**10)), keeper=keeper)
     kept = GrowthKeeper(tmp_path, job_of(SMALL), resume=True)
     held = keeper.facts["memory"]
     assert held is not None

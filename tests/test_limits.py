@@ -33,6 +33,7 @@ from parentage.scoring.lists import CandidateLists
 from parentage.scoring.overview import _complete_to
 from parentage.scoring.settings import Scoring
 from parentage.structural_em import complete_and_score
+from parentage.work.context import Context
 from parentage.work.stop import Reason, Stop
 from strategies import make_table
 
@@ -162,7 +163,7 @@ def test_a_level_that_cannot_be_finished_is_not_begun(
 ) -> None:
     monkeypatch.setattr(search_module, "_at_least", lambda *_: math.inf)
     table, stop = datasets.chest_clinic(100), Stop.after(1000.0)
-    searched = search_table(table, Scoring(score=name), stop, 1, foresee=True)
+    searched = search_table(table, Scoring(score=name), Context(stop), foresee=True)
     assert [outcome.complete_to for outcome in searched.outcomes] == [1]
 
 
@@ -182,7 +183,7 @@ def test_no_step_is_begun_that_cannot_be_finished() -> None:
     codes = table.to_codes().copy()
     codes[0, ::7], codes[3, 1::9] = MISSING, MISSING
     holes = Table(table.names, table.states, codes)
-    found = complete_and_score(holes, Scoring(), Short(), threads=1)
+    found = complete_and_score(holes, Scoring(), Context(Short()))
     completion = found.lists.known().completion
     assert completion is not None
     assert len(completion.steps) == completion.starts == 1
@@ -303,8 +304,8 @@ def test_lists_of_complete_levels_stay_as_they_are_beside_a_cut_one(
     monkeypatch.setattr(steps, "MOST_PAIRS", 8)
     monkeypatch.setattr(steps, "FEWEST_PAIRS", 8)
     table = datasets.chest_clinic(1000)
-    cut = search_table(table, Scoring(width=width), Stop(), 1, up_to=1)
-    more = search_table(table, Scoring(width=width), Stop(), 1, up_to=2)
+    cut = search_table(table, Scoring(width=width), Context(), up_to=1)
+    more = search_table(table, Scoring(width=width), Context(), up_to=2)
     partial = [part for part in more.outcomes[0].kept if part.parents.shape[1] == 2]
     assert partial
     outcome = replace(cut.outcomes[0], partial=partial[:1])

@@ -13,8 +13,8 @@ from parentage.scoring.candidates import score_table
 from parentage.scoring.forecast import IN_HAND, seconds_for
 from parentage.scoring.portions import FEEDING, LONGEST, SHORTEST, joins_per_task
 from parentage.scoring.settings import Scoring
+from parentage.work.context import Context, Places
 from parentage.work.crew import Crew, nothing
-from parentage.work.scaling import Places
 from parentage.work.stop import Stop
 from strategies import make_table, random_columns
 
@@ -107,7 +107,9 @@ def counted(
 ) -> tuple[CandidateLists, int]:
     """Score; return how many chunks came as well."""
     seen: list[Progress] = []
-    return score_table(table, settings, Stop(), workers, seen.append, places), len(seen)
+    return score_table(
+        table, settings, Context(workers=workers, report=seen.append, places=places or Places())
+    ), len(seen)
 
 
 def assert_same(found: CandidateLists, expected: CandidateLists) -> None:
@@ -148,7 +150,9 @@ def test_a_checkpoint_of_threads_goes_on_elsewhere_and_back(
             if seen == at:
                 stop.cancelled.set()
 
-        cut = score_table(table, settings, stop, begin, report, places)
+        cut = score_table(
+            table, settings, Context(stop, workers=begin, report=report, places=places)
+        )
         assert cut.known().ended == "interrupt"
         resumed = Places(None, places.checkpoint, resume=True)
         other = Elsewhere(5) if begin == 1 else 1
@@ -167,5 +171,5 @@ def test_what_is_waited_for_elsewhere_is_left_behind_when_time_is_over() -> None
             raise AssertionError("waited on")
 
     stop = Stop()
-    found = score_table(example(0), Scoring(max_parents=3), stop, Slow(2))
+    found = score_table(example(0), Scoring(max_parents=3), Context(stop, workers=Slow(2)))
     assert found.known().ended == "interrupt" and found.known().complete_to == 0

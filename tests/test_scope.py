@@ -39,6 +39,7 @@ from parentage.scoring.scope import Scope
 from parentage.scoring.settings import Scoring
 from parentage.scoring.weighted import WeightedTable
 from parentage.structural_em import complete_and_score
+from parentage.work.context import Context
 from parentage.work.stop import Reason, Stop
 from strategies import (
     BY_SUMS,
@@ -73,12 +74,12 @@ class StopAfter(Stop):
 
 
 def cut_lists(table: Table, looks: int, settings: Scoring) -> CandidateLists:
-    return score_table(table, settings, StopAfter(looks=[looks]), workers=1)
+    return score_table(table, settings, Context(StopAfter(looks=[looks])))
 
 
 def assert_honest(table: Table, looks: int, settings: Scoring) -> bool:
     """Compare a search cut at some look with the whole one; return whether it was cut."""
-    whole = score_table(table, settings, Stop(), workers=1)
+    whole = score_table(table, settings, Context())
     cut = cut_lists(table, looks, settings)
     made = cut.known()
     if made.complete:
@@ -287,7 +288,7 @@ def test_gains_without_the_table_are_those_of_the_lists(name: str, looks: int | 
         base = (None, 2, 10)[seed % 3]
         settings = Scoring(score=name, log_base=base, rules="none" if looks else None)
         stop = Stop() if looks is None else StopAfter(looks=[looks])
-        lists = score_table(table, settings, stop, workers=1)
+        lists = score_table(table, settings, Context(stop))
         solution = learn_lists(lists)
         assert solution.listed_gains
         assert solution.gains == pytest.approx(naive_gains(solution, lists))
@@ -337,7 +338,7 @@ def test_gains_on_lists_that_were_expanded() -> None:
 def test_gains_of_completed_data() -> None:
     """Weighted rows, counted in a dictionary; the two ways to a solution agree."""
     table = with_holes(parentage.datasets.chest_clinic(300), 3)
-    found = complete_and_score(table, Scoring(), Stop(), threads=1)
+    found = complete_and_score(table, Scoring(), Context())
     data, network = found.table, found.solution.network
     assert isinstance(data, WeightedTable)
     assert not data.has_holes

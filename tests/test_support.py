@@ -30,6 +30,7 @@ from naive_support import (
     log_of_sum,
     shortfall,
 )
+from parentage import pipeline
 from parentage.arcs.averaging import (
     Directions,
     averaged_arcs,
@@ -59,6 +60,7 @@ from parentage.scoring.lists import CandidateLists
 from parentage.scoring.requiring import lists_requiring
 from parentage.scoring.scores import local_score
 from parentage.scoring.settings import Growing, Scoring
+from parentage.work.context import Context
 from parentage.work.stop import Stop
 from strategies import random_table
 from test_growth import wide_table
@@ -80,7 +82,7 @@ def ground_of(table: Table, scoring: Scoring | None = None, **optimising: Any) -
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ParentageWarning)
         return learn_ground(
-            table, Reading(), lambda *_: settings, Optimising(**optimising), Stop(), threads=1
+            table, pipeline.Asked(lambda *_: settings, Optimising(**optimising)), Context()
         )
 
 
@@ -94,7 +96,7 @@ def needs_and_truth(
     """The need of every pair and direction, by the package and by going through all networks."""
     ground = ground_of(table, Scoring(score=score, constraints=constraints))
     varying = [arc for arc in all_arcs(table) if not set(arc) & set(table.constant)]
-    found = needs(ground, varying, Stop(), 1)
+    found = needs(ground, varying, Context())
     networks = every_network(table, score, constraints)
     compared = []
     for arc in varying:
@@ -145,7 +147,7 @@ def test_needs_under_constraints(seed: int) -> None:
 def test_a_wrong_need_would_be_seen() -> None:
     """The list of a child with a required parent is not a part of its list without."""
     table = chest_clinic(200, seed=3)
-    lists = score_table(table, Scoring(), Stop(), 1)
+    lists = score_table(table, Scoring(), Context())
     missing = 0
     for arc in all_arcs(table):
         mine = lists_requiring(lists, table, Scoring(), arc, Stop())[arc[1]]
@@ -162,7 +164,7 @@ def test_lists_with_one_more_required_arc_are_those_of_scoring_with_it(seed: int
     width = None if seed % 3 else 2.0
     given = Constraints(forbidden=frozenset({(names[-1], names[0])}) if seed % 2 else frozenset())
     settings = Scoring(constraints=given, width=width, max_parents=None if seed % 2 else 3)
-    lists = score_table(table, settings, Stop(), 1)
+    lists = score_table(table, settings, Context())
     a, b = rng.permutation(names)[:2]
     if (a, b) in given.forbidden:
         with pytest.raises(ConstraintError):
@@ -170,7 +172,7 @@ def test_lists_with_one_more_required_arc_are_those_of_scoring_with_it(seed: int
         return
     fast = lists_requiring(lists, table, settings, (a, b), Stop())
     wanted = replace(settings, constraints=given.merge(Constraints(required=frozenset({(a, b)}))))
-    whole = score_table(table, wanted, Stop(), 1)
+    whole = score_table(table, wanted, Context())
     assert fast.to_dict() == whole.to_dict()
     assert fast.digest == whole.digest
     assert fast.known().constraints == whole.known().constraints
@@ -179,7 +181,7 @@ def test_lists_with_one_more_required_arc_are_those_of_scoring_with_it(seed: int
 
 def test_cut_short_while_requiring_is_told() -> None:
     table = chest_clinic(1000, seed=0)
-    lists = score_table(table, Scoring(), Stop(), 1)
+    lists = score_table(table, Scoring(), Context())
     cut = lists_requiring(lists, table, Scoring(), ("smoke", "either"), Stop(-math.inf))
     account = cut.known()
     assert (account.complete_to, account.ended) == (2, "time")  # one parent besides the required
@@ -266,10 +268,10 @@ def test_a_required_arc_has_no_need() -> None:
 def test_without_time_needs_are_intervals_that_hold() -> None:
     table = chest_clinic(1000, seed=0)
     ground = ground_of(table)
-    truth = needs(ground, ground.best.network.arcs, Stop(), 1)
-    assert not needs(ground, ground.best.network.arcs, Stop(-math.inf), 1) or all(
+    truth = needs(ground, ground.best.network.arcs, Context())
+    assert not needs(ground, ground.best.network.arcs, Context(Stop(-math.inf))) or all(
         need.least == 0.0
-        for need in needs(ground, ground.best.network.arcs, Stop(-math.inf), 1).values()
+        for need in needs(ground, ground.best.network.arcs, Context(Stop(-math.inf))).values()
     )
 
     class Late(Stop):
@@ -278,7 +280,7 @@ def test_without_time_needs_are_intervals_that_hold() -> None:
         def share(self, part: float) -> Stop:
             return Stop(-math.inf)
 
-    found = needs(ground, ground.best.network.arcs, Late(), 1)
+    found = needs(ground, ground.best.network.arcs, Context(Late()))
     assert set(found) == set(truth)
     assert any(need.most > need.least + 1.0 for need in found.values())
     for question, need in found.items():
@@ -290,8 +292,8 @@ def test_cuts_of_another_run_change_nothing_but_the_work(real: RealData) -> None
     ground = ground_of(real.table("insurance_10000.csv").head(300))
     assert ground.cuts
     arcs = ground.best.network.arcs[:6]
-    shared = needs(ground, arcs, Stop(), 1)
-    apart_ = needs(replace(ground, cuts=()), arcs, Stop(), 1)
+    shared = needs(ground, arcs, Context())
+    apart_ = needs(replace(ground, cuts=()), arcs, Context())
     assert shared.keys() == apart_.keys()
     for question, need in shared.items():
         assert need.least == pytest.approx(apart_[question].least, abs=CLOSE)
@@ -379,11 +381,11 @@ def test_nothing_depends_on_the_workers() -> None:
 def test_replicates_on_other_processes() -> None:
     table = chest_clinic(60, seed=5)
     ground = ground_of(table)
-    here = bootstrap(ground, 4, 0, Stop(), 1)
+    here = bootstrap(ground, 4, 0, Context())
     with ProcessPoolExecutor(2) as pool:
-        there = bootstrap(ground, 4, 0, Stop(), pool)
-        assert needs(ground, ground.best.network.arcs, Stop(), pool) == needs(
-            ground, ground.best.network.arcs, Stop(), 1
+        there = bootstrap(ground, 4, 0, Context(workers=pool))
+        assert needs(ground, ground.best.network.arcs, Context(workers=pool)) == needs(
+            ground, ground.best.network.arcs, Context()
         )
     assert here == there
 
@@ -485,11 +487,11 @@ def test_an_interrupt_keeps_the_replicates_that_are_done() -> None:
         if at.stage == "bootstrap" and at.done == 3:
             stop.cancelled.set()
 
-    found = support_of(ground, Supporting(bootstrap=50), stop, 2, report=report)
+    found = support_of(ground, Supporting(bootstrap=50), Context(stop, workers=2, report=report))
     drawn = found.bootstrap
     assert drawn is not None and drawn.stopped == "interrupt"
     assert 3 <= drawn.done < 50 and drawn.done == len(drawn.scores) == drawn.proven
-    whole = bootstrap(ground, drawn.done, 0, Stop(), 1)
+    whole = bootstrap(ground, drawn.done, 0, Context())
     assert drawn.pairs == whole.pairs, "those that are there are the first ones"
     assert any("replicates" in point and "interrupt" in point for point in found.open_points)
     assert all(arc.need is not None for arc in found.arcs), "needs came before"
@@ -503,7 +505,7 @@ def test_an_interrupt_among_the_needs() -> None:
         if at.stage == "needs" and at.done == 2:
             stop.cancelled.set()
 
-    found = support_of(ground, Supporting(bootstrap=5), stop, 1, report=report)
+    found = support_of(ground, Supporting(bootstrap=5), Context(stop, report=report))
     assert any(arc.need is None for arc in found.arcs)
     assert any("need of" in point for point in found.open_points)
     assert found.bootstrap is not None and found.bootstrap.done == 0
@@ -516,7 +518,7 @@ def test_a_replicate_that_is_not_proven_counts_and_is_said(monkeypatch: Any) -> 
     monkeypatch.setattr(module, "GENEROUS", 0.0)
     monkeypatch.setattr(module, "LEAST_SHARE", 0.0)
     ground = ground_of(chest_clinic(300, seed=4))
-    found = support_of(ground, Supporting(need=False, bootstrap=3), Stop.after(60.0), 1)
+    found = support_of(ground, Supporting(need=False, bootstrap=3), Context(Stop.after(60.0)))
     drawn = found.bootstrap
     assert drawn is not None and (drawn.done, drawn.stopped) == (3, None)
     assert drawn.proven < 3
@@ -540,7 +542,7 @@ def test_workers_end_soon_after_an_interrupt() -> None:
     stop = Stop()
     threading.Timer(0.3, stop.cancelled.set).start()
     began = time.monotonic()
-    support_of(ground, Supporting(bootstrap=100_000), stop, 2)
+    support_of(ground, Supporting(bootstrap=100_000), Context(stop, workers=2))
     assert time.monotonic() - began < 5
 
 
@@ -576,7 +578,7 @@ def test_near_shares_are_those_of_all_networks(seed: int, factor: float) -> None
 @pytest.mark.parametrize("seed", range(6))
 def test_the_total_weight_is_the_sum_over_all_networks(seed: int) -> None:
     table = random_table(seed, most_variables=5)
-    lists = score_table(table, Scoring(width=1e5, rules="none"), Stop(), 1)
+    lists = score_table(table, Scoring(width=1e5, rules="none"), Context())
     naive = np.logaddexp.reduce([score for score, _ in every_network(table, "bic")])
     assert log_total(lists) == pytest.approx(float(naive), abs=1e-9)
 
@@ -689,7 +691,9 @@ def test_the_rate_of_a_table_with_holes_is_that_of_the_whole_table() -> None:
     found = support(table, empty, need=False, **asked)
     assert found.score == pytest.approx(parentage.learn(table, max_parents=0, **asked).score)
     ground = learn_ground(
-        table, Reading(missing="pnal"), lambda *_: Scoring(), Optimising(), Stop(), threads=1
+        table,
+        pipeline.Asked(lambda *_: Scoring(), Optimising(), reading=Reading(missing="pnal")),
+        Context(),
     )
     assert ground.scoring.score == ground.lists.known().score != "pnal"
 
@@ -709,15 +713,15 @@ def test_nothing_is_said_of_what_is_missing_where_better_networks_may_be() -> No
     """Lists of one parent each: the best network of all weighs more than any that is found."""
     table = chest_clinic(300)
     whole = learn_ground(
-        table, Reading(), lambda *_: Scoring(width=math.log(3)), Optimising(), Stop(), threads=1
+        table, pipeline.Asked(lambda *_: Scoring(width=math.log(3)), Optimising()), Context()
     )
-    lists = search_table(table, whole.scoring, Stop(), 1, up_to=1).lists()
+    lists = search_table(table, whole.scoring, Context(), up_to=1).lists()
     best = optimise_lists(lists, Optimising(), Stop())
     assert not best.optimal and best.score < whole.best.score - 1
-    cut = near_shares(replace(whole, lists=lists, best=best), 3.0, 1000, Stop(), 1).facts
+    cut = near_shares(replace(whole, lists=lists, best=best), 3.0, 1000, Context()).facts
     assert not cut.complete and cut.each_missing is None
     assert "better ones may be missing" in near_lines(cut)[0]
-    known = near_shares(whole, 3.0, 1000, Stop(), 1).facts
+    known = near_shares(whole, 3.0, 1000, Context()).facts
     assert known.complete and known.each_missing is not None
     assert "no other one weighs more than" in near_lines(known)[0]
 

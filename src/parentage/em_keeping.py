@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from parentage.optimise.settings import Optimising
     from parentage.scoring.lists import CandidateLists
     from parentage.scoring.settings import Scoring
-    from parentage.work.scaling import Places
+    from parentage.work.context import Places
 
 KEY = "completion"
 """What a checkpoint calls this, where it has numbers of searches otherwise."""

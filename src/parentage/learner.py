@@ -13,11 +13,9 @@ from parentage.data.settings import Reading, ReadingKeywords
 from parentage.errors import UnprovenWarning
 from parentage.optimise.settings import Optimising, OptimisingKeywords
 from parentage.scoring.settings import Growing, GrowingKeywords, Scoring, ScoringKeywords
-from parentage.work.display import shown
-from parentage.work.running import Running, RunningKeywords
+from parentage.work.running import Running, RunningKeywords, working
 from parentage.work.scaling import Scaling, ScalingKeywords
 from parentage.work.settings import check_names, take, takes
-from parentage.work.stop import interruptible
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -101,25 +99,16 @@ def run(
     """Follow the path with settings by name; warn when the answer is not proven."""
     from parentage import pipeline
 
-    running, scaling = take(Running, values), take(Scaling, values)
-    with (
-        interruptible(running.stop()) as stop,
-        scaling.workers(running.workers, stop) as workers,
-        shown(progress) as report,
-    ):
-        found = pipeline.run(
-            source,
-            take(Reading, values),
-            take(Scoring, values),
-            take(Optimising, values),
-            stop,
-            threads=running.workers,
-            workers=workers,
-            places=scaling.places,
-            start=start,
-            report=report,
-            growing=take(Growing, values),
-        )
+    scoring = take(Scoring, values)
+    asked = pipeline.Asked(
+        lambda *_: scoring,
+        take(Optimising, values),
+        take(Growing, values),
+        start,
+        take(Reading, values),
+    )
+    with working(values, progress) as context:
+        found = pipeline.run(source, asked, context)
     if not (found.solution.optimal and found.solution.scope.settled):
         warnings.warn(UnprovenWarning(f"the network is {found.solution.proof()}"), stacklevel=3)
     return found

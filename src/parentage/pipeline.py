@@ -17,16 +17,16 @@ import math
 import os
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from parentage.data.reading import as_table, settled
+from parentage.data.settings import Reading
 from parentage.errors import InputError, Way
 from parentage.files.detect import detect
 from parentage.files.source import Source, open_source
 from parentage.optimise import check_start, optimise_lists
 from parentage.optimise.problem import LARGE
-from parentage.optimise.settings import Optimising
 from parentage.scoring.candidates import search_table
 from parentage.scoring.forecast import seconds_for
 from parentage.scoring.formats import read_lists
@@ -36,18 +36,16 @@ from parentage.structural_em import complete_and_score
 from parentage.work.settings import changed
 
 if TYPE_CHECKING:
-    from parentage.data.settings import Reading
     from parentage.data.table import Table
     from parentage.network.network import Network
     from parentage.optimise import Solution
     from parentage.optimise.cuts import Cut
+    from parentage.optimise.settings import Optimising
     from parentage.optimise.solution import TracePoint
     from parentage.scoring.candidates import Searched
     from parentage.scoring.settings import Scoring
     from parentage.structural_em import Completed
-    from parentage.work.executor import Workers
-    from parentage.work.progress import Report
-    from parentage.work.scaling import Places
+    from parentage.work.context import Context
     from parentage.work.stop import Stop
 
 PICKING = ("max_parents", "constraints")
@@ -75,6 +73,27 @@ LEAST_EFFORT = 60.0
 
 ScoringOf = Callable[[tuple[str, ...], bool], "Scoring"]
 """Makes the settings of scoring, given the names of the variables and whether they are scored."""
+
+
+@dataclass(frozen=True)
+class Asked:
+    """What was asked for: the settings of all stages.
+
+    Parameters
+    ----------
+    scoring, optimising, reading
+        Of the stages.
+    growing
+        How lists that are cut short grow; None if they do not.
+    start
+        A network to begin from.
+    """
+
+    scoring: ScoringOf
+    optimising: Optimising
+    growing: Growing | None = None
+    start: Network | None = None
+    reading: Reading = field(default_factory=Reading)
 
 
 @dataclass(frozen=True)
@@ -112,25 +131,18 @@ class Learned:
 
 def gather(
     source: object,
-    reading: Reading,
-    scoring: ScoringOf,
-    stop: Stop,
+    asked: Asked,
+    context: Context,
     *,
-    threads: int,
-    report: Report | None = None,
-    workers: Workers | None = None,
-    places: Places | None = None,
     seen: Callable[[Table], None] | None = None,
-    growing: Growing | None = None,
-    optimising: Optimising | None = None,
-    start: Network | None = None,
     part: float = 1.0,
 ) -> Gathered:
-    """Read lists, or read a table and score it, on ``workers`` if there are more than threads.
+    """Read lists, or read a table and score it.
 
-    ``seen`` is called with the table before it is scored. With ``growing`` lists that are cut short
-    grow, from the network ``start`` on. Of the time that is left after reading ``part`` is there.
+    ``seen`` is called with the table before it is scored. ``part`` is the fraction of the time left
+    after reading that may be used.
     """
+    reading, growing, start = asked.reading, asked.growing, asked.start
     opened = open_source(source) if isinstance(source, str | bytes | os.PathLike) else source
     how = settled(reading)
     if isinstance(opened, Source):
@@ -138,7 +150,7 @@ def gather(
         if found.kind == "lists":
             opened = read_lists(opened, reading.format, encoding=reading.encoding)
     if isinstance(opened, CandidateLists):
-        settings = scoring(opened.names, True)
+        settings = asked.scoring(opened.names, True)
         refuse_settings(settings, PICKING)
         refuse_settings(reading, ("format", "encoding"))
         refuse_settings(growing or Growing(), ())
@@ -150,59 +162,31 @@ def gather(
         check_start(start, table.names)
     if seen is not None:
         seen(table)
-    settings = scoring(table.names, False).for_missing(how.missing)
-    stop = stop.share(part)
+    settings = asked.scoring(table.names, False).for_missing(how.missing)
+    context = context.share(part)
     if how.missing == "em" and table.has_holes:
         refuse_beside_completion(growing or Growing())
         completed = complete_and_score(
-            table,
-            settings,
-            stop,
-            threads=threads,
-            optimising=optimising,
-            workers=workers,
-            start=start,
-            report=report,
-            places=places,
+            table, settings, context, optimising=asked.optimising, start=start
         )
         return Gathered(completed.lists, table, settings, completed=completed)
-    return list_sets(
-        table, settings, stop,
-        threads=threads, report=report, workers=workers, places=places, growing=growing,
-        optimising=optimising, start=start,
-    )  # fmt: skip
+    return list_sets(table, settings, asked, context)
 
 
-def list_sets(
-    table: Table,
-    scoring: Scoring,
-    stop: Stop,
-    *,
-    threads: int,
-    report: Report | None = None,
-    workers: Workers | None = None,
-    places: Places | None = None,
-    growing: Growing | None = None,
-    optimising: Optimising | None = None,
-    start: Network | None = None,
-) -> Gathered:
-    """Score a table; with ``growing``, lists that are cut short grow."""
+def list_sets(table: Table, scoring: Scoring, asked: Asked, context: Context) -> Gathered:
+    """Score a table; lists that are cut short grow, if that is asked for."""
+    growing, stop = asked.growing, context.stop
     searched = search_table(
         table,
         scoring,
-        stop,
-        workers or threads,
-        report,
-        places,
+        context,
         up_to=None if growing is None else growing.complete,
         foresee=growing is not None,
         part=SHARE_OF_SCORING,
     )
     if growing is None or searched.complete or stop.cancelled.is_set():
         return Gathered(searched.with_partial().lists(), table, scoring)
-    searched, grown = grow(
-        searched, growing, optimising or Optimising(), stop, threads, start, report, workers, places
-    )
+    searched, grown = grow(searched, growing, asked, context)
     return Gathered(searched.lists(), table, scoring, grown)
 
 
@@ -218,15 +202,7 @@ def refuse_beside_completion(growing: Growing) -> None:
 
 
 def grow(
-    searched: Searched,
-    growing: Growing,
-    optimising: Optimising,
-    stop: Stop,
-    threads: int,
-    start: Network | None = None,
-    report: Report | None = None,
-    workers: Workers | None = None,
-    places: Places | None = None,
+    searched: Searched, growing: Growing, asked: Asked, context: Context
 ) -> tuple[Searched, Grown | None]:
     """Grow lists that were cut short, if they can grow; else take what there is."""
     from parentage.optimise.anytime import SECONDS_TO_LIST, grow_lists
@@ -235,11 +211,10 @@ def grow(
 
     if not can_grow(searched.prepared, searched.outcomes):
         return searched.with_partial(), None
-    n = searched.prepared.table.n_variables
+    stop, seed, n = context.stop, asked.optimising.seed, searched.prepared.table.n_variables
     if stop.deadline < math.inf:
         listing = SHARE_OF_LISTING * max(0.0, stop.seconds_left)
         searched = searched.with_best_partial(int(listing / SECONDS_TO_LIST))
-    own = stop.share(0.5 if n <= LARGE else share_of_growing(n, stop.seconds_left))
     effort = growing.effort
     if effort is None:
         effort = math.inf
@@ -250,13 +225,10 @@ def grow(
     found, network, trace = grow_lists(
         searched,
         effort,
-        own,
-        threads=threads,
-        seed=optimising.seed,
-        start=start,
-        report=report,
-        workers=workers,
-        keeper=GrowthKeeper.of(places, searched.prepared.table, optimising.seed, start),
+        context.share(0.5 if n <= LARGE else share_of_growing(n, stop.seconds_left)),
+        seed=seed,
+        start=asked.start,
+        keeper=GrowthKeeper.of(context.places, searched.prepared.table, seed, asked.start),
     )
     return found, Grown(network, trace, time.monotonic() - began)
 
@@ -275,25 +247,22 @@ def share_of_growing(n: int, seconds_left: float) -> float:
 def optimise(
     found: Gathered,
     optimising: Optimising,
-    stop: Stop,
+    context: Context,
     *,
-    threads: int,
     start: Network | None = None,
-    report: Report | None = None,
     cuts: Sequence[Cut] | None = None,
     kept_cuts: list[Cut] | None = None,
-    places: Places | None = None,
 ) -> Solution:
     """Solve lists within the limits; after an interrupt, take the first network there is.
 
     ``cuts`` are those of another run; what is cut here is put into ``kept_cuts``, for solving again
     with a little changed. Lists of completed data were solved when they were made, with the same
-    settings: that is the answer, or, if it was stopped early, where solving goes on. The folder of
-    a checkpoint is among the ``places``.
+    settings: that is the answer, or, if it was stopped early, where solving goes on.
     """
     from parentage.optimise.keeping import Keeping
 
-    interrupted, grown, completed = stop.cancelled.is_set(), found.grown, found.completed
+    stop, grown, completed = context.stop, found.grown, found.completed
+    interrupted = stop.cancelled.is_set()
     if completed is not None:
         if completed.solution.stopped in (None, "gap"):
             return completed.solution
@@ -303,14 +272,14 @@ def optimise(
         found.lists,
         optimising,
         stop.at_once() if interrupted or far else stop,
-        threads=threads,
+        threads=context.threads,
         max_parents=found.scoring.max_parents,
         constraints=found.scoring.constraints,
         start=start if grown is None else grown.network,
-        report=report,
+        report=context.report,
         cuts=cuts,
         kept_cuts=kept_cuts,
-        keeping=Keeping.of(places, found.lists, from_table=found.table is not None),
+        keeping=Keeping.of(context.places, found.lists, from_table=found.table is not None),
     )
     if grown is not None:
         solution = _with_growing(solution, found.lists, grown)
@@ -341,37 +310,10 @@ def _with_growing(solution: Solution, lists: CandidateLists, grown: Grown) -> So
     )
 
 
-def run(
-    source: object,
-    reading: Reading,
-    scoring: Scoring,
-    optimising: Optimising,
-    stop: Stop,
-    *,
-    threads: int,
-    start: Network | None = None,
-    report: Report | None = None,
-    workers: Workers | None = None,
-    places: Places | None = None,
-    growing: Growing | None = None,
-) -> Learned:
+def run(source: object, asked: Asked, context: Context) -> Learned:
     """Follow the whole path."""
-    found = gather(
-        source,
-        reading,
-        lambda *_: scoring,
-        stop,
-        threads=threads,
-        report=report,
-        workers=workers,
-        places=places,
-        growing=growing,
-        optimising=optimising,
-        start=start,
-    )
-    solution = optimise(
-        found, optimising, stop, threads=threads, start=start, report=report, places=places
-    )
+    found = gather(source, asked, context)
+    solution = optimise(found, asked.optimising, context, start=asked.start)
     return Learned(found.table, found.lists, solution)
 
 

@@ -40,7 +40,6 @@ from parentage.scoring.holes import check_holes
 from parentage.scoring.prior import Prior
 from parentage.scoring.scores import Penalised, parse_score, unit_of
 from parentage.scoring.weighted import WeightedTable, check_weighable
-from parentage.work.scaling import Places
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -51,8 +50,7 @@ if TYPE_CHECKING:
     from parentage.optimise import Solution
     from parentage.scoring.lists import CandidateLists
     from parentage.scoring.settings import Scoring
-    from parentage.work.executor import Workers
-    from parentage.work.progress import Report
+    from parentage.work.context import Context
     from parentage.work.stop import Stop
 
     Floats = npt.NDArray[np.float64]
@@ -79,30 +77,29 @@ class Work:
     numbers: Ints
     settings: Scoring
     optimising: Optimising
-    stop: Stop
-    threads: int
-    workers: Workers
-    report: Report | None
+    context: Context
     keeper: EmKeeper
-    places: Places
+
+    @property
+    def stop(self) -> Stop:
+        """When to end."""
+        return self.context.stop
 
     def solve(
         self, table: Table, settings: Scoring, start: Network | None = None
     ) -> tuple[CandidateLists, Solution]:
         """Score a table and find its best network, from ``start`` on: none that is worse."""
-        lists = score_table(
-            table, settings, self.stop.share(0.5), self.workers, self.report, self.places
-        )
+        lists = score_table(table, settings, self.context.share(0.5))
         alone = self.optimising.engine == "orders"
         solution = optimise_lists(
             lists,
             self.optimising,
             self.stop.share(SHARE_OF_ORDERS) if alone else self.stop,
-            threads=self.threads,
+            threads=self.context.threads,
             max_parents=settings.max_parents,
             constraints=settings.constraints,
             start=start,
-            report=self.report,
+            report=self.context.report,
         )
         return lists, solution
 
@@ -118,22 +115,18 @@ class Completed(NamedTuple):
 def complete_and_score(
     table: Table,
     settings: Scoring,
-    stop: Stop,
+    context: Context,
     *,
-    threads: int,
     optimising: Optimising | None = None,
-    workers: Workers | None = None,
     start: Network | None = None,
-    report: Report | None = None,
-    places: Places | None = None,
 ) -> Completed:
     """Iterate until the network repeats; return the lists of the data completed by it.
 
     Their account is that of the table with its holes, and has the steps. The solution is that of
     these lists: where the iteration was ended before the network repeated, its proof speaks of data
     that the network before completed. Every step is solved with the settings ``optimising``. What
-    is done is kept in the checkpoint among the ``places``; levels that do not fit into memory go to
-    their folder for exchange.
+    is done is saved in the checkpoint of the context; levels that do not fit into memory go to its
+    folder for exchange.
 
     Raises
     ------
@@ -155,12 +148,8 @@ def complete_and_score(
         numbers,
         settings,
         optimising,
-        stop,
-        threads,
-        workers or threads,
-        report,
-        EmKeeper.of(places, table, settings, optimising, start),
-        Places(None if places is None else places.exchange),
+        context.unsaved(),
+        EmKeeper.of(context.places, table, settings, optimising, start),
     )
     try:
         lists, solution, completed, completion = _best_end(work, score, start)
@@ -225,7 +214,7 @@ def start_settings(settings: Scoring) -> Scoring:
 
 def _started(work: Work, settings: Scoring) -> Network:
     """Return a network to begin with, found in half of the time that is left."""
-    work = replace(work, stop=work.stop.share(0.5))
+    work = replace(work, context=work.context.share(0.5))
     return work.solve(work.table, settings)[1].network
 
 

@@ -20,6 +20,7 @@ from parentage.errors import DataWarning, UnprovenWarning
 from parentage.optimise import limited
 from parentage.optimise.near import within
 from parentage.scoring.candidates import score_table
+from parentage.work.context import Context
 
 if TYPE_CHECKING:
     from parentage.arcs.ground import Ground
@@ -44,9 +45,7 @@ class NearShares:
         return self.weight.get((a, b), 0.0) + self.weight.get((b, a), 0.0)
 
 
-def near_shares(
-    ground: Ground, factor: float, max_networks: int, stop: Stop, threads: int
-) -> NearShares:
+def near_shares(ground: Ground, factor: float, max_networks: int, context: Context) -> NearShares:
     """Find the near-optimal networks and count their arcs."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UnprovenWarning)  # the facts say how complete they are
@@ -56,13 +55,13 @@ def near_shares(
             factor=factor,
             max_networks=max_networks,
             constraints=limited(ground.lists, ground.scoring.max_parents, ground.constraints),
-            threads=threads,
+            threads=context.threads,
             seed=ground.optimising.seed,
-            stop=stop,
+            stop=context.stop,
         )
     shares = near.arc_shares
     return NearShares(
-        near_facts(ground, near, factor, stop),
+        near_facts(ground, near, factor, context.stop),
         {(share.parent, share.child): share.classes for share in shares},
         {(share.parent, share.child): share.weight for share in shares},
     )
@@ -95,7 +94,7 @@ def missing_weight(ground: Ground, log_found: float, stop: Stop) -> float | None
     table = ground.table
     if table.n_variables > MOST or ground.lists.known().completion is not None:
         return None
-    whole = score_table(table, replace(ground.scoring, width=FAR, rules="none"), stop, 1)
+    whole = score_table(table, replace(ground.scoring, width=FAR, rules="none"), Context(stop))
     if whole.n_sets < whole.known().tallies.families + len(table.constant):
         return None
     return max(0.0, 1.0 - math.exp(log_found - log_total(whole)))

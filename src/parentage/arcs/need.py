@@ -28,7 +28,7 @@ from parentage.optimise import optimise_lists
 from parentage.pipeline import is_far
 from parentage.scoring.constraints import Constraints
 from parentage.scoring.requiring import lists_requiring
-from parentage.work.executor import in_order, leave, size_of
+from parentage.work.executor import in_order, leave
 from parentage.work.progress import Progress
 
 if TYPE_CHECKING:
@@ -37,8 +37,7 @@ if TYPE_CHECKING:
     from parentage.arcs.ground import Ground
     from parentage.optimise import Solution
     from parentage.scoring.constraints import Arc
-    from parentage.work.executor import Workers
-    from parentage.work.progress import Report
+    from parentage.work.context import Context
     from parentage.work.stop import Stop
 
 
@@ -67,9 +66,7 @@ Needs = dict[Question, Need]
 """The answers; a question is missing if no network with the change is allowed, or if time ended."""
 
 
-def needs(
-    ground: Ground, arcs: Iterable[Arc], stop: Stop, workers: Workers, report: Report | None = None
-) -> Needs:
+def needs(ground: Ground, arcs: Iterable[Arc], context: Context) -> Needs:
     """Answer both questions for every arc.
 
     Results do not depend on the workers; with a time limit, whatever is not solved in its share of
@@ -85,8 +82,9 @@ def needs(
             found[question] = known
     began, left = time.monotonic(), len(open_)
     tasks = ((question, len(open_) - i) for i, question in enumerate(open_))
-    shared = (ground, stop, size_of(workers))
-    answers = in_order(_answer, tasks, workers, shared, "need of an arc", leave(stop))
+    stop, report = context.stop, context.report
+    shared = (ground, stop, context.tasks)
+    answers = in_order(_answer, tasks, context.pool, shared, "need of an arc", leave(stop))
     for question, need in zip(open_, answers, strict=False):
         if stop.reason() is not None and need is None:
             break

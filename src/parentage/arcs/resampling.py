@@ -28,7 +28,8 @@ from parentage.errors import DataWarning
 from parentage.optimise.cuts import unique
 from parentage.scoring.scores import local_score
 from parentage.scoring.settings import Growing
-from parentage.work.executor import in_order, leave, size_of
+from parentage.work.context import Context
+from parentage.work.executor import in_order, leave
 from parentage.work.progress import Progress
 
 if TYPE_CHECKING:
@@ -38,8 +39,6 @@ if TYPE_CHECKING:
     from parentage.data.table import Table
     from parentage.optimise.cuts import Cut
     from parentage.scoring.constraints import Constraints
-    from parentage.work.executor import Workers
-    from parentage.work.progress import Report
     from parentage.work.stop import Reason, Stop
 
 GENEROUS = 4.0
@@ -82,25 +81,22 @@ def learn_replicate(
     part = min(1.0, GENEROUS * size / left)
     if ground.grown:
         part = min(SHARE_OF_GROWING, size / left)
-    own = stop.share(max(LEAST_SHARE, part))
+    own = Context(stop.share(max(LEAST_SHARE, part)))
     table = resampled(ground.table, seed, number)
     if table.n_variables - len(table.constant) < 2:
         return _nothing_varies(table, ground)
     scoring = replace(
         ground.scoring, width=None, constraints=_without(ground.constraints, table.constant)
     )
+    growing = Growing() if ground.grown else None
+    asked = pipeline.Asked(lambda *_: scoring, ground.optimising, growing, ground.best.network)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", DataWarning)  # said of the whole table already
-        lists = pipeline.list_sets(
-            table, scoring, own,
-            threads=1, growing=Growing() if ground.grown else None,
-            optimising=ground.optimising, start=ground.best.network,
-        )  # fmt: skip
+        lists = pipeline.list_sets(table, scoring, asked, own)
     cuts: list[Cut] = []
     found = pipeline.optimise(
-        lists, ground.optimising, own,
-        threads=1, start=ground.best.network, cuts=ground.cuts, kept_cuts=cuts,
-    )  # fmt: skip
+        lists, ground.optimising, own, start=asked.start, cuts=ground.cuts, kept_cuts=cuts
+    )
     first = tuple(cuts) if number == 0 else ()
     return Replicate(found.network.parents, found.score, found.optimal, first)
 
@@ -126,15 +122,14 @@ def bootstrap(
     ground: Ground,
     asked: int,
     seed: int,
-    stop: Stop,
-    workers: Workers,
-    report: Report | None = None,
+    context: Context,
 ) -> Bootstrap:
     """Learn from so many replicates, and count what they join."""
+    stop, report = context.stop, context.report
     began = time.monotonic()
     done: list[Replicate] = []
     stopped: Reason | None = None
-    for replicate, left in _timed(ground, asked, seed, stop, workers):
+    for replicate, left in _timed(ground, asked, seed, context):
         stopped = stop.reason()
         if stopped is not None and not replicate.proven:
             break
@@ -147,14 +142,14 @@ def bootstrap(
 
 
 def _timed(
-    ground: Ground, asked: int, seed: int, stop: Stop, workers: Workers
+    ground: Ground, asked: int, seed: int, context: Context
 ) -> Iterator[tuple[Replicate, float | None]]:
     """Yield replicates in order, each with the seconds that the rest will take.
 
     The first is learned alone, so that there is an estimate before all workers begin. If it was
     short, much of that may have been loading, and the second one is learned alone as well.
     """
-    size = size_of(workers)
+    stop, workers, size = context.stop, context.pool, context.tasks
     shared = (ground, seed, stop, size)
     tasks = [(number, asked - number) for number in range(asked)]
     alone = 0

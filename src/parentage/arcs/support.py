@@ -28,13 +28,11 @@ from parentage.optimise.near import MAX_NETWORKS
 from parentage.optimise.settings import Optimising
 from parentage.scoring.scores import unit_of
 from parentage.scoring.settings import Growing, Scoring
-from parentage.work.display import shown
 from parentage.work.executor import memory_each
 from parentage.work.memory import available_memory
-from parentage.work.running import Running
+from parentage.work.running import Running, working
 from parentage.work.scaling import Scaling
 from parentage.work.settings import documented, take
-from parentage.work.stop import interruptible
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
@@ -46,10 +44,8 @@ if TYPE_CHECKING:
     from parentage.network.equivalence import EquivalenceClass
     from parentage.network.network import Network
     from parentage.scoring.constraints import Arc
-    from parentage.work.executor import Workers
+    from parentage.work.context import Context
     from parentage.work.progress import Report
-    from parentage.work.scaling import Places
-    from parentage.work.stop import Stop
 
 SHARE_OF_LEARNING = 0.25
 """Of the time left after reading; the rest is for the questions about arcs."""
@@ -103,25 +99,14 @@ def support(
     """
     asked = Supporting(need, bootstrap, within, max_networks)
     _check_known(settings)
-    running, scaling = take(Running, settings), take(Scaling, settings)
-    with (
-        interruptible(running.stop()) as stop,
-        scaling.workers(running.workers, stop) as workers,
-        shown(progress) as report,
-    ):
-        ground = learn_ground(
-            source,
-            take(Reading, settings),
-            lambda *_: scoring_for(take(Scoring, settings), within),
-            take(Optimising, settings),
-            stop,
-            threads=running.workers,
-            workers=workers,
-            places=scaling.places,
-            report=report,
-            asked=asked,
-        )
-        found = support_of(ground, asked, stop, workers, network=network, report=report)
+    learning = pipeline.Asked(
+        lambda *_: scoring_for(take(Scoring, settings), within),
+        take(Optimising, settings),
+        reading=take(Reading, settings),
+    )
+    with working(settings, progress) as context:
+        ground = learn_ground(source, learning, context, asked=asked)
+        found = support_of(ground, asked, context, network=network)
     for point in found.open_points:
         warnings.warn(UnprovenWarning(point), stacklevel=2)
     return found
@@ -148,15 +133,9 @@ def scoring_for(scoring: Scoring, within: float | None) -> Scoring:
 
 def learn_ground(
     source: object,
-    reading: Reading,
-    scoring: pipeline.ScoringOf,
-    optimising: Optimising,
-    stop: Stop,
+    learning: pipeline.Asked,
+    context: Context,
     *,
-    threads: int,
-    report: Report | None = None,
-    workers: Workers | None = None,
-    places: Places | None = None,
     seen: Callable[[Table], None] | None = None,
     asked: Supporting | None = None,
 ) -> Ground:
@@ -165,7 +144,7 @@ def learn_ground(
     ``seen`` is called with the table before it is scored. What is ``asked`` and cannot be answered
     for this table is refused before, too. Lists that are cut short grow, as those of ``learn``.
     """
-    reading = settled(reading)
+    reading, optimising = settled(learning.reading), learning.optimising
 
     def first_seen(table: Table) -> None:
         if asked is not None and reading.missing == "em" and table.has_holes:
@@ -174,18 +153,13 @@ def learn_ground(
             seen(table)
 
     reaching = asked is not None and asked.within is not None  # every set near its best subset
-    found = pipeline.gather(
-        source, reading, scoring, stop,
-        threads=threads, report=report, workers=workers, places=places, seen=first_seen,
-        growing=None if reaching else Growing(), optimising=optimising, part=SHARE_OF_LEARNING,
-    )  # fmt: skip
+    learning = replace(learning, reading=reading, growing=None if reaching else Growing())
+    found = pipeline.gather(source, learning, context, seen=first_seen, part=SHARE_OF_LEARNING)
     if found.table is None:
         raise InputError("support needs the table: lists have no rows to draw from")
     cuts: list[Any] = []
-    own = stop.share(SHARE_OF_LEARNING * (1 - pipeline.SHARE_OF_SCORING))
-    best = pipeline.optimise(
-        found, optimising, own, threads=threads, report=report, kept_cuts=cuts, places=places
-    )
+    own = context.share(SHARE_OF_LEARNING * (1 - pipeline.SHARE_OF_SCORING))
+    best = pipeline.optimise(found, optimising, own, kept_cuts=cuts)
     grown = found.grown is not None
     return Ground(found.table, found.lists, _as_used(found), optimising, best, tuple(cuts), grown)
 
@@ -217,11 +191,9 @@ class Answers:
 def support_of(
     ground: Ground,
     asked: Supporting,
-    stop: Stop,
-    workers: Workers,
+    context: Context,
     *,
     network: Network | None = None,
-    report: Report | None = None,
 ) -> Support:
     """Ask everything that was asked for; each piece of work gets an equal part of the time left."""
     if ground.lists.known().completion is not None:
@@ -233,26 +205,25 @@ def support_of(
     seconds: dict[str, float] = {}
     near, answers, drawn = None, {}, None
     if asked.within is not None:
-        began, own = time.monotonic(), stop.share(1 / sum(pieces))
-        threads = workers if isinstance(workers, int) else 1
-        near = near_shares(ground, asked.within, asked.max_networks, own, threads)
+        began, own = time.monotonic(), context.share(1 / sum(pieces))
+        near = near_shares(ground, asked.within, asked.max_networks, own)
         seconds["near-optimal"] = time.monotonic() - began
-    each = _each(stop, workers)
+    each = _each(context)
     if asked.need:
         began, own = time.monotonic(), each.share(1 / sum(pieces[1:]))
-        answers = needs(ground, meant.arcs, own, workers, report)
+        answers = needs(ground, meant.arcs, own)
         seconds["need"] = time.monotonic() - began
     if asked.bootstrap:
         began, seed = time.monotonic(), ground.optimising.seed
-        drawn = draw(ground, asked.bootstrap, seed, each, workers, report)
+        drawn = draw(ground, asked.bootstrap, seed, each)
         seconds["bootstrap"] = time.monotonic() - began
     return _put_together(ground, meant, asked, Answers(answers, drawn, near), seconds)
 
 
-def _each(stop: Stop, workers: Workers) -> Stop:
+def _each(context: Context) -> Context:
     """Divide the memory among workers that score and solve side by side, unless it is theirs."""
-    memory = stop.memory or int(SHARE_OF_MEMORY * available_memory())
-    return replace(stop, memory=memory_each(workers, memory))
+    memory = context.stop.memory or int(SHARE_OF_MEMORY * available_memory())
+    return context.ending(replace(context.stop, memory=memory_each(context.pool, memory)))
 
 
 def _refuse_completed(asked: Supporting) -> None:

@@ -49,9 +49,7 @@ if TYPE_CHECKING:
     from parentage.pipeline import Gathered
     from parentage.scoring.lists import CandidateLists
     from parentage.scoring.settings import Scoring
-    from parentage.work.executor import Workers
-    from parentage.work.progress import Report
-    from parentage.work.stop import Stop
+    from parentage.work.context import Context
 
 
 @click.command()
@@ -139,27 +137,19 @@ def learn(data: str, output: tuple[str, ...], **options: Any) -> None:
     optimising = take(Optimising, options)
     with interruptible(running.stop(), command=True) as stop:
         with (
-            scaling.workers(running.workers, stop) as workers,
             show_progress() as shown,
             logged(options["log"], shown) as progress,
+            scaling.context(running.workers, stop, progress) as context,
         ):
-            work = gather(data, options, stop, workers, progress, start)
+            work = gather(data, options, context, start)
             for path in output:
                 if not is_page(path):
                     check_network_target(path, needs_table=work.table is None)
             write_recipe_of(recipe_of(work), options)
             if options["within"] is not None:
-                show_near(work, options, stop, running.workers)
+                show_near(work, options, context)
                 return
-            solution = pipeline.optimise(
-                work.found,
-                optimising,
-                stop,
-                threads=running.workers,
-                start=start,
-                report=progress,
-                places=scaling.places,
-            )
+            solution = pipeline.optimise(work.found, optimising, context, start=start)
             solution = with_gains(solution, work)
         if stop.cancelled.is_set() and work.lists.account.complete:
             warn("interrupted while looking for a network; this is the best one found by then")
@@ -188,14 +178,7 @@ class Work(NamedTuple):
         return self.found.lists
 
 
-def gather(
-    data: str,
-    options: dict[str, Any],
-    stop: Stop,
-    workers: Workers,
-    report: Report | None,
-    start: Network | None,
-) -> Work:
+def gather(data: str, options: dict[str, Any], context: Context, start: Network | None) -> Work:
     """Read lists, or read a table and score it; read the table that comes with lists."""
     from parentage import pipeline
     from parentage.errors import InputError
@@ -205,20 +188,14 @@ def gather(
     reading = take(Reading, options)
     if beside:  # how a table is read is for that one
         reading = Reading(reading.format, encoding=reading.encoding)
-    found = pipeline.gather(
-        data,
-        reading,
+    asked = pipeline.Asked(
         functools.partial(scoring_within, options),
-        stop,
-        threads=running_of(options).workers,
-        report=report,
-        workers=workers,
-        places=take(Scaling, options).places,
-        seen=lambda table: tell_reading(table, options),
-        growing=None if options["within"] is not None else take(Growing, options),
-        optimising=take(Optimising, options),
-        start=start,
+        take(Optimising, options),
+        None if options["within"] is not None else take(Growing, options),
+        start,
+        reading,
     )
+    found = pipeline.gather(data, asked, context, seen=lambda table: tell_reading(table, options))
     if found.table is not None and beside:
         raise InputError(f"--data {beside!r} goes with lists, and {data!r} is a table")
     if found.table is not None and not found.lists.account.complete:
@@ -422,7 +399,7 @@ def proof_text(solution: Solution) -> str:
     return f"{head}: {solution.proof()} ({solution.engine}, {solution.seconds:.2f} s)."
 
 
-def show_near(work: Work, options: dict[str, Any], stop: Stop, threads: int) -> None:
+def show_near(work: Work, options: dict[str, Any], context: Context) -> None:
     """Print all networks within the factor, by equivalence class."""
     from parentage.cli.near import show_near as show
     from parentage.optimise import limited
@@ -437,12 +414,12 @@ def show_near(work: Work, options: dict[str, Any], stop: Stop, threads: int) -> 
             factor=options["within"],
             max_networks=options["max_networks"],
             constraints=allowed,
-            threads=threads,
+            threads=context.threads,
             seed=options["seed"],
-            stop=stop,
+            stop=context.stop,
         )
     show(near, options["within"], as_json=options["as_json"])
-    if stop.cancelled.is_set():
+    if context.stop.cancelled.is_set():
         sys.exit(130)
     if options["require_optimal"] and not near.complete:
         click.echo("parentage: networks may be missing", err=True)

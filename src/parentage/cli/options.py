@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from parentage.data.table import Table
     from parentage.scoring.constraints import Constraints
     from parentage.scoring.prior import Prior
-    from parentage.work.scaling import Places
+    from parentage.work.context import Places
     from parentage.work.settings import Option
 
 Command = TypeVar("Command", bound=Callable[..., Any])

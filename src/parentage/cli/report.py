@@ -40,8 +40,7 @@ if TYPE_CHECKING:
     from parentage.data.table import Table
     from parentage.network.formats.network_json import NetworkRecord
     from parentage.optimise.near import NearOptimal
-    from parentage.work.executor import Workers
-    from parentage.work.progress import Report
+    from parentage.work.context import Context
     from parentage.work.stop import Stop
 
 PAGE = (".html", ".htm")
@@ -116,11 +115,11 @@ def report_table(data: str, output: str, options: dict[str, Any]) -> None:
     asked = take(Supporting, options)
     with interruptible(running.stop(), command=True) as stop:
         with (
-            scaling.workers(running.workers, stop) as workers,
             show_progress() as shown,
+            scaling.context(running.workers, stop, shown) as context,
         ):
-            ground = ground_of(data, options, stop, workers, shown)
-            support = support_of(ground, asked, stop, workers, report=shown)
+            ground = ground_of(data, options, context)
+            support = support_of(ground, asked, context)
             near = near_of(ground, asked, stop, running.workers)
         given = take(Estimating, options)
         command = ["parentage", *sys.argv[1:]]
@@ -140,25 +139,19 @@ def report_table(data: str, output: str, options: dict[str, Any]) -> None:
         sys.exit(130)
 
 
-def ground_of(
-    data: str, options: dict[str, Any], stop: Stop, workers: Workers, report: Report | None
-) -> Ground:
+def ground_of(data: str, options: dict[str, Any], context: Context) -> Ground:
     """Learn the network whose arcs are asked about, for the page and for ``support``."""
     from parentage.arcs.support import learn_ground, scoring_for
+    from parentage.pipeline import Asked
 
     asked = take(Supporting, options)
-    return learn_ground(
-        data,
-        take(Reading, options),
+    learning = Asked(
         lambda names, _: scoring_for(scoring_of(options, names), asked.within),
         take(Optimising, options),
-        stop,
-        threads=running_of(options).workers,
-        workers=workers,
-        places=take(Scaling, options).places,
-        report=report,
-        seen=lambda table: tell_reading(table, options),
-        asked=asked,
+        reading=take(Reading, options),
+    )
+    return learn_ground(
+        data, learning, context, seen=lambda table: tell_reading(table, options), asked=asked
     )
 
 

@@ -67,19 +67,14 @@ def score(data: str, output: tuple[str, ...], **options: Any) -> None:
     with interruptible(running.stop(), command=True) as stop:
         table = load_table(data, options)
         settings = scoring_of(options, table.names).for_missing(missing_rule(table))
-        with scaling.workers(running.workers, stop) as workers, show_progress() as progress:
+        with (
+            show_progress() as progress,
+            scaling.context(running.workers, stop, progress) as context,
+        ):
             if missing_rule(table) == "em" and table.has_holes:
-                lists = complete_and_score(
-                    table,
-                    settings,
-                    stop,
-                    threads=running.workers,
-                    workers=workers,
-                    report=progress,
-                    places=scaling.places,
-                ).lists
+                lists = complete_and_score(table, settings, context).lists
             else:
-                lists = score_table(table, settings, stop, workers, progress, scaling.places)
+                lists = score_table(table, settings, context)
         completion = lists.known().completion
         settled = completion is None or completion.settled
         if not lists.account.complete:

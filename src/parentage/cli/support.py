@@ -71,12 +71,12 @@ def support(data: str, network: str | None, output: str | None, **options: Any) 
     running, scaling = running_of(options), take(Scaling, options)
     with interruptible(running.stop(), command=True) as stop:
         with (
-            scaling.workers(running.workers, stop) as workers,
             show_progress() as shown,
             estimating(shown) as report,
+            scaling.context(running.workers, stop, report) as context,
         ):
-            ground = ground_of(data, options, stop, workers, report)
-            found = support_of(ground, asked, stop, workers, network=meant, report=report)
+            ground = ground_of(data, options, context)
+            found = support_of(ground, asked, context, network=meant)
         for point in found.open_points:
             warn(point)
         if output is not None:

@@ -49,7 +49,7 @@ if TYPE_CHECKING:
     from parentage.optimise.solution import TracePoint
     from parentage.scoring.candidates import Searched
     from parentage.scoring.terms import Family
-    from parentage.work.executor import Workers
+    from parentage.work.context import Context
     from parentage.work.progress import Report
     from parentage.work.stop import Stop
 
@@ -80,30 +80,28 @@ PATIENCE = 20
 def grow_lists(
     searched: Searched,
     effort: float,
-    stop: Stop,
+    context: Context,
     *,
-    threads: int = 1,
     seed: int = 0,
     start: Network | None = None,
-    report: Report | None = None,
-    workers: Workers | None = None,
     keeper: GrowthKeeper | None = None,
 ) -> tuple[Searched, Network, tuple[TracePoint, ...]]:
     """Grow what a search found until the effort is spent or the stop says so.
 
-    ``workers`` elsewhere, if there are any, count stems where that takes long. Returns what has
+    Workers elsewhere, if there are any, count stems where that takes long. Returns what has
     been found by then, the best network made of it, and how its score rose. A ``keeper`` keeps it
     in a folder, and goes on from there. The families of the network ``start`` that are allowed are
     listed before anything grows, so that no network is returned that is worse.
     """
     table, encoded = searched.prepared.table, searched.prepared.plans[0].encoded
+    stop, workers = context.stop, context.workers
     room = room_within(stop.memory)
     memory = None if room is None else max(0, room) // SHARE_OF_STEMS
     order = [int(v) for v in encoded.order]
     at = {table.names[v]: i for i, v in enumerate(order)}
     starts = [] if start is None else [[at[name] for name in start.order if name in at]]
     widest = 0 if start is None else max(map(len, start.parents))
-    with ThreadPoolExecutor(threads) as pool:
+    with ThreadPoolExecutor(context.threads) as pool:
         elsewhere = isinstance(workers, Crew) and worth_sending(encoded)
         counting = workers if workers is not None and elsewhere else pool
         if keeper is not None:
@@ -119,7 +117,7 @@ def grow_lists(
         if start is not None and moment is None:  # what was kept has them
             growth.take(families_of(start, at, growth.terms.required))
         anytime = Anytime(
-            growth, stop, pool, seed=seed, starts=starts, report=report, keeper=keeper
+            growth, stop, pool, seed=seed, starts=starts, report=context.report, keeper=keeper
         )
         if moment is not None:
             anytime.go_on_from(moment)

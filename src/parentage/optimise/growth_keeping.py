@@ -42,7 +42,7 @@ if TYPE_CHECKING:
     from parentage.optimise.streams import Stream
     from parentage.scoring.growth import Growth
     from parentage.scoring.growth_state import Mark
-    from parentage.work.scaling import Places
+    from parentage.work.context import Places
 
 FORMAT = 2
 EVERY = 2.0

@@ -45,7 +45,7 @@ if TYPE_CHECKING:
     from parentage.scoring.account import Limit
     from parentage.scoring.constraints import Constraints
     from parentage.scoring.lists import CandidateLists
-    from parentage.work.scaling import Places
+    from parentage.work.context import Places
 
 FORMAT = 2
 EVERY = 1.0

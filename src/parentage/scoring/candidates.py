@@ -34,13 +34,11 @@ from parentage.scoring.rulebook import ORDER
 from parentage.scoring.search import FIRST_LEVEL, search
 from parentage.scoring.settings import Scoring, ScoringKeywords
 from parentage.scoring.steps import Kept
-from parentage.work.display import shown
 from parentage.work.executor import size_here
 from parentage.work.memory import available_memory, used_memory
-from parentage.work.running import Running, RunningKeywords
-from parentage.work.scaling import Places, Scaling, ScalingKeywords
+from parentage.work.running import Running, RunningKeywords, working
+from parentage.work.scaling import Scaling, ScalingKeywords
 from parentage.work.settings import check_names, take, takes
-from parentage.work.stop import interruptible
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -49,9 +47,8 @@ if TYPE_CHECKING:
     from parentage.scoring.entropy import Int64s
     from parentage.scoring.plan import Preparation, SearchPlan
     from parentage.scoring.steps import Outcome
-    from parentage.work.executor import Workers
+    from parentage.work.context import Context
     from parentage.work.progress import Report
-    from parentage.work.stop import Stop
 
 
 class ScoreKeywords(ScoringKeywords, RunningKeywords, ScalingKeywords, total=False):
@@ -99,28 +96,16 @@ def score(
     """
     check_names(score, settings)
     scoring = take(Scoring, settings)
-    running, scaling = take(Running, settings), take(Scaling, settings)
-    with (
-        interruptible(running.stop()) as stop,
-        scaling.workers(running.workers, stop) as workers,
-        shown(progress) as report,
-    ):
-        lists = score_table(as_table(table), scoring, stop, workers, report, scaling.places)
+    with working(settings, progress) as context:
+        lists = score_table(as_table(table), scoring, context)
     if not lists.account.complete:
         warnings.warn(UnprovenWarning(cut_short_text(lists)), stacklevel=2)
     return lists
 
 
-def score_table(
-    table: Table,
-    settings: Scoring,
-    stop: Stop,
-    workers: Workers,
-    report: Report | None = None,
-    places: Places | None = None,
-) -> CandidateLists:
+def score_table(table: Table, settings: Scoring, context: Context) -> CandidateLists:
     """Score a table: search, and make lists of what was found, of a level cut short as well."""
-    return search_table(table, settings, stop, workers, report, places).with_partial().lists()
+    return search_table(table, settings, context).with_partial().lists()
 
 
 @dataclass(frozen=True)
@@ -187,10 +172,7 @@ def best_of_each(parts: Sequence[Kept], most: int) -> Kept:
 def search_table(
     table: Table,
     settings: Scoring,
-    stop: Stop,
-    workers: Workers,
-    report: Report | None = None,
-    places: Places | None = None,
+    context: Context,
     *,
     up_to: int | None = None,
     foresee: bool = False,
@@ -201,6 +183,7 @@ def search_table(
     ``up_to`` and ``foresee`` are those of :func:`parentage.scoring.search.search`.
     """
     began = time.perf_counter()
+    stop, places, workers = context.stop, context.places, context.pool
     prepared = prepare(table, settings)
     for plan in prepared.plans:
         refuse_what_cannot_fit(plan, size_here(workers))
@@ -211,7 +194,6 @@ def search_table(
         most, room = stop.memory, room_for_levels(stop.memory, size_here(workers))
     stop = replace(stop.share(part), memory=room)
     first = stop.leaving(FIRST_LEVEL)
-    places = places or Places()
     checkpoint = None
     if places.checkpoint is not None:
         job = _job(prepared)
@@ -220,7 +202,7 @@ def search_table(
     for number, plan in enumerate(prepared.plans):
         with contextlib.closing(Keeper(number, places.exchange, checkpoint, most)) as keeper:
             found = search(
-                plan, stop, workers=workers, report=report, up_to=up_to, foresee=foresee,
+                plan, stop, workers=workers, report=context.report, up_to=up_to, foresee=foresee,
                 keeper=keeper, first=first,
             )  # fmt: skip
         outcomes.append(found)

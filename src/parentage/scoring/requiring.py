@@ -18,6 +18,7 @@ from parentage.scoring.candidates import score_table
 from parentage.scoring.constraints import Constraints
 from parentage.scoring.lists import CandidateLists
 from parentage.scoring.plan import max_parents_by_variable
+from parentage.work.context import Context
 
 if TYPE_CHECKING:
     from parentage.data.table import Table
@@ -46,7 +47,7 @@ def lists_requiring(
     limits = {name: len(wanted.required_parents.get(name, ())) for name in table.names}
     limits[child] = int(most[table.index(child)])
     alone = replace(settings, constraints=wanted, max_parents=limits)
-    found = score_table(table, alone, stop, 1)
+    found = score_table(table, alone, Context(stop))
     account = _joined(lists.known(), found.known(), wanted, table.index(child))
     spliced = _spliced(lists, found, table.index(child))
     return replace(spliced, account=replace(account, digest=spliced.digest))

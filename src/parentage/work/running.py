@@ -2,13 +2,22 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 from dataclasses import dataclass
-from typing import TypedDict
+from typing import TYPE_CHECKING, Any, TypedDict
 
 from parentage.errors import InputError
-from parentage.work.settings import Option, setting
-from parentage.work.stop import Stop
+from parentage.work.display import shown
+from parentage.work.scaling import Scaling
+from parentage.work.settings import Option, setting, take
+from parentage.work.stop import Stop, interruptible
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from parentage.work.context import Context
+    from parentage.work.progress import Report
 
 
 class RunningKeywords(TypedDict, total=False):
@@ -76,6 +85,18 @@ class Running:
         if self.threads < 1:
             raise InputError(f"threads must be at least 1, not {self.threads}")
         return self.threads
+
+
+@contextlib.contextmanager
+def working(settings: Mapping[str, Any], progress: Report | bool | None) -> Iterator[Context]:
+    """Make the context of one call from its settings by name, and end it afterwards."""
+    running, scaling = take(Running, settings), take(Scaling, settings)
+    with (
+        interruptible(running.stop()) as stop,
+        shown(progress) as report,
+        scaling.context(running.workers, stop, report) as context,
+    ):
+        yield context
 
 
 def available_cores() -> int:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, TypedDict
 from parentage.errors import InputError, Way, WorkersError
 from parentage.work.cluster import DaskCrew
 from parentage.work.connection import connected, load_distributed
+from parentage.work.context import Context, Places
 from parentage.work.crew import LeftError, nothing
 from parentage.work.exchange import Processes
 from parentage.work.executor import crew_of
@@ -23,27 +24,8 @@ if TYPE_CHECKING:
 
     from parentage.work.crew import Look
     from parentage.work.executor import Workers
+    from parentage.work.progress import Report
     from parentage.work.stop import Stop
-
-
-@dataclass(frozen=True)
-class Places:
-    """Folders of long work.
-
-    Parameters
-    ----------
-    exchange
-        For large arrays: read by all workers, and used when memory is short; None for a temporary
-        one.
-    checkpoint
-        Where finished work is kept; None for nowhere.
-    resume
-        Whether what is there is gone on with.
-    """
-
-    exchange: Path | None = None
-    checkpoint: Path | None = None
-    resume: bool = False
 
 
 class ScalingKeywords(TypedDict, total=False):
@@ -189,6 +171,13 @@ class Scaling:
                     raise
                 way = Way("resume", str(places.checkpoint), "to go on from what is kept")
                 raise WorkersError(error.message, way, *error.ways, about=error.about) from error
+
+    @contextlib.contextmanager
+    def context(self, threads: int, stop: Stop, report: Report | None = None) -> Iterator[Context]:
+        """Make the context of a piece of work, and end its workers afterwards."""
+        with self.workers(threads, stop) as workers:
+            elsewhere = None if isinstance(workers, int) else workers
+            yield Context(stop, threads, elsewhere, report, self.places)
 
     def _found(self, to_close: contextlib.ExitStack, threads: int, look: Look) -> Workers:
         """Find or start the workers."""
