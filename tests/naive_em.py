@@ -102,3 +102,19 @@ def expected_score(rows: list[Weighted], table: Table, network: Network, w: floa
         q = math.prod(len(table.states[p]) for p in parents)
         total.append(-w * (len(table.states[v]) - 1) * q)
     return math.fsum(total)
+
+
+def from_complete_families(network: Network, table: Table, alpha: float = 0.0) -> Parameters:
+    """The shares of states among the rows in which a variable and its parents are known."""
+    sizes, tables = [len(labels) for labels in table.states], []
+    for v, parents in enumerate(network.parents):
+        theta = []
+        for joint in product(*(range(sizes[u]) for u in parents)):
+            counts = [alpha] * sizes[v]
+            for cells in table.to_codes().T.tolist():
+                if tuple(cells[u] for u in parents) == joint and cells[v] != MISSING:
+                    counts[cells[v]] += 1
+            total = sum(counts)
+            theta.append([n / total if total else 1 / sizes[v] for n in counts])
+        tables.append(np.array(theta))
+    return Parameters(network, table.states, tuple(tables))

@@ -18,6 +18,9 @@ from parentage.data.joined import check_array, joined, joined_column, name_of_ta
 from parentage.data.new_rows import rows_like, with_unseen
 from parentage.data.originals import Originals, kind_of
 from parentage.errors import InputError, NotFittedError, Way, did_you_mean
+from parentage.work.context import Context
+from parentage.work.running import Running
+from parentage.work.settings import take
 
 if TYPE_CHECKING:
     import os
@@ -178,10 +181,13 @@ class ParentageLearner:
             hint = did_you_mean(str(self.unseen), UNSEEN_STATES)
             raise InputError(f"is not a way to treat unseen states; {hint}",
                              about=Way("unseen", self.unseen))  # fmt: skip
+        from parentage.network.parameters import fit_parameters
+
         check_array(X)
         target = self.target if y is None else name_of_target(y)
         source = X if y is None else joined(X, y, target or "", None)
         values = {**self.get_params(), "score": self.criterion}
+        stop = take(Running, values).stop()
         found = learner.run(source, values, None)
         if found.table is None:
             raise InputError("the estimator learns from tables; give lists to parentage.learn")
@@ -192,10 +198,12 @@ class ParentageLearner:
         self._known, self._unseen = found.table, None
         if self.unseen == "smooth":
             self._known, self._unseen = with_unseen(found.table)
-        self.parameters_ = found.solution.network.fit(
+        self.parameters_ = fit_parameters(
+            found.solution.network,
             self._known,
             pseudo_count=self.pseudo_count,
             equivalent_sample_size=self.equivalent_sample_size,
+            context=Context(stop),
         )
         self._note_features(X, y)
         return self

@@ -40,6 +40,7 @@ from parentage.scoring.holes import check_holes
 from parentage.scoring.prior import Prior
 from parentage.scoring.scores import Penalised, parse_score, unit_of
 from parentage.scoring.weighted import WeightedTable, check_weighable
+from parentage.work.stop import MOMENT
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -199,7 +200,7 @@ def _found(work: Work, end: End) -> tuple[CandidateLists, Solution, Table, Compl
     """Return lists, solution and data at an end; after a break its last step makes them again."""
     if end.found is not None:
         return *end.found, end.completion
-    theta, _ = _parameters(end.completed_by, work.table, work.numbers)
+    theta, _ = _parameters(work, end.completed_by)
     bits = end.completion.bits
     completed = completed_table(end.completed_by, work.table, theta, bits, work.numbers)
     lists, solution = work.solve(completed, work.settings, end.network)
@@ -260,7 +261,10 @@ def _iterate(work: Work, at: Standing, score: Penalised, known: Network | None =
     last: End | None = None
     while True:
         began = time.monotonic()
-        theta, likelihood = _parameters(network, work.table, work.numbers)
+        theta, likelihood = _parameters(work, network)
+        cut = work.stop.is_over()
+        if cut and last is not None:
+            return last
         completed = completed_table(network, work.table, theta, bits, work.numbers)
         lists, solution = work.solve(completed, work.settings, network)
         stopped = work.stop.reason() is not None
@@ -277,7 +281,7 @@ def _iterate(work: Work, at: Standing, score: Penalised, known: Network | None =
                 solution.optimal,
             )
         )
-        settled = solution.optimal and _is_best(network, lists, solution)
+        settled = not cut and solution.optimal and _is_best(network, lists, solution)
         completion = Completion(tuple(steps), settled, bits, len(completed.weights))
         last = End(network, solution.network, completion, (lists, solution, completed))
         if stopped:
@@ -300,10 +304,11 @@ def bits_for(n_rows: int) -> int:
     return max(FEWEST_BITS, min(MOST_BITS, int(math.log2(max(MOST_UNITS / n_rows, 1)))))
 
 
-def _parameters(network: Network, table: Table, numbers: Ints) -> tuple[Floats, float]:
-    """Return the parameters of greatest likelihood, and that."""
-    expected = Expectation.of_table(network, table, numbers=numbers)
-    return expected.maximised(np.zeros_like(expected.known))
+def _parameters(work: Work, network: Network) -> tuple[Floats, float]:
+    """Return the parameters of greatest likelihood, or those reached in time; and that."""
+    expected = Expectation.of_table(network, work.table, numbers=work.numbers)
+    context = work.context.ending(work.stop.leaving(MOMENT))
+    return expected.maximised(np.zeros_like(expected.known), context)
 
 
 def _changes(one: Network, other: Network) -> int:

@@ -45,6 +45,7 @@ if TYPE_CHECKING:
     from parentage.data.recipe import Recipe
     from parentage.data.table import Table
     from parentage.network.network import Network
+    from parentage.network.parameters import Parameters
     from parentage.optimise import Solution
     from parentage.pipeline import Gathered
     from parentage.scoring.lists import CandidateLists
@@ -151,11 +152,12 @@ def learn(data: str, output: tuple[str, ...], **options: Any) -> None:
                 return
             solution = pipeline.optimise(work.found, optimising, context, start=start)
             solution = with_gains(solution, work)
+            parameters = estimated(solution, work, output, context)
         if stop.cancelled.is_set() and work.lists.account.complete:
             warn("interrupted while looking for a network; this is the best one found by then")
         if solution.stopped == "memory" and work.lists.account.complete:
             warn("the proof would take more memory than --memory allows; give it more to go on")
-        report_solution(solution, work, output, options, time.monotonic() - began)
+        report_solution(solution, work, parameters, output, options, time.monotonic() - began)
         if not (solution.optimal and solution.scope.settled):
             tell_kept(scaling.places)
     if stop.cancelled.is_set():
@@ -258,25 +260,52 @@ def table_of_lists(lists: CandidateLists, options: dict[str, Any]) -> Table:
     return table
 
 
+def estimated(
+    solution: Solution, work: Work, output: tuple[str, ...], context: Context
+) -> Parameters | None:
+    """Estimate the probabilities that files need, once, where missing values make that long."""
+    from parentage.network.formats import holds_parameters
+    from parentage.network.parameters import fit_parameters
+
+    table = work.table
+    needed = any(is_page(path) or holds_parameters(path) for path in output)
+    if table is None or not table.has_holes or not needed:
+        return None
+    return fit_parameters(solution.network, table, context=context)
+
+
 def report_solution(
     solution: Solution,
     work: Work,
+    parameters: Parameters | None,
     output: tuple[str, ...],
     options: dict[str, Any],
     seconds: float,
 ) -> None:
     """Write and print what was found."""
-    from parentage.network.formats import write_network
+    from parentage.network.formats import holds_parameters, write_network
     from parentage.report import write_report
 
     origin = provenance(work, solution, options)
     for path in output:
         if is_page(path):
-            table = work.table
-            write_report(solution, path, table=table, lists=work.lists, provenance=origin)
+            write_report(
+                solution,
+                path,
+                table=work.table,
+                lists=work.lists,
+                parameters=parameters,
+                provenance=origin,
+            )
         else:
-            size = options["size"]
-            write_network(solution, path, table=work.table, provenance=origin, size=size)
+            write_network(
+                solution,
+                path,
+                table=work.table,
+                parameters=parameters if holds_parameters(path) else None,
+                provenance=origin,
+                size=options["size"],
+            )
     if output:
         click.echo(f"parentage: wrote {', '.join(output)}. {proof_text(solution)}", err=True)
     if options["certificate"] is not None:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import click
 
 from parentage.cli.options import load_table, settings_options, table_options, with_options
+from parentage.cli.output import show_progress
 from parentage.data.settings import Reading
 from parentage.network.settings import Estimating
 from parentage.work.settings import changed, take
@@ -55,6 +56,8 @@ def load_model(net: str, options: dict[str, Any]) -> LoadedModel:
     """Read a network with probabilities, or its arcs alone and take them from a table."""
     from parentage.errors import InputError, Way
     from parentage.network.formats import read_network, read_parameters
+    from parentage.network.parameters import fit_parameters
+    from parentage.work.context import Context
 
     reading, estimating = take(Reading, options), take(Estimating, options)
     data = options["data_for_parameters"]
@@ -74,11 +77,14 @@ def load_model(net: str, options: dict[str, Any]) -> LoadedModel:
         raise InputError(
             f"--data {data!r} has no column {missing[0]!r}, which is a variable of {net!r}"
         )
-    fitted = network.fit(
-        table,
-        pseudo_count=estimating.pseudo_count,
-        equivalent_sample_size=estimating.equivalent_sample_size,
-    )
+    with show_progress() as shown:
+        fitted = fit_parameters(
+            network,
+            table,
+            pseudo_count=estimating.pseudo_count,
+            equivalent_sample_size=estimating.equivalent_sample_size,
+            context=Context(report=shown),
+        )
     return LoadedModel(fitted, table.select(network.names))
 
 

@@ -108,6 +108,7 @@ def report_table(data: str, output: str, options: dict[str, Any]) -> None:
     """Learn from a table, ask how sure every arc is, and write the page."""
     from parentage.arcs.support import support_of
     from parentage.network.formats.network_json import provenance_of
+    from parentage.network.parameters import fit_parameters
     from parentage.report import write_report
     from parentage.work.stop import interruptible
 
@@ -121,13 +122,22 @@ def report_table(data: str, output: str, options: dict[str, Any]) -> None:
             ground = ground_of(data, options, context)
             support = support_of(ground, asked, context)
             near = near_of(ground, asked, stop, running.workers)
-        given = take(Estimating, options)
+            given, parameters = take(Estimating, options), None
+            if ground.table is not None and ground.table.has_holes:
+                parameters = fit_parameters(
+                    ground.best.network,
+                    ground.table.select(ground.best.network.names),
+                    pseudo_count=given.pseudo_count,
+                    equivalent_sample_size=given.equivalent_sample_size,
+                    context=context,
+                )
         command = ["parentage", *sys.argv[1:]]
         write_report(
             ground.best,
             output,
             table=ground.table,
             lists=ground.lists,
+            parameters=parameters,
             support=support,
             near=near,
             prior=(given.pseudo_count, given.equivalent_sample_size),
@@ -178,7 +188,9 @@ def near_of(ground: Ground, asked: Supporting, stop: Stop, threads: int) -> Near
 def report_network(net: str, output: str, options: dict[str, Any]) -> None:
     """Show a network of a file."""
     from parentage.errors import InputError, Way
+    from parentage.network.parameters import fit_parameters
     from parentage.report import write_report
+    from parentage.work.context import Context
 
     record, table = read_record(net), None
     given = take(Estimating, options)
@@ -186,9 +198,14 @@ def report_network(net: str, output: str, options: dict[str, Any]) -> None:
     if options["data_for_parameters"] is not None:
         table = table_for(record, options)
         prior = (given.pseudo_count, given.equivalent_sample_size)
-        parameters = record.network.fit(
-            table, pseudo_count=prior[0], equivalent_sample_size=prior[1]
-        )
+        with show_progress() as shown:
+            parameters = fit_parameters(
+                record.network,
+                table,
+                pseudo_count=prior[0],
+                equivalent_sample_size=prior[1],
+                context=Context(report=shown),
+            )
     else:
         for settings in (take(Reading, options), given):
             for name in changed(settings):

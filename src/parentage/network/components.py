@@ -135,10 +135,25 @@ def _component(
     if len(rows) == 1 or not around:
         case, first = np.zeros(len(rows), np.int64), rows[:1]
     else:
-        _, at, case = np.unique(seen, axis=1, return_index=True, return_inverse=True)
-        case, first = case.ravel(), rows[at]
+        at, case = equal_columns(seen)
+        first = rows[at]
     many: Floats = np.bincount(case, weights=weights[rows]).astype(np.float64)
     return Component(inside, children, rows, case, first, many)
+
+
+def equal_columns(codes: Ints) -> tuple[Ints, Ints]:
+    """Find equal columns: the first of each kind, in lexicographic order, and the kind of each.
+
+    Compared as bytes, which is several times as fast as :func:`numpy.unique` along an axis.
+
+    >>> first, kind = equal_columns(np.array([[1, -1, 1], [0, 0, 0]]))
+    >>> first.tolist(), kind.tolist()
+    ([1, 0], [1, 0, 1])
+    """
+    words = np.ascontiguousarray((codes.T + 1).astype(">u2"))
+    keys = words.view(f"V{words.shape[1] * words.itemsize}").ravel()
+    _, first, kind = np.unique(keys, return_index=True, return_inverse=True)
+    return first, kind.ravel()
 
 
 def _members(mask: int) -> Iterator[int]:

@@ -12,6 +12,7 @@ clique that it is in.
 from __future__ import annotations
 
 import math
+import time
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -19,9 +20,19 @@ import numpy as np
 
 from parentage.data.table import MISSING
 from parentage.errors import ResourceError, Way
-from parentage.network.components import Component, Floats, Ints, Structure, components
+from parentage.network.components import (
+    Component,
+    Floats,
+    Ints,
+    Structure,
+    components,
+    equal_columns,
+)
 from parentage.network.elimination import Factor, Plan, Tree, log_sum, plan_elimination
 from parentage.network.incomplete import ABSENT
+from parentage.work.context import Context
+from parentage.work.progress import Progress
+from parentage.work.stop import Stop
 
 if TYPE_CHECKING:
     from parentage.data.table import Table
@@ -162,6 +173,7 @@ class Expectation:
         *,
         every_cell: bool = False,
         numbers: Ints | None = None,
+        stop: Stop | None = None,
     ) -> Expectation:
         """Prepare rows ``codes[variable, row]``, −1 where missing.
 
@@ -177,9 +189,18 @@ class Expectation:
             Whether also cells without observed descendants are completed.
         numbers
             What the rows are called in messages, if it is not their place here.
+        stop
+            When to give up.
+
+        Raises
+        ------
+        ResourceError
+            Too many completions, or the stop.
         """
+        stop = stop or Stop()
         builder = _Builder(structure, codes, numbers)
         for component in components(structure, codes, weights, every_cell=every_cell):
+            refuse_late(stop)
             builder.add(component)
         return builder.finished(weights)
 
@@ -191,6 +212,7 @@ class Expectation:
         *,
         every_cell: bool = False,
         numbers: Ints | None = None,
+        stop: Stop | None = None,
     ) -> Expectation:
         """Prepare the rows of a table, equal ones once."""
         structure = Structure(
@@ -201,13 +223,14 @@ class Expectation:
         )
         codes = table.to_codes([table.index(name) for name in network.names]).astype(np.int64)
         codes[codes == MISSING] = ABSENT
-        rows, first, counts = np.unique(codes, axis=1, return_index=True, return_counts=True)
+        first, kind = equal_columns(codes)
         return cls.of(
             structure,
-            rows,
-            counts.astype(np.float64),
+            codes[:, first],
+            np.bincount(kind).astype(np.float64),
             every_cell=every_cell,
             numbers=first if numbers is None else numbers[first],
+            stop=stop,
         )
 
     def posterior(self, theta: Floats) -> tuple[Posterior, float]:
@@ -252,17 +275,21 @@ class Expectation:
             theta[part] = shares.ravel()
         return theta
 
-    def maximised(
-        self, prior: Floats, start: Floats | None = None, most_steps: int = MOST_STEPS
-    ) -> tuple[Floats, float]:
+    def maximised(self, prior: Floats, context: Context | None = None) -> tuple[Floats, float]:
         """Iterate until the log-likelihood stays; return the probabilities and that.
 
         With a prior it is the log posterior that every step raises, and that has to stay: the
-        likelihood alone may fall on the way.
+        likelihood alone may fall on the way. The stop of the context ends it early.
         """
-        theta = self.normalised(self.known + 1, prior) if start is None else start
+        theta = self.normalised(self.known + 1, prior)
         before, smoothed = -math.inf, prior > 0
-        for _ in range(most_steps):
+        context, began = context or Context(), time.monotonic()
+        for step in range(MOST_STEPS):
+            if context.stop.is_over():
+                return theta, self.posterior(theta)[1]
+            if context.report is not None:
+                phase = f"step {step + 1} of expectation maximisation"
+                context.report(Progress("parameters", phase, time.monotonic() - began))
             posterior, likelihood = self.posterior(theta)
             reached = likelihood + float((prior[smoothed] * np.log(theta[smoothed])).sum())
             if reached - before <= CLOSE * (1 + abs(reached)) and before > -math.inf:
@@ -280,6 +307,22 @@ class Expectation:
             theta[offsets[v] : offsets[v + 1]].reshape(-1, r)
             for v, r in enumerate(self.structure.sizes)
         ]
+
+
+def refuse_late(stop: Stop, seconds: float = 0.0) -> None:
+    """Refuse to begin or go on with what takes so many seconds more, when a stop comes before.
+
+    Raises
+    ------
+    ResourceError
+        What ends the estimation.
+    """
+    if stop.cancelled.is_set() or stop.seconds_left <= seconds:
+        what = "an interrupt" if stop.cancelled.is_set() else "the time limit"
+        raise ResourceError(
+            f"{what} ended the estimation from rows with missing values",
+            "allow more time to use all rows",
+        )
 
 
 class _Builder:

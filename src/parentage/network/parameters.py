@@ -8,12 +8,15 @@ state k given joint state j of the parents. With n[j, k] rows in that cell,
 α = 0 is maximum likelihood; a constant α > 0 is the posterior mean under a symmetric Dirichlet
 prior (α = 1 is Laplace's); α = s/(r·q) is the BDeu prior of equivalent sample size s (Heckerman,
 Geiger & Chickering 1995). A joint state of the parents that never occurs has, without a prior, the
-uniform distribution.
+uniform distribution. In data with missing values n[j, k] is expected, given what is observed
+(:mod:`parentage.network.expectation`), or, where that would take too long, counted in the rows in
+which X and Π are all known.
 """
 
 from __future__ import annotations
 
 import math
+import warnings
 from dataclasses import dataclass
 from functools import cached_property
 from types import MappingProxyType
@@ -23,11 +26,20 @@ import numpy as np
 import numpy.typing as npt
 
 from parentage.data.table import MAX_STATES, MISSING, Table
-from parentage.errors import InputError, ResourceError, TableError, Way, did_you_mean
+from parentage.errors import (
+    InputError,
+    ParentageWarning,
+    ResourceError,
+    TableError,
+    Way,
+    did_you_mean,
+)
 from parentage.network import incomplete, inference
-from parentage.network.expectation import Expectation
+from parentage.network.expectation import Expectation, refuse_late
 from parentage.network.incomplete import ABSENT
 from parentage.network.posteriors import Model
+from parentage.work.context import Context
+from parentage.work.stop import MOMENT
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -40,6 +52,14 @@ Probabilities = npt.NDArray[np.float64]
 MAX_CELLS = 50_000_000
 SUM_TOLERANCE = 1e-3
 _ROWS_AT_ONCE = 1 << 19
+
+SECONDS_PER_CELL = 3e-7
+"""Seconds that preparing expectation maximisation takes for each cell of the data."""
+
+FALLBACK = (
+    "the probabilities of each variable are estimated from the rows in which it and its parents "
+    "are known"
+)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -55,6 +75,8 @@ class Parameters:
     tables
         For every variable ``float64[q, r]``. Row j is the joint state of the parents in their
         order in ``network.parents``, the last parent's state changing fastest.
+    note
+        Why the tables were estimated from complete families alone; empty otherwise.
 
     Examples
     --------
@@ -71,6 +93,7 @@ class Parameters:
     network: Network
     states: tuple[tuple[str, ...], ...]
     tables: tuple[Probabilities, ...]
+    note: str = ""
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "states", tuple(tuple(labels) for labels in self.states))
@@ -293,6 +316,7 @@ def fit_parameters(
     *,
     pseudo_count: float = 0.0,
     equivalent_sample_size: float = 0.0,
+    context: Context | None = None,
 ) -> Parameters:
     """Estimate the conditional probability tables of a network from data.
 
@@ -301,12 +325,22 @@ def fit_parameters(
     network
         The structure; its variables are columns of the table.
     table
-        The data; states that never occur keep a place in the tables. Where cells are missing, the
-        likelihood of what is observed is maximised by expectation maximisation.
+        The data; states that never occur keep a place in the tables. Where values are missing, the
+        likelihood of what is observed is maximised by expectation maximisation. If that takes too
+        much time or memory, every table is estimated from the rows in which the variable and its
+        parents are known.
     pseudo_count
         α of a symmetric Dirichlet prior, added to every cell: 0 is maximum likelihood.
     equivalent_sample_size
         s of the BDeu prior, spread evenly over the cells of each table.
+    context
+        Its stop ends expectation maximisation, after a moment at least; its report is called with
+        every step.
+
+    Warns
+    -----
+    ParentageWarning
+        When the tables are estimated from complete families alone.
     """
     _check_prior(pseudo_count, equivalent_sample_size)
     data = table.select(network.names)
@@ -321,13 +355,25 @@ def fit_parameters(
                 Way("max_parents", len(parents) - 1, "when learning"),
             )
         priors.append(np.full((q, r), pseudo_count + equivalent_sample_size / (q * r)))
+    note = ""
     if data.has_holes:
-        return Parameters(network, data.states, tuple(_by_expectation(network, data, priors)))
+        context = context or Context()
+        late = context.ending(context.stop.leaving(MOMENT))
+        try:
+            tables = _by_expectation(network, data, priors, late)
+            return Parameters(network, data.states, tuple(tables))
+        except ResourceError as error:
+            note = error.message
+            ways = [way for way in error.ways if isinstance(way, str)]  # settings are of learning
+            warnings.warn(ParentageWarning(f"{note}; {FALLBACK}", *ways), stacklevel=2)
     counted = [np.zeros(prior.size, np.int64) for prior in priors]
     for first in range(0, data.n_rows, _ROWS_AT_ONCE):
         codes = data.rows(first, first + _ROWS_AT_ONCE).astype(np.int64)
         for v, parents in enumerate(network.parents):
-            cells = joint_states(codes, parents, cardinalities) * cardinalities[v] + codes[v]
+            family = codes
+            if data.has_holes:
+                family = codes[:, (codes[[v, *parents]] != MISSING).all(axis=0)]
+            cells = joint_states(family, parents, cardinalities) * cardinalities[v] + family[v]
             counted[v] += np.bincount(cells, minlength=len(counted[v]))
     tables = []
     for v, prior in enumerate(priors):
@@ -335,15 +381,26 @@ def fit_parameters(
         counts = counted[v].reshape(q, r) + prior
         totals = counts.sum(axis=1, keepdims=True)
         tables.append(np.divide(counts, totals, out=np.full((q, r), 1 / r), where=totals > 0))
-    return Parameters(network, data.states, tuple(tables))
+    return Parameters(network, data.states, tuple(tables), note)
 
 
 def _by_expectation(
-    network: Network, table: Table, priors: Sequence[Probabilities]
+    network: Network,
+    table: Table,
+    priors: Sequence[Probabilities],
+    context: Context,
 ) -> list[Probabilities]:
-    """Return the tables that expectation maximisation ends in."""
-    expected = Expectation.of_table(network, table)
-    theta, _ = expected.maximised(np.concatenate([prior.ravel() for prior in priors]))
+    """Return the tables that expectation maximisation ends in.
+
+    Raises
+    ------
+    ResourceError
+        It takes too much memory, or more time than the stop allows.
+    """
+    refuse_late(context.stop, SECONDS_PER_CELL * table.n_rows * table.n_variables)
+    expected = Expectation.of_table(network, table, stop=context.stop)
+    theta, _ = expected.maximised(np.concatenate([prior.ravel() for prior in priors]), context)
+    refuse_late(context.stop)
     return expected.tables(theta)
 
 

@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from parentage.arcs.records import ArcSupport
-from parentage.errors import ResourceError
 from parentage.network.elimination import plan_elimination
 from parentage.network.network import arc_gains
 from parentage.network.parameters import joint_states
@@ -30,7 +29,6 @@ from parentage.report.facts import (
 from parentage.report.records import (
     MOST_CELLS,
     Alternatives,
-    Fact,
     NearClass,
     Report,
     VariableFacts,
@@ -113,8 +111,7 @@ def gather(material: Material) -> Report:
     if m.lists is not None:
         nexts = next_sets(m.network, m.lists)
     directed = m.scope is not None and m.scope.equivalent is False
-    parameters, why_none = fitted(m)
-    none = (Fact("Probabilities", f"left out: {why_none}"),) if why_none else ()
+    parameters = fitted(m)
     return Report(
         title=m.title,
         verdict=verdict(m.network, m.table, m.finding, m.scope),
@@ -126,7 +123,7 @@ def gather(material: Material) -> Report:
         variables=tuple(VariableFacts(*both) for both in zip(refused, nexts, strict=True)),
         what_if=_what_if(m, parameters, whole=whole),
         alternatives=None if m.near is None else alternatives(m.near),
-        data=(*data_facts(m.table, m.scope, m.provenance or {}), *none),
+        data=data_facts(m.table, m.scope, m.provenance or {}),
         proof=proof_facts(m.table, m.finding, m.scope),
         search=search_facts(m.finding, m.scope),
         origin=origin_facts(m.provenance or {}),
@@ -191,22 +188,12 @@ def about_support(support: Support | None) -> tuple[str, ...]:
     return tuple(said)
 
 
-def fitted(m: Material) -> tuple[Parameters | None, str]:
-    """Return the probabilities that are given or those of the table, or why there are none.
-
-    In a table with holes they are those that maximise the likelihood of what is observed; rows may
-    lack too much for that.
-    """
+def fitted(m: Material) -> Parameters | None:
+    """Return the probabilities that are given or those of the table, if there is one."""
     if m.parameters is not None or m.table is None:
-        return m.parameters, ""
+        return m.parameters
     pseudo, sample = m.prior
-    try:
-        found = m.network.fit(m.table, pseudo_count=pseudo, equivalent_sample_size=sample)
-    except ResourceError as error:
-        if not m.table.has_holes:
-            raise
-        return None, error.message
-    return found, ""
+    return m.network.fit(m.table, pseudo_count=pseudo, equivalent_sample_size=sample)
 
 
 def _what_if(m: Material, parameters: Parameters | None, *, whole: bool) -> WhatIf | None:

@@ -11,6 +11,7 @@ from importlib.resources import files
 from string import Template
 from typing import TYPE_CHECKING, NamedTuple
 
+from parentage.network.parameters import FALLBACK
 from parentage.view.drawing import Stroke, network_drawing
 from parentage.view.labels import printable
 from parentage.view.strokes import opacity_of
@@ -208,6 +209,9 @@ def _prior(what_if: WhatIf) -> str:
             added = f", with {pseudo:g} added to every count"
         elif sample:
             added = f", with {sample:g} rows spread evenly over each table"
+        if what_if.parameters.note:
+            note = what_if.parameters.note
+            return f"{note[:1].upper()}{note[1:]}: {FALLBACK}{added}."
         return (
             "Cells are missing: probabilities are those that make the observed ones likeliest "
             f"(expectation maximisation){added}."

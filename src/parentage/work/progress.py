@@ -10,7 +10,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Literal
 
-Stage = Literal["scoring", "learning", "needs", "bootstrap", "near-optimal"]
+Stage = Literal["scoring", "learning", "parameters", "needs", "bootstrap", "near-optimal"]
 
 
 @dataclass(frozen=True)
@@ -20,7 +20,8 @@ class Progress:
     Parameters
     ----------
     stage
-        ``"scoring"`` or ``"learning"``; ``"needs"``, ``"bootstrap"`` and ``"near-optimal"`` when
+        ``"scoring"`` or ``"learning"``; ``"parameters"`` while they are estimated from data with
+        missing values; ``"needs"``, ``"bootstrap"`` and ``"near-optimal"`` when
         the support of arcs is asked for.
     phase
         What is going on, in words: ``"2 parents"``, ``"root LP"``.

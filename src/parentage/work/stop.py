@@ -30,6 +30,10 @@ what comes next would take days.
 
 SIGNALS = (signal.SIGINT, signal.SIGTERM)
 
+MOMENT = 1.0
+"""Seconds. Work that takes no longer is finished whatever the time limit says: stopping it would
+save nothing worth its result."""
+
 
 @dataclass(frozen=True)
 class Stop:

@@ -59,6 +59,7 @@ EXTENSIONS = {
 }
 FORMATS = tuple(dict.fromkeys(EXTENSIONS.values()))
 PICTURES = ("svg", "png", "pdf")
+WITH_PARAMETERS = ("bif", "xmlbif")
 READABLE = tuple(
     extension for extension, kind in EXTENSIONS.items() if kind not in ("dot", *PICTURES)
 )
@@ -137,7 +138,7 @@ def write_network(
         directed = structure.scope.equivalent is False
     if parameters is not None and parameters.network != network:
         raise InputError("the parameters belong to another network")
-    needed = kind in ("bif", "xmlbif") or (kind == "json" and table and not table.has_holes)
+    needed = kind in WITH_PARAMETERS or (kind == "json" and table and not table.has_holes)
     if parameters is None and table is not None and needed:
         parameters = network.fit(table)
     if gains is None and table is not None and kind in ("dot", *PICTURES):
@@ -164,12 +165,17 @@ def check_network_target(
     kind = _format_of(os.fspath(path), None, (*EXTENSIONS, *also))
     if not resolved(path).parent.is_dir():
         raise InputError(f"cannot write {os.fspath(path)!r}: there is no such folder")
-    if needs_table and kind in ("bif", "xmlbif"):
+    if needs_table and kind in WITH_PARAMETERS:
         raise _without_parameters(kind)
     if kind in FIGURES:
         require_matplotlib(kind)
     _ = row_width_for(size)  # a size that is none is refused now
     return kind
+
+
+def holds_parameters(path: str | os.PathLike[str]) -> bool:
+    """Tell whether a network's file cannot be written without parameters."""
+    return EXTENSIONS.get(PurePath(path).suffix.lower()) in WITH_PARAMETERS
 
 
 def _write_picture(
