@@ -154,9 +154,8 @@ def test_apply_likelihood(folder: Path, tmp_path: Path) -> None:
     out = tmp_path / "logs.csv"
     assert run("apply", net, rows, "-o", str(out)).stdout == ""
     assert [float(line) for line in out.read_text().split()[1:]] == pytest.approx(logs.tolist())
-    assert "exists and is not a file" in refused("apply", net, rows, "-o", str(out))
-    assert run("apply", net, rows, "-o", str(out), "--force").returncode == 0
-    assert "would be overwritten" in refused("apply", net, rows, "-o", rows, "--force")
+    assert run("apply", net, rows, "-o", str(out)).returncode == 0
+    assert "would be overwritten" in refused("apply", net, rows, "-o", rows)
     (tmp_path / "odd.csv").write_text(
         "asia,tub,smoke,lung,bronc,either,xray,dysp\n" + "no,yes,no,no,no,no,no,?\n"
     )

@@ -3,27 +3,22 @@
 from __future__ import annotations
 
 import contextlib
-import gzip
 import os
+import re
 import resource
 import shlex
 import subprocess
 import sys
 from pathlib import Path
 
-import polars as pl
 import pytest
 
 import command
-from parentage.data.reading import read_table
-from parentage.data.table import Table
 from parentage.errors import InputError
 from parentage.files.atomic import write_text
-from parentage.files.target import check_target
-from parentage.network.formats import check_network_target, write_network
-from parentage.optimise import learn_lists
-from parentage.scoring.candidates import score
-from parentage.scoring.formats import check_lists_target, read_lists, write_lists
+from parentage.files.target import check_targets
+from parentage.network.formats import check_network_target
+from parentage.scoring.formats import check_lists_target
 
 SMALL = "a,b,c\n" + "x,0,u\nx,0,v\ny,1,u\ny,1,v\ny,0,u\n" * 6
 Done = subprocess.CompletedProcess[str]
@@ -82,63 +77,55 @@ def test_what_is_read_is_not_overwritten_under_any_name(folder: Path) -> None:
     (folder / "soft.jkl").symlink_to("small.csv")
     for name in ("hard.jkl", "soft.jkl", "../" + folder.name + "/small.csv"):
         with pytest.raises(InputError, match="is read here"):
-            check_target(folder / name, "jkl", reads=["-", None, str(folder / "small.csv")])
-    for option, text in (("--data", SMALL), ("--constraints", 'forbidden = [["a", "b"]]')):
-        (folder / "t.json").write_text(text)
-        line = f"parentage learn lists.jkl {option} t.json -o t.json --force"
-        assert_refused(here(line, folder), "is read here")
-        assert (folder / "t.json").read_text() == text
+            check_targets([None, str(folder / name)], ["-", None, str(folder / "small.csv")])
 
 
-def test_a_file_of_another_kind_needs_force(folder: Path) -> None:
-    for verb, name in (("score", "n.jkl"), ("learn", "n.json")):
-        target = folder / name
-        target.write_text("Notes that took an afternoon.\n")
-        line = f"parentage {verb} small.csv -o {name}"
-        assert_refused(here(line, folder), "--force", name)
-        assert target.read_text().startswith("Notes")
-        assert here(f"{line} --force", folder).returncode == 0
-        assert not target.read_bytes().startswith(b"Notes")
-        done = here(line, folder)  # a result of ours may be replaced by the next one
+@pytest.mark.parametrize(
+    ("line", "outputs"),
+    [
+        ("learn IN.json", "-o --certificate --log --write-recipe"),
+        ("learn lists.jkl --data IN.json", "-o --certificate --log --write-recipe"),
+        ("learn small.csv --constraints IN.json", "-o --certificate --log --write-recipe"),
+        ("learn small.csv --start IN.json", "-o --certificate --log --write-recipe"),
+        ("learn small.csv --recipe IN.json", "-o --certificate --log --write-recipe"),
+        ("score IN.jkl", "-o --write-recipe"),
+        ("score small.csv --constraints IN.jkl", "-o --write-recipe"),
+        ("score small.csv --recipe IN.jkl", "-o --write-recipe"),
+        ("info IN.csv", "--write-recipe"),
+        ("info small.csv --constraints IN.csv", "--write-recipe"),
+        ("info small.csv --recipe IN.csv", "--write-recipe"),
+        ("support IN.json", "-o"),
+        ("support small.csv IN.json", "-o"),
+        ("support small.csv --constraints IN.json", "-o"),
+        ("support small.csv --recipe IN.json", "-o"),
+        ("apply IN.bif small.csv", "-o"),
+        ("apply net.bif IN.csv", "-o"),
+        ("apply net.bif small.csv --data IN.csv", "-o"),
+        ("apply net.bif small.csv --recipe IN.csv", "-o"),
+        ("sample IN.bif 3", "-o"),
+        ("sample net.bif 3 --data IN.csv", "-o"),
+        ("sample net.bif 3 --recipe IN.csv", "-o"),
+        ("report IN.html", "-o"),
+        ("report net.bif --data IN.html", "-o"),
+        ("report small.csv --constraints IN.html", "-o"),
+        ("report small.csv --recipe IN.html", "-o"),
+    ],
+)
+def test_no_input_is_overwritten(folder: Path, line: str, outputs: str) -> None:
+    (name,) = re.findall(r"IN\.\w+", line)
+    (folder / name).write_text(SMALL)
+    for output in outputs.split():
+        done = here(f"parentage {line} {output} ./{name}", folder)
+        assert_refused(done, "is read here", "another name")
+        assert (folder / name).read_text() == SMALL
+
+
+def test_any_other_file_is_overwritten(folder: Path) -> None:
+    for verb, name in (("score", "n.jkl"), ("learn", "n.json"), ("report", "n.html")):
+        (folder / name).write_text("Notes that took an afternoon.\n")
+        done = here(f"parentage {verb} small.csv -o {name}", folder)
         assert done.returncode == 0, done.stderr
-
-
-def test_results_of_ours_are_known_again(folder: Path) -> None:
-    table = read_table(folder / "small.csv")
-    lists = score(table)
-    wide = Table.from_columns({f"v{i}": [0, 1, i % 2] for i in range(99)})
-    for name in ("n.jkl", "n.pss", "n.parquet"):
-        for found in (lists, read_lists(folder / "lists.jkl"), score(wide, max_parents=1)):
-            write_lists(found, folder / name)
-            check_target(folder / name, name[2:])
-    solution = learn_lists(lists)
-    for name in ("n.json", "n.bif", "n.xmlbif", "n.dot", "n.svg"):
-        write_network(solution, folder / name, table=table)
-        form = check_network_target(folder / name, needs_table=None)
-        check_target(folder / name, form)
-        (folder / name).write_text("Notes")
-        with pytest.raises(InputError, match="pass force=True"):
-            check_target(folder / name, form)
-        check_target(folder / name, form, force=True)
-    (folder / "n.jkl").write_text("\n")  # nothing in it
-    check_target(folder / "n.jkl", "jkl")
-    table_file = folder / "table.parquet"
-    pl.DataFrame({"a": [1, 2], "b": [3, 4]}).write_parquet(table_file)
-    with pytest.raises(InputError, match="pass force=True"):
-        check_target(table_file, "parquet")
-
-
-def test_a_compressed_file_is_not_a_certificate_by_that(folder: Path) -> None:
-    target = folder / "data.json.gz"
-    for data in (gzip.compress(SMALL.encode()), b"\x1f\x8b damaged"):
-        target.write_bytes(data)
-        line = f"parentage learn small.csv --certificate {target.name}"
-        assert_refused(here(line, folder), "--force", target.name)
-        assert target.read_bytes() == data
-    for name in ("proof.json.gz", "proof.json"):
-        for _ in range(2):  # one of ours may be replaced
-            done = here(f"parentage learn small.csv --certificate {name}", folder)
-            assert done.returncode == 0, done.stderr
+        assert not (folder / name).read_bytes().startswith(b"Notes")
 
 
 def test_two_results_need_two_names(folder: Path) -> None:
@@ -174,7 +161,7 @@ def test_null_characters_in_names() -> None:
     with pytest.raises(InputError, match="null"):
         write_text("a\0b.jkl", "")
     with pytest.raises(InputError, match="null"):
-        check_target("a\0b.jkl", "jkl")
+        check_targets(["a\0b.jkl"], [])
     with pytest.raises(InputError, match="null"):
         check_lists_target("a\0b.jkl")
     with pytest.raises(InputError, match="null"):

@@ -300,5 +300,5 @@ def test_ways_are_written_for_both_readers() -> None:
     assert str(error) == "bad; pass drop=['a', 'b c'] or header=False, or rename them"
     typed = error.text("command line")
     assert typed == "bad; type --drop a --drop 'b c' or --no-header, or rename them"
-    assert Way("force", True).typed("command line") == "--force"
+    assert Way("complete", True).typed("command line") == "--complete"
     assert str(ParentageError("bad", "rename one", "drop it")) == "bad; rename one, or drop it"

@@ -421,7 +421,7 @@ def test_a_page_of_an_edited_network_claims_nothing(tmp_path: Path) -> None:
     assert ok("report", str(path), "-o", str(page)) == ""
     assert "proven optimal" in page.read_text()
     path.write_text(edited(path.read_text(), EDITS["parents deleted"]))
-    done = run("report", str(path), "-o", str(page), "--force")
+    done = run("report", str(path), "-o", str(page))
     assert "has changed since it was written" in done.stderr
     assert "proven optimal" not in page.read_text()
 

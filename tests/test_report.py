@@ -386,12 +386,6 @@ def test_the_command_refuses_what_it_cannot_write(clinic: Path, tmp_path: Path) 
     assert "end it in .html" in refused("report", str(clinic), "-o", str(tmp_path / "r.pdf"))
     away = str(tmp_path / "nowhere" / "r.html")
     assert "no such folder" in refused("report", str(clinic), "-o", away)
-    mine = tmp_path / "mine.html"
-    mine.write_text("<html>my page</html>")
-    assert "--force" in refused("report", str(clinic), "-o", str(mine))
-    assert "--force" in refused("learn", str(clinic), "-o", str(mine))
-    assert mine.read_text() == "<html>my page</html>"
-    ok("learn", str(clinic), "-o", str(mine), "--force")
     said = refused("report", str(clinic), "--data", str(clinic), "-o", str(tmp_path / "r.html"))
     assert "goes with a network" in said
     net = tmp_path / "net.json"

@@ -372,7 +372,7 @@ def test_the_command_keeps_what_is_there_after_sigterm(tmp_path: Path) -> None:
     assert "interrupted while looking for a network" in told.decode()
     first = json.loads((tmp_path / "net.json").read_text())
     assert sorted(path.name for path in tmp_path.iterdir()) == ["hard.jkl", "kept", "net.json"]
-    done = command(*args, "--force", "--resume", kept, "--time-limit", "1")
+    done = command(*args, "--resume", kept, "--time-limit", "1")
     assert done.returncode == 0, done.stderr
     second = json.loads((tmp_path / "net.json").read_text())
     assert second["score"] >= first["score"]

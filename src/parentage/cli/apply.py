@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from parentage.cli.model import csv_text, deliver, load_model, model_options, table_csv
-from parentage.cli.options import FORCE, JSON
+from parentage.cli.options import JSON, check_outputs
 from parentage.cli.output import print_json
 
 if TYPE_CHECKING:
@@ -28,7 +28,6 @@ if TYPE_CHECKING:
 )
 @click.option("-o", "--output", metavar="FILE", help="Write CSV to a file instead of stdout.")
 @JSON
-@FORCE
 @model_options
 def apply(net: str, rows: str, predict: str | None, output: str | None, **options: Any) -> None:
     """Apply a network to new ROWS: their log-likelihood, a prediction, or their missing cells.
@@ -38,15 +37,12 @@ def apply(net: str, rows: str, predict: str | None, output: str | None, **option
     """
     from parentage.data.new_rows import rows_like
     from parentage.errors import InputError
-    from parentage.files.target import check_target
 
     if predict is not None and options["impute"]:
         raise InputError("--predict and --impute are two questions; ask one of them")
     if options["together"] and not options["impute"]:
         raise InputError("--together says how --impute fills cells; type --impute as well")
-    if output is not None:
-        reads = [net, rows, options["data_for_parameters"]]
-        check_target(output, "table", reads=reads, force=options["force"])
+    check_outputs([output], [net, rows], options)
     found = load_model(net, options)
     asked = () if predict is None else (found.parameters.network.names[_index(found, predict)],)
     table = rows_like(found.known, rows, "em", optional=asked)

@@ -7,10 +7,9 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from parentage.cli.options import (
-    FORCE,
     JSON,
     WRITE_RECIPE,
-    check_recipe_target,
+    check_outputs,
     load_table,
     missing_rule,
     score_options,
@@ -45,7 +44,6 @@ if TYPE_CHECKING:
 @click.command()
 @click.argument("data")
 @WRITE_RECIPE
-@FORCE
 @table_options
 @score_options
 @search_options
@@ -59,7 +57,7 @@ def info(data: str, **options: Any) -> None:
     from parentage.scoring.overview import overview
     from parentage.structural_em import start_settings
 
-    check_recipe_target(options, [data, options["constraints_file"], options["recipe"]])
+    check_outputs([], [data], options)
     table = load_table(data, options)
     write_recipe_of(table.recipe, options)
     settings = scoring_of(options, table.names).for_missing(missing_rule(table))

@@ -14,10 +14,9 @@ import click
 
 from parentage.cli.account import account_text
 from parentage.cli.options import (
-    FORCE,
     SIZE,
     WRITE_RECIPE,
-    check_recipe_target,
+    check_outputs,
     limit_options,
     load_table,
     run_options,
@@ -94,7 +93,6 @@ if TYPE_CHECKING:
 @click.option("--start", metavar="NET", help="Begin from the network of a file.")
 @click.option("--log", metavar="FILE", help="Write how the work went on: one JSON object a line.")
 @WRITE_RECIPE
-@FORCE
 @limit_options
 @scale_options
 @table_options
@@ -109,30 +107,22 @@ def learn(data: str, output: tuple[str, ...], **options: Any) -> None:
     """
     from parentage import pipeline
     from parentage.errors import InputError
-    from parentage.files.target import check_distinct, check_target
     from parentage.network.formats import check_network_target, read_network
     from parentage.work.stop import interruptible
 
-    others = ("data_for_parameters", "constraints_file", "start", "recipe")
-    reads = [data, *(options[name] for name in others)]
-    for name in ("certificate", "log"):
-        if options[name] is not None:
-            check_target(options[name], name, reads=reads, force=options["force"])
+    check_outputs([*output, options["certificate"], options["log"]], [data], options)
     if options["within"] is not None and not math.isfinite(options["within"]):
         raise InputError(f"--within {options['within']}: type a factor of at least 1, e.g. 20")
     if options["within"] is not None and (options["certificate"] or options["start"]):
         raise InputError("--within prints many networks; --certificate and --start are for one")
-    check_distinct(*output, options["certificate"], options["log"], options["write_recipe"])
     start = None if options["start"] is None else read_network(options["start"])
     if output and options["within"] is not None:
         raise InputError("--within prints many networks; use --json instead of -o")
     for path in output:
         if is_page(path):
-            check_page(path, reads, force=options["force"])
-            continue
-        form = check_network_target(path, needs_table=None, size=options["size"], also=(".html",))
-        check_target(path, form, reads=reads, force=options["force"])
-    check_recipe_target(options, [*reads, *output])
+            check_page(path)
+        else:
+            check_network_target(path, needs_table=None, size=options["size"], also=(".html",))
     began = time.monotonic()
     running, scaling = running_of(options), take(Scaling, options)
     optimising = take(Optimising, options)

@@ -114,8 +114,6 @@ WRITE_RECIPE = click.option(
     help="Write how the table was read (TOML), for --recipe.",
 )  # fmt: skip
 
-FORCE = click.option("--force", is_flag=True, help="Overwrite a file of another kind.")
-
 
 def load_table(data: Any, options: dict[str, Any]) -> Table:
     """Read the table that DATA and the table options describe."""
@@ -139,12 +137,16 @@ def tell_reading(table: Table, options: dict[str, Any]) -> None:
         click.echo(f"parentage: read {visible(recipe.words())}", err=True)
 
 
-def check_recipe_target(options: dict[str, Any], reads: Sequence[str | None]) -> None:
-    """Refuse a file for the recipe that would destroy something."""
-    from parentage.files.target import check_target
+def check_outputs(
+    outputs: Sequence[str | None], reads: Sequence[str | None], options: dict[str, Any]
+) -> None:
+    """Refuse outputs that would overwrite an input of the command, or each other."""
+    from parentage.files.target import check_targets
 
-    if options["write_recipe"] is not None:
-        check_target(options["write_recipe"], "recipe", reads=reads, force=options["force"])
+    inputs = ("data_for_parameters", "constraints_file", "start", "recipe")
+    check_targets(
+        [*outputs, options.get("write_recipe")], [*reads, *(options.get(name) for name in inputs)]
+    )
 
 
 def write_recipe_of(recipe: Recipe | None, options: dict[str, Any]) -> None:

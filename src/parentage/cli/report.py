@@ -11,7 +11,7 @@ import click
 
 from parentage.arcs.settings import Supporting
 from parentage.cli.options import (
-    FORCE,
+    check_outputs,
     limit_options,
     load_table,
     running_of,
@@ -33,8 +33,6 @@ from parentage.work.scaling import Scaling
 from parentage.work.settings import changed, take
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
-
     from parentage.arcs.ground import Ground
     from parentage.arcs.records import Support
     from parentage.data.table import Table
@@ -58,7 +56,6 @@ NETWORKS = (".json", ".bif", ".xml", ".xmlbif", ".bifxml")
     metavar="TABLE",
     help="With NET: the table, for counts, probabilities and reasons.",
 )
-@FORCE
 @with_options(*settings_options(Supporting), *settings_options(Estimating))
 @with_options(*settings_options(Optimising), *settings_options(Running, "threads"))
 @limit_options
@@ -76,7 +73,8 @@ def report(data: str, output: str, **options: Any) -> None:
     parentage report clinic.csv -o clinic.html --bootstrap 100 --within 20
     """
     beside = options["data_for_parameters"]
-    check_page(output, [data, beside, options["constraints_file"]], force=options["force"])
+    check_page(output)
+    check_outputs([output], [data], options)
     if PurePath(data).suffix.lower() in NETWORKS:
         report_network(data, output, options)
         return
@@ -92,16 +90,15 @@ def is_page(path: str) -> bool:
     return PurePath(path).suffix.lower() in PAGE
 
 
-def check_page(path: str, reads: Iterable[str | None], *, force: bool) -> None:
+def check_page(path: str) -> None:
     """Refuse a page that cannot be written, before the work."""
     from parentage.errors import InputError
-    from parentage.files.target import check_target, resolved
+    from parentage.files.target import resolved
 
     if not is_page(path):
         raise InputError(f"{path!r} is not a page; end it in .html")
     if not resolved(path).parent.is_dir():
         raise InputError(f"cannot write {path!r}: there is no such folder")
-    check_target(path, "html", reads=reads, force=force)
 
 
 def report_table(data: str, output: str, options: dict[str, Any]) -> None:

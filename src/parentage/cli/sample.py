@@ -7,7 +7,7 @@ from typing import Any
 import click
 
 from parentage.cli.model import deliver, load_model, model_options, table_csv
-from parentage.cli.options import FORCE
+from parentage.cli.options import check_outputs
 
 
 @click.command()
@@ -15,16 +15,11 @@ from parentage.cli.options import FORCE
 @click.argument("rows", type=click.IntRange(min=1))
 @click.option("-o", "--output", metavar="FILE", help="Write CSV to a file instead of stdout.")
 @click.option("--seed", type=int, default=0, show_default=True, help="Seed of the drawing.")
-@FORCE
 @model_options
 def sample(net: str, rows: int, output: str | None, seed: int, **options: Any) -> None:
     """Draw ROWS rows from the distribution of a network, every variable after its parents.
 
     NET is as in `parentage query`. The rows are CSV, the same for the same seed.
     """
-    from parentage.files.target import check_target
-
-    if output is not None:
-        reads = [net, options["data_for_parameters"]]
-        check_target(output, "table", reads=reads, force=options["force"])
+    check_outputs([output], [net], options)
     deliver(table_csv(load_model(net, options).parameters.sample(rows, seed)), output)

@@ -9,9 +9,8 @@ import click
 
 from parentage.cli.account import account_json, account_text
 from parentage.cli.options import (
-    FORCE,
     WRITE_RECIPE,
-    check_recipe_target,
+    check_outputs,
     limit_options,
     load_table,
     missing_rule,
@@ -38,7 +37,6 @@ if TYPE_CHECKING:
 @click.option("-o", "--output", metavar="FILE", multiple=True,
               help="Write the lists: .jkl, .pss or .parquet (repeatable).")  # fmt: skip
 @WRITE_RECIPE
-@FORCE
 @table_options
 @score_options
 @search_options
@@ -52,17 +50,14 @@ def score(data: str, output: tuple[str, ...], **options: Any) -> None:
     files by a pattern ('visits-*.csv'); or - for standard input. Without -k nothing limits the
     number of parents but what the rules prove. Ctrl-C keeps what is complete so far.
     """
-    from parentage.files.target import check_target
     from parentage.scoring.candidates import cut_short_text, score_table
     from parentage.scoring.formats import check_lists_target
     from parentage.structural_em import complete_and_score
     from parentage.work.stop import interruptible
 
-    reads = [data, options["constraints_file"], options["recipe"]]
     for path in output:
-        form = check_lists_target(path)
-        check_target(path, form, reads=reads, force=options["force"])
-    check_recipe_target(options, [*reads, *output])
+        check_lists_target(path)
+    check_outputs(output, [data], options)
     running, scaling = running_of(options), take(Scaling, options)
     with interruptible(running.stop(), command=True) as stop:
         table = load_table(data, options)

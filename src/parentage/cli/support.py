@@ -10,7 +10,7 @@ import click
 
 from parentage.arcs.settings import Supporting
 from parentage.cli.options import (
-    FORCE,
+    check_outputs,
     limit_options,
     run_options,
     running_of,
@@ -42,7 +42,6 @@ SHOWN = 15
 @click.argument("network", metavar="[NETWORK]", required=False)
 @click.option("-o", "--output", metavar="FILE", help="Write the table of arcs: .csv or .json.")
 @with_options(*settings_options(Supporting), *settings_options(Optimising))
-@FORCE
 @limit_options
 @scale_options
 @table_options
@@ -59,13 +58,12 @@ def support(data: str, network: str | None, output: str | None, **options: Any) 
     """
     from parentage.arcs.files import support_format, write_support
     from parentage.arcs.support import support_of
-    from parentage.files.target import check_target
     from parentage.network.formats import read_network
     from parentage.work.stop import interruptible
 
     if output is not None:
-        reads = [data, network, options["constraints_file"], options["recipe"]]
-        check_target(output, support_format(output), reads=reads, force=options["force"])
+        support_format(output)
+    check_outputs([output], [data, network], options)
     asked = take(Supporting, options)
     meant = None if network is None else read_network(network)
     running, scaling = running_of(options), take(Scaling, options)

@@ -100,11 +100,6 @@ class Comparison:
         )
 
 
-def adjacent_pairs(parents: Parents) -> set[IndexArc]:
-    """Return the skeleton: adjacent variables as pairs of rising indices."""
-    return {(min(p, v), max(p, v)) for v, members in enumerate(parents) for p in members}
-
-
 def compelled_arcs(parents: Parents, order: Sequence[int]) -> set[IndexArc]:
     """Find the arcs ``(parent, child)`` every equivalent network has, by Chickering's labelling.
 
