@@ -84,15 +84,6 @@ def test_wine_has_308_networks_in_7_classes_within_a_factor_of_3(real: RealData)
     assert repr(near).startswith("NearOptimal: at least 308 networks in 7 classes")
 
 
-def test_gap_is_the_former_name_of_width() -> None:
-    lists = complete(random_lists(np.random.default_rng(3), 4))
-    near = within(lists, gap=1.0)
-    assert near == within(lists, width=1.0)
-    assert near.gap == near.width == 1.0
-    with pytest.raises(InputError, match="former name"):
-        within(lists, gap=1.0, width=1.0)
-
-
 def test_a_width_of_zero_gives_the_optima() -> None:
     lists = complete(random_lists(np.random.default_rng(3), 6))
     near = within(lists, width=0.0)

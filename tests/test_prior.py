@@ -243,7 +243,7 @@ def test_gains_and_near_networks_include_the_prior() -> None:
     gain = solution.gains["smoke", "bronc"]
     plain = explain(table, "bronc", ["smoke"]).score - explain(table, "bronc", []).score
     assert gain == pytest.approx(plain + math.log(99), abs=1e-9)
-    near = within(lists, gap=2.0)
+    near = within(lists, width=2.0)
     assert near.about_directions
     assert near.scores[0] == pytest.approx(solution.score, abs=1e-9)
 

@@ -29,7 +29,6 @@ def account_json(lists: CandidateLists) -> dict[str, Any]:
         "seconds": tallies.seconds,
         "rules": list(account.rules),
         "log_base": "e" if account.log_base is None else account.log_base,
-        "gap": account.width,
         "width": account.width,
         "complete_to": account.complete_to,
         "missing_cells": dict(zip(lists.names, account.missing_cells, strict=False)),

@@ -129,11 +129,6 @@ class NearOptimal:
     score_name: str | None = None
     about_directions: str = ""
 
-    @property
-    def gap(self) -> float:
-        """The former name of ``width``."""
-        return self.width
-
     def __len__(self) -> int:
         return len(self.scores)
 
@@ -213,7 +208,6 @@ def within(
     threads: int = 1,
     seed: int = 0,
     stop: Stop | None = None,
-    gap: float | None = None,
 ) -> NearOptimal:
     """Return all networks whose score is within a factor, or a width, of the optimum.
 
@@ -236,8 +230,6 @@ def within(
         As in :func:`~parentage.optimise.learn_lists`.
     stop
         Ends the search early: what was found by then is returned, with a warning.
-    gap
-        The former name of ``width``.
 
     Raises
     ------
@@ -257,9 +249,7 @@ def within(
     >>> str(near.difference(1)), near.arc_shares[0].classes
     ('− a — b', 0.5)
     """
-    if gap is not None and width is not None:
-        raise InputError("gap is the former name of width; give one of them")
-    distance = _distance(lists, factor, gap if width is None else width)
+    distance = _distance(lists, factor, width)
     _warn_if_incomplete(lists, distance)
     for near in widening(
         lists,

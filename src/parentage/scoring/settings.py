@@ -106,9 +106,9 @@ class Scoring:
         ``log_base``, so that every network within that distance of the optimum survives.
         """,
         Option(
-            ("--width", "--gap"),
+            ("--width",),
             "Keep every set within W of its best subset, so that every network within W of "
-            "the optimum survives. (--gap is its former name.)",
+            "the optimum survives.",
             "W",
             float,
         ),
