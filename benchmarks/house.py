@@ -27,7 +27,7 @@ HERE = Path(__file__).resolve().parent.parent
 ENGINE = ("scoring", "kernels", "optimise", "check", "growth", "work")
 ENGINE_MODULES = ("pipeline", "structural_em", "em_keeping", "learner")
 KINDS = (
-    "BySums", "Penalised", "NodeAverage", "QNML", "EncodedHoles", "WeightedTable", "MergedTable",
+    "BySums", "Penalised", "NodeAverage", "QNML", "EncodedHoles", "WeightedTable",
     "WeightedEncoded", "PenaltySearch", "SumSearch", "HoleSearch",
 )  # fmt: skip
 """Classes by which code asks of which kind a score or a table is."""

@@ -21,7 +21,7 @@ from parentage.scoring import merging
 from parentage.scoring.candidates import score
 from parentage.scoring.constraints import Constraints
 from parentage.scoring.entropy import encode
-from parentage.scoring.merging import merged, repeats_of
+from parentage.scoring.merging import merged
 from parentage.scoring.residuals import residuals
 from strategies import tables
 
@@ -71,7 +71,7 @@ def test_merged_rows_are_the_rows(table: Table, block: int) -> None:
         patch.setattr(merging, "BLOCK", block)
         found = merged(table)
     rows = Counter(map(tuple, table.to_codes().T.tolist()))
-    times = repeats_of(found).tolist()
+    times = found.repeats.tolist()
     assert dict(zip(map(tuple, found.to_codes().T.tolist()), times, strict=True)) == rows
     assert [tuple(row) for row in found.to_codes().T.tolist()] == list(rows)  # by first sight
     assert found.n_rows == table.n_rows and found.constant == table.constant
@@ -88,7 +88,7 @@ def test_keys_of_several_words() -> None:
     found = merged(table)
     assert Counter(map(tuple, codes.T.tolist())) == {
         tuple(row): times
-        for row, times in zip(found.to_codes().T.tolist(), repeats_of(found).tolist(), strict=True)
+        for row, times in zip(found.to_codes().T.tolist(), found.repeats.tolist(), strict=True)
     }
 
 

@@ -164,7 +164,7 @@ def complete_and_score(
         data=table.digest,
         recipe=table.recipe,
         missing_cells=tuple(int(n) for n in table.missing_cells),
-        completion=replace(completion, empty_rows=int((~seen).sum())),
+        completion=replace(completion, empty_rows=table.rows_in(~seen)),
     )
     lists, proof = replace(lists, account=account), solution.certificate
     found = replace(

@@ -51,6 +51,9 @@ SHARE_OF_GROWING = 0.9
 """Of the time that is left, which a replicate may take whose lists grow: they take all they get,
 and what ends after the limit does not count."""
 
+AT_ONCE = 1 << 20
+"""Rows that are drawn together where rows come with their number of repetitions."""
+
 SHORT = 2.0
 """Seconds; the first replicate must take longer for an estimate."""
 
@@ -65,10 +68,20 @@ class Replicate(NamedTuple):
 
 
 def resampled(table: Table, seed: int, number: int) -> Table:
-    """Draw as many rows as there are, with replacement."""
-    rng = np.random.default_rng([seed, number])
-    rows = rng.integers(table.n_rows, size=table.n_rows)
-    return table.chosen_rows(rows)
+    """Draw as many rows as there are, with replacement.
+
+    Rows that come with their number of repetitions are drawn as if they were written out: the same
+    seed draws the same rows.
+    """
+    rng, n = np.random.default_rng([seed, number]), table.n_rows
+    if not len(table.repeats):
+        return table.chosen_rows(rng.integers(n, size=n))
+    upto, drawn = np.cumsum(table.repeats, dtype=np.int64), np.zeros(table.stored_rows, np.int64)
+    for first in range(0, n, AT_ONCE):
+        rows = rng.integers(n, size=min(AT_ONCE, n - first))
+        drawn += np.bincount(np.searchsorted(upto, rows, "right"), minlength=len(drawn))
+    there = drawn > 0
+    return replace(table.chosen_rows(there), repeats=drawn[there].astype(np.uint32))
 
 
 def learn_replicate(

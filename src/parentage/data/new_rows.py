@@ -99,7 +99,7 @@ def with_unseen(table: Table) -> tuple[Table, str]:
         label = f"({label})"
     states = tuple((*labels, label) for labels in table.states)
     recipe = None if table.recipe is None else table.recipe.with_states(states)
-    return Table(table.names, states, table.codes, table.cuts, recipe), label
+    return Table(table.names, states, table.codes, table.cuts, recipe, table.repeats), label
 
 
 def _recipe_of(known: Table, v: int, missing: str) -> ColumnRecipe:
@@ -121,7 +121,7 @@ def _state_for_missing(known: Table, v: int, missing: str) -> str | None:
         return None
     known.refuse_holes("filling in what is usual")
     name, labels = known.names[v], known.states[v]
-    counts = np.bincount(known.column(v), minlength=len(labels))
+    counts = known.counted(known.column(v), len(labels))
     if missing == "mode" and name in known.cuts:
         return labels[int(np.searchsorted(np.cumsum(counts), known.n_rows // 2, side="right"))]
     if missing == "mode":
@@ -159,7 +159,7 @@ def _translated(
     if missing not in KEEPS_HOLES:
         needed = [name for name in known.names if name in table.names or name not in optional]
         table.select(needed).refuse_holes("what was learned from complete rows")
-    codes = np.full((known.n_variables, table.n_rows), MISSING, np.int64)
+    codes = np.full((known.n_variables, table.stored_rows), MISSING, np.int64)
     for v, (name, labels) in enumerate(zip(known.names, known.states, strict=True)):
         if name in optional and name not in table.names:
             continue
@@ -167,4 +167,5 @@ def _translated(
         there = column != MISSING
         texts = table.states[table.index(name)]
         codes[v, there] = state_numbers(name, labels, texts, column[there], unseen)
-    return Table(known.names, known.states, codes.astype(np.uint16), known.cuts)
+    rows = codes.astype(np.uint16)
+    return Table(known.names, known.states, rows, known.cuts, repeats=table.repeats)

@@ -30,8 +30,14 @@ Codes = Unsigned
 
 MAX_STATES = 65_535
 
+MOST_ROWS = 2**32 - 1
+"""Rows that a table can stand for: repetitions are 32-bit numbers."""
+
 MISSING = HOLE
 """The code of a cell that is missing, in tables that keep their holes."""
+
+Repeats = npt.NDArray[np.uint32]
+"""How often each row occurs; empty: once, each."""
 
 _BLOCK = 1 << 20
 
@@ -59,6 +65,10 @@ class Table:
         ``number of cuts <= x``.
     recipe
         How it was read (:class:`parentage.data.recipe.Recipe`); None if it was not.
+    repeats
+        ``uint32[row of the codes]``: how often each row occurs, at least once; empty: once, each.
+        ``n_rows`` is their sum, and every result is that of the table in which each row is
+        written so many times.
 
     Examples
     --------
@@ -71,6 +81,7 @@ class Table:
     codes: Codes | PackedCodes
     cuts: Mapping[str, tuple[float, ...]] = field(default_factory=dict)
     recipe: Recipe | None = field(default=None, repr=False)
+    repeats: Repeats = field(default_factory=lambda: np.empty(0, np.uint32), repr=False)
 
     def __post_init__(self) -> None:
         if len(set(self.names)) != len(self.names):
@@ -95,6 +106,20 @@ class Table:
                 bool(((part >= len(labels)) & (part != MISSING)).any()) for part in self._parts(v)
             ):
                 raise TableError(f"column {name!r} has a code without a state label")
+        object.__setattr__(self, "repeats", self._checked_repeats())
+
+    def _checked_repeats(self) -> Repeats:
+        given = np.asarray(self.repeats)
+        if given.size:
+            if given.shape != (self.stored_rows,) or given.dtype.kind not in "iu":
+                raise TableError("repeats are whole numbers, one for each row of the codes")
+            if int(given.min()) < 1:
+                raise TableError(f"a row occurs {int(given.min())} times; leave it out")
+            if int(given.sum(dtype=np.float64)) > MOST_ROWS:
+                raise TableError(f"repeats add up to more than {MOST_ROWS:,} rows")
+        repeats = given.astype(np.uint32, copy=False)
+        repeats.setflags(write=False)
+        return repeats
 
     @classmethod
     def from_columns(cls, columns: Mapping[str, Sequence[object]]) -> Table:
@@ -129,8 +154,8 @@ class Table:
 
     @property
     def n_rows(self) -> int:
-        """Number of rows, N."""
-        return self.stored_rows
+        """Number of rows, N, each counted as often as it occurs."""
+        return int(self.repeats.sum(dtype=np.int64)) if len(self.repeats) else self.stored_rows
 
     @property
     def packed(self) -> PackedCodes | None:
@@ -146,7 +171,7 @@ class Table:
     @property
     def row_weights(self) -> npt.NDArray[Any] | None:
         """How many rows each row of the codes stands for; None: one."""
-        return None
+        return self.repeats if len(self.repeats) else None
 
     def column(self, v: int, first: int = 0, last: int | None = None) -> Codes:
         """Return the codes of a variable, in all rows or in ``first … last − 1``."""
@@ -179,13 +204,26 @@ class Table:
 
     def chosen_rows(self, chosen: npt.NDArray[Any]) -> Table:
         """Return the table of the rows of a mask, or with these numbers."""
-        codes = self.codes
+        codes, repeats = self.codes, self.repeats[chosen] if len(self.repeats) else self.repeats
         if not isinstance(codes, PackedCodes):
-            return self._of_rows(self.states, np.ascontiguousarray(codes[:, chosen]))
+            return self._of_rows(self.states, np.ascontiguousarray(codes[:, chosen]), repeats)
         n_rows = int(np.count_nonzero(chosen)) if chosen.dtype == np.bool_ else len(chosen)
         parts = (column.unpacked()[chosen] for column in codes.columns)
         packed = PackedCodes(tuple(map(PackedColumn.of, parts)), n_rows)
-        return self._of_rows(self.states, packed)
+        return self._of_rows(self.states, packed, repeats)
+
+    def counted(self, labels: npt.NDArray[Any], at_least: int = 0) -> npt.NDArray[np.int64]:
+        """Return the number of rows with each label, given a label for each row of the codes.
+
+        >>> table = Table(("a",), (("x", "y"),), np.array([[0, 1, 1]]), repeats=[5, 2, 1])
+        >>> table.counted(table.column(0)).tolist()
+        [5, 3]
+        """
+        return class_sizes(labels, self.repeats, at_least)
+
+    def rows_in(self, mask: npt.NDArray[np.bool_]) -> int:
+        """Return the number of rows, given for each row of the codes whether it counts."""
+        return int(self.repeats[mask].sum() if len(self.repeats) else np.count_nonzero(mask))
 
     def _parts(self, v: int) -> Iterator[Codes]:
         """Yield the codes of a variable, some rows at a time."""
@@ -205,10 +243,11 @@ class Table:
     @cached_property
     def missing_cells(self) -> npt.NDArray[np.int64]:
         """Number of missing cells of every variable."""
-        codes = self.codes
-        if isinstance(codes, PackedCodes):
+        codes, once = self.codes, not len(self.repeats)
+        if isinstance(codes, PackedCodes) and once:
             return np.array([column.missing_cells() for column in codes.columns], np.int64)
-        return np.array([np.count_nonzero(column == MISSING) for column in codes], np.int64)
+        columns = (self.column(v) for v in range(self.n_variables))
+        return np.array([self.rows_in(column == MISSING) for column in columns], np.int64)
 
     @property
     def has_holes(self) -> bool:
@@ -256,6 +295,7 @@ class Table:
             self._of_columns(chosen),
             {n: self.cuts[n] for n in (self.names[v] for v in chosen) if n in self.cuts},
             None if self.recipe is None else self.recipe.select(self.names[v] for v in chosen),
+            self.repeats,
         )
 
     def drop(self, names: Iterable[str]) -> Table:
@@ -265,7 +305,13 @@ class Table:
 
     def head(self, rows: int) -> Table:
         """Return the first rows; the states stay as declared or observed in the whole table."""
-        return self._of_rows(self.states, self.rows(0, len(range(self.stored_rows)[:rows])))
+        last = len(range(self.n_rows)[:rows])
+        if not len(self.repeats):
+            return self._of_rows(self.states, self.rows(0, last), self.repeats)
+        upto = np.minimum(np.cumsum(self.repeats, dtype=np.int64), last)
+        repeats = np.diff(upto, prepend=0)
+        there = int(np.count_nonzero(repeats))
+        return self._of_rows(self.states, self.rows(0, there), repeats[:there].astype(np.uint32))
 
     def observed(self) -> Table:
         """Return a table whose states are only those that occur."""
@@ -285,9 +331,10 @@ class Table:
                 column.recoded(np.append(lookup[: len(labels)].astype(np.int32), -1))
                 for column, lookup, labels in zip(codes.columns, lookups, self.states, strict=True)
             )
-            return self._of_rows(tuple(states), PackedCodes(tuple(columns), codes.n_rows))
+            packed = PackedCodes(tuple(columns), codes.n_rows)
+            return self._of_rows(tuple(states), packed, self.repeats)
         found = [lookup[column] for lookup, column in zip(lookups, codes, strict=True)]
-        return self._of_rows(tuple(states), np.array(found).reshape(codes.shape))
+        return self._of_rows(tuple(states), np.array(found).reshape(codes.shape), self.repeats)
 
     def with_recipe(self, recipe: Recipe) -> Table:
         """Return the same table with a record of how it was read."""
@@ -295,18 +342,25 @@ class Table:
         object.__setattr__(table, "recipe", recipe)
         return table
 
-    def _of_rows(self, states: tuple[tuple[str, ...], ...], codes: Codes | PackedCodes) -> Table:
+    def _of_rows(
+        self, states: tuple[tuple[str, ...], ...], codes: Codes | PackedCodes, repeats: Repeats
+    ) -> Table:
         """Return other rows of the same columns."""
         recipe = None if self.recipe is None else self.recipe.with_states(states)
-        return Table(self.names, states, codes, self.cuts, recipe)
+        return Table(self.names, states, codes, self.cuts, recipe, repeats)
 
     @cached_property
     def digest(self) -> str:
-        """SHA-256 of names, states and codes: the data's identity in provenance records."""
+        """SHA-256 of names, states and codes: the data's identity in provenance records.
+
+        A row that occurs several times enters so many times: a table with repeats has the digest
+        of the table in which they are written out.
+        """
         sha = hashlib.sha256()
         sha.update(repr((self.names, self.states)).encode())
+        upto = np.cumsum(self.repeats, dtype=np.int64)
         for v in range(self.n_variables):
-            for part in self._parts(v):
+            for part in self._parts(v) if not len(upto) else _repeated(self.column(v), upto):
                 sha.update(part.astype(np.uint16).tobytes())
         return sha.hexdigest()
 
@@ -328,6 +382,22 @@ class Table:
         )
         head = "<tr><th>variable</th><th>states</th><th>labels</th></tr>"
         return f"<p>{escape(repr(self))}</p><table>{head}{rows}</table>"
+
+
+def class_sizes(
+    labels: npt.NDArray[Any], repeats: npt.NDArray[np.integer[Any]], at_least: int = 0
+) -> npt.NDArray[np.int64]:
+    """Return the rows of every label; sums of whole numbers below 2^53, so floats are exact."""
+    weights = repeats if len(repeats) else None
+    return np.bincount(labels, weights, minlength=at_least).astype(np.int64, copy=False)
+
+
+def _repeated(column: Codes, upto: npt.NDArray[np.int64]) -> Iterator[Codes]:
+    """Yield a column with its cells repeated, some rows at a time, given the rows up to each."""
+    for first in range(0, int(upto[-1]), _BLOCK):
+        a, b = np.searchsorted(upto, [first, first + _BLOCK - 1], side="right")
+        ends = np.minimum(upto[a : b + 1], first + _BLOCK)
+        yield np.repeat(column[a : b + 1], np.diff(ends, prepend=first))
 
 
 def _varies(parts: Iterable[Codes]) -> bool:

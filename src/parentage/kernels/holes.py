@@ -78,6 +78,8 @@ class Rows(NamedTuple):
     label: npt.NDArray[np.int64]
     """``[row]``: joint state of the context."""
     n_labels: int
+    repeats: npt.NDArray[np.uint32]
+    """``[row]``: how often each row occurs."""
     f: npt.NDArray[np.int64]
     """``[count]``: c ln c."""
 
@@ -105,7 +107,7 @@ def count_complete(members, rows, arity, n, left):
     left
         ``int64[set, member]``: filled with n·H(member | the others, context), never negative.
     """
-    codes, label, n_labels, f = rows
+    codes, label, n_labels, repeats, f = rows
     n_sets, s = members.shape
     there = np.empty(len(label), np.int64)
     cell = np.empty(len(label), np.int64)
@@ -125,12 +127,13 @@ def count_complete(members, rows, arity, n, left):
         z = members[i, s - 1]
         r = arity[z]
         counts[:q] = 0
-        total = 0
+        total = np.int64(0)
         for k in range(found):
             code = codes[z, there[k]]
             if code != MISSING:
-                counts[cell[k] * r + np.int64(code)] += 1
-                total += 1
+                times = np.int64(repeats[there[k]])
+                counts[cell[k] * r + np.int64(code)] += times
+                total += times
         n[i] = total
         whole = np.int64(0)
         for c in range(q):
@@ -190,10 +193,11 @@ def marginal(counts, q, r, stride, f):
 @njit(**JIT)
 def count_by_labels(chosen, rows, arity, left):
     """Count one set whose joint states are too many for an array; returns its complete rows."""
-    codes, label, n_labels, f = rows
+    codes, label, n_labels, repeats, f = rows
     s = len(chosen)
     there = np.empty(len(label), np.int64)
     found = 0
+    total = np.int64(0)
     for row in range(len(label)):
         whole = True
         for t in range(s):
@@ -201,6 +205,8 @@ def count_by_labels(chosen, rows, arity, left):
         if whole:
             there[found] = row
             found += 1
+            total += np.int64(repeats[row])
+    times = repeats[there[:found]]
     column = np.empty((s, found), np.uint16)
     for t in range(s):
         for k in range(found):
@@ -214,18 +220,18 @@ def count_by_labels(chosen, rows, arity, left):
             if t != a:
                 count = join_labels(one, count, column[t], arity[chosen[t]], other)
                 one, other = other, one
-        without = total_of(one, count, f)
+        without = total_of(one, count, times, f)
         count = join_labels(one, count, column[a], arity[chosen[a]], other)
-        left[a] = without - total_of(other, count, f)
-    return found
+        left[a] = without - total_of(other, count, times, f)
+    return total
 
 
 @njit(**JIT)
-def total_of(labels, count, f):
-    """Return Σ f over the rows per label."""
+def total_of(labels, count, times, f):
+    """Return Σ f over the rows per label, where row k occurs ``times[k]`` times."""
     sizes = np.zeros(count, np.int64)
     for k in range(len(labels)):
-        sizes[labels[k]] += 1
+        sizes[labels[k]] += np.int64(times[k])
     total = np.int64(0)
     for c in range(count):
         total += f[sizes[c]]

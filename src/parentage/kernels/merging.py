@@ -39,13 +39,15 @@ def slot_of(key, keys, slots):
 
 
 @njit(**JIT)
-def merge_block(codes, word, shift, keys, repeats, slots, found, sieve):
+def merge_block(codes, times, word, shift, keys, repeats, slots, found, sieve):
     """Look up a block of rows and count them; return how many distinct rows there are then.
 
     Parameters
     ----------
     codes
         ``uint16[variable, row]``.
+    times
+        ``uint32[row]``: how often each row occurs; empty: once, each.
     word, shift
         ``int64[variable]``: where the state of a variable is in a key.
     keys, repeats, slots
@@ -71,7 +73,7 @@ def merge_block(codes, word, shift, keys, repeats, slots, found, sieve):
                 keys[found, w] = packed[i, w]
             repeats[found] = 0
             found += 1
-        repeats[slots[at]] += np.uint32(1)
+        repeats[slots[at]] += times[i] if len(times) > 0 else np.uint32(1)
     return found
 
 

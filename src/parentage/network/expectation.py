@@ -227,7 +227,7 @@ class Expectation:
         return cls.of(
             structure,
             codes[:, first],
-            np.bincount(kind).astype(np.float64),
+            table.counted(kind).astype(np.float64),
             every_cell=every_cell,
             numbers=first if numbers is None else numbers[first],
             stop=stop,

@@ -25,7 +25,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 
-from parentage.data.table import MAX_STATES, MISSING, Table
+from parentage.data.table import MAX_STATES, MISSING, Table, class_sizes
 from parentage.errors import (
     InputError,
     ParentageWarning,
@@ -143,10 +143,11 @@ class Parameters:
     def codes_of(self, table: Table) -> npt.NDArray[np.int64]:
         """Codes of a table in these states: ``int64[variables, rows]``, columns by name.
 
+        A row that occurs several times is there once, as in the codes of the table.
         A cell that is missing has the code −1. A label that is not a state here is refused: its
         probability is not known.
         """
-        rows = np.full((len(self.states), table.n_rows), ABSENT, np.int64)
+        rows = np.full((len(self.states), table.stored_rows), ABSENT, np.int64)
         for v, name in enumerate(self.network.names):
             column = table.column(table.index(name))
             labels = table.states[table.index(name)]
@@ -163,12 +164,12 @@ class Parameters:
         return rows
 
     def log_likelihoods(self, table: Table) -> npt.NDArray[np.float64]:
-        """Natural logarithm of the probability of every row; −∞ for an impossible one.
+        """Natural logarithm of the probability of every row of the codes; −∞ if impossible.
 
         Missing cells are summed over: it is the probability of what is known of the row.
         """
         codes = self.codes_of(table)
-        total = np.zeros(table.n_rows)
+        total = np.zeros(table.stored_rows)
         whole = (codes != ABSENT).all(axis=0)
         complete = codes[:, whole]
         with np.errstate(divide="ignore"):
@@ -179,7 +180,8 @@ class Parameters:
 
     def log_likelihood(self, table: Table) -> float:
         """Natural logarithm of the probability of the whole table."""
-        return math.fsum(self.log_likelihoods(table))
+        logs = self.log_likelihoods(table)
+        return math.fsum(logs * table.repeats if len(table.repeats) else logs)
 
     def predict(self, table: Table, column: str) -> npt.NDArray[np.float64]:
         """Probabilities of a column's states in every row, given the rest of the row.
@@ -202,7 +204,8 @@ class Parameters:
         """
         codes = incomplete.filled(self.model, self.codes_of(table), how)
         cuts = {name: cut for name, cut in table.cuts.items() if name in self.network.names}
-        return Table(self.network.names, self.states, codes.astype(np.uint16), cuts)
+        filled = codes.astype(np.uint16)
+        return Table(self.network.names, self.states, filled, cuts, repeats=table.repeats)
 
     @cached_property
     def model(self) -> Model:
@@ -367,14 +370,16 @@ def fit_parameters(
             ways = [way for way in error.ways if isinstance(way, str)]  # settings are of learning
             warnings.warn(ParentageWarning(f"{note}; {FALLBACK}", *ways), stacklevel=2)
     counted = [np.zeros(prior.size, np.int64) for prior in priors]
-    for first in range(0, data.n_rows, _ROWS_AT_ONCE):
+    for first in range(0, data.stored_rows, _ROWS_AT_ONCE):
         codes = data.rows(first, first + _ROWS_AT_ONCE).astype(np.int64)
+        repeats = data.repeats[first : first + _ROWS_AT_ONCE]
         for v, parents in enumerate(network.parents):
-            family = codes
+            family, times = codes, repeats
             if data.has_holes:
-                family = codes[:, (codes[[v, *parents]] != MISSING).all(axis=0)]
+                whole = (codes[[v, *parents]] != MISSING).all(axis=0)
+                family, times = codes[:, whole], repeats[whole] if len(repeats) else repeats
             cells = joint_states(family, parents, cardinalities) * cardinalities[v] + family[v]
-            counted[v] += np.bincount(cells, minlength=len(counted[v]))
+            counted[v] += class_sizes(cells, times, len(counted[v]))
     tables = []
     for v, prior in enumerate(priors):
         q, r = prior.shape
@@ -397,7 +402,7 @@ def _by_expectation(
     ResourceError
         It takes too much memory, or more time than the stop allows.
     """
-    refuse_late(context.stop, SECONDS_PER_CELL * table.n_rows * table.n_variables)
+    refuse_late(context.stop, SECONDS_PER_CELL * table.stored_rows * table.n_variables)
     expected = Expectation.of_table(network, table, stop=context.stop)
     theta, _ = expected.maximised(np.concatenate([prior.ravel() for prior in priors]), context)
     refuse_late(context.stop)

@@ -56,7 +56,7 @@ def refused_parents(
 
 
 def _how_many(table: Table) -> int:
-    cells = table.n_rows * table.n_variables
+    cells = table.stored_rows * table.n_variables
     if cells > TOO_MUCH or int(table.cardinalities.sum()) > MOST_STATES:
         return 0
     return SHOWN if cells <= MUCH else 2
@@ -64,13 +64,15 @@ def _how_many(table: Table) -> int:
 
 def mutual_information(table: Table) -> npt.NDArray[np.float64]:
     """Return the mutual information of every pair in the first rows, in nats."""
-    codes = table.rows(0, SCREENED_ROWS).astype(np.int64)
+    table = table.head(SCREENED_ROWS)
+    codes = table.to_codes().astype(np.int64)
     sizes = table.cardinalities
     starts = np.concatenate([[0], np.cumsum(sizes)])
     indicator = np.zeros((int(starts[-1]), codes.shape[1]), np.float32)
     for v, column in enumerate(codes):
         indicator[starts[v] + column, np.arange(codes.shape[1])] = 1
-    joint = (indicator @ indicator.T).astype(np.float64) / codes.shape[1]
+    times = table.repeats.astype(np.float32) if len(table.repeats) else np.float32(1)
+    joint = ((indicator * times) @ indicator.T).astype(np.float64) / table.n_rows
     with np.errstate(divide="ignore", invalid="ignore"):
         terms = joint * np.log(joint / np.outer(joint.diagonal(), joint.diagonal()))
     terms[~np.isfinite(terms)] = 0.0

@@ -26,8 +26,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 
+from parentage.data.table import class_sizes
 from parentage.errors import ResourceError, Way
-from parentage.scoring.merging import distinct_rows, merged, repeats_of, words_of
+from parentage.scoring.merging import distinct_rows, merged, words_of
 from parentage.scoring.scores import BySums, parse_score
 from parentage.scoring.scores.counts import HOLE_WAYS
 from parentage.work.memory import require_memory
@@ -35,8 +36,7 @@ from parentage.work.memory import require_memory
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
-    from parentage.data.table import Table
-    from parentage.scoring.merging import Repeats
+    from parentage.data.table import Repeats, Table
     from parentage.scoring.scores.sums import Longs
 
 Int64s = npt.NDArray[np.int64]
@@ -138,12 +138,18 @@ class FixedPoint:
 
 def rounded_c_ln_c(n_rows: int, times: float, over: float = 1.0) -> Int64s:
     """Return c ln c · times / over for c = 0 … N, rounded, some at a time."""
+    _require_numbers(n_rows, 8)
     f = np.empty(n_rows + 1, np.int64)
     for first in range(0, n_rows + 1, _AT_A_TIME):
         c = np.arange(first, min(first + _AT_A_TIME, n_rows + 1), dtype=np.longdouble)
         scaled = c * np.log(np.maximum(c, 1)) * np.longdouble(times) / np.longdouble(over)
         f[first : first + len(c)] = np.rint(scaled)
     return f
+
+
+def _require_numbers(n_rows: int, each: int) -> None:
+    """Refuse rows, of which few may differ, whose counts 0 … N have no room for their f."""
+    require_memory(each * (n_rows + 1), f"counting up to {n_rows:,} rows", "use fewer rows")
 
 
 def _too_large(n_rows: int, w: float, most_states: int, width: float, everything: float) -> str:
@@ -296,6 +302,7 @@ def encode(
         joint = largest_first[: 1 + (len(kept) if most_parents is None else most_parents)]
         log_q = math.log(times) + math.fsum(math.log(r) for r in joint)
         largest = by.largest(table.n_rows, log_q, widest) + width
+        _require_numbers(table.n_rows, 48)
         grid = FixedPoint.for_sums(table.n_rows, largest, by.leftover(table.n_rows))
     else:
         w = by.weight(table) * times
@@ -307,8 +314,7 @@ def encode(
     order = np.array(kept, np.int64)[by_speed]
     _require_room(table, order)
     rows, codes, row_bits = _in_order(table, order)
-    repeats = repeats_of(table)
-    repeats = repeats[rows] if len(repeats) else repeats
+    repeats = table.repeats[rows] if len(table.repeats) else table.repeats
     return Encoded(
         order,
         np.ascontiguousarray(table.cardinalities[order]),
@@ -333,8 +339,7 @@ def _in_order(
     """
     arity, n_rows = table.cardinalities[order], table.stored_rows
     layout, words = words_of(table, order[::-1])
-    repeats = repeats_of(table)
-    heavy_first = [-np.frexp(repeats)[1]] if len(repeats) else []
+    heavy_first = [-np.frexp(table.repeats)[1]] if len(table.repeats) else []
     rows = np.lexsort((*words, *heavy_first))
     codes = np.empty((len(order), n_rows if n_rows <= CODES_UP_TO else 0), np.uint16)
     row_bits = np.empty((n_rows, -(-int(arity.sum()) // 64)), np.uint64)
@@ -360,7 +365,7 @@ class Labels:
     def of(cls, table: Table) -> Labels:
         """All rows in one class: the partition by no variable."""
         table.refuse_holes("this score", *HOLE_WAYS)
-        return cls(np.zeros(table.stored_rows, np.int64), 1, repeats_of(table))
+        return cls(np.zeros(table.stored_rows, np.int64), 1, table.repeats)
 
     def join(self, table: Table, variables: Iterable[int]) -> Labels:
         """Refine by more variables."""
@@ -395,12 +400,6 @@ class Labels:
     def G(self, f: Int64s) -> int:
         """Σ f(rows of a class) over the classes."""
         return int(f[class_sizes(self.of_row, self.repeats, self.count)].sum())
-
-
-def class_sizes(labels: Int64s, repeats: Repeats | Int64s, count: int = 0) -> Int64s:
-    """Return the rows of every label; sums of whole numbers below 2^53, so floats are exact."""
-    weights = repeats if len(repeats) else None
-    return np.bincount(labels, weights, minlength=count).astype(np.int64, copy=False)
 
 
 def _groups(

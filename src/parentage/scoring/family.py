@@ -234,8 +234,8 @@ class Family:
         t, star = self.table, [p for p in self.parents if p != y]
         x, pi = t.index(self.child), [t.index(p) for p in self.parents]
         fewest = max(score.unexplained(t, x, [p for p in pi if p != z]) for z in pi)
-        without_x = int(complete_rows(t, pi).sum())
-        with_x = int(complete_rows(t, [x]).sum())
+        without_x = t.rows_in(complete_rows(t, pi))
+        with_x = t.rows_in(complete_rows(t, [x]))
         if 0 < without_x < with_x:
             fewest = max(fewest, score.unexplained(t, x) * with_x / without_x)
         nothing = dict.fromkeys(FamilyNumbers._fields[:11], 0.0)

@@ -185,4 +185,6 @@ def rows_of(encoded: Encoded) -> Rows:
 
     if not isinstance(encoded, EncodedHoles):
         raise TypeError("the table was not encoded with its holes")
-    return Rows(encoded.codes, encoded.label, encoded.n_labels, encoded.grid.f)
+    once = np.ones(len(encoded.label), np.uint32)
+    repeats = encoded.repeats if len(encoded.repeats) else once
+    return Rows(encoded.codes, encoded.label, encoded.n_labels, repeats, encoded.grid.f)

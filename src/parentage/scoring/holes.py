@@ -8,12 +8,12 @@ number of rows of the table. Which rows a set is counted on is decided set by se
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from parentage.data.table import MISSING, Table
+from parentage.data.table import MISSING
 from parentage.errors import TableError, UnseenError, Way
 from parentage.scoring.entropy import Encoded, FixedPoint, Int64s, Labels
 from parentage.scoring.residuals import residuals
@@ -22,6 +22,7 @@ from parentage.scoring.scores.node_average import complete_rows
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+    from parentage.data.table import Table
     from parentage.scoring.scores import NodeAverage
 
 
@@ -55,13 +56,14 @@ def encode_with_holes(
         arity,
         np.ascontiguousarray(part.to_codes([int(v) for v in order]), np.uint16),
         np.concatenate([[0], np.cumsum(arity)]),
-        np.zeros((part.n_rows, 0), np.uint64),
-        np.arange(part.n_rows, dtype=np.uint32),
-        np.array([0, part.n_rows], np.uint32),
+        np.zeros((part.stored_rows, 0), np.uint64),
+        np.arange(part.stored_rows, dtype=np.uint32),
+        np.array([0, part.stored_rows], np.uint32),
         grid,
         nothing,
         0,
         times,
+        part.repeats,
         label=label.of_row,
         n_labels=label.count,
         n_rows=table.n_rows,
@@ -83,7 +85,7 @@ def complete_residuals(encoded: Encoded, table: Table, context: Sequence[int] = 
         return np.zeros_like(encoded.single)
     given = part.to_codes()
     codes = np.where(given == MISSING, np.uint16(0), given)  # in constant columns
-    return residuals(encoded, Table(table.names, table.states, codes), context)
+    return residuals(encoded, replace(part, codes=codes), context)
 
 
 def check_holes(table: Table) -> None:
@@ -114,6 +116,6 @@ def check_seen_together(table: Table, child: str, required: Sequence[str]) -> No
 def rows_of_families(table: Table, parents: Mapping[str, Sequence[str]]) -> dict[str, int]:
     """Return, per variable, the rows in which it and its parents are observed."""
     return {
-        child: int(np.count_nonzero(complete_rows(table, [table.index(v) for v in (child, *of)])))
+        child: table.rows_in(complete_rows(table, [table.index(v) for v in (child, *of)]))
         for child, of in parents.items()
     }

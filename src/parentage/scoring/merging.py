@@ -7,12 +7,12 @@ that needs besides the table is proportional to the distinct rows.
 
 It is done where it pays: when more than ``WORTH`` of the rows are distinct, merging ends and the
 rows are counted as they are. Of very many rows a sample tells that beforehand: equal rows are in it
-all or none, so the distinct ones among its rows are as many as they would be among all.
+all or none, so the distinct ones among its rows are as many as they would be among all. Rows that
+come with their number of repetitions are always merged; their numbers are added.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeVar
 from weakref import WeakKeyDictionary
 
@@ -25,7 +25,7 @@ from parentage.data.table import Table
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from parentage.data.table import Codes
+    from parentage.data.table import Codes, Repeats
     from parentage.kernels.weighted import Layout
 
 WORTH = 0.75
@@ -40,53 +40,32 @@ SAMPLED = 1 << 22
 SIEVE = 6
 """Of 2^6 rows one is in the sample."""
 
-Repeats = npt.NDArray[np.uint32]
-
 _Kind = TypeVar("_Kind", bound=np.generic)
 
-_merged: WeakKeyDictionary[Table, MergedTable | int] = WeakKeyDictionary()
+_merged: WeakKeyDictionary[Table, Table | int] = WeakKeyDictionary()
 """Tables that were looked at already, as they are encoded more than once.
 
 A number: not worth it, there are about as many distinct rows as that or more.
 """
 
 
-@dataclass(frozen=True, eq=False, kw_only=True)
-class MergedTable(Table):
-    """Distinct rows in the order of first sight.
-
-    Parameters
-    ----------
-    repeats
-        ``uint32[column of codes]``: how often each occurs; together N.
-    """
-
-    repeats: Repeats
-
-    @property
-    def n_rows(self) -> int:
-        """N, all rows."""
-        return int(self.repeats.sum(dtype=np.int64))
-
-    @property
-    def row_weights(self) -> Repeats:
-        """How often each row occurs."""
-        return self.repeats
-
-
 def merged(table: Table) -> Table:
     """Return the distinct rows of a table without holes, or the table itself where that pays more.
 
     >>> table = Table.from_columns({"a": "xyxxy", "b": "uvuuu"})
-    >>> merged(table).to_codes().tolist(), repeats_of(merged(table)).tolist()
+    >>> merged(table).to_codes().tolist(), merged(table).repeats.tolist()
     ([[0, 1, 1], [0, 1, 0]], [3, 1, 1])
     """
-    if table.row_weights is not None or table.has_holes:
+    weighted = table.row_weights is not None and not len(table.repeats)
+    if weighted or table.has_holes:
         return table
     if table not in _merged:
-        _merged[table] = _merge(table)
-    found = _merged[table]
-    return table if isinstance(found, int) else found
+        found = _merge(table)
+        _merged[table] = found
+        if isinstance(found, Table):
+            _merged[found] = found.stored_rows
+    known = _merged[table]
+    return table if isinstance(known, int) else known
 
 
 def distinct_rows(table: Table) -> int:
@@ -95,21 +74,13 @@ def distinct_rows(table: Table) -> int:
     >>> distinct_rows(Table.from_columns({"a": "xyxxy", "b": "uvuuu"}))
     3
     """
-    once = merged(table)
-    if isinstance(once, MergedTable):
-        return once.stored_rows
-    found = _merged.get(table, 0)
+    found = _merged.get(merged(table), 0)
     return found if isinstance(found, int) else 0
 
 
-def repeats_of(table: Table) -> Repeats:
-    """Return how often each row of the codes occurs; empty: once, each."""
-    return table.repeats if isinstance(table, MergedTable) else np.empty(0, np.uint32)
-
-
-def _merge(table: Table) -> MergedTable | int:
-    most = WORTH * table.n_rows
-    if table.n_rows > SAMPLED:
+def _merge(table: Table) -> Table | int:
+    most = np.inf if len(table.repeats) else WORTH * table.n_rows
+    if table.n_rows > SAMPLED and most < np.inf:
         likely = len(_distinct(table, most / (1 << SIEVE), SIEVE)[1]) << SIEVE
         if likely > most:
             return likely
@@ -125,7 +96,7 @@ def _merge(table: Table) -> MergedTable | int:
         distinct = np.array([*codes])
     else:
         distinct = PackedCodes(tuple(map(PackedColumn.of, map(narrowed, codes))), len(keys))
-    return MergedTable(table.names, table.states, distinct, table.cuts, repeats=repeats.copy())
+    return Table(table.names, table.states, distinct, table.cuts, repeats=repeats.copy())
 
 
 def _distinct(table: Table, most: float, sieve: int = 0) -> tuple[npt.NDArray[np.uint64], Repeats]:
@@ -139,14 +110,24 @@ def _distinct(table: Table, most: float, sieve: int = 0) -> tuple[npt.NDArray[np
     keys: npt.NDArray[np.uint64] = np.empty((0, int(word[-1]) + 1), np.uint64)
     repeats: Repeats = np.empty(0, np.uint32)
     slots, found = np.empty(0, np.int32), 0
-    for codes in blocks_of(table):
+    for first, codes in enumerate(blocks_of(table)):
         room = found + codes.shape[1]
         if len(keys) < room:
             keys, repeats = _longer(keys, 2 * room), _longer(repeats, 2 * room)
             slots = np.full(1 << int(4 * room).bit_length(), -1, np.int32)
             enter_again(keys, np.int64(found), slots)
         found = int(
-            merge_block(codes, word, shift, keys, repeats, slots, np.int64(found), np.int64(sieve))
+            merge_block(
+                codes,
+                table.repeats[first * BLOCK : (first + 1) * BLOCK],
+                word,
+                shift,
+                keys,
+                repeats,
+                slots,
+                np.int64(found),
+                np.int64(sieve),
+            )
         )
         if found > most:
             break

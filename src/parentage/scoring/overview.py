@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from parentage.data.table import MISSING, Table
+from parentage.data.table import Table
 from parentage.files.temporary import disk_folder
 from parentage.scoring import rules as r
 from parentage.scoring.candidates import why_not_grown
@@ -209,8 +209,8 @@ def _caps(table: Table, plan: SearchPlan) -> dict[str, tuple[float, int | None, 
 
 def _entropy(table: Table, v: int) -> float:
     """Entropy of a column in nats, of the rows in which it is observed."""
-    codes = table.column(v)
-    counts = np.bincount(codes[codes != MISSING]).astype(np.float64)
+    states = len(table.states[v])  # missing values have the largest code
+    counts = table.counted(np.minimum(table.column(v), states), states)[:states].astype(np.float64)
     shares = counts[counts > 0] / counts.sum()
     return float(-(shares * np.log(shares)).sum()) + 0.0
 

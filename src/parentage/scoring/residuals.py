@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from parentage.scoring.entropy import Labels
-from parentage.scoring.merging import merged, repeats_of, words_of
+from parentage.scoring.merging import merged, words_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -94,7 +94,7 @@ class _Rows:
     def of(cls, table: Table, variables: Sequence[int], f: Int64s) -> _Rows:
         """All rows in one class."""
         layout, words = words_of(table, variables)
-        return cls(layout, words, repeats_of(table), np.zeros(len(words), np.uint64), 0, f)
+        return cls(layout, words, table.repeats, np.zeros(len(words), np.uint64), 0, f)
 
     def joined(self, variables: Sequence[int]) -> _Rows:
         """Refine the partition, and leave out the rows that are alone then."""

@@ -12,11 +12,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from parentage.scoring.entropy import class_sizes
+from parentage.data.table import class_sizes
 
 if TYPE_CHECKING:
+    from parentage.data.table import Repeats
     from parentage.scoring.entropy import Encoded, Int64s
-    from parentage.scoring.merging import Repeats
     from parentage.scoring.scores import BySums
 
 

@@ -55,7 +55,7 @@ class NodeAverage(Score):
     def local(self, table: Table, x: int, parents: Sequence[int]) -> float:
         """Return N [LL / n − λ (r − 1) q]; −∞ where no row has the whole family."""
         rows = complete_rows(table, [x, *parents])
-        there = int(np.count_nonzero(rows))
+        there = table.rows_in(rows)
         if not there:
             return -math.inf
         part = table.select(table.names[v] for v in (x, *parents)).chosen_rows(rows)
@@ -74,7 +74,7 @@ class NodeAverage(Score):
         """
         varying = [v for v in range(table.n_variables) if table.names[v] not in table.constant]
         whole = complete_rows(table, varying)
-        there = int(np.count_nonzero(complete_rows(table, [x, *parents])))
+        there = table.rows_in(complete_rows(table, [x, *parents]))
         if not whole.any() or not there:
             return 0.0
         part = table.select(table.names[v] for v in sorted({*varying, x})).chosen_rows(whole)
@@ -87,8 +87,8 @@ class NodeAverage(Score):
 
 
 def complete_rows(table: Table, variables: Sequence[int]) -> npt.NDArray[np.bool_]:
-    """``[row]``: whether none of these variables is missing."""
-    rows = np.ones(table.n_rows, np.bool_)
+    """``[row of the codes]``: whether none of these variables is missing."""
+    rows = np.ones(table.stored_rows, np.bool_)
     for v in variables:
         rows &= table.column(v) != MISSING
     return rows
