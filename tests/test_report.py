@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import html
 import json
 import re
+import shlex
 from dataclasses import replace
 from html.parser import HTMLParser
 from typing import TYPE_CHECKING, Any
@@ -27,6 +29,7 @@ from parentage.network.formats.network_json import (
 )
 from parentage.network.network import Network, arc_gains
 from parentage.network.parameters import Parameters
+from parentage.optimise.near import widening
 from parentage.report import write_report
 from parentage.report.document import document, embedded, page_data
 from parentage.report.gather import Material, family_counts, gather
@@ -39,9 +42,10 @@ from strategies import tables
 from test_view import ALARM
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
     from pathlib import Path
 
-    from parentage.optimise import Solution
+    from parentage.optimise import NearOptimal, Solution
     from parentage.report.records import Report
 
 
@@ -344,6 +348,34 @@ def clinic(tmp_path_factory: pytest.TempPathFactory) -> Path:
     lines = [",".join(table.names), *(",".join(row) for row in zip(*columns, strict=True))]
     (folder / "clinic.csv").write_text("\n".join(lines) + "\n")
     return folder / "clinic.csv"
+
+
+def test_near_optimal_networks_are_enumerated_once(
+    clinic: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    calls = []
+
+    def counted(*args: Any, **settings: Any) -> Iterator[NearOptimal]:
+        calls.append(settings)
+        return widening(*args, **settings)
+
+    monkeypatch.setattr("parentage.optimise.near.widening", counted)
+    ok("report", str(clinic), "-o", str(tmp_path / "r.html"), "--within", "20", "--no-need")
+    assert len(calls) == 1
+    near = parentage.within(parentage.score(parentage.read_table(clinic), width=3.0), factor=20)
+    page = (tmp_path / "r.html").read_text()
+    assert f"{len(near)} networks in {len(near.classes)} equivalence classes" in page
+    assert page.count("times less probable: ") == len(near.classes) - 1 > 0
+
+
+@pytest.mark.parametrize("title", ["", "two  blanks, 'quotes' & <b>", "$HOME; *"])
+def test_the_command_on_the_page_can_be_pasted(clinic: Path, tmp_path: Path, title: str) -> None:
+    typed = ["report", str(clinic), "-o", str(tmp_path / "r.html"), "--title", title, "--no-need"]
+    ok(*typed)
+    page = (tmp_path / "r.html").read_text()
+    [shown] = re.findall("<dt>Command</dt><dd>(.*?)</dd>", page)
+    assert shlex.split(html.unescape(shown)) == ["parentage", *typed]
+    assert "white-space: pre-wrap" in page, "blanks are kept"
 
 
 def test_the_command_reports_a_table(clinic: Path, tmp_path: Path) -> None:

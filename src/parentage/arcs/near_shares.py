@@ -34,8 +34,9 @@ FAR = 1e5
 
 @dataclass(frozen=True)
 class NearShares:
-    """Shares of the arcs that some near-optimal network has."""
+    """The near-optimal networks, and the shares of the arcs that some of them have."""
 
+    networks: NearOptimal
     facts: NearSet
     classes: dict[Arc, float]
     weight: dict[Arc, float]
@@ -61,6 +62,7 @@ def near_shares(ground: Ground, factor: float, max_networks: int, context: Conte
         )
     shares = near.arc_shares
     return NearShares(
+        near,
         near_facts(ground, near, factor, context.stop),
         {(share.parent, share.child): share.classes for share in shares},
         {(share.parent, share.child): share.weight for share in shares},

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from parentage.network.network import Network
+    from parentage.optimise.near import NearOptimal
     from parentage.scoring.constraints import Arc
     from parentage.work.stop import Reason
 
@@ -231,6 +232,8 @@ class Support:
         everything was done.
     seconds
         Wall time of each piece of work.
+    near_networks
+        The near-optimal networks themselves; None when they were not asked for.
     """
 
     network: Network
@@ -243,6 +246,7 @@ class Support:
     near: NearSet | None = None
     open_points: tuple[str, ...] = ()
     seconds: dict[str, float] = field(default_factory=dict, compare=False)
+    near_networks: NearOptimal | None = field(default=None, compare=False, repr=False)
 
     @cached_property
     def _by_arc(self) -> dict[Arc, ArcSupport]:

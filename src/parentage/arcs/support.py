@@ -286,6 +286,7 @@ def _put_together(
         None if found.near is None else found.near.facts,
         tuple(open_points(ground, asked, arcs, found)),
         seconds,
+        None if found.near is None else found.near.networks,
     )
     return replace(result, network=replace(network, shares=result.shares or None))
 

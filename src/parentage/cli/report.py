@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sys
-import warnings
 from pathlib import PurePath
 from typing import TYPE_CHECKING, Any
 
@@ -37,9 +36,7 @@ if TYPE_CHECKING:
     from parentage.arcs.records import Support
     from parentage.data.table import Table
     from parentage.network.formats.network_json import NetworkRecord
-    from parentage.optimise.near import NearOptimal
     from parentage.work.context import Context
-    from parentage.work.stop import Stop
 
 PAGE = (".html", ".htm")
 NETWORKS = (".json", ".bif", ".xml", ".xmlbif", ".bifxml")
@@ -118,7 +115,6 @@ def report_table(data: str, output: str, options: dict[str, Any]) -> None:
         ):
             ground = ground_of(data, options, context)
             support = support_of(ground, asked, context)
-            near = near_of(ground, asked, stop, running.workers)
             given, parameters = take(Estimating, options), None
             if ground.table is not None and ground.table.has_holes:
                 parameters = fit_parameters(
@@ -136,7 +132,7 @@ def report_table(data: str, output: str, options: dict[str, Any]) -> None:
             lists=ground.lists,
             parameters=parameters,
             support=support,
-            near=near,
+            near=support.near_networks,
             prior=(given.pseudo_count, given.equivalent_sample_size),
             title=options["title"],
             provenance=provenance_of(ground.table, command=command, source=data),
@@ -160,26 +156,6 @@ def ground_of(data: str, options: dict[str, Any], context: Context) -> Ground:
     return learn_ground(
         data, learning, context, seen=lambda table: tell_reading(table, options), asked=asked
     )
-
-
-def near_of(ground: Ground, asked: Supporting, stop: Stop, threads: int) -> NearOptimal | None:
-    """Find the near-optimal networks themselves; the page says how complete they are."""
-    from parentage.errors import ParentageWarning
-    from parentage.optimise import limited, within
-
-    if asked.within is None:
-        return None
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", ParentageWarning)
-        return within(
-            ground.lists,
-            factor=asked.within,
-            max_networks=asked.max_networks,
-            constraints=limited(ground.lists, ground.scoring.max_parents, ground.constraints),
-            threads=threads,
-            seed=ground.optimising.seed,
-            stop=stop,
-        )
 
 
 def report_network(net: str, output: str, options: dict[str, Any]) -> None:

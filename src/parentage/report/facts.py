@@ -5,6 +5,7 @@ Part of gathering the report; takes what records say and adds nothing to it.
 
 from __future__ import annotations
 
+import shlex
 from typing import TYPE_CHECKING, Any
 
 from parentage.report.records import Fact
@@ -231,7 +232,7 @@ def origin_facts(provenance: Mapping[str, Any]) -> tuple[Fact, ...]:
         facts.append(Fact("Versions", ", ".join(f"{k} {v}" for k, v in versions.items())))
     command = provenance.get("command")
     if command:
-        typed = command if isinstance(command, str) else " ".join(map(str, command))
+        typed = command if isinstance(command, str) else shlex.join(map(str, command))
         facts.append(Fact("Command", typed))
     for key, label in (("platform", "Machine"), ("written", "Written")):
         if provenance.get(key):
