@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, Any
+import re
+from pathlib import Path
+from typing import Any
 
 import pytest
 
 from command import ok, refused, run
 from test_cli import SMALL, write
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 
 @pytest.fixture
@@ -59,3 +58,21 @@ def test_text_says_what_differs(data: str) -> None:
 def test_no_file_is_written(data: str, tmp_path: Path) -> None:
     target = str(tmp_path / "net.json")
     assert "--within prints many networks" in refused("learn", data, "--within", "3", "-o", target)
+
+
+def test_advice_can_be_followed(data: str, tmp_path: Path) -> None:
+    """Own lists say how wide to score; those of another program have no table to score."""
+    lists = str(tmp_path / "small.jkl")
+    ok("score", data, "-o", lists)
+    told = run("learn", lists, "--within", "1000").stderr
+    [width] = re.findall(r"type --width (\S+) when the table is scored", told)
+    ok("score", data, "-o", lists, "--width", width)
+    wide = run("learn", lists, "--within", "1000", "--json")
+    assert json.loads(wide.stdout)["complete"] is True
+    assert wide.stderr == ""
+    lines = Path(lists).read_text(encoding="utf-8").splitlines(keepends=True)
+    Path(lists).write_text("".join(x for x in lines if not x.startswith("#")), encoding="utf-8")
+    done = run("learn", lists, "--within", "1000")
+    assert "nothing is known of the sets that these lists leave out" in done.stderr
+    assert not re.search("type|--|score", done.stderr)
+    assert done.stdout.startswith("At least ")

@@ -20,11 +20,11 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from parentage.errors import DataWarning, InputError, UnprovenWarning
+from parentage.errors import DataWarning, InputError, UnprovenWarning, Way
 from parentage.network.equivalence import equivalence_classes
 from parentage.optimise.near_search import Search, find_pieces, first_of_equals
 from parentage.optimise.prepare import allowed_problem, prepare
-from parentage.scoring.account import Account
+from parentage.scoring.account import Account, Unknown
 from parentage.scoring.scope import about_directions
 
 if TYPE_CHECKING:
@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     from parentage.optimise.problem import Ints, Problem
     from parentage.optimise.run import Run
     from parentage.optimise.solution import Solution
+    from parentage.scoring.account import Origin
     from parentage.scoring.constraints import Constraints
     from parentage.scoring.lists import CandidateLists
     from parentage.work.stop import Stop
@@ -419,11 +420,19 @@ def _warn_if_incomplete(lists: CandidateLists, width: float) -> None:
             stacklevel=3,
         )
     if width > account.reach * (1 + 1e-12):
-        warnings.warn(
-            DataWarning(
-                f"networks may be missing: these lists are known to be complete up to "
-                f"{account.reach:.6g} below the optimum, not {width:.6g}; score the table with "
-                "that width"
-            ),
-            stacklevel=3,
+        warnings.warn(_too_short(account, width), stacklevel=3)
+
+
+def _too_short(account: Origin, width: float) -> DataWarning:
+    """Say that networks within the width may have sets that are not listed."""
+    if isinstance(account, Unknown):
+        return DataWarning(
+            f"networks may be missing: nothing is known of the sets that these lists leave out, "
+            f"and networks up to {width:.6g} below the optimum may have such sets"
         )
+    enough = math.ceil(width * 1e4) / 1e4
+    return DataWarning(
+        f"networks may be missing: these lists are known to be complete up to "
+        f"{account.reach:.6g} below the optimum, not {width:.6g}",
+        Way("width", enough, "when the table is scored"),
+    )
