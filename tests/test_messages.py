@@ -17,14 +17,20 @@ import pytest
 import parentage
 from parentage.cli import main
 from parentage.data.settings import Reading
-from parentage.errors import DataWarning, ParentageError, ParentageWarning, Way
+from parentage.errors import (
+    DataWarning,
+    ParentageError,
+    ParentageWarning,
+    UnprovenWarning,
+    Way,
+)
 from parentage.optimise.settings import Optimising
 from parentage.scoring.settings import Scoring
 from parentage.work.running import Running
 from parentage.work.settings import option_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
 ROOT = Path(__file__).parent.parent
 SOURCE = ROOT / "src" / "parentage"
@@ -302,3 +308,46 @@ def test_ways_are_written_for_both_readers() -> None:
     assert typed == "bad; type --drop a --drop 'b c' or --no-header, or rename them"
     assert Way("complete", True).typed("command line") == "--complete"
     assert str(ParentageError("bad", "rename one", "drop it")) == "bad; rename one, or drop it"
+
+
+CONSTANT = b"a,b,c\n" + b"x,u,k\ny,v,k\n" * 6
+"""A table that every reader warns about: column c is constant."""
+
+
+def calls_that_warn(path: Path) -> Iterator[tuple[type[ParentageWarning], Callable[[], object]]]:
+    """Every way into the package, at its own depth above where the warning is issued."""
+    table = parentage.datasets.chest_clinic(200)
+    lists = parentage.score(table)
+    learner = parentage.ParentageLearner(time_limit=1e-9)
+    short: dict[str, Any] = {"complete": 1, "effort": 0.01, "time_limit": 1e-9}
+    yield DataWarning, lambda: parentage.read_table(path)
+    yield DataWarning, lambda: parentage.learn(path)
+    yield DataWarning, lambda: parentage.score(path)
+    yield DataWarning, lambda: parentage.support(path, need=False)
+    yield DataWarning, lambda: parentage.ParentageLearner().fit(path)
+    yield DataWarning, lambda: parentage.within(lists, factor=2)
+    yield UnprovenWarning, lambda: parentage.learn(table, **short)
+    yield UnprovenWarning, lambda: parentage.score(table, time_limit=1e-9)
+    yield UnprovenWarning, lambda: parentage.support(table, time_limit=1e-9)
+    yield UnprovenWarning, lambda: learner.fit(table)
+
+
+def test_warnings_point_to_the_line_that_called(tmp_path: Path) -> None:
+    path = tmp_path / "constant.csv"
+    path.write_bytes(CONSTANT)
+    for category, call in calls_that_warn(path):
+        with pytest.warns(category) as caught:
+            call()
+        for warning in caught:
+            assert warning.filename == __file__, warning.message
+            assert warning.lineno == call.__code__.co_firstlineno
+
+
+def test_every_warning_is_issued_by_the_one_function_that_finds_the_line() -> None:
+    own = [
+        name
+        for name, tree in modules()
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Attribute) and node.attr in ("warn", "warn_explicit")
+    ]
+    assert own == ["errors.py", "view/figure.py"], "the second hands on what Matplotlib says"

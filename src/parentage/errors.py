@@ -29,11 +29,14 @@ from __future__ import annotations
 
 import difflib
 import shlex
+import sys
+import warnings
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
+    from types import FrameType
 
 Reader = Literal["python", "command line"]
 
@@ -198,6 +201,28 @@ class NotKeptWarning(ParentageWarning):
 
 class UnprovenWarning(ParentageWarning):
     """A result without the proof that was hoped for."""
+
+
+def warn(warning: ParentageWarning) -> None:
+    """Issue a warning that points to the line which called the package.
+
+    The depth at which a warning is issued changes with the code and with the way that leads there,
+    so the line is found among the frames: it is the caller of the outermost one that is ours.
+    """
+    caller = sys._getframe()
+    frame: FrameType | None = caller
+    while frame is not None:
+        if frame.f_globals.get("__name__", "").partition(".")[0] == __name__.partition(".")[0]:
+            caller = frame.f_back or frame
+        frame = frame.f_back
+    warnings.warn_explicit(
+        warning,
+        type(warning),
+        caller.f_code.co_filename,
+        caller.f_lineno,
+        caller.f_globals.get("__name__"),
+        caller.f_globals.setdefault("__warningregistry__", {}),
+    )
 
 
 def did_you_mean(wrong: str, known: Iterable[str]) -> str:

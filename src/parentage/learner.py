@@ -6,11 +6,10 @@ estimator is :mod:`parentage.estimator`.
 
 from __future__ import annotations
 
-import warnings
 from typing import TYPE_CHECKING, Any, Unpack
 
 from parentage.data.settings import Reading, ReadingKeywords
-from parentage.errors import UnprovenWarning
+from parentage.errors import UnprovenWarning, warn
 from parentage.optimise.settings import Optimising, OptimisingKeywords
 from parentage.scoring.settings import Growing, GrowingKeywords, Scoring, ScoringKeywords
 from parentage.work.running import Running, RunningKeywords, working
@@ -110,5 +109,5 @@ def run(
     with working(values, progress) as context:
         found = pipeline.run(source, asked, context)
     if not (found.solution.optimal and found.solution.scope.settled):
-        warnings.warn(UnprovenWarning(f"the network is {found.solution.proof()}"), stacklevel=3)
+        warn(UnprovenWarning(f"the network is {found.solution.proof()}"))
     return found

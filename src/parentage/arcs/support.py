@@ -9,7 +9,6 @@ from __future__ import annotations
 import dataclasses
 import math
 import time
-import warnings
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
@@ -22,7 +21,7 @@ from parentage.arcs.resampling import bootstrap as draw
 from parentage.arcs.settings import Supporting
 from parentage.data.reading import settled
 from parentage.data.settings import Reading
-from parentage.errors import InputError, UnprovenWarning, Way, did_you_mean
+from parentage.errors import InputError, UnprovenWarning, Way, did_you_mean, warn
 from parentage.network.network import arc_gains
 from parentage.optimise.near import MAX_NETWORKS
 from parentage.optimise.settings import Optimising
@@ -108,7 +107,7 @@ def support(
         ground = learn_ground(source, learning, context, asked=asked)
         found = support_of(ground, asked, context, network=network)
     for point in found.open_points:
-        warnings.warn(UnprovenWarning(point), stacklevel=2)
+        warn(UnprovenWarning(point))
     return found
 
 

@@ -23,7 +23,6 @@ A column with one observed state is constant: a warning. The table's recipe says
 
 from __future__ import annotations
 
-import warnings
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Literal, get_args
 
@@ -39,7 +38,7 @@ from parentage.data.recipe import ColumnRecipe, ReadingAccount, Recipe
 from parentage.data.settings import Reading
 from parentage.data.table import MISSING, Codes, Table, sorted_states
 from parentage.data.values import Column, column_of
-from parentage.errors import DataWarning, InputError, TableError, Way, did_you_mean
+from parentage.errors import DataWarning, InputError, TableError, Way, did_you_mean, warn
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -425,12 +424,11 @@ def check_variation(table: Table) -> None:
     if constant:
         cut = [name for name in constant if table.cuts.get(name)]
         reason = f" ({_shown(cut)} after discretisation)" if cut else ""
-        warnings.warn(
+        warn(
             DataWarning(
                 f"{len(constant)} constant column{'s' if len(constant) > 1 else ''}: "
                 f"{_shown(constant)}{reason}; a constant has no parents and is never a parent"
             ),
-            stacklevel=4,
         )
 
 

@@ -26,14 +26,13 @@ column by name.
 from __future__ import annotations
 
 import re
-import warnings
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from parentage.data.values import Column, is_not_available, numbers_in
-from parentage.errors import DataWarning, TableError, Way
+from parentage.errors import DataWarning, TableError, Way, warn
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -112,7 +111,7 @@ def tell(found: Sequence[Suspicion]) -> None:
         who = f"column {first.column!r}"
         if others:
             who += f" (and {_shown([other.column for other in others])})"
-        warnings.warn(DataWarning(f"{who} {first.seen}", *first.ways), stacklevel=5)
+        warn(DataWarning(f"{who} {first.seen}", *first.ways))
     refused = [one for one in found if one.refused]
     if not refused:
         return

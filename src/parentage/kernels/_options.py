@@ -20,10 +20,9 @@ import hashlib
 import os
 import threading
 import time
-import warnings
 from typing import TYPE_CHECKING, Any
 
-from parentage.errors import InputError, ParentageWarning
+from parentage.errors import InputError, ParentageWarning, warn
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -211,4 +210,4 @@ def _warn(message: str, reason: str) -> None:
     """Warn on the first trouble of a kind; the rest is more of the same."""
     if message not in _told:
         _told.add(message)
-        warnings.warn(message.format(reason=reason), ParentageWarning, stacklevel=2)
+        warn(ParentageWarning(message.format(reason=reason)))

@@ -12,7 +12,6 @@ structures within a factor of optimal").
 from __future__ import annotations
 
 import math
-import warnings
 from collections import Counter
 from dataclasses import dataclass
 from functools import cached_property
@@ -20,7 +19,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from parentage.errors import DataWarning, InputError, UnprovenWarning, Way
+from parentage.errors import DataWarning, InputError, UnprovenWarning, Way, warn
 from parentage.network.equivalence import equivalence_classes
 from parentage.optimise.near_search import Search, find_pieces, first_of_equals
 from parentage.optimise.prepare import allowed_problem, prepare
@@ -263,7 +262,7 @@ def within(
     ):
         found = near
     if found.complete_to < distance:
-        warnings.warn(CutWarning(cut_text(found)), stacklevel=2)
+        warn(CutWarning(cut_text(found)))
     return found
 
 
@@ -412,15 +411,14 @@ def reaches(lists: CandidateLists, width: float) -> bool:
 def _warn_if_incomplete(lists: CandidateLists, width: float) -> None:
     account = lists.account
     if isinstance(account, Account) and account.complete_to is not None:
-        warnings.warn(
+        warn(
             UnprovenWarning(
                 f"networks may be missing: scoring was cut short, so that sets of more than "
                 f"{account.complete_to} parents were not searched"
             ),
-            stacklevel=3,
         )
     if width > account.reach * (1 + 1e-12):
-        warnings.warn(_too_short(account, width), stacklevel=3)
+        warn(_too_short(account, width))
 
 
 def _too_short(account: Origin, width: float) -> DataWarning:

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import contextlib
 import time
-import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, NamedTuple, Unpack
@@ -18,7 +17,7 @@ import numpy as np
 import numpy.typing as npt
 
 from parentage.data.reading import as_table
-from parentage.errors import UnprovenWarning
+from parentage.errors import UnprovenWarning, warn
 from parentage.scoring.account import Account, Tallies
 from parentage.scoring.checkpoint import Checkpoint
 from parentage.scoring.dominance import best_subsets
@@ -99,7 +98,7 @@ def score(
     with working(settings, progress) as context:
         lists = score_table(as_table(table), scoring, context)
     if not lists.account.complete:
-        warnings.warn(UnprovenWarning(cut_short_text(lists)), stacklevel=2)
+        warn(UnprovenWarning(cut_short_text(lists)))
     return lists
 
 

@@ -22,12 +22,11 @@ import errno
 import json
 import os
 import time
-import warnings
 import zlib
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from parentage.errors import InputError, NotKeptWarning, Way
+from parentage.errors import InputError, NotKeptWarning, Way, warn
 from parentage.files.growing import Facts, GrowingArray, no_room
 from parentage.work.folder import (
     GROWING,
@@ -139,8 +138,7 @@ class Pace:
             if not self.told:
                 text = f"cannot write into {str(folder)!r}: {error.strerror or error}"
                 more = "the work goes on and is not kept; what the folder holds so far is whole"
-                # here, whichever stage writes: Python shows what comes twice from one line once
-                warnings.warn(NotKeptWarning(f"{text}; {more}"), stacklevel=1)
+                warn(NotKeptWarning(f"{text}; {more}"))
             self.told = True
             return False
         return True

@@ -11,7 +11,7 @@ import warnings
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
-from parentage.errors import DataWarning, MissingExtraError
+from parentage.errors import DataWarning, MissingExtraError, warn
 from parentage.files.atomic import replacing
 from parentage.view.drawing import SAMPLE, SMALL, Drawing, curve, line_and_head
 from parentage.view.labels import FONT_SIZE
@@ -82,12 +82,11 @@ def write_figure(
             )
     strange = sum(bool(_STRANGE.match(str(warning.message))) for warning in caught)
     if strange:
-        warnings.warn(
+        warn(
             DataWarning(
                 f"{strange} characters in names are in none of the fonts here and are drawn as "
                 "boxes; write .svg, which leaves fonts to the reader's program"
             ),
-            stacklevel=2,
         )
 
 

@@ -17,11 +17,10 @@ import signal
 import socket
 import threading
 import time
-import warnings
 from concurrent.futures import Future
 from typing import TYPE_CHECKING, Any
 
-from parentage.errors import InputError, MissingExtraError, ParentageWarning, Way
+from parentage.errors import InputError, MissingExtraError, ParentageWarning, Way, warn
 from parentage.work.crew import attend, nothing
 
 if TYPE_CHECKING:
@@ -241,10 +240,7 @@ def _close(thing: Any, seconds: float) -> None:
     try:
         thing.close(timeout=seconds)
     except Exception as error:
-        warnings.warn(
-            ParentageWarning(f"the cluster did not end well ({type(error).__name__}: {error})"),
-            stacklevel=2,
-        )
+        warn(ParentageWarning(f"the cluster did not end well ({type(error).__name__}: {error})"))
 
 
 def load_distributed() -> Any:

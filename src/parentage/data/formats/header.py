@@ -6,14 +6,13 @@ The first line looks like data when its cells are found again below it.
 
 from __future__ import annotations
 
-import warnings
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from parentage.data.formats.raw import Numbers, RawColumn, is_missing
 from parentage.data.table import as_numbers
-from parentage.errors import DataWarning, TableError, Way
+from parentage.errors import DataWarning, TableError, Way, warn
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -63,12 +62,11 @@ def warn_of_header(columns: Sequence[RawColumn]) -> None:
             return
         cells.append(str(column.values[first]))
     if len(set(cells)) == len(cells) and not any(as_numbers([cell]) is not None for cell in cells):
-        warnings.warn(
+        warn(
             DataWarning(
                 f"the first row ({', '.join(cells[:5])}{', …' if cells[5:] else ''}) looks like "
                 "column names: no cell of it occurs again; they are taken as states"
             ),
-            stacklevel=6,
         )
 
 

@@ -24,13 +24,12 @@ from __future__ import annotations
 import json
 import math
 import platform
-import warnings
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from importlib.metadata import PackageNotFoundError, version
 from typing import TYPE_CHECKING, Any
 
-from parentage.errors import DataWarning, InputError
+from parentage.errors import DataWarning, InputError, warn
 from parentage.files.digest import digest_of
 from parentage.files.source import open_source
 from parentage.network.finding import Finding
@@ -170,12 +169,11 @@ def parse_network_json(text: str, name: str, *, claims: bool = True) -> NetworkR
         why = "has changed since it was written (its digest differs)"
         if "digest" not in content:
             why = "has no digest (a release before 0.3 wrote it, or it was changed by hand)"
-        warnings.warn(
+        warn(
             DataWarning(
                 f"{name} {why}: the network is read, but not its score, its proof and where it "
                 "comes from; learn it again to have them"
             ),
-            stacklevel=2,
         )
         return NetworkRecord(network, parameters)
     return NetworkRecord(network, parameters, finding, provenance)

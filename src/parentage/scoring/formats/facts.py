@@ -13,11 +13,10 @@ checked when the file is read:
 from __future__ import annotations
 
 import json
-import warnings
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from parentage.errors import DataWarning, ListsError
+from parentage.errors import DataWarning, ListsError, warn
 from parentage.files.digest import digest_of
 from parentage.scoring.account import Account, Unknown, origin_from_dict, origin_to_dict
 
@@ -59,14 +58,13 @@ class Facts:
             )
         if isinstance(origin, Account):
             origin = Unknown()
-            warnings.warn(
+            warn(
                 DataWarning(
                     "no digest covers the account of these lists (the file was written by a "
                     "release before 0.3, or changed by hand): they are treated as lists of "
                     "another program, and what is proven holds among the networks that these "
                     "lists allow; score the table again to prove more"
                 ),
-                stacklevel=2,
             )
         return replace(lists, account=origin)
 

@@ -21,12 +21,11 @@ which says that names are percent-encoded (:mod:`parentage.scoring.formats.names
 
 from __future__ import annotations
 
-import warnings
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from parentage.errors import DataWarning, ListsError, Way
+from parentage.errors import DataWarning, ListsError, Way, warn
 from parentage.files.atomic import write_text
 from parentage.files.detect import OWN_JKL, leading_comments
 from parentage.scoring.formats.facts import Facts, facts_text, parse_facts
@@ -182,12 +181,11 @@ def _skip_trailing(lines: Iterator[_Line], announced: int, n_variables: int) -> 
         first, count = first if count else (number, " ".join(tokens)), count + 1
     if count:
         lines_of = "1 line" if count == 1 else f"{count} lines"
-        warnings.warn(
+        warn(
             DataWarning(
                 f"{lines_of} of whole numbers after the last block skipped; the first is "
                 f"line {first[0]}: {first[1]!r}"
             ),
-            stacklevel=2,
         )
 
 
