@@ -16,7 +16,6 @@ which X and Π are all known.
 from __future__ import annotations
 
 import math
-import warnings
 from dataclasses import dataclass
 from functools import cached_property
 from types import MappingProxyType
@@ -33,6 +32,7 @@ from parentage.errors import (
     TableError,
     Way,
     did_you_mean,
+    warn,
 )
 from parentage.network import incomplete, inference
 from parentage.network.expectation import Expectation, refuse_late
@@ -368,7 +368,7 @@ def fit_parameters(
         except ResourceError as error:
             note = error.message
             ways = [way for way in error.ways if isinstance(way, str)]  # settings are of learning
-            warnings.warn(ParentageWarning(f"{note}; {FALLBACK}", *ways), stacklevel=2)
+            warn(ParentageWarning(f"{note}; {FALLBACK}", *ways))
     counted = [np.zeros(prior.size, np.int64) for prior in priors]
     for first in range(0, data.stored_rows, _ROWS_AT_ONCE):
         codes = data.rows(first, first + _ROWS_AT_ONCE).astype(np.int64)
