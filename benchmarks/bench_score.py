@@ -37,8 +37,9 @@ def alarm(rows: int) -> Table:
 
 
 def insurance(rows: int) -> Table:
-    """The first rows of the insurance table."""
-    return read_table(measure.shared() / "data/tables/insurance_10000.csv").head(rows).observed()
+    """The first rows of the insurance table; None is a state there."""
+    path = measure.shared() / "data/tables/insurance_10000.csv"
+    return read_table(path, na=[]).head(rows).observed()
 
 
 def uci(name: str, drop: tuple[str, ...] = ()) -> Table:

@@ -53,7 +53,7 @@ def tables() -> Iterator[tuple[str, Table]]:
             ),
         )
     for path in sorted((folder / "tables").glob("*.csv")):
-        yield path.stem, parentage.read_table(path, header=path.stem in NAMED)
+        yield path.stem, parentage.read_table(path, header=path.stem in NAMED, na=[])
 
 
 def limit(table: Table, score: str) -> int | None:

@@ -46,7 +46,8 @@ class RealData:
         if name not in self._tables:
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore", DataWarning)
-                self._tables[name] = read_table(self.folder / "tables" / name, header=name in NAMED)
+                path = self.folder / "tables" / name
+                self._tables[name] = read_table(path, header=name in NAMED, na=[])
         return self._tables[name]
 
     def instance(self, name: str) -> CandidateLists:

@@ -140,7 +140,7 @@ SMALL = b"a,b,c\n" + b"x,0,u\nx,0,v\ny,1,u\ny,1,v\ny,0,u\n" * 6
 NUMBERS = b"a,b,c\n" + b"".join(b"%d.5,%d,%d\n" % (i * i % 17, i % 2, i % 3) for i in range(30))
 GAPS = b"a,b,my col\n0,1,x\n1,0,?\n1,1,y\n0,0,x\n"
 IDS = b"id,a,b\n" + b"".join(b"p%d,%d,%d\n" % (i, i % 2, i % 3) for i in range(12))
-WORDS = b"a,b\n" + b"x,0\ny,1\nNA,1\nx,1\n" * 3
+FAR = b"a,b\n" + b"x,0\ny,1\nx,99\nx,1\n" * 3
 DAT = b"a b\n2 2\n0 1\n1 0\n5 1\n"
 LISTS = b"2\na 1\n-2.5 0\nb 2\n-1.5 1 a\n-3 0\n"
 
@@ -150,6 +150,7 @@ REFUSED = {
         ("missing='state'", "--missing state"),
         ("missing='mode'", "--missing mode"),
         ("drop=['my col']", "--drop 'my col'"),
+        ("na=[]", "--na none"),
     ]),
     "too few complete rows": Case(
         b"a,b,c\n0,1,?\n1,?,0\n?,1,1\n0,0,1\n",
@@ -242,11 +243,11 @@ def test_every_reader_is_told_what_works(
 
 def test_warnings_fit_their_reader_too(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     path = tmp_path / "ids.csv"
-    path.write_bytes(WORDS)
-    with pytest.warns(DataWarning, match=r"column 'a' has the state 'NA'; pass na=\['NA'\]"):
+    path.write_bytes(FAR)
+    with pytest.warns(DataWarning, match=r"column 'b' holds 99 .*; pass na=\['b=99'\] if it"):
         parentage.read_table(path)
-    assert "type --na NA if it" in through_command(capsys, "score", str(path))
-    given = ("--na", "NA", "--missing", "drop")
+    assert "type --na b=99 if it" in through_command(capsys, "score", str(path))
+    given = ("--na", "b=99", "--missing", "drop")
     assert "warning" not in through_command(capsys, "score", str(path), *given)
 
 

@@ -19,10 +19,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from parentage import learn
 from parentage.data.formats import delimited, records
 from parentage.data.formats.raw import RawTable
+from parentage.data.new_rows import rows_like
 from parentage.data.reading import as_table, read_table, table_from_frame
-from parentage.data.table import Table
+from parentage.data.table import MISSING, Table
 from parentage.errors import DataWarning, InputError, ParentageError, TableError
 
 if TYPE_CHECKING:
@@ -238,13 +240,82 @@ def test_missing_mode_fills_small_integers_with_the_mode() -> None:
     assert labels(table)["a"] == ["0", "0", "0", "9", "8"]
 
 
-def test_not_available_among_numbers_is_missing_elsewhere_a_suspicious_state() -> None:
-    text = b"a,b\n1,x\nNA,NA\n2,x\n"
-    with pytest.raises(TableError, match="column 'a', line 3"):
-        quietly(text)
-    with pytest.warns(DataWarning, match=r"column 'b' has the state 'NA'; pass na=\['NA'\]"):
-        table = read_table(text, missing="state")
-    assert table.states == (("1", "2", "missing"), ("NA", "x"))
+WORDS = ("NA", "N/A", "n/a", "null", "NULL", "NaN", "nan", "None", "-", "?", "")
+TEXT = "age,sex,site\n" + "".join(
+    f"{20 + i % 3},{'fm'[i % 2]},{'abc'[i % 3]}\n{word},{word},c\n"
+    for i, word in enumerate(WORDS)
+)  # fmt: skip
+
+
+def test_words_for_missing_mean_it_in_text_as_among_numbers() -> None:
+    table = read_table(TEXT.encode(), missing="state")
+    assert table.states == (("20", "21", "22", "missing"), ("f", "m", "missing"), ("a", "b", "c"))
+    assert [cells.count("missing") for cells in labels(table).values()] == [len(WORDS)] * 2 + [0]
+    assert table.recipe is not None and table.recipe.account is not None
+    assert table.recipe.account.blanked == dict.fromkeys(["age", "sex"], len(WORDS) - 1)
+    assert "20 cells treated as missing (age 10, sex 10); 22 cells in a state" in str(table.recipe)
+
+
+def test_refused_words_for_missing_are_quoted_with_the_way_to_keep_them() -> None:
+    text = b"a,b\n1,x\nNA,-\n2,x\n"
+    with pytest.raises(TableError, match=r"column 'a', line 3: the cell is missing \('NA'\) \(2 "):
+        read_table(text)
+    with pytest.raises(TableError, match=r"na=\[\] if -, NA are states$"):
+        read_table(text)
+    with pytest.raises(TableError, match=r"leave out the column$"):
+        read_table(b"a,b\n1,x\n,y\n2,x\n")
+
+
+def test_words_for_missing_are_states_for_who_says_so() -> None:
+    text = b"country,b\nNA,x\nZA,?\n,x\nNA,-\nZA,x\n"
+    for nothing in ([], "none", ["none"], (), {}):
+        table = read_table(text, na=nothing, missing="state")
+        assert table.states == (("NA", "ZA", "missing"), ("-", "?", "x"))
+    assert read_table(text, na=["none", "b=-"], missing="state").states == (
+        ("NA", "ZA", "missing"), ("?", "x", "missing"),
+    )  # fmt: skip
+    assert table.recipe is not None and table.recipe.settings.na == ("none",)
+    again = read_table(text, recipe=table.recipe)
+    assert again.digest == table.digest
+
+
+def test_a_minus_beside_a_plus_is_a_result() -> None:
+    text = b"rhesus,b\n+,x\n-,-\n+,y\n-,x\n"
+    assert read_table(text, missing="state").states == (("+", "-"), ("x", "y", "missing"))
+
+
+def test_a_state_of_the_known_rows_is_one_in_new_rows() -> None:
+    known = read_table(b"a,b\nNA,x\nu,y\nu,x\n", na=[])
+    new = b"a,b\nNA,x\n?,y\nu,-\n"
+    with pytest.raises(TableError, match=r"'\?', which is not|'\?', which was never seen"):
+        rows_like(known, new, "em")
+    bare = Table(known.names, known.states, known.to_codes())
+    assert rows_like(bare, new, "em").to_codes().tolist() == [[0, MISSING, 1], [0, 1, MISSING]]
+
+
+def test_declared_states_are_believed_and_named() -> None:
+    frame = pd.DataFrame({"a": pd.Categorical(["None", "mild", "mild"]), "b": list("xyx")})
+    with pytest.warns(DataWarning, match=r"column 'a' has the state 'None'; pass na=\['None'\]"):
+        assert table_from_frame(frame).states[0] == ("None", "mild")
+    assert table_from_frame(frame, na=["None"], missing="state").states[0] == ("mild", "missing")
+
+
+def test_text_is_the_same_table_whoever_splits_it(tmp_path: Path) -> None:
+    """Missing values do not depend on the library that read the file."""
+    text = TEXT.replace("\n,,c", "\n-nan,#N/A,c")
+    (tmp_path / "t.csv").write_text(text)
+    expected = read_table(tmp_path / "t.csv", missing="pnal")
+    whole = pd.read_csv(tmp_path / "t.csv", dtype=str, keep_default_na=False)
+    for frame in (
+        pd.read_csv(tmp_path / "t.csv"),
+        whole,
+        pl.read_csv(tmp_path / "t.csv", null_values=["NA", "NaN"]),
+        pl.from_pandas(whole).to_arrow(),
+    ):
+        assert table_from_frame(frame, missing="pnal").digest == expected.digest
+    pl.from_pandas(whole).write_parquet(tmp_path / "t.parquet")
+    assert read_table(tmp_path / "t.parquet", missing="pnal").digest == expected.digest
+    assert learn(tmp_path / "t.csv", missing="pnal").score == learn(whole, missing="pnal").score
 
 
 def test_a_column_without_values_is_refused_or_constant() -> None:

@@ -117,7 +117,7 @@ def test_lists_equal_pygobnilps(shared: Path, name: str, ess: float) -> None:
 
     clinic = datasets.chest_clinic(1000).observed()
     path = shared / "data" / "tables" / "insurance_10000.csv"
-    for table, k in ((clinic, 3), (read_table(path).head(1000).observed(), 2)):
+    for table, k in ((clinic, 3), (read_table(path, na=[]).head(1000).observed(), 2)):
         frame = pd.DataFrame(frame_of(table), dtype="category")
         theirs = BDeu(gobnilp.DiscreteData(frame), ess).bdeu_scores(palim=k)
         ours = score(table, score=name, max_parents=k)

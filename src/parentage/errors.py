@@ -73,6 +73,8 @@ class Way:
     ('header=False', '--no-header')
     >>> Way("drop", ["a b"]).typed("command line")
     "--drop 'a b'"
+    >>> Way("na", []).typed("python"), Way("na", []).typed("command line")
+    ('na=[]', '--na none')
     >>> Way("table", ...).typed("python"), Way("table", ..., flag="data").typed("command line")
     ('table=…', '--data TABLE')
     """
@@ -92,6 +94,8 @@ class Way:
         if isinstance(self.value, bool):
             return f"--{flag}" if self.value else f"--no-{flag}"
         values = self.value if isinstance(self.value, list | tuple) else [self.value]
+        if not values:
+            return f"--{flag} none"
         return " ".join(f"--{flag} {shlex.quote(str(value))}" for value in values)
 
     def words(self, reader: Reader) -> str:

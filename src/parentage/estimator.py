@@ -112,7 +112,7 @@ class ParentageLearner:
         constraints: Constraints | None = None,
         decimal: str = ".",
         keep: Iterable[str] = (),
-        na: object = (),
+        na: object = None,
         missing: str = "error",
         categorical: Iterable[str] = (),
         discretize: str | Iterable[str] | Mapping[str, str] | None = None,

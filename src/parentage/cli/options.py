@@ -61,8 +61,9 @@ def _click_option(name: str, option: Option, default: Any) -> Decorator:
         )  # fmt: skip
     if option.repeatable:
         return click.option(
-            *option.flags, name, multiple=True, metavar=option.metavar, help=option.help
-        )
+            *option.flags, name, multiple=True, metavar=option.metavar, help=option.help,
+            callback=lambda _context, _option, given: given or None,  # not typed: not set
+        )  # fmt: skip
     least = cast("Any", option.least)
     ranges = {int: click.IntRange(min=least), float: click.FloatRange(min=least)}
     kind = option.kind if option.least is None else ranges[option.kind]
@@ -212,7 +213,7 @@ def parse_size(text: str) -> int:
     return int(float(number) * (1024 if binary else 1000) ** power)
 
 
-def parse_max_parents(texts: Sequence[str]) -> tuple[int | None, dict[str, int]]:
+def parse_max_parents(texts: Sequence[str] | None) -> tuple[int | None, dict[str, int]]:
     """Turn ``-k 3 -k NAME=2`` into the common limit and the limits by name.
 
     >>> parse_max_parents(["3", "a=b=1"])
@@ -222,7 +223,7 @@ def parse_max_parents(texts: Sequence[str]) -> tuple[int | None, dict[str, int]]
 
     common: int | None = None
     by_name: dict[str, int] = {}
-    for text in texts:
+    for text in texts or ():
         name, separator, number = text.rpartition("=")
         try:
             limit = int(number)

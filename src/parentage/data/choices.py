@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from parentage.data.discretize import Discretizer
-from parentage.data.settings import EVERY, Reading
+from parentage.data.settings import EVERY, NONE, Reading
 from parentage.errors import InputError, TableError, Way, did_you_mean
 
 if TYPE_CHECKING:
@@ -57,7 +57,7 @@ def choices_of(reading: Reading, names: Sequence[str]) -> dict[str, Choice]:
         raise InputError(
             f"column {min(both)!r} is to be cut and to be taken as categories; choose one"
         )
-    everywhere, by_column = _missing_values(reading.na, names)
+    everywhere, by_column = _missing_values(reading.na or (), names)
     return {
         name: Choice(
             dropped=name in dropped,
@@ -126,6 +126,6 @@ def _missing_values(
             raise InputError(
                 f"has no column {name!r}; {did_you_mean(name, names)}", about=Way("na", text)
             )
-        else:
+        elif text != NONE:
             everywhere.append(text.strip())
     return tuple(everywhere), by_column

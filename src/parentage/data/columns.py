@@ -3,9 +3,10 @@
 The stage between reader and table, the same for every source, in this order:
 
 1. *Drop* the columns named.
-2. *Missing values.* Cells with a value that was named as missing are blanked.
+2. *Missing values.* Cells with a value that was named as missing, and cells of text with a word
+   such as ``NA``, ``N/A``, ``NaN``, ``null`` …, are blanked.
 3. *Numbers.* A column is numeric when the source declares it so, or when nothing is declared and
-   all its values are numbers; ``NA``, ``N/A``, ``NaN``, ``null`` … among numbers are missing.
+   all its values are numbers.
 4. *Continuous* columns: numeric by declaration, or undeclared with a number that is not whole or
    with more than 20 distinct numbers; unless they were named as categories. A column that was
    named with a rule is cut whatever its numbers are.
@@ -32,12 +33,12 @@ import numpy.typing as npt
 from parentage.data import mdl, suspicion
 from parentage.data.choices import Choice, choices_of
 from parentage.data.discretize import codes_of, interval_labels, median
-from parentage.data.formats.raw import RawColumn, RawTable, number_label
+from parentage.data.formats.raw import RawColumn, RawTable, number_label, words_for_missing
 from parentage.data.packed import PackedCodes, PackedColumn, narrowed
 from parentage.data.recipe import ColumnRecipe, ReadingAccount, Recipe
 from parentage.data.settings import Reading
 from parentage.data.table import MISSING, Codes, Table, sorted_states
-from parentage.data.values import Column, column_of
+from parentage.data.values import Column, column_of, labels_of
 from parentage.errors import DataWarning, InputError, TableError, Way, did_you_mean, warn
 
 if TYPE_CHECKING:
@@ -81,14 +82,14 @@ def build_table(raw: RawTable, reading: Reading | None = None) -> Table:
     choices = choices_of(reading, [column.name for column in raw.columns])
     check_rows(raw.n_rows)
     found = [
-        column_of(column, choices[column.name].na, reading.decimal)
+        column_of(column, choices[column.name].na, reading.decimal, words=reading.words_are_missing)
         for column in _kept(raw.columns, choices)
     ]
     continuous = [_is_continuous(column, choices[column.name]) for column in found]
     _look_for_suspicious(found, continuous, choices, reading.decimal)
     columns, missing = found, missing_cells(found)
     if reading.missing == "error":
-        _refuse_missing(columns, raw)
+        _refuse_missing(columns, raw, reading.words_are_missing)
     elif reading.missing == "drop":
         columns = _complete_rows(columns)
     _refuse_continuous(
@@ -216,7 +217,8 @@ def check_rows(n_rows: int) -> None:
         raise TableError(f"the table has {found}; at least 2 rows are needed")
 
 
-def _refuse_missing(columns: Sequence[Column], raw: RawTable) -> None:
+def _refuse_missing(columns: Sequence[Column], raw: RawTable, words: bool) -> None:
+    """Refuse missing cells; ``words``: those with a word such as ``NA`` are among them."""
     gaps = [(int((~c.present).argmax()), c) for c in columns if c.n_missing]
     if not gaps:
         return
@@ -224,15 +226,35 @@ def _refuse_missing(columns: Sequence[Column], raw: RawTable) -> None:
     total = sum(c.n_missing for _, c in gaps)
     where = f"column {column.name!r}, {raw.place(row)}"
     more = f" ({total} missing cells in {len(gaps)} columns)" if total > 1 else ""
+    held = _text_at(column.name, row, raw)
     raise TableError(
-        f"{where}: the cell is missing{more}",
+        f"{where}: the cell is missing{'' if held is None else f' ({held!r})'}{more}",
         Way("missing", "pnal", "to score every family on the rows where it is complete"),
         Way("missing", "em", "to complete the data by expectation maximisation"),
         Way("missing", "drop", "to leave such rows out"),
         Way("missing", "state", "to make missing a state"),
         Way("missing", "mode", "to fill in the mode"),
         _leave_out(column.name, effect="to leave out the column"),
+        *(_words_as_states([c.name for _, c in gaps], raw) if words else ()),
     )
+
+
+def _words_as_states(names: Sequence[str], raw: RawTable) -> list[Way]:
+    """Offer to take words for missing as states, if these columns hold some."""
+    found = set[str]()
+    for column in raw.columns:
+        if column.name in names and not (column.declared or isinstance(column.values, np.ndarray)):
+            found |= words_for_missing(column.values)
+    shown = ", ".join(sorted(found))
+    verb = "is a state" if len(found) == 1 else "are states"
+    return [Way("na", [], f"if {shown} {verb}")] if found else []
+
+
+def _text_at(name: str, row: int, raw: RawTable) -> str | None:
+    """Return what a cell that is treated as missing holds in the source; None: nothing."""
+    column = next(column for column in raw.columns if column.name == name)
+    code = int(column.part(row, row + 1)[0])
+    return None if code < 0 else labels_of(column)[code]
 
 
 def _complete_rows(columns: Sequence[Column]) -> list[Column]:

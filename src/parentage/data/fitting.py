@@ -22,15 +22,10 @@ from parentage.data.columns import (
     missing_cells,
 )
 from parentage.data.discretize import codes_of
+from parentage.data.formats.raw import words_for_missing
 from parentage.data.recipe import ColumnRecipe, Recipe
 from parentage.data.table import MISSING, Table, as_numbers
-from parentage.data.values import (
-    Column,
-    column_of,
-    is_not_available,
-    numbers_in,
-    without_values,
-)
+from parentage.data.values import Column, column_of, numbers_in, without_values
 from parentage.errors import TableError, did_you_mean
 
 if TYPE_CHECKING:
@@ -53,7 +48,7 @@ def fitted_table(raw: RawTable, recipe: Recipe, reading: Reading) -> Table:
     columns, codes, wrong = list[Column](), list[Ints](), _absent(raw, recipe)
     for column in recipe.columns:
         try:
-            cells = cells_for(raw, column, reading.decimal)
+            cells = cells_for(raw, column, reading)
             columns.append(cells)
             codes.append(codes_for(cells, column, reading.decimal))
         except TableError as error:
@@ -93,19 +88,16 @@ def _absent(raw: RawTable, recipe: Recipe) -> list[str]:
     return [f"{len(absent)} of its {len(recipe.columns)} columns are not there: {shown}"]
 
 
-def cells_for(raw: RawTable, column: ColumnRecipe, decimal: str) -> Column:
-    """Find a column by name, with what the recipe calls missing blanked."""
+def cells_for(raw: RawTable, column: ColumnRecipe, reading: Reading) -> Column:
+    """Find a column by name, with what means missing blanked; a state of the recipe never does."""
     found, na = find_column(raw, column.name), column.na
+    if reading.words_are_missing and not isinstance(found.values, np.ndarray):
+        na = (*na, *words_for_missing(found.values).difference(column.states))
     if isinstance(found.values, np.ndarray) or column.cuts is not None or _numbered(column):
-        na = (*na, *filter(is_not_available, _words(found)))
-        cells = column_of(found, na, decimal)
+        cells = column_of(found, na, reading.decimal, words=False)
         return cells if column.cuts is not None else replace(cells, numbers=None)
-    rest, blanked = without_values(found, na, decimal)
+    rest, blanked = without_values(found, na, reading.decimal)
     return Column(rest, None, blanked)
-
-
-def _words(raw: RawColumn) -> list[str]:
-    return [] if isinstance(raw.values, np.ndarray) else list(raw.values)
 
 
 def _numbered(column: ColumnRecipe) -> bool:

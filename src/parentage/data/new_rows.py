@@ -77,12 +77,12 @@ def rows_like(
     settings = Reading() if known.recipe is None else known.recipe.settings
     raw = _named_as(known, source, settings, optional)
     columns = [_recipe_of(known, v, missing) for v in range(known.n_variables)]
-    there, decimal = {column.name for column in raw.columns}, settings.decimal
+    there = {column.name for column in raw.columns}
     lacking = [v for v, c in enumerate(columns) if c.name in optional and c.name not in there]
     codes = [
         np.zeros(raw.n_rows, np.int64)
         if v in lacking
-        else codes_for(cells_for(raw, column, decimal), column, decimal, unseen)
+        else codes_for(cells_for(raw, column, settings), column, settings.decimal, unseen)
         for v, column in enumerate(columns)
     ]
     rows = filled_rows(np.array(codes), columns, missing, raw)

@@ -36,7 +36,7 @@ class ColumnRecipe:
     rule
         How the cut points were found, as it is typed: ``"mdl"``, ``"quantile:4"``.
     na
-        Values that mean missing in this column, besides blank and ``?``.
+        Values that mean missing in this column, besides blank cells and words such as ``NA``.
     fill
         The state that missing cells get; None: they get none.
     """
@@ -140,7 +140,7 @@ class Recipe:
             said.append(f"{_columns(account.left_out)} left out ({_some(account.left_out)})")
         if account.blanked:
             total = sum(account.blanked.values())
-            said.append(f"{_cells(total)} taken as missing ({_counted(account.blanked)})")
+            said.append(f"{_cells(total)} treated as missing ({_counted(account.blanked)})")
         if account.rows_dropped:
             rows = f"{account.rows_dropped:,} row{'' if account.rows_dropped == 1 else 's'}"
             said.append(f"{rows} dropped for missing cells ({_counted(account.missing)})")

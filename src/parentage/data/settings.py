@@ -25,6 +25,9 @@ OF_FILES = ("format", "header", "encoding", "sheet")
 EVERY = "all"
 """Stands for all columns in ``categorical``."""
 
+NONE = "none"
+"""In ``na``: words such as ``NA`` do not mean missing."""
+
 
 class ReadingKeywords(TypedDict, total=False):
     """What may be given for the settings of reading."""
@@ -103,25 +106,28 @@ class Reading:
             repeatable=True,
         ),
     )
-    na: tuple[str, ...] = setting(
-        (),
+    na: tuple[str, ...] | None = setting(
+        None,
         """
-        Values that mean a missing cell, besides blank and ``?``: ``["k.A.", -999]`` in every
-        column, ``{"age": [-999]}`` or ``"age=-999"`` in one.
+        Values that mean missing, besides blank cells and the words ``NA``, ``N/A``, ``NaN``,
+        ``null``, ``None``, ``-``, ``?`` and the like: ``["unknown", -999]`` in every column,
+        ``{"age": [-999]}`` or ``"age=-999"`` in one. ``[]``: only blank cells are missing, and
+        these words are states; ``["none", "unknown"]``: only blank cells and ``unknown`` are.
         """,
         Option(
             ("--na",),
-            "A value that means missing, everywhere or in one column (repeatable).",
-            "VALUE|COLUMN=VALUE",
+            "A value that means missing, everywhere or in one column (repeatable), besides NA, "
+            "N/A, NaN, null, None, - and ?; none: these words are states.",
+            "VALUE|COLUMN=VALUE|none",
             repeatable=True,
         ),
     )
     missing: str = setting(
         "error",
         """
-        What happens to missing cells (blank or ``?``, null or NaN): ``"error"``, ``"drop"`` the
-        row, ``"state"`` (one more state), ``"mode"`` (the most frequent state; the median in
-        a continuous column), ``"pnal"`` (every family is scored on the rows where it is
+        What happens to missing cells: ``"error"``, ``"drop"`` the row, ``"state"`` (one more
+        state), ``"mode"`` (the most frequent state; the median in a continuous column),
+        ``"pnal"`` (every family is scored on the rows where it is
         complete) or ``"em"`` (expectation maximisation).
         """,
         Option(
@@ -171,10 +177,16 @@ class Reading:
         ),
     )
 
+    @property
+    def words_are_missing(self) -> bool:
+        """Whether words such as ``NA`` mean missing."""
+        return self.na is None or NONE not in self.na
+
     def __post_init__(self) -> None:
         for name in ("drop", "keep", "categorical"):
             object.__setattr__(self, name, _names(getattr(self, name)))
-        object.__setattr__(self, "na", _texts(self.na, "na"))
+        if self.na is not None:
+            object.__setattr__(self, "na", _texts(self.na, "na") or (NONE,))
         object.__setattr__(self, "discretize", _texts(self.discretize, "discretize") or None)
         if self.decimal not in (".", ","):
             raise InputError(

@@ -14,7 +14,7 @@ identifier           9 of 10 labels differ (in up to 20 rows: all), or whole num
                      repetition, or with few repetitions under a name that ends in id or nr
 sentinel             a number such as −999 or 99 that is farther from all others than these are
                      from each other
-missing word         a label such as NA or n/a
+missing word         a declared state such as NA or n/a
 many states          more than 20 labels, on average in fewer than 5 rows each
 ===================  ==============================================================================
 
@@ -31,7 +31,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from parentage.data.values import Column, is_not_available, numbers_in
+from parentage.data.formats.raw import words_for_missing
+from parentage.data.values import Column, numbers_in
 from parentage.errors import DataWarning, TableError, Way, warn
 
 if TYPE_CHECKING:
@@ -81,21 +82,19 @@ def suspicions_of(
     labelled
         Its values will be taken as labels, not cut.
     believed
-        It was asked for by name: only sentinels and words for missing are looked for.
+        It was asked for by name: only sentinels are looked for.
     decimal
         What stands before a fraction.
     """
     if not column.n_present:
         return []
     if column.raw.declared or column.raw.numeric is False:
-        return [] if believed else _all_different(column)
+        return [] if believed else _all_different(column) or _missing_words(column)
     found = []
     if not believed and (first := _wrong_kind(column, labelled, decimal)):
         found.append(first)
     if column.numbers is not None:
         found += _sentinels(column)
-    elif not found:
-        found += _missing_words(column)
     if not found and not believed and labelled:
         found += _many_states(column)
     return found
@@ -224,8 +223,9 @@ def _sentinels(column: Column) -> list[Suspicion]:
 
 
 def _missing_words(column: Column) -> list[Suspicion]:
+    """Name declared states that are words for missing."""
     counted = zip(column.labels(), column.counts, strict=True)
-    words = [label for label, n in counted if n and is_not_available(label)]
+    words = words_for_missing([label for label, n in counted if n])
     return [
         Suspicion(
             column.name, f"has the state {word!r}", (Way("na", [word], "if it means missing"),)
@@ -247,7 +247,6 @@ def _many_states(column: Column) -> list[Suspicion]:
 
 def _has_decimal_commas(labels: Sequence[str]) -> bool:
     """Whether every label, of several, is a number, some with a comma before the fraction."""
-    labels = [label for label in labels if not is_not_available(label)]
     numbers = len(labels) > 2 and all(_DECIMAL_COMMA.fullmatch(label) for label in labels)
     return numbers and any("," in label for label in labels)
 

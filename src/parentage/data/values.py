@@ -1,7 +1,7 @@
 """What the cells of one column are: which are missing, which are numbers. Before states.
 
-Blank and ``?`` are missing already when a reader hands a column on; here come the values that were
-named as missing, and words such as ``NA`` among numbers.
+Blank cells are missing already when a reader hands a column on; here come the values that were
+named as missing, and words such as ``NA``.
 """
 
 from __future__ import annotations
@@ -14,16 +14,19 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 
-from parentage.data.formats.raw import CellCodes, Numbers, RawColumn, number_label
+from parentage.data.formats.raw import (
+    CellCodes,
+    Numbers,
+    RawColumn,
+    number_label,
+    words_for_missing,
+)
 from parentage.data.packed import PackedColumn
 from parentage.data.table import as_numbers
 from parentage.errors import TableError, Way
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
-
-NOT_AVAILABLE = ("na", "n/a", "#n/a", "n.a.", "k.a.", "k. a.", "nan", "null", "<na>")
-"""Words for a missing cell, in lower case."""
 
 BLOCK = 1 << 20
 """Cells that are counted at a time."""
@@ -88,10 +91,27 @@ def labels_of(raw: RawColumn) -> list[str]:
     return list(raw.values)
 
 
-def column_of(raw: RawColumn, na: Sequence[str] = (), decimal: str = ".") -> Column:
-    """Blank what is missing and find the numbers."""
+def column_of(
+    raw: RawColumn, na: Sequence[str] = (), decimal: str = ".", *, words: bool = True
+) -> Column:
+    """Blank what is missing and find the numbers.
+
+    Parameters
+    ----------
+    raw
+        The column as it is in the source.
+    na
+        Values that mean missing.
+    decimal
+        What stands before a fraction in text.
+    words
+        Words such as ``NA`` mean missing, too, unless the source declares them as states.
+    """
+    known = raw.declared or raw.numeric is False
+    if words and not known and not isinstance(raw.values, np.ndarray):
+        na = (*na, *words_for_missing(raw.values))
     cells, blanked = without_values(raw, na, decimal)
-    if cells.declared or cells.numeric is False:
+    if known:
         return Column(cells, None, blanked)
     if isinstance(cells.values, np.ndarray):
         numbers = cells.values.astype(np.float64)
@@ -102,13 +122,7 @@ def column_of(raw: RawColumn, na: Sequence[str] = (), decimal: str = ".") -> Col
                 "replace them",
             )
         return Column(cells, numbers, blanked)
-    available = np.array([not is_not_available(label) for label in cells.values], np.bool_)
-    labels = [label for label, kept in zip(cells.values, available, strict=True) if kept]
-    found = numbers_in(labels, decimal) if labels else None
-    if found is None or available.all():
-        return Column(cells, found, blanked)
-    rest = _keep_values(cells, available)
-    return Column(rest, found, blanked + _cells_lost(cells, rest))
+    return Column(cells, numbers_in(cells.values, decimal) if cells.values else None, blanked)
 
 
 def without_values(raw: RawColumn, na: Sequence[str], decimal: str) -> tuple[RawColumn, int]:
@@ -170,8 +184,3 @@ def numbers_in(labels: Sequence[str], decimal: str = ".") -> Numbers | None:
         if m is not None and (m[2] or m[3])
     ]
     return as_numbers(plain) if len(plain) == len(labels) else None
-
-
-def is_not_available(label: str) -> bool:
-    """Tell whether a label is a word for a missing cell."""
-    return len(label) <= 5 and label.casefold() in NOT_AVAILABLE

@@ -114,7 +114,7 @@ def _reading(recipe: Recipe) -> list[Fact]:
             facts.append(Fact("Rows left out for missing cells", f"{account.rows_dropped:,}"))
         for label, counts in (
             ("Missing cells", account.missing),
-            ("Values taken as missing", account.blanked),
+            ("Values treated as missing", account.blanked),
         ):
             if counts:
                 facts.append(Fact(label, named(f"{name} {n:,}" for name, n in counts.items())))

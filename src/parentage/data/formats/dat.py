@@ -53,6 +53,8 @@ def _declare(name: str, card: int, column: RawColumn, place: Callable[[int], str
     states = np.full(len(column.values) + 1, -1, np.int32)
     for i, value in enumerate(column.values):
         label = str(value)
+        if label == "?":
+            continue
         if not is_code(label, card):
             row = int(np.flatnonzero(column.to_codes() == i)[0])
             raise TableError(

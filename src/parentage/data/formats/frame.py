@@ -3,7 +3,7 @@
 Narwhals recognises the frame; polars and pyarrow columns are read through polars, all others
 through the pandas interface. A pandas Categorical and a polars Enum declare their states, used
 or not; a polars Categorical or an arrow dictionary is only a way to store labels. Null and NaN
-are missing, and so are blank and ``?`` in columns of text that declare nothing.
+are missing, and so are blank cells of text.
 """
 
 from __future__ import annotations

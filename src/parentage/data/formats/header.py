@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from parentage.data.formats.raw import Numbers, RawColumn, is_missing
+from parentage.data.formats.raw import Numbers, RawColumn, words_for_missing
 from parentage.data.table import as_numbers
 from parentage.errors import DataWarning, TableError, Way, warn
 
@@ -72,7 +72,8 @@ def warn_of_header(columns: Sequence[RawColumn]) -> None:
 
 def _could_be_data(cell: str, column: RawColumn) -> bool:
     above_numbers = as_numbers([cell]) is not None and _numbers(column) is not None
-    return is_missing(cell) or above_numbers or cell in column.values
+    missing = not cell or bool(words_for_missing([cell]))
+    return missing or above_numbers or cell in column.values
 
 
 def _occurs(cell: str, column: RawColumn) -> bool:
@@ -83,5 +84,6 @@ def _occurs(cell: str, column: RawColumn) -> bool:
 
 
 def _numbers(column: RawColumn) -> Numbers | None:
-    labels = [str(value) for value in column.values]
-    return as_numbers(labels) if labels else None
+    labels = {str(value) for value in column.values}
+    labels -= words_for_missing(labels)
+    return as_numbers(sorted(labels)) if labels else None

@@ -16,7 +16,7 @@ import numpy.typing as npt
 from parentage.data.packed import PackedColumn
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Collection, Sequence
 
 CellCodes = npt.NDArray[np.signedinteger[Any]]
 """For every row the index of its value among the column's values; −1: the cell is missing."""
@@ -104,17 +104,34 @@ class RawTable:
     passing: bool = False
 
 
-def is_missing(cell: str) -> bool:
-    """Tell whether a cell of text, blanks around it removed, is missing: blank or ``?``."""
-    return cell in ("", "?")
+WORDS_FOR_MISSING = frozenset({
+    "?", "-", "NA", "na", "N/A", "n/a", "N.A.", "n.a.", "#NA", "#N/A", "#N/A N/A", "<NA>",
+    "NaN", "nan", "NAN", "-NaN", "-nan", "1.#IND", "1.#QNAN", "-1.#IND", "-1.#QNAN",
+    "NULL", "Null", "null", "None", "k.A.", "K.A.", "k.a.", "k. A.", "k. a.",
+})  # fmt: skip
+"""What a cell of text holds when its value is missing, besides nothing; all that pandas knows."""
+
+
+def words_for_missing(labels: Collection[str]) -> set[str]:
+    """Return which of the labels of a column of text mean that the value is missing.
+
+    A minus sign beside a plus sign is a result of a test, not a missing value.
+
+    >>> sorted(words_for_missing(["yes", "NA", "-", "Na"])), words_for_missing(["+", "-"])
+    (['-', 'NA'], set())
+    """
+    found = WORDS_FOR_MISSING.intersection(labels)
+    return (
+        found - {"-"} if "-" in found and any(not label.strip("+") for label in labels) else found
+    )
 
 
 def text_column(name: str, codes: CellCodes, cells: Sequence[str | None]) -> RawColumn:
     """Make a column of labels from distinct cells as they are in a text.
 
-    Blanks around a cell do not count; a blank cell and ``?`` are missing.
+    Blanks around a cell do not count, and a blank cell is missing.
 
-    >>> column = text_column("smoker", np.array([0, 1, 2, 1], np.int32), ["yes", " no ", "?"])
+    >>> column = text_column("smoker", np.array([0, 1, 2, 1], np.int32), ["yes", " no ", " "])
     >>> column.values, column.to_codes().tolist()
     (['yes', 'no'], [0, 1, -1, 1])
     """
@@ -122,7 +139,7 @@ def text_column(name: str, codes: CellCodes, cells: Sequence[str | None]) -> Raw
     new_code = np.full(len(cells) + 1, -1, np.int32)  # the last entry serves code −1
     for i, cell in enumerate(cells):
         label = "" if cell is None else cell.strip()
-        if not is_missing(label):
+        if label:
             new_code[i] = position.setdefault(label, len(position))
     return RawColumn(name, new_code[codes], list(position))
 
