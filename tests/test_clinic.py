@@ -25,13 +25,13 @@ SETTINGS: dict[str, Any] = {
     "decimal": ",",
     "drop": "case,admitted,note",
     "na": {"age": 999, "crp": -999},
-    "missing": "mode",
+    "missing": "state",
     "categorical": "site",
     "discretize": "mdl",
 }
 TYPED = (
     "--encoding", "cp1252", "--decimal", ",", "--drop", "case,admitted,note", "--na",
-    "age=999", "--na", "crp=-999", "--missing", "mode", "--categorical", "site",
+    "age=999", "--na", "crp=-999", "--missing", "state", "--categorical", "site",
     "--discretize", "mdl",
 )  # fmt: skip
 
@@ -85,13 +85,13 @@ def test_every_step_says_what_to_type_next(clinic: Path) -> None:
     said = told(path, *given)
     assert "column 'age' holds 999 in 22 cells, far from the others (18 to 95)" in said
     assert re.search(r"column 'crp' holds -999 in \d+ cells, far .*type --na crp=-999 if", said)
-    assert re.search(r"error: column 'sex', line \d+: the cell is missing \('k.A.'\) \(\d+", said)
+    assert re.search(r"error: column 'sex', line \d+: the cell is missing \('k.A.'; \d+", said)
     assert said.endswith(", or --na none if NA, k.A. are states\n")
     given += ["--na", "age=999", "--na", "crp=-999"]
     said = told(path, *given)
     assert "warning" not in said
     assert "cells in 5 columns); type --missing pnal" in said
-    given += ["--missing", "mode"]
+    given += ["--missing", "state"]
     said = told(path, *given)
     assert "column 'age' is continuous: 78 distinct numbers, such as 18" in said
     assert "(so are 3 others: bmi, crp, site); type --discretize mdl to cut" in said
@@ -100,14 +100,14 @@ def test_every_step_says_what_to_type_next(clinic: Path) -> None:
     said = told(path, *given)
     assert said.startswith("parentage: read 2,000 rows, 10 columns; 3 columns left out (case, ")
     assert re.search(r"\d+ cells treated as missing \(crp \d+, bmi \d+, sex \d+, age 22\); ", said)
-    assert re.search(r"\d+ cells filled in \(crp .*; 3 columns cut \(age at \d", said)
+    assert re.search(r"\d+ cells in a state of their own \(crp .*; 3 columns cut \(age at \d", said)
 
 
 def test_the_same_in_python(clinic: Path) -> None:
     steps: list[tuple[str, str]] = [
         ("encoding", "pass encoding='latin-1'"),
         ("drop", r"pass drop=\['case', 'admitted', 'note'\] to leave them out, or keep=\['case'\]"),
-        ("missing", "the cell is missing.*missing='mode'"),
+        ("missing", "the cell is missing.*missing='state'"),
         ("discretize", "column 'age' is continuous.*pass discretize='mdl'"),
     ]
     given: dict[str, Any] = {}
@@ -129,8 +129,9 @@ def test_the_same_in_python(clinic: Path) -> None:
     assert table.states[table.index("site")] == tuple(str(i) for i in range(21))
 
 
+@pytest.mark.filterwarnings("ignore:.*imput")
 def test_what_was_done_is_true(clinic: Path) -> None:
-    table = parentage.read_table(clinic / "export.csv", **SETTINGS)
+    table = parentage.read_table(clinic / "export.csv", **{**SETTINGS, "missing": "mode"})
     text = (clinic / "export.csv").read_bytes().decode("cp1252")
     names, *rows = [line.split(";") for line in text.split("\r\n") if line]
     cells = {name: [row[i] for row in rows] for i, name in enumerate(names)}
@@ -222,7 +223,7 @@ def test_a_recipe_by_hand_may_hold_settings_alone(clinic: Path, tmp_path: Path) 
         decimal = ","
         drop = "case,admitted,note"
         na = ["age=999", "crp=-999"]
-        missing = "mode"
+        missing = "state"
         categorical = ["site"]
         discretize = ["mdl"]
         """,

@@ -62,7 +62,7 @@ def test_a_column_without_any_value_is_refused(missing: str) -> None:
 def test_the_refusal_of_missing_cells_names_all_ways() -> None:
     with pytest.raises(TableError) as refused:
         read_table(GAPS, discretize="median")
-    for way in ("pnal", "em", "drop", "state", "mode"):
+    for way in ("pnal", "em", "drop", "state"):
         assert f"missing='{way}'" in str(refused.value)
         assert f"--missing {way}" in refused.value.text("command line")
 

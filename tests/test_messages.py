@@ -148,13 +148,15 @@ REFUSED = {
     "missing cell": Case(GAPS, [
         ("missing='drop'", "--missing drop"),
         ("missing='state'", "--missing state"),
-        ("missing='mode'", "--missing mode"),
         ("drop=['my col']", "--drop 'my col'"),
         ("na=[]", "--na none"),
     ]),
+    "few missing cells": Case(b"a,b\n" + b"0,1\n1,0\n" * 12 + b"?,0\n", [
+        ("missing='mode'", "--missing mode"), ("missing='em'", "--missing em"),
+    ]),
     "too few complete rows": Case(
         b"a,b,c\n0,1,?\n1,?,0\n?,1,1\n0,0,1\n",
-        [("missing='mode'", "--missing mode"), ("drop=['a']", "--drop a")],
+        [("missing='em'", "--missing em"), ("drop=['a']", "--drop a")],
         {"missing": "drop"}, ("--missing", "drop"),
     ),
     "continuous": Case(NUMBERS, [

@@ -158,6 +158,7 @@ def with_holes() -> dict[str, list[Any]]:
     }
 
 
+@pytest.mark.filterwarnings("ignore:.*imput")
 @pytest.mark.parametrize("kind", SOURCES)
 @pytest.mark.parametrize("missing", ["drop", "state", "mode"])
 def test_missing_cells_are_treated_as_in_the_known_table(kind: str, missing: str) -> None:

@@ -201,11 +201,9 @@ GAPS = b"n,c,b\n1,red,x\n?,red,y\n3,,x\n4,blue,?\n2.5,blue,y\n"
 
 
 def test_missing_cells_are_refused_with_place_and_ways_out() -> None:
-    with pytest.raises(
-        TableError, match=r"column 'n', line 3: .* \(3 missing cells in 3 columns\)"
-    ):
+    with pytest.raises(TableError, match=r"column 'n', line 3: .*; 3 missing cells in 3 columns\)"):
         read_table(GAPS, discretize="median")
-    with pytest.raises(TableError, match=r"missing='drop' .*missing='state' .*missing='mode'"):
+    with pytest.raises(TableError, match=r"missing='drop' .*missing='state' "):
         read_table(GAPS, discretize="median")
 
 
@@ -227,6 +225,7 @@ def test_missing_state_adds_one_where_it_is_needed() -> None:
     assert collision.states == (("missing", "x", "missing 2"), ("1", "2"))
 
 
+@pytest.mark.filterwarnings("ignore:.*imput")
 def test_missing_mode_takes_median_or_mode_ties_to_the_first_state() -> None:
     table = read_table(GAPS, missing="mode", discretize="median")
     assert table.cuts["n"] == (2.75,)
@@ -235,6 +234,7 @@ def test_missing_mode_takes_median_or_mode_ties_to_the_first_state() -> None:
     assert labels(table)["b"] == ["x", "y", "x", "x", "y"]
 
 
+@pytest.mark.filterwarnings("ignore:.*imput")
 def test_missing_mode_fills_small_integers_with_the_mode() -> None:
     table = read_table(b"a,b\n0,x\n0,y\n?,x\n9,y\n8,x\n", missing="mode")
     assert labels(table)["a"] == ["0", "0", "0", "9", "8"]
@@ -258,7 +258,7 @@ def test_words_for_missing_mean_it_in_text_as_among_numbers() -> None:
 
 def test_refused_words_for_missing_are_quoted_with_the_way_to_keep_them() -> None:
     text = b"a,b\n1,x\nNA,-\n2,x\n"
-    with pytest.raises(TableError, match=r"column 'a', line 3: the cell is missing \('NA'\) \(2 "):
+    with pytest.raises(TableError, match=r"column 'a', line 3: the cell is missing \('NA'; 2 "):
         read_table(text)
     with pytest.raises(TableError, match=r"na=\[\] if -, NA are states$"):
         read_table(text)
@@ -268,7 +268,8 @@ def test_refused_words_for_missing_are_quoted_with_the_way_to_keep_them() -> Non
 
 def test_words_for_missing_are_states_for_who_says_so() -> None:
     text = b"country,b\nNA,x\nZA,?\n,x\nNA,-\nZA,x\n"
-    for nothing in ([], "none", ["none"], (), {}):
+    ways: list[Any] = [[], "none", ["none"], (), {}]
+    for nothing in ways:
         table = read_table(text, na=nothing, missing="state")
         assert table.states == (("NA", "ZA", "missing"), ("-", "?", "x"))
     assert read_table(text, na=["none", "b=-"], missing="state").states == (
@@ -318,6 +319,7 @@ def test_text_is_the_same_table_whoever_splits_it(tmp_path: Path) -> None:
     assert learn(tmp_path / "t.csv", missing="pnal").score == learn(whole, missing="pnal").score
 
 
+@pytest.mark.filterwarnings("ignore:.*imput")
 def test_a_column_without_values_is_refused_or_constant() -> None:
     text = b"a,b,c\n?,x,1\n?,y,0\n"
     with pytest.raises(TableError, match="column 'a' has no values at all"):
@@ -414,6 +416,7 @@ ARFF = """% a comment
 """
 
 
+@pytest.mark.filterwarnings("ignore:.*imput")
 def test_arff_header_is_believed() -> None:
     text = ARFF.replace(", 'it''s'", "").encode()
     with pytest.raises(TableError, match=r"column 'note' is of ARFF type string.*drop=\['note'\]"):
@@ -504,6 +507,7 @@ COLUMNS: dict[str, list[Any]] = {
 }
 
 
+@pytest.mark.filterwarnings("ignore:.*imput")
 @pytest.mark.parametrize("make", [pd.DataFrame, pl.DataFrame, pa.table])
 def test_frames_of_all_kinds_give_the_same_table(make: Any, tmp_path: Path) -> None:
     table = table_from_frame(make(COLUMNS), missing="mode", discretize="median")

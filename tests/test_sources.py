@@ -141,6 +141,7 @@ def test_excel_takes_the_sheet_that_has_something_or_is_named(tmp_path: Path) ->
     )
 
 
+@pytest.mark.filterwarnings("ignore:.*imput")
 def test_excel_types_blanks_and_places() -> None:
     frame = pl.DataFrame({"size": [1.5, 2.5, None, 4.0] * 5, "n": [1, 2, 3, 1] * 5,
                           "c": ["x", None, "y", "x"] * 5})  # fmt: skip

@@ -332,6 +332,7 @@ def test_lists_of_uci_tables(shared: Path, file: str, k: int | None, bdeu: int, 
         assert lists.n_sets - len(table.constant) == kept  # a constant has the empty set alone
 
 
+@pytest.mark.filterwarnings("ignore:.*imput")
 @pytest.mark.parametrize(("name", "kept", "deepest"), [("bdeu", 322, 11), ("qnml", 2729, 8)])
 def test_hepatitis_without_a_limit(shared: Path, name: str, kept: int, deepest: int) -> None:
     path = shared / "data" / "uci" / "hepatitis.arff"

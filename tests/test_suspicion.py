@@ -16,11 +16,13 @@ from hypothesis import strategies as st
 import parentage
 from accounts import account
 from command import ok, refused
+from parentage.data.formats import frame as frames
 from parentage.data.reading import as_table
 from parentage.data.recipe import Recipe
 from parentage.data.recipe_file import read_recipe
 from parentage.data.settings import Reading
-from parentage.data.values import numbers_in
+from parentage.data.suspicion import missing_together
+from parentage.data.values import column_of, numbers_in
 from parentage.errors import DataWarning, InputError, ParentageError, TableError
 from parentage.scoring.account import Account
 
@@ -146,6 +148,7 @@ def test_one_warning_for_columns_alike() -> None:
 # --- asked for by name -------------------------------------------------------------------------
 
 
+@pytest.mark.filterwarnings("ignore:.*imput")
 def test_missing_values_by_text_by_number_and_by_column() -> None:
     cells = ["1", "2", "-9.0", "3", "-9", "2", "1", "k.A.", "3", "2"]
     read = as_table(table(cells), na=["x=-9"], missing="state")
@@ -162,6 +165,7 @@ def test_missing_values_by_text_by_number_and_by_column() -> None:
     assert declared.states[1] == ("u", "v")
 
 
+@pytest.mark.filterwarnings("ignore:.*imput")
 def test_names_with_commas_and_equals_signs() -> None:
     frame = pl.DataFrame({"a,b": ["x", "y"] * 6, "c=d": ["u", "v", "--"] * 4, "a": [0, 1, 2] * 4,
                           "e": [1, 0] * 6})  # fmt: skip
@@ -305,3 +309,64 @@ def test_outputs_and_recipes_go_to_names_of_their_own(tmp_path: Any) -> None:
     said = refused("info", str(data), "--recipe", target[4], "--write-recipe", target[4])
     assert "is read here" in said
     assert "recipe" in refused("learn", target[2], "--recipe", target[4])
+
+
+# --- imputing ----------------------------------------------------------------------------------
+
+
+def trial(rows: int = 400, lacking: int = 100) -> pl.DataFrame:
+    """A randomised treatment and two findings, all three missing in the same rows, and two more."""
+    rng = np.random.default_rng(5)
+    drawn = {name: rng.integers(0, 2, rows) for name in ("treatment", "first", "second", "age")}
+    drawn["status"] = np.where(rng.random(rows) < 0.8, drawn["age"], 1 - drawn["age"])
+    absent = np.arange(rows) < lacking
+    return pl.DataFrame({
+        name: [None if gone and name in ("treatment", "first", "second") else str(code)
+               for code, gone in zip(codes.tolist(), absent, strict=True)]
+        for name, codes in drawn.items()
+    })  # fmt: skip
+
+
+def test_imputing_the_mode_makes_arcs_and_is_warned_about() -> None:
+    frame = trial()
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        imputed = parentage.learn(frame, missing="mode").network
+    said = [str(one.message) for one in caught]
+    assert [text.split(" (and first, second) ")[0] for text in said] == ["column 'treatment'"] * 2
+    assert "has more than 5% of its values imputed by one state" in said[0]
+    assert "is missing in the same rows as others (up to 100)" in said[1]
+    assert all("; pass missing='em' to " in text and "missing='pnal' to " in text for text in said)
+    assert any("treatment" in arc for arc in imputed.arcs)
+    for missing in ("drop", "pnal"):
+        found = parentage.learn(frame, missing=missing).network
+        assert not any("treatment" in arc for arc in found.arcs)
+
+
+def test_mode_is_not_offered_where_it_makes_arcs() -> None:
+    with pytest.raises(TableError, match="missing='em'") as refusal:
+        as_table(trial())
+    assert "mode" not in str(refusal.value)
+    with pytest.raises(TableError, match="missing='mode' to impute the mode"):
+        as_table(trial(lacking=5))
+
+
+@pytest.mark.parametrize(("lacking", "warned"), [(0, 0), (5, 0), (6, 1), (20, 1), (21, 2)])
+def test_columns_missing_together_are_named_however_few_their_rows(
+    lacking: int, warned: int
+) -> None:
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        table = as_table(trial(lacking=lacking), missing="mode")
+        assert as_table(trial(lacking=lacking), recipe=table.recipe).digest == table.digest
+    assert len(caught) == 2 * warned
+
+
+def test_columns_missing_by_chance_are_not_missing_together() -> None:
+    rng = np.random.default_rng(6)
+    columns = {}
+    for name, share in zip("abcd", (0.04, 0.05, 0.3, 0.5), strict=True):
+        cells = np.where(rng.random(500) < share, "", rng.choice(["x", "y"], 500))
+        columns[name] = cells
+    found = [column_of(column) for column in frames.read(pl.DataFrame(columns)).columns]
+    assert missing_together(found) == ([], 0)

@@ -92,6 +92,8 @@ def build_table(raw: RawTable, reading: Reading | None = None) -> Table:
         _refuse_missing(columns, raw, reading.words_are_missing)
     elif reading.missing == "drop":
         columns = _complete_rows(columns)
+    elif reading.missing == "mode":
+        suspicion.tell(suspicion.imputed(columns))
     _refuse_continuous(
         [
             column
@@ -225,15 +227,17 @@ def _refuse_missing(columns: Sequence[Column], raw: RawTable, words: bool) -> No
     row, column = min(gaps, key=lambda gap: gap[0])
     total = sum(c.n_missing for _, c in gaps)
     where = f"column {column.name!r}, {raw.place(row)}"
-    more = f" ({total} missing cells in {len(gaps)} columns)" if total > 1 else ""
     held = _text_at(column.name, row, raw)
+    more = [] if held is None else [repr(held)]
+    more += [f"{total} missing cells in {len(gaps)} columns"] if total > 1 else []
+    details = f" ({'; '.join(more)})" if more else ""
     raise TableError(
-        f"{where}: the cell is missing{'' if held is None else f' ({held!r})'}{more}",
+        f"{where}: the cell is missing{details}",
         Way("missing", "pnal", "to score every family on the rows where it is complete"),
         Way("missing", "em", "to complete the data by expectation maximisation"),
         Way("missing", "drop", "to leave such rows out"),
         Way("missing", "state", "to make missing a state"),
-        Way("missing", "mode", "to fill in the mode"),
+        *(() if suspicion.imputed(columns) else (Way("missing", "mode", "to impute the mode"),)),
         _leave_out(column.name, effect="to leave out the column"),
         *(_words_as_states([c.name for _, c in gaps], raw) if words else ()),
     )
@@ -268,7 +272,7 @@ def _complete_rows(columns: Sequence[Column]) -> list[Column]:
         raise TableError(
             f"leaves {left} of {len(complete)} rows, and at least 2 are needed",
             Way("missing", "pnal"),
-            Way("missing", "mode"),
+            Way("missing", "em"),
             Way("missing", "state"),
             _leave_out(emptiest.name, effect="to leave out the column with most gaps"),
             about=Way("missing", "drop"),

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 
+from parentage.data import suspicion
 from parentage.data.columns import (
     KEEPS_HOLES,
     account_of,
@@ -59,6 +60,8 @@ def fitted_table(raw: RawTable, recipe: Recipe, reading: Reading) -> Table:
         raise TableError(
             f"the table does not fit its recipe: {'; '.join(wrong[:_MOST_SHOWN])}{more}"
         )
+    if reading.missing == "mode":
+        suspicion.tell(suspicion.imputed(columns))
     filled = filled_rows(np.array(codes), recipe.columns, reading.missing, raw)
     names = tuple(column.name for column in recipe.columns)
     table = Table(

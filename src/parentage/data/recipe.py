@@ -100,7 +100,7 @@ class Recipe:
     >>> table = read_table(b"smoker,age\nyes,41.5\nno,23\nno,?\n",
     ...                    discretize="median", missing="mode")
     >>> print(table.recipe)
-    3 rows, 2 columns; 1 cell filled in (age 1); 1 column cut (age at 32.25)
+    3 rows, 2 columns; 1 cell treated as missing, imputed (age 1); 1 column cut (age at 32.25)
     """
 
     settings: Reading
@@ -138,19 +138,7 @@ class Recipe:
             return said
         if account.left_out:
             said.append(f"{_columns(account.left_out)} left out ({_some(account.left_out)})")
-        if account.blanked:
-            total = sum(account.blanked.values())
-            said.append(f"{_cells(total)} treated as missing ({_counted(account.blanked)})")
-        if account.rows_dropped:
-            rows = f"{account.rows_dropped:,} row{'' if account.rows_dropped == 1 else 's'}"
-            said.append(f"{rows} dropped for missing cells ({_counted(account.missing)})")
-        elif self.filled:
-            total = sum(self.filled.values())
-            how = "filled in" if self.settings.missing == "mode" else "in a state of their own"
-            said.append(f"{_cells(total)} {how} ({_counted(self.filled)})")
-        elif account.missing:
-            total = sum(account.missing.values())
-            said.append(f"{_cells(total)} missing ({_counted(account.missing)})")
+        said += _missing_parts(account, self.settings.missing)
         cut = {column.name: column.cuts for column in self.columns if column.cuts}
         if cut:
             points = [
@@ -212,6 +200,26 @@ def _short(record: Any) -> dict[str, Any]:
         if value not in (None, [], {}, 0) or entry.name == "rows_read":
             content[entry.name] = value
     return content
+
+
+def _missing_parts(account: ReadingAccount, missing: str) -> list[str]:
+    """Say how many cells hold a value that means missing, and what missing cells became."""
+    alike = account.blanked == account.missing  # no cell is blank: one clause says it all
+    said = []
+    if account.blanked and (account.rows_dropped or not alike):
+        total = sum(account.blanked.values())
+        said.append(f"{_cells(total)} treated as missing ({_counted(account.blanked)})")
+    if account.rows_dropped:
+        rows = f"{account.rows_dropped:,} row{'' if account.rows_dropped == 1 else 's'}"
+        said.append(f"{rows} dropped for missing cells ({_counted(account.missing)})")
+    elif account.missing:
+        whose = "its" if sum(account.missing.values()) == 1 else "their"
+        became = {"mode": "imputed", "state": f"in a state of {whose} own"}.get(missing)
+        found = ["treated as missing"] if alike else ["missing"] if became is None else []
+        total = sum(account.missing.values())
+        how = ", ".join([*found, *([] if became is None else [became])])
+        said.append(f"{_cells(total)} {how} ({_counted(account.missing)})")
+    return said
 
 
 def _cells(number: int) -> str:

@@ -32,7 +32,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from parentage.data.formats.raw import words_for_missing
-from parentage.data.values import Column, numbers_in
+from parentage.data.values import BLOCK, Column, numbers_in
 from parentage.errors import DataWarning, TableError, Way, warn
 
 if TYPE_CHECKING:
@@ -43,6 +43,9 @@ FEW_ROWS = 5
 
 MANY_STATES = 20
 ROWS_A_STATE = 5
+
+MUCH_IMPUTED = 0.05
+"""A column of which a larger share is imputed by its mode may gain or lose arcs by it."""
 
 _NEARLY_ALL = 0.9
 _DECIMAL_COMMA = re.compile(r"[-+]?\d+(,\d+)?")
@@ -98,6 +101,48 @@ def suspicions_of(
     if not found and not believed and labelled:
         found += _many_states(column)
     return found
+
+
+def imputed(columns: Sequence[Column]) -> list[Suspicion]:
+    """Name the columns whose arcs may come from imputing the mode.
+
+    Those with a large share of missing values, and those that are missing in the same rows: all of
+    these rows get the same states, which looks like a dependence.
+    """
+    ways = (
+        Way("missing", "em", "to complete the data by expectation maximisation"),
+        Way("missing", "pnal", "to score every family on the rows where it is complete"),
+    )
+    gaps = [column for column in columns if column.n_missing]
+    share = f"{MUCH_IMPUTED:.0%}"
+    much = f"has more than {share} of its values imputed by one state, which can create arcs"
+    found = [
+        Suspicion(column.name, much, ways)
+        for column in gaps
+        if column.n_missing > MUCH_IMPUTED * column.raw.n_rows
+    ]
+    together, rows = missing_together(gaps)
+    seen = f"is missing in the same rows as others (up to {rows}); imputing them can create arcs"
+    return found + [Suspicion(column.name, seen, ways) for column in together]
+
+
+def missing_together(gaps: Sequence[Column]) -> tuple[list[Column], int]:
+    """Return the columns that are missing in the same rows as another, and the most such rows.
+
+    Two columns are missing together if more than ``FEW_ROWS`` rows lack both, which are half of
+    the rows that lack one of them, and twice as many as there would be by chance.
+    """
+    n_rows = gaps[0].raw.n_rows if gaps else 0
+    both, block = np.zeros((len(gaps), len(gaps)), np.int64), BLOCK // max(len(gaps), 1) + 1
+    for first in range(0, n_rows, block):
+        absent = np.array([c.raw.part(first, first + block) < 0 for c in gaps], np.float32)
+        both += (absent @ absent.T).astype(np.int64)
+    single = both.diagonal()
+    alike = (both > FEW_ROWS) & (2 * both >= np.minimum.outer(single, single))
+    alike &= both * n_rows >= 2 * np.multiply.outer(single, single)
+    np.fill_diagonal(alike, False)
+    found = [column for column, others in zip(gaps, alike, strict=True) if others.any()]
+    return found, int(both[alike].max(initial=0))
 
 
 def tell(found: Sequence[Suspicion]) -> None:

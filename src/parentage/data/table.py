@@ -276,7 +276,7 @@ class Table:
         cells = "a cell is missing" if total == 1 else f"{total} cells are missing"
         raise TableError(
             f"{purpose} needs complete data, and {cells}, first in column {first!r}",
-            *(ways or (Way("missing", "drop"), Way("missing", "mode"), Way("missing", "state"))),
+            *(ways or (Way("missing", "drop"), Way("missing", "state"))),
         )
 
     def index(self, name: str) -> int:

@@ -112,13 +112,13 @@ WORDS_FOR_MISSING = frozenset({
 """What a cell of text holds when its value is missing, besides nothing; all that pandas knows."""
 
 
-def words_for_missing(labels: Collection[str]) -> set[str]:
+def words_for_missing(labels: Collection[str]) -> frozenset[str]:
     """Return which of the labels of a column of text mean that the value is missing.
 
     A minus sign beside a plus sign is a result of a test, not a missing value.
 
     >>> sorted(words_for_missing(["yes", "NA", "-", "Na"])), words_for_missing(["+", "-"])
-    (['-', 'NA'], set())
+    (['-', 'NA'], frozenset())
     """
     found = WORDS_FOR_MISSING.intersection(labels)
     return (

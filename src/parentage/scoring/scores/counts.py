@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 HOLE_WAYS = (
     Way("score", "pnal", "to score every family on the rows where it is complete"),
-    Way("missing", "drop", "(or mode, state) when the table is read"),
+    Way("missing", "drop", "(or state) when the table is read"),
 )
 """What to do about missing cells where a score cannot deal with them."""
 
