@@ -2,10 +2,11 @@
 
 In the Markdown files three kinds of blocks are not written by hand:
 
-* a fenced ``text`` block that starts with ``$ parentage …``: what that command prints, run where
-  ``clinic.csv`` is the table of ``examples/demo.py`` and ``clinic.bif`` its network, ``export.csv``
-  and ``next.csv`` two tables of ``examples/messy_clinic.py``. With ``2>&1`` at its end, messages
-  are shown too, lines broken, and the command may refuse;
+* a fenced ``text`` block that starts with ``$ parentage …`` or ``$ python reproduction/run.py …``:
+  what that command prints, run where ``clinic.csv`` is the table of ``examples/demo.py`` and
+  ``clinic.bif`` its network, ``export.csv`` and ``next.csv`` two tables of
+  ``examples/messy_clinic.py``. With ``2>&1`` at its end, messages are shown too, lines broken, and
+  the command may refuse;
 * what stands between ``<!-- from FILE: HEADING -->`` and ``<!-- end -->``: the first table under
   that heading of a file of results;
 * what stands between ``<!-- options of MODULE.CLASS -->`` and ``<!-- end -->``: the options that
@@ -33,7 +34,9 @@ from parentage.work.settings import option_of
 ROOT = Path(__file__).resolve().parent.parent
 PAGES = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md")])
 
-_COMMAND = re.compile(r"^```text\n\$ (parentage .+)\n(?:.*\n)*?```$", re.MULTILINE)
+_COMMAND = re.compile(
+    r"^```text\n\$ (parentage .+|python reproduction/run\.py.*)\n(?:.*\n)*?```$", re.MULTILINE
+)
 _TABLE = re.compile(r"<!-- from (\S+): (.+) -->\n[\s\S]*?<!-- end -->")
 _OPTIONS = re.compile(
     r"<!-- options of (\S+)\.(\w+)(?: (only|but) (.+))? -->\n[\s\S]*?<!-- end -->"
@@ -76,8 +79,10 @@ def clinic_folder() -> Path:
 def output_of(command: str) -> str:
     """Run a command; return what it prints."""
     whole = command.endswith(_MESSAGES)
+    typed = shlex.split(command.removesuffix(_MESSAGES))
+    called = ["-m", *typed] if typed[0] == "parentage" else [str(ROOT / typed[1]), *typed[2:]]
     done = subprocess.run(
-        [sys.executable, "-m", *shlex.split(command.removesuffix(_MESSAGES))],
+        [sys.executable, *called],
         cwd=clinic_folder(),
         check=not whole,
         capture_output=True,

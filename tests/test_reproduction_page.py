@@ -341,6 +341,13 @@ def test_bad_input_ends_with_2(tmp_path: Path, capsys: pytest.CaptureFixture[str
         assert words in done.err
 
 
+def test_the_docs_say_how_much_comes_out(everything: Reproduction) -> None:
+    page = (SCRIPT.parents[1] / "docs" / "reproduction.md").read_text(encoding="utf-8")
+    rows = re.findall(r"^\| `(\w+)` \|.*\| (\d+) \| (\d+) \|$", page, re.M)
+    found = {kind: (int(matched), int(of)) for kind, matched, of in rows}
+    assert found == everything.tallies
+
+
 def test_all_tables_in_json(
     everything: Reproduction,
     monkeypatch: pytest.MonkeyPatch,
