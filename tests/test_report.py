@@ -234,6 +234,56 @@ def test_the_page_says_what_gains_of_lists_are_compared_with(tmp_path: Path) -> 
         assert same == (name != "lists")
 
 
+def cells_of(page: str) -> list[list[str]]:
+    """The table of arcs as text, its heading first."""
+    [table] = re.findall('aria-label="Arcs of the network".*?</table>', page, re.DOTALL)
+    rows = re.findall("<tr>(.*?)</tr>", table, re.DOTALL)
+    cells = [re.findall("<t[hd][^>]*>(.*?)</t[hd]>", row, re.DOTALL) for row in rows]
+    return [[html.unescape(re.sub("<[^>]*>", "", cell)) for cell in row] for row in cells]
+
+
+def test_a_direction_is_preferred_by_the_score_and_costs_what_is_beside_it() -> None:
+    table = chest_clinic()
+    found = parentage.support(table)
+    solution = parentage.learn(table)
+    page = document(gather(material_of(solution, table=table, support=found)))
+    head, *rows = cells_of(page)
+    assert head[:4] == ["From", "To", "Direction", "Loss if reversed"]
+    for (_, _, direction, loss, *_), one in zip(rows, found.arcs, strict=True):
+        assert loss == f"{one.need_direction:.2f}"
+        assert direction == ("either" if loss == "0.00" else "preferred by the score")
+    assert {row[2] for row in rows} == {"either", "preferred by the score"}
+    assert "the score prefers this direction" in page
+    assert not re.search(r"\bfix", page.split("<script")[0])
+    bare = document(gather(material_of(solution, table=table)))
+    assert "loses was not computed" in bare and "loses was not computed" not in page
+    assert {row[2] for row in cells_of(bare)[1:]} == {"either", "preferred by the score"}
+
+
+@pytest.mark.parametrize(
+    "asked",
+    [{"score": "k2"}, {"score": "fnml"}, {"prior": {("smoke", "bronc"): 0.9}}],
+    ids=["k2", "fnml", "prior of directions"],
+)
+def test_no_direction_is_preferred_where_equivalent_networks_differ(asked: dict[str, Any]) -> None:
+    table = chest_clinic(300)
+    found = parentage.support(table, **asked)
+    solution = parentage.learn(table, **asked)
+    for support in (None, found):
+        page = document(gather(material_of(solution, table=table, support=support)))
+        assert "Direction" not in cells_of(page)[0]
+        for claim in ("preferred by the score", "the score prefers", "compelled", "“either”"):
+            assert claim not in page
+
+
+def test_where_the_score_is_not_known_nothing_is_said_of_it() -> None:
+    solution = parentage.learn(chest_clinic())
+    page = document(gather(Material(solution.network, "t", Finding())))
+    assert {row[2] for row in cells_of(page)[1:]} == {"either", "compelled"}
+    assert "the score prefers" not in page and "preferred by the score" not in page
+    assert "all equivalent networks have this direction" in page
+
+
 def test_counts_are_those_of_the_rows() -> None:
     table = chest_clinic(300, seed=2)
     parameters = ASIA.fit(table)

@@ -110,16 +110,17 @@ def gather(material: Material) -> Report:
     nexts: list[Any] = [() for _ in m.network.names]
     if m.lists is not None:
         nexts = next_sets(m.network, m.lists)
-    directed = m.scope is not None and m.scope.equivalent is False
+    equivalent = None if m.scope is None else m.scope.equivalent
+    arcs = _arcs(m, score, whole=whole)
     parameters = fitted(m)
     return Report(
         title=m.title,
         verdict=verdict(m.network, m.table, m.finding, m.scope),
         network=m.network,
-        directed=directed,
-        arcs=_arcs(m, score, whole=whole),
+        equivalent=equivalent,
+        arcs=arcs,
         others=() if m.support is None else m.support.others[:40],
-        about_arcs=(about_gains(m), *about_support(m.support)),
+        about_arcs=(about_gains(m), *about_directions(arcs, equivalent), *about_support(m.support)),
         variables=tuple(VariableFacts(*both) for both in zip(refused, nexts, strict=True)),
         what_if=_what_if(m, parameters, whole=whole),
         alternatives=None if m.near is None else alternatives(m.near),
@@ -137,14 +138,15 @@ def _arcs(m: Material, score: str, *, whole: bool) -> tuple[ArcSupport, ...]:
     if not gains and m.table is not None and whole and score != "pnal":
         base = m.scope.log_base if m.scope is not None else None
         gains = arc_gains(m.network, m.table, score, base, prior_of(m.scope))
+    directed = m.scope is not None and m.scope.equivalent is False
     reversible = m.network.equivalence_class().reversible
     known = {} if m.support is None else {one.arc: one for one in m.support.arcs}
     found = []
     for arc in m.network.arcs:
         one = known.get(arc, ArcSupport(*arc))
         gain = gains.get(arc) if one.gain is None else one.gain
-        turns = (min(arc), max(arc)) in reversible
-        found.append(replace(one, gain=gain, reversible=turns))
+        either = None if directed else (min(arc), max(arc)) in reversible
+        found.append(replace(one, gain=gain, reversible=either))
     return tuple(found)
 
 
@@ -159,6 +161,29 @@ def about_gains(m: Material) -> str:
     return "Gain: the score that is lost when this parent alone leaves its child."
 
 
+def about_directions(arcs: tuple[ArcSupport, ...], equivalent: bool | None) -> tuple[str, ...]:
+    """Say in sentences what the directions of the arcs mean, and what reversing one costs."""
+    said = []
+    if equivalent is not False and arcs:
+        either = "an equivalent network has the arc reversed"
+        other = "“compelled” where none has"
+        if equivalent:
+            either += ", with the same score, or reversing it loses nothing"
+            other = "“preferred by the score” elsewhere"
+        said.append(f"Direction: “either” where {either}; {other}. Neither tells what is a cause.")
+    if any(one.need_direction is not None for one in arcs):
+        said.append(
+            "Loss if reversed: how far the best network with the arc reversed falls short of the "
+            "best one; where the work was stopped early, at least that much."
+        )
+    elif any(one.reversible is False for one in arcs):
+        said.append(
+            "How much the best network with an arc reversed loses was not computed; it belongs to "
+            "the needs of “parentage report” and “parentage support”."
+        )
+    return tuple(said)
+
+
 def about_support(support: Support | None) -> tuple[str, ...]:
     """Say in sentences how support was measured."""
     if support is None:
@@ -167,8 +192,7 @@ def about_support(support: Support | None) -> tuple[str, ...]:
     if any(one.need is not None for one in support.arcs):
         said.append(
             "Need: how far the best network without this link falls short of the best one, both "
-            "proven; where the work was cut short, at least so much. Need of direction: the same "
-            "for the best network with the arc turned."
+            "proven; where the work was stopped early, at least that much."
         )
     if support.bootstrap is not None:
         b = support.bootstrap

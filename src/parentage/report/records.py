@@ -137,8 +137,8 @@ class Report:
         What was found and proved, in one or two sentences.
     network
         The network.
-    directed
-        Whether the score tells equivalent networks apart.
+    equivalent
+        Whether the score values Markov equivalent networks alike; None if that is not known.
     arcs
         How sure every arc is, in the order of ``network.arcs``.
     others
@@ -160,7 +160,7 @@ class Report:
     title: str
     verdict: str
     network: Network
-    directed: bool
+    equivalent: bool | None
     arcs: tuple[ArcSupport, ...]
     others: tuple[ArcSupport, ...]
     about_arcs: tuple[str, ...]
@@ -172,6 +172,11 @@ class Report:
     search: tuple[Fact, ...]
     origin: tuple[Fact, ...]
     citation: str
+
+    @property
+    def directed(self) -> bool:
+        """Whether the score tells equivalent networks apart, so that all arcs have a direction."""
+        return self.equivalent is False
 
     @property
     def shares(self) -> dict[tuple[str, str], float]:

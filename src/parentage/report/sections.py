@@ -33,9 +33,9 @@ MEASURES = (
 """What the slider can go by, and the words for it."""
 
 COLUMNS = (
+    ("need_direction", "Loss if reversed", False),
     ("gain", "Gain", False),
     ("need", "Need", False),
-    ("need_direction", "Need of direction", False),
     ("adjacency", "Seen again", True),
     ("direction", "This direction", True),
     ("in_near_optimal", "In near-optimal", True),
@@ -147,7 +147,10 @@ def _legend(report: Report) -> str:
         entries.append((Stroke(1.6, 1.0, True), "parent to child"))
     else:
         if False in reversible:
-            entries.append((Stroke(1.6, 1.0, True), "the data fix this direction"))
+            words = "the score prefers this direction"
+            if not report.equivalent:
+                words = "all equivalent networks have this direction"
+            entries.append((Stroke(1.6, 1.0, True), words))
         if True in reversible:
             entries.append((Stroke(1.6, 1.0, False), "either direction fits as well"))
     if any(one.gain is not None for one in report.arcs):
@@ -312,13 +315,14 @@ def _arc_table(
     )
     rows = []
     for one in arcs:
-        fixed = "either" if one.reversible and not report.directed else "fixed"
         cells = "".join(
             f'<td data-value="{escape(shown(name))}"><button class="link" type="button" '
             f'data-choose="{index[name]}">{escape(shown(name))}</button></td>'
             for name in one.arc
         )
-        cells += f'<td data-value="{fixed}">{fixed}</td>' if turned else ""
+        if turned:
+            words = direction_of(one, report.equivalent)
+            cells += f'<td data-value="{words}">{words}</td>'
         cells += "".join(_number(getattr(one, key), share=share) for key, _, share in known)
         rows.append(f"<tr>{cells}</tr>")
     if not rows:
@@ -327,6 +331,23 @@ def _arc_table(
         f'<div class="scroll-x"><table class="sortable" aria-label="{escape(caption)}"><thead>'
         f"<tr>{heads}</tr></thead><tbody>{''.join(rows)}</tbody></table></div>"
     )
+
+
+def direction_of(one: ArcSupport, equivalent: bool | None) -> str:
+    """Say what is known of an arc's direction, under a score that may value equivalents alike.
+
+    A direction whose best reversed network loses nothing is not preferred, whatever its class.
+
+    >>> from parentage.arcs.records import ArcSupport
+    >>> direction_of(ArcSupport("a", "b", reversible=False, need_direction_at_most=2.6), True)
+    'preferred by the score'
+    >>> direction_of(ArcSupport("a", "b", reversible=False, need_direction_at_most=1e-9), True)
+    'either'
+    """
+    loss = one.need_direction_at_most
+    if one.reversible or (loss is not None and round(loss, 2) == 0):
+        return "either"
+    return "preferred by the score" if equivalent else "compelled"
 
 
 def _number(value: float | None, *, share: bool) -> str:
