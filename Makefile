@@ -4,18 +4,24 @@ VENV := .venv
 BIN := $(VENV)/bin
 
 MINUTES ?= 10
+PYTEST := PYTHONDONTWRITEBYTECODE= $(BIN)/python -m pytest -q
 DATA ?=
 
-.PHONY: demo test check lint coverage test-long fuzz bench reproduce docs wheel clean
+.PHONY: demo test test-fast check lint kernels coverage test-long fuzz bench reproduce docs wheel clean
 
 demo: $(VENV)/.installed
 	@$(BIN)/python examples/demo.py
 
 test: lint check
 
-check: $(VENV)/.tested
-	$(BIN)/python -m pytest -q -n 2 --dist worksteal --cov --cov-report=
-	@echo "The tests reach $$($(BIN)/python -m coverage report --format=total) % of the lines."
+check: kernels
+	$(PYTEST) -n 2 --dist worksteal
+
+test-fast: kernels
+	$(PYTEST) -n 2 --dist worksteal --fast tests
+
+kernels: $(VENV)/.tested
+	$(BIN)/python tests/warm_kernels.py
 
 lint: $(VENV)/.tested
 	$(BIN)/ruff check .
@@ -23,11 +29,11 @@ lint: $(VENV)/.tested
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 
-coverage: $(VENV)/.tested
-	$(BIN)/python -m coverage report
+coverage: kernels
+	$(PYTEST) -n 2 --dist worksteal --cov
 
-test-long: $(VENV)/.tested
-	$(BIN)/python -m pytest -q -n 2 -m long
+test-long: kernels
+	$(PYTEST) -n 2 --dist worksteal -m long
 
 fuzz: $(VENV)/.tested
 	PYTHONPATH=tests $(BIN)/python -m fuzz --minutes $(MINUTES)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import time
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 from hypothesis import settings
@@ -18,6 +18,49 @@ if TYPE_CHECKING:
 # A kernel compiles on its first call, so no deadline; what lands must not depend on luck.
 settings.register_profile("parentage", deadline=None, derandomize=bool(os.environ.get("CI")))
 settings.load_profile("parentage")
+
+
+SLOW = Path(__file__).with_name("slow.txt")
+"""Tests that took half a second or more when ``--write-slow`` was given, by function."""
+
+HALF_A_SECOND = 0.5
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """Two options: leave slow tests out, and write down which are slow."""
+    parser.addoption("--fast", action="store_true", help="leave out the tests of slow.txt")
+    parser.addoption("--write-slow", action="store_true", help="write slow.txt anew")
+
+
+def pytest_ignore_collect(collection_path: Path) -> bool | None:
+    """Import no helper of the tests for the sake of its doctests: they have none."""
+    is_helper = collection_path.suffix == ".py" and not collection_path.name.startswith("test_")
+    return True if is_helper and collection_path.parent == SLOW.parent else None
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Leave slow tests out, if asked for."""
+    if config.getoption("--fast"):
+        slow = set(SLOW.read_text().split())
+        left_out = [item for item in items if function_of(item.nodeid) in slow]
+        items[:] = [item for item in items if function_of(item.nodeid) not in slow]
+        config.hook.pytest_deselected(items=left_out)
+
+
+def function_of(item: str) -> str:
+    """Return the name of a test without its parameters."""
+    return item.partition("[")[0]
+
+
+def pytest_terminal_summary(terminalreporter: Any, config: pytest.Config) -> None:
+    """Write down which tests are slow, if asked for."""
+    if config.getoption("--write-slow"):
+        seconds: dict[str, float] = {}
+        for report in terminalreporter.getreports("passed"):
+            name = function_of(report.nodeid)
+            seconds[name] = max(seconds.get(name, 0.0), report.duration)
+        slow = sorted(name for name, most in seconds.items() if most >= HALF_A_SECOND)
+        SLOW.write_text("\n".join(slow) + "\n")
 
 
 @pytest.fixture(scope="session")

@@ -17,9 +17,9 @@ In the Markdown files three kinds of blocks are not written by hand:
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 import importlib
-import os
 import re
 import shlex
 import subprocess
@@ -29,6 +29,7 @@ import textwrap
 from functools import cache
 from pathlib import Path
 
+from command import Done, ok, run
 from parentage.work.settings import option_of
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -70,8 +71,8 @@ def clinic_folder() -> Path:
     messy = [sys.executable, str(ROOT / "examples" / "messy_clinic.py")]
     subprocess.run([*messy, "export.csv"], cwd=folder, check=True, capture_output=True)
     subprocess.run([*messy, "next.csv", "1"], cwd=folder, check=True, capture_output=True)
-    learn = [sys.executable, "-m", "parentage", "learn", "clinic.csv", "-o", "clinic.bif"]
-    subprocess.run(learn, cwd=folder, check=True, capture_output=True)
+    with contextlib.chdir(folder):
+        ok("learn", "clinic.csv", "-o", "clinic.bif")
     return folder
 
 
@@ -80,19 +81,20 @@ def output_of(command: str) -> str:
     """Run a command; return what it prints."""
     whole = command.endswith(_MESSAGES)
     typed = shlex.split(command.removesuffix(_MESSAGES))
-    called = ["-m", *typed] if typed[0] == "parentage" else [str(ROOT / typed[1]), *typed[2:]]
-    done = subprocess.run(
-        [sys.executable, *called],
-        cwd=clinic_folder(),
-        check=not whole,
-        capture_output=True,
-        encoding="utf-8",
-        env={**os.environ, "PYTHONUTF8": "1"},
-    )
+    with contextlib.chdir(clinic_folder()):
+        done = run(*typed[1:]) if typed[0] == "parentage" else script(*typed[1:])
     if not whole:
+        assert done.returncode == 0, done.stderr
         return done.stdout.strip()
     said = [textwrap.fill(line, 110, break_on_hyphens=False) for line in done.stderr.splitlines()]
     return "\n".join([*said, done.stdout]).strip()
+
+
+def script(name: str, *args: str) -> Done:
+    """Run a script of the project in a process of its own."""
+    called = [sys.executable, str(ROOT / name), *args]
+    done = subprocess.run(called, capture_output=True, encoding="utf-8")
+    return Done(done.returncode, done.stdout, done.stderr)
 
 
 def table_under(file: str, heading: str) -> str:

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import functools
+import inspect
+from typing import TYPE_CHECKING
+
 import numpy as np
 from hypothesis import strategies as st
 
@@ -10,6 +14,9 @@ from naive_holes import HOLE, NaiveHoles
 from naive_scores import NaiveSum
 from parentage.data.table import MISSING, Table
 from parentage.scoring import catalogue
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 Columns = list[list[int]]
 PENALISED = ["bic", "aic", "hqc", "ebic:0.5", "penalty:0.3"]
@@ -129,3 +136,27 @@ def tables_with_holes(most_variables: int = 6, most_rows: int = 60) -> st.Search
     """Hypothesis strategy: tables of every kind with cells missing in every way."""
     seeds = st.integers(0, 2**32 - 1)
     return seeds.map(lambda seed: with_holes(random_table(seed, most_variables, most_rows), seed))
+
+
+def each(name: str, count: int) -> Callable[[Callable[..., None]], Callable[..., None]]:
+    """Call a test with every whole number below ``count`` as one of its arguments, in one item.
+
+    The number that fails is added to the error.
+    """
+
+    def decorate(test: Callable[..., None]) -> Callable[..., None]:
+        @functools.wraps(test)
+        def run(**given: object) -> None:
+            for number in range(count):
+                try:
+                    test(**given, **{name: number})
+                except Exception as error:
+                    error.add_note(f"{name} = {number}")
+                    raise
+
+        whole = inspect.signature(test)
+        left = [own for own in whole.parameters.values() if own.name != name]
+        run.__signature__ = whole.replace(parameters=left)  # type: ignore[attr-defined]  # pytest asks for it
+        return run
+
+    return decorate

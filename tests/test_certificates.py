@@ -14,6 +14,7 @@ from naive_network import random_constraints, random_lists
 from parentage.check import check, sealed
 from parentage.errors import ConstraintError, ListsError
 from parentage.optimise import learn_lists
+from strategies import each
 
 if TYPE_CHECKING:
     from parentage.optimise import Solution
@@ -43,7 +44,7 @@ def assert_certified(lists: CandidateLists, solution: Solution) -> dict[str, Any
 
 
 @pytest.mark.parametrize("engine", ["auto", "branch-and-cut"])
-@pytest.mark.parametrize("seed", range(25))
+@each("seed", 25)
 def test_random_lists(seed: int, engine: str) -> None:
     rng = np.random.default_rng(seed)
     lists = random_lists(rng, int(rng.integers(4, 14)))

@@ -33,6 +33,7 @@ from parentage.check.subsets import least_cost
 from parentage.check.whole import rounding_loss, whole_scores
 from parentage.errors import InputError, ListsError
 from parentage.scoring.lists import CandidateLists
+from strategies import each
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -96,7 +97,7 @@ def claim_is_true(lists: CandidateLists, content: Document) -> bool:
     return bool(best <= score + content["claim"]["tolerance"] / 100 + 1e-9)
 
 
-@pytest.mark.parametrize("seed", range(40))
+@each("seed", 40)
 def test_proofs_of_random_lists_are_verified(seed: int) -> None:
     lists, content = certificate(seed)
     verdict = check(lists, content)
@@ -151,7 +152,7 @@ def mutations(rng: np.random.Generator, content: Document) -> list[Document]:
     return changed
 
 
-@pytest.mark.parametrize("seed", range(15))
+@each("seed", 15)
 def test_mutations_pass_only_where_the_claim_still_follows(seed: int) -> None:
     """The true network with a damaged proof: no damaged cut may be used."""
     lists, content = certificate(seed)
@@ -240,7 +241,7 @@ def test_proofs_and_forgeries_often(block: int) -> None:
         assert forged is None or not check(*forged), seed
 
 
-@pytest.mark.parametrize("seed", range(60))
+@each("seed", 60)
 def test_rows_are_those_of_the_definition_and_hold(seed: int) -> None:
     lists, networks, rng = small_case(seed)
     families = families_of(lists)
@@ -264,7 +265,7 @@ def parse_cut(lists: CandidateLists, cut: list[Any]) -> Any:
     return parse_document(content, lists.n_variables, lists.n_sets).cuts[0]
 
 
-@pytest.mark.parametrize("seed", range(60))
+@each("seed", 60)
 def test_a_right_side_or_m_one_too_small_is_refused(seed: int) -> None:
     lists, _, rng = small_case(seed)
     families = families_of(lists)
@@ -280,7 +281,7 @@ def test_a_right_side_or_m_one_too_small_is_refused(seed: int) -> None:
                 checked_row(families, cut._replace(weight=cut.weight - 1))
 
 
-@pytest.mark.parametrize("seed", range(40))
+@each("seed", 40)
 def test_dynamic_programming_finds_the_optimum_and_no_more(seed: int) -> None:
     lists, networks, _ = small_case(seed)
     chosen = index_of(lists, networks[0][1])
@@ -317,7 +318,7 @@ def test_dynamic_programming_in_blocks_agrees_with_one_subset_after_the_other(n:
     assert least_cost(masks, price, 1e9) == best[-1]
 
 
-@pytest.mark.parametrize("seed", range(100))
+@each("seed", 100)
 def test_forests_are_best(seed: int) -> None:
     rng = np.random.default_rng(seed)
     n = int(rng.integers(1, 6))
@@ -339,7 +340,7 @@ def _acyclic(parents: tuple[tuple[int, ...], ...]) -> bool:
     return is_acyclic(parents)
 
 
-@pytest.mark.parametrize("seed", range(20))
+@each("seed", 20)
 def test_a_forest_node_proves_lists_of_one_parent(seed: int) -> None:
     rng = np.random.default_rng(seed)
     n = int(rng.integers(2, 6))
@@ -453,7 +454,7 @@ def test_the_digest_of_a_certificate_is_the_documented_one() -> None:
     assert check(lists, content)
 
 
-@pytest.mark.parametrize("seed", range(40))
+@each("seed", 40)
 def test_constraints_are_part_of_the_claim(seed: int) -> None:
     lists, _, rng = small_case(seed)
     rules = random_constraints(rng, lists)
@@ -507,7 +508,7 @@ def test_scores_off_the_decimal_grid_are_refused_and_bits_say_what_is_lost() -> 
     assert "more than 53 bits" in check(lists, content).reason
 
 
-@pytest.mark.parametrize("seed", range(50))
+@each("seed", 50)
 def test_rounding_never_hides_more_than_it_says(seed: int) -> None:
     rng = np.random.default_rng(seed)
     scores = -rng.random(12) * 10

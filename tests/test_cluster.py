@@ -276,6 +276,7 @@ def test_stems_are_the_same_on_a_cluster_and_on_any_executor(
             assert (shared.vectors[shared.row[stem]] == alone.vectors[alone.row[stem]]).all()
 
 
+@pytest.mark.long
 def test_lists_that_grow_are_the_same_on_a_cluster(
     far: Any, table: Table, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -400,6 +401,7 @@ def assert_equal_with_kills(
     assert seen >= at
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(("how_many", "at", "near"), [(2, 12, False), (2, 20, True)])
 def test_lists_are_the_same_when_workers_are_killed(
     cluster: Any, table: Table, expected: CandidateLists, how_many: int, at: int, near: bool
@@ -439,6 +441,7 @@ def count_chunks(table: Table) -> int:
     return len(seen)
 
 
+@pytest.mark.long
 def test_a_client_that_is_closed_is_told(cluster: Any, table: Table) -> None:
     """Not a hang, and the cluster goes on for others."""
     client = distributed.Client(cluster.scheduler_address, set_as_default=False)
@@ -490,6 +493,7 @@ class Bell:
             self.ring()
 
 
+@pytest.mark.long
 def test_a_cluster_that_goes_away_is_told_and_what_is_finished_is_kept(
     preloaded: None,
     table: Table,
@@ -522,6 +526,7 @@ def test_a_cluster_that_goes_away_is_told_and_what_is_finished_is_kept(
         client.close(timeout=1)
 
 
+@pytest.mark.long
 def test_a_scheduler_that_dies_is_told(
     preloaded: None, table: Table, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -539,6 +544,7 @@ def test_a_scheduler_that_dies_is_told(
 # A stop is heard whatever is waited for
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("how", [signal.SIGKILL, signal.SIGSTOP])
 def test_a_stop_is_heard_when_the_scheduler_has_gone(
     preloaded: None, table: Table, monkeypatch: pytest.MonkeyPatch, how: signal.Signals
@@ -570,6 +576,7 @@ def lonely() -> Iterator[Any]:
         yield found
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("kind", ["no workers", "a client without workers", "silent", "silent ws"])
 @pytest.mark.parametrize("reason", ["interrupt", "time"])
 def test_a_stop_is_heard_when_there_is_no_cluster_yet(lonely: Any, kind: str, reason: str) -> None:
@@ -603,6 +610,7 @@ def test_a_table_is_scored_as_on_one_machine_when_the_stop_came_first(
     assert there.known().ended == here.known().ended == "time"
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("moment", ["starting", "scoring"])
 def test_ctrl_c_in_a_terminal_is_for_the_caller_alone(tmp_path: Path, moment: str) -> None:
     """The signal goes to all processes; workers stay, and are quiet, until they are ended."""
@@ -688,6 +696,7 @@ def test_what_dask_logs_is_not_shown(cluster: Any) -> None:
     assert log.isEnabledFor(logging.ERROR)
 
 
+@pytest.mark.long
 def test_a_pool_whose_process_dies_is_told(preloaded: None, tmp_path: Path) -> None:
     with ProcessPoolExecutor(1, mp_context=multiprocessing.get_context("forkserver")) as pool:
         crew = Processes(pool, tmp_path)
@@ -726,6 +735,7 @@ def test_waiting_ends_when_nobody_works() -> None:
         watch.look({"c": described()}, 10_361)
 
 
+@pytest.mark.long
 def test_workers_short_of_memory_are_told(preloaded: None, monkeypatch: pytest.MonkeyPatch) -> None:
     """Dask pauses a worker whose memory is nearly full, and waits for ever."""
     monkeypatch.setattr(dask_cluster, "PATIENCE", 4.0)

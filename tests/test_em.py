@@ -38,7 +38,7 @@ from parentage.scoring.weighted import WeightedTable
 from parentage.structural_em import completed_table
 from parentage.work.context import Context, Places
 from parentage.work.stop import Stop
-from strategies import random_columns
+from strategies import each, random_columns
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -275,7 +275,7 @@ def end_of(solution: Solution) -> Completion:
     return completion
 
 
-@pytest.mark.parametrize("seed", range(8))
+@each("seed", 8)
 def test_of_two_starts_the_better_end_is_kept(seed: int) -> None:
     table = holes_of(chest_clinic(150, seed=seed), 0.3)
     few, light = structural_em.FEW_PARENTS, math.log(150) / 2 / 150

@@ -19,6 +19,7 @@ from parentage.optimise.run import Run
 from parentage.scoring.lists import CandidateLists
 from parentage.work.memory import used_memory
 from parentage.work.stop import Stop
+from strategies import each
 
 if TYPE_CHECKING:
     from parentage.optimise.problem import Problem
@@ -52,7 +53,7 @@ def assert_best_forest(seed: int) -> None:
         assert solution.ties != "fewest arcs" or solution.network.n_arcs == truth[1]
 
 
-@pytest.mark.parametrize("seed", range(20))
+@each("seed", 20)
 def test_the_forest_is_the_best_network(seed: int) -> None:
     assert_best_forest(seed)
 
@@ -65,7 +66,7 @@ def test_the_forest_is_the_best_network_hundreds_of_times() -> None:
 
 @pytest.mark.filterwarnings("error::RuntimeWarning")
 @pytest.mark.parametrize("dear", [1e4, 1e6, 1e7])
-@pytest.mark.parametrize("seed", range(8))
+@each("seed", 8)
 def test_sets_that_cost_far_more_than_the_network_change_nothing(seed: int, dear: float) -> None:
     """Without a parent all but one variable lose ``dear``; the best network loses a few units."""
     lists = one_parent_lists(np.random.default_rng(seed), 10)
@@ -162,7 +163,7 @@ def test_nested_cycles_are_taken_apart() -> None:
     assert parent.tolist() == [4, 0, 1, 2]
 
 
-@pytest.mark.parametrize("seed", range(10))
+@each("seed", 10)
 def test_the_forest_is_a_start_for_larger_sets(seed: int) -> None:
     from test_optimise_limits import hard_lists
 

@@ -207,6 +207,7 @@ def test_contradictions_are_refused_with_their_line(case: str) -> None:
         jkl.read(text)
 
 
+@pytest.mark.long
 @pytest.mark.no_cover
 def test_every_instance_reads(shared: Path) -> None:
     paths = sorted((shared / "data/instances").iterdir())
@@ -241,6 +242,7 @@ def test_an_instance_is_read_to_the_digit(shared: Path, real: RealData) -> None:
         at += 1 + int(count)
 
 
+@pytest.mark.long
 @pytest.mark.no_cover
 def test_large_instances_read_and_write_fast(shared: Path, tmp_path: Path) -> None:
     started = time.process_time()

@@ -24,6 +24,7 @@ from parentage.optimise.run import Run
 from parentage.optimise.separate import Support, clusters, packings
 from parentage.optimise.shrink import ShrunkenCuts, upwards
 from parentage.optimise.subsets import read_choice, subset_table
+from strategies import each
 from test_optimise_cuts import random_network, random_point, random_problem
 from test_optimise_limits import hard_lists
 
@@ -83,7 +84,7 @@ def best_by_hand(first: Ints, masks: Ints, price: Floats) -> float:
     return float(best[-1])
 
 
-@pytest.mark.parametrize("seed", range(60))
+@each("seed", 60)
 def test_the_best_network_on_a_few_variables(seed: int) -> None:
     rng = np.random.default_rng(seed)
     first, masks, price = random_families(rng, int(rng.integers(2, 8)))
@@ -100,7 +101,7 @@ def test_the_best_network_on_a_few_variables(seed: int) -> None:
     assert sum(price[k] for k in taken) == pytest.approx(found)
 
 
-@pytest.mark.parametrize("seed", range(40))
+@each("seed", 40)
 def test_covers_have_prices_that_no_network_exceeds(seed: int) -> None:
     rng = np.random.default_rng(seed)
     first, masks, value = random_families(rng, int(rng.integers(3, 7)))
@@ -110,7 +111,7 @@ def test_covers_have_prices_that_no_network_exceeds(seed: int) -> None:
         assert price @ value == pytest.approx(weight, abs=1e-4)
 
 
-@pytest.mark.parametrize("seed", range(30))
+@each("seed", 30)
 def test_lifting_keeps_a_cut_valid_and_cannot_be_raised_further(seed: int) -> None:
     rng = np.random.default_rng(seed)
     size = int(rng.integers(3, 5))
@@ -129,7 +130,7 @@ def test_lifting_keeps_a_cut_valid_and_cannot_be_raised_further(seed: int) -> No
                 assert max(worths[c] for c in SMALL[size] if c[j] == mask) == side
 
 
-@pytest.mark.parametrize("seed", range(20))
+@each("seed", 20)
 def test_places_are_strongly_connected(seed: int) -> None:
     rng = np.random.default_rng(seed)
     arc = np.where(rng.random((9, 9)) < 0.25, rng.random((9, 9)), 0.0)
@@ -247,7 +248,7 @@ def assert_shrunken_cuts(seed: int) -> tuple[int, int]:
     return count, passing
 
 
-@pytest.mark.parametrize("seed", range(20))
+@each("seed", 20)
 def test_what_is_above_is_reached_by_way_of_decided_variables(seed: int) -> None:
     rng = np.random.default_rng(seed)
     n = int(rng.integers(2, 9))

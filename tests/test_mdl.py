@@ -19,6 +19,7 @@ from parentage.data.mdl import Cells, Places, best_cuts, mdl_cuts, of_numbers, r
 from parentage.data.reading import as_table
 from parentage.data.table import Table
 from parentage.errors import DataWarning, TableError
+from strategies import each
 
 
 def naive_gain(x: Any, y: Any, cuts: tuple[float, ...]) -> float:
@@ -47,7 +48,7 @@ def columns(seed: int, n: int = 40) -> tuple[Any, Any]:
     return x, y
 
 
-@pytest.mark.parametrize("seed", range(40))
+@each("seed", 40)
 def test_cuts_are_the_best_of_all_partitions(seed: int) -> None:
     """With few distinct values every partition can be tried; rounding changes no row then."""
     x, y = columns(seed)

@@ -23,6 +23,7 @@ from parentage.optimise.orders import first_incumbent
 from parentage.optimise.prepare import prepare
 from parentage.optimise.root_lp import Tactics
 from parentage.optimise.run import Run
+from strategies import each
 
 if TYPE_CHECKING:
     from parentage.scoring.constraints import Constraints
@@ -114,7 +115,7 @@ def assert_agreement(seed: int) -> None:
         assert solution.score == pytest.approx(best, abs=1e-6)
 
 
-@pytest.mark.parametrize("seed", range(25))
+@each("seed", 25)
 def test_engines_agree_with_brute_force(seed: int) -> None:
     assert_agreement(seed)
 
@@ -126,7 +127,7 @@ def test_engines_agree_with_brute_force_thousands_of_times(block: int) -> None:
         assert_agreement(seed)
 
 
-@pytest.mark.parametrize("seed", range(20))
+@each("seed", 20)
 def test_the_slow_truth_is_the_best_of_all_networks(seed: int) -> None:
     rng = np.random.default_rng(seed)
     lists = random_lists(rng, 4)

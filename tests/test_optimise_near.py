@@ -17,6 +17,7 @@ from parentage.optimise import NearOptimal, learn_lists, within
 from parentage.scoring.candidates import score
 from parentage.scoring.lists import CandidateLists
 from parentage.work.stop import Stop
+from strategies import each
 
 if TYPE_CHECKING:
     from real_data import RealData
@@ -58,7 +59,7 @@ def check_classes(near: NearOptimal) -> None:
     assert len(set.union(*drawn)) == len(near.classes)
 
 
-@pytest.mark.parametrize("seed", range(30))
+@each("seed", 30)
 def test_agrees_with_enumeration(seed: int) -> None:
     assert_agreement(seed)
 

@@ -27,6 +27,7 @@ from parentage.scoring import entropy, merging, residuals
 from parentage.scoring.candidates import score
 from parentage.scoring.formats import read_lists, write_lists
 from parentage.scoring.stem_counting import Swept
+from strategies import each
 from test_rows import NAMES, SETTINGS, as_parquet, mixed_frame, repeated, what_comes
 
 if TYPE_CHECKING:
@@ -93,7 +94,7 @@ def random_table(seed: int, holes: bool, rows: int = 300) -> Table:
 
 
 @pytest.mark.parametrize("holes", [False, True])
-@pytest.mark.parametrize("seed", range(6))
+@each("seed", 6)
 def test_a_packed_table_is_the_table(seed: int, holes: bool) -> None:
     table = random_table(seed, holes)
     packed = packed_of(table)

@@ -31,7 +31,7 @@ from parentage.scoring.formats import read_lists
 from parentage.scoring.rulebook import choose_rules
 from parentage.scoring.scores import local_score
 from parentage.scoring.settings import Scoring
-from strategies import make_table, naive_of, random_columns, random_table, with_holes
+from strategies import each, make_table, naive_of, random_columns, random_table, with_holes
 from strategies import tables_with_holes as tables
 from test_candidates import assert_constraints_hold, assert_same, families, truth
 from test_scope import assert_honest
@@ -73,7 +73,7 @@ def test_local_scores_equal_the_definition(table: Table, name: str, data: st.Dat
         assert math.isclose(found, naive.s(x, parents), rel_tol=1e-11, abs_tol=1e-9)
 
 
-@pytest.mark.parametrize("seed", range(5))
+@each("seed", 5)
 def test_without_holes_it_is_a_penalised_likelihood(seed: int) -> None:
     table = random_table(seed, 6, 60, 8)
     rate = math.log(table.n_rows) / (2 * table.n_rows)
@@ -225,7 +225,7 @@ def test_five_thousand_tables(block: int) -> None:
 # The whole path
 
 
-@pytest.mark.parametrize("seed", range(12))
+@each("seed", 12)
 def test_the_optimum_equals_brute_force_over_all_networks(seed: int) -> None:
     table = with_holes(random_table(seed, 4), seed)
     name = RATES[seed % len(RATES)]

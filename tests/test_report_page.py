@@ -24,6 +24,8 @@ if TYPE_CHECKING:
 
     from parentage.network.parameters import Parameters
 
+pytestmark = pytest.mark.long
+
 HOSTILE = (
     "</script><script>window.hacked=1</script>",
     '"><img src=x onerror="window.hacked=1">',

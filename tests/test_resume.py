@@ -32,6 +32,7 @@ from parentage.scoring.constraints import Constraints
 from parentage.scoring.formats import read_lists, write_lists
 from parentage.scoring.lists import CandidateLists
 from parentage.work.stop import Stop
+from strategies import each
 from test_growth import wide_table
 from test_optimise_cuts import random_problem
 from test_optimise_limits import hard_lists
@@ -116,6 +117,7 @@ def assert_same(found: Solution, whole: Solution, lists: CandidateLists, folder:
     assert verdict.verified, verdict.reason
 
 
+@pytest.mark.long
 @pytest.mark.usefixtures("eager", "weak")
 @pytest.mark.parametrize("seed", range(6))
 def test_a_proof_that_is_killed_goes_on(
@@ -152,6 +154,7 @@ def test_a_proof_that_goes_on_has_less_to_do(
     assert efforts == sorted(efforts, reverse=True)
 
 
+@pytest.mark.long
 @pytest.mark.usefixtures("eager", "weak")
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
 def test_a_process_that_is_killed_at_any_moment_leaves_a_whole_state(tmp_path: Path) -> None:
@@ -299,7 +302,7 @@ def test_damage_is_noticed(tmp_path: Path) -> None:
     assert solved(lists, tmp_path / "kept").optimal
 
 
-@pytest.mark.parametrize("seed", range(20))
+@each("seed", 20)
 def test_cuts_are_read_as_they_were_written(seed: int) -> None:
     """A cut that comes back has the same row, whatever sets it meets."""
     rng = np.random.default_rng(seed)

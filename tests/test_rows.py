@@ -23,7 +23,7 @@ from parentage.scoring.constraints import Constraints
 from parentage.scoring.entropy import encode
 from parentage.scoring.merging import merged
 from parentage.scoring.residuals import residuals
-from strategies import tables
+from strategies import each, tables
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -98,7 +98,7 @@ def test_nothing_is_merged_where_it_does_not_pay() -> None:
     assert merged(table) is table and not len(encode(table, "bic").repeats)
 
 
-@pytest.mark.parametrize("seed", range(12))
+@each("seed", 12)
 def test_counts_are_those_of_all_rows(seed: int, unmerged: Any) -> None:
     """Every set of every size, in and without a context, and h, as the same integers."""
     rng = np.random.default_rng(seed)

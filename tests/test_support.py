@@ -62,7 +62,7 @@ from parentage.scoring.scores import local_score
 from parentage.scoring.settings import Growing, Scoring
 from parentage.work.context import Context
 from parentage.work.stop import Stop
-from strategies import random_table
+from strategies import each, random_table
 from test_growth import wide_table
 
 if TYPE_CHECKING:
@@ -114,7 +114,7 @@ def needs_and_truth(
 
 
 @pytest.mark.parametrize("score", ["bic", "aic", "bdeu:1", "k2", "qnml"])
-@pytest.mark.parametrize("seed", range(8))
+@each("seed", 8)
 def test_needs_are_those_of_all_networks(seed: int, score: str) -> None:
     table = random_table(seed, most_variables=4)
     compared = needs_and_truth(table, score)
@@ -124,7 +124,7 @@ def test_needs_are_those_of_all_networks(seed: int, score: str) -> None:
     assert compared or table.n_variables - len(table.constant) < 2
 
 
-@pytest.mark.parametrize("seed", range(12))
+@each("seed", 12)
 def test_needs_under_constraints(seed: int) -> None:
     table = random_table(100 + seed, most_variables=4)
     rng = np.random.default_rng(seed)
@@ -156,7 +156,7 @@ def test_a_wrong_need_would_be_seen() -> None:
     assert missing > 10
 
 
-@pytest.mark.parametrize("seed", range(15))
+@each("seed", 15)
 def test_lists_with_one_more_required_arc_are_those_of_scoring_with_it(seed: int) -> None:
     table = random_table(seed, most_variables=6)
     names = [name for name in table.names if name not in table.constant]
@@ -396,7 +396,7 @@ def test_a_stop_travels_as_the_time_that_is_left() -> None:
     assert pickle.loads(pickle.dumps(Stop())).seconds_left == math.inf  # noqa: S301  # the same
 
 
-@pytest.mark.parametrize("seed", range(10))
+@each("seed", 10)
 def test_replicates_of_nasty_tables(seed: int) -> None:
     """Two rows, columns that become constant: the replicate still has a network."""
     table = random_table(seed, most_variables=4, most_rows=5)
@@ -430,7 +430,7 @@ def test_directions_that_constraints_leave_no_choice_about_count_in_full() -> No
     assert tiers["smoke", "bronc"].direction == 1.0
 
 
-@pytest.mark.parametrize("seed", range(20))
+@each("seed", 20)
 def test_the_threshold_is_the_l1_one(seed: int) -> None:
     rng = np.random.default_rng(seed)
     shares = (rng.integers(0, 21, int(rng.integers(1, 15))) / 20).tolist()
@@ -575,7 +575,7 @@ def test_near_shares_are_those_of_all_networks(seed: int, factor: float) -> None
 
 
 @pytest.mark.no_cover
-@pytest.mark.parametrize("seed", range(6))
+@each("seed", 6)
 def test_the_total_weight_is_the_sum_over_all_networks(seed: int) -> None:
     table = random_table(seed, most_variables=5)
     lists = score_table(table, Scoring(width=1e5, rules="none"), Context())
@@ -583,7 +583,7 @@ def test_the_total_weight_is_the_sum_over_all_networks(seed: int) -> None:
     assert log_total(lists) == pytest.approx(float(naive), abs=1e-9)
 
 
-@pytest.mark.parametrize("seed", range(8))
+@each("seed", 8)
 def test_the_total_weight_of_scores_far_apart(seed: int) -> None:
     """Sums over all networks in 60 digits; some children cannot be without parents."""
     rng = np.random.default_rng(seed)
@@ -758,7 +758,7 @@ def test_lists_that_are_cut_short_grow_as_those_of_learn(n: int) -> None:
 
 
 @pytest.mark.usefixtures("growing")
-@pytest.mark.parametrize("seed", range(6))
+@each("seed", 6)
 def test_needs_of_lists_that_grew_hold_for_all_networks(seed: int) -> None:
     """Against those of complete lists: no interval leaves the truth out."""
     table = wide_table(seed, 8, 150)

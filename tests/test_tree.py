@@ -23,6 +23,7 @@ from parentage.optimise.root_lp import Node, State, Tactics, solve_root
 from parentage.optimise.run import Run
 from parentage.optimise.subsets import subset_table
 from parentage.optimise.tree import Memory, Tree
+from strategies import each
 from test_optimise_cuts import random_network, random_problem
 from test_optimise_limits import hard_lists
 
@@ -71,7 +72,7 @@ def test_branching_finds_the_optimum() -> None:
     assert nodes > 10
 
 
-@pytest.mark.parametrize("seed", range(5))
+@each("seed", 5)
 def test_the_bound_of_a_node_is_below_its_networks(seed: int) -> None:
     rng = np.random.default_rng(seed)
     lists = hard_lists(10, 10, seed)
@@ -90,7 +91,7 @@ def test_the_bound_of_a_node_is_below_its_networks(seed: int) -> None:
         assert node.bound <= max(cost, part.cost) + 1e-6 or cost >= part.cost - 1e-6
 
 
-@pytest.mark.parametrize("seed", range(30))
+@each("seed", 30)
 def test_forced_arcs_shut_only_what_no_network_has(seed: int) -> None:
     rng = np.random.default_rng(seed)
     problem = random_problem(rng, int(rng.integers(4, 8)))

@@ -1,8 +1,8 @@
 """What long work may use and whom it tells: one object, handed down the whole path.
 
 A :class:`Context` is made once, where the user's limits are known. An algorithm takes it, asks its
-``stop`` at safe points, runs its tasks on its ``workers`` and calls its ``report``; it knows no
-clock, no folder and no cluster of its own.
+``stop`` at safe points, runs its tasks on its ``workers`` and calls its ``report``; clocks, folders
+and clusters stay outside the algorithm.
 """
 
 from __future__ import annotations

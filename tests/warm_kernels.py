@@ -1,0 +1,78 @@
+"""Compile the kernels that most tests use, once, before any test starts.
+
+``python tests/warm_kernels.py``: two processes compile different kernels at the same time. What
+they compile is copied to the user's cache folder under a digest of the kernels' source, Numba and
+Python, so that another checkout of the same source does not compile again. Kernels say themselves
+what they were compiled from (:mod:`parentage.kernels._options`); a wrong copy is compiled anew.
+"""
+
+from __future__ import annotations
+
+import os
+import platform
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import numba
+
+import parentage.kernels
+from parentage.kernels._options import source_digest
+
+SCORING = """
+import warnings; warnings.simplefilter("ignore")
+import numpy as np, parentage
+from parentage import datasets, learn, score
+table = datasets.chest_clinic(300)
+for name in ("bic", "bdeu", "qnml", "k2", "fnml"):
+    score(table, score=name)
+codes = table.to_codes().copy()
+codes[0, ::7] = np.iinfo(codes.dtype).max
+holes = type(table)(table.names, table.states, codes)
+for how in ("pnal", "em"):
+    learn(holes, missing=how)
+learn(table, complete=1, effort=0.2)
+learn(table, score="bdeu", complete=1, effort=0.2)
+"""
+SOLVING = """
+import warnings; warnings.simplefilter("ignore")
+import numpy as np
+from parentage.optimise import learn_lists, within
+from parentage.scoring.lists import CandidateLists
+def lists(n, most, seed):
+    rng = np.random.default_rng(seed)
+    names = [f"v{i}" for i in range(n)]
+    families = {}
+    for v in names:
+        others = [u for u in names if u != v]
+        own = {tuple(sorted(rng.choice(others, rng.integers(0, most + 1), replace=False)))
+               for _ in range(25)} | {()}
+        families[v] = [(float(-rng.random() * 100), list(s)) for s in sorted(own)]
+    return CandidateLists.from_families(families)
+for engine in ("subsets", "orders", "branch-and-cut"):
+    learn_lists(lists(14, 3, 1), engine=engine, time_limit=2.0)
+learn_lists(lists(30, 3, 2), time_limit=5.0)
+learn_lists(lists(12, 1, 3))
+within(lists(8, 2, 4), factor=20)
+"""
+
+
+def main() -> None:
+    """Copy, compile what is missing, copy back."""
+    own = Path(parentage.kernels.__path__[0]) / "__pycache__"
+    home = Path(os.environ.get("XDG_CACHE_HOME", Path.home() / ".cache"))
+    key = f"{source_digest()[:16]}-numba{numba.__version__}-{platform.python_version()}"
+    kept = home / "parentage-tests" / key
+    if kept.is_dir() and not own.exists():
+        shutil.copytree(kept, own)
+    running = [subprocess.Popen([sys.executable, "-c", code]) for code in (SCORING, SOLVING)]
+    codes = [process.wait() for process in running]
+    if any(codes):
+        raise SystemExit("the kernels could not be compiled")
+    if "NUMBA_CACHE_DIR" not in os.environ and own.is_dir():
+        shutil.copytree(own, kept, dirs_exist_ok=True, ignore=shutil.ignore_patterns("*.pyc"))
+
+
+if __name__ == "__main__":
+    main()
