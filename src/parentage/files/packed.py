@@ -56,7 +56,8 @@ def unpacked(name: str, data: bytes) -> tuple[str, bytes]:
     except (OSError, EOFError, ValueError, zlib.error, zipfile.BadZipFile) as error:
         if isinstance(error, ParentageError):
             raise
-        raise InputError(f"{name} is a damaged {kind} file: {error}") from None
+        reason = "its end is missing" if isinstance(error, EOFError) else error
+        raise InputError(f"{name} is a damaged {kind} file: {reason}") from None
     path = PurePath(name)
     plain = name[: -len(path.suffix)] if path.suffix.lower() in _SUFFIXES else name
     return plain, b"".join(pieces)
