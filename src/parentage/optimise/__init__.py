@@ -151,7 +151,7 @@ def optimise_lists(
     starts = [] if start is None else [start_order(lists, start)]
     if keeping is not None:
         keeper = keeping.keeper(lists, settings, max_parents, constraints)
-        starts += keeper.order()
+        starts += keeper.orders
     run = Run(
         lists,
         prepare(lists, allowed),
@@ -162,7 +162,7 @@ def optimise_lists(
         report=report,
         constraints=allowed,
         starts=starts,
-        cuts=cuts or (() if keeper is None else keeper.cuts()),
+        cuts=cuts or (() if keeper is None else keeper.cuts),
         keeper=keeper,
     )
     scope = scope_of(lists, run.tolerance, max_parents, constraints)
@@ -192,8 +192,8 @@ def optimise_lists(
             stop=stop,
             threads=threads,
             report=report,
-            starts=[] if keeper is None else keeper.order(),
-            cuts=() if keeper is None else keeper.cuts(),
+            starts=[] if keeper is None else keeper.orders,
+            cuts=() if keeper is None else keeper.cuts,
             keeper=keeper,
         )
         bound = max(solution.bound, min(bound, solve(relaxed, "auto").bound))

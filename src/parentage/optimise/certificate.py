@@ -21,15 +21,16 @@ import numpy as np
 
 from parentage.check.document import FORMAT, VERSION, sealed
 from parentage.files.atomic import replacing
+from parentage.optimise.cuts import Sets, written_cut
 from parentage.optimise.prepare import allowed_sets
-from parentage.optimise.proof_nodes import NodeWriter
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from pathlib import Path
 
     from parentage.optimise.cuts import Cut
     from parentage.optimise.problem import Floats, Ints
-    from parentage.optimise.root_lp import Node
+    from parentage.optimise.root_lp import Node, Step
     from parentage.optimise.run import Part, Run
     from parentage.scoring.constraints import Constraints
     from parentage.scoring.lists import CandidateLists
@@ -211,3 +212,94 @@ def _all_nodes(root: Node | None) -> list[Node]:
         if node.branch is not None:
             found.extend(node.branch[2:])
     return found
+
+
+class NodeWriter:
+    """Turns parts into the nodes of docs/certificates.md, and collects their cuts.
+
+    Parameters
+    ----------
+    goal
+        What a part has to reach.
+    times
+        Multipliers as whole numbers; cuts with 0 are left out.
+    """
+
+    def __init__(self, goal: Callable[[Part], int], times: Callable[[Floats], list[int]]) -> None:
+        self.goal, self.times = goal, times
+        self.nodes: list[dict[str, Any]] = []
+        self.cuts: list[list[Any]] = []
+        self._numbers: dict[Cut, int] = {}
+        self._sets: dict[Part, Sets] = {}
+
+    def write(self, parts: list[Part]) -> list[dict[str, Any]]:
+        """Return the nodes of a run; the first one splits it into its parts."""
+        self.nodes = [{}]
+        self._split(self.nodes[0], parts)
+        return self.nodes
+
+    def number(self, cut: Cut, part: Part) -> int:
+        """Return the number of a cut, which is written when it is met first."""
+        if cut not in self._numbers:
+            self._numbers[cut] = len(self.cuts)
+            if part not in self._sets:
+                self._sets[part] = Sets.of(part.problem)
+            self.cuts.append(written_cut(cut, part.problem.variables, self._sets[part]))
+        return self._numbers[cut]
+
+    def _split(self, node: dict[str, Any], parts: list[Part]) -> None:
+        """Write the parts of a node, each with its goal; variables on their own need none."""
+        node["split"] = []
+        for part in parts:
+            if part.problem.n > 1:
+                number = len(self.nodes)
+                self.nodes.append({})
+                variables = part.problem.variables.tolist()
+                node["split"].append([variables, self.goal(part), number])
+                self._part(self.nodes[number], part)
+
+    def _part(self, written: dict[str, Any], part: Part) -> None:
+        """Write how a part was closed."""
+        if part.closed_by in ("subsets", "forest") and not part.parts:
+            written[part.closed_by] = True
+        elif part.root is None:
+            written["steps"] = [["round", [], []]]
+        else:
+            self._node(written, part.root, part)
+            if part.parts:
+                self._split(written, part.parts)
+
+    def _node(self, written: dict[str, Any], node: Node, part: Part) -> None:
+        """Write the steps of a node, and the nodes below it."""
+        written["steps"] = self._steps_of(node, part)
+        if node.depth == 0 and node.branch:
+            written["steps"].insert(0, ["dominance"])
+        waiting = [(written, node)]
+        while waiting:
+            above, upper = waiting.pop()
+            if upper.branch is None:
+                continue
+            u, v, *sides = upper.branch
+            numbers = []
+            for side in sides:
+                below = {"steps": self._steps_of(side, part)}
+                numbers.append(len(self.nodes))
+                self.nodes.append(below)
+                waiting.append((below, side))
+            variables = part.problem.variables
+            above["branch"] = [int(variables[u]), int(variables[v]), *numbers]
+
+    def _steps_of(self, node: Node, part: Part) -> list[Any]:
+        """Write the steps of a node: those that removed sets, and the one of the best bound."""
+        steps = list(node.steps)
+        if node.best is not None and (not steps or steps[-1] is not node.best):
+            steps.append(node.best)
+        return [self._step(step, part) for step in steps]
+
+    def _step(self, step: Step, part: Part) -> list[Any]:
+        if step is None:
+            return ["ancestors"]
+        cuts, y = step
+        times = self.times(y)
+        used = [i for i, value in enumerate(times) if value]
+        return ["round", [self.number(cuts[i], part) for i in used], [times[i] for i in used]]

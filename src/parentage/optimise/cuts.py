@@ -26,14 +26,14 @@ side is at most b + weight, hence the cut
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, NamedTuple
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Iterable, Mapping, Sequence
 
     from parentage.optimise.problem import Flags, Floats, Ints, Problem
 
@@ -153,16 +153,104 @@ def project(cuts: Iterable[Cut], position: Mapping[int, int]) -> list[Cut]:
     """
     carried = []
     for cut in cuts:
-        inside = tuple(sorted(position[v] for v in cut.members if v in position))
-        if cut.table is None and len(inside) > cut.k:
-            family = cut.family if len(inside) == len(cut.members) else None
-            carried.append(counting_cut(inside, cut.k, family))
-        elif len(inside) == len(cut.members) and not cut.through and _rising(cut, position):
-            carried.append(Cut(cut.family, inside, cut.side, 0, cut.table))
+        if cut.table is None:
+            inside = tuple(sorted(position[v] for v in cut.members if v in position))
+            if len(inside) > cut.k:
+                family = cut.family if len(inside) == len(cut.members) else None
+                carried.append(counting_cut(inside, cut.k, family))
+        elif not cut.through and (same := moved(cut, position)) is not None:
+            carried.append(same)
     return unique(carried)
 
 
-def _rising(cut: Cut, position: Mapping[int, int]) -> bool:
-    """Whether the members keep their order, so that the table can stay as it is."""
-    places = [position[v] for v in cut.members]
-    return places == sorted(places)
+def moved(cut: Cut, position: Mapping[int, int]) -> Cut | None:
+    """Return a cut with new positions for its variables; None if one of them has none.
+
+    None as well if the members change their order: the table goes by it.
+    """
+    through = {v for u, above in cut.through for v in (u, *above)}
+    if not through.union(cut.members) <= position.keys():
+        return None
+    members = tuple(position[v] for v in cut.members)
+    if members != tuple(sorted(members)):
+        return None
+    passed = tuple((position[u], tuple(position[p] for p in above)) for u, above in cut.through)
+    return replace(cut, members=members, through=passed)
+
+
+# Cuts as plain values: what certificates and checkpoints have
+
+
+def written_cut(cut: Cut, variables: Ints, sets: Sets) -> list[Any]:
+    """Write a cut with variables of the lists; of a table what it says about ``sets``."""
+    members = variables[list(cut.members)].tolist()
+    if cut.table is None:
+        return ["cluster", members, cut.k]
+    masks, values = [], []
+    reach = reach_of(cut, len(variables))
+    for j, v in enumerate(cut.members):
+        low, high = sets.starts[sets.offsets[v]], sets.starts[sets.offsets[v + 1]]
+        owner = np.repeat(
+            np.arange(sets.offsets[v + 1] - sets.offsets[v]),
+            np.diff(sets.starts[sets.offsets[v] : sets.offsets[v + 1] + 1]),
+        )
+        inside = np.zeros(sets.offsets[v + 1] - sets.offsets[v], np.int64)
+        np.bitwise_or.at(inside, owner, reach[sets.parents[low:high]])
+        met = np.unique(inside & ~(1 << j))
+        worth = cut.table[j, met].astype(np.int64)
+        implied = ((met[None, :] & ~met[:, None]) == 0) & (met[None, :] != met[:, None])
+        known = np.where(implied, worth[None, :], 0).max(axis=1, initial=0)
+        stated = worth > known
+        masks.append(met[stated].tolist())
+        values.append(worth[stated].tolist())
+    written = ["local", members, masks, values, cut.side]
+    if cut.through:
+        through = [[int(variables[u]), variables[list(w)].tolist()] for u, w in cut.through]
+        written += [through, cut.weight]
+    return written
+
+
+def read_cut(written: Sequence[Any]) -> Cut:
+    """Read what :func:`written_cut` returned: a cut over the variables of the lists.
+
+    Raises
+    ------
+    KeyError, TypeError, ValueError, IndexError
+        It is something else.
+    """
+    kind, members = written[0], tuple(int(v) for v in written[1])
+    if kind == "cluster":
+        return counting_cut(members, int(written[2]))
+    if kind != "local":
+        raise ValueError(f"a cut of the kind {kind!r}")
+    masks, values, side = written[2:5]
+    through = tuple(
+        (int(u), tuple(int(p) for p in above)) for u, above in (written[5:6] or [[]])[0]
+    )
+    return Cut(
+        "shrunken" if through else "local",
+        members,
+        int(side),
+        0,
+        rising_table(masks, values),
+        through,
+        int(written[6]) if through else 0,
+    )
+
+
+def rising_table(
+    masks: Sequence[Sequence[int]], values: Sequence[Sequence[int]]
+) -> npt.NDArray[np.int16]:
+    """Return coefficients by child and mask: the highest that is stated for a subset.
+
+    >>> rising_table([[2], []], [[3], []]).tolist()
+    [[0, 0, 3, 3], [0, 0, 0, 0]]
+    """
+    count = len(masks)
+    table = np.zeros((count, 1 << count), np.int16)
+    for j, (own, worth) in enumerate(zip(masks, values, strict=True)):
+        table[j, np.array(own, np.int64)] = worth
+    for bit in range(count):
+        halves = table.reshape(count, -1, 2, 1 << bit)
+        np.maximum(halves[:, :, 1], halves[:, :, 0], out=halves[:, :, 1])
+    return table

@@ -26,7 +26,6 @@ from parentage.optimise.orders import (
     search_orders,
 )
 from parentage.optimise.problem import LARGE
-from parentage.optimise.replay import kept_part
 from parentage.optimise.root_lp import PHASE as ROOT
 from parentage.optimise.root_lp import Tactics, solve_root
 from parentage.optimise.solution import checked_solution, scope_of
@@ -38,7 +37,6 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from concurrent.futures import Executor
 
-    from parentage.optimise.cuts import Cut
     from parentage.optimise.problem import Problem
     from parentage.optimise.root_lp import Cutter, Node
     from parentage.optimise.run import Part, Run
@@ -87,8 +85,6 @@ def solve(run: Run, engine: str, tactics: Tactics = DEFAULT) -> Solution:
     try:
         with interruptible(run.stop):
             for part in run.parts:
-                if run.keeper is not None:
-                    part.kept = run.keeper.of(part)
                 begin(part, run.starts)
                 if TINY < part.problem.n <= MOST_FOR_FOREST:
                     try_forest(part, engine)
@@ -96,7 +92,7 @@ def solve(run: Run, engine: str, tactics: Tactics = DEFAULT) -> Solution:
     except KeyboardInterrupt:
         run.stop.cancelled.set()
         run.stopped()
-    if run.keeper is not None:
+    if run.keeper is not None and all(part.cost < math.inf for part in run.parts):
         run.keeper.write(run)
     return conclude(run)
 
@@ -159,47 +155,39 @@ def cut_and_branch(part: Part, tactics: Tactics, *, subsets: bool) -> None:
 
     With ``subsets`` small pieces go to dynamic programming instead of branching.
     """
-    if tactics.warm_start and part.kept is None:
+    known = part.take_cuts()
+    if tactics.warm_start and not known:
         search_orders([part], patience=WARM_PATIENCE)
     with contextlib.ExitStack() as stack:
         pool = None
         if part.run.threads > 1:
             pool = stack.enter_context(ThreadPoolExecutor(part.run.threads))
-        finish(part, inherited(part), tactics, subsets, pool)
+        finish(part, tactics, subsets, pool)
 
 
-def inherited(part: Part) -> list[Cut]:
-    """Return the cuts that the run began with, as cuts of a part."""
-    return project(part.run.cuts, {int(v): i for i, v in enumerate(part.problem.variables)})
-
-
-def finish(
-    part: Part, start: list[Cut], tactics: Tactics, subsets: bool, pool: Executor | None
-) -> None:
+def finish(part: Part, tactics: Tactics, subsets: bool, pool: Executor | None) -> None:
     """Solve a part to the end: cut at the root, then split or branch.
 
-    Where dynamic programming is possible, cutting and branching get a share of its time. What was
-    kept of an earlier run is gone on with.
+    Where dynamic programming is possible, cutting and branching get a share of its time.
     """
     if part.proven or part.stopped():
         return
     patience = other_way(part) if subsets else math.inf
     if patience > 0.0 and (part.problem.n > AT_ONCE or not subsets):
-        went_on = part.kept is not None and part.kept.root_is_done
-        cutter, root = solve_root(part, tactics, pool=pool, start=start, work=patience)
-        if part.problem.n > LARGE and not went_on and not part.proven and not part.stopped():
+        cutter, root = solve_root(part, tactics, pool=pool, work=patience)
+        if part.problem.n > LARGE and not part.proven and not part.stopped():
             search_orders([part], patience=WARM_PATIENCE)
             cutter.tighten(root, ROOT)
         tree = None
-        if went_on or not (part.proven or part.stopped() or cutter.exhausted()):
-            tree = go_on(part, cutter, root, tactics, subsets, pool)
+        if not (part.proven or part.stopped() or cutter.exhausted()):
+            tree = split_or_branch(part, cutter, root, tactics, subsets, pool)
         count(part, cutter, tree)
     if patience < math.inf and not part.proven and not part.stopped():
         solve_subsets(part)
         part.fewest_arcs = False
 
 
-def go_on(
+def split_or_branch(
     part: Part,
     cutter: Cutter,
     root: Node,
@@ -207,69 +195,34 @@ def go_on(
     subsets: bool,
     pool: Executor | None,
 ) -> Tree | None:
-    """Go on from a root that is open: split what is left, or branch, as an earlier run did."""
-    if part.proven:
+    """Solve the strongly connected pieces of what is left of a part, or branch if it is one."""
+    pieces = part.problem.only(~cutter.lp.removed).parts()
+    if pieces[-1].n < part.problem.n:
+        split(part, pieces, tactics, subsets, pool)
         return None
     tree = Tree(cutter, root)
-    if part.kept is not None and part.kept.root.branch is not None:
-        tree.restore(part.kept.root)
-        part.kept = None
-    else:
-        pieces = pieces_of(part, cutter)
-        if pieces[-1].n < part.problem.n:
-            split(part, pieces, cutter, tactics, subsets, pool)
-            return None
     tree.solve()
     return tree
-
-
-def pieces_of(part: Part, cutter: Cutter) -> list[Problem]:
-    """Return the strongly connected pieces of what is left of a part.
-
-    Pieces of an earlier run stay together, so that it can be gone on with. They may fall into
-    smaller ones since, when the incumbent has become better and more is removed.
-    """
-    rest = part.problem.only(~cutter.lp.removed)
-    pieces = rest.parts()
-    before = [] if part.kept is None else [set(piece.variables) for piece in part.kept.pieces]
-    together: list[list[Problem]] = [[] for _ in before]
-    apart: list[Problem] = []
-    for piece in pieces:
-        own = set(piece.variables.tolist())
-        at = next((i for i, earlier in enumerate(before) if own <= earlier), None)
-        (apart if at is None else together[at]).append(piece)
-    for earlier, some in zip(before, together, strict=True):
-        if len(some) > 1 and sum(piece.n for piece in some) == len(earlier):
-            inside = np.isin(part.problem.variables, sorted(earlier))
-            apart.append(rest.part(np.flatnonzero(inside)))
-        else:
-            apart += some
-    return sorted(apart, key=lambda problem: problem.n)
 
 
 def split(
     part: Part,
     problems: list[Problem],
-    cutter: Cutter,
     tactics: Tactics,
     subsets: bool,
     pool: Executor | None,
 ) -> None:
-    """Go on with the strongly connected pieces of what is left of a part."""
+    """Solve pieces of a part, each from the incumbent and the cuts of the part."""
     place = {int(v): i for i, v in enumerate(part.problem.variables)}
     order = part.problem.variables[incumbent_order(part)]
     pieces = part.split(problems)
-    if part.kept is not None:
-        for piece in pieces:
-            piece.kept = kept_part(part.kept.pieces, piece.problem.variables)
-        part.kept = None
     inside = [{int(v): i for i, v in enumerate(piece.problem.variables)} for piece in pieces]
     for piece, at in zip(pieces, inside, strict=True):
         own = np.array([at[int(v)] for v in order if int(v) in at], np.int64)
         climb_from(piece, OrderSpace.of(piece.problem), own)
     for piece, at in zip(pieces, inside, strict=True):
-        start = project(cutter.lp.cuts, {place[v]: i for v, i in at.items()})
-        finish(piece, start, tactics, subsets, pool)
+        piece.cuts = project(part.cuts, {place[v]: i for v, i in at.items()})
+        finish(piece, tactics, subsets, pool)
     engines = {piece.engine for piece in pieces if piece.problem.n > 1}
     part.engine = " + ".join(sorted(engines)) or ROOT
 
@@ -280,8 +233,6 @@ def count(part: Part, cutter: Cutter, tree: Tree | None) -> None:
     part.effort.cuts.update(cutter.lp.counts)
     part.effort.fixed += int(cutter.lp.removed.sum())
     part.effort.nodes += tree.nodes if tree else 1
-    part.cuts = project(cutter.lp.cuts, dict(enumerate(part.problem.variables.tolist())))
-    part.pool, part.programme = cutter.lp.cuts, None
 
 
 def other_way(part: Part) -> float:
@@ -318,10 +269,8 @@ def conclude(run: Run) -> Solution:
 def record_of(run: Run) -> SearchRecord:
     """Gather what the engines counted."""
     effort = Effort()
-    waiting = list(run.parts)
-    for part in waiting:
+    for part in run.all_parts():
         effort = effort + part.effort
-        waiting.extend(part.parts)
     roots = [p.best_cost - p.root_bound for p in run.parts if p.root_bound is not None]
     gap = math.fsum(roots) if roots else None
     return SearchRecord(

@@ -195,7 +195,7 @@ class CutLP:
             return
         self.solver.deleteRows(len(loose), (loose + self.problem.n).astype(np.int32))
         keep = np.flatnonzero(self.age <= old)
-        self.cuts = [self.cuts[i] for i in keep]
+        self.cuts[:] = [self.cuts[i] for i in keep]  # in place: the part has the same list
         self.rows = [self.rows[i] for i in keep]
         self.y, self.age = self.y[keep], self.age[keep]
 

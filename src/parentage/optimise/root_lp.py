@@ -16,7 +16,6 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from parentage.optimise.arms import Arms, shrinkage
-from parentage.optimise.cuts import cut_row
 from parentage.optimise.local_cuts import SIZES, Effort, LocalCuts
 from parentage.optimise.lp import CutLP
 from parentage.optimise.orders import OrderSpace, climb_from
@@ -31,10 +30,9 @@ from parentage.optimise.separate import (
 from parentage.optimise.shrink import ShrunkenCuts
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
     from concurrent.futures import Executor
 
-    from parentage.optimise.cuts import Cut, Row
+    from parentage.optimise.cuts import Cut
     from parentage.optimise.problem import Flags, Floats
     from parentage.optimise.run import Part
 
@@ -140,7 +138,6 @@ class Cutter:
         self.exact_left = EXACT_TRIES
         self.idle_climbs = 0
         self.most_work = work
-        self._rows: dict[Cut, Row] = {}
         n = part.problem.n
         self.patience = LARGE_PATIENCE if n > LARGE else ROOT_PATIENCE
 
@@ -319,25 +316,6 @@ class Cutter:
                 self.lp.remove(hopeless)
         return False
 
-    def replay(self, node: Node, steps: Iterable[Step], phase: str) -> bool:
-        """Go through the steps of a proof that was kept; whether they close the node."""
-        for step in steps:
-            if step is None:
-                if not self.follow_up(node):
-                    return True
-                continue
-            cuts, y = step
-            bound, rise = self.lp.bound_of([self.row(cut) for cut in cuts], y, ~node.left)
-            if self.absorb(node, step, bound, rise, phase):
-                return True
-        return False
-
-    def row(self, cut: Cut) -> Row:
-        """Return the row of a cut of a proof that was kept, made once."""
-        if cut not in self._rows:
-            self._rows[cut] = cut_row(self.lp.sets, cut, self.lp.removed)
-        return self._rows[cut]
-
     def step(self) -> Step:
         """Return the present cuts and multipliers as a step of the proof."""
         used = np.flatnonzero(self.lp.y > 0.0)
@@ -372,28 +350,16 @@ def solve_root(
     tactics: Tactics,
     *,
     pool: Executor | None = None,
-    start: Iterable[Cut] = (),
     work: float = np.inf,
 ) -> tuple[Cutter, Node]:
-    """Cut at the root; return the cutter, ready for a tree, and the root.
+    """Cut at the root, beginning with the cuts that the part has; return the cutter and the root.
 
-    What was kept of an earlier run is gone through first; a root that was done is not cut any
-    further.
+    From then on the cuts of the part are those of its linear programme, as it is.
     """
     cutter = Cutter(part, tactics, pool, work)
-    part.programme = cutter.lp
+    cutter.lp.add(part.cuts)
+    part.cuts = cutter.lp.cuts
     part.root = root = cutter.root()
-    kept = part.kept
-    if kept is None:
-        cutter.lp.add(list(start))
-    elif cutter.replay(root, kept.root.steps, PHASE):
-        part.kept = None
-    else:
-        cutter.lp.add(kept.pool)
-        cutter.lp.counts.clear()  # these were counted when they were found
-        if not kept.root_is_done:
-            part.kept = kept = None
-    if kept is None:
-        cutter.work(root)
+    cutter.work(root)
     part.root_bound = part.bound
     return cutter, root

@@ -12,28 +12,28 @@ cost and the sum of the new bounds is a bound for the part.
 
 from __future__ import annotations
 
+import json
 import math
 import time
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from parentage.kernels._options import compiling
 from parentage.network.finding import Effort
-from parentage.optimise.cuts import unique
+from parentage.network.network import topological_order
+from parentage.optimise.cuts import Sets, moved, project, read_cut, unique, written_cut
 from parentage.optimise.problem import rounding
 from parentage.work.memory import room_within
 from parentage.work.progress import Progress
 from parentage.work.stop import Stop
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from parentage.optimise.cuts import Cut
     from parentage.optimise.keeping import Keeper
-    from parentage.optimise.lp import CutLP
     from parentage.optimise.problem import Ints, Problem
-    from parentage.optimise.replay import KeptPart
     from parentage.optimise.root_lp import Node
     from parentage.optimise.solution import TracePoint
     from parentage.scoring.constraints import Constraints
@@ -64,7 +64,7 @@ class Run:
     cuts
         Cuts of another run over the same variables, to begin with; they hold for all networks.
     keeper
-        Keeps what is known, and knows what an earlier run kept.
+        Saves the state from time to time.
     """
 
     def __init__(
@@ -97,6 +97,7 @@ class Run:
         self._began, self._compiled = time.monotonic(), compiling.seconds
         self._last_call = -math.inf
         self._begun = 0  # so many parts, from the first on, have a network
+        self._written: dict[Cut, str] = {}
         self._gap_limit = gap_limit
         scores, sizes = lists.scores[problem.sets], np.diff(lists.starts)[problem.sets]
         self.best_per_child = math.fsum(float(scores[a:b].max()) for a, b in problem.spans())
@@ -153,10 +154,40 @@ class Run:
 
     def found_cuts(self) -> list[Cut]:
         """Return the cuts of all parts, over the variables of the lists."""
-        waiting = list(self.parts)
-        for part in waiting:
-            waiting.extend(part.parts)
-        return unique(cut for part in waiting for cut in part.cuts)
+        return unique(
+            cut
+            for part in self.all_parts()
+            for cut in project(part.cuts, dict(enumerate(part.problem.variables.tolist())))
+        )
+
+    def all_parts(self) -> list[Part]:
+        """Return the parts, and the smaller ones that they were split into."""
+        found = list(self.parts)
+        for part in found:
+            found.extend(part.parts)
+        return found
+
+    def to_state(self) -> dict[str, Any]:
+        """Return what a later run can begin from: an order of the incumbent, and all cuts.
+
+        Bounds and nodes are made again, by the cuts. A cut is written once, as JSON text.
+        """
+        for part in self.parts:
+            part.take_cuts()
+        written: dict[Cut, str] = {}
+        for part in self.all_parts():
+            sets, variables = Sets.of(part.problem), part.problem.variables
+            for cut in part.cuts:
+                written[cut] = self._written.get(cut) or json.dumps(
+                    written_cut(cut, variables, sets), separators=(",", ":")
+                )
+        self._written = written
+        parents = [self.lists.parents_of(i).tolist() for i in self.chosen().tolist()]
+        return {
+            "lists": self.lists.digest,
+            "order": list(topological_order([str(v) for v in range(len(parents))], parents)),
+            "cuts": list(dict.fromkeys(written.values())),
+        }
 
     def note(self, phase: str, *, changed: bool) -> None:
         """Record a change and tell the caller; without a change only now and then."""
@@ -183,8 +214,7 @@ class Run:
 class Part:
     """What is known about one strongly connected part of the problem.
 
-    ``kept`` is what an earlier run knew, until it is gone through again. ``programme`` has the cuts
-    while the part is cut, ``pool`` those that were there at the end.
+    ``cuts`` are those that it begins with, then those of its linear programme, as positions in it.
     """
 
     def __init__(self, run: Run, problem: Problem) -> None:
@@ -200,9 +230,6 @@ class Part:
         self.root: Node | None = None
         self.closed_by = ""
         self.cuts: list[Cut] = []
-        self.programme: CutLP | None = None
-        self.pool: list[Cut] = []
-        self.kept: KeptPart | None = None
         self._bound = problem.cheapest()
 
     def offer(self, choice: Ints, phase: str, engine: str = "orders") -> bool:
@@ -258,6 +285,15 @@ class Part:
         self.parts = [Part(self.run, problem) for problem in problems]
         return self.parts
 
+    def take_cuts(self) -> list[Cut]:
+        """Return the cuts; before the part is cut those that the run began with."""
+        if self.root is None and not self.cuts:
+            position = {int(v): i for i, v in enumerate(self.problem.variables)}
+            through = [moved(cut, position) for cut in self.run.cuts if cut.through]
+            self.cuts = project(self.run.cuts, position)
+            self.cuts += [cut for cut in through if cut is not None]
+        return self.cuts
+
     @property
     def bound(self) -> float:
         """Lower bound on the cost of any network."""
@@ -296,3 +332,21 @@ class Part:
                 part.write(chosen)
         else:
             chosen[self.problem.variables] = self.problem.sets[self.choice]
+
+
+def from_state(state: Mapping[str, Any], lists: CandidateLists) -> tuple[list[int], list[Cut]]:
+    """Return the order and the cuts of :meth:`Run.to_state` that hold for ``lists``.
+
+    What a cut weighs that passes through variables holds for the lists it was found in only.
+
+    Raises
+    ------
+    KeyError, TypeError, ValueError, IndexError
+        It is something else.
+    """
+    order = [int(v) for v in state["order"]]
+    if sorted(order) != list(range(lists.n_variables)):
+        raise ValueError("an order of other variables")
+    cuts = [read_cut(json.loads(text)) for text in state["cuts"]]
+    same = state["lists"] == lists.digest
+    return order, [cut for cut in cuts if same or not cut.through]

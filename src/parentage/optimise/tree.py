@@ -21,7 +21,6 @@ from parentage.optimise.separate import Support
 
 if TYPE_CHECKING:
     from parentage.optimise.problem import Flags
-    from parentage.optimise.replay import KeptNode
     from parentage.optimise.root_lp import Cutter
 
     Arc = tuple[int, int]
@@ -75,35 +74,11 @@ class Tree:
         self._heap: list[tuple[float, int, Node]] = []
         self._count = 0
         self._memory = Memory()
-        self._restored = False
-
-    def restore(self, kept: KeptNode) -> None:
-        """Go through the branches of a tree that was kept; nodes that stay open wait in the heap.
-
-        The root has been gone through before.
-        """
-        self._restored, self.nodes = True, 0
-        waiting = [(self._root, kept)]
-        while waiting:
-            node, known = waiting.pop()
-            if known.branch is None:
-                self._push(node)
-                continue
-            *arc, below_without, below_with = known.branch
-            without, with_ = (
-                Node(left, node.bound, node.depth + 1)
-                for left in self._sides((arc[0], arc[1]), node.left)
-            )
-            node.branch = arc[0], arc[1], without, with_
-            for side, below in ((without, below_without), (with_, below_with)):
-                if not self.cutter.replay(side, below.steps, PHASE):
-                    waiting.append((side, below))
-        self.part.raise_bound(min(self._least(), self.part.cost), PHASE)
 
     def solve(self) -> None:
         """Branch until the part is proven, the run stops or the work is used up."""
-        node: Node | None = self._pop() if self._restored else self._root
-        fresh = not self._restored
+        node: Node | None = self._root
+        fresh = True
         while node is not None:
             state = State.OPEN if fresh else self.cutter.work(node, PHASE)
             self.nodes += not fresh
