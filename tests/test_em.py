@@ -137,9 +137,9 @@ def test_weights_are_the_posterior_in_whole_units() -> None:
     expected = naive_em.expected_counts(rows, range(4))
     found_weights = {
         tuple(int(c) for c in row): w / 1024
-        for row, w in zip(done.to_codes().T, done.weights, strict=True)
+        for row, w in zip(done.to_codes().T, done.repeats, strict=True)
     }
-    assert len(found_weights) == len(done.weights)  # distinct
+    assert len(found_weights) == len(done.repeats)  # distinct
     for row, n in expected.items():
         assert found_weights.get(row, 0.0) == pytest.approx(n, abs=30 * 3 / 1024)
 
@@ -158,7 +158,9 @@ def test_weighted_search_equals_repeated_rows(seed: int, score: str) -> None:
     weights[0] += -int(weights.sum()) % 4
     states = tuple(tuple(f"s{k}" for k in range(int(c.max()) + 1)) for c in distinct)
     names = tuple("abcde")
-    weighted = WeightedTable(names, states, distinct.astype(np.uint16), weights=weights, bits=bits)
+    weighted = WeightedTable(
+        names, states, distinct.astype(np.uint16), repeats=weights.astype(np.uint32), bits=bits
+    )
     if len(weighted.constant) > 3:
         return
     repeated = Table(names, states, np.repeat(distinct, weights, axis=1).astype(np.uint16))

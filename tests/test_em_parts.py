@@ -36,7 +36,6 @@ from parentage.errors import (
     UnseenError,
 )
 from parentage.estimator import ParentageLearner
-from parentage.kernels.weighted import layout_of
 from parentage.learner import learn
 from parentage.network import expectation
 from parentage.network import parameters as parameters_module
@@ -51,9 +50,10 @@ from parentage.optimise.settings import Optimising
 from parentage.report.document import document, page_data
 from parentage.report.gather import Material, gather
 from parentage.scoring.constraints import Constraints
-from parentage.scoring.scores import parse_score
+from parentage.scoring.entropy import Labels, encode
+from parentage.scoring.merging import layout_of
 from parentage.scoring.settings import Scoring
-from parentage.scoring.weighted import WeightedTable, encode_weighted, weighted_labels
+from parentage.scoring.weighted import WeightedTable
 from parentage.structural_em import complete_and_score, completed_table
 from parentage.work.context import Context
 from parentage.work.stop import MOMENT, Stop
@@ -73,24 +73,24 @@ def weighted_table(seed: int, n: int, rows: int) -> WeightedTable:
     weights[0] += -int(weights.sum()) % 4
     states = tuple(tuple(f"s{k}" for k in range(r)) for r in sizes.tolist())
     names = tuple(f"v{i}" for i in range(n))
-    return WeightedTable(names, states, codes, weights=weights, bits=2)
+    return WeightedTable(names, states, codes, repeats=weights.astype(np.uint32), bits=2)
 
 
 @settings(max_examples=25)
-@given(SEEDS, st.sampled_from([4, 30]), st.sampled_from([(), (0,), (1, 2)]), st.integers(1, 4))
-def test_projected_counts_are_those_of_all_rows(
+@given(SEEDS, st.sampled_from([4, 30]), st.sampled_from([(), (0,), (1, 2)]), st.integers(2, 4))
+def test_weighted_counts_are_sums_over_rows(
     seed: int, n: int, context: tuple[int, ...], size: int
 ) -> None:
     """Dense and sparse lists of sets, in one word and in several, within a context or not."""
     table = weighted_table(seed, n, 40)
-    encoded = encode_weighted(table, parse_score("bic"), context=context)  # type: ignore[arg-type]  # BIC is one
+    encoded = encode(table, "bic", context=context)
     every = list(itertools.combinations(range(len(encoded.order)), size))
     share = np.random.default_rng(seed).choice([0.001, 0.2, 1.0])
     keep = np.random.default_rng(seed).random(len(every)) <= max(share, 1 / max(len(every), 1))
     members = np.array(every, np.uint16).reshape(-1, size)[keep][:250]
     if not len(members):
         return
-    start = weighted_labels(table).join(table, context)
+    start = Labels.of(table).join(table, context)
     for G, those in zip(encoded.count(members), members, strict=True):
         whole = start.join(table, [int(encoded.order[v]) for v in those])
         assert whole.G(encoded.grid.f) == G
@@ -141,7 +141,7 @@ def test_states_made_one_by_one_are_those_listed(seed: int, share: float) -> Non
     with mock.patch.object(expectation, "MOST_LISTED", 0):
         made = completed_table(network, table, theta, 8)
     one, other = (
-        {tuple(row): int(w) for row, w in zip(t.to_codes().T.tolist(), t.weights, strict=True)}
+        {tuple(row): int(w) for row, w in zip(t.to_codes().T.tolist(), t.repeats, strict=True)}
         for t in (listed, made)
     )
     for row in {*one, *other}:  # equal shares may be rounded the other way

@@ -345,7 +345,7 @@ def test_gains_of_completed_data() -> None:
 
     def likelihood(child: str, parents: tuple[str, ...]) -> float:
         both, given = Counter[tuple[int, ...]](), Counter[tuple[int, ...]]()
-        for row, weight in zip(data.to_codes().T.tolist(), data.weights.tolist(), strict=True):
+        for row, weight in zip(data.to_codes().T.tolist(), data.repeats.tolist(), strict=True):
             state = tuple(row[data.index(p)] for p in parents)
             both[*state, row[data.index(child)]] += weight
             given[state] += weight

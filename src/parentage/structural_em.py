@@ -282,7 +282,7 @@ def _iterate(work: Work, at: Standing, score: Penalised, known: Network | None =
             )
         )
         settled = not cut and solution.optimal and _is_best(network, lists, solution)
-        completion = Completion(tuple(steps), settled, bits, len(completed.weights))
+        completion = Completion(tuple(steps), settled, bits, completed.stored_rows)
         last = End(network, solution.network, completion, (lists, solution, completed))
         if stopped:
             return last
@@ -356,6 +356,6 @@ def completed_table(
         table.states,
         np.ascontiguousarray(found.codes[order]),
         table.cuts,
-        weights=found.weights,
+        repeats=found.weights.astype(np.uint32),
         bits=bits,
     )

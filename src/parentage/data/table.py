@@ -169,6 +169,11 @@ class Table:
         return codes.n_rows if isinstance(codes, PackedCodes) else int(codes.shape[1])
 
     @property
+    def unit_bits(self) -> int:
+        """b, where ``repeats`` are in units of 2^−b of a row."""
+        return 0
+
+    @property
     def row_weights(self) -> npt.NDArray[Any] | None:
         """How many rows each row of the codes stands for; None: one."""
         return self.repeats if len(self.repeats) else None

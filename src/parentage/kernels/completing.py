@@ -1,6 +1,6 @@
 """Complete rows: every row times the choices for its components of missing cells.
 
-Rows and choices are packed into words (:class:`parentage.kernels.weighted.Packed`), so that to make
+Rows and choices are packed into words (:class:`parentage.scoring.merging.Layout`), so that to make
 a choice is to set bits.
 """
 

@@ -82,3 +82,47 @@ def enter_again(keys, found, slots):
     """Enter all distinct rows into a new table of slots."""
     for i in range(found):
         slots[slot_of(keys[i], keys, slots)] = i
+
+
+@njit(**JIT)
+def merge_rows(words, weights, label, n_rows, mask):
+    """Mask rows and merge equal ones, in place; return how many are left.
+
+    ``words`` is ``uint64[word, row]``, ``weights`` and ``label`` are ``int64[row]``; rows with
+    the same words have the same label.
+    """
+    bits = 1
+    while 1 << bits < 2 * n_rows:
+        bits += 1
+    shift = U(64 - bits)
+    last = U((1 << bits) - 1)
+    slots = np.full(1 << bits, -1, np.int32)
+    n_words = len(mask)
+    found = 0
+    for row in range(n_rows):
+        h = U(0)
+        for w in range(n_words):
+            h = (h ^ (words[w, row] & mask[w])) * SPREAD
+            h ^= h >> U(29)
+        slot = (h * SPREAD) >> shift
+        at = slots[slot]
+        while at >= 0:
+            equal = True
+            for w in range(n_words):
+                if words[w, at] != words[w, row] & mask[w]:
+                    equal = False
+                    break
+            if equal:
+                break
+            slot = (slot + U(1)) & last
+            at = slots[slot]
+        if at >= 0:
+            weights[at] += weights[row]
+            continue
+        slots[slot] = found
+        for w in range(n_words):
+            words[w, found] = words[w, row] & mask[w]
+        weights[found] = weights[row]
+        label[found] = label[row]
+        found += 1
+    return found

@@ -20,9 +20,9 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from parentage.kernels.completing import Choices
-    from parentage.kernels.weighted import Layout
     from parentage.network.components import Component, Floats, Ints
     from parentage.network.expectation import Eliminated, Expectation
+    from parentage.scoring.merging import Layout
 
 LEAST = 0.25
 """Completions with less than this part of a unit are left out."""
@@ -50,7 +50,8 @@ def completed_rows(expected: Expectation, theta: Floats, unit: int) -> Completio
     row: each down, and what is left to those that lost most.
     """
     from parentage.kernels.completing import complete_rows
-    from parentage.kernels.weighted import layout_of, merge_rows
+    from parentage.kernels.merging import merge_rows
+    from parentage.scoring.merging import layout_of
 
     layout = layout_of(expected.structure.sizes)
     units = np.rint(expected.weights * unit).astype(np.int64)

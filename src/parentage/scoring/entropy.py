@@ -111,6 +111,29 @@ class FixedPoint:
         return cls(scale, f, unit, cap, math.ceil(3 * states + 2 + logarithm + own))
 
     @classmethod
+    def for_weights(
+        cls, table: Table, w: float, most_states: int, width: float = 0.0
+    ) -> FixedPoint:
+        """Choose the grid for rows with weights: f(c) = 2^−b c ln c for c units of 2^−b of a row.
+
+        A set has at most as many joint states as there are distinct rows.
+        """
+        n_rows, unit = table.n_rows, 1 << table.unit_bits
+        everything = n_rows * math.log(max(n_rows * unit, most_states, 2))
+        cap = math.ceil((everything + width) / w) + most_states
+        largest = 2 * everything + width + w * cap
+        bits = min(MOST_BITS, 60 - math.ceil(math.log2(largest)))
+        if bits < FEWEST_BITS or cap > MOST_PARAMETERS:
+            raise ResourceError(
+                f"{n_rows} rows with weights, or a penalty of {w:.3g} nats a parameter, are too "
+                "much for 64-bit arithmetic; use fewer rows"
+            )
+        f = rounded_c_ln_c(n_rows * unit, 2.0 ** (bits - table.unit_bits))
+        logarithm = 8 * everything * 2.0**bits * float(np.finfo(np.longdouble).eps)
+        tolerance = math.ceil(3 * table.stored_rows + cap + logarithm)
+        return cls(2.0**bits, f, round(w * 2.0**bits), cap, tolerance)
+
+    @classmethod
     def for_sums(cls, n_rows: int, largest: float, leftover: Longs) -> FixedPoint:
         """Choose the grid for a score whose sums are at most ``largest``; f is ``leftover``.
 
@@ -306,7 +329,10 @@ def encode(
         grid = FixedPoint.for_sums(table.n_rows, largest, by.leftover(table.n_rows))
     else:
         w = by.weight(table) * times
-        grid = FixedPoint.fit(table.n_rows, w, widest, width, distinct)
+        if table.unit_bits:
+            grid = FixedPoint.for_weights(table, w, widest, width)
+        else:
+            grid = FixedPoint.fit(table.n_rows, w, widest, width, distinct)
     single = np.array([labels.G_with(table, v, grid.f) for v in kept], np.int64)
     by_speed = np.lexsort((single, table.cardinalities[kept]))
     if not live_only:

@@ -13,7 +13,7 @@ come with their number of repetitions are always merged; their numbers are added
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 from weakref import WeakKeyDictionary
 
 import numpy as np
@@ -23,10 +23,9 @@ from parentage.data.packed import PackedCodes, PackedColumn, narrowed
 from parentage.data.table import Table
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
     from parentage.data.table import Codes, Repeats
-    from parentage.kernels.weighted import Layout
 
 WORTH = 0.75
 """The share of distinct rows above which nothing is merged."""
@@ -49,6 +48,57 @@ A number: not worth it, there are about as many distinct rows as that or more.
 """
 
 
+class Layout(NamedTuple):
+    """Where variables are when rows are packed into words.
+
+    Parameters
+    ----------
+    word, shift
+        ``int64[variable]``: where the state of a variable begins.
+    ones
+        ``uint64[variable]``: as many ones as it has bits.
+    """
+
+    word: npt.NDArray[np.int64]
+    shift: npt.NDArray[np.int64]
+    ones: npt.NDArray[np.uint64]
+
+    @property
+    def n_words(self) -> int:
+        """Words of a row."""
+        return int(self.word[-1]) + 1
+
+    def pack(
+        self, codes: npt.NDArray[np.integer[Any]], variables: Iterable[int]
+    ) -> npt.NDArray[np.uint64]:
+        """Pack ``codes[variable, row]`` of some variables into ``uint64[word, row]``."""
+        words = np.zeros((self.n_words, codes.shape[1]), np.uint64)
+        for v, column in zip(variables, codes, strict=True):
+            words[self.word[v]] |= column.astype(np.uint64) << np.uint64(self.shift[v])
+        return words
+
+    def unpack(self, words: npt.NDArray[np.uint64]) -> npt.NDArray[np.uint16]:
+        """Return ``uint16[variable, row]``."""
+        codes = np.empty((len(self.word), words.shape[1]), np.uint16)
+        for v, ones in enumerate(self.ones):
+            codes[v] = (words[self.word[v]] >> np.uint64(self.shift[v])) & ones
+        return codes
+
+
+def layout_of(sizes: Iterable[int]) -> Layout:
+    """Give each variable the bits that its number of states needs, in one word each."""
+    bits = [(int(r) - 1).bit_length() for r in sizes]
+    word, shift, at, used = [], [], 0, 0
+    for needed in bits:
+        if used + needed > 64:
+            at, used = at + 1, 0
+        word.append(at)
+        shift.append(used if needed else 0)
+        used += needed
+    ones = [(1 << needed) - 1 for needed in bits]
+    return Layout(np.array(word, np.int64), np.array(shift, np.int64), np.array(ones, np.uint64))
+
+
 def merged(table: Table) -> Table:
     """Return the distinct rows of a table without holes, or the table itself where that pays more.
 
@@ -56,8 +106,7 @@ def merged(table: Table) -> Table:
     >>> merged(table).to_codes().tolist(), merged(table).repeats.tolist()
     ([[0, 1, 1], [0, 1, 0]], [3, 1, 1])
     """
-    weighted = table.row_weights is not None and not len(table.repeats)
-    if weighted or table.has_holes:
+    if table.unit_bits or table.has_holes:  # completed rows are distinct
         return table
     if table not in _merged:
         found = _merge(table)
@@ -87,14 +136,9 @@ def _merge(table: Table) -> Table | int:
     keys, repeats = _distinct(table, most)
     if len(repeats) > most:
         return len(repeats)
-    codes = (
-        ((keys[:, w] >> np.uint64(s)) & np.uint64((1 << _bits(r)) - 1)).astype(np.uint16)
-        for w, s, r in zip(*_places(table), table.cardinalities, strict=True)
-    )
-    distinct: Codes | PackedCodes
-    if table.packed is None:
-        distinct = np.array([*codes])
-    else:
+    codes = layout_of(table.cardinalities).unpack(keys.T)
+    distinct: Codes | PackedCodes = codes
+    if table.packed is not None:
         distinct = PackedCodes(tuple(map(PackedColumn.of, map(narrowed, codes))), len(keys))
     return Table(table.names, table.states, distinct, table.cuts, repeats=repeats.copy())
 
@@ -106,8 +150,8 @@ def _distinct(table: Table, most: float, sieve: int = 0) -> tuple[npt.NDArray[np
     """
     from parentage.kernels.merging import enter_again, merge_block
 
-    word, shift = _places(table)
-    keys: npt.NDArray[np.uint64] = np.empty((0, int(word[-1]) + 1), np.uint64)
+    layout = layout_of(table.cardinalities)
+    keys: npt.NDArray[np.uint64] = np.empty((0, layout.n_words), np.uint64)
     repeats: Repeats = np.empty(0, np.uint32)
     slots, found = np.empty(0, np.int32), 0
     for first, codes in enumerate(blocks_of(table)):
@@ -120,8 +164,8 @@ def _distinct(table: Table, most: float, sieve: int = 0) -> tuple[npt.NDArray[np
             merge_block(
                 codes,
                 table.repeats[first * BLOCK : (first + 1) * BLOCK],
-                word,
-                shift,
+                layout.word,
+                layout.shift,
                 keys,
                 repeats,
                 slots,
@@ -144,8 +188,6 @@ def words_of(
     table: Table, variables: Sequence[int] | npt.NDArray[np.int64]
 ) -> tuple[Layout, npt.NDArray[np.uint64]]:
     """Pack some variables into ``uint64[word, row]``, the first of them in the lowest digits."""
-    from parentage.kernels.weighted import layout_of
-
     layout = layout_of(table.cardinalities[variables])
     words, first = np.empty((layout.n_words, table.stored_rows), np.uint64), 0
     for block in blocks_of(table):
@@ -153,25 +195,6 @@ def words_of(
         words[:, first:last] = layout.pack(block[variables], range(len(variables)))
         first = last
     return layout, words
-
-
-def _places(table: Table) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
-    """Return the word and the bit at which each variable begins; none lies in two words."""
-    word, shift = list[int](), list[int]()
-    at = 0
-    for states in table.cardinalities:
-        bits = _bits(states)
-        if at % 64 + bits > 64:
-            at += 64 - at % 64
-        word.append(at // 64)
-        shift.append(at % 64)
-        at += bits
-    return np.array(word, np.int64), np.array(shift, np.int64)
-
-
-def _bits(states: int | np.integer) -> int:
-    """Return how many bits tell so many states apart; at least one."""
-    return max(1, (int(states) - 1).bit_length())
 
 
 def _longer(array: npt.NDArray[_Kind], room: int) -> npt.NDArray[_Kind]:

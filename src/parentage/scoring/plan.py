@@ -37,14 +37,9 @@ from parentage.scoring.rulebook import (
     caps_by_rule,
     choose_rules,
 )
-from parentage.scoring.scores import NodeAverage, Penalised, parse_score, unit_of
+from parentage.scoring.scores import NodeAverage, parse_score, unit_of
 from parentage.scoring.scores.counts import HOLE_WAYS
-from parentage.scoring.weighted import (
-    WeightedTable,
-    check_weighable,
-    encode_weighted,
-    weighted_residuals,
-)
+from parentage.scoring.weighted import check_weighable
 
 if TYPE_CHECKING:
     from parentage.data.table import Table
@@ -243,12 +238,7 @@ class Preparation:
             rules = rules.in_context()
         width = self.search_width
         encoded: Encoded
-        if isinstance(table, WeightedTable) and isinstance(self.score, Penalised):
-            encoded, unexplained = (
-                encode_weighted(table, self.score, width or 0.0, context),
-                weighted_residuals,
-            )
-        elif isinstance(self.score, NodeAverage):
+        if isinstance(self.score, NodeAverage):
             encoded, unexplained = (
                 encode_with_holes(table, self.score, width or 0.0, context),
                 complete_residuals,
@@ -348,7 +338,7 @@ def score_for(table: Table, name: str, rate: float | None = None) -> AnyScore:
             about=Way("lambda_", rate),
         )
     table.refuse_holes(f"the score {score.name}", *HOLE_WAYS)
-    if isinstance(table, WeightedTable):
+    if table.unit_bits:
         check_weighable(score)
     return score
 

@@ -21,8 +21,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from parentage.data.table import Table
-    from parentage.kernels.weighted import Layout
     from parentage.scoring.entropy import Encoded, Int64s
+    from parentage.scoring.merging import Layout
 
 SORTED_FROM = 1 << 22
 """More rows than this are sorted."""
