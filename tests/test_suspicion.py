@@ -23,7 +23,7 @@ from parentage.data.recipe_file import read_recipe
 from parentage.data.settings import Reading
 from parentage.data.suspicion import missing_together
 from parentage.data.values import column_of, numbers_in
-from parentage.errors import DataWarning, InputError, ParentageError, TableError
+from parentage.errors import DataWarning, InputError, ParentageError, TableError, Way
 from parentage.scoring.account import Account
 
 
@@ -370,3 +370,87 @@ def test_columns_missing_by_chance_are_not_missing_together() -> None:
         columns[name] = cells
     found = [column_of(column) for column in frames.read(pl.DataFrame(columns)).columns]
     assert missing_together(found) == ([], 0)
+
+
+# --- advice that leaves a table ----------------------------------------------------------------
+
+
+def follow(source: bytes, rounds: int = 6) -> list[str]:
+    """Type what the last way of each refusal says, until the table is read; what was typed."""
+    given, typed = dict[str, Any](), list[str]()
+    for _ in range(rounds):
+        try:
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore", DataWarning)
+                as_table(source, **given)
+        except TableError as error:
+            way = [way for way in error.ways if isinstance(way, Way)][-1]
+            typed.append(way.typed("python"))
+            for name, value in eval(f"dict({way.typed('python')})").items():  # noqa: S307  # ours
+                given[name] = [
+                    *given.get(name, []),
+                    *([value] if isinstance(value, str) else value),
+                ]
+        else:
+            return typed
+    raise AssertionError(typed)
+
+
+def columns(*names: str, rows: int = 60) -> bytes:
+    draw = random.Random(8)
+    makers = {
+        "year": lambda i: 1900 + i,
+        "size": lambda i: round(i * draw.uniform(0.5, 1.5), 2),
+        "kind": lambda i: "xyz"[i % 3],
+        "name": lambda i: f"p{i}",
+    }
+    lines = [",".join(str(makers[name](i)) for name in names) for i in range(rows)]
+    return "\n".join([",".join(names), *lines, ""]).encode()
+
+
+def test_a_year_is_a_quantity_where_leaving_it_out_leaves_no_table() -> None:
+    assert follow(columns("year", "size")) == ["keep=['year'], discretize='mdl'"]
+    few = follow(columns("year", "size", rows=12))
+    assert few == ["keep=['year'], discretize=['mdl', 'year=mdl']"]
+    with_names = "drop=['name'], keep=['year'], discretize='mdl'"
+    assert follow(columns("name", "year", "size")) == [with_names]
+    text = refusal(columns("year", "size")).text("command line")
+    assert text.endswith("; type --keep year --discretize mdl if it is a quantity")
+    both = refusal(columns("year", "size", "kind")).text("command line")
+    assert both.endswith("; type --drop year to leave it out, or --keep year --discretize mdl if "
+                         "it is a quantity")  # fmt: skip
+
+
+def refusal(source: bytes) -> TableError:
+    with pytest.raises(TableError) as refused_:
+        as_table(source)
+    return refused_.value
+
+
+def test_ways_of_several_columns_are_offered_once() -> None:
+    cells = [f"{i}.5" for i in range(30)]
+    text = "a,b,c,d\n" + "".join(f"{x},{x},{i % 2},{i % 3}\n" for i, x in enumerate([*cells, "<1"]))
+    said = str(refusal(text.encode()))
+    assert (
+        "pass na=['a=<1'] if that means missing, na=['b=<1'] if that means missing, drop=" in said
+    )
+
+
+def test_no_advice_leaves_fewer_than_two_columns() -> None:
+    sources = {
+        "missing": b"a,b\n" + b"x,1\ny,\n" * 4,
+        "continuous": columns("size", "kind"),
+        "identifier": columns("name", "kind"),
+        "many states": b"a,b\n" + b"".join(b"s%d,%d\n" % (i % 40, i % 2) for i in range(120)),
+    }
+    for source in sources.values():
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            try:
+                as_table(source)
+            except TableError as error:
+                said = str(error)
+            else:
+                (said,) = [str(one.message) for one in caught]
+        assert "drop=[" not in said
+    assert follow(sources["identifier"]) == ["keep=['name']"]

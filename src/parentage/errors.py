@@ -31,7 +31,7 @@ import difflib
 import shlex
 import sys
 import warnings
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Literal
 
 if TYPE_CHECKING:
@@ -63,7 +63,8 @@ class Bytes(int):
 class Way:
     """One way out of an error: a setting, its value, and what that does.
 
-    The value ``...`` is whatever the reader has; ``flag`` is the option's name where it differs.
+    The value ``...`` is whatever the reader has; ``flag`` is the option's name where it differs;
+    ``also`` is what has to be typed with it.
 
     Examples
     --------
@@ -75,6 +76,8 @@ class Way:
     "--drop 'a b'"
     >>> Way("na", []).typed("python"), Way("na", []).typed("command line")
     ('na=[]', '--na none')
+    >>> Way("keep", ["year"], also=Way("discretize", "mdl")).typed("command line")
+    '--keep year --discretize mdl'
     >>> Way("table", ...).typed("python"), Way("table", ..., flag="data").typed("command line")
     ('table=…', '--data TABLE')
     """
@@ -83,9 +86,13 @@ class Way:
     value: object
     effect: str = ""
     flag: str = ""
+    also: Way | None = None
 
     def typed(self, reader: Reader) -> str:
         """Return what to type."""
+        if self.also is not None:
+            own = replace(self, also=None).typed(reader)
+            return f"{own}{', ' if reader == 'python' else ' '}{self.also.typed(reader)}"
         if reader == "python":
             return f"{self.setting}={'…' if self.value is ... else repr(self.value)}"
         flag = self.flag or self.setting.rstrip("_").replace("_", "-")

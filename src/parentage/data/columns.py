@@ -93,14 +93,16 @@ def build_table(raw: RawTable, reading: Reading | None = None) -> Table:
     elif reading.missing == "drop":
         columns = _complete_rows(columns)
     elif reading.missing == "mode":
-        suspicion.tell(suspicion.imputed(columns))
+        suspicion.tell(suspicion.imputed(columns), len(columns))
     _refuse_continuous(
         [
             column
             for column, cut in zip(columns, continuous, strict=True)
             if cut and choices[column.name].rule is None
-        ]
+        ],
+        len(columns),
     )
+    _refuse_empty(columns, reading.missing)
     cuts = _cut_points(columns, continuous, choices)
     coded = [
         _cut(column, cuts[v], reading.missing) if v in cuts else _label(column, reading.missing)
@@ -198,7 +200,7 @@ def _kept(columns: Sequence[RawColumn], choices: Mapping[str, Choice]) -> list[R
     for column in kept:
         at = next(i for i, c in enumerate(columns, 1) if c is column)
         if not column.name:
-            raise TableError(f"column {at} has no name", _leave_out(""), "name it")
+            raise TableError(f"column {at} has no name", *_leave_out("", len(kept)), "name it")
         if column.name in seen:
             raise TableError(
                 f"two columns are named {column.name!r} (columns {seen[column.name]} and {at})",
@@ -206,7 +208,9 @@ def _kept(columns: Sequence[RawColumn], choices: Mapping[str, Choice]) -> list[R
             )
         seen[column.name] = at
         if column.refused is not None:
-            raise TableError(f"column {column.name!r} {column.refused}", _leave_out(column.name))
+            raise TableError(
+                f"column {column.name!r} {column.refused}", *_leave_out(column.name, len(kept))
+            )
     if len(kept) < 2:
         raise TableError(f"{len(kept)} of {len(columns)} columns are left; at least 2 are needed")
     return kept
@@ -238,7 +242,7 @@ def _refuse_missing(columns: Sequence[Column], raw: RawTable, words: bool) -> No
         Way("missing", "drop", "to leave such rows out"),
         Way("missing", "state", "to make missing a state"),
         *(() if suspicion.imputed(columns) else (Way("missing", "mode", "to impute the mode"),)),
-        _leave_out(column.name, effect="to leave out the column"),
+        *_leave_out(column.name, len(columns), "to leave out the column"),
         *(_words_as_states([c.name for _, c in gaps], raw) if words else ()),
     )
 
@@ -274,7 +278,7 @@ def _complete_rows(columns: Sequence[Column]) -> list[Column]:
             Way("missing", "pnal"),
             Way("missing", "em"),
             Way("missing", "state"),
-            _leave_out(emptiest.name, effect="to leave out the column with most gaps"),
+            *_leave_out(emptiest.name, len(columns), "to leave out the column with most gaps"),
             about=Way("missing", "drop"),
         )
     if left == len(complete):
@@ -318,10 +322,10 @@ def _look_for_suspicious(
             decimal=decimal,
         )
     ]
-    suspicion.tell(found)
+    suspicion.tell(found, len(columns))
 
 
-def _refuse_continuous(columns: Sequence[Column]) -> None:
+def _refuse_continuous(columns: Sequence[Column], n_columns: int) -> None:
     if not columns:
         return
     first, *others = columns
@@ -334,8 +338,16 @@ def _refuse_continuous(columns: Sequence[Column]) -> None:
         Way("discretize", "mdl", "to cut such columns where they tell most about the others"),
         Way("discretize", "median", "(or quantile:K, width:K)"),
         Way("categorical", [name], "if its numbers are codes"),
-        _leave_out(name),
+        *_leave_out(name, n_columns),
     )
+
+
+def _refuse_empty(columns: Sequence[Column], missing: str) -> None:
+    """Refuse a column without values, unless missing is a state."""
+    for column in columns:
+        if not column.n_present and missing != "state":
+            ways = _leave_out(column.name, len(columns))
+            raise TableError(f"column {column.name!r} has no values at all", *ways)
 
 
 def _cut_points(
@@ -374,7 +386,7 @@ def _cut(column: Column, cuts: tuple[float, ...], missing: str) -> _Coded:
     numbers = np.empty(0) if column.numbers is None else column.numbers
     observed = column.observed()
     if not len(observed):
-        return _without_values(column, missing)
+        return _without_values(column)
     states = interval_labels(cuts) if cuts else [number_label(observed[0])]
     filler = int(codes_of(np.array([median(observed)]), cuts)[0])
     if missing == "state" and column.n_missing:
@@ -400,7 +412,7 @@ def _label(column: Column, missing: str) -> _Coded:
     """Take the labels of a column as its states."""
     labels = column.labels()
     if not column.n_present:
-        return _without_values(column, missing)
+        return _without_values(column)
     if column.raw.declared:
         states, new_code = labels, np.arange(len(labels))
     else:
@@ -420,10 +432,8 @@ def _label(column: Column, missing: str) -> _Coded:
     return _Coded(states, np.append(new_code, filler).astype(np.uint16), None, fill)
 
 
-def _without_values(column: Column, missing: str) -> _Coded:
-    if missing != "state":
-        name = column.name
-        raise TableError(f"column {name!r} has no values at all", _leave_out(name))
+def _without_values(column: Column) -> _Coded:
+    """Make a constant of a column without values, whose missing cells are a state."""
     states = column.labels() if column.raw.declared else []
     states = [*states, fresh_label(states)]
     codes = np.full(len(column.raw.values) + 1, len(states) - 1, np.uint16)
@@ -462,5 +472,6 @@ def _shown(names: Sequence[str]) -> str:
     return ", ".join(names[:10]) + (", …" if len(names) > 10 else "")
 
 
-def _leave_out(*names: str, effect: str = "to leave it out") -> Way:
-    return Way("drop", list(names), effect)
+def _leave_out(name: str, n_columns: int, effect: str = "to leave it out") -> list[Way]:
+    """Offer to leave a column out, if two are left then."""
+    return [Way("drop", [name], effect)] if n_columns > 2 else []

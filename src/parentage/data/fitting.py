@@ -61,7 +61,7 @@ def fitted_table(raw: RawTable, recipe: Recipe, reading: Reading) -> Table:
             f"the table does not fit its recipe: {'; '.join(wrong[:_MOST_SHOWN])}{more}"
         )
     if reading.missing == "mode":
-        suspicion.tell(suspicion.imputed(columns))
+        suspicion.tell(suspicion.imputed(columns), len(columns))
     filled = filled_rows(np.array(codes), recipe.columns, reading.missing, raw)
     names = tuple(column.name for column in recipe.columns)
     table = Table(

@@ -26,7 +26,7 @@ column by name.
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -64,13 +64,14 @@ _SENTINELS = frozenset(
 class Suspicion:
     """One column, what it looks like, and what to type about it.
 
-    ``refused``: it cannot be a variable as it is.
+    ``refused``: it cannot be a variable as it is; ``quantity``: how to discretise it if it is one.
     """
 
     column: str
     seen: str
     ways: tuple[Way, ...]
     refused: bool = False
+    quantity: tuple[str, ...] = ()
 
 
 def suspicions_of(
@@ -145,8 +146,11 @@ def missing_together(gaps: Sequence[Column]) -> tuple[list[Column], int]:
     return found, int(both[alike].max(initial=0))
 
 
-def tell(found: Sequence[Suspicion]) -> None:
-    """Warn about columns that are suspicious; refuse the table if one cannot be a variable."""
+def tell(found: Sequence[Suspicion], n_columns: int) -> None:
+    """Warn about columns that are suspicious; refuse the table if one cannot be a variable.
+
+    Of ``n_columns`` at least two must be left by whatever is advised.
+    """
     alike: dict[str, list[Suspicion]] = {}
     for one in found:
         if not one.refused:
@@ -155,23 +159,37 @@ def tell(found: Sequence[Suspicion]) -> None:
         who = f"column {first.column!r}"
         if others:
             who += f" (and {_shown([other.column for other in others])})"
-        warn(DataWarning(f"{who} {first.seen}", *first.ways))
+        ways = [way for way in first.ways if way.setting != "drop" or n_columns > 2]
+        warn(DataWarning(f"{who} {first.seen}", *ways))
     refused = [one for one in found if one.refused]
     if not refused:
         return
     seen = ", ".join(f"column {one.column!r} {one.seen}" for one in refused[:10])
     more = f", and {len(refused) - 10} more columns" if len(refused) > 10 else ""
-    names = [one.column for one in refused]
-    ways: list[Way] = []
+    own: list[Way] = []
     for way in (way for one in refused for way in one.ways):
-        ways += [way] if way not in ways else []
-    it = "it" if len(refused) == 1 else "them"
-    raise TableError(
-        f"{seen}{more}",
-        *ways,
-        Way("drop", names, f"to leave {it} out"),
-        Way("keep", names[:1], f"to take {'it' if it == 'it' else 'one'} as it is"),
-    )
+        own += [way] if way not in own else []
+    raise TableError(f"{seen}{more}", *own, *_ways_around(refused, n_columns))
+
+
+def _ways_around(refused: Sequence[Suspicion], n_columns: int) -> list[Way | str]:
+    """Say what to type so that at least two columns are left; quantities may be among them."""
+    names = [one.column for one in refused]
+    others = [one.column for one in refused if not one.quantity]
+    it, one_of = ("it", "it") if len(refused) == 1 else ("them", "one")
+    ways: list[Way | str] = []
+    if n_columns - len(names) >= 2:
+        ways.append(Way("drop", names, f"to leave {it} out"))
+    if len(others) < len(names) and n_columns - len(others) >= 2:
+        kept = [name for name in names if name not in others]
+        rules = list(dict.fromkeys(rule for one in refused for rule in one.quantity))
+        verb = "it is a quantity" if len(kept) == 1 else "they are quantities"
+        cut = Way("discretize", rules[0] if len(rules) == 1 else rules)
+        way = Way("keep", kept, also=cut)
+        ways.append(replace(Way("drop", others, also=way) if others else way, effect=f"if {verb}"))
+    else:
+        ways.append(Way("keep", names[:1], f"to take {one_of} as it is"))
+    return ways
 
 
 def _shown(names: Sequence[str]) -> str:
@@ -224,13 +242,16 @@ def _numbered_rows(column: Column, labelled: bool) -> Suspicion | None:
         return None
     distinct = len(np.unique(observed))
     low, high = float(observed.min()), float(observed.max())
+    rules = ("mdl", f"{column.name}=mdl") if labelled else ("mdl",)
     if distinct == rows and high - low == rows - 1:
-        seen = f"is an identifier: it numbers the rows from {low:.0f} to {high:.0f}"
-        return Suspicion(column.name, seen, (), refused=True)
+        seen = f"looks like an identifier: it numbers the rows from {low:.0f} to {high:.0f}"
+        return Suspicion(column.name, seen, (), refused=True, quantity=rules)
     named = rows > MANY_STATES and _NAME_OF_ID.fullmatch(column.name) is not None
     if named and distinct >= _NEARLY_ALL * rows:
-        seen = f"is an identifier: {distinct} of {rows} values are distinct, such as {low:.0f}"
-        return Suspicion(column.name, seen, (), refused=True)
+        seen = (
+            f"looks like an identifier: {distinct} of {rows} values are distinct, such as {low:.0f}"
+        )
+        return Suspicion(column.name, seen, (), refused=True, quantity=rules)
     different = _all_different(column) if labelled else []
     return different[0] if different else None
 
