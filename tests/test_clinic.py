@@ -210,8 +210,52 @@ def test_a_table_that_does_not_fit_is_refused_with_the_difference(
     assert "the table does not fit its recipe: no column 'ward'; known: case, adm" in said
     assert "column 'sex' has the state 'd'" in said
     assert "column 'age' was cut into states, but holds text now ('old')" in said
-    said = refused("learn", str(clinic / "export.csv"), "--recipe", str(recipe), "--na", "x")
-    assert "--na x is decided by the recipe; change it there, or read without one" in said
+    ways = "; type --na sex=d --na age=old if that means missing, or add it to `states` of its"
+    assert ways in said and "Categorical" not in said
+    said = refused("learn", str(clinic / "export.csv"), "--recipe", str(recipe), "--drop", "age")
+    assert "--drop age is decided by the recipe; change it there, or read without one" in said
+
+
+@pytest.fixture
+def complete(tmp_path: Path) -> Path:
+    """A recipe of complete data, and two tables that it does not fit."""
+    folder = tmp_path
+    (folder / "t.csv").write_text("a,b\n" + "x,1\ny,2\nx,2\n" * 9, encoding="utf-8")
+    ok("info", str(folder / "t.csv"), "--write-recipe", str(folder / "r.toml"))
+    (folder / "new.csv").write_text("a,b\nx,1\nz,2\ny,2\nw,1\nx,2\n", encoding="utf-8")
+    (folder / "gap.csv").write_text("a,b\nx,1\n,2\ny,2\nx,2\n", encoding="utf-8")
+    return folder
+
+
+def test_a_new_state_is_added_to_the_recipe_or_means_missing(complete: Path) -> None:
+    new, recipe = str(complete / "new.csv"), str(complete / "r.toml")
+    said = refused("info", new, "--recipe", recipe)
+    assert "column 'a' has the state 'w' (and 1 more), which was never seen in the data" in said
+    assert "type --na a=w --na a=z --missing drop if that means missing, or add it" in said
+    missing = ("--na", "a=w", "--na", "a=z", "--missing", "drop")
+    assert ok("info", new, "--recipe", recipe, *missing).startswith("3 rows, 2 variables")
+    again = parentage.read_table(new, recipe=recipe, na={"a": ["w", "z"]}, missing="drop").recipe
+    assert again is not None and again.column("a").na == ("w", "z")
+    assert again.settings.na == ("a=w", "a=z") and again.settings.missing == "drop"
+    text = Path(recipe).read_text(encoding="utf-8")
+    changed = text.replace('states = ["x", "y"]', 'states = ["x", "y", "w", "z"]')
+    assert changed != text
+    Path(recipe).write_text(changed, encoding="utf-8")
+    table = parentage.read_table(new, recipe=recipe)
+    assert table.states[0] == ("x", "y", "w", "z")
+    assert table.to_codes()[0].tolist() == [0, 3, 1, 2, 0]
+
+
+@pytest.mark.parametrize("missing", ["drop", "pnal", "em"])
+def test_a_recipe_of_complete_data_leaves_missing_values_to_the_user(
+    complete: Path, missing: str
+) -> None:
+    said = refused("info", str(complete / "gap.csv"), "--recipe", str(complete / "r.toml"))
+    assert "column 'a', line 3: the cell is missing; type --missing drop to leave such" in said
+    assert f"--missing {missing} to" in said
+    table = parentage.read_table(complete / "gap.csv", recipe=complete / "r.toml", missing=missing)
+    assert table.n_rows == (3 if missing == "drop" else 4)
+    assert table.has_holes == (missing != "drop")
 
 
 def test_a_recipe_by_hand_may_hold_settings_alone(clinic: Path, tmp_path: Path) -> None:

@@ -127,7 +127,7 @@ def test_numbers_are_the_same_however_they_are_written() -> None:
 def test_an_unseen_state_is_refused(kind: str) -> None:
     with pytest.raises(TableError, match=r"'smoker' has the state 'ye', which was never seen"):
         rows_like(known(), SOURCES[kind]({**COLUMNS, "smoker": ["ye"] * 6}))
-    with pytest.raises(TableError, match=r"'visits' has the state '3'.*Categorical"):
+    with pytest.raises(TableError, match=r"'visits' has the state '3'.*`states` in a recipe"):
         rows_like(known(), SOURCES[kind]({**COLUMNS, "visits": [3] * 6}))
 
 

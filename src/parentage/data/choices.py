@@ -57,7 +57,7 @@ def choices_of(reading: Reading, names: Sequence[str]) -> dict[str, Choice]:
         raise InputError(
             f"column {min(both)!r} is to be cut and to be taken as categories; choose one"
         )
-    everywhere, by_column = _missing_values(reading.na or (), names)
+    everywhere, by_column = missing_values(reading.na or (), names)
     return {
         name: Choice(
             dropped=name in dropped,
@@ -109,7 +109,7 @@ def _rules(
     return None if general is None else Discretizer.parse(general), by_name
 
 
-def _missing_values(
+def missing_values(
     given: Iterable[str], names: Sequence[str]
 ) -> tuple[tuple[str, ...], dict[str, tuple[str, ...]]]:
     """Return the values that mean missing everywhere, and those by column."""

@@ -15,6 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from parentage.data import suspicion
+from parentage.data.choices import missing_values
 from parentage.data.columns import (
     KEEPS_HOLES,
     account_of,
@@ -27,7 +28,7 @@ from parentage.data.formats.raw import words_for_missing
 from parentage.data.recipe import ColumnRecipe, Recipe
 from parentage.data.table import MISSING, Table, as_numbers
 from parentage.data.values import Column, column_of, numbers_in, without_values
-from parentage.errors import TableError, did_you_mean
+from parentage.errors import TableError, Way, did_you_mean
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -40,13 +41,23 @@ ABSENT = -1
 
 _MOST_SHOWN = 10
 
+_DECLARE = ("declare all states in the data learned from, e.g. as `states` in a recipe",)
+
+_KEPT_OR_LEFT_OUT = (
+    Way("missing", "drop", "to leave such rows out"),
+    Way("missing", "pnal", "to score every family on the rows where it is complete"),
+    Way("missing", "em", "to complete the data by expectation maximisation"),
+)
+"""What to do about missing cells where the recipe does not say."""
+
 Ints = npt.NDArray[np.int64]
 
 
 def fitted_table(raw: RawTable, recipe: Recipe, reading: Reading) -> Table:
-    """Read a table as the recipe says."""
+    """Read a table as the recipe says; ``reading.na`` may name more values that mean missing."""
     check_rows(raw.n_rows)
-    columns, codes, wrong = list[Column](), list[Ints](), _absent(raw, recipe)
+    recipe = _with_na(recipe, reading, raw)
+    columns, codes, misfits = list[Column](), list[Ints](), list[TableError]()
     for column in recipe.columns:
         try:
             cells = cells_for(raw, column, reading)
@@ -54,15 +65,17 @@ def fitted_table(raw: RawTable, recipe: Recipe, reading: Reading) -> Table:
             codes.append(codes_for(cells, column, reading.decimal))
         except TableError as error:
             if not error.message.startswith("no column"):  # those are said together
-                wrong.append(error.message)
+                misfits.append(error)
+    wrong = [*_absent(raw, recipe), *(error.message for error in misfits)]
     if wrong:
         more = f"; and {len(wrong) - _MOST_SHOWN} more" if len(wrong) > _MOST_SHOWN else ""
         raise TableError(
-            f"the table does not fit its recipe: {'; '.join(wrong[:_MOST_SHOWN])}{more}"
+            f"the table does not fit its recipe: {'; '.join(wrong[:_MOST_SHOWN])}{more}",
+            *_ways_to_fit(misfits[:_MOST_SHOWN], reading.missing),
         )
     if reading.missing == "mode":
         suspicion.tell(suspicion.imputed(columns), len(columns))
-    filled = filled_rows(np.array(codes), recipe.columns, reading.missing, raw)
+    filled = filled_rows(np.array(codes), recipe.columns, reading.missing, raw, _KEPT_OR_LEFT_OUT)
     names = tuple(column.name for column in recipe.columns)
     table = Table(
         names,
@@ -77,6 +90,43 @@ def fitted_table(raw: RawTable, recipe: Recipe, reading: Reading) -> Table:
     }
     account = account_of(raw, columns, missing_cells(columns), table, left_out)
     return table.with_recipe(Recipe(replace(reading, recipe=None), recipe.columns, account))
+
+
+def _with_na(recipe: Recipe, reading: Reading, raw: RawTable) -> Recipe:
+    """Add the values that mean missing here, but not yet in the recipe."""
+    known = recipe.settings.na or ()
+    more = [text for text in reading.na or () if text not in known]
+    names = [*(column.name for column in recipe.columns), *(column.name for column in raw.columns)]
+    everywhere, by_column = missing_values(more, names)
+    columns = tuple(
+        replace(column, na=(*column.na, *everywhere, *by_column.get(column.name, ())))
+        for column in recipe.columns
+    )
+    return replace(recipe, columns=columns)
+
+
+def _ways_to_fit(misfits: Sequence[TableError], missing: str) -> list[Way | str]:
+    """Say what to do about values that the recipe does not have."""
+    values = [value for error in misfits if isinstance(error, _UnknownValueError)
+              for value in error.values]  # fmt: skip
+    if not values:
+        return []
+    drop = Way("missing", "drop") if missing == "error" else None
+    ways: list[Way | str] = [Way("na", values, "if that means missing", also=drop)]
+    if any(isinstance(error, _UnknownValueError) and error.states for error in misfits):
+        ways.append("add it to `states` of its column in the recipe")
+    return ways
+
+
+class _UnknownValueError(TableError):
+    """Values of a column that the known table does not have.
+
+    ``values`` as they are typed for ``na``; ``states``: they could be states.
+    """
+
+    def __init__(self, message: str, values: Sequence[str], *, states: bool) -> None:
+        self.values, self.states = values, states
+        super().__init__(message, *(_DECLARE if states else ()))
 
 
 def _absent(raw: RawTable, recipe: Recipe) -> list[str]:
@@ -135,13 +185,23 @@ def codes_for(cells: Column, column: ColumnRecipe, decimal: str, unseen: str | N
     elif cells.numbers is None:
         wrong = [label for label in cells.labels() if numbers_in([label], decimal) is None]
         example = f" ({wrong[0]!r})" if wrong else ""
-        raise TableError(f"column {column.name!r} was cut into states, but holds text now{example}")
+        raise _UnknownValueError(
+            f"column {column.name!r} was cut into states, but holds text now{example}",
+            [f"{column.name}={label}" for label in wrong[:_MOST_SHOWN]],
+            states=False,
+        )
     else:
         codes[present] = codes_of(cells.numbers, column.cuts)[cells.raw.to_codes()[present]]
     return codes
 
 
-def filled_rows(codes: Ints, columns: Sequence[ColumnRecipe], missing: str, raw: RawTable) -> Ints:
+def filled_rows(
+    codes: Ints,
+    columns: Sequence[ColumnRecipe],
+    missing: str,
+    raw: RawTable,
+    ways: Sequence[Way | str] = (),
+) -> Ints:
     """Return the rows with missing cells filled, kept as holes, left out, or refused."""
     if missing == "drop":
         return codes[:, (codes != ABSENT).all(axis=0)]
@@ -154,7 +214,8 @@ def filled_rows(codes: Ints, columns: Sequence[ColumnRecipe], missing: str, raw:
         if column.fill is None:
             place = raw.place(int(np.flatnonzero(absent)[0]))
             none = " and none was in the data learned from" if missing == "state" else ""
-            raise TableError(f"column {column.name!r}, {place}: the cell is missing{none}")
+            text = f"column {column.name!r}, {place}: the cell is missing{none}"
+            raise TableError(text, *(ways if missing == "error" else ()))
         codes[v, absent] = column.states.index(column.fill)
     return codes
 
@@ -174,6 +235,7 @@ def state_numbers(
     values = as_numbers([label for label in labels if label != unseen])
     by_value = {} if values is None else {float(x): k for k, x in reversed([*enumerate(values)])}
     translate = np.full(len(texts), ABSENT, np.int64)
+    unknown = []
     for code in np.unique(codes):
         text = texts[code]
         alike = as_numbers([text]) if text not in number and by_value else None
@@ -181,11 +243,17 @@ def state_numbers(
         if found is None and unseen is not None:
             found = number[unseen]
         if found is None:
-            raise TableError(
-                f"column {name!r} has the state {text!r}, which was never seen in the data "
-                f"learned from ({did_you_mean(text, labels)}); declare all states there, "
-                "e.g. as a pandas Categorical or a polars Enum"
-            )
-        translate[code] = found
+            unknown.append(text)
+        else:
+            translate[code] = found
+    if unknown:
+        first, *others = sorted(unknown)
+        more = f" (and {len(others)} more)" if others else ""
+        raise _UnknownValueError(
+            f"column {name!r} has the state {first!r}{more}, which was never seen in the data "
+            f"learned from ({did_you_mean(first, labels)})",
+            [f"{name}={text}" for text in sorted(unknown)[:_MOST_SHOWN]],
+            states=True,
+        )
     numbers: Ints = translate[codes]
     return numbers

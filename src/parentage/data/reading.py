@@ -98,22 +98,26 @@ def settled(reading: Reading) -> Reading:
     Raises
     ------
     InputError
-        Something is set that the recipe decides; only what concerns files may differ.
+        Something is set that the recipe decides. What concerns files may differ, ``na`` may name
+        more values, and ``missing`` may say what the recipe of complete data does not.
     """
     given = reading.recipe
     if given is None:
         return reading
     recipe = given if isinstance(given, Recipe) else read_recipe(given)
-    here = [name for name in changed(reading) if name != "recipe"]
-    for name in here:
+    own, values = recipe.settings, dict[str, Any]()
+    for name in changed(reading):
         value = getattr(reading, name)
-        if name not in OF_FILES and value != getattr(recipe.settings, name):
+        if name == "na":
+            values[name] = tuple(dict.fromkeys((*(own.na or ()), *value)))
+        elif name in OF_FILES or (name == "missing" and own.missing == "error"):
+            values[name] = value
+        elif name != "recipe" and value != getattr(own, name):
             raise InputError(
                 "is decided by the recipe; change it there, or read without one",
                 about=Way(name, value),
             )
-    values = {name: getattr(reading, name) for name in here if name in OF_FILES}
-    return replace(recipe.settings, recipe=recipe, **values)
+    return replace(own, recipe=recipe, **values)
 
 
 def _raw(source: object, reading: Reading) -> RawTable:
