@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import random
 import warnings
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import polars as pl
@@ -25,6 +25,9 @@ from parentage.data.suspicion import missing_together
 from parentage.data.values import column_of, numbers_in
 from parentage.errors import DataWarning, InputError, ParentageError, TableError, Way
 from parentage.scoring.account import Account
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 
 def table(cells: list[Any], name: str = "x") -> bytes:
@@ -398,7 +401,7 @@ def follow(source: bytes, rounds: int = 6) -> list[str]:
 
 def columns(*names: str, rows: int = 60) -> bytes:
     draw = random.Random(8)
-    makers = {
+    makers: dict[str, Callable[[int], object]] = {
         "year": lambda i: 1900 + i,
         "size": lambda i: round(i * draw.uniform(0.5, 1.5), 2),
         "kind": lambda i: "xyz"[i % 3],
