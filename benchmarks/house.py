@@ -51,7 +51,7 @@ print(json.dumps({
     "options by name": len({p.name for found in options.values() for p in found}),
     "pairs of command and option": sum(map(len, options.values())),
     "options of learn": len(options["learn"]),
-    "options that learn --help shows": sum(not p.hidden for p in options["learn"]),
+    "options that learn --help shows": sum(getattr(p, "common", True) for p in options["learn"]),
 }))
 """
 

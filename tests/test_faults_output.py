@@ -107,7 +107,7 @@ def test_what_is_read_is_not_overwritten_under_any_name(folder: Path) -> None:
         ("sample net.bif 3 --recipe IN.csv", "-o"),
         ("report IN.html", "-o"),
         ("report net.bif --data IN.html", "-o"),
-        ("report small.csv --constraints IN.html", "-o"),
+        ("support small.csv --constraints IN.html", "-o"),
         ("report small.csv --recipe IN.html", "-o"),
     ],
 )

@@ -410,7 +410,7 @@ def test_near_optimal_networks_are_enumerated_once(
         return widening(*args, **settings)
 
     monkeypatch.setattr("parentage.optimise.near.widening", counted)
-    ok("report", str(clinic), "-o", str(tmp_path / "r.html"), "--within", "20", "--no-need")
+    ok("support", str(clinic), "-o", str(tmp_path / "r.html"), "--within", "20", "--no-need")
     assert len(calls) == 1
     near = parentage.within(parentage.score(parentage.read_table(clinic), width=3.0), factor=20)
     page = (tmp_path / "r.html").read_text()
@@ -420,7 +420,7 @@ def test_near_optimal_networks_are_enumerated_once(
 
 @pytest.mark.parametrize("title", ["", "two  blanks, 'quotes' & <b>", "$HOME; *"])
 def test_the_command_on_the_page_can_be_pasted(clinic: Path, tmp_path: Path, title: str) -> None:
-    typed = ["report", str(clinic), "-o", str(tmp_path / "r.html"), "--title", title, "--no-need"]
+    typed = ["report", str(clinic), "-o", str(tmp_path / "r.html"), "--title", title]
     ok(*typed)
     page = (tmp_path / "r.html").read_text()
     [shown] = re.findall("<dt>Command</dt><dd>(.*?)</dd>", page)
@@ -431,16 +431,29 @@ def test_the_command_on_the_page_can_be_pasted(clinic: Path, tmp_path: Path, tit
 def test_the_command_reports_a_table(clinic: Path, tmp_path: Path) -> None:
     page = tmp_path / "r.html"
     ok("report", str(clinic), "-o", str(page), "--bootstrap", "3", "--within", "3",
-       "--pseudo-count", "1", "--title", "My clinic", "-k", "2")  # fmt: skip
+       "--pseudo-count", "1", "--title", "My clinic")  # fmt: skip
     text = page.read_text()
     assert "<h1>My clinic</h1>" in text
     assert "3 resamplings" in text
-    assert "at most 2 parents a variable" in text
     assert "clinic.csv" in text
     data = data_of(text)
     assert data["prior"] == [1.0, 0.0]
     assert all(arc["need"] is not None and arc["adjacency"] is not None for arc in data["arcs"])
-    ok("report", str(clinic), "-o", str(page), "--no-need")  # its own file may be replaced
+    ok("report", str(clinic), "-o", str(page))  # its own file may be replaced
+
+
+def test_support_writes_the_page_with_all_its_options(clinic: Path, tmp_path: Path) -> None:
+    page, net = tmp_path / "r.html", tmp_path / "net.json"
+    ok("support", str(clinic), "-o", str(page), "--bootstrap", "3", "-k", "2")
+    text = page.read_text()
+    assert "3 resamplings" in text
+    assert "at most 2 parents a variable" in text
+    assert all(arc["need"] is not None for arc in data_of(text)["arcs"])
+    ok("learn", str(clinic), "-o", str(net))
+    assert "would show the best network" in refused(
+        "support", str(clinic), str(net), "-o", str(page)
+    )
+    assert "no such folder" in refused("support", str(clinic), "-o", str(net / "r.html"))
 
 
 def test_the_command_reports_a_network(clinic: Path, tmp_path: Path) -> None:

@@ -94,7 +94,7 @@ def test_help_and_page_name_every_score() -> None:
     page = (ROOT / "docs" / "scores.md").read_text(encoding="utf-8")
     cli_page = (ROOT / "docs" / "cli.md").read_text(encoding="utf-8")
     for command in ("learn", "score", "explain", "info"):
-        text = CliRunner().invoke(cli, [command, "--help"]).output
+        text = CliRunner().invoke(cli, [command, "--help-all"]).output
         for kind in KINDS:
             assert any(
                 line.split() == [kind.typed, *kind.use.split()] for line in text.splitlines()

@@ -230,7 +230,10 @@ def options_read(callback: Any) -> set[str]:
     return read
 
 
-@pytest.mark.parametrize("name", LazyGroup.home)
+EVERY_COMMAND = [name for part in LazyGroup.parts.values() for name in part]
+
+
+@pytest.mark.parametrize("name", EVERY_COMMAND)
 def test_every_option_is_read(name: str) -> None:
     found = command(name)
     options = {str(p.name) for p in found.params if isinstance(p, click.Option)}
@@ -263,7 +266,7 @@ def test_every_setting_is_used(stage: Settings) -> None:
     assert {field.name for field in dataclasses.fields(stage)} <= attributes_asked_for()
 
 
-@pytest.mark.parametrize("name", LazyGroup.home)
+@pytest.mark.parametrize("name", EVERY_COMMAND)
 def test_no_flag_means_two_things(name: str) -> None:
     flags = [flag for p in command(name).params for flag in p.opts]
     assert len(flags) == len(set(flags))

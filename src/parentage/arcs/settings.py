@@ -25,7 +25,9 @@ class Supporting:
     bootstrap: int = setting(
         0,
         "How often to draw rows anew and learn from them; 0 for not at all, 200 is usual.",
-        Option(("--bootstrap",), "Draw rows anew and learn, N times.", "N", int, least=0),
+        Option(
+            ("--bootstrap",), "Draw rows anew and learn, N times.", "N", int, least=0, common=True
+        ),
     )
     within: float | None = setting(
         None,
@@ -35,10 +37,11 @@ class Supporting:
         """,
         Option(
             ("--within",),
-            "Count arcs in all networks at most FACTOR times less probable than the best.",
+            "Count arcs in the networks at most FACTOR times less probable.",
             "FACTOR",
             float,
             least=1,
+            common=True,
         ),
     )
     max_networks: int = setting(

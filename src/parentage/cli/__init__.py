@@ -21,39 +21,48 @@ EPILOG = """\b
 Try:
   parentage learn survey.csv            the optimal network
   parentage score survey.csv -o s.jkl   candidate parent sets for any optimiser
-  parentage COMMAND --help              what a command can do
+  parentage COMMAND --help              what most people ask of a command
+  parentage COMMAND --help-all          every option of a command
 """
 
 
 class LazyGroup(click.Group):
     """A group that knows its commands by name and imports one when it is called."""
 
-    home: ClassVar[dict[str, tuple[str, str]]] = {
-        "info": ("parentage.cli.info", "Variables, states, entropy, parent caps, forecast."),
-        "score": ("parentage.cli.score", "Candidate parent sets of every variable."),
-        "explain": ("parentage.cli.explain", "Why one parent set is a candidate or not."),
-        "learn": ("parentage.cli.learn", "The network with the highest score, and the proof."),
-        "support": (
-            "parentage.cli.support",
-            "How sure each arc is: need, bootstrap, near-optimal.",
-        ),
-        "query": ("parentage.cli.query", "Probabilities given evidence, what-if, explanations."),
-        "apply": ("parentage.cli.apply", "New rows: likelihood, prediction, missing cells."),
-        "sample": ("parentage.cli.sample", "Rows drawn from a network."),
-        "check": ("parentage.cli.check", "Verify a proof that a network is the best one."),
-        "report": ("parentage.cli.report", "One page: picture, what if, every arc, the proof."),
-        "reproduce": ("parentage.cli.reproduce", ""),
+    parts: ClassVar[dict[str, dict[str, str]]] = {
+        "Learn": {
+            "info": "Variables, states, entropy, parent caps, forecast.",
+            "learn": "The network with the highest score, and the proof.",
+            "report": "One page: picture, what if, every arc, the proof.",
+        },
+        "Trust": {
+            "support": "How sure each arc is: need, bootstrap, near-optimal.",
+            "check": "Verify a proof that a network is the best one.",
+        },
+        "Use": {
+            "query": "Probabilities given evidence, what-if, explanations.",
+            "apply": "New rows: likelihood, prediction, missing cells.",
+            "sample": "Rows drawn from a network.",
+        },
+        "Research": {
+            "score": "Candidate parent sets of every variable.",
+            "explain": "Why one parent set is a candidate or not.",
+        },
     }
+    """The commands by what they are for; each is in the module of its name."""
+
+    gone: ClassVar[tuple[str, ...]] = ("reproduce",)
+    """Commands that only say what to type instead."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
-        """Return the commands in the order of the path; one without a text is not listed."""
-        return [name for name, (_, text) in self.home.items() if text]
+        """Return the commands, part by part."""
+        return [name for part in self.parts.values() for name in part]
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         """Import a command; None for an unknown one."""
-        if cmd_name not in self.home:
+        if cmd_name not in (*self.list_commands(ctx), *self.gone):
             return None
-        command = getattr(importlib.import_module(self.home[cmd_name][0]), cmd_name)
+        command = getattr(importlib.import_module(f"parentage.cli.{cmd_name}"), cmd_name)
         assert isinstance(command, click.Command)  # noqa: S101  # our own table above
         return command
 
@@ -61,16 +70,18 @@ class LazyGroup(click.Group):
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
         """Refuse an unknown command with the nearest known one."""
-        if args and args[0] not in self.home and not args[0].startswith("-"):
+        known = self.list_commands(ctx)
+        if args and args[0] not in (*known, *self.gone) and not args[0].startswith("-"):
             from parentage.errors import did_you_mean
 
-            ctx.fail(f"no command {args[0]!r}; {did_you_mean(args[0], self.home)}")
+            ctx.fail(f"no command {args[0]!r}; {did_you_mean(args[0], known)}")
         return super().resolve_command(ctx, args)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """List the commands without importing them."""
-        with formatter.section("Commands"):
-            formatter.write_dl([(name, self.home[name][1]) for name in self.list_commands(ctx)])
+        """List the commands by part without importing them."""
+        for part, commands in self.parts.items():
+            with formatter.section(part):
+                formatter.write_dl(list(commands.items()))
 
 
 @click.group(cls=LazyGroup, epilog=EPILOG, context_settings={"help_option_names": ["-h", "--help"]})

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from parentage.cli.help import command, option
 from parentage.cli.model import csv_text, deliver, load_model, model_options, table_csv
 from parentage.cli.options import JSON, check_outputs
 from parentage.cli.output import print_json
@@ -16,17 +17,17 @@ if TYPE_CHECKING:
     from parentage.network.parameters import Parameters
 
 
-@click.command()
+@command()
 @click.argument("net")
 @click.argument("rows")
-@click.option("--predict", metavar="COLUMN", help="Predict a column from the rest of each row.")
-@click.option("--impute", is_flag=True, help="Fill missing cells with their most probable states.")
-@click.option(
+@option("--predict", metavar="COLUMN", help="Predict a column from the rest of each row.")
+@option("--impute", is_flag=True, help="Fill missing cells with their most probable states.")
+@option(
     "--together",
     is_flag=True,
     help="With --impute: the most probable states of a row's cells together.",
 )
-@click.option("-o", "--output", metavar="FILE", help="Write CSV to a file instead of stdout.")
+@option("-o", "--output", metavar="FILE", help="Write CSV to a file instead of stdout.")
 @JSON
 @model_options
 def apply(net: str, rows: str, predict: str | None, output: str | None, **options: Any) -> None:

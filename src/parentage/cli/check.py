@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from parentage.cli.help import command
 from parentage.cli.options import (
     load_table,
     parse_size,
@@ -29,10 +30,10 @@ if TYPE_CHECKING:
     from parentage.scoring.lists import CandidateLists
 
 
-@click.command()
+@command()
 @click.argument("data", metavar="LISTS|TABLE")
 @click.argument("certificate")
-@with_options(*settings_options(Running, "memory"))
+@with_options(*settings_options("Limits", Running, "memory"))
 @table_options
 @run_options
 def check(data: str, certificate: str, **options: Any) -> None:

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from parentage.cli.help import command, option
 from parentage.cli.options import (
     JSON,
     load_table,
@@ -22,11 +23,11 @@ if TYPE_CHECKING:
     from parentage.scoring.explanation import Explanation
 
 
-@click.command()
+@command()
 @click.argument("data")
 @click.argument("child")
 @click.argument("parents", nargs=-1)
-@click.option("--all", "every", is_flag=True, help="Show the rules that do not fire, too.")
+@option("--all", "every", is_flag=True, help="Show the rules that do not fire, too.")
 @table_options
 @score_options
 @JSON

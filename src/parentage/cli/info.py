@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from parentage.cli.help import command
 from parentage.cli.options import (
     JSON,
     WRITE_RECIPE,
@@ -41,7 +42,7 @@ if TYPE_CHECKING:
     from parentage.scoring.overview import Overview
 
 
-@click.command()
+@command()
 @click.argument("data")
 @WRITE_RECIPE
 @table_options

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import click
 
 from parentage.cli.account import account_text
+from parentage.cli.help import command, option
 from parentage.cli.options import (
     SIZE,
     WRITE_RECIPE,
@@ -52,46 +53,58 @@ if TYPE_CHECKING:
     from parentage.work.context import Context
 
 
-@click.command()
+@command()
 @click.argument("data", metavar="DATA|LISTS")
-@click.option(
+@option(
     "-o",
     "--output",
     metavar="FILE",
     multiple=True,
-    help="Write the network: .json, .bif, .xmlbif, .dot, .svg, .png, .pdf or .html, a page "
-    "(repeatable).",
+    help="Write the network, e.g. best.bif, best.svg or best.html (repeatable). The extension "
+    "says how: .json, .bif, .xmlbif, .dot, .svg, .png, .pdf or .html, a page.",
 )
 @SIZE
-@with_options(*settings_options(Growing), *settings_options(Optimising))
-@click.option("--require-optimal", is_flag=True, help="Exit with 1 if the proof is missing.")
-@click.option(
+@with_options(*settings_options("Model", Growing), *settings_options("Model", Optimising))
+@option(
+    "--require-optimal", common=False, is_flag=True, help="Exit with 1 if the proof is missing."
+)
+@option(
     "--within",
     type=click.FloatRange(min=1),
     metavar="FACTOR",
     help="All networks at most FACTOR times less probable than the best.",
 )
-@click.option(
+@option(
     "--max-networks",
+    common=False,
     type=click.IntRange(min=1),
     default=100_000,
     show_default=True,
     metavar="N",
     help="With --within: the largest number of networks.",
 )
-@click.option(
+@option(
     "--data",
     "data_for_parameters",
+    group="Data",
+    common=False,
     metavar="TABLE",
     help="With LISTS: the table, for parameters in .bif and .xmlbif.",
 )
-@click.option(
+@option(
     "--certificate",
     metavar="FILE",
-    help="Write the proof: .json or .json.gz, for `parentage check`.",
+    help="Write the proof for `parentage check`: .json or .json.gz.",
 )
-@click.option("--start", metavar="NET", help="Begin from the network of a file.")
-@click.option("--log", metavar="FILE", help="Write how the work went on: one JSON object a line.")
+@option(
+    "--start", group="Model", common=False, metavar="NET", help="Begin from the network of a file."
+)
+@option(
+    "--log",
+    common=False,
+    metavar="FILE",
+    help="Write how the work went on: one JSON object a line.",
+)
 @WRITE_RECIPE
 @limit_options
 @scale_options

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
 
+from parentage.cli.help import option
 from parentage.cli.options import load_table, settings_options, table_options, with_options
 from parentage.cli.output import show_progress
 from parentage.data.settings import Reading
@@ -21,13 +22,14 @@ if TYPE_CHECKING:
     from parentage.network.parameters import Parameters
 
 model_options = with_options(
-    click.option(
+    option(
         "--data",
         "data_for_parameters",
+        group="Data",
         metavar="TABLE",
-        help="Take the probabilities from this table, not from the file of the network.",
+        help="Take the probabilities from this table, not from the file.",
     ),
-    *settings_options(Estimating),
+    *settings_options("Model", Estimating),
     table_options,
 )
 """Where the probabilities come from."""

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 import click
 
+from parentage.cli.help import option
 from parentage.cli.streams import visible
 from parentage.data.settings import Reading
 from parentage.errors import Way
@@ -30,46 +31,45 @@ Command = TypeVar("Command", bound=Callable[..., Any])
 Decorator = Callable[[Any], Any]
 
 _CONSTRAINTS: tuple[Decorator, ...] = (
-    click.option("--require", multiple=True, metavar="A,B",
-                 help="The arc from A to B must be there (repeatable)."),
-    click.option("--forbid", multiple=True, metavar="A,B",
-                 help="The arc from A to B must not be there (repeatable)."),
-    click.option("--tiers", metavar="A,B<C,D",
-                 help="No arc from a later group to an earlier one."),
-    click.option("--constraints", "constraints_file", metavar="FILE",
-                 help="Constraints from a TOML file (docs/constraints.md)."),
+    option("--require", group="Model", multiple=True, metavar="A,B",
+           help="The arc from A to B must be there (repeatable)."),
+    option("--forbid", group="Model", multiple=True, metavar="A,B",
+           help="The arc from A to B must not be there (repeatable)."),
+    option("--tiers", group="Model", metavar="A,B<C,D",
+           help="No arc from a later group to an earlier one."),
+    option("--constraints", "constraints_file", group="Model", metavar="FILE",
+           help="Constraints from a TOML file.", page="constraints.md"),
 )  # fmt: skip
-JSON = click.option("--json", "as_json", is_flag=True, help="One JSON object on stdout.")
+JSON = option("--json", "as_json", is_flag=True, help="One JSON object on stdout.")
 _SIZE = re.compile(r"([0-9]+(?:\.[0-9]+)?)\s*([KMGT]?)(i?)B?", re.IGNORECASE)
 
 
-def settings_options(kind: type, *names: str, but: Sequence[str] = ()) -> list[Decorator]:
+def settings_options(
+    group: str, kind: type, *names: str, but: Sequence[str] = ()
+) -> list[Decorator]:
     """Make the options of a settings class: of all its fields but some, or of those named."""
     options = []
     for field in dataclasses.fields(cast("Any", kind)):
-        option = option_of(field)
-        if option is not None and field.name not in but and (not names or field.name in names):
-            options.append(_click_option(field.name, option, field.default))
+        typed = option_of(field)
+        if typed is not None and field.name not in but and (not names or field.name in names):
+            options.append(_click_option(group, field.name, typed, field.default))
     return options
 
 
-def _click_option(name: str, option: Option, default: Any) -> Decorator:
-    if option.is_flag:
-        return click.option(
-            *option.flags, name, is_flag=True, flag_value=not default, default=default,
-            help=option.help,
-        )  # fmt: skip
-    if option.repeatable:
-        return click.option(
-            *option.flags, name, multiple=True, metavar=option.metavar, help=option.help,
-            callback=lambda _context, _option, given: given or None,  # not typed: not set
-        )  # fmt: skip
-    least = cast("Any", option.least)
-    ranges = {int: click.IntRange(min=least), float: click.FloatRange(min=least)}
-    kind = option.kind if option.least is None else ranges[option.kind]
-    return click.option(
-        *option.flags, name, type=kind, default=default, metavar=option.metavar,
-        help=option.help, show_default=default is not None,
+def _click_option(group: str, name: str, typed: Option, default: Any) -> Decorator:
+    facts: dict[str, Any] = {"metavar": typed.metavar}
+    if typed.is_flag:
+        facts = {"is_flag": True, "flag_value": not default, "default": default}
+    elif typed.repeatable:
+        facts |= {"multiple": True, "callback": lambda _c, _o, given: given or None}  # not typed
+    else:
+        least = cast("Any", typed.least)
+        ranges = {int: click.IntRange(min=least), float: click.FloatRange(min=least)}
+        kind = typed.kind if typed.least is None else ranges[typed.kind]
+        facts |= {"type": kind, "default": default, "show_default": default is not None}
+    return option(
+        *typed.flags, name, group=group, common=typed.common, help=typed.help, page=typed.page,
+        **facts,
     )  # fmt: skip
 
 
@@ -84,34 +84,42 @@ def with_options(*options: Decorator) -> Callable[[Command], Command]:
     return wrap
 
 
-table_options = with_options(*settings_options(Reading))
-"""How a table is read."""
+table_options = with_options(*settings_options("Data", Reading))
+"""How a table is read, in every detail: where a recipe can be written."""
 
-score_options = with_options(*settings_options(Scoring, "score", "lambda_", "prior", "log_base"))
+COMMON_READING = ("drop", "missing", "categorical", "discretize", "recipe")
+common_table_options = with_options(*settings_options("Data", Reading, *COMMON_READING))
+"""How a table is read, elsewhere: a recipe has the details."""
+
+score_options = with_options(
+    *settings_options("Model", Scoring, "score", "lambda_", "prior", "log_base")
+)
 """What a family's score is."""
 
 search_options = with_options(
-    *settings_options(Scoring, but=("score", "lambda_", "prior", "log_base")), *_CONSTRAINTS
+    *settings_options("Model", Scoring, but=("score", "lambda_", "prior", "log_base")),
+    *_CONSTRAINTS,
 )
 """Limits, rules and constraints of a search."""
 
-limit_options = with_options(*settings_options(Running, "time_limit", "memory"))
+limit_options = with_options(*settings_options("Limits", Running, "time_limit", "memory"))
 """When long work ends."""
 
-scale_options = with_options(*settings_options(Scaling))
+scale_options = with_options(*settings_options("Limits", Scaling))
 """Where long work runs, and what it keeps."""
 
-run_options = with_options(JSON, *settings_options(Running, "threads"))
+run_options = with_options(JSON, *settings_options("Limits", Running, "threads"))
 """JSON and threads."""
 
-SIZE = click.option(
+SIZE = option(
     "--size",
+    common=False,
     metavar="WIDTH",
     help="Width of a picture on paper: column (89 mm), page (183 mm), slide, or such as 120mm.",
 )
 
-WRITE_RECIPE = click.option(
-    "--write-recipe", metavar="FILE",
+WRITE_RECIPE = option(
+    "--write-recipe", group="Data", common=False, metavar="FILE",
     help="Write how the table was read (TOML), for --recipe.",
 )  # fmt: skip
 
@@ -173,7 +181,7 @@ def running_of(options: dict[str, Any]) -> Running:
 
 def scoring_of(options: dict[str, Any], names: Sequence[str]) -> Scoring:
     """Turn the search options typed into settings for these variables."""
-    common, _ = parse_max_parents(options["max_parents"])
+    common, _ = parse_max_parents(options.get("max_parents"))
     constraints = parse_constraints(names, options)
     more = {"max_parents": common, "constraints": constraints, "prior": prior_of(options)}
     return take(Scoring, {**options, **more})
@@ -184,7 +192,7 @@ def prior_of(options: dict[str, Any]) -> Prior | None:
     from parentage.scoring.formats.prior import read_prior
     from parentage.scoring.prior import Prior
 
-    text = options["prior"]
+    text = options.get("prior")
     if text is None:
         return None
     try:
@@ -245,15 +253,16 @@ def parse_constraints(names: Sequence[str], options: dict[str, Any]) -> Constrai
     from parentage.scoring.constraints import Constraints
     from parentage.scoring.formats.constraints import read_constraints
 
-    _, by_name = parse_max_parents(options["max_parents"])
+    _, by_name = parse_max_parents(options.get("max_parents"))
+    required, forbidden = options.get("require", ()), options.get("forbid", ())
     given = Constraints(
-        required=frozenset(parse_arc(text, names, "--require") for text in options["require"]),
-        forbidden=frozenset(parse_arc(text, names, "--forbid") for text in options["forbid"]),
+        required=frozenset(parse_arc(text, names, "--require") for text in required),
+        forbidden=frozenset(parse_arc(text, names, "--forbid") for text in forbidden),
         max_parents=by_name,
-        tiers=parse_tiers(options["tiers"]),
+        tiers=parse_tiers(options.get("tiers")),
     )
-    if options["constraints_file"]:
-        given = read_constraints(options["constraints_file"]).merge(given)
+    if file := options.get("constraints_file"):
+        given = read_constraints(file).merge(given)
     given.check(names)
     return given
 

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from parentage.cli.help import command, option
 from parentage.cli.model import load_model, model_options
 from parentage.cli.options import JSON
 from parentage.cli.output import print_json, table_text
@@ -17,23 +18,25 @@ if TYPE_CHECKING:
     from parentage.network.parameters import Parameters
 
 
-@click.command()
+@command()
 @click.argument("net")
 @click.argument("targets", nargs=-1, metavar="[TARGET]...")
-@click.option(
+@option(
     "--given",
+    group="Data",
     multiple=True,
     metavar="A=x,B=y",
     help="What was seen: the variable A in its state x … (repeatable).",
 )
-@click.option(
+@option(
     "--intervene",
+    group="Data",
     multiple=True,
     metavar="C=z",
-    help="What is set from outside: its own causes are cut off (repeatable).",
+    help="What is set from outside; its causes are cut off (repeatable).",
 )
-@click.option("--joint", is_flag=True, help="The targets together, not one by one.")
-@click.option("--mpe", is_flag=True, help="The most probable state of all variables together.")
+@option("--joint", is_flag=True, help="The targets together, not one by one.")
+@option("--mpe", is_flag=True, help="The most probable state of all variables together.")
 @JSON
 @model_options
 def query(net: str, targets: tuple[str, ...], joint: bool, mpe: bool, **options: Any) -> None:

@@ -9,17 +9,14 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from parentage.arcs.settings import Supporting
+from parentage.cli.help import command, option
 from parentage.cli.options import (
     check_outputs,
-    limit_options,
+    common_table_options,
     load_table,
     running_of,
-    scale_options,
-    score_options,
     scoring_of,
-    search_options,
     settings_options,
-    table_options,
     tell_reading,
     with_options,
 )
@@ -36,6 +33,7 @@ if TYPE_CHECKING:
     from parentage.arcs.records import Support
     from parentage.data.table import Table
     from parentage.network.formats.network_json import NetworkRecord
+    from parentage.network.parameters import Parameters
     from parentage.work.context import Context
 
 PAGE = (".html", ".htm")
@@ -43,31 +41,33 @@ NETWORKS = (".json", ".bif", ".xml", ".xmlbif", ".bifxml")
 """Files that hold a network; everything else is a table."""
 
 
-@click.command()
+@command()
 @click.argument("data", metavar="TABLE|NET")
-@click.option("-o", "--output", metavar="FILE", required=True, help="The page to write: .html.")
-@click.option("--title", help="What to call it; by default the name of the file.")
-@click.option(
+@option("-o", "--output", metavar="FILE", required=True, help="The page to write: .html.")
+@option("--title", help="What to call it; by default the name of the file.")
+@option(
     "--data",
     "data_for_parameters",
+    group="Data",
     metavar="TABLE",
     help="With NET: the table, for counts, probabilities and reasons.",
 )
-@with_options(*settings_options(Supporting), *settings_options(Estimating))
-@with_options(*settings_options(Optimising), *settings_options(Running, "threads"))
-@limit_options
-@scale_options
-@table_options
-@score_options
-@search_options
+@with_options(
+    *settings_options("Output", Supporting, "bootstrap", "within"),
+    *settings_options("Model", Estimating),
+    *settings_options("Limits", Running, "time_limit", "threads"),
+)
+@common_table_options
 def report(data: str, output: str, **options: Any) -> None:
     """Write one page about a network: picture, what if, every arc, the proof.
 
-    TABLE is learned from first, with the options of `parentage learn`, and every arc is asked how
-    sure it is, with those of `parentage support`. NET is a network's file (.json, .bif, .xmlbif),
-    shown as it is; --data TABLE adds counts and reasons. The page is one file that needs no other
-    computer, e.g.
+    TABLE is learned from first, and every arc is asked how sure it is. NET is a network's file
+    (.json, .bif, .xmlbif), shown as it is; --data TABLE adds counts and reasons. The page is one
+    file that needs no other computer, e.g.
     parentage report clinic.csv -o clinic.html --bootstrap 100 --within 20
+
+    Another score, limits or constraints: `parentage learn` and `parentage support` write the same
+    page with -o clinic.html, with all their options.
     """
     beside = options["data_for_parameters"]
     check_page(output)
@@ -101,45 +101,66 @@ def check_page(path: str) -> None:
 def report_table(data: str, output: str, options: dict[str, Any]) -> None:
     """Learn from a table, ask how sure every arc is, and write the page."""
     from parentage.arcs.support import support_of
-    from parentage.network.formats.network_json import provenance_of
-    from parentage.network.parameters import fit_parameters
-    from parentage.report import write_report
     from parentage.work.stop import interruptible
 
-    running, scaling = running_of(options), take(Scaling, options)
-    asked = take(Supporting, options)
+    running = running_of(options)
     with interruptible(running.stop(), command=True) as stop:
         with (
             show_progress() as shown,
-            scaling.context(running.workers, stop, shown) as context,
+            Scaling().context(running.workers, stop, shown) as context,
         ):
             ground = ground_of(data, options, context)
-            support = support_of(ground, asked, context)
-            given, parameters = take(Estimating, options), None
-            if ground.table is not None and ground.table.has_holes:
-                parameters = fit_parameters(
-                    ground.best.network,
-                    ground.table.select(ground.best.network.names),
-                    pseudo_count=given.pseudo_count,
-                    equivalent_sample_size=given.equivalent_sample_size,
-                    context=context,
-                )
-        command = ["parentage", *sys.argv[1:]]
-        write_report(
-            ground.best,
-            output,
-            table=ground.table,
-            lists=ground.lists,
-            parameters=parameters,
-            support=support,
-            near=support.near_networks,
-            prior=(given.pseudo_count, given.equivalent_sample_size),
-            title=options["title"],
-            provenance=provenance_of(ground.table, command=command, source=data),
-        )
+            support = support_of(ground, take(Supporting, options), context)
+            parameters = completed_parameters(ground, options, context)
+        write_page(output, data, ground, support, parameters, options)
         tell(output, support)
     if stop.cancelled.is_set():
         sys.exit(130)
+
+
+def completed_parameters(
+    ground: Ground, options: dict[str, Any], context: Context
+) -> Parameters | None:
+    """Estimate the probabilities of a page where missing values make that long."""
+    from parentage.network.parameters import fit_parameters
+
+    if ground.table is None or not ground.table.has_holes:
+        return None
+    given, network = take(Estimating, options), ground.best.network
+    return fit_parameters(
+        network,
+        ground.table.select(network.names),
+        pseudo_count=given.pseudo_count,
+        equivalent_sample_size=given.equivalent_sample_size,
+        context=context,
+    )
+
+
+def write_page(
+    output: str,
+    data: str,
+    ground: Ground,
+    support: Support,
+    parameters: Parameters | None,
+    options: dict[str, Any],
+) -> None:
+    """Write the page about the best network and how sure its arcs are."""
+    from parentage.network.formats.network_json import provenance_of
+    from parentage.report import write_report
+
+    given = take(Estimating, options)
+    write_report(
+        ground.best,
+        output,
+        table=ground.table,
+        lists=ground.lists,
+        parameters=parameters,
+        support=support,
+        near=support.near_networks,
+        prior=(given.pseudo_count, given.equivalent_sample_size),
+        title=options.get("title"),
+        provenance=provenance_of(ground.table, command=["parentage", *sys.argv[1:]], source=data),
+    )
 
 
 def ground_of(data: str, options: dict[str, Any], context: Context) -> Ground:

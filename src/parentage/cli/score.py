@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from parentage.cli.account import account_json, account_text
+from parentage.cli.help import command, option
 from parentage.cli.options import (
     WRITE_RECIPE,
     check_outputs,
@@ -32,9 +33,9 @@ if TYPE_CHECKING:
     from parentage.scoring.lists import CandidateLists
 
 
-@click.command()
+@command()
 @click.argument("data")
-@click.option("-o", "--output", metavar="FILE", multiple=True,
+@option("-o", "--output", metavar="FILE", multiple=True,
               help="Write the lists: .jkl, .pss or .parquet (repeatable).")  # fmt: skip
 @WRITE_RECIPE
 @table_options

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from parentage.arcs.settings import Supporting
+from parentage.cli.help import command, option
 from parentage.cli.options import (
     check_outputs,
     limit_options,
@@ -22,7 +23,7 @@ from parentage.cli.options import (
     with_options,
 )
 from parentage.cli.output import print_json, show_progress, table_text, warn
-from parentage.cli.report import ground_of
+from parentage.cli.report import check_page, completed_parameters, ground_of, is_page, write_page
 from parentage.optimise.settings import Optimising
 from parentage.work.scaling import Scaling
 from parentage.work.settings import take
@@ -37,11 +38,16 @@ SHOWN = 15
 """Pairs outside the network that are shown in a terminal."""
 
 
-@click.command()
+@command()
 @click.argument("data", metavar="TABLE")
 @click.argument("network", metavar="[NETWORK]", required=False)
-@click.option("-o", "--output", metavar="FILE", help="Write the table of arcs: .csv or .json.")
-@with_options(*settings_options(Supporting), *settings_options(Optimising))
+@option(
+    "-o",
+    "--output",
+    metavar="FILE",
+    help="Write the table of arcs, .csv or .json, or the page, .html.",
+)
+@with_options(*settings_options("Output", Supporting), *settings_options("Model", Optimising))
 @limit_options
 @scale_options
 @table_options
@@ -58,11 +64,18 @@ def support(data: str, network: str | None, output: str | None, **options: Any) 
     """
     from parentage.arcs.files import support_format, write_support
     from parentage.arcs.support import support_of
+    from parentage.errors import InputError
     from parentage.network.formats import read_network
     from parentage.work.stop import interruptible
 
+    paged = output is not None and is_page(output)
+    if paged and network is not None:
+        raise InputError(
+            f"{output!r} would show the best network, and {network!r} is asked about",
+            f"leave it out, or type parentage report {network} --data {data} -o {output}",
+        )
     if output is not None:
-        support_format(output)
+        check_page(output) if paged else support_format(output)
     check_outputs([output], [data, network], options)
     asked = take(Supporting, options)
     meant = None if network is None else read_network(network)
@@ -75,10 +88,14 @@ def support(data: str, network: str | None, output: str | None, **options: Any) 
         ):
             ground = ground_of(data, options, context)
             found = support_of(ground, asked, context, network=meant)
+            parameters = completed_parameters(ground, options, context) if paged else None
         for point in found.open_points:
             warn(point)
         if output is not None:
-            write_support(found, output)
+            if paged:
+                write_page(output, data, ground, found, parameters, options)
+            else:
+                write_support(found, output)
             click.echo(f"parentage: wrote {output}", err=True)
         if options["as_json"]:
             print_json({**found.to_dict(), "scope": ground.best.scope.to_dict()})

@@ -94,6 +94,7 @@ class Reading:
             "Leave columns out, e.g. an identifier (repeatable).",
             "A,B",
             repeatable=True,
+            common=True,
         ),
     )
     keep: tuple[str, ...] = setting(
@@ -132,10 +133,11 @@ class Reading:
         """,
         Option(
             ("--missing",),
-            "Missing cells: refuse, drop the row, one more state, fill in, or keep them and learn "
-            "by node-average likelihood or expectation maximisation.",
+            "What happens to missing cells. Refuse, drop the row, one more state, fill in, or keep "
+            "them and learn by node-average likelihood or expectation maximisation.",
             "error|drop|state|mode|pnal|em",
             page="missing.md",
+            common=True,
         ),
     )
     categorical: tuple[str, ...] = setting(
@@ -143,9 +145,10 @@ class Reading:
         'Names of columns whose numbers are codes of categories; ``"all"`` for all columns.',
         Option(
             ("--categorical",),
-            "Numbers of these columns are categories, not quantities (repeatable).",
+            "Numbers of these columns are categories (repeatable).",
             "A,B|all",
             repeatable=True,
+            common=True,
         ),
     )
     discretize: tuple[str, ...] | None = setting(
@@ -157,10 +160,11 @@ class Reading:
         """,
         Option(
             ("--discretize",),
-            "Cut continuous columns, or one column, into states: mdl, median, quantile:K, width:K "
-            "or at:CUT,CUT,… (repeatable).",
+            "Cut continuous columns, or one column, into states (repeatable). How: mdl, median, "
+            "quantile:K, width:K or at:CUT,CUT,…",
             "HOW|COLUMN=HOW",
             repeatable=True,
+            common=True,
         ),
     )
     recipe: str | os.PathLike[str] | Recipe | None = setting(
@@ -174,6 +178,7 @@ class Reading:
             "Read as a recipe says (TOML; see --write-recipe).",
             "FILE",
             page="formats.md",
+            common=True,
         ),
     )
 

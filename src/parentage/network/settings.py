@@ -20,6 +20,7 @@ class Estimating:
             "A",
             float,
             least=0,
+            common=True,
         ),
     )
     equivalent_sample_size: float = setting(
@@ -31,5 +32,6 @@ class Estimating:
             "S",
             float,
             least=0,
+            common=True,
         ),
     )

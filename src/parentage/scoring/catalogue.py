@@ -166,4 +166,6 @@ def score_help() -> str:
     r"""Return what ``--help`` says of the scores, one line each, as click lays it out (``\b``)."""
     width = max(len(kind.typed) for kind in KINDS) + 2
     lines = [f"{kind.typed:<{width}}{kind.use}" for kind in KINDS]
-    return "\n".join(["What is maximised:", "", "\b", *lines, "", "More in docs/scores.md."])
+    return "\n".join(
+        ["What is maximised, bic by default:", "", "\b", *lines, "", "More in docs/scores.md."]
+    )

@@ -38,16 +38,17 @@ class Scoring:
         "Largest number of parents, for all variables or by name; None for no limit at all.",
         Option(
             ("-k", "--max-parents"),
-            "Largest number of parents, for all or for one variable (repeatable). "
+            "Largest number of parents, of all or of one variable (repeatable). "
             "No limit by default.",
             "K|NAME=K",
             repeatable=True,
+            common=True,
         ),
     )
     score: str = setting(
         "bic",
         'What is maximised, by name: ``"bic"``, ``"aic"``, ``"ebic:0.5"`` … (``docs/scores.md``).',
-        Option(("--score",), score_help(), "NAME", page="scores.md"),
+        Option(("--score",), score_help(), "NAME", page="scores.md", common=True),
     )
     lambda_: float | None = setting(
         None,

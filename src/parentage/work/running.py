@@ -41,6 +41,7 @@ class Running:
             "N",
             int,
             least=1,
+            common=True,
         ),
     )
     time_limit: float | None = setting(
@@ -51,10 +52,11 @@ class Running:
         """,
         Option(
             ("--time-limit",),
-            "Seconds for everything; then what there is by then, and what it is worth.",
+            "Seconds for everything. Then what there is by then, and what it is worth.",
             "S",
             float,
             least=0,
+            common=True,
         ),
     )
     memory: int | None = setting(
@@ -67,9 +69,10 @@ class Running:
         """,
         Option(
             ("--memory",),
-            "Memory for everything, e.g. 4GB; most of what is free by default. What does not fit "
+            "Memory for everything, e.g. 4GB. Most of what is free by default; what does not fit "
             "goes to disk.",
             "SIZE",
+            common=True,
         ),
     )
 

@@ -48,6 +48,8 @@ class Option:
         The smallest number allowed.
     page
         The page of the documentation with the details, ``"scores.md"``.
+    common
+        Shown by ``--help``, by its first sentence; others by ``--help-all`` only.
     """
 
     flags: tuple[str, ...]
@@ -58,6 +60,7 @@ class Option:
     is_flag: bool = False
     least: float | None = None
     page: str | None = None
+    common: bool = False
 
 
 def setting(default: Any, meaning: str, option: Option | None = None) -> Any:

@@ -1,0 +1,68 @@
+"""Help fits on a screen: a few options in groups, a line each; every option by ``--help-all``."""
+
+from __future__ import annotations
+
+import click
+import pytest
+
+from command import ok
+from parentage.cli import cli
+from parentage.cli.help import GROUPS, WIDE, GroupedCommand, GroupedOption, first_sentence
+
+NAMES = cli.list_commands(click.Context(cli))
+
+
+def command_of(name: str) -> GroupedCommand:
+    command = cli.get_command(click.Context(cli), name)
+    assert isinstance(command, GroupedCommand)
+    return command
+
+
+def flags_in(text: str) -> list[str]:
+    """The options that the groups of a help text list, without what follows them."""
+    lines = text[text.index(":\n  -") :].splitlines()
+    return [line.split()[0].rstrip(",") for line in lines if line[:3] == "  -"]
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_help_shows_the_common_options(name: str) -> None:
+    shown, every = flags_in(ok(name, "--help")), flags_in(ok(name, "--help-all"))
+    options = [p for p in command_of(name).params if isinstance(p, click.Option)]
+    assert all(isinstance(option, GroupedOption) for option in options)
+    assert 2 < len(shown) <= 20
+    assert set(shown) <= set(every)
+    assert len(every) == len(options) + 2  # the two that show help
+    rare = {o.opts[0] for o in options if isinstance(o, GroupedOption) and not o.common}
+    assert set(every) - set(shown) == rare
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_an_option_takes_one_line(name: str) -> None:
+    """No common option needs a second line where there is room for a hundred characters."""
+    context = click.Context(command_of(name), max_content_width=WIDE, terminal_width=WIDE)
+    text = command_of(name).get_help(context)
+    plain = [
+        f" {first_sentence(option.help or '')}\n"
+        for option in command_of(name).params
+        if isinstance(option, GroupedOption) and option.common
+    ]
+    assert plain
+    for line in plain:
+        assert line in text
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_groups_come_in_their_order(name: str) -> None:
+    for asked in ("--help", "--help-all"):
+        lines = ok(name, asked).splitlines()
+        found = [line[:-1] for line in lines if line.endswith(":") and line[:-1] in GROUPS]
+        assert found == [group for group in GROUPS if group in found]
+        assert {"Output", "Help"} <= set(found)
+
+
+def test_commands_are_listed_by_what_they_are_for() -> None:
+    text = ok("--help")
+    places = [text.index(f"\n{part}:\n") for part in ("Learn", "Trust", "Use", "Research")]
+    assert places == sorted(places)
+    for name in NAMES:
+        assert f"\n  {name} " in text
