@@ -45,7 +45,7 @@ def held_out(name: str, way: str) -> tuple[float, float, float]:
         test = read(header, new, recipe=train.recipe)
         network = parentage.learn(train, max_parents=2).network
         target = train.names[-1]
-        chances = network.fit(train, equivalent_sample_size=1.0).predict(test, target)
+        chances = network.fit(train).predict(test, target)
         truth = test.to_codes()[test.index(target)]
         right += (chances.argmax(axis=1) == truth).tolist()
         told += np.log(chances[np.arange(len(truth)), truth]).tolist()

@@ -179,7 +179,7 @@ def test_pgmpy_agrees_on_the_score_and_the_likelihood() -> None:
             for v, name in enumerate(table.names)
         }
     )
-    fitted = parameters.network.fit(table)
+    fitted = parameters.network.fit(table, smoothing=0)
     model = to_pgmpy(fitted)
     assert parameters.network.score(table) == pytest.approx(BIC(frame).score(model), rel=1e-9)
     assert fitted.log_likelihood(table) == pytest.approx(LogLikelihood(frame).score(model))

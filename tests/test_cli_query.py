@@ -72,18 +72,18 @@ def test_json_equals_python_from_every_kind_of_file(folder: Path) -> None:
 
 def test_smoothing_is_for_tables(folder: Path) -> None:
     net, data = str(folder / "clinic.json"), ["--data", str(folder / "clinic.csv")]
-    done = run("query", net, "tub", *data, "--json", "--equivalent-sample-size", "10")
-    expected = ASIA.query(chest_clinic(500), targets=["tub"], equivalent_sample_size=10)
+    done = run("query", net, "tub", *data, "--json", "--smoothing", "10")
+    expected = ASIA.fit(chest_clinic(500), smoothing=10).query(targets=["tub"])
     assert json.loads(done.stdout)["marginals"]["tub"] == pytest.approx(expected["tub"])
     assert "before" not in json.loads(done.stdout)
-    message = refused("query", str(folder / "clinic.bif"), "--pseudo-count", "1")
-    assert "--pseudo-count 1.0 is for a table" in message
+    message = refused("query", str(folder / "clinic.bif"), "--smoothing", "2")
+    assert "--smoothing 2.0 is for a table" in message
     assert "type --data TABLE" in message
     assert "is for a table" in refused("query", str(folder / "clinic.bif"), "--missing", "drop")
     impossible = ["--given", "tub=yes,lung=no,either=no"]
-    message = refused("query", net, *data, *impossible)
+    message = refused("query", net, *data, *impossible, "--smoothing", "0")
     assert "tub=yes, lung=no, either=no has probability 0" in message
-    assert "--equivalent-sample-size 1" in message
+    assert "--smoothing 1" in message
 
 
 def test_joint_and_most_probable(folder: Path) -> None:
@@ -159,7 +159,9 @@ def test_apply_likelihood(folder: Path, tmp_path: Path) -> None:
     (tmp_path / "odd.csv").write_text(
         "asia,tub,smoke,lung,bronc,either,xray,dysp\n" + "no,yes,no,no,no,no,no,?\n"
     )
-    told = run("apply", net, str(tmp_path / "odd.csv")).stdout
+    odd = str(tmp_path / "odd.csv")
+    assert "1 rows, 1 cells missing: mean log-likelihood -" in run("apply", net, odd).stdout
+    told = run("apply", net, odd, "--data", rows, "--smoothing", "0").stdout
     assert "1 rows, 1 cells missing: 1 of them have probability 0" in told
 
 

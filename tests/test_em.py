@@ -96,7 +96,7 @@ def test_fitted_parameters_are_a_fixed_point(seed: int, share: float) -> None:
     """Barren cells left out or not: a step of the naive iteration gains nothing any more."""
     table = some_holes(seed, 4, 15, share)
     network = Network(table.names, random_network(seed, 4).parents)
-    found = network.fit(table)
+    found = network.fit(table, smoothing=0)
     _, likelihood = naive_em.completions(found, table)
     assert found.log_likelihood(table) == pytest.approx(likelihood)
     later = found
@@ -130,7 +130,7 @@ def test_weights_are_the_posterior_in_whole_units() -> None:
         assert (np.abs(found - shares * units) < 1).all()
     table = some_holes(5, 4, 30, 0.3)
     network = Network(table.names, random_network(3, 4).parents)
-    fitted = network.fit(table, pseudo_count=0.5)
+    fitted = network.fit(table, smoothing=0.5)
     done = completed_table(network, table, flat(fitted), 10)
     assert done.n_rows == 30
     rows, _ = naive_em.completions(fitted, table)
@@ -196,7 +196,7 @@ def test_structure_is_the_best_for_its_own_completions(seed: int) -> None:
     seen = (table.to_codes() != MISSING).any(axis=0)  # rows without any value are left out
     assert completion.empty_rows == (~seen).sum()
     table = Table(table.names, table.states, table.to_codes()[:, seen])
-    fitted = solution.network.fit(table)
+    fitted = solution.network.fit(table, smoothing=0)
     rows, likelihood = naive_em.completions(fitted, table)
     assert completion.steps[-1].log_likelihood == pytest.approx(likelihood, abs=1e-3)
     w = math.log(table.n_rows) / 2

@@ -124,7 +124,7 @@ def test_grid_search_over_parents_criterion_and_smoothing(labels: pd.DataFrame) 
     grid = {
         "max_parents": [1, 2],
         "criterion": ["bic", "bdeu:1", "bdeu:10"],
-        "equivalent_sample_size": [0.1, 5.0],
+        "smoothing": [0.1, 5.0],
     }
     search = GridSearchCV(ParentageLearner(threads=1), grid, cv=KFold(2), error_score="raise")
     search.fit(labels)
@@ -133,9 +133,7 @@ def test_grid_search_over_parents_criterion_and_smoothing(labels: pd.DataFrame) 
         folds = []
         for train, test in KFold(2).split(labels):
             fitted = ParentageLearner(threads=1, **params).fit(labels.iloc[train])
-            theta = fitted.network_.fit(
-                fitted.table_, equivalent_sample_size=params["equivalent_sample_size"]
-            )
+            theta = fitted.network_.fit(fitted.table_, smoothing=params["smoothing"])
             rows = [
                 theta.query(dict(row)).log_probability
                 for _, row in labels.iloc[test[:5]].iterrows()
@@ -209,7 +207,7 @@ def test_unseen_states(labels: pd.DataFrame) -> None:
     assert logs[1] < smooth.score_samples(X.head(3))[1]
     table = smooth.table_
     more = Table(table.names, tuple((*s, "?") for s in table.states), table.codes)
-    by_hand = smooth.network_.fit(more, equivalent_sample_size=1.0)
+    by_hand = smooth.network_.fit(more)
     row = {name: "?" if value == "sometimes" else str(value) for name, value in new.iloc[1].items()}
     assert logs[1] == pytest.approx(by_hand.query(row).log_probability)
     drawn = smooth.sample(200, seed=1)

@@ -66,7 +66,7 @@ def test_equals_enumeration(seed: int, share: float, zeros: bool) -> None:
 def test_many_rows_of_one_pattern_and_many_patterns() -> None:
     """Chunks and groups leave nothing out: every row alone says the same."""
     rng = np.random.default_rng(4)
-    found = ASIA.fit(chest_clinic(200), pseudo_count=1.0)
+    found = ASIA.fit(chest_clinic(200), smoothing=1.0)
     table = found.sample(9000, 1)
     codes = table.to_codes().astype(np.int64)
     codes[2, :8500] = ABSENT
@@ -85,7 +85,7 @@ def test_many_rows_of_one_pattern_and_many_patterns() -> None:
 
 
 def test_rows_without_any_cell() -> None:
-    found = ASIA.fit(chest_clinic(200), pseudo_count=1.0)
+    found = ASIA.fit(chest_clinic(200), smoothing=1.0)
     empty = Table(ASIA.names, found.states, np.full((8, 3), MISSING, np.uint16))
     assert found.log_likelihoods(empty).tolist() == [0, 0, 0]
     prior = found.query()

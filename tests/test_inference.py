@@ -103,7 +103,7 @@ def test_equals_enumeration(seed: int, zeros: bool) -> None:
 
 
 def test_all_other_variables_are_targets_when_none_is_named() -> None:
-    clinic = ASIA.fit(chest_clinic(500), pseudo_count=1.0)
+    clinic = ASIA.fit(chest_clinic(500), smoothing=1.0)
     answer = clinic.query({"smoke": "yes"}, intervene={"xray": "no"})
     assert list(answer.marginals) == [n for n in ASIA.names if n not in ("smoke", "xray")]
     known = clinic.query({"smoke": "yes"}, targets=["smoke", "lung"])
@@ -112,7 +112,7 @@ def test_all_other_variables_are_targets_when_none_is_named() -> None:
 
 
 def test_rows_of_evidence_at_once_equal_one_by_one() -> None:
-    clinic = ASIA.fit(chest_clinic(400), pseudo_count=0.5)
+    clinic = ASIA.fit(chest_clinic(400), smoothing=0.5)
     table = chest_clinic(60, seed=5)
     seen = {v: table.to_codes()[v].astype(np.int64) for v in (0, 2, 6)}
     found, logs = posteriors.posteriors(clinic.model, seen, [1, 3, 7])
@@ -139,21 +139,21 @@ def test_nothing_underflows() -> None:
 
 
 def test_contradicting_evidence_is_named() -> None:
-    clinic = ASIA.fit(chest_clinic(1000))
+    clinic = ASIA.fit(chest_clinic(1000), smoothing=0)
     with pytest.raises(
         EvidenceError, match=r"^tub=yes, lung=no, either=no has probability 0"
     ) as told:
         clinic.query({"smoke": "yes", "tub": "yes", "lung": "no", "asia": "no", "either": "no"})
-    assert "equivalent_sample_size=1" in str(told.value)
-    assert "--equivalent-sample-size 1" in told.value.text("command line")
+    assert "smoothing=1" in str(told.value)
+    assert "--smoothing 1" in told.value.text("command line")
     cut = clinic.query({"tub": "yes", "lung": "no"}, intervene={"either": "no"})
     assert cut["xray"] == clinic.query({"either": "no"})["xray"]
     with pytest.raises(
         EvidenceError, match=r"^tub=yes, lung=no, either=no .* after setting dysp=no"
     ):
         clinic.query({"tub": "yes", "lung": "no", "either": "no"}, intervene={"dysp": "no"})
-    smooth = ASIA.fit(chest_clinic(1000), equivalent_sample_size=1.0)
-    assert 0 < smooth.query({"tub": "yes", "lung": "no", "either": "no"}).probability < 1e-3
+    smooth = ASIA.fit(chest_clinic(1000))
+    assert 0 < smooth.query({"tub": "yes", "lung": "no", "either": "no"}).probability < 1e-2
 
 
 @pytest.mark.parametrize(
@@ -170,17 +170,6 @@ def test_contradicting_evidence_is_named() -> None:
 def test_refusals(arguments: dict[str, Any], message: str) -> None:
     with pytest.raises(InputError, match=message):
         ASIA.fit(chest_clinic(100)).query(**arguments)
-
-
-def test_a_network_asks_a_table_or_its_parameters() -> None:
-    table = chest_clinic(300)
-    from_table = ASIA.query(table, {"smoke": "yes"}, targets=["lung"], pseudo_count=1.0)
-    fitted = ASIA.fit(table, pseudo_count=1.0)
-    assert ASIA.query(fitted, {"smoke": "yes"}, targets=["lung"]) == from_table
-    with pytest.raises(InputError, match="these are parameters already"):
-        ASIA.query(fitted, pseudo_count=1.0)
-    with pytest.raises(InputError, match="belong to another network"):
-        Network.from_arcs("ab", []).query(fitted)
 
 
 def test_a_width_too_large_is_refused_beforehand() -> None:
@@ -262,7 +251,7 @@ def test_equals_pyagrum(name: str, real: RealData) -> None:
     else:
         table = real.table(f"{name}_10000.csv")
     table = table.head(1000)
-    found = learned(table).fit(table, equivalent_sample_size=1.0)
+    found = learned(table).fit(table)
     assert found.network.n_arcs >= len(table.names) * 0.6
     theirs = to_pyagrum(found)
     rng = np.random.default_rng(1)

@@ -299,7 +299,7 @@ def test_formats_with_parameters_ask_for_the_data(tmp_path: Path, extension: str
     table = Table.from_columns(dict.fromkeys(ASIA.names, "0101"))
     write_network(solution(), path, table=table)
     assert_same(read_parameters(path), ASIA.fit(table))
-    smooth = ASIA.fit(table, pseudo_count=1.0)
+    smooth = ASIA.fit(table, smoothing=1.0)
     write_network(ASIA, path, table=table, parameters=smooth)
     assert_same(read_parameters(path), smooth)
 

@@ -431,13 +431,13 @@ def test_the_command_on_the_page_can_be_pasted(clinic: Path, tmp_path: Path, tit
 def test_the_command_reports_a_table(clinic: Path, tmp_path: Path) -> None:
     page = tmp_path / "r.html"
     ok("report", str(clinic), "-o", str(page), "--bootstrap", "3", "--within", "3",
-       "--pseudo-count", "1", "--title", "My clinic")  # fmt: skip
+       "--smoothing", "2", "--title", "My clinic")  # fmt: skip
     text = page.read_text()
     assert "<h1>My clinic</h1>" in text
     assert "3 resamplings" in text
     assert "clinic.csv" in text
     data = data_of(text)
-    assert data["prior"] == [1.0, 0.0]
+    assert data["smoothing"] == 2.0
     assert all(arc["need"] is not None and arc["adjacency"] is not None for arc in data["arcs"])
     ok("report", str(clinic), "-o", str(page))  # its own file may be replaced
 
@@ -485,7 +485,7 @@ def test_the_command_refuses_what_it_cannot_write(clinic: Path, tmp_path: Path) 
     assert "goes with a network" in said
     net = tmp_path / "net.json"
     ok("learn", str(clinic), "-o", str(net))
-    said = refused("report", str(net), "--pseudo-count", "1", "-o", str(tmp_path / "r.html"))
+    said = refused("report", str(net), "--smoothing", "2", "-o", str(tmp_path / "r.html"))
     assert "--data" in said
 
 

@@ -143,8 +143,7 @@ def test_the_estimator_takes_the_settings_that_make_sense_for_it() -> None:
     expected = {name: value for name, value in defaults_of(*STAGES).items() if name not in left_out}
     expected["criterion"] = expected.pop("score")
     own = {"target": None, "unseen": "error"}
-    smoothing = {**defaults_of(Estimating), "equivalent_sample_size": 1.0}
-    expected |= {**smoothing, **own}
+    expected |= {**defaults_of(Estimating), **own}
     assert keywords_of(ParentageLearner) == expected
     assert ParentageLearner().get_params() == expected
     assert all(getattr(ParentageLearner(), name) == value for name, value in expected.items())

@@ -60,7 +60,7 @@ def held_out(learner: ParentageLearner, X: Any, cv: KFold) -> list[float]:
     found = []
     for train, test in cv.split(X):
         fitted = clone(learner).fit(X.iloc[train])
-        parameters = fitted.network_.fit(fitted.table_, equivalent_sample_size=1.0)
+        parameters = fitted.network_.fit(fitted.table_)
         rows = rows_like(fitted.table_, X.iloc[test])
         found.append(float(np.mean(parameters.log_likelihoods(rows))))
     return found
@@ -227,7 +227,7 @@ def test_score_of_rows_alone_and_together(frame: pd.DataFrame) -> None:
     assert learner.score(frame.head(20)) == pytest.approx(np.mean(rows))
     table = learner.table_
     assert learner.score(frame) == learner.score(table)
-    parameters = learner.network_.fit(table, equivalent_sample_size=1.0)
+    parameters = learner.network_.fit(table)
     assert learner.score(frame) == pytest.approx(parameters.log_likelihood(table) / 300)
 
 

@@ -18,6 +18,7 @@ from parentage.data.joined import check_array, joined, joined_column, name_of_ta
 from parentage.data.new_rows import rows_like, with_unseen
 from parentage.data.originals import Originals, kind_of
 from parentage.errors import InputError, NotFittedError, Way, did_you_mean
+from parentage.network.settings import SMOOTHING
 from parentage.work.context import Context
 from parentage.work.running import Running
 from parentage.work.settings import take
@@ -54,9 +55,9 @@ class ParentageLearner:
         How a frame or file is read; see :func:`parentage.read_table`.
     engine, gap_limit, seed, threads, time_limit, memory
         As in :func:`parentage.learn`.
-    pseudo_count, equivalent_sample_size
-        How the probabilities are smoothed, as in :meth:`parentage.Network.fit`: by default by one
-        row, so that what was not seen in training is not impossible.
+    smoothing
+        What is added to every count, as in :meth:`parentage.Network.fit`, so that what was not seen
+        in training is not impossible.
     target
         Name of the column that ``predict`` is about, when ``fit`` is not given ``y``.
     unseen
@@ -123,8 +124,7 @@ class ParentageLearner:
         threads: int | None = None,
         time_limit: float | None = None,
         memory: int | None = None,
-        pseudo_count: float = 0.0,
-        equivalent_sample_size: float = 1.0,
+        smoothing: float = SMOOTHING,
         target: str | None = None,
         unseen: str = "error",
     ) -> None:
@@ -148,8 +148,7 @@ class ParentageLearner:
         self.threads = threads
         self.time_limit = time_limit
         self.memory = memory
-        self.pseudo_count = pseudo_count
-        self.equivalent_sample_size = equivalent_sample_size
+        self.smoothing = smoothing
         self.target = target
         self.unseen = unseen
 
@@ -201,8 +200,7 @@ class ParentageLearner:
         self.parameters_ = fit_parameters(
             found.solution.network,
             self._known,
-            pseudo_count=self.pseudo_count,
-            equivalent_sample_size=self.equivalent_sample_size,
+            smoothing=self.smoothing,
             context=Context(stop),
         )
         self._note_features(X, y)
@@ -310,11 +308,7 @@ class ParentageLearner:
         self._learned()
         fitted = self.parameters_
         if self.unseen == "smooth":
-            fitted = self.network_.fit(
-                self.table_,
-                pseudo_count=self.pseudo_count,
-                equivalent_sample_size=self.equivalent_sample_size,
-            )
+            fitted = self.network_.fit(self.table_, smoothing=self.smoothing)
         return self._originals.frame(fitted.sample(n_samples, self.seed if seed is None else seed))
 
     def _rows(

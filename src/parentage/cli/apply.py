@@ -125,5 +125,5 @@ def _likelihood_text(rows: int, missing: int, mean: float | None, impossible: in
         return f"{rows:,} rows{holes}: mean log-likelihood {mean:.6f} nats a row"
     return (
         f"{rows:,} rows{holes}: {impossible:,} of them have probability 0 under these parameters; "
-        "smooth them with --data TABLE --equivalent-sample-size 1"
+        "smooth them with --data TABLE --smoothing 1"
     )

@@ -83,8 +83,7 @@ def load_model(net: str, options: dict[str, Any]) -> LoadedModel:
         fitted = fit_parameters(
             network,
             table,
-            pseudo_count=estimating.pseudo_count,
-            equivalent_sample_size=estimating.equivalent_sample_size,
+            smoothing=estimating.smoothing,
             context=Context(report=shown),
         )
     return LoadedModel(fitted, table.select(network.names))

@@ -111,27 +111,26 @@ def report_table(data: str, output: str, options: dict[str, Any]) -> None:
         ):
             ground = ground_of(data, options, context)
             support = support_of(ground, take(Supporting, options), context)
-            parameters = completed_parameters(ground, options, context)
+            parameters = estimated_parameters(ground, options, context)
         write_page(output, data, ground, support, parameters, options)
         tell(output, support)
     if stop.cancelled.is_set():
         sys.exit(130)
 
 
-def completed_parameters(
+def estimated_parameters(
     ground: Ground, options: dict[str, Any], context: Context
 ) -> Parameters | None:
-    """Estimate the probabilities of a page where missing values make that long."""
+    """Estimate the probabilities of a page."""
     from parentage.network.parameters import fit_parameters
 
-    if ground.table is None or not ground.table.has_holes:
+    if ground.table is None:
         return None
-    given, network = take(Estimating, options), ground.best.network
+    network = ground.best.network
     return fit_parameters(
         network,
         ground.table.select(network.names),
-        pseudo_count=given.pseudo_count,
-        equivalent_sample_size=given.equivalent_sample_size,
+        smoothing=take(Estimating, options).smoothing,
         context=context,
     )
 
@@ -148,7 +147,6 @@ def write_page(
     from parentage.network.formats.network_json import provenance_of
     from parentage.report import write_report
 
-    given = take(Estimating, options)
     write_report(
         ground.best,
         output,
@@ -157,7 +155,6 @@ def write_page(
         parameters=parameters,
         support=support,
         near=support.near_networks,
-        prior=(given.pseudo_count, given.equivalent_sample_size),
         title=options.get("title"),
         provenance=provenance_of(ground.table, command=["parentage", *sys.argv[1:]], source=data),
     )
@@ -188,16 +185,14 @@ def report_network(net: str, output: str, options: dict[str, Any]) -> None:
 
     record, table = read_record(net), None
     given = take(Estimating, options)
-    parameters, prior = record.parameters, (0.0, 0.0)
+    parameters = record.parameters
     if options["data_for_parameters"] is not None:
         table = table_for(record, options)
-        prior = (given.pseudo_count, given.equivalent_sample_size)
         with show_progress() as shown:
             parameters = fit_parameters(
                 record.network,
                 table,
-                pseudo_count=prior[0],
-                equivalent_sample_size=prior[1],
+                smoothing=given.smoothing,
                 context=Context(report=shown),
             )
     else:
@@ -213,7 +208,6 @@ def report_network(net: str, output: str, options: dict[str, Any]) -> None:
         output,
         table=table,
         parameters=parameters,
-        prior=prior,
         title=options["title"] or PurePath(net).name,
     )
     tell(output, None)

@@ -23,7 +23,7 @@ from parentage.cli.options import (
     with_options,
 )
 from parentage.cli.output import print_json, show_progress, table_text, warn
-from parentage.cli.report import check_page, completed_parameters, ground_of, is_page, write_page
+from parentage.cli.report import check_page, estimated_parameters, ground_of, is_page, write_page
 from parentage.optimise.settings import Optimising
 from parentage.work.scaling import Scaling
 from parentage.work.settings import take
@@ -88,7 +88,7 @@ def support(data: str, network: str | None, output: str | None, **options: Any) 
         ):
             ground = ground_of(data, options, context)
             found = support_of(ground, asked, context, network=meant)
-            parameters = completed_parameters(ground, options, context) if paged else None
+            parameters = estimated_parameters(ground, options, context) if paged else None
         for point in found.open_points:
             warn(point)
         if output is not None:

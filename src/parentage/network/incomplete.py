@@ -111,5 +111,5 @@ def _refuse_impossible(pattern: Pattern, logs: npt.NDArray[np.float64]) -> None:
         raise EvidenceError(
             f"row {int(pattern.rows[impossible[0]]) + 1} has probability 0 under these parameters: "
             "nothing can be said given that",
-            Way("equivalent_sample_size", 1, "when the parameters are taken from a table"),
+            Way("smoothing", 1, "when the parameters are taken from a table"),
         )

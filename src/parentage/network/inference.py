@@ -209,7 +209,7 @@ class Situation:
         raise EvidenceError(
             f"{found} has probability 0 under these parameters{after}: nothing can be said "
             "given that",
-            Way("equivalent_sample_size", 1, "when the parameters are taken from a table"),
+            Way("smoothing", 1, "when the parameters are taken from a table"),
             "take evidence back",
         )
 

@@ -18,12 +18,12 @@ from typing import TYPE_CHECKING
 
 from parentage.errors import InputError, did_you_mean
 from parentage.network.equivalence import Comparison, EquivalenceClass, compelled_arcs
+from parentage.network.settings import SMOOTHING
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
     from parentage.data.table import Table
-    from parentage.network.inference import Posterior
     from parentage.network.parameters import Parameters
     from parentage.scoring.constraints import Arc
     from parentage.scoring.lists import CandidateLists
@@ -211,46 +211,11 @@ class Network:
             family_score(table, name, self.parents_of(name), score, log_base) for name in self.names
         )
 
-    def fit(
-        self, table: Table, *, pseudo_count: float = 0.0, equivalent_sample_size: float = 0.0
-    ) -> Parameters:
+    def fit(self, table: Table, *, smoothing: float = SMOOTHING) -> Parameters:
         """Conditional probability tables from data; see ``parameters.fit_parameters``."""
         from parentage.network.parameters import fit_parameters
 
-        return fit_parameters(
-            self, table, pseudo_count=pseudo_count, equivalent_sample_size=equivalent_sample_size
-        )
-
-    def query(
-        self,
-        source: Parameters | Table,
-        given: Mapping[str, str] | None = None,
-        *,
-        intervene: Mapping[str, str] | None = None,
-        targets: Sequence[str] = (),
-        pseudo_count: float = 0.0,
-        equivalent_sample_size: float = 0.0,
-    ) -> Posterior:
-        """Exact posteriors from parameters, or from those of a table; see ``Parameters.query``.
-
-        >>> from parentage.data.table import Table
-        >>> rain = Network.from_arcs(["rain", "wet"], [("rain", "wet")])
-        >>> rain.query(Table.from_columns({"rain": "nnny", "wet": "nnyy"}), {"rain": "y"})["wet"]
-        {'n': 0.0, 'y': 1.0}
-        """
-        from parentage.data.table import Table
-
-        if isinstance(source, Table):
-            source = self.fit(
-                source, pseudo_count=pseudo_count, equivalent_sample_size=equivalent_sample_size
-            )
-        elif pseudo_count or equivalent_sample_size:
-            raise InputError(
-                "these are parameters already; a prior is for taking them from a table"
-            )
-        elif source.network != self:
-            raise InputError("these parameters belong to another network")
-        return source.query(given or {}, intervene=intervene or {}, targets=targets)
+        return fit_parameters(self, table, smoothing=smoothing)
 
     def to_svg(
         self,

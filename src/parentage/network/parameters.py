@@ -3,14 +3,13 @@ r"""Conditional probability tables of a network: estimated from data, evaluated,
 For a variable X with r states and parents Π with q joint states, θ[j, k] is the probability of
 state k given joint state j of the parents. With n[j, k] rows in that cell,
 
-.. math:: \theta_{jk} = \frac{n_{jk} + \alpha_{jk}}{\sum_l (n_{jl} + \alpha_{jl})}
+.. math:: \theta_{jk} = \frac{n_{jk} + \alpha}{\sum_l (n_{jl} + \alpha)}
 
-α = 0 is maximum likelihood; a constant α > 0 is the posterior mean under a symmetric Dirichlet
-prior (α = 1 is Laplace's); α = s/(r·q) is the BDeu prior of equivalent sample size s (Heckerman,
-Geiger & Chickering 1995). A joint state of the parents that never occurs has, without a prior, the
-uniform distribution. In data with missing values n[j, k] is expected, given what is observed
-(:mod:`parentage.network.expectation`), or, where that would take too long, counted in the rows in
-which X and Π are all known.
+α is the smoothing: α = 0 is maximum likelihood, α > 0 the posterior mean under a symmetric
+Dirichlet prior (α = 1, the default, is Laplace's). A joint state of the parents that never occurs
+has the uniform distribution. In data with missing values n[j, k] is expected, given what is
+observed (:mod:`parentage.network.expectation`), or, where that would take too long, counted in the
+rows in which X and Π are all known.
 """
 
 from __future__ import annotations
@@ -38,6 +37,7 @@ from parentage.network import incomplete, inference
 from parentage.network.expectation import Expectation, refuse_late
 from parentage.network.incomplete import ABSENT
 from parentage.network.posteriors import Model
+from parentage.network.settings import SMOOTHING
 from parentage.work.context import Context
 from parentage.work.stop import MOMENT
 
@@ -77,6 +77,8 @@ class Parameters:
         order in ``network.parents``, the last parent's state changing fastest.
     note
         Why the tables were estimated from complete families alone; empty otherwise.
+    smoothing
+        What was added to every count; None when the tables were not estimated here.
 
     Examples
     --------
@@ -87,13 +89,14 @@ class Parameters:
     >>> parameters
     Parameters: 2 variables, 3 free parameters
     >>> round(parameters.probability("wet", "y", {"rain": "n"}), 3)
-    0.333
+    0.4
     """
 
     network: Network
     states: tuple[tuple[str, ...], ...]
     tables: tuple[Probabilities, ...]
     note: str = ""
+    smoothing: float | None = None
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "states", tuple(tuple(labels) for labels in self.states))
@@ -242,7 +245,8 @@ class Parameters:
         --------
         >>> from parentage.network.network import Network
         >>> rain = Network.from_arcs(["rain", "wet"], [("rain", "wet")])
-        >>> parameters = rain.fit(Table.from_columns({"rain": "nnny", "wet": "nnyy"}))
+        >>> table = Table.from_columns({"rain": "nnny", "wet": "nnyy"})
+        >>> parameters = rain.fit(table, smoothing=0)
         >>> round(parameters.query({"wet": "y"})["rain"]["y"], 3)
         0.5
         >>> round(parameters.query(intervene={"wet": "y"})["rain"]["y"], 3)
@@ -317,8 +321,7 @@ def fit_parameters(
     network: Network,
     table: Table,
     *,
-    pseudo_count: float = 0.0,
-    equivalent_sample_size: float = 0.0,
+    smoothing: float = SMOOTHING,
     context: Context | None = None,
 ) -> Parameters:
     """Estimate the conditional probability tables of a network from data.
@@ -332,10 +335,8 @@ def fit_parameters(
         likelihood of what is observed is maximised by expectation maximisation. If that takes too
         much time or memory, every table is estimated from the rows in which the variable and its
         parents are known.
-    pseudo_count
-        α of a symmetric Dirichlet prior, added to every cell: 0 is maximum likelihood.
-    equivalent_sample_size
-        s of the BDeu prior, spread evenly over the cells of each table.
+    smoothing
+        What is added to every count; 0 is maximum likelihood.
     context
         Its stop ends expectation maximisation, after a moment at least; its report is called with
         every step.
@@ -345,7 +346,11 @@ def fit_parameters(
     ParentageWarning
         When the tables are estimated from complete families alone.
     """
-    _check_prior(pseudo_count, equivalent_sample_size)
+    if not (math.isfinite(smoothing) and smoothing >= 0):
+        raise InputError(
+            "cannot be added to a count; give a number of 0 or more",
+            about=Way("smoothing", smoothing),
+        )
     data = table.select(network.names)
     cardinalities = [len(labels) for labels in data.states]
     priors = []
@@ -357,14 +362,14 @@ def fit_parameters(
                 f"have {q * r:,} cells, more than {MAX_CELLS:,}",
                 Way("max_parents", len(parents) - 1, "when learning"),
             )
-        priors.append(np.full((q, r), pseudo_count + equivalent_sample_size / (q * r)))
+        priors.append(np.full((q, r), smoothing))
     note = ""
     if data.has_holes:
         context = context or Context()
         late = context.ending(context.stop.leaving(MOMENT))
         try:
             tables = _by_expectation(network, data, priors, late)
-            return Parameters(network, data.states, tuple(tables))
+            return Parameters(network, data.states, tuple(tables), smoothing=smoothing)
         except ResourceError as error:
             note = error.message
             ways = [way for way in error.ways if isinstance(way, str)]  # settings are of learning
@@ -386,7 +391,7 @@ def fit_parameters(
         counts = counted[v].reshape(q, r) + prior
         totals = counts.sum(axis=1, keepdims=True)
         tables.append(np.divide(counts, totals, out=np.full((q, r), 1 / r), where=totals > 0))
-    return Parameters(network, data.states, tuple(tables), note)
+    return Parameters(network, data.states, tuple(tables), note, smoothing)
 
 
 def _by_expectation(
@@ -423,17 +428,6 @@ def from_rows(
         tuple(tuple(states[name]) for name in network.names),
         tuple(np.asarray(tables[name], np.float64) for name in network.names),
     )
-
-
-def _check_prior(pseudo_count: float, equivalent_sample_size: float) -> None:
-    for option, value in (
-        ("pseudo_count", pseudo_count),
-        ("equivalent_sample_size", equivalent_sample_size),
-    ):
-        if not (math.isfinite(value) and value >= 0):
-            raise InputError(f"{option} is {value}; give a number of 0 or more")
-    if pseudo_count and equivalent_sample_size:
-        raise InputError("pseudo_count and equivalent_sample_size are two priors; give one of them")
 
 
 def _checked(name: str, table: npt.ArrayLike, shape: tuple[int, int]) -> Probabilities:

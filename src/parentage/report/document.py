@@ -118,7 +118,7 @@ def _probabilities(what_if: WhatIf) -> dict[str, Any]:
         "states": [[shown(label) for label in labels] for labels in parameters.states],
         "marginals": [list(row) for row in what_if.marginals] or None,
         "order": list(what_if.order),
-        "prior": list(what_if.prior),
+        "smoothing": parameters.smoothing,
     }
     if counts is not None:
         content["counts"] = [table.ravel().tolist() for table in counts]
@@ -134,10 +134,11 @@ def _needs_tables(what_if: WhatIf) -> bool:
 
 
 def _follow(what_if: WhatIf) -> bool:
-    """Tell whether the tables are (count + prior) / total, as the page's script takes them."""
-    pseudo, sample = what_if.prior
+    """Tell whether the tables are (count + smoothing) / total, as the page's script takes them."""
+    if what_if.parameters.smoothing is None:
+        return False
     for table, counts in zip(what_if.parameters.tables, what_if.counts or (), strict=True):
-        cells = counts + pseudo + sample / counts.size
+        cells = counts + what_if.parameters.smoothing
         totals = cells.sum(axis=1, keepdims=True)
         alike = np.full(cells.shape, 1 / cells.shape[1])
         if not np.allclose(table, np.divide(cells, totals, out=alike, where=totals > 0), 1e-12, 0):

@@ -76,8 +76,6 @@ class Material:
         What every arc gains.
     table, lists, parameters, support, near
         As far as they are there.
-    prior
-        Pseudo-count and equivalent sample size behind the parameters.
     provenance
         Versions, command, data.
     listed_gains
@@ -94,7 +92,6 @@ class Material:
     parameters: Parameters | None = None
     support: Support | None = None
     near: NearOptimal | None = None
-    prior: tuple[float, float] = (0.0, 0.0)
     provenance: Mapping[str, Any] | None = None
     listed_gains: bool = False
 
@@ -216,8 +213,7 @@ def fitted(m: Material) -> Parameters | None:
     """Return the probabilities that are given or those of the table, if there is one."""
     if m.parameters is not None or m.table is None:
         return m.parameters
-    pseudo, sample = m.prior
-    return m.network.fit(m.table, pseudo_count=pseudo, equivalent_sample_size=sample)
+    return m.network.fit(m.table)
 
 
 def _what_if(m: Material, parameters: Parameters | None, *, whole: bool) -> WhatIf | None:
@@ -254,7 +250,7 @@ def _what_if(m: Material, parameters: Parameters | None, *, whole: bool) -> What
         marginals = observed_shares(parameters, m.table)
     order = () if refused else plan.order
     completed = m.table is not None and not whole
-    return WhatIf(parameters, counts, m.prior, marginals, order, refused, completed)
+    return WhatIf(parameters, counts, marginals, order, refused, completed)
 
 
 def family_counts(parameters: Parameters, table: Table) -> tuple[npt.NDArray[np.int64], ...]:

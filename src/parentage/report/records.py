@@ -104,8 +104,6 @@ class WhatIf:
     counts
         Rows behind every cell, ``int64[q, r]`` per variable; None without a table, or if cells are
         missing.
-    prior
-        Pseudo-count of every cell, and rows of an equivalent sample; both 0: maximum likelihood.
     marginals
         Probabilities of every variable's states when nothing is known; empty when too hard.
     order
@@ -118,7 +116,6 @@ class WhatIf:
 
     parameters: Parameters
     counts: tuple[npt.NDArray[np.int64], ...] | None
-    prior: tuple[float, float]
     marginals: tuple[tuple[float, ...], ...]
     order: tuple[int, ...]
     refused: str = ""

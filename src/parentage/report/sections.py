@@ -205,28 +205,20 @@ def _what_if(report: Report, what_if: WhatIf) -> str:
 
 
 def _prior(what_if: WhatIf) -> str:
-    pseudo, sample = what_if.prior
+    parameters = what_if.parameters
+    added = f", with {parameters.smoothing:g} added to every count" if parameters.smoothing else ""
+    if parameters.smoothing is None:
+        return "Probabilities are those of the file."
+    if what_if.completed and parameters.note:
+        note = parameters.note
+        return f"{note[:1].upper()}{note[1:]}: {FALLBACK}{added}."
     if what_if.completed:
-        added = ""
-        if pseudo:
-            added = f", with {pseudo:g} added to every count"
-        elif sample:
-            added = f", with {sample:g} rows spread evenly over each table"
-        if what_if.parameters.note:
-            note = what_if.parameters.note
-            return f"{note[:1].upper()}{note[1:]}: {FALLBACK}{added}."
         return (
             "Cells are missing: probabilities are those that make the observed ones likeliest "
             f"(expectation maximisation){added}."
         )
-    if what_if.counts is None:
-        return "Probabilities are those of the file."
-    if pseudo:
-        return f"Probabilities are shares of rows, with {pseudo:g} added to every count."
-    if sample:
-        return (
-            f"Probabilities are shares of rows, with {sample:g} rows spread evenly over each table."
-        )
+    if added:
+        return f"Probabilities are shares of rows{added}."
     return (
         "Probabilities are shares of rows (maximum likelihood): what never occurs together has "
         "probability 0."

@@ -33,7 +33,6 @@ def write_report(
     parameters: Parameters | None = None,
     support: Support | None = None,
     near: NearOptimal | None = None,
-    prior: tuple[float, float] = (0.0, 0.0),
     title: str | None = None,
     provenance: Mapping[str, Any] | None = None,
 ) -> None:
@@ -50,13 +49,11 @@ def write_report(
     lists
         The candidate lists: the next best parent sets of every variable.
     parameters
-        Probabilities; by default maximum likelihood from the table.
+        Probabilities; by default those of the table.
     support
         How sure every arc is (:func:`parentage.support`).
     near
         Networks close to the best (:func:`parentage.within`).
-    prior
-        Pseudo-count and equivalent sample size behind the parameters, if they come from the table.
     title
         What to call it; by default the name of the source.
     provenance
@@ -94,7 +91,6 @@ def write_report(
         parameters=_in_order(parameters, network),
         support=support,
         near=near,
-        prior=prior,
         provenance=provenance,
         **known,
     )

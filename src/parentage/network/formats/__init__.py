@@ -107,7 +107,7 @@ def write_network(
     path
         Where to write; the file appears whole or not at all.
     table
-        The data: parameters (maximum likelihood) are taken from it when not given, and the gains
+        The data: parameters are taken from it when not given, and the gains
         (BIC) of a bare network.
     parameters
         Conditional probability tables, for formats that hold them.

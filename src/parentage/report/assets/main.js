@@ -12,11 +12,10 @@ data.blanket = data.names.map((_, v) => {
   return [...near].sort((a, b) => a - b);
 });
 
-// (count + prior) / total in every row; all states alike where there is nothing.
+// (count + smoothing) / total in every row; all states alike where there is nothing.
 function tablesFromCounts() {
   return data.counts.map((counts, v) => {
-    const r = sizes[v], prior = data.prior[0] + data.prior[1] / counts.length;
-    const table = counts.map((count) => count + prior);
+    const r = sizes[v], table = counts.map((count) => count + data.smoothing);
     for (let j = 0; j < table.length; j += r) {
       let total = 0;
       for (let k = 0; k < r; k++) total += table[j + k];
