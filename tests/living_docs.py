@@ -9,8 +9,8 @@ In the Markdown files three kinds of blocks are not written by hand:
   the command may refuse;
 * what stands between ``<!-- from FILE: HEADING -->`` and ``<!-- end -->``: the first table under
   that heading of a file of results;
-* what stands between ``<!-- options of MODULE.CLASS -->`` and ``<!-- end -->``: the options that
-  settings make, with their help; ``only A, B`` or ``but A, B`` after the class picks among them.
+* what stands between ``<!-- commands -->``, or ``<!-- command NAME -->``, and ``<!-- end -->``: the
+  commands by what they are for, or one of them with all its options in groups.
 
 ``python tests/living_docs.py`` makes them again; ``test_docs.py`` checks that nothing is stale.
 """
@@ -18,8 +18,6 @@ In the Markdown files three kinds of blocks are not written by hand:
 from __future__ import annotations
 
 import contextlib
-import dataclasses
-import importlib
 import re
 import shlex
 import subprocess
@@ -29,8 +27,11 @@ import textwrap
 from functools import cache
 from pathlib import Path
 
+import click
+
 from command import Done, ok, run
-from parentage.work.settings import option_of
+from parentage.cli import LazyGroup, cli
+from parentage.cli.help import GroupedCommand, GroupedOption
 
 ROOT = Path(__file__).resolve().parent.parent
 PAGES = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md")])
@@ -39,9 +40,7 @@ _COMMAND = re.compile(
     r"^```text\n\$ (parentage .+|python reproduction/run\.py.*)\n(?:.*\n)*?```$", re.MULTILINE
 )
 _TABLE = re.compile(r"<!-- from (\S+): (.+) -->\n[\s\S]*?<!-- end -->")
-_OPTIONS = re.compile(
-    r"<!-- options of (\S+)\.(\w+)(?: (only|but) (.+))? -->\n[\s\S]*?<!-- end -->"
-)
+_COMMANDS = re.compile(r"(<!-- commands?(?: (\w+))? -->)\n[\s\S]*?<!-- end -->")
 _MESSAGES = " 2>&1"
 _SECONDS = re.compile(r"\b\d+\.\d+ s\b")
 
@@ -49,8 +48,8 @@ _SECONDS = re.compile(r"\b\d+\.\d+ s\b")
 def refreshed(text: str) -> str:
     """Return a page with its made parts made again."""
     text = _COMMAND.sub(lambda m: f"```text\n$ {m[1]}\n{output_of(m[1])}\n```", text)
-    text = _OPTIONS.sub(
-        lambda m: f"{m[0].splitlines()[0]}\n{options_table(*m.groups())}\n<!-- end -->", text
+    text = _COMMANDS.sub(
+        lambda m: f"{m[1]}\n{command_part(m[2]) if m[2] else commands_part()}\n<!-- end -->", text
     )
     return _TABLE.sub(
         lambda m: f"<!-- from {m[1]}: {m[2]} -->\n{table_under(m[1], m[2])}\n<!-- end -->", text
@@ -106,20 +105,43 @@ def table_under(file: str, heading: str) -> str:
     return found[1].strip()
 
 
-def options_table(module: str, name: str, picking: str | None, picked: str | None) -> str:
-    """Return a table of the options that a settings class makes."""
-    names = re.split(r", *", picked or "")
-    rows = ["| option | meaning |", "| --- | --- |"]
-    for field in dataclasses.fields(getattr(importlib.import_module(f"parentage.{module}"), name)):
-        option = option_of(field)
-        if option is None or (picking and (field.name in names) != (picking == "only")):
-            continue
-        value = f" {option.metavar}" if option.metavar else ""
-        typed = [flag + value * flag.startswith("--") for flag in option.flags]
-        shown = ", ".join(f"`{flag}`" for flag in typed).replace("|", "\\|")
-        details = f" See [{option.page}]({option.page})." if option.page else ""
-        rows.append(f"| {shown} | {in_one_line(option.help)}{details} |")
+def commands_part() -> str:
+    """Return what the commands are for, as ``parentage --help`` says it."""
+    rows = ["| | command | |", "| --- | --- | --- |"]
+    for part, commands in LazyGroup.parts.items():
+        for name, meaning in commands.items():
+            rows.append(f"| {part} | [`{name}`](#{name}) | {meaning} |")
     return "\n".join(rows)
+
+
+def command_part(name: str) -> str:
+    """Return how a command is called, what it does, and its options in groups."""
+    command = cli.get_command(click.Context(cli), name)
+    assert isinstance(command, GroupedCommand), name
+    context = click.Context(command, info_name=f"parentage {name}")
+    about = [" ".join(part.split()) for part in (command.help or "").split("\n\n")]
+    usage = " ".join([context.command_path, *command.collect_usage_pieces(context)])
+    lines = [f"```text\n{usage}\n```", *about]
+    for group, options in command.groups(context):
+        listed = sorted(
+            (one for one in options if isinstance(one, GroupedOption)),
+            key=lambda one: not one.common,
+        )
+        rows = [option_row(one, context) for one in listed]
+        if group != "Help":
+            lines.append("\n".join([f"| {group} | |", "| --- | --- |", *rows]))
+    return "\n\n".join(textwrap.fill(x, 120) if x in about else x for x in lines)
+
+
+def option_row(one: GroupedOption, context: click.Context) -> str:
+    """Return the row of an option: what is typed, what it means, what it is by default."""
+    value = "" if one.is_flag else f" {one.make_metavar(context)}"
+    typed = [f"`{flag}{value * flag.startswith('--')}`" for flag in one.opts]
+    told = not one.show_default or "by default" in (one.help or "")
+    default = "" if told else f" By default `{one.default}`."
+    details = f" See [{one.page}]({one.page})." if one.page else ""
+    shown = ", ".join(typed).replace("|", "\\|")
+    return f"| {shown} | {in_one_line(one.help or '')}{default}{details} |"
 
 
 def in_one_line(text: str) -> str:

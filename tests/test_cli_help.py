@@ -6,8 +6,10 @@ import click
 import pytest
 
 from command import ok
+from parentage.check import MEMORY
 from parentage.cli import cli
 from parentage.cli.help import GROUPS, WIDE, GroupedCommand, GroupedOption, first_sentence
+from parentage.cli.options import parse_size
 
 NAMES = cli.list_commands(click.Context(cli))
 
@@ -66,3 +68,8 @@ def test_commands_are_listed_by_what_they_are_for() -> None:
     assert places == sorted(places)
     for name in NAMES:
         assert f"\n  {name} " in text
+
+
+def test_check_says_how_much_memory_it_takes() -> None:
+    assert "4GB by default" in ok("check", "--help")
+    assert parse_size("4GB") == MEMORY

@@ -10,6 +10,7 @@ import click
 import pytest
 
 import parentage
+from command import in_a_process
 from living_docs import PAGES, ROOT, refreshed, without_times
 from parentage.cli import cli
 from parentage.cli.account import account_json
@@ -117,26 +118,27 @@ def commands() -> dict[str, click.Command]:
     return {name: command for name, command in found.items() if command is not None}
 
 
-@pytest.mark.parametrize(
-    "name",
-    (
-        "info",
-        "score",
-        "explain",
-        "learn",
-        "support",
-        "query",
-        "apply",
-        "sample",
-        "report",
-    ),
-)
-def test_every_option_is_in_the_cli_page(name: str) -> None:
+def test_every_command_and_option_is_in_the_cli_page() -> None:
+    """Each command has its section, made from it; what is made has every option."""
     page = read("docs/cli.md")
-    for parameter in commands()[name].params:
-        if isinstance(parameter, click.Option):
-            for option in parameter.opts:
-                assert re.search(rf"`{re.escape(option)}[` ]", page), (name, option)
+    assert page.count("<!-- commands -->") == 1
+    assert re.findall(r"^## (\w+)\n\n<!-- command (\w+) -->$", page, re.M) == [
+        (name, name) for name in commands()
+    ]
+    for name, command in commands().items():
+        part = page.split(f"<!-- command {name} -->")[1].split("<!-- end -->")[0]
+        for parameter in command.params:
+            for flag in parameter.opts if isinstance(parameter, click.Option) else ():
+                assert re.search(rf"`{re.escape(flag)}[` ]", part), (name, flag)
+
+
+@pytest.mark.parametrize("shell", ("bash", "zsh", "fish"))
+def test_the_shell_can_complete(shell: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What the page says to type prints the script of the shell."""
+    asked = f"{shell}_source"
+    assert f"_PARENTAGE_COMPLETE={asked} parentage" in read("docs/cli.md")
+    monkeypatch.setenv("_PARENTAGE_COMPLETE", asked)
+    assert f"_PARENTAGE_COMPLETE={shell}_complete" in in_a_process().stdout
 
 
 def test_every_json_key_is_in_the_cli_page() -> None:

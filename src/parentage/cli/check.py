@@ -9,18 +9,15 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from parentage.cli.help import command
+from parentage.cli.help import command, option
 from parentage.cli.options import (
     load_table,
     parse_size,
     run_options,
-    settings_options,
     table_options,
-    with_options,
 )
 from parentage.cli.output import print_json
 from parentage.data.settings import Reading
-from parentage.work.running import Running
 from parentage.work.settings import take
 
 if TYPE_CHECKING:
@@ -33,7 +30,8 @@ if TYPE_CHECKING:
 @command()
 @click.argument("data", metavar="LISTS|TABLE")
 @click.argument("certificate")
-@with_options(*settings_options("Limits", Running, "memory"))
+@option("--memory", group="Limits", metavar="SIZE",
+        help="Memory for parts that are solved again; 4GB by default.")  # fmt: skip
 @table_options
 @run_options
 def check(data: str, certificate: str, **options: Any) -> None:
