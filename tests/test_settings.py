@@ -19,11 +19,13 @@ import polars as pl
 import pytest
 
 import parentage
+from command import run
 from parentage.arcs.settings import Supporting
 from parentage.cli import LazyGroup, cli
 from parentage.cli.options import load_table
 from parentage.data.reading import as_table, read_table, table_from_frame
 from parentage.data.settings import OF_FILES, Reading, ReadingKeywords
+from parentage.errors import InputError
 from parentage.estimator import ParentageLearner
 from parentage.learner import learn
 from parentage.network.settings import Estimating
@@ -290,3 +292,27 @@ def test_threads_follow_the_cores_that_a_process_may_use() -> None:
     assert ran.stdout.strip() == "1"
     assert Running().workers == len(os.sched_getaffinity(0))
     assert Running(threads=3).workers == 3
+
+
+def test_a_number_in_quotes_is_recognised() -> None:
+    table = parentage.datasets.chest_clinic(50)
+    given: list[dict[str, Any]] = [{"time_limit": "20"}, {"threads": "2"}, {"seed": "1"}]
+    for wrong, right in zip(given, ("20.0", "2", "1"), strict=True):
+        (name,) = wrong
+        message = f"{name}='.*' is a text, and a number is needed; pass {name}={right}$"
+        with pytest.raises(InputError, match=message):
+            parentage.learn(table, **wrong)
+    with pytest.raises(InputError, match=r"time_limit='soon' is a text, and a number is needed$"):
+        parentage.learn(table, time_limit="soon")  # type: ignore[arg-type]  # that is the point
+
+
+def test_names_of_other_programs_are_known() -> None:
+    table = parentage.datasets.chest_clinic(50)
+    with pytest.raises(TypeError, match=r"no keyword 'blacklist'; did you mean 'constraints'\?"):
+        parentage.learn(table, blacklist=[("xray", "dysp")])  # type: ignore[call-arg]
+    for wrong, right in (
+        ("--blacklist", "--forbid"), ("--whitelist", "--require"), ("--maxp", "--max-parents"),
+    ):  # fmt: skip
+        said = run("learn", "t.csv", wrong, "a,b").stderr
+        assert f"Did you mean '{right}'?" in said
+    assert "Did you mean '--output'?" in run("learn", "t.csv", "--outputt", "x").stderr

@@ -236,6 +236,15 @@ def warn(warning: ParentageWarning) -> None:
     )
 
 
+FOREIGN = {
+    "blacklist": ("forbid", "constraints"),
+    "whitelist": ("require", "constraints"),
+    "maxp": ("max-parents", "max_parents"),
+    "max_indegree": ("max-parents", "max_parents"),
+}
+"""What bnlearn and pgmpy call settings, and their names here."""
+
+
 def did_you_mean(wrong: str, known: Iterable[str]) -> str:
     """Return a hint that ends an error message about an unknown name.
 
@@ -243,11 +252,15 @@ def did_you_mean(wrong: str, known: Iterable[str]) -> str:
     "did you mean 'smoker'?"
     >>> did_you_mean("zzz", ["smoker", "age"])
     'known: smoker, age'
+    >>> did_you_mean("blacklist", ["cluster", "forbid"])
+    "did you mean 'forbid'?"
     """
     names = [str(name) for name in known]
-    close = difflib.get_close_matches(wrong, names, n=1) or [
-        name for name in names if name.lower() == wrong.lower()
-    ]
+    close = (
+        [name for name in FOREIGN.get(wrong, ()) if name in names]
+        or difflib.get_close_matches(wrong, names, n=1)
+        or [name for name in names if name.lower() == wrong.lower()]
+    )
     if close:
         return f"did you mean {close[0]!r}?"
     shown = ", ".join(names[:20]) + (", …" if len(names) > 20 else "")

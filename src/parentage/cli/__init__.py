@@ -100,7 +100,8 @@ def main(args: list[str] | None = None) -> None:
     except click.exceptions.Exit as stop:
         sys.exit(stop.exit_code)
     except click.ClickException as error:
-        error.show(sys.stderr)
+        known = _suggested_by_meaning(error) if isinstance(error, click.NoSuchOption) else error
+        known.show(sys.stderr)
         if "unexpected extra argument" in error.format_message():
             click.echo("To read several files as one, quote a pattern: 'a-*.csv'.", err=True)
         sys.exit(2)
@@ -123,6 +124,20 @@ def main(args: list[str] | None = None) -> None:
     except MemoryError:
         click.echo("parentage: error: out of memory; limit the parents, e.g. -k 3", err=True)
         sys.exit(2)
+
+
+def _suggested_by_meaning(error: click.NoSuchOption) -> click.NoSuchOption:
+    """Suggest the option that other programs call so, not one that is spelled alike."""
+    from parentage.errors import FOREIGN
+
+    known = [] if error.ctx is None else [o for p in error.ctx.command.params for o in p.opts]
+    meant = FOREIGN.get(error.option_name.lstrip("-").replace("-", "_"), ())
+    found = next((f"--{name}" for name in meant if f"--{name}" in known), None)
+    if found is None:
+        return error
+    return click.NoSuchOption(
+        error.option_name, f"{error.message} Did you mean {found!r}?", ctx=error.ctx
+    )
 
 
 def _show_refusal(error: ValueError) -> None:

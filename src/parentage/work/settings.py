@@ -17,7 +17,7 @@ import textwrap
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
-from parentage.errors import did_you_mean
+from parentage.errors import InputError, Way, did_you_mean
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
@@ -90,8 +90,22 @@ def changed(settings: Any) -> list[str]:
 
 def take(kind: type[_Settings], values: Mapping[str, Any]) -> _Settings:
     """Make settings from those of the values that it knows."""
-    names = {field.name for field in dataclasses.fields(cast("Any", kind))}
-    return kind(**{name: value for name, value in values.items() if name in names})
+    fields = {field.name: field for field in dataclasses.fields(cast("Any", kind))}
+    taken = {name: value for name, value in values.items() if name in fields}
+    for name, value in taken.items():
+        option = option_of(fields[name])
+        if option is not None and option.kind in (int, float) and isinstance(value, str):
+            _refuse_text(name, value, option.kind)
+    return kind(**taken)
+
+
+def _refuse_text(name: str, text: str, kind: type) -> None:
+    """Refuse a text where a number is needed; if it is one in quotes, say so."""
+    try:
+        ways = [Way(name, kind(text))]
+    except ValueError:
+        ways = []
+    raise InputError("is a text, and a number is needed", *ways, about=Way(name, text))
 
 
 def documented(**kinds: type) -> Callable[[_Documented], _Documented]:
