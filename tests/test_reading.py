@@ -85,6 +85,38 @@ def test_quotes_inside_cells_are_text() -> None:
     assert labels(read_table(text)) == {"pipe": ['5" wide', '6" wide'], "b": ["x", "y"]}
 
 
+BLANKS = {
+    "one blank": "a b c\nx 1 u\ny 2 v\nx 2 u\n",
+    "aligned": "  a   b  c\n  x   1  u\n  y   2  v\n  x   2  u\n",
+    "quoted": '"a" "b" "c"\n"x" 1 "u"\n"y" 2 "v"\n"x" 2 "u"\n',
+    "quoted and aligned": '"a"  "b"  "c"\n"x"   1  "u"\n"y"   2  "v"\n"x"   2  "u"\n',
+    "row names": '"a" "b" "c"\n"1" "x" 1 "u"\n"2" "y" 2 "v"\n"3" "x" 2 "u"\n',
+    "row names, commas": '"a","b","c"\n"1","x",1,"u"\n"2","y",2,"v"\n"3","x",2,"u"\n',
+}
+
+
+@pytest.mark.parametrize("case", BLANKS)
+def test_text_separated_by_blanks(case: str) -> None:
+    text = BLANKS[case].encode()
+    expected = read_table(b"a,b,c\nx,1,u\ny,2,v\nx,2,u\n")
+    if "row names" in case:
+        with pytest.raises(TableError, match=r"column 1 has no name; pass drop=\[''\]"):
+            read_table(text)
+    drop = [""] if "row names" in case else []
+    assert read_table(text, drop=drop).digest == expected.digest
+    spaced = text.replace(b"u", b"u  v") if b'"u"' in text else text
+    assert read_table(spaced, drop=drop).states[2] == (
+        ("u  v", "v") if spaced != text else ("u", "v")
+    )
+
+
+def test_blanks_inside_cells_are_said_to_need_quotes() -> None:
+    with pytest.raises(TableError, match=r"line 2 has 4 cells, .* \(separator ' '\).*quote a cell"):
+        read_table(b"a b c\nNew York 1 u\nBerlin 2 v\n")
+    with pytest.raises(TableError, match="line 2 has 3 cells, the first line has 2"):
+        read_table(b"a,b\nx,y,\nu,v,\nw,w,\n")  # lines that end in a separator
+
+
 def test_without_header_columns_are_numbered() -> None:
     table = read_table(b"0,1\n1,1\n0,0\n", header=False)
     assert table.names == ("0", "1")

@@ -154,6 +154,26 @@ def test_excel_types_blanks_and_places() -> None:
     assert bare.names[:2] == ("0", "1") and bare.n_rows == 121
 
 
+@pytest.mark.parametrize("title", [["Admissions"], ["Admissions", "made by hand", "", ""]])
+@pytest.mark.parametrize("indent", [0, 2])
+def test_a_title_may_stand_above_the_header_of_a_sheet(title: list[str], indent: int) -> None:
+    from xlsxwriter import Workbook
+
+    file = io.BytesIO()
+    with Workbook(file, {"in_memory": True}) as book:
+        sheet = book.add_worksheet("S")
+        for i, line in enumerate(title):
+            sheet.write(i, 0, line)
+        rows = [FRAME.columns, *FRAME.rows()]
+        rows[3] = (None, *rows[3][1:])
+        for i, cells in enumerate(rows):
+            sheet.write_row(len(title) + i, indent, cells)
+    table = read_table(file.getvalue(), missing="pnal")
+    assert table.names == tuple(FRAME.columns) and table.n_rows == FRAME.height
+    with pytest.raises(TableError, match=rf"row {len(title) + 4} of sheet 'S': the cell is missin"):
+        read_table(file.getvalue())
+
+
 # --- several files -----------------------------------------------------------------------------
 
 

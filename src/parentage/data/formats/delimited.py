@@ -8,6 +8,7 @@ unusual quotes goes through Python's slower, lenient parser, with the same resul
 from __future__ import annotations
 
 import csv
+import re
 from itertools import islice
 from typing import TYPE_CHECKING
 
@@ -30,6 +31,9 @@ if TYPE_CHECKING:
 
 _HEAD = 1_000_000
 
+_RECORDS = 10
+"""Number of records that the separator is found from."""
+
 
 def read(text: str, *, header: bool = True, separator: str | None = None) -> RawTable:
     r"""Read separated text; without a header the columns are named 0, 1, ….
@@ -46,6 +50,9 @@ def read(text: str, *, header: bool = True, separator: str | None = None) -> Raw
     separator = separator or sniff_separator(text)
     if separator == " ":
         text = _squeeze(text)
+    if header and _has_row_names(text, separator):
+        begin = len(text) - len(text.lstrip("\n"))
+        text = f'{text[:begin]}""{separator}{text[begin:]}'
     try:
         return _read_plain(text, separator, header)
     except OddQuotesError:
@@ -63,13 +70,31 @@ def sniff_separator(text: str) -> str:
         if separator == " " and most > 1:
             break
         head = _squeeze(text[:_HEAD]) if separator == " " else text
-        widths = {len(cells) for cells in islice(first_records(head, separator), 10)}
-        if len(widths) == 1 and max(widths) > most:
+        records = list(islice(first_records(head, separator), _RECORDS))
+        widths = {len(cells) for cells in records[1:] or records}
+        same = len(widths) == 1 and (len(records[0]) in widths or _has_row_names(head, separator))
+        if same and max(widths) > most:
             best, most = separator, max(widths)
     if most == 1:  # no separator fits all of them: let the first record decide
         first = text.lstrip("\n").partition("\n")[0]
-        best = max(",\t;|", key=first.count)
+        best = max(",\t;| ", key=first.count)
     return best
+
+
+def _has_row_names(text: str, separator: str) -> bool:
+    """Tell whether the rows have a name before their cells, which the header has not, as R writes.
+
+    In the first records: one cell more than the header, the first of each another one, and the last
+    not always blank, as it is where lines end in a separator.
+    """
+    records = list(islice(first_records(text, separator), _RECORDS))
+    rows = records[1:]
+    return (
+        len(rows) > 1
+        and {len(cells) for cells in rows} == {len(records[0]) + 1}
+        and len({cells[0] for cells in rows}) == len(rows)
+        and any(cells[-1].strip() for cells in rows)
+    )
 
 
 def read_lenient(text: str, separator: str, header: bool) -> RawTable:
@@ -156,10 +181,14 @@ def _assemble(
 
 
 def _squeeze(text: str) -> str:
-    """Leave one blank between cells and none around them; text with quotes stays as it is."""
-    if '"' in text:
-        return text
-    return "\n".join(" ".join(line.split()) for line in text.split("\n"))
+    """Leave one blank between cells and none around them; blanks between quotes stay."""
+    if '"' not in text:
+        return "\n".join(" ".join(line.split()) for line in text.split("\n"))
+    parts = text.split('"')
+    for i in range(0, len(parts), 2):  # those outside quotes
+        parts[i] = re.sub(r"[^\S\n]+", " ", parts[i])
+    squeezed = '"'.join(parts)
+    return "\n".join(line.strip(" ") for line in squeezed.split("\n"))
 
 
 def _first_record(cells: list[str], separator: str) -> list[str]:
