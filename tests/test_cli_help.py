@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import click
 import pytest
 
-from command import ok
+from command import ok, refused
 from parentage.check import MEMORY
 from parentage.cli import cli
 from parentage.cli.help import GROUPS, WIDE, GroupedCommand, GroupedOption, first_sentence
@@ -73,3 +75,24 @@ def test_commands_are_listed_by_what_they_are_for() -> None:
 def test_check_says_how_much_memory_it_takes() -> None:
     assert "4GB by default" in ok("check", "--help")
     assert parse_size("4GB") == MEMORY
+
+
+@pytest.mark.parametrize(
+    "name", ["explain", "support", "check", "query", "apply", "sample", "report"]
+)
+def test_details_of_reading_go_into_a_recipe(name: str) -> None:
+    """The advice is taken: ``info`` has the option and writes the recipe."""
+    said = refused(name, "t.csv", "--decimal", ",")
+    assert f"parentage {name} has no --decimal; write it into a recipe: parentage info" in said
+    assert "No such option" in refused(name, "t.csv", "--decimals", ",")
+
+
+def test_a_recipe_reads_what_was_typed_for_it(tmp_path: Path) -> None:
+    data, recipe = str(tmp_path / "t.csv"), str(tmp_path / "read.toml")
+    rows = "".join(f"{'no' if k % 3 else 'yes'};{k},5\n" for k in range(40))
+    Path(data).write_text("ill;age\n" + rows)
+    typed = ["--decimal", ",", "--discretize", "median"]
+    ok("info", data, *typed, "--write-recipe", recipe)
+    found = ok("explain", data, "ill", "age", "--recipe", recipe)
+    assert "{age}" in found
+    assert "ill" in ok("support", data, "--recipe", recipe, "--no-need", "-k", "0", "--json")

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pytest
 
-from command import refused, run
+from command import ok, refused, run
 from network_cases import ASIA
 from parentage.data.datasets import chest_clinic
 from parentage.network.formats import write_network
@@ -79,7 +79,7 @@ def test_smoothing_is_for_tables(folder: Path) -> None:
     message = refused("query", str(folder / "clinic.bif"), "--smoothing", "2")
     assert "--smoothing 2.0 is for a table" in message
     assert "type --data TABLE" in message
-    assert "is for a table" in refused("query", str(folder / "clinic.bif"), "--missing", "drop")
+    assert "is for a table" in refused("query", str(folder / "clinic.bif"), "--recipe", "r.toml")
     impossible = ["--given", "tub=yes,lung=no,either=no"]
     message = refused("query", net, *data, *impossible, "--smoothing", "0")
     assert "tub=yes, lung=no, either=no has probability 0" in message
@@ -201,8 +201,10 @@ def test_apply_cuts_numbers_as_the_table_was_cut(tmp_path: Path) -> None:
     (tmp_path / "t.csv").write_text(table)
     write_network(Network.from_arcs(["age", "ill"], [("age", "ill")]), tmp_path / "n.json")
     (tmp_path / "new.csv").write_text("name,age\nA,3.25\nB,99.125\n")
+    recipe = tmp_path / "r.toml"
+    ok("info", str(tmp_path / "t.csv"), "--discretize", "median", "--write-recipe", str(recipe))
     done = run("apply", str(tmp_path / "n.json"), str(tmp_path / "new.csv"), "--predict", "ill",
-               "--data", str(tmp_path / "t.csv"), "--discretize", "median")  # fmt: skip
+               "--data", str(tmp_path / "t.csv"), "--recipe", str(recipe))  # fmt: skip
     assert [line.split(",")[0] for line in done.stdout.split()] == ["ill", "no", "yes"]
 
 

@@ -92,7 +92,6 @@ def test_what_is_read_is_not_overwritten_under_any_name(folder: Path) -> None:
         ("score small.csv --constraints IN.jkl", "-o --write-recipe"),
         ("score small.csv --recipe IN.jkl", "-o --write-recipe"),
         ("info IN.csv", "--write-recipe"),
-        ("info small.csv --constraints IN.csv", "--write-recipe"),
         ("info small.csv --recipe IN.csv", "--write-recipe"),
         ("support IN.json", "-o"),
         ("support small.csv IN.json", "-o"),

@@ -161,9 +161,8 @@ def test_docstrings_have_every_setting() -> None:
 
 
 COMMANDS: dict[str, tuple[Settings, ...]] = {
-    "info": (Reading, Scoring),
+    "info": (Reading,),
     "score": (Reading, Scoring, Running, Scaling),
-    "explain": (Reading,),
     "learn": STAGES,
 }
 
@@ -274,7 +273,7 @@ def test_no_flag_means_two_things(name: str) -> None:
 
 
 def test_constraints_are_asked_for_in_their_own_way() -> None:
-    for name in ("info", "score", "learn"):
+    for name in ("score", "learn", "support"):
         flags = {flag for p in command(name).params for flag in p.opts}
         assert {"--require", "--forbid", "--tiers", "--constraints"} <= flags
 

@@ -11,10 +11,10 @@ import click
 
 from parentage.cli.help import command, option
 from parentage.cli.options import (
+    common_table_options,
     load_table,
     parse_size,
     run_options,
-    table_options,
 )
 from parentage.cli.output import print_json
 from parentage.data.settings import Reading
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 @click.argument("certificate")
 @option("--memory", group="Limits", metavar="SIZE",
         help="Memory for parts that are solved again; 4GB by default.")  # fmt: skip
-@table_options
+@common_table_options
 @run_options
 def check(data: str, certificate: str, **options: Any) -> None:
     """Verify that a network is the best one, from its CERTIFICATE, in whole-number arithmetic.

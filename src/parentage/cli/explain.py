@@ -9,11 +9,12 @@ import click
 from parentage.cli.help import command, option
 from parentage.cli.options import (
     JSON,
+    common_table_options,
     load_table,
     missing_rule,
     prior_of,
-    score_options,
-    table_options,
+    settings_options,
+    with_options,
 )
 from parentage.cli.output import print_json, say_if_compiling, table_text
 from parentage.scoring.settings import Scoring
@@ -28,8 +29,8 @@ if TYPE_CHECKING:
 @click.argument("child")
 @click.argument("parents", nargs=-1)
 @option("--all", "every", is_flag=True, help="Show the rules that do not fire, too.")
-@table_options
-@score_options
+@common_table_options
+@with_options(*settings_options("Model", Scoring, "score", "prior"))
 @JSON
 def explain(data: str, child: str, parents: tuple[str, ...], every: bool, **options: Any) -> None:
     """Explain one family: its score, what dominates it, and which rules remove it.
@@ -48,9 +49,7 @@ def explain(data: str, child: str, parents: tuple[str, ...], every: bool, **opti
         child,
         parents,
         score=scoring.score,
-        lambda_=scoring.lambda_,
         prior=scoring.prior,
-        log_base=scoring.log_base,
     )
     if options["as_json"]:
         print_json(found.to_dict())

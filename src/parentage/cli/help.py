@@ -80,6 +80,30 @@ class GroupedCommand(click.Command):
         """Return the parameters, with the two options that show help at their end."""
         return [*super().get_params(ctx), _HELP_ALL]
 
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Say how a table is read in details that only commands with ``--write-recipe`` take."""
+        try:
+            return super().parse_args(ctx, args)
+        except click.NoSuchOption as error:
+            if not self._reads_by_recipe(error.option_name):
+                raise
+            raise click.UsageError(
+                f"parentage {self.name} has no {error.option_name}; write it into a recipe: "
+                f"parentage info TABLE {error.option_name} … --write-recipe read.toml, then type "
+                f"--recipe read.toml here",
+                ctx,
+            ) from None
+
+    def _reads_by_recipe(self, flag: str) -> bool:
+        import dataclasses
+
+        from parentage.data.settings import Reading
+        from parentage.work.settings import option_of
+
+        known = {name for parameter in self.params for name in parameter.opts}
+        settings = filter(None, map(option_of, dataclasses.fields(Reading)))
+        return "--recipe" in known and any(flag in option.flags for option in settings)
+
     def groups(self, ctx: click.Context) -> Iterator[tuple[str, list[click.Option]]]:
         """Yield every group that has options, with them."""
         options = [p for p in self.get_params(ctx) if isinstance(p, click.Option)]

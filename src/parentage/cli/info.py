@@ -13,13 +13,14 @@ from parentage.cli.options import (
     check_outputs,
     load_table,
     missing_rule,
-    score_options,
     scoring_of,
-    search_options,
+    settings_options,
     table_options,
+    with_options,
     write_recipe_of,
 )
 from parentage.cli.output import print_json, say_if_compiling, table_text
+from parentage.scoring.settings import Scoring
 from parentage.work.memory import gigabytes
 
 SHORT = 30.0
@@ -46,8 +47,7 @@ if TYPE_CHECKING:
 @click.argument("data")
 @WRITE_RECIPE
 @table_options
-@score_options
-@search_options
+@with_options(*settings_options("Model", Scoring, "score", "max_parents"))
 @JSON
 def info(data: str, **options: Any) -> None:
     """Show variables, states, entropy, parent caps and a forecast of the search.

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import click
 
 from parentage.cli.help import option
-from parentage.cli.options import load_table, settings_options, table_options, with_options
+from parentage.cli.options import load_table, settings_options, with_options
 from parentage.cli.output import show_progress
 from parentage.data.settings import Reading
 from parentage.network.settings import Estimating
@@ -30,7 +30,7 @@ model_options = with_options(
         help="Take the probabilities from this table, not from the file.",
     ),
     *settings_options("Model", Estimating),
-    table_options,
+    *settings_options("Data", Reading, "recipe"),
 )
 """Where the probabilities come from."""
 

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 Command = TypeVar("Command", bound=Callable[..., Any])
 Decorator = Callable[[Any], Any]
 
-_CONSTRAINTS: tuple[Decorator, ...] = (
+CONSTRAINTS: tuple[Decorator, ...] = (
     option("--require", group="Model", multiple=True, metavar="A,B",
            help="The arc from A to B must be there (repeatable)."),
     option("--forbid", group="Model", multiple=True, metavar="A,B",
@@ -98,7 +98,7 @@ score_options = with_options(
 
 search_options = with_options(
     *settings_options("Model", Scoring, but=("score", "lambda_", "prior", "log_base")),
-    *_CONSTRAINTS,
+    *CONSTRAINTS,
 )
 """Limits, rules and constraints of a search."""
 

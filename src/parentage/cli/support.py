@@ -11,20 +11,20 @@ import click
 from parentage.arcs.settings import Supporting
 from parentage.cli.help import command, option
 from parentage.cli.options import (
+    CONSTRAINTS,
     check_outputs,
+    common_table_options,
     limit_options,
     run_options,
     running_of,
     scale_options,
-    score_options,
-    search_options,
     settings_options,
-    table_options,
     with_options,
 )
 from parentage.cli.output import print_json, show_progress, table_text, warn
 from parentage.cli.report import check_page, estimated_parameters, ground_of, is_page, write_page
 from parentage.optimise.settings import Optimising
+from parentage.scoring.settings import Scoring
 from parentage.work.scaling import Scaling
 from parentage.work.settings import take
 
@@ -47,12 +47,15 @@ SHOWN = 15
     metavar="FILE",
     help="Write the table of arcs, .csv or .json, or the page, .html.",
 )
-@with_options(*settings_options("Output", Supporting), *settings_options("Model", Optimising))
+@with_options(
+    *settings_options("Output", Supporting),
+    *settings_options("Model", Optimising, "engine", "seed"),
+    *settings_options("Model", Scoring, "score", "max_parents", "prior"),
+    *CONSTRAINTS,
+)
 @limit_options
 @scale_options
-@table_options
-@score_options
-@search_options
+@common_table_options
 @run_options
 def support(data: str, network: str | None, output: str | None, **options: Any) -> None:
     """Say how sure each arc of the best network is, or of the network in a file.
