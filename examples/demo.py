@@ -13,6 +13,7 @@ from pathlib import Path
 
 import parentage
 from parentage.cli.output import say_if_compiling, table_text
+from parentage.scoring.scores import local_score
 
 SAMPLED_FROM = parentage.Network.from_parents(
     {
@@ -99,7 +100,7 @@ def main() -> None:
     difference = solution.network.compare(SAMPLED_FROM)
     say(f"  {difference}")
     for parent, child in difference.missing:
-        cost = parentage.local_score(table, child) - parentage.local_score(table, child, [parent])
+        cost = local_score(table, child) - local_score(table, child, [parent])
         say(f"  {parent} → {child} would cost {cost:.2f}: too few rows show it.")
 
     say("\nWhy is xray no parent of dysp?")

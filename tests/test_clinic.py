@@ -287,7 +287,7 @@ def test_recipes_come_back_equal(clinic: Path, tmp_path: Path) -> None:
     assert (again.settings, again.columns) == (recipe.settings, recipe.columns)
     lists = parentage.score(table, max_parents=1)
     for name in ("l.jkl", "l.pss", "l.parquet"):
-        parentage.write_lists(lists, tmp_path / name)
+        lists.save(tmp_path / name)
         assert parentage.read_lists(tmp_path / name).known().recipe == recipe
 
 

@@ -7,7 +7,7 @@ import polars as pl
 import pytest
 
 from parentage.data.new_rows import rows_like
-from parentage.data.reading import as_table, read_table, table_from_frame
+from parentage.data.reading import as_table, read_table
 from parentage.data.table import MISSING, Table
 from parentage.errors import TableError
 from parentage.scoring.candidates import score
@@ -36,13 +36,13 @@ def test_holes_are_kept_and_counted(missing: str) -> None:
 
 def test_holes_survive_selection_and_unused_states() -> None:
     frame = pl.DataFrame({"a": pl.Series(["x", None, "z"], dtype=pl.Enum("xyz")), "b": [0, 1, 0]})
-    table = table_from_frame(frame, missing="pnal")
+    table = read_table(frame, missing="pnal")
     assert table.states[0] == ("x", "y", "z")
     assert table.observed().states[0] == ("x", "z")
     assert table.observed().to_codes().tolist() == [[0, MISSING, 1], [0, 1, 0]]
     assert table.select(["b"]).missing_cells.tolist() == [0]
     assert table.head(1).missing_cells.tolist() == [0, 0]
-    assert table.digest != table_from_frame(frame, missing="state").digest
+    assert table.digest != read_table(frame, missing="state").digest
 
 
 def test_a_hole_is_no_state_of_a_constant_column() -> None:

@@ -19,6 +19,7 @@ from parentage.data.mdl import Cells, Places, best_cuts, mdl_cuts, of_numbers, r
 from parentage.data.reading import as_table
 from parentage.data.table import Table
 from parentage.errors import DataWarning, TableError
+from parentage.scoring.scores import local_score
 from strategies import each
 
 
@@ -88,7 +89,7 @@ def test_the_gain_is_what_bic_gains_by_the_arc() -> None:
         (tuple(map(str, range(len(cuts) + 1))), ("0", "1", "2")),
         np.array([codes, y], np.uint16),
     )
-    gain = parentage.local_score(table, "y", ["x"]) - parentage.local_score(table, "y")
+    gain = local_score(table, "y", ["x"]) - local_score(table, "y")
     assert naive_gain(x, y, cuts) == pytest.approx(gain, rel=1e-9)
 
 

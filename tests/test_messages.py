@@ -275,9 +275,9 @@ def test_parameters_need_the_table(tmp_path: Path, capsys: pytest.CaptureFixture
     table, lists, target = tmp_path / "t.csv", tmp_path / "t.jkl", tmp_path / "t.bif"
     table.write_bytes(SMALL)
     scored = parentage.score(parentage.read_table(table))
-    parentage.write_lists(scored, lists)
+    scored.save(lists)
     with pytest.raises(ParentageError, match=r"pass table=… .*, or write \.json or \.dot"):
-        parentage.write_network(parentage.learn(scored), target)
+        parentage.learn(scored).save(target)
     assert "type --data TABLE" in through_command(capsys, "learn", str(lists), "-o", str(target))
     assert not target.exists()
     through_command(capsys, "learn", str(lists), "-o", str(target), "--data", str(table))
@@ -328,7 +328,7 @@ def calls_that_warn(path: Path) -> Iterator[tuple[type[ParentageWarning], Callab
     yield DataWarning, lambda: parentage.score(path)
     yield DataWarning, lambda: parentage.support(path, need=False)
     yield DataWarning, lambda: parentage.ParentageLearner().fit(path)
-    yield DataWarning, lambda: parentage.within(lists, factor=2)
+    yield DataWarning, lambda: lists.within(2)
     yield UnprovenWarning, lambda: parentage.learn(table, **short)
     yield UnprovenWarning, lambda: parentage.score(table, time_limit=1e-9)
     yield UnprovenWarning, lambda: parentage.support(table, time_limit=1e-9)

@@ -23,7 +23,7 @@ from parentage import learn
 from parentage.data.formats import delimited, records
 from parentage.data.formats.raw import RawTable
 from parentage.data.new_rows import rows_like
-from parentage.data.reading import as_table, read_table, table_from_frame
+from parentage.data.reading import as_table, read_table
 from parentage.data.table import MISSING, Table
 from parentage.errors import DataWarning, InputError, ParentageError, TableError
 
@@ -329,8 +329,8 @@ def test_a_state_of_the_known_rows_is_one_in_new_rows() -> None:
 def test_declared_states_are_believed_and_named() -> None:
     frame = pd.DataFrame({"a": pd.Categorical(["None", "mild", "mild"]), "b": list("xyx")})
     with pytest.warns(DataWarning, match=r"column 'a' has the state 'None'; pass na=\['None'\]"):
-        assert table_from_frame(frame).states[0] == ("None", "mild")
-    assert table_from_frame(frame, na=["None"], missing="state").states[0] == ("mild", "missing")
+        assert read_table(frame).states[0] == ("None", "mild")
+    assert read_table(frame, na=["None"], missing="state").states[0] == ("mild", "missing")
 
 
 def test_text_is_the_same_table_whoever_splits_it(tmp_path: Path) -> None:
@@ -345,7 +345,7 @@ def test_text_is_the_same_table_whoever_splits_it(tmp_path: Path) -> None:
         pl.read_csv(tmp_path / "t.csv", null_values=["NA", "NaN"]),
         pl.from_pandas(whole).to_arrow(),
     ):
-        assert table_from_frame(frame, missing="pnal").digest == expected.digest
+        assert read_table(frame, missing="pnal").digest == expected.digest
     pl.from_pandas(whole).write_parquet(tmp_path / "t.parquet")
     assert read_table(tmp_path / "t.parquet", missing="pnal").digest == expected.digest
     assert learn(tmp_path / "t.csv", missing="pnal").score == learn(whole, missing="pnal").score
@@ -542,7 +542,7 @@ COLUMNS: dict[str, list[Any]] = {
 @pytest.mark.filterwarnings("ignore:.*imput")
 @pytest.mark.parametrize("make", [pd.DataFrame, pl.DataFrame, pa.table])
 def test_frames_of_all_kinds_give_the_same_table(make: Any, tmp_path: Path) -> None:
-    table = table_from_frame(make(COLUMNS), missing="mode", discretize="median")
+    table = read_table(make(COLUMNS), missing="mode", discretize="median")
     assert table.names == ("text", "whole", "yes", "size")
     assert table.states == (("x", "y"), ("9", "10"), ("False", "True"), ("< 1.25", "≥ 1.25"))
     assert table.to_codes().tolist() == [[0, 1, 0, 0], [1, 0, 1, 0], [1, 0, 1, 1], [0, 1, 1, 0]]
@@ -561,14 +561,14 @@ def test_declared_categories_are_believed() -> None:
         {"a": pl.Series(["x", None, "y"], dtype=pl.Enum(["z", "y", "x"])), "b": ["0", "1", "0"]}
     )
     for frame in (pandas, enum):
-        table = table_from_frame(frame, missing="state")
+        table = read_table(frame, missing="state")
         assert table.states[0] == ("z", "y", "x", "missing")
         assert table.to_codes()[0].tolist() == [2, 3, 1]
     stored = io.BytesIO()
     enum.write_parquet(stored)
     assert read_table(stored.getvalue(), missing="state").states[0] == ("z", "y", "x", "missing")
     loose = enum.with_columns(pl.col("a").cast(pl.String).cast(pl.Categorical))
-    assert table_from_frame(loose, missing="state").states[0] == ("x", "y", "missing")
+    assert read_table(loose, missing="state").states[0] == ("x", "y", "missing")
 
 
 def test_pandas_oddities() -> None:
@@ -581,17 +581,17 @@ def test_pandas_oddities() -> None:
         },
         index=[5, 6, 7, 8],
     )
-    table = table_from_frame(frame, missing="state")
+    table = read_table(frame, missing="state")
     assert table.names == ("1", "nan", "mixed", "day")
     assert table.states[:3] == (("1", "2", "missing"), ("1", "2", "missing"), ("1", "a", "missing"))
     assert table.to_codes()[3].tolist() == [0, 1, 2, 0]
     with pytest.raises(TableError, match=r"column '1', row 1 \(from 0\)"):
-        table_from_frame(frame)
+        read_table(frame)
 
 
 def test_blank_and_question_mark_are_missing_in_frames_too() -> None:
     frame = pl.DataFrame({"a": ["?", "x", "y"], "b": ["0", " ", "1"]})
-    assert table_from_frame(frame, missing="state").states == (
+    assert read_table(frame, missing="state").states == (
         ("x", "y", "missing"),
         ("0", "1", "missing"),
     )
@@ -698,7 +698,7 @@ def test_declared_identifiers_are_warned_about() -> None:
     labels = [f"p{i}" for i in range(12)]
     frame = pl.DataFrame({"id": labels} | {name: [i % 2 for i in range(12)] for name in "ab"})
     with pytest.warns(DataWarning, match=r"column 'id' has 12 different values.*drop=\['id'\]"):
-        table_from_frame(frame.cast({"id": pl.Enum(labels)}))
+        read_table(frame.cast({"id": pl.Enum(labels)}))
 
 
 def test_too_many_states_are_refused() -> None:

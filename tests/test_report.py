@@ -153,7 +153,7 @@ def test_everything_there_is_gets_told() -> None:
     table = chest_clinic()
     lists = parentage.score(table, width=3.0)
     solution = parentage.learn(lists)
-    near = parentage.within(lists, width=3.0)
+    near = lists.within(width=3.0)
     arcs = tuple(ArcSupport(*arc, need=1.5, adjacency=0.75) for arc in solution.network.arcs)
     support = Support(
         solution.network, solution.score, solution.score, True, arcs,
@@ -412,7 +412,7 @@ def test_near_optimal_networks_are_enumerated_once(
     monkeypatch.setattr("parentage.optimise.near.widening", counted)
     ok("support", str(clinic), "-o", str(tmp_path / "r.html"), "--within", "20", "--no-need")
     assert len(calls) == 1
-    near = parentage.within(parentage.score(parentage.read_table(clinic), width=3.0), factor=20)
+    near = parentage.score(parentage.read_table(clinic), width=3.0).within(20)
     page = (tmp_path / "r.html").read_text()
     assert f"{len(near)} networks in {len(near.classes)} equivalence classes" in page
     assert page.count("times less probable: ") == len(near.classes) - 1 > 0
@@ -463,7 +463,7 @@ def test_the_command_reports_a_network(clinic: Path, tmp_path: Path) -> None:
     assert "Proven among all networks" in page.read_text()
     ok("learn", str(clinic), "-o", str(tmp_path / "net.bif"))
     learned = data_of(page.read_text())
-    parentage.write_network(parentage.read_network(net), bare)
+    parentage.read_network(net).save(bare)
     for name in ("net.json", "net.bif", "bare.json"):
         ok("report", str(tmp_path / name), "-o", str(tmp_path / "r.html"))
         found = data_of((tmp_path / "r.html").read_text())

@@ -109,7 +109,7 @@ def test_a_gzip_file_without_its_end_is_refused() -> None:
 
 def test_compressed_lists_are_read(tmp_path: Path) -> None:
     lists = parentage.score(TABLE)
-    parentage.write_lists(lists, tmp_path / "l.jkl")
+    lists.save(tmp_path / "l.jkl")
     packed_lists = tmp_path / "l.jkl.gz"
     packed_lists.write_bytes(gzip.compress((tmp_path / "l.jkl").read_bytes()))
     assert parentage.read_lists(packed_lists).digest == lists.digest
@@ -210,13 +210,13 @@ def test_numbers_in_several_files(write: str, tmp_path: Path) -> None:
     for k in range(3):
         getattr(frame.slice(30 * k, 30), write)(tmp_path / f"{k}.bin")
     whole = read_table(tmp_path / "?.bin", discretize="quantile:3")
-    expected = parentage.table_from_frame(frame, discretize="quantile:3")
+    expected = parentage.read_table(frame, discretize="quantile:3")
     assert whole.digest == expected.digest and whole.cuts == expected.cuts
 
 
 def test_lists_are_one_file(tmp_path: Path) -> None:
     for k in range(2):
-        parentage.write_lists(parentage.score(TABLE, max_parents=1), tmp_path / f"{k}.jkl")
+        parentage.score(TABLE, max_parents=1).save(tmp_path / f"{k}.jkl")
     with pytest.raises(ParentageError, match="lists are one file, and 2 files match"):
         parentage.learn(str(tmp_path / "*.jkl"))
 

@@ -6,6 +6,7 @@ estimator is :mod:`parentage.estimator`.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Unpack
 
 from parentage.data.settings import Reading, ReadingKeywords
@@ -86,7 +87,8 @@ def learn(
     (True, 1)
     """
     check_names(learn, settings)
-    return run(source, settings, progress, start).solution
+    found = run(source, settings, progress, start)
+    return replace(found.solution, table=found.table, lists=found.lists)
 
 
 def run(

@@ -1,10 +1,10 @@
 """Arcs in the near-optimal networks: in how many classes, and with what weight.
 
-:func:`parentage.within` finds every network that is at most so many times less probable than the
-best one. An arc's share of their classes and of their weight says whether what is almost as good
-agrees about it. What is *not* among them is said, too: no missing network weighs more than 1/factor
-of the best one, and where the variables are few the weight of all networks is summed exactly
-(:mod:`parentage.arcs.total`), so that the share that is missing is known.
+:func:`~parentage.optimise.near.within` finds every network that is at most so many times less
+probable than the best one. An arc's share of their classes and of their weight says whether what is
+almost as good agrees about it. What is *not* among them is said, too: no missing network weighs
+more than 1/factor of the best one, and where the variables are few the weight of all networks is
+summed exactly (:mod:`parentage.arcs.total`), so that the share that is missing is known.
 """
 
 from __future__ import annotations

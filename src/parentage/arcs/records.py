@@ -12,7 +12,11 @@ from dataclasses import asdict, dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
+from parentage.files.saving import writer_of
+
 if TYPE_CHECKING:
+    import os
+
     from parentage.network.network import Network
     from parentage.optimise.near import NearOptimal
     from parentage.scoring.constraints import Arc
@@ -284,6 +288,10 @@ class Support:
             "open_points": list(self.open_points),
             "seconds": dict(self.seconds),
         }
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write one line an arc as ``.csv``, or everything as ``.json``."""
+        writer_of("support")(self, path)
 
     def _repr_html_(self) -> str:
         from html import escape

@@ -118,14 +118,10 @@ def report_table(data: str, output: str, options: dict[str, Any]) -> None:
         sys.exit(130)
 
 
-def estimated_parameters(
-    ground: Ground, options: dict[str, Any], context: Context
-) -> Parameters | None:
+def estimated_parameters(ground: Ground, options: dict[str, Any], context: Context) -> Parameters:
     """Estimate the probabilities of a page."""
     from parentage.network.parameters import fit_parameters
 
-    if ground.table is None:
-        return None
     network = ground.best.network
     return fit_parameters(
         network,

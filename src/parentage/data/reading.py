@@ -18,7 +18,7 @@ from parentage.data.recipe_file import read_recipe
 from parentage.data.settings import OF_FILES, Reading, ReadingKeywords
 from parentage.data.table import Table
 from parentage.errors import InputError, Way
-from parentage.files.source import Source, SourceLike
+from parentage.files.source import Source
 from parentage.work.settings import changed, check_names, take, takes
 
 if TYPE_CHECKING:
@@ -26,8 +26,8 @@ if TYPE_CHECKING:
 
 
 @takes(reading=Reading)
-def read_table(source: SourceLike | Source, **settings: Unpack[ReadingKeywords]) -> Table:
-    r"""Read a table of categorical data from a file.
+def read_table(source: object, **settings: Unpack[ReadingKeywords]) -> Table:
+    r"""Read a table of categorical data from a file or a data frame.
 
     CSV, TSV, Parquet, ARFF, blip's .dat, Arrow and Excel are read, compressed or not; a pattern
     such as ``"visits-*.csv"`` reads all files of that name as one table.
@@ -35,7 +35,8 @@ def read_table(source: SourceLike | Source, **settings: Unpack[ReadingKeywords])
     Parameters
     ----------
     source
-        A path or a pattern of paths, ``"-"`` for standard input, or the content as bytes.
+        A path or a pattern of paths, ``"-"`` for standard input, the content as bytes, or a
+        pandas, polars or pyarrow data frame, which the settings of files do not concern.
     {reading}
 
     Returns
@@ -57,24 +58,6 @@ def read_table(source: SourceLike | Source, **settings: Unpack[ReadingKeywords])
     """
     check_names(read_table, settings)
     return as_table(source, take(Reading, settings))
-
-
-def table_from_frame(frame: object, **settings: Any) -> Table:
-    """Make a table from a pandas, polars or pyarrow data frame.
-
-    Settings as in :func:`read_table`, but for those that only files need (``format``, ``header``,
-    ``encoding``, ``sheet``).
-
-    Examples
-    --------
-    >>> import polars as pl
-    >>> table_from_frame(pl.DataFrame({"a": [0, 1, 1], "b": ["x", "y", "x"]}))
-    Table: 3 rows, 2 variables, 2 states each
-    """
-    for name in OF_FILES:
-        if name in settings:
-            raise TypeError(f"{name} is for files, not for data frames")
-    return as_table(frame, Reading(**settings))
 
 
 def as_table(source: object, reading: Reading | None = None, **settings: Any) -> Table:

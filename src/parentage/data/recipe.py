@@ -12,11 +12,15 @@ import dataclasses
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from parentage.data.settings import Reading
 from parentage.errors import InputError
+from parentage.files.saving import writer_of
 from parentage.work.settings import changed
+
+if TYPE_CHECKING:
+    import os
 
 _SHOWN = 6
 
@@ -170,6 +174,10 @@ class Recipe:
             "columns": [_short(column) for column in self.columns],
             "account": None if self.account is None else _short(self.account),
         }
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the recipe as TOML, which ``read_table(…, recipe=path)`` follows."""
+        writer_of("recipe")(self, path)
 
     @classmethod
     def from_dict(cls, content: object) -> Recipe:

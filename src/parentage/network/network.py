@@ -17,10 +17,12 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from parentage.errors import InputError, did_you_mean
+from parentage.files.saving import writer_of
 from parentage.network.equivalence import Comparison, EquivalenceClass, compelled_arcs
 from parentage.network.settings import SMOOTHING
 
 if TYPE_CHECKING:
+    import os
     from collections.abc import Iterable, Mapping, Sequence
 
     from parentage.data.table import Table
@@ -216,6 +218,19 @@ class Network:
         from parentage.network.parameters import fit_parameters
 
         return fit_parameters(self, table, smoothing=smoothing)
+
+    def save(
+        self,
+        path: str | os.PathLike[str],
+        *,
+        table: Table | None = None,
+        size: str | None = None,
+    ) -> None:
+        """Write the network as its extension says; see :meth:`parentage.Solution.save`.
+
+        ``.bif`` and ``.xmlbif`` take their probabilities from the table.
+        """
+        writer_of("network")(self, path, table=table, size=size)
 
     def to_svg(
         self,

@@ -33,6 +33,7 @@ from parentage.errors import (
     did_you_mean,
     warn,
 )
+from parentage.files.saving import writer_of
 from parentage.network import incomplete, inference
 from parentage.network.expectation import Expectation, refuse_late
 from parentage.network.incomplete import ABSENT
@@ -42,6 +43,7 @@ from parentage.work.context import Context
 from parentage.work.stop import MOMENT
 
 if TYPE_CHECKING:
+    import os
     from collections.abc import Mapping, Sequence
 
     from parentage.network.network import Network
@@ -297,6 +299,16 @@ class Parameters:
 
     def _joint(self, v: int, codes: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
         return joint_states(codes, self.network.parents[v], [len(labels) for labels in self.states])
+
+    def save(
+        self,
+        path: str | os.PathLike[str],
+        *,
+        table: Table | None = None,
+        size: str | None = None,
+    ) -> None:
+        """Write the network with its probabilities; see :meth:`parentage.Solution.save`."""
+        writer_of("network")(self, path, table=table, size=size)
 
     def __repr__(self) -> str:
         return f"Parameters: {len(self.states)} variables, {self.n_free} free parameters"

@@ -13,6 +13,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from parentage.errors import InputError
+from parentage.files.saving import writer_of
 from parentage.network.finding import Finding
 from parentage.network.network import Network, arc_gains, listed_gains
 from parentage.scoring.account import Account, stricter
@@ -22,11 +23,13 @@ from parentage.scoring.scope import Scope
 from parentage.work.display import amount
 
 if TYPE_CHECKING:
+    import os
     from collections.abc import Sequence
 
     from parentage.arcs.records import Support
     from parentage.data.table import Table
     from parentage.network.finding import SearchRecord
+    from parentage.network.parameters import Parameters
     from parentage.optimise.certificate import Certificate
     from parentage.scoring.account import Limit
     from parentage.scoring.constraints import Arc
@@ -81,6 +84,8 @@ class Solution:
         cannot be checked (dynamic programming over more than 28 variables).
     listed_gains
         Whether gains compare with what is listed, and not with the family without the parent.
+    table, lists
+        What :func:`parentage.learn` found it from, for :meth:`save`.
     """
 
     network: Network
@@ -97,6 +102,8 @@ class Solution:
     seconds: float
     certificate: Certificate | None = field(default=None, compare=False, repr=False)
     listed_gains: bool = True
+    table: Table | None = field(default=None, compare=False, repr=False)
+    lists: CandidateLists | None = field(default=None, compare=False, repr=False)
 
     @property
     def gap(self) -> float:
@@ -164,6 +171,35 @@ class Solution:
             self.network, merged(table), account.score, account.log_base, account.prior, lists
         )
         return replace(self, gains=gains, listed_gains=False)
+
+    def save(
+        self,
+        path: str | os.PathLike[str],
+        *,
+        parameters: Parameters | None = None,
+        support: Support | None = None,
+        size: str | None = None,
+        title: str | None = None,
+    ) -> None:
+        """Write what was found; the file appears whole or not at all.
+
+        Parameters
+        ----------
+        path
+            ``.bif``, ``.xmlbif``: the network with probabilities; ``.json``: everything that is
+            known; ``.html``: the page about it; ``.svg``, ``.png``, ``.pdf``, ``.dot``: pictures.
+        parameters
+            Probabilities, by default ``network.fit(table)`` of the table learned from.
+        support
+            How sure every arc is (:func:`parentage.support`), for the page.
+        size
+            Width of a picture on paper: ``"column"``, ``"page"``, ``"slide"`` or such as
+            ``"120mm"``.
+        title
+            What the page is called.
+        """
+        writer_of("network")(self, path, table=self.table, lists=self.lists, parameters=parameters,
+             support=support, size=size, title=title)  # fmt: skip
 
     def __repr__(self) -> str:
         proof = f"not proven optimal, gap {self.gap:.6g}"

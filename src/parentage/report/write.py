@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import os
+from pathlib import PurePath
 from typing import TYPE_CHECKING, Any
 
 from parentage.errors import InputError
 from parentage.files.atomic import write_text
 from parentage.network.finding import Finding
+from parentage.network.formats import write_network
 from parentage.network.network import Network
 from parentage.network.parameters import Parameters
 from parentage.optimise.solution import Solution
@@ -22,6 +24,32 @@ if TYPE_CHECKING:
     from parentage.network.formats.network_json import NetworkRecord
     from parentage.optimise.near import NearOptimal
     from parentage.scoring.lists import CandidateLists
+
+
+PAGES = (".html", ".htm")
+
+
+def save(
+    result: Solution | Network | Parameters,
+    path: str | os.PathLike[str],
+    *,
+    table: Table | None = None,
+    lists: CandidateLists | None = None,
+    parameters: Parameters | None = None,
+    support: Support | None = None,
+    size: str | None = None,
+    title: str | None = None,
+) -> None:
+    """Write a page or a network's file, as the extension of the path says."""
+    if PurePath(path).suffix.lower() in PAGES:
+        near = None if support is None else support.near_networks
+        write_report(
+            result, path, table=table, lists=lists, parameters=parameters, support=support,
+            near=near, title=title,
+        )  # fmt: skip
+        return
+    shares = None if support is None else support.shares
+    write_network(result, path, table=table, parameters=parameters, support=shares, size=size)
 
 
 def write_report(
@@ -53,7 +81,7 @@ def write_report(
     support
         How sure every arc is (:func:`parentage.support`).
     near
-        Networks close to the best (:func:`parentage.within`).
+        Networks close to the best (:meth:`parentage.CandidateLists.within`).
     title
         What to call it; by default the name of the source.
     provenance

@@ -17,12 +17,16 @@ import numpy as np
 import numpy.typing as npt
 
 from parentage.errors import ListsError, did_you_mean
+from parentage.files.saving import writer_of
 from parentage.scoring.account import Account, Unknown
 
 if TYPE_CHECKING:
+    import os
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
+    from parentage.optimise.near import NearOptimal
     from parentage.scoring.account import Origin
+    from parentage.scoring.constraints import Constraints
 
 
 class Candidate(NamedTuple):
@@ -211,6 +215,55 @@ class CandidateLists:
     def to_dict(self) -> dict[str, list[Candidate]]:
         """Return ``{child: [Candidate, …]}``, best first."""
         return {name: self[name] for name in self.names}
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the lists: ``.jkl``, ``.pss`` or ``.parquet``, by the extension."""
+        writer_of("lists")(self, path)
+
+    def within(
+        self,
+        factor: float | None = None,
+        *,
+        width: float | None = None,
+        max_networks: int | None = None,
+        constraints: Constraints | None = None,
+        threads: int = 1,
+        seed: int = 0,
+    ) -> NearOptimal:
+        """Return all networks whose score is within a factor, or a width, of the optimum.
+
+        Parameters
+        ----------
+        factor
+            Networks at most this many times less probable than the best.
+        width
+            Networks at most this much below the best score. Give one of the two.
+        max_networks
+            The largest number of networks, 100,000 by default; with more, the best of them, and a
+            warning.
+        constraints
+            Required and forbidden arcs, in-degrees, tiers.
+        threads, seed
+            As in :func:`parentage.learn`.
+
+        Warns
+        -----
+        CutWarning
+            There are more networks than ``max_networks``.
+        DataWarning
+            The lists were pruned for the optimum: ``score(…, width=…)`` makes wider ones.
+        """
+        limit = {} if max_networks is None else {"max_networks": max_networks}
+        near: NearOptimal = writer_of("near")(
+            self,
+            factor=factor,
+            width=width,
+            constraints=constraints,
+            threads=threads,
+            seed=seed,
+            **limit,
+        )
+        return near
 
     def __repr__(self) -> str:
         degree = self.max_in_degree
