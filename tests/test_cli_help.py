@@ -89,8 +89,8 @@ def test_details_of_reading_go_into_a_recipe(name: str) -> None:
 
 def test_a_recipe_reads_what_was_typed_for_it(tmp_path: Path) -> None:
     data, recipe = str(tmp_path / "t.csv"), str(tmp_path / "read.toml")
-    rows = "".join(f"{'no' if k % 3 else 'yes'};{k},5\n" for k in range(40))
-    Path(data).write_text("ill;age\n" + rows)
+    rows = "".join(f"{'no' if k % 3 else 'yes'};{k},5;{'fm'[k % 2]}\n" for k in range(40))
+    Path(data).write_text("ill;age;sex\n" + rows)
     typed = ["--decimal", ",", "--discretize", "median"]
     ok("info", data, *typed, "--write-recipe", recipe)
     found = ok("explain", data, "ill", "age", "--recipe", recipe)
