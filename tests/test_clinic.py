@@ -77,7 +77,10 @@ def test_every_step_says_what_to_type_next(clinic: Path) -> None:
         "'admitted' holds dates (01.01.2025 03:39), nearly all different, column 'note' is free "
         "text (612 different ones in 803 rows: 'allergic to penicillin, asks …')"
     ) in said
-    assert "type --drop case --drop admitted --drop note to leave them out, or --keep" in said
+    assert (
+        "type --discretize admitted=mdl to cut it like numbers, --drop case --drop admitted --drop "
+        "note to leave them out, or --keep"
+    ) in said
     assert "column 'bmi' looks like numbers with decimal commas (12,8)" in said
     assert "column 'crp' looks like numbers with decimal commas (0,5)" in said
     assert said.count("type --decimal , to read them as numbers") == 2
@@ -106,7 +109,7 @@ def test_every_step_says_what_to_type_next(clinic: Path) -> None:
 def test_the_same_in_python(clinic: Path) -> None:
     steps: list[tuple[str, str]] = [
         ("encoding", "pass encoding='latin-1'"),
-        ("drop", r"pass drop=\['case', 'admitted', 'note'\] to leave them out, or keep=\['case'\]"),
+        ("drop", r"drop=\['case', 'admitted', 'note'\] to leave them out, or keep=\['case'\]"),
         ("missing", "the cell is missing.*missing='state'"),
         ("discretize", "column 'age' is continuous.*pass discretize='mdl'"),
     ]

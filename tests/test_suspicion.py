@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import random
 import warnings
+from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -22,7 +23,7 @@ from parentage.data.recipe import Recipe
 from parentage.data.recipe_file import read_recipe
 from parentage.data.settings import Reading
 from parentage.data.suspicion import missing_together
-from parentage.data.values import column_of, numbers_in
+from parentage.data.values import column_of, dates_in, numbers_in
 from parentage.errors import DataWarning, InputError, ParentageError, TableError, Way
 from parentage.scoring.account import Account
 
@@ -457,3 +458,52 @@ def test_no_advice_leaves_fewer_than_two_columns() -> None:
                 (said,) = [str(one.message) for one in caught]
         assert "drop=[" not in said
     assert follow(sources["identifier"]) == ["keep=['name']"]
+
+
+# --- dates -------------------------------------------------------------------------------------
+
+
+def days(form: str, count: int = 60) -> list[str]:
+    start = datetime(2019, 11, 3, 5, 30)
+    return [(start + timedelta(days=11 * i)).strftime(form) for i in range(count)]
+
+
+FORMS = ["%Y-%m-%d", "%d.%m.%Y", "%d/%m/%Y", "%m/%d/%Y", "%d %b %Y", "%d.%m.%y",
+         "%Y-%m-%dT%H:%M:%S", "%d.%m.%Y %H:%M"]  # fmt: skip
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_dates_are_cut_like_numbers_when_asked(form: str) -> None:
+    cells = days(form)
+    said = str(refusal(table(cells)))
+    assert "holds dates" in said and "pass discretize='x=mdl' to cut it like numbers, drop=" in said
+    read = as_table(table(cells), discretize="x=median")
+    (cut,) = read.cuts["x"]
+    assert 2020 < cut < 2022
+    assert read.column(1).tolist() == [0] * 30 + [1] * 30
+    again = as_table(table(days(form, 70)), recipe=read.recipe)
+    assert again.column(1).tolist() == [0] * 30 + [1] * 40
+    assert as_table(table(cells), discretize="x=mdl").n_variables == 3
+
+
+def test_dates_of_frames_are_cut_too() -> None:
+    moments = [datetime(2020, 1, 1) + timedelta(days=i) for i in range(400)]
+    frame = pl.DataFrame({"when": moments, "a": [i % 2 for i in range(400)]})
+    for source in (frame, frame.to_pandas(), frame.with_columns(pl.col("when").cast(pl.Date))):
+        read = as_table(source, discretize={"when": "at:2021"})
+        assert read.column(0).tolist() == [0] * 366 + [1] * 34
+    learner = parentage.ParentageLearner(discretize={"when": "at:2021"}).fit(frame)
+    assert learner.sample(3).columns == ["when", "a"]
+
+
+def test_dates_that_cannot_be_told_apart_are_not_guessed() -> None:
+    assert dates_in(["1/2/2024", "3/4/2024"]) is None
+    assert dates_in(["1.2.2024", "31.2.2024"]) is None
+    assert dates_in(["2024-01-01", "soon"]) is None
+    found = dates_in(["1/2/2024", "3/14/2024"])
+    assert found is not None and found[0] == 2024 + 1 / 366
+    ambiguous = [f"{i % 12 + 1}/{i // 12 + 1}/2024" for i in range(60)]
+    assert "discretize" not in str(refusal(table(ambiguous)))
+    east, west = "2024-01-01T02:00+0200", "2023-12-31 23:00-01:00"
+    found = dates_in([east, west, "2024-01-01"])
+    assert found is not None and set(found.tolist()) == {2024.0}

@@ -82,7 +82,13 @@ def build_table(raw: RawTable, reading: Reading | None = None) -> Table:
     choices = choices_of(reading, [column.name for column in raw.columns])
     check_rows(raw.n_rows)
     found = [
-        column_of(column, choices[column.name].na, reading.decimal, words=reading.words_are_missing)
+        column_of(
+            column,
+            choices[column.name].na,
+            reading.decimal,
+            words=reading.words_are_missing,
+            dates=choices[column.name].by_name and choices[column.name].rule is not None,
+        )
         for column in _kept(raw.columns, choices)
     ]
     continuous = [_is_continuous(column, choices[column.name]) for column in found]
@@ -297,7 +303,9 @@ def _is_continuous(column: Column, choice: Choice) -> bool:
         return False
     if choice.by_name and choice.rule is not None:
         if column.numbers is None:
-            raise TableError(f"column {column.name!r} is to be cut, but does not hold numbers")
+            raise TableError(
+                f"column {column.name!r} is to be cut, but holds neither numbers nor dates"
+            )
         return True
     if column.numbers is None or column.raw.numeric is not None:
         return column.raw.numeric is True

@@ -147,7 +147,8 @@ def cells_for(raw: RawTable, column: ColumnRecipe, reading: Reading) -> Column:
     if reading.words_are_missing and not isinstance(found.values, np.ndarray):
         na = (*na, *words_for_missing(found.values).difference(column.states))
     if isinstance(found.values, np.ndarray) or column.cuts is not None or _numbered(column):
-        cells = column_of(found, na, reading.decimal, words=False)
+        cut = column.cuts is not None
+        cells = column_of(found, na, reading.decimal, words=False, dates=cut)
         return cells if column.cuts is not None else replace(cells, numbers=None)
     rest, blanked = without_values(found, na, reading.decimal)
     return Column(rest, None, blanked)

@@ -8,6 +8,7 @@ for missing cells is a missing cell again.
 
 from __future__ import annotations
 
+import contextlib
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -132,7 +133,9 @@ def _by_state(cells: list[Any], dtype: Any, table: Table, v: int) -> list[Any]:
         if not rows:
             found.append(_declared(dtype, label))
         elif name in table.cuts:
-            numbers = sorted((cells[i] for i in rows if cells[i] == cells[i]), key=float)
+            numbers = [cells[i] for i in rows if cells[i] == cells[i]]
+            with contextlib.suppress(TypeError, ValueError):  # dates stay in the order of the rows
+                numbers.sort(key=float)
             found.append(numbers[(len(numbers) - 1) // 2] if numbers else cells[rows[0]])
         else:
             found.append(cells[rows[0]])

@@ -32,7 +32,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from parentage.data.formats.raw import words_for_missing
-from parentage.data.values import BLOCK, Column, numbers_in
+from parentage.data.values import BLOCK, Column, dates_in, numbers_in
 from parentage.errors import DataWarning, TableError, Way, warn
 
 if TYPE_CHECKING:
@@ -210,13 +210,16 @@ def _wrong_kind(column: Column, labelled: bool, decimal: str) -> Suspicion | Non
         seen = f"looks like numbers with decimal commas ({example}), which are taken as labels"
         return Suspicion(name, seen, (way,), refused=most)
     if len(labels) > 2 and sum(map(_is_date, labels)) >= 0.95 * len(labels):
+        cut: tuple[Way, ...] = ()
+        if dates_in(labels) is not None:
+            cut = (Way("discretize", f"{name}=mdl", "to cut it like numbers"),)
         if not most:
             seen = (
                 f"holds {len(labels)} dates ({example}), each a state of its own; year, month or "
                 "time since then may say more"
             )
-            return Suspicion(name, seen, (Way("drop", [name], "to leave it out"),))
-        return Suspicion(name, f"holds dates ({example}), nearly all different", (), refused=True)
+            return Suspicion(name, seen, (*cut, Way("drop", [name], "to leave it out")))
+        return Suspicion(name, f"holds dates ({example}), nearly all different", cut, refused=True)
     if words := _words_among_numbers(column, decimal):
         shown = ", ".join(repr(word) for word in words)
         way = Way("na", [f"{name}={word}" for word in words], "if that means missing")

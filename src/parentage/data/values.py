@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, replace
+from datetime import datetime, timedelta
 from functools import cached_property
 from typing import TYPE_CHECKING
 
@@ -32,6 +33,19 @@ BLOCK = 1 << 20
 """Cells that are counted at a time."""
 
 _WITH_COMMA = re.compile(r"([+-]?)([0-9]{1,3}(?:\.[0-9]{3})+|[0-9]*)(?:,([0-9]+))?([eE][+-]?\d+)?")
+
+
+_DATE = re.compile(
+    r"(?:(?P<year>\d{4})[-/.](?P<month>\d{1,2})[-/.](?P<day>\d{1,2})"
+    r"|(?P<one>\d{1,2})(?P<separator>[./-])(?P<other>\d{1,2})(?P=separator)"
+    r"(?P<year_last>\d{4}|\d{2})"
+    r"|(?P<day_before_name>\d{1,2})[ -](?P<name>[A-Za-z]{3,9})[ -](?P<year_after_name>\d{4}|\d{2}))"
+    r"(?:[ T](?P<hour>\d{1,2}):(?P<minute>\d{2})(?::(?P<second>\d{2}(?:\.\d+)?))?)?"
+    r"(?P<zone>[+-]\d{2}:?\d{2}|Z)?"
+)
+_MONTHS = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
+_PIVOT = 69
+"""Years of two digits below it are after 2000, as POSIX has it."""
 
 
 @dataclass(frozen=True)
@@ -92,7 +106,12 @@ def labels_of(raw: RawColumn) -> list[str]:
 
 
 def column_of(
-    raw: RawColumn, na: Sequence[str] = (), decimal: str = ".", *, words: bool = True
+    raw: RawColumn,
+    na: Sequence[str] = (),
+    decimal: str = ".",
+    *,
+    words: bool = True,
+    dates: bool = False,
 ) -> Column:
     """Blank what is missing and find the numbers.
 
@@ -106,6 +125,8 @@ def column_of(
         What stands before a fraction in text.
     words
         Words such as ``NA`` mean missing, too, unless the source declares them as states.
+    dates
+        Dates are numbers, see :func:`dates_in`.
     """
     known = raw.declared or raw.numeric is False
     if words and not known and not isinstance(raw.values, np.ndarray):
@@ -122,7 +143,10 @@ def column_of(
                 "replace them",
             )
         return Column(cells, numbers, blanked)
-    return Column(cells, numbers_in(cells.values, decimal) if cells.values else None, blanked)
+    found = numbers_in(cells.values, decimal) if cells.values else None
+    if found is None and dates:
+        found = dates_in(cells.values)
+    return Column(cells, found, blanked)
 
 
 def without_values(raw: RawColumn, na: Sequence[str], decimal: str) -> tuple[RawColumn, int]:
@@ -184,3 +208,53 @@ def numbers_in(labels: Sequence[str], decimal: str = ".") -> Numbers | None:
         if m is not None and (m[2] or m[3])
     ]
     return as_numbers(plain) if len(plain) == len(labels) else None
+
+
+def dates_in(labels: Sequence[str]) -> Numbers | None:
+    """Read dates, with or without a time, as decimal years; None when one label is not a date.
+
+    The day comes before the month, or after it if only that fits all of them. Where slashes or
+    hyphens leave both possible, the dates are not read.
+
+    >>> dates_in(["1.1.2024", "2.7.2024 12:00"]), dates_in(["1/2/2024", "3/4/2024"])
+    (array([2024. , 2024.50136612]), None)
+    """
+    found = [_DATE.fullmatch(label) for label in labels]
+    if not found or None in found:
+        return None
+    matches = [match for match in found if match is not None]
+    orders = [_decimal_years(matches, day_first=first) for first in (True, False)]
+    known = [years for years in orders if years is not None]
+    unclear = len(known) == 2 and not np.array_equal(known[0], known[1])
+    if not known or (unclear and any((match["separator"] or ".") != "." for match in matches)):
+        return None
+    return known[0]
+
+
+def _decimal_years(matches: Sequence[re.Match[str]], *, day_first: bool) -> Numbers | None:
+    """Return the dates as decimal years, None when one does not exist."""
+    try:
+        return np.array([_decimal_year(match, day_first) for match in matches], np.float64)
+    except (ValueError, OverflowError):
+        return None
+
+
+def _decimal_year(match: re.Match[str], day_first: bool) -> float:
+    if match["month"] is not None:
+        year, month, day = match["year"], match["month"], match["day"]
+    elif match["name"] is not None:
+        month = str(_MONTHS.index(match["name"][:3].lower()) + 1)
+        year, day = match["year_after_name"], match["day_before_name"]
+    else:
+        year, one, other = match["year_last"], match["one"], match["other"]
+        day, month = (one, other) if day_first else (other, one)
+    full = int(year) + (0 if len(year) > 2 else 2000 if int(year) < _PIVOT else 1900)
+    when = datetime(full, int(month), int(day)) + timedelta(
+        hours=int(match["hour"] or 0), minutes=int(match["minute"] or 0),
+        seconds=float(match["second"] or 0),
+    )  # fmt: skip
+    if match["zone"] not in (None, "Z"):
+        sign = -1 if match["zone"][0] == "+" else 1
+        when += sign * timedelta(hours=int(match["zone"][1:3]), minutes=int(match["zone"][-2:]))
+    start = datetime(when.year, 1, 1)
+    return when.year + (when - start) / (datetime(when.year + 1, 1, 1) - start)
