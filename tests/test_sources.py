@@ -311,3 +311,11 @@ def test_names_above_rows_without_header_are_noticed() -> None:
         read_table(CSV, header=False)
     headerless = CSV.split(b"\n", 1)[1]
     assert read_table(headerless, header=False).n_rows == 120
+
+
+def test_decimal_commas_are_not_names_of_rows() -> None:
+    """Two columns: between commas the rows have one cell more than the header, too."""
+    text = "ill;age\n" + "".join(f"{'yn'[i % 2]};{i % 3},5\n" for i in range(40))
+    table = read_table(text.encode(), decimal=",", discretize="median")
+    assert table.names == ("ill", "age")
+    assert table.n_rows == 40

@@ -91,6 +91,7 @@ def _has_row_names(text: str, separator: str) -> bool:
     rows = records[1:]
     return (
         len(rows) > 1
+        and len(records[0]) > 1  # a header of one cell has another separator
         and {len(cells) for cells in rows} == {len(records[0]) + 1}
         and len({cells[0] for cells in rows}) == len(rows)
         and any(cells[-1].strip() for cells in rows)
