@@ -82,6 +82,12 @@ def real(shared: Path) -> RealData:
 
 
 @pytest.fixture
+def no_moment(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A time limit holds for small work, too: it is not finished whatever the clock says."""
+    monkeypatch.setattr("parentage.work.stop.MOMENT", 0.0)
+
+
+@pytest.fixture
 def levels_alone(monkeypatch: pytest.MonkeyPatch) -> None:
     """A memory limit is for the levels of a search alone, so that a small one can be kept."""
     monkeypatch.setattr("parentage.scoring.candidates.room_for_levels", lambda most, _: most)

@@ -249,6 +249,7 @@ def test_an_interrupted_search_goes_on(tmp_path: Path) -> None:
     assert_equal(go_on(table, tmp_path / "kept", settings), score_table(table, settings, Context()))
 
 
+@pytest.mark.usefixtures("no_moment")
 def test_a_level_whose_rest_cannot_be_finished_is_left_as_it_is(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

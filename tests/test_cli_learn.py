@@ -155,6 +155,7 @@ def test_time_limit_gives_an_honest_result(slow: str) -> None:
         assert "not proven" in done.stderr
 
 
+@pytest.mark.usefixtures("no_moment")
 def test_time_limit_covers_scoring(data: str) -> None:
     done = run("learn", data, "--time-limit", "0", "--require-optimal", "--json")
     found = json.loads(done.stdout)

@@ -521,6 +521,7 @@ def test_a_search_that_came_further_takes_the_order_alone(tmp_path: Path) -> Non
     assert further.scope.complete_to == 2
 
 
+@pytest.mark.usefixtures("no_moment")
 def test_a_level_that_would_take_days_is_not_begun_after_a_break(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -23,6 +23,7 @@ from parentage.kernels import _options
 from parentage.kernels._options import JIT, Compiling, njit
 from parentage.optimise import learn_lists
 from parentage.optimise import orders as orders_module
+from parentage.optimise.engines import TINY
 from parentage.optimise.problem import Problem, offsets_of, pack
 from parentage.scoring import candidates, steps
 from parentage.scoring import search as search_module
@@ -31,6 +32,7 @@ from parentage.scoring.candidates import cut_short_text, score, search_table, wh
 from parentage.scoring.forecast import UpTo
 from parentage.scoring.lists import CandidateLists
 from parentage.scoring.overview import _complete_to
+from parentage.scoring.plan import prepare
 from parentage.scoring.settings import Scoring
 from parentage.structural_em import complete_and_score
 from parentage.work.context import Context
@@ -116,6 +118,51 @@ def test_members_of_masks() -> None:
 
 
 @pytest.mark.parametrize("name", ["bic", "bdeu", "pnal"])
+def test_small_work_is_finished_whatever_the_clock_says(name: str) -> None:
+    """By forecasts from sizes alone, so that a busy machine makes no difference."""
+    table = datasets.chest_clinic(250)
+    small = table.select(table.names[:3])
+    for data in (small, table):
+        late, whole = learn(data, score=name, time_limit=0), learn(data, score=name)
+        assert late.optimal and late.scope.origin.complete
+        assert (late.score, late.network) == (whole.score, whole.network)
+
+
+def test_small_work_ends_at_an_interrupt() -> None:
+    stop = Stop()
+    stop.cancelled.set()
+    table = datasets.chest_clinic(250)
+    searched = search_table(table, Scoring(), Context(stop))
+    assert [outcome.ended for outcome in searched.outcomes] == ["interrupt"]
+    solution = learn_lists(score(table), stop=stop)
+    assert (solution.optimal, solution.stopped) == (False, "interrupt")
+
+
+def test_after_the_time_limit_there_is_a_moment_in_all(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Not one for each level: pairs and triples leave too little of 150 joins for at most 140."""
+    table, settings = datasets.chest_clinic(250), Scoring(rules="none")
+    price = search_module._seconds_per_join(prepare(table, settings).plans[0])
+    monkeypatch.setattr("parentage.work.stop.MOMENT", 150 * price)
+    cut = search_table(table, settings, Context(Stop.after(0.0)))
+    assert [outcome.complete_to for outcome in cut.outcomes] == [2]
+
+
+def test_small_parts_are_solved_whatever_the_clock_says(monkeypatch: pytest.MonkeyPatch) -> None:
+    table = make_table(np.random.default_rng(3).integers(0, 2, (12, 40)).tolist())
+    lists = score(table, score="aic", max_parents=2)
+    whole = learn_lists(lists)
+    assert max(whole.record.parts) > TINY
+    late = learn_lists(lists, time_limit=0)
+    assert late.optimal and late.score == whole.score
+    limited = learn_lists(lists, gap_limit=1e6)
+    assert limited.stopped == "gap"
+    assert not learn_lists(lists, stop=Stop().at_once()).optimal
+    monkeypatch.setattr("parentage.work.stop.MOMENT", 0.0)
+    assert not learn_lists(lists, time_limit=0).optimal
+
+
+@pytest.mark.usefixtures("no_moment")
+@pytest.mark.parametrize("name", ["bic", "bdeu", "pnal"])
 def test_single_parents_are_searched_without_time(name: str) -> None:
     """An empty network would be no answer, and pairs take no time."""
     table = datasets.chest_clinic(300)
@@ -128,6 +175,7 @@ def test_single_parents_are_searched_without_time(name: str) -> None:
     assert found.score <= alone.score + 1e-9
 
 
+@pytest.mark.usefixtures("no_moment")
 def test_single_parents_are_finished_if_that_takes_a_second(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
@@ -139,6 +187,7 @@ def test_single_parents_are_finished_if_that_takes_a_second(
     assert slow.known().complete_to == 1
 
 
+@pytest.mark.usefixtures("no_moment")
 def test_a_first_level_that_is_cut_short_counts(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(candidates, "FIRST_LEVEL", 0.0)
     monkeypatch.setattr(steps, "MOST_PAIRS", 8)
@@ -157,6 +206,7 @@ def lists_by_set(lists: CandidateLists, child: str) -> list[tuple[frozenset[str]
     return [(frozenset(one.parents), one.score) for one in lists[child]]
 
 
+@pytest.mark.usefixtures("no_moment")
 @pytest.mark.parametrize("name", ["bic", "bdeu", "pnal"])
 def test_a_level_that_cannot_be_finished_is_not_begun(
     monkeypatch: pytest.MonkeyPatch, name: str

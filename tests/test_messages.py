@@ -335,6 +335,7 @@ def calls_that_warn(path: Path) -> Iterator[tuple[type[ParentageWarning], Callab
     yield UnprovenWarning, lambda: learner.fit(table)
 
 
+@pytest.mark.usefixtures("no_moment")
 def test_warnings_point_to_the_line_that_called(tmp_path: Path) -> None:
     path = tmp_path / "constant.csv"
     path.write_bytes(CONSTANT)

@@ -188,6 +188,7 @@ def test_only_a_network_is_enough(tmp_path: Path) -> None:
         assert "Nothing is recorded" in path.read_text()
 
 
+@pytest.mark.usefixtures("no_moment")
 def test_unproven_says_so() -> None:
     table = chest_clinic()
     with pytest.warns(parentage.errors.UnprovenWarning):

@@ -8,6 +8,7 @@ import warnings
 from collections import Counter
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
+from unittest import mock
 
 import numpy as np
 import pytest
@@ -53,6 +54,7 @@ from strategies import (
 from test_growth import wide_table
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
     from pathlib import Path
 
     from parentage.data.table import Table
@@ -71,6 +73,13 @@ class StopAfter(Stop):
     def reason(self) -> Reason | None:
         self.looks[0] -= 1
         return "time" if self.looks[0] < 0 else None
+
+
+@pytest.fixture(autouse=True, scope="module")
+def all_work_can_be_cut() -> Iterator[None]:
+    """No work is so small that it is finished whatever the clock says."""
+    with mock.patch("parentage.work.stop.MOMENT", 0.0):
+        yield
 
 
 def cut_lists(table: Table, looks: int, settings: Scoring) -> CandidateLists:

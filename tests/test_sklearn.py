@@ -113,6 +113,7 @@ def test_grid_search_over_parents_and_criterion(frame: pd.DataFrame) -> None:
     assert list(search.feature_names_in_) == list(frame.columns)
 
 
+@pytest.mark.usefixtures("no_moment")
 def test_grid_search_within_a_time_limit_claims_nothing(frame: pd.DataFrame) -> None:
     """Cut lists in the hands of scikit-learn: every fit warns, the best one is not optimal."""
     search = GridSearchCV(

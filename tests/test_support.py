@@ -512,6 +512,7 @@ def test_an_interrupt_among_the_needs() -> None:
     assert all(arc.adjacency is None for arc in found.arcs)
 
 
+@pytest.mark.usefixtures("no_moment")
 def test_a_replicate_that_is_not_proven_counts_and_is_said(monkeypatch: Any) -> None:
     import parentage.arcs.resampling as module
 

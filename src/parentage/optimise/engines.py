@@ -41,6 +41,7 @@ if TYPE_CHECKING:
     from parentage.optimise.root_lp import Cutter, Node
     from parentage.optimise.run import Part, Run
     from parentage.optimise.solution import Solution
+    from parentage.work.stop import Moment
 
 TINY = 8
 """Parts of at most this many variables are enumerated whatever engine is asked for."""
@@ -129,25 +130,38 @@ def begin_with(part: Part, order: Sequence[int]) -> None:
 
 
 def solve_parts(run: Run, engine: str, tactics: Tactics) -> None:
-    """Work on the parts until all are proven or the run stops."""
+    """Work on the parts until all are proven or the run stops.
+
+    Parts that dynamic programming solves in a moment are solved whatever the clock says.
+    """
     tiny = [part for part in run.parts if part.problem.n <= TINY]
     rest = [part for part in run.parts if part.problem.n > TINY]
+    moment = run.stop.moment()
     for part in tiny:
-        if not part.fewest_arcs and not run.stopped():
-            solve_subsets(part)
+        if not part.fewest_arcs:
+            solve_in_time(part, moment)
     if engine == "orders":
         search_orders(rest, patience=None if run.seconds_left < math.inf else PATIENCE)
         return
     for part in rest:
-        if run.stopped():
-            return
         if engine != "subsets" and is_forest(part.problem):
-            if not part.proven:
+            if not part.proven and not run.stopped():
                 solve_forest(part)
         elif engine == "subsets" or (engine == "auto" and part.problem.n <= AT_ONCE):
-            solve_subsets(part)
-        elif not part.proven:
+            solve_in_time(part, moment)
+        elif not part.proven and not run.stopped():
             cut_and_branch(part, tactics, subsets=engine == "auto")
+
+
+def solve_in_time(part: Part, moment: Moment) -> None:
+    """Solve a part by dynamic programming if there is time, or if it is a moment's work."""
+    run, seconds = part.run, forecast_seconds(part.problem.n)
+    late = run.stopped()
+    anyway = run.stop_reason in (None, "time") and moment.covers(seconds)
+    if anyway or not late:
+        solve_subsets(part, anyway=anyway)
+    if anyway and run.stopped():
+        moment.spend(seconds)
 
 
 def cut_and_branch(part: Part, tactics: Tactics, *, subsets: bool) -> None:

@@ -33,15 +33,18 @@ SLICE = 1 << 22
 """Subsets a thread works on before it looks at the clock."""
 
 
-def solve_subsets(part: Part) -> None:
-    """Solve a part to proof, or leave it as it was when the run is stopped."""
+def solve_subsets(part: Part, *, anyway: bool = False) -> None:
+    """Solve a part to proof, or leave it as it was when the run is stopped.
+
+    ``anyway`` only an interrupt stops it.
+    """
     problem = part.problem
     check_memory(problem, part.run.threads)
     price, quantum = whole_prices(problem, part.cost)
 
     def pause() -> bool:
         part.tick(PHASE)
-        return part.stopped()
+        return part.run.stop.cancelled.is_set() if anyway else part.stopped()
 
     best = subset_table(problem, price, part.run.threads, pause)
     if best is None:

@@ -191,7 +191,7 @@ def search_table(
         most = room + used_memory()
     else:
         most, room = stop.memory, room_for_levels(stop.memory, size_here(workers))
-    stop = replace(stop.share(part), memory=room)
+    moment, stop = stop.moment(), replace(stop.share(part), memory=room)
     first = stop.leaving(FIRST_LEVEL)
     checkpoint = None
     if places.checkpoint is not None:
@@ -202,7 +202,7 @@ def search_table(
         with contextlib.closing(Keeper(number, places.exchange, checkpoint, most)) as keeper:
             found = search(
                 plan, stop, workers=workers, report=context.report, up_to=up_to, foresee=foresee,
-                keeper=keeper, first=first,
+                keeper=keeper, first=first, moment=moment,
             )  # fmt: skip
         outcomes.append(found)
     return Searched(prepared, tuple(outcomes), began)

@@ -116,6 +116,22 @@ class Stop:
         deadline = max(time.monotonic() + self.seconds_left, time.monotonic() + seconds)
         return replace(self, deadline=deadline, compiled=compiling.seconds)
 
+    def untimed(self) -> Stop:
+        """Return a stop without a deadline, for work that is finished whatever the clock says.
+
+        >>> Stop.after(0.0).untimed().reason() is None
+        True
+        """
+        return replace(self, deadline=math.inf)
+
+    def moment(self) -> Moment:
+        """Return the work that may be done after the deadline; none where no time is left at all.
+
+        >>> Stop.after(0.0).moment().covers(0.5), Stop().at_once().moment().covers(0.5)
+        (True, False)
+        """
+        return Moment(MOMENT if self.deadline > -math.inf else 0.0)
+
     def __reduce__(self) -> tuple[object, ...]:
         """Travel to another process as the time that is left; it cannot be cancelled from here."""
         return _arrived, (self.seconds_left, self.memory)
@@ -123,6 +139,24 @@ class Stop:
     def at_once(self) -> Stop:
         """Return a stop that leaves no time at all, for taking the first answer there is."""
         return Stop(-math.inf, self.memory)
+
+
+@dataclass
+class Moment:
+    """Work that is done although the time is over: a :data:`MOMENT` of it in all, by forecasts.
+
+    Forecasts come from sizes alone, so small work ends in the same result on a busy machine.
+    """
+
+    seconds: float
+
+    def covers(self, seconds: float) -> bool:
+        """Whether so much is left."""
+        return seconds <= self.seconds
+
+    def spend(self, seconds: float) -> None:
+        """Note that so much was done after the time was over."""
+        self.seconds -= seconds
 
 
 def _arrived(seconds: float, memory: int | None) -> Stop:
