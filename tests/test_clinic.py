@@ -381,7 +381,7 @@ def test_a_recipe_that_keeps_missing_values_is_used_again(incomplete: Path, miss
         assert ok(*family, "--recipe", recipe) == ok(*family, "--missing", missing)
     solution = parentage.learn(path, recipe=recipe)
     assert solution.score == parentage.learn(path, missing=missing).score
-    fitted = parentage.ParentageLearner(recipe=recipe).fit(path)
+    fitted = parentage.ParentageLearner().fit(parentage.read_table(path, recipe=recipe))
     assert fitted.score_ == solution.score and fitted.score(path) < 0
 
 

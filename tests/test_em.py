@@ -464,7 +464,7 @@ def test_the_estimator_learns_from_holes() -> None:
         }
     )
     for missing in ("em", "pnal"):
-        learner = ParentageLearner(missing=missing, threads=1, target="dysp").fit(frame)
+        learner = ParentageLearner(missing=missing, target="dysp").fit(frame)
         assert np.isfinite(learner.score(frame))
         assert learner.predict(frame).shape == (300,)
         whole = learner.impute(frame)

@@ -437,6 +437,6 @@ def test_the_estimator_estimates_within_its_time_limit() -> None:
         mock.patch.object(parameters_module, "MOMENT", 0.0),
         warnings.catch_warnings(record=True, action="always") as told,
     ):
-        learner = ParentageLearner(missing="pnal", threads=1, time_limit=0.0).fit(holes)
+        learner = ParentageLearner(missing="pnal", time_limit=0.0).fit(holes)
     assert sum("the time limit ended the estimation" in str(one.message) for one in told) == 1
     assert learner.parameters_.note

@@ -13,6 +13,7 @@ import polars as pl
 import pyarrow as pa
 import pytest
 
+import parentage
 from parentage.data.datasets import chest_clinic
 from parentage.data.table import Table
 from parentage.errors import InputError, NotFittedError, TableError
@@ -46,7 +47,7 @@ def labels() -> pd.DataFrame:
 
 def test_scikit_learns_own_checks() -> None:
     """With numbers cut at medians, because the checks fit random numbers."""
-    learner = ParentageLearner(discretize="median", max_parents=2, threads=1)
+    learner = ParentageLearner(discretize="median", max_parents=2)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         results = check_estimator(learner, on_skip=None, on_fail=None)
@@ -59,12 +60,12 @@ def test_scikit_learns_own_checks() -> None:
 
 def test_y_is_one_more_column_and_the_target(labels: pd.DataFrame) -> None:
     X, y = labels.drop(columns="dysp"), labels["dysp"]
-    learner = ParentageLearner(threads=1).fit(X, y)
+    learner = ParentageLearner().fit(X, y)
     assert learner.target_ == "dysp"
     assert learner.n_features_in_ == 7
     assert list(learner.feature_names_in_) == list(X.columns)
     assert learner.classes_.tolist() == ["no", "yes"]
-    whole = ParentageLearner(threads=1, target="dysp").fit(labels)
+    whole = ParentageLearner(target="dysp").fit(labels)
     assert whole.network_ == learner.network_
     shares = learner.predict_proba(X)
     assert shares == pytest.approx(whole.predict_proba(labels))
@@ -93,8 +94,8 @@ def test_predictions_are_of_the_kind_of_y(values: list[Any], labels: pd.DataFram
         y: Any = pd.Series(np.array(values)[(labels["dysp"] == "yes").astype(int)])
     else:
         y = np.array(values)[(labels["dysp"] == "yes").astype(int)]
-    learner = ParentageLearner(threads=1).fit(X, y)
-    named = ParentageLearner(threads=1).fit(X, labels["dysp"].to_numpy())
+    learner = ParentageLearner().fit(X, y)
+    named = ParentageLearner().fit(X, labels["dysp"].to_numpy())
     found = learner.predict(X)
     expected = np.array(values)[(named.predict(X) == "yes").astype(int)]
     assert (np.asarray(found).astype(expected.dtype) == expected).all()
@@ -104,7 +105,7 @@ def test_predictions_are_of_the_kind_of_y(values: list[Any], labels: pd.DataFram
 
 def test_scorers_that_need_probabilities(labels: pd.DataFrame) -> None:
     X, y = labels.drop(columns="dysp"), labels["dysp"]
-    learner = ParentageLearner(threads=1, max_parents=2)
+    learner = ParentageLearner(max_parents=2)
     assert not is_classifier(learner)
     losses = cross_val_score(
         learner, X, y, cv=KFold(3), scoring="neg_log_loss", error_score="raise"
@@ -126,13 +127,13 @@ def test_grid_search_over_parents_criterion_and_smoothing(labels: pd.DataFrame) 
         "criterion": ["bic", "bdeu:1", "bdeu:10"],
         "smoothing": [0.1, 5.0],
     }
-    search = GridSearchCV(ParentageLearner(threads=1), grid, cv=KFold(2), error_score="raise")
+    search = GridSearchCV(ParentageLearner(), grid, cv=KFold(2), error_score="raise")
     search.fit(labels)
     results = search.cv_results_
     for params, score in zip(results["params"], results["mean_test_score"], strict=True):
         folds = []
         for train, test in KFold(2).split(labels):
-            fitted = ParentageLearner(threads=1, **params).fit(labels.iloc[train])
+            fitted = ParentageLearner(**params).fit(labels.iloc[train])
             theta = fitted.network_.fit(fitted.table_, smoothing=params["smoothing"])
             rows = [
                 theta.query(dict(row)).log_probability
@@ -161,7 +162,7 @@ def test_refusals(labels: pd.DataFrame) -> None:
         ParentageLearner().fit(chest_clinic(50), y[:50])
     with pytest.raises(InputError, match=r"unseen='smoth' is not a way .* did you mean 'smooth'\?"):
         ParentageLearner(unseen="smoth").fit(X)
-    with pytest.raises(TableError, match=r"continuous.*pass discretize="):
+    with pytest.raises(TableError, match=r"continuous.*use discretize="):
         ParentageLearner().fit(np.random.default_rng(0).random((50, 3)))
     sparse = pytest.importorskip("scipy.sparse")
     with pytest.raises(TableError, match=r"is a sparse matrix; pass its toarray\(\)"):
@@ -177,7 +178,7 @@ def test_refusals(labels: pd.DataFrame) -> None:
 
 def test_one_row_and_constant_columns(labels: pd.DataFrame) -> None:
     X, y = labels.drop(columns="dysp"), labels["dysp"]
-    learner = ParentageLearner(threads=1).fit(X, y)
+    learner = ParentageLearner().fit(X, y)
     shares = learner.predict_proba(X)
     for i in (0, 5):
         assert learner.predict_proba(X.iloc[[i]])[0] == pytest.approx(shares[i])
@@ -192,12 +193,12 @@ def test_unseen_states(labels: pd.DataFrame) -> None:
     X, y = labels.drop(columns="dysp"), labels["dysp"]
     new = X.head(3).copy()
     new.loc[1, "smoke"] = "sometimes"
-    strict = ParentageLearner(threads=1).fit(X, y)
+    strict = ParentageLearner().fit(X, y)
     with pytest.raises(
         TableError, match="column 'smoke' has the state 'sometimes', which was never seen"
     ):
         strict.predict(new)
-    smooth = ParentageLearner(threads=1, unseen="smooth").fit(X, y)
+    smooth = ParentageLearner(unseen="smooth").fit(X, y)
     assert smooth.network_ == strict.network_
     shares = smooth.predict_proba(new)
     assert shares.shape == (3, 2)
@@ -239,7 +240,7 @@ def mixed(n: int = 240) -> pd.DataFrame:
 
 def test_pandas_stays_pandas() -> None:
     frame = mixed()
-    learner = ParentageLearner(discretize="median", threads=1).fit(frame)
+    learner = ParentageLearner(discretize="median").fit(frame)
     drawn = learner.sample(50, seed=3)
     assert isinstance(drawn, pd.DataFrame)
     assert drawn.dtypes.to_dict() == frame.dtypes.to_dict()
@@ -274,7 +275,7 @@ def test_polars_and_arrow_stay_what_they_are() -> None:
         pl.when(pl.Series(rng.random(len(frame)) < 0.85)).then(pl.col(name)).alias(name)
         for name in frame.columns
     )
-    learner = ParentageLearner(discretize="median", threads=1).fit(frame)
+    learner = ParentageLearner(discretize="median").fit(frame)
     for found in (learner.impute(holes), learner.sample(40, seed=1)):
         assert isinstance(found, pl.DataFrame)
         assert found.schema == frame.schema
@@ -293,7 +294,7 @@ def test_polars_and_arrow_stay_what_they_are() -> None:
 
 def test_arrays_stay_arrays(labels: pd.DataFrame) -> None:
     numbers = (labels == "yes").to_numpy().astype(float)
-    learner = ParentageLearner(threads=1).fit(numbers)
+    learner = ParentageLearner().fit(numbers)
     holes = numbers.copy()
     holes[3, 2] = holes[7, 5] = np.nan
     whole = learner.impute(holes)
@@ -308,7 +309,7 @@ def test_arrays_stay_arrays(labels: pd.DataFrame) -> None:
 
 
 def test_a_frame_with_everything_missing_in_a_column_is_filled(labels: pd.DataFrame) -> None:
-    learner = ParentageLearner(threads=1).fit(labels)
+    learner = ParentageLearner().fit(labels)
     rows = labels.head(10).copy()
     rows["either"] = None
     whole = learner.impute(rows, how="joint")
@@ -320,6 +321,20 @@ def test_a_frame_with_everything_missing_in_a_column_is_filled(labels: pd.DataFr
 def test_predicting_with_missing_cells_keeps_every_row(missing: str, labels: pd.DataFrame) -> None:
     X, y = labels.drop(columns="dysp"), labels["dysp"]
     holes = X.astype(object).mask(np.random.default_rng(0).random(X.shape) < 0.02)
-    learner = ParentageLearner(missing=missing, threads=1).fit(holes, y)
+    learner = ParentageLearner(missing=missing).fit(holes, y)
     assert learner.predict(holes).shape == (300,)
     assert learner.sample(5, seed=1).shape == (5, 7)
+
+
+def test_messages_name_what_the_estimator_accepts(labels: pd.DataFrame) -> None:
+    numbered = labels.assign(patient=[f"p{i}" for i in range(len(labels))])
+    with pytest.raises(InputError) as told:
+        ParentageLearner().fit(numbered)
+    assert "use parentage.read_table(X, drop=['patient']) in place of X" in str(told.value)
+    with pytest.raises(InputError, match=r"; use missing='pnal'"):
+        ParentageLearner().fit(labels.mask(labels == "yes"))
+    with pytest.raises(InputError) as told:
+        parentage.read_table(numbered)
+    assert "pass drop=['patient']" in str(told.value)
+    table = parentage.read_table(numbered, drop=["patient"])
+    assert ParentageLearner().fit(table).network_ == ParentageLearner().fit(labels).network_

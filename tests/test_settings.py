@@ -24,8 +24,8 @@ from parentage.arcs.settings import Supporting
 from parentage.cli import LazyGroup, cli
 from parentage.cli.options import load_table
 from parentage.data.reading import as_table, read_table
-from parentage.data.settings import OF_FILES, Reading, ReadingKeywords
-from parentage.errors import InputError
+from parentage.data.settings import Reading, ReadingKeywords
+from parentage.errors import ESTIMATOR, InputError
 from parentage.estimator import ParentageLearner
 from parentage.learner import learn
 from parentage.network.settings import Estimating
@@ -138,12 +138,13 @@ def test_a_frame_is_read_as_a_file_is() -> None:
 
 
 def test_the_estimator_takes_the_settings_that_make_sense_for_it() -> None:
-    """Neither those of files and clusters nor a width, and the score by another name."""
-    left_out = {*OF_FILES, "drop", "width", *defaults_of(Scaling, Growing)}
-    expected = {name: value for name, value in defaults_of(*STAGES).items() if name not in left_out}
-    expected["criterion"] = expected.pop("score")
-    own = {"target": None, "unseen": "error"}
-    expected |= {**defaults_of(Estimating), **own}
+    """What data and tables are is said before; the names are those of scikit-learn."""
+    taken = ("max_parents", "constraints", "prior", "missing", "discretize", "time_limit")
+    expected = {name: defaults_of(*STAGES)[name] for name in taken} | defaults_of(Estimating)
+    expected |= {"criterion": defaults_of(Scoring)["score"], "target": None, "unseen": "error"}
+    expected |= {"n_jobs": 1, "random_state": defaults_of(Optimising)["seed"]}
+    assert len(expected) <= 12
+    assert set(ESTIMATOR.values()) == {*expected, "X"}
     assert keywords_of(ParentageLearner) == expected
     assert ParentageLearner().get_params() == expected
     assert all(getattr(ParentageLearner(), name) == value for name, value in expected.items())

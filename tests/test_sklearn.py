@@ -68,7 +68,7 @@ def held_out(learner: ParentageLearner, X: Any, cv: KFold) -> list[float]:
 
 def test_clone() -> None:
     tiers = Constraints(tiers=(("asia",), ("tub",)))
-    learner = ParentageLearner(max_parents={"tub": 1}, constraints=tiers, rules=("thm1",))
+    learner = ParentageLearner(max_parents={"tub": 1}, constraints=tiers)
     copy = clone(learner)
     assert copy is not learner
     assert copy.get_params() == learner.get_params()
@@ -76,7 +76,7 @@ def test_clone() -> None:
 
 
 def test_cross_val_score_is_the_mean_log_likelihood_held_out(frame: pd.DataFrame) -> None:
-    learner, cv = ParentageLearner(threads=1), KFold(3)
+    learner, cv = ParentageLearner(), KFold(3)
     found = cross_val_score(learner, frame, cv=cv, error_score="raise")
     assert found.tolist() == pytest.approx(held_out(learner, frame, cv))
     assert (found < 0).all()
@@ -87,7 +87,7 @@ def test_cross_val_score_is_the_mean_log_likelihood_held_out(frame: pd.DataFrame
 
 
 def test_kinds_of_input_agree(frame: pd.DataFrame) -> None:
-    learner, cv = ParentageLearner(threads=1), KFold(3)
+    learner, cv = ParentageLearner(), KFold(3)
     labels = frame.astype(str)
     expected = cross_val_score(learner, labels, cv=cv, error_score="raise")
     for same in (pl.from_pandas(labels), labels.to_numpy(), labels.to_numpy().astype("U")):
@@ -98,10 +98,10 @@ def test_kinds_of_input_agree(frame: pd.DataFrame) -> None:
 def test_grid_search_over_parents_and_criterion(frame: pd.DataFrame) -> None:
     grid = {"max_parents": [0, 1, 2], "criterion": ["bic", "aic"]}
     cv = KFold(3)
-    search = GridSearchCV(ParentageLearner(threads=1), grid, cv=cv, error_score="raise").fit(frame)
+    search = GridSearchCV(ParentageLearner(), grid, cv=cv, error_score="raise").fit(frame)
     results = search.cv_results_
     for params, score in zip(results["params"], results["mean_test_score"], strict=True):
-        learner = ParentageLearner(threads=1, **params)
+        learner = ParentageLearner(**params)
         assert score == pytest.approx(np.mean(held_out(learner, frame, cv)))
     best = search.best_estimator_
     assert search.best_params_["max_parents"] > 0
@@ -131,8 +131,8 @@ def test_grid_search_within_a_time_limit_claims_nothing(frame: pd.DataFrame) -> 
 
 def test_several_processes(frame: pd.DataFrame) -> None:
     cv = KFold(2)
-    one = cross_val_score(ParentageLearner(threads=1), frame, cv=cv)
-    two = cross_val_score(ParentageLearner(threads=1), frame, cv=cv, n_jobs=2)
+    one = cross_val_score(ParentageLearner(), frame, cv=cv)
+    two = cross_val_score(ParentageLearner(), frame, cv=cv, n_jobs=2)
     assert one.tolist() == two.tolist()
 
 
@@ -151,7 +151,7 @@ def test_pipeline_with_a_function_and_nothing(frame: pd.DataFrame) -> None:
 
 def test_pipeline_with_bins(numbers: npt.NDArray[np.float64]) -> None:
     bins = KBinsDiscretizer(3, encode="ordinal", quantile_method="averaged_inverted_cdf")
-    pipeline = make_pipeline(bins, ParentageLearner(threads=1))
+    pipeline = make_pipeline(bins, ParentageLearner())
     pipeline.fit(numbers)
     learner = pipeline[-1]
     assert learner.table_.names == ("x0", "x1", "x2", "x3")
@@ -235,7 +235,7 @@ def test_score_of_rows_alone_and_together(frame: pd.DataFrame) -> None:
 @pytest.mark.parametrize("missing", ["drop", "state", "mode"])
 def test_missing_cells_in_folds(missing: str, frame: pd.DataFrame) -> None:
     holes = frame.astype(object).mask(np.random.default_rng(0).random(frame.shape) < 0.02)
-    learner = ParentageLearner(missing=missing, threads=1)
+    learner = ParentageLearner(missing=missing)
     scores = cross_val_score(learner, holes, cv=KFold(3), error_score="raise")
     assert np.isfinite(scores).all()
     with pytest.raises(TableError, match="the cell is missing"):
@@ -256,8 +256,8 @@ def test_pickles_keep_everything(frame: pd.DataFrame) -> None:
         assert list(copy.feature_names_in_) == list(learner.feature_names_in_)
         assert copy.score(frame) == learner.score(frame)
         assert repr(copy.fit(frame)) == repr(learner)
-    fresh = pickle.loads(pickle.dumps(ParentageLearner(seed=3)))  # noqa: S301  # the same
-    assert fresh.seed == 3
+    fresh = pickle.loads(pickle.dumps(ParentageLearner(random_state=3)))  # noqa: S301  # the same
+    assert fresh.random_state == 3
     assert not fresh.__sklearn_is_fitted__()
 
 
@@ -282,9 +282,7 @@ def test_scikit_learn_is_not_needed() -> None:
 def test_fits_that_succeed_warn_of_nothing(frame: pd.DataFrame) -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        found = cross_val_score(
-            ParentageLearner(threads=1), frame, cv=KFold(2), error_score="raise"
-        )
+        found = cross_val_score(ParentageLearner(), frame, cv=KFold(2), error_score="raise")
     assert np.isfinite(found).all()
 
 

@@ -31,6 +31,7 @@ import difflib
 import shlex
 import sys
 import warnings
+from contextvars import ContextVar
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Literal
 
@@ -38,7 +39,21 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
     from types import FrameType
 
-Reader = Literal["python", "command line"]
+Reader = Literal["python", "command line", "estimator"]
+
+READER: ContextVar[Reader] = ContextVar("READER", default="python")
+"""Who reads what is raised now: callers of functions, or of the estimator."""
+
+ESTIMATOR = {
+    "score": "criterion", "threads": "n_jobs", "seed": "random_state", "table": "X",
+    **{name: name for name in ("max_parents", "constraints", "prior", "missing", "discretize",
+                               "target", "smoothing", "time_limit", "unseen")},
+}  # fmt: skip
+"""Settings that the estimator has, and their names there."""
+
+OF_READING = ("drop", "keep", "na", "categorical", "recipe", "decimal", "header", "encoding",
+              "format", "sheet")  # fmt: skip
+"""Settings of reading that the estimator does not have: a table is read before."""
 
 
 class Bytes(int):
@@ -80,6 +95,8 @@ class Way:
     '--keep year --discretize mdl'
     >>> Way("table", ...).typed("python"), Way("table", ..., flag="data").typed("command line")
     ('table=…', '--data TABLE')
+    >>> Way("score", "bic").typed("estimator"), Way("keep", ["year"]).typed("estimator")
+    ("criterion='bic'", "parentage.read_table(X, keep=['year']) in place of X")
     """
 
     setting: str
@@ -90,6 +107,8 @@ class Way:
 
     def typed(self, reader: Reader) -> str:
         """Return what to type."""
+        if reader == "estimator":
+            return self._for_estimator()
         if self.also is not None:
             own = replace(self, also=None).typed(reader)
             return f"{own}{', ' if reader == 'python' else ' '}{self.also.typed(reader)}"
@@ -104,6 +123,15 @@ class Way:
         if not values:
             return f"--{flag} none"
         return " ".join(f"--{flag} {shlex.quote(str(value))}" for value in values)
+
+    def _for_estimator(self) -> str:
+        """Return a parameter of the estimator, or the call that has it."""
+        if self.setting in ESTIMATOR:
+            own = replace(self, setting=ESTIMATOR[self.setting], also=None).typed("python")
+            return own if self.also is None else f"{own}, {self.also.typed('estimator')}"
+        if self.setting in OF_READING:
+            return f"parentage.read_table(X, {self.typed('python')}) in place of X"
+        return f"parentage.learn(X, {self.typed('python')})"
 
     def words(self, reader: Reader) -> str:
         """Return what to type and what it does."""
@@ -127,7 +155,7 @@ class _Told:
         if settings:
             *others, last = [way.words(reader) for way in settings]
             before = (", or " if any(way.effect for way in settings) else " or ") if others else ""
-            verb = "pass" if reader == "python" else "type"
+            verb = {"python": "pass", "command line": "type", "estimator": "use"}[reader]
             clauses.insert(0, f"{verb} {', '.join(others)}{before}{last}")
         return f"{message}; {', or '.join(clauses)}" if clauses else message
 
@@ -148,7 +176,7 @@ class ParentageError(_Told, ValueError):
 
     def __init__(self, message: str, *ways: Way | str, about: Way | None = None) -> None:
         self.message, self.ways, self.about = message, ways, about
-        super().__init__(self.text("python"))
+        super().__init__(self.text(READER.get()))
 
 
 class InputError(ParentageError):
@@ -199,7 +227,7 @@ class ParentageWarning(_Told, UserWarning):
 
     def __init__(self, message: str, *ways: Way | str, about: Way | None = None) -> None:
         self.message, self.ways, self.about = message, ways, about
-        super().__init__(self.text("python"))
+        super().__init__(self.text(READER.get()))
 
 
 class DataWarning(ParentageWarning):

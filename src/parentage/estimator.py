@@ -17,19 +17,17 @@ from parentage import learner
 from parentage.data.joined import check_array, joined, joined_column, name_of_target
 from parentage.data.new_rows import rows_like, with_unseen
 from parentage.data.originals import Originals, kind_of
-from parentage.errors import InputError, NotFittedError, Way, did_you_mean
+from parentage.errors import READER, InputError, NotFittedError, Way, did_you_mean
 from parentage.network.settings import SMOOTHING
 from parentage.work.context import Context
 from parentage.work.running import Running
 from parentage.work.settings import take
 
 if TYPE_CHECKING:
-    import os
     from collections.abc import Iterable, Mapping
 
     import numpy.typing as npt
 
-    from parentage.data.recipe import Recipe
     from parentage.data.table import Table
     from parentage.network.network import Network
     from parentage.network.parameters import Parameters
@@ -49,17 +47,22 @@ class ParentageLearner:
     criterion
         What is maximised, by name: ``"bic"``, ``"aic"``, ``"bdeu:10"`` … (``score`` elsewhere;
         here scikit-learn owns that name.)
-    max_parents, lambda_, prior, log_base, rules, constraints
+    max_parents, constraints, prior
         As in :func:`parentage.learn`.
-    missing, na, keep, categorical, discretize, decimal, recipe
-        How a frame or file is read; see :func:`parentage.read_table`.
-    engine, gap_limit, seed, threads, time_limit, memory
-        As in :func:`parentage.learn`.
+    missing, discretize
+        What happens to missing cells and how numbers are cut; see :func:`parentage.read_table`.
+        For other settings of reading, give ``fit`` the table that ``read_table`` makes.
     smoothing
         What is added to every count, as in :meth:`parentage.Network.fit`, so that what was not seen
         in training is not impossible.
     target
         Name of the column that ``predict`` is about, when ``fit`` is not given ``y``.
+    time_limit
+        Seconds, as in :func:`parentage.learn`.
+    n_jobs
+        Threads: one by default, −1 for all cores.
+    random_state
+        Seed of everything drawn.
     unseen
         What happens to a state that the data learned from did not have: ``"error"``, or
         ``"smooth"``: every variable gets one more state for all of them, with the probability that
@@ -106,50 +109,28 @@ class ParentageLearner:
         *,
         criterion: str = "bic",
         max_parents: int | Mapping[str, int] | None = None,
-        lambda_: float | None = None,
-        prior: Prior | Mapping[tuple[str, str], float] | float | None = None,
-        log_base: float | str | None = None,
-        rules: str | Iterable[str] | None = None,
         constraints: Constraints | None = None,
-        decimal: str = ".",
-        keep: Iterable[str] = (),
-        na: object = None,
+        prior: Prior | Mapping[tuple[str, str], float] | float | None = None,
         missing: str = "error",
-        categorical: Iterable[str] = (),
         discretize: str | Iterable[str] | Mapping[str, str] | None = None,
-        recipe: str | os.PathLike[str] | Recipe | None = None,
-        engine: str = "auto",
-        gap_limit: float = 0.0,
-        seed: int = 0,
-        threads: int | None = None,
-        time_limit: float | None = None,
-        memory: int | None = None,
-        smoothing: float = SMOOTHING,
         target: str | None = None,
+        smoothing: float = SMOOTHING,
+        time_limit: float | None = None,
+        n_jobs: int | None = 1,
+        random_state: int | None = 0,
         unseen: str = "error",
     ) -> None:
         self.criterion = criterion
         self.max_parents = max_parents
-        self.lambda_ = lambda_
-        self.prior = prior
-        self.log_base = log_base
-        self.rules = rules
         self.constraints = constraints
-        self.decimal = decimal
-        self.keep = keep
-        self.na = na
+        self.prior = prior
         self.missing = missing
-        self.categorical = categorical
         self.discretize = discretize
-        self.recipe = recipe
-        self.engine = engine
-        self.gap_limit = gap_limit
-        self.seed = seed
-        self.threads = threads
-        self.time_limit = time_limit
-        self.memory = memory
-        self.smoothing = smoothing
         self.target = target
+        self.smoothing = smoothing
+        self.time_limit = time_limit
+        self.n_jobs = n_jobs
+        self.random_state = random_state
         self.unseen = unseen
 
     solution_: Solution
@@ -176,6 +157,13 @@ class ParentageLearner:
         UnprovenWarning
             When the network is not proven to be the best; the message has the gap.
         """
+        reader = READER.set("estimator")
+        try:
+            return self._fit(X, y)
+        finally:
+            READER.reset(reader)
+
+    def _fit(self, X: object, y: object) -> ParentageLearner:
         if self.unseen not in UNSEEN_STATES:
             hint = did_you_mean(str(self.unseen), UNSEEN_STATES)
             raise InputError(f"is not a way to treat unseen states; {hint}",
@@ -185,7 +173,7 @@ class ParentageLearner:
         check_array(X)
         target = self.target if y is None else name_of_target(y)
         source = X if y is None else joined(X, y, target or "", None)
-        values = {**self.get_params(), "score": self.criterion}
+        values = self._settings()
         stop = take(Running, values).stop()
         found = learner.run(source, values, None)
         if found.table is None:
@@ -205,6 +193,18 @@ class ParentageLearner:
         )
         self._note_features(X, y)
         return self
+
+    def _settings(self) -> dict[str, Any]:
+        """Return what :func:`parentage.learn` calls the parameters."""
+        if self.n_jobs is not None and (self.n_jobs == 0 or self.n_jobs < -1):
+            raise InputError("is not a number of threads; give 1 or more, or -1 for all cores",
+                             about=Way("threads", self.n_jobs))  # fmt: skip
+        return {
+            **self.get_params(),
+            "score": self.criterion,
+            "threads": None if self.n_jobs == -1 else self.n_jobs or 1,
+            "seed": self.random_state or 0,
+        }
 
     def _note_features(self, X: object, y: object) -> None:
         """Remember how many columns X had, their names, and what their values looked like."""
@@ -309,7 +309,9 @@ class ParentageLearner:
         fitted = self.parameters_
         if self.unseen == "smooth":
             fitted = self.network_.fit(self.table_, smoothing=self.smoothing)
-        return self._originals.frame(fitted.sample(n_samples, self.seed if seed is None else seed))
+        return self._originals.frame(
+            fitted.sample(n_samples, self._settings()["seed"] if seed is None else seed)
+        )
 
     def _rows(
         self, X: object, y: object = None, *, every_row: bool = False, keep_holes: bool = False
@@ -329,9 +331,9 @@ class ParentageLearner:
 
     @property
     def _missing(self) -> str:
-        """How missing cells were treated in the data learned from; a recipe decides that."""
+        """How missing cells were treated in the data learned from."""
         read = self.table_.recipe
-        return self.missing if self.recipe is None or read is None else read.settings.missing
+        return self.missing if read is None else read.settings.missing
 
     def _features(self) -> tuple[str, ...]:
         names = self.table_.names
