@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+import numpy as np
 import pytest
 
 import parentage
+from command import ok, refused
 from parentage.data.datasets import chest_clinic
 from parentage.errors import InputError
 from parentage.network.formats import read_parameters
@@ -68,3 +70,25 @@ def test_lists_support_and_recipe_write_themselves(tmp_path: Path) -> None:
     assert table.recipe is not None
     table.recipe.save(tmp_path / "x.toml")
     assert parentage.read_table(content, recipe=tmp_path / "x.toml").digest == table.digest
+
+
+def test_the_averaged_network_is_a_network(tmp_path: Path) -> None:
+    table = chest_clinic(300)
+    plain = parentage.support(table)
+    with pytest.raises(InputError, match="pass bootstrap=100"):
+        _ = plain.averaged
+    found = parentage.support(table, bootstrap=5)
+    assert found.bootstrap is not None and found.averaged.shares is not None
+    assert set(found.averaged.arcs) == set(found.bootstrap.averaged)
+    assert found.averaged.names == table.names
+    assert all(found.bootstrap.threshold < s <= 1 for s in found.averaged.shares.values())
+    found.averaged.save(tmp_path / "average.bif", table=table)
+    expected = found.averaged.fit(table)
+    read = read_parameters(tmp_path / "average.bif")
+    assert read.network == expected.network
+    data, net = tmp_path / "t.csv", str(tmp_path / "command.bif")
+    rows = zip(*(np.array(s)[table.column(v)] for v, s in enumerate(table.states)), strict=True)
+    data.write_text("\n".join(map(",".join, [table.names, *rows])) + "\n")
+    ok("support", str(data), "--bootstrap", "5", "--no-need", "-o", net)
+    assert read_parameters(net).network == found.averaged
+    assert "type --bootstrap 100" in refused("support", str(data), "-o", net)

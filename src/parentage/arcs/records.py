@@ -8,10 +8,11 @@ no meaning for the arc, is None. Nothing here computes.
 from __future__ import annotations
 
 import math
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
+from parentage.errors import InputError, Way
 from parentage.files.saving import writer_of
 
 if TYPE_CHECKING:
@@ -39,6 +40,9 @@ COLUMNS = (
     "in_network",
 )
 """Columns of the table that is written, in their order."""
+
+AVERAGING = Way("bootstrap", 100, "to draw the rows anew and learn 100 times")
+"""What an averaged network needs."""
 
 
 @dataclass(frozen=True)
@@ -288,6 +292,26 @@ class Support:
             "open_points": list(self.open_points),
             "seconds": dict(self.seconds),
         }
+
+    @property
+    def averaged(self) -> Network:
+        """The averaged network of the bootstrap, with how often every link was seen.
+
+        ``support.averaged.save("average.bif", table=table)`` writes it.
+
+        Raises
+        ------
+        InputError
+            There was no bootstrap.
+        """
+        from parentage.network.network import Network
+
+        drawn = self.bootstrap
+        if drawn is None:
+            raise InputError("there is no averaged network without a bootstrap", AVERAGING)
+        seen = {frozenset((pair.a, pair.b)): pair.adjacency for pair in drawn.pairs}
+        shares = {arc: seen[frozenset(arc)] for arc in drawn.averaged}
+        return replace(Network.from_arcs(self.network.names, drawn.averaged), shares=shares)
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write one line an arc as ``.csv``, or everything as ``.json``."""

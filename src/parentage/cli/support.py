@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from contextlib import contextmanager
+from pathlib import PurePath
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -45,7 +46,7 @@ SHOWN = 15
     "-o",
     "--output",
     metavar="FILE",
-    help="Write the table of arcs, .csv or .json, or the page, .html.",
+    help="Write arcs, .csv or .json, the page, .html, or the averaged network, .bif.",
 )
 @with_options(
     *settings_options("Output", Supporting),
@@ -77,10 +78,11 @@ def support(data: str, network: str | None, output: str | None, **options: Any) 
             f"{output!r} would show the best network, and {network!r} is asked about",
             f"leave it out, or type parentage report {network} --data {data} -o {output}",
         )
-    if output is not None:
+    asked = take(Supporting, options)
+    averaged = output is not None and is_averaged(output, asked)
+    if output is not None and not averaged:
         check_page(output) if paged else support_format(output)
     check_outputs([output], [data, network], options)
-    asked = take(Supporting, options)
     meant = None if network is None else read_network(network)
     running, scaling = running_of(options), take(Scaling, options)
     with interruptible(running.stop(), command=True) as stop:
@@ -97,6 +99,8 @@ def support(data: str, network: str | None, output: str | None, **options: Any) 
         if output is not None:
             if paged:
                 write_page(output, data, ground, found, parameters, options)
+            elif averaged:
+                found.averaged.save(output, table=ground.table)
             else:
                 write_support(found, output)
             click.echo(f"parentage: wrote {output}", err=True)
@@ -107,6 +111,24 @@ def support(data: str, network: str | None, output: str | None, **options: Any) 
             click.echo("\n".join([as_text(found), *filter(None, [directions])]))
     if stop.cancelled.is_set():
         sys.exit(130)
+
+
+def is_averaged(output: str, asked: Supporting) -> bool:
+    """Tell whether a file is to hold the averaged network; refuse one that cannot, beforehand."""
+    from parentage.arcs.records import AVERAGING
+    from parentage.errors import InputError
+    from parentage.network.formats import EXTENSIONS, check_network_target
+
+    ending = PurePath(output).suffix.lower()
+    if ending == ".json" or ending not in EXTENSIONS:
+        return False
+    if not asked.bootstrap:
+        raise InputError(
+            f"{output!r} would hold the averaged network of a bootstrap, and none is asked for",
+            AVERAGING,
+        )
+    check_network_target(output, needs_table=False)
+    return True
 
 
 @contextmanager
