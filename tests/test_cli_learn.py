@@ -8,7 +8,8 @@ import random
 import signal
 import subprocess
 import sys
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -17,9 +18,6 @@ from parentage.data.reading import read_table
 from parentage.network.formats import read_network
 from parentage.network.network import Network
 from test_cli import SMALL, write
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 
 @pytest.fixture
@@ -209,3 +207,21 @@ def test_bad_options_are_refused(data: str, tmp_path: Path) -> None:
     assert "one group" in refused("learn", data, "--tiers", "a")
     assert "did you mean 'orders'" in refused("learn", data, "--engine", "order")
     assert ".bif" in refused("learn", data, "-o", str(tmp_path / "net.tiff"))
+
+
+def test_arcs_from_csv_files(tmp_path: Path) -> None:
+    data, black, white = (str(tmp_path / name) for name in ("t.csv", "black.csv", "white.csv"))
+    rows = ["a,b,c", *(f"{i % 2},{i % 2 if i % 5 else 1},{i % 3}" for i in range(60))]
+    Path(data).write_text("\n".join(rows) + "\n")
+    Path(black).write_text('"","from","to"\n"1","a","b"\n"2","b","a"\n')  # as write.csv of R does
+    Path(white).write_text("from,to\na,c\n")
+    arcs = json.loads(ok("learn", data, "--forbid", black, "--require", white, "--json"))["parents"]
+    typed = ["--forbid", "a,b", "--forbid", "b,a", "--require", "a,c"]
+    assert arcs == json.loads(ok("learn", data, *typed, "--json"))["parents"]
+    assert "a" in arcs["c"] and "a" not in arcs["b"]
+    assert json.loads(ok("learn", data, "--json"))["parents"] != arcs
+    Path(white).write_text("a,c\nc,b\n")
+    assert "its first line is from,to" in refused("learn", data, "--require", white)
+    Path(white).write_text("from,to\na,\n")
+    assert "row 1 has one name" in refused("learn", data, "--require", white)
+    assert "cannot read" in refused("learn", data, "--require", str(tmp_path / "none.csv"))

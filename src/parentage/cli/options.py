@@ -31,10 +31,10 @@ Command = TypeVar("Command", bound=Callable[..., Any])
 Decorator = Callable[[Any], Any]
 
 CONSTRAINTS: tuple[Decorator, ...] = (
-    option("--require", group="Model", multiple=True, metavar="A,B",
-           help="The arc from A to B must be there (repeatable)."),
-    option("--forbid", group="Model", multiple=True, metavar="A,B",
-           help="The arc from A to B must not be there (repeatable)."),
+    option("--require", group="Model", multiple=True, metavar="A,B|FILE",
+           help="This arc, or those of a CSV, must be there."),
+    option("--forbid", group="Model", multiple=True, metavar="A,B|FILE",
+           help="This arc, or those of a CSV, must not be there."),
     option("--tiers", group="Model", metavar="A,B<C,D",
            help="No arc from a later group to an earlier one."),
     option("--constraints", "constraints_file", group="Model", metavar="FILE",
@@ -256,8 +256,8 @@ def parse_constraints(names: Sequence[str], options: dict[str, Any]) -> Constrai
     _, by_name = parse_max_parents(options.get("max_parents"))
     required, forbidden = options.get("require", ()), options.get("forbid", ())
     given = Constraints(
-        required=frozenset(parse_arc(text, names, "--require") for text in required),
-        forbidden=frozenset(parse_arc(text, names, "--forbid") for text in forbidden),
+        required=frozenset(parse_arcs(required, names, "--require")),
+        forbidden=frozenset(parse_arcs(forbidden, names, "--forbid")),
         max_parents=by_name,
         tiers=parse_tiers(options.get("tiers")),
     )
@@ -265,6 +265,17 @@ def parse_constraints(names: Sequence[str], options: dict[str, Any]) -> Constrai
         given = read_constraints(file).merge(given)
     given.check(names)
     return given
+
+
+def parse_arcs(texts: Sequence[str], names: Sequence[str], option: str) -> list[tuple[str, str]]:
+    """Return arcs that are typed as ``A,B``, or those of CSV files."""
+    from parentage.scoring.formats.constraints import read_arcs
+
+    arcs: list[tuple[str, str]] = []
+    for text in texts:
+        is_file = "," not in text and text.lower().endswith(".csv")
+        arcs += read_arcs(text) if is_file else [parse_arc(text, names, option)]
+    return arcs
 
 
 def parse_arc(text: str, names: Sequence[str], option: str) -> tuple[str, str]:

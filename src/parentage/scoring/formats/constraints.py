@@ -1,4 +1,4 @@
-"""Constraints from a small TOML file.
+"""Constraints from a small TOML file, and arcs from CSV.
 
 ::
 
@@ -9,11 +9,13 @@
     [max_parents]
     dysp = 2
 
-Every part may be left out. Anything else in the file is refused.
+Every part may be left out. Anything else in the file is refused. A CSV file of arcs has the columns
+``from`` and ``to``, as blacklists and whitelists of bnlearn have.
 """
 
 from __future__ import annotations
 
+import csv
 import tomllib
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -44,6 +46,26 @@ def read_constraints(path: str | os.PathLike[str]) -> Constraints:
         max_parents=_limits(content, path),
         tiers=tuple(tuple(tier) for tier in _names(content, "tiers", path)),
     )
+
+
+def read_arcs(path: str | os.PathLike[str]) -> list[tuple[str, str]]:
+    """Read arcs from the columns ``from`` and ``to`` of a CSV file; other columns do not count."""
+    try:
+        with Path(path).open(encoding="utf-8-sig", newline="") as file:
+            reader = csv.DictReader(file, strict=True)
+            header, rows = reader.fieldnames or (), list(reader)
+    except OSError as error:
+        raise InputError(f"cannot read {str(path)!r}: {error.strerror or error}") from None
+    except (ValueError, csv.Error) as error:
+        raise InputError(f"{str(path)!r} is not a CSV file: {error}") from None
+    if not {"from", "to"} <= set(header):
+        raise ConstraintError(
+            f"{str(path)!r} has no arcs; its first line is from,to and every other one an arc"
+        )
+    for i, row in enumerate(rows):
+        if not row["from"] or not row["to"]:
+            raise ConstraintError(f"{str(path)!r}: row {i + 1} has one name; an arc is two")
+    return [(row["from"], row["to"]) for row in rows]
 
 
 def _names(content: dict[str, Any], part: str, path: object) -> list[list[str]]:
