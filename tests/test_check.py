@@ -359,6 +359,42 @@ def test_a_forest_node_proves_lists_of_one_parent(seed: int) -> None:
     assert check(lists, worst).verified == (networks[-1][0] == networks[0][0])
 
 
+@each("seed", 60)
+def test_a_forest_node_proves_only_what_is_true(seed: int) -> None:
+    """Of several parents one is kept, which makes the bound weaker, never wrong."""
+    lists, networks, rng = small_case(seed)
+    tolerance = int(rng.integers(0, 200))
+    for score, parents in networks[:: max(1, len(networks) // 20)]:
+        content = document(
+            lists,
+            index_of(lists, parents),
+            unit=DECIMAL,
+            cuts=[],
+            nodes=[{"forest": True}],
+            tolerance=tolerance,
+        )
+        true = networks[0][0] <= score + tolerance / 100 + 1e-9
+        assert true or not check(lists, content)
+
+
+def test_a_forest_node_needs_no_dominance_step() -> None:
+    names = [f"v{v}" for v in range(4)]
+    families: dict[str, list[tuple[float, list[str]]]] = {v: [(-5.0, [])] for v in names}
+    for v, before, after in zip(names, names[-1:] + names, names[1:] + names[:1], strict=False):
+        families[v] += [(-1.0, [before]), (-2.0, [after]), (-1.0, [before, after])]
+        families[v] += [
+            (-5.0, [u, w]) for u in names for w in names if len({u, v, w}) == 3 and u < w
+        ]
+    lists = CandidateLists.from_families(families)
+    best, parents = max(all_networks(lists), key=lambda entry: entry[0])
+    content = document(
+        lists, index_of(lists, parents), unit=DECIMAL, cuts=[], nodes=[{"forest": True}]
+    )
+    verdict = check(lists, content)
+    assert verdict, verdict.reason
+    assert (verdict.score, verdict.tolerance) == (best, 0)
+
+
 def two_pairs() -> tuple[CandidateLists, Document]:
     """Two pairs of variables that do not touch, proved apart."""
     lists = CandidateLists.from_families(
@@ -621,7 +657,7 @@ def test_junk_anywhere_is_refused_without_a_traceback(junk: Any) -> None:
         ([{"steps": [["round", [7], [1]]]}], "7 is out of range"),
         ([{"steps": [["round", [0], [2**61]], ["round", [0, 0], [2**61, 2**61]]]}], "62 bits"),
         ([{"steps": [["leap"]]}], 'must be ["round"'),
-        ([{"forest": True}], "has two parents"),
+        ([{"split": [[[2, 3], 3, 1]]}, {"forest": True}], "its bound 1 is less than the goal 3"),
         ([{"split": [[[], 5, 1]]}, {}], "part 0 is not apart"),
         ([{}], "stays open"),
     ],

@@ -160,12 +160,12 @@ class Proof:
         if isinstance(end, Subsets):
             found = self._least_by_subsets(state, where)
         elif isinstance(end, Forest):
-            found = least_by_forest(self.families, state, where)
+            found = least_by_forest(self.families, state)
         else:
             raise ProofError(f"{where}: it stays open after its last step")
         self.counts["subsets" if isinstance(end, Subsets) else "forest"] += 1
         if found < state.goal:
-            raise ProofError(f"{where}: a choice costs {found}, less than the goal {state.goal}")
+            raise ProofError(f"{where}: its bound {found} is less than the goal {state.goal}")
         return []
 
     def _branch(self, state: State, end: Branch, where: str) -> list[State]:
@@ -225,18 +225,29 @@ class Proof:
             raise ProofError(f"{where}: its dynamic programmes are larger than a check allows")
 
 
-def least_by_forest(families: Families, state: State, where: str) -> int:
-    """Return the least cost of a node whose sets left have one parent or none."""
+def least_by_forest(families: Families, state: State) -> int:
+    """Return the least cost of a node when every set left keeps at most one of its parents.
+
+    Dropping parents only allows more choices, so no choice costs less. A set with several parents
+    keeps the one whose own set costs least: a set dominated by a single parent or by none changes
+    nothing.
+    """
     place = np.zeros(families.n, np.int64)
     place[state.variables] = np.arange(1, len(state.variables) + 1)
-    inside = place > 0
+    inside = (place > 0).astype(np.int64)
     into = np.full((len(state.variables) + 1,) * 2, NEVER, np.int64)
     for v in state.variables.tolist():
-        span = slice(int(families.offsets[v]), int(families.offsets[v + 1]))
-        left = state.left[span]
-        if (families.sums(v, inside.astype(np.int64))[left] > 1).any():
-            raise ProofError(f"{where} (forest): a set of variable {v} has two parents")
-        np.minimum.at(into[:, place[v]], families.sums(v, place)[left], families.cost[span][left])
+        own = np.arange(families.offsets[v], families.offsets[v + 1])
+        several = families.sums(v, inside) > 1
+        left, from_ = state.left[own], into[:, place[v]]
+        single = left & ~several
+        np.minimum.at(from_, families.sums(v, place)[single], families.cost[own[single]])
+        alone = from_.copy()
+        for i in own[left & several]:
+            above = place[families.parents[families.starts[i] : families.starts[i + 1]]]
+            above = above[above > 0]
+            kept = above[alone[above].argmin()]
+            from_[kept] = min(from_[kept], families.cost[i])
     return least_forest(into)
 
 

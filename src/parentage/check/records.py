@@ -99,7 +99,7 @@ class Subsets(NamedTuple):
 
 
 class Forest(NamedTuple):
-    """At most one parent each: the best forest."""
+    """The best forest, when every set keeps at most one of its parents."""
 
 
 End = Branch | Split | Subsets | Forest
