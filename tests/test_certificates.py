@@ -10,15 +10,22 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pytest
 
-from naive_network import random_constraints, random_lists
+from naive_network import best_network, random_constraints, random_lists
 from parentage.check import check, sealed
 from parentage.errors import ConstraintError, ListsError
-from parentage.optimise import learn_lists
+from parentage.optimise import learn_lists, root_lp
+from parentage.optimise.engines import conclude, cut_and_branch
+from parentage.optimise.orders import first_incumbent
+from parentage.optimise.prepare import prepare
+from parentage.optimise.root_lp import Tactics
+from parentage.optimise.run import Run
+from parentage.scoring.lists import CandidateLists
 from strategies import each
+from test_forest import one_parent_lists
+from test_optimise_limits import hard_lists
 
 if TYPE_CHECKING:
     from parentage.optimise import Solution
-    from parentage.scoring.lists import CandidateLists
     from real_data import RealData
 
 QUICK = (
@@ -27,6 +34,9 @@ QUICK = (
     "alarm_10000_BIC",
     "aur_insurance_1000.jaa",
 )
+WEAK = Tactics(warm_start=False, set_packing=False, local_cuts=False)
+"""Cluster cuts only, so that there is something left to branch on."""
+
 OPEN = ("slim_munin1-5000.jkl",)
 """Instances that nobody has proved."""
 
@@ -37,9 +47,9 @@ def assert_certified(lists: CandidateLists, solution: Solution) -> dict[str, Any
     document = solution.certificate.document
     verdict = check(lists, document)
     assert verdict, verdict.reason
-    assert verdict.score == pytest.approx(solution.score, abs=1e-9)
+    assert verdict.score == solution.score
     assert verdict.parents == solution.network.parents
-    assert verdict.tolerance < 1e-4
+    assert verdict.tolerance < max(1e-4, 1e-11 * abs(solution.score))
     return document
 
 
@@ -54,6 +64,79 @@ def test_random_lists(seed: int, engine: str) -> None:
     except (ListsError, ConstraintError):
         return
     assert_certified(lists, solution)
+
+
+@each("seed", 8)
+def test_forests_beside_dominated_sets(seed: int) -> None:
+    """The solver drops what a single parent replaces; the checker sees it in the lists."""
+    rng = np.random.default_rng(seed)
+    lists = one_parent_lists(rng, 10, ties=seed % 2 == 0)
+    families = {v: [(c.score, c.parents) for c in lists[v]] for v in lists.names}
+    for v, own in families.items():
+        others = [u for u in lists.names if u != v and (u,) != own[0][1]]
+        for score, parents in own[:3]:
+            further = (p for p in others if p not in parents)
+            own.append((score - rng.random() * (seed % 3), (*parents, next(further))))
+    lists = CandidateLists.from_families(families)
+    if best_network(lists) is None:
+        return
+    solution = learn_lists(lists, engine="branch-and-cut")
+    assert solution.engine == "forest"
+    assert_certified(lists, solution)
+
+
+@each("seed", 6)
+def test_scores_of_many_digits(seed: int) -> None:
+    """The arithmetic of the solver is coarser than the last of six decimals."""
+    lists = hard_lists(9, 8, seed)
+    families = {v: [(round(c.score, 6) - 4e8, c.parents) for c in lists[v]] for v in lists.names}
+    large = CandidateLists.from_families(families)
+    assert_certified(large, learn_lists(large, engine="branch-and-cut"))
+
+
+def test_scores_that_differ_by_less_than_the_tolerance() -> None:
+    """The first network is within it, so nothing is searched; the proof is that bound."""
+    names = [f"v{v}" for v in range(10)]
+    families = {
+        v: [(1e-8 / 3, [names[i - 1], names[i - 2]]), (0.0, [])] for i, v in enumerate(names)
+    }
+    lists = CandidateLists.from_families(families)
+    assert_certified(lists, learn_lists(lists, engine="branch-and-cut"))
+
+
+def test_rounding_that_adds_up_over_many_variables() -> None:
+    """In every pair the better of two choices loses a unit when scores are rounded."""
+    unit = 2.0**-26
+    families: dict[str, list[tuple[float, list[str]]]] = {}
+    for i in range(90):
+        before, top = f"x{(i - 1) % 90}", 100.0 if i else 1.0
+        families[f"x{i}"] = [(top + 0.49 * unit, [f"y{i}", before]), (top - 0.49 * unit, [before])]
+        families[f"y{i}"] = [(0.6 * unit, [f"x{i}"]), (-0.37 * unit, [])]
+    families["x0"] += [(0.49 * unit, ["y0"]), (-0.49 * unit, [])]
+    lists = CandidateLists.from_families(families)
+    assert_certified(lists, learn_lists(lists))
+
+
+@each("seed", 6)
+def test_near_ties_within_rounding_errors(monkeypatch: pytest.MonkeyPatch, seed: int) -> None:
+    """A superset that scores more by less than rounding errors comes back in a branch."""
+    monkeypatch.setattr(root_lp, "ROOT_PATIENCE", root_lp.Patience(1, 0.5))
+    monkeypatch.setattr(root_lp, "NODE_PATIENCE", root_lp.Patience(1, 0.5))
+    rng = np.random.default_rng(seed)
+    lists = hard_lists(9, 8, seed)
+    families: dict[str, list[tuple[float, tuple[str, ...]]]] = {}
+    for v in lists.names:
+        own = {frozenset(c.parents): c.score * 1e4 - 3e8 for c in lists[v]}
+        for parents, score in list(own.items()):
+            more = rng.choice([u for u in lists.names if u != v])
+            own.setdefault(parents | {str(more)}, score + 5e-6 * rng.random())
+        families[v] = [(score, tuple(parents)) for parents, score in own.items()]
+    lists = CandidateLists.from_families(families)
+    run = Run(lists, prepare(lists))
+    for part in run.parts:
+        first_incumbent(part)
+        cut_and_branch(part, WEAK, subsets=False)
+    assert_certified(lists, conclude(run))
 
 
 def assert_mutations_refused(lists: CandidateLists, document: dict[str, Any]) -> None:

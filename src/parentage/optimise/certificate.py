@@ -99,11 +99,9 @@ def certificate_of(run: Run, constraints: Constraints | None) -> Certificate | N
 
 
 def _provable(part: Part) -> bool:
-    if part.parts:
-        return part.root is not None and all(_provable(piece) for piece in part.parts)
     if part.closed_by == "subsets":
         return part.problem.n <= MOST_SUBSETS
-    return part.problem.n == 1 or part.closed_by != ""
+    return all(_provable(piece) for piece in part.parts)
 
 
 def whole_unit(scores: Floats) -> tuple[dict[str, int], float, Ints]:
@@ -130,11 +128,8 @@ class _Writer:
         if self.constraints:
             allowed = allowed_sets(self.lists, self.constraints)
         lowest = np.where(allowed, whole, whole.min(initial=0))
-        best = np.maximum.reduceat(lowest, self.lists.offsets[:-1])
-        self.cost = best - whole[self.chosen]
-        exact = "decimals" in self.unit
-        slack = self.run.tolerance + self.run.slack
-        self.allowance = 0 if exact else math.ceil(slack * self.factor)
+        self.best = np.maximum.reduceat(lowest, self.lists.offsets[:-1])
+        self.whole = whole
         largest = int(whole.max(initial=0)) - int(whole.min(initial=0))
         self.denominator = self._denominator(max(1, largest))
         self.writer = NodeWriter(self._goal, self._times)
@@ -180,19 +175,35 @@ class _Writer:
         return 1 << max(0, min(FINE, ROOM - 1 - math.frexp(most)[1]))
 
     def _tolerance(self, part: Part) -> int:
-        """What a part may be open by, in units."""
-        if part.parts:
-            return sum(self._tolerance(piece) for piece in part.parts)
-        if part.problem.n == 1:
-            return int(self.cost[part.problem.variables].sum()) if self.allowance else 0
-        return self.allowance
+        """Return the number of units that the proof of a part leaves open.
+
+        That is what the solver leaves open, half its tolerance unless the bound of the part is
+        lower, and what its arithmetic may lose; and one unit per variable where scores are
+        rounded. Without rounding less than a unit is nothing. A variable on its own has its best
+        set, or one that ties with it.
+        """
+        run, n, rounded = self.run, part.problem.n, "bits" in self.unit
+        if n == 1:
+            ties = int(self.lists.n_variables * run.rounding * self.factor) + rounded
+            return min(ties, self._cost(part))
+        gap = min(run.tolerance, max(run.tolerance / 2, part.best_cost - part.bound))
+        own = int((gap + run.slack) * self.factor) + n * rounded
+        return max(own, sum(self._tolerance(piece) for piece in part.parts))
+
+    def _cost(self, part: Part) -> int:
+        """Return the whole cost of the incumbent of a part."""
+        chosen = self.chosen.copy()
+        if part.best_cost < math.inf:
+            part.write(chosen)
+        variables = part.problem.variables
+        return int((self.best[variables] - self.whole[chosen[variables]]).sum())
 
     def _times(self, y: Floats) -> list[int]:
         found: list[int] = np.rint(y * (self.factor * self.denominator)).astype(np.int64).tolist()
         return found
 
     def _goal(self, part: Part) -> int:
-        return int(self.cost[part.problem.variables].sum()) - self._tolerance(part)
+        return self._cost(part) - self._tolerance(part)
 
 
 def _largest(cut: Cut) -> int:
@@ -260,7 +271,7 @@ class NodeWriter:
 
     def _part(self, written: dict[str, Any], part: Part) -> None:
         """Write how a part was closed."""
-        if part.closed_by in ("subsets", "forest") and not part.parts:
+        if part.closed_by in ("subsets", "forest"):
             written[part.closed_by] = True
         elif part.root is None:
             written["steps"] = [["round", [], []]]

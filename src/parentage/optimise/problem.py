@@ -7,7 +7,7 @@ Choose one set per variable so that no cycle arises and the total cost is least,
 Costs are never negative, so zero is a bound at once, and they are small, so that solvers lose
 no digits. δ is the size of rounding errors in a sum of scores: totals that differ by less count
 as equal and go to the network with fewer arcs. A set is dropped when another set of the child,
-contained in it, costs no more (the subset fits wherever the superset does).
+contained in it, costs no more and scores no less (the subset fits wherever the superset does).
 """
 
 from __future__ import annotations
@@ -113,10 +113,18 @@ class Problem:
         )
 
     def pruned(self) -> Problem:
-        """Return the problem without dominated sets."""
+        """Return the problem without dominated sets.
+
+        A set that scores more than its subset stays even if it costs more, by less than δ: proofs
+        compare scores.
+        """
         from parentage.kernels.dominance import undominated
 
-        return self.only(undominated(self.offsets, self.masks))
+        keep = undominated(self.offsets, self.masks)
+        if (np.diff(self.sets) < 0).any():  # lists are sorted by score
+            by_score = np.lexsort((self.sets, self.child))
+            keep[by_score] |= undominated(self.offsets, self.masks[by_score])
+        return self.only(keep)
 
     def part(self, inside: Ints) -> Problem:
         """Return the problem of some variables when all others come before them.
