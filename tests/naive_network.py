@@ -10,7 +10,7 @@ from parentage.scoring.constraints import Constraints
 from parentage.scoring.lists import CandidateLists
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
     import numpy as np
 
@@ -58,11 +58,11 @@ def best_network(lists: CandidateLists) -> tuple[float, int] | None:
             ]
         if options:
             top = max(score for score, _ in options)
-            best[subset] = top, min(a for score, a in options if score > top - 1e-7)
+            best[subset] = top, min(a for score, a in options if score >= top - 1e-7)
     return best.get(frozenset(range(n)))
 
 
-def random_lists(rng: np.random.Generator, n: int) -> CandidateLists:
+def random_lists(rng: np.random.Generator, n: int, largest: int = 4) -> CandidateLists:
     """Lists of every kind: pruned or not, few or many sets, ties, children without empty sets."""
     ties = rng.random() < 0.3
     sparse = rng.random() < 0.3
@@ -74,11 +74,43 @@ def random_lists(rng: np.random.Generator, n: int) -> CandidateLists:
         if not without_empty or rng.random() < 0.6:
             sets[frozenset()] = -100.0
         for _ in range(int(rng.integers(1, 4 if sparse else 25))):
-            size = int(rng.integers(1, min(5, n)))
+            size = int(rng.integers(1, min(largest + 1, n)))
             members = frozenset(int(u) for u in rng.choice(others, size, replace=False))
             gain = float(rng.integers(0, 8)) if ties else float(rng.integers(0, 2000)) / 100
             sets[members] = -100.0 + gain * size
         families[f"v{v}"] = [(s, [f"v{u}" for u in w]) for w, s in sets.items()]
+    return CandidateLists.from_families(families)
+
+
+SCALES: dict[str, Callable[[float], float]] = {
+    "hundredths": lambda score: score,
+    "thirds": lambda score: score / 3 - 1000.1,
+    "small": lambda score: score * 1e-4,
+    "millionths": lambda score: round(score) * 1e-6,
+    "large": lambda score: score - 1e6 / 3,
+    "huge": lambda score: (score - 1e5 / 3) * 1e4,
+    "huge, with decimals": lambda score: round(score, 6) - 4e8,
+}
+"""Sizes of scores: with few decimals and without, below a tolerance of 10⁻⁶ and far above it."""
+
+NEAR = (0.0, 0.0, 1.0, 0.3, 1e-7, 1e-9, 1e-12, -1e-13, -1e-10, -1e-9, -1e-6, -1e-5)
+"""By how much a set scores less than its superset; near-ties are as small as rounding errors."""
+
+
+def varied_lists(rng: np.random.Generator, n: int) -> CandidateLists:
+    """Lists with dominated sets, near-ties and scores of every size; a third of them forests."""
+    lists = random_lists(rng, n, largest=1 if rng.random() < 0.3 else 4)
+    scale = SCALES[str(rng.choice(list(SCALES)))]
+    share = rng.random()
+    families: dict[str, list[tuple[float, tuple[str, ...]]]] = {}
+    for child in lists.names:
+        sets = {frozenset(c.parents): c.score for c in lists[child]}
+        for members, score in list(sets.items()):
+            others = [v for v in lists.names if v != child and v not in members]
+            if others and rng.random() < share:
+                more = rng.choice(others, int(rng.integers(1, min(3, len(others)) + 1)), False)
+                sets.setdefault(members | {str(v) for v in more}, score - float(rng.choice(NEAR)))
+        families[child] = [(scale(score), tuple(sorted(w))) for w, score in sets.items()]
     return CandidateLists.from_families(families)
 
 

@@ -102,6 +102,7 @@ class CutLP:
             if self.solver.getModelStatus() != statuses.kIterationLimit:
                 break
         if self.solver.getModelStatus() != statuses.kOptimal:
+            self.x = np.zeros(self.problem.m)  # the last solution may hold sets that are shut now
             return False
         solution = self.solver.getSolution()
         self.x = np.zeros(self.problem.m)

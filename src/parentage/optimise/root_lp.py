@@ -2,9 +2,9 @@
 
 The plain cuts come first (:mod:`.separate`); local cuts (:mod:`.local_cuts`) are dearer and
 stronger, and are looked for when the plain ones run dry or stall. In every round the bound is
-computed by us (:mod:`.lp`), sets that cannot be in a better network go, and the order of the LP
-solution is climbed for a better incumbent. The root does this for all sets, a node of the tree for
-those it leaves.
+computed by us (:mod:`.lp`), sets that cannot be in a better network go, the order of the LP
+solution is climbed for a better incumbent, and a solution that is a network is offered as it is.
+The root does this for all sets, a node of the tree for those it leaves.
 """
 
 from __future__ import annotations
@@ -27,13 +27,13 @@ from parentage.optimise.separate import (
     fractional_order,
     plain_cuts,
 )
-from parentage.optimise.shrink import ShrunkenCuts
+from parentage.optimise.shrink import DECIDED, ShrunkenCuts
 
 if TYPE_CHECKING:
     from concurrent.futures import Executor
 
     from parentage.optimise.cuts import Cut
-    from parentage.optimise.problem import Flags, Floats
+    from parentage.optimise.problem import Flags, Floats, Ints
     from parentage.optimise.run import Part
 
     Step = tuple[list[Cut], Floats] | None
@@ -170,7 +170,8 @@ class Cutter:
             if self.tighten(node, phase):
                 return State.CLOSED
             support = Support.of(self.lp.sets, self.lp.x)
-            if self.climb(support, len(gaps), node) and self.tighten(node, phase):
+            better = self.climb(support, len(gaps), node)
+            if (self.offer_solution(phase) or better) and self.tighten(node, phase):
                 return State.CLOSED
             self.part.tick(phase)
             gaps.append(self.part.cost - node.bound)
@@ -200,6 +201,30 @@ class Cutter:
         self.idle_climbs = 0 if better else self.idle_climbs + 1
         return better
 
+    def offer_solution(self, phase: str) -> bool:
+        """Offer the LP solution if it is a network; return whether the incumbent improved.
+
+        Climbing may miss such a network; a node is closed by it all the same.
+        """
+        whole = self.whole_solution()
+        if whole is None or cycles(self.lp.sets, whole):
+            return False
+        return self.part.offer(whole, phase, phase)
+
+    def whole_solution(self) -> Ints | None:
+        """Return the sets of the LP solution, one per child; None if it is fractional."""
+        whole = np.flatnonzero(self.lp.x > DECIDED)
+        return whole if len(whole) == self.part.problem.n else None
+
+    def settle(self, node: Node, phase: str) -> None:
+        """Close a node with one choice of arcs left: a cycle, or a network, which is offered."""
+        if self.follow_up(node):
+            spans = self.part.problem.spans()
+            first = [a + int(node.left[a:b].argmax()) for a, b in spans]
+            self.part.offer(np.array(first, np.int64), phase, phase)
+            none = np.zeros(0)
+            self.absorb(node, ([], none), *self.lp.bound_of([], none, ~node.left), phase)
+
     def separate(self, support: Support, node: Node, gaps: list[float]) -> list[Cut]:
         """Return cuts for the present solution: plain ones, local ones when these do not do."""
         found = plain_cuts(support, set_packing=self.tactics.set_packing, most=self.most, few=FEW)
@@ -212,10 +237,8 @@ class Cutter:
         if self.arm:
             found += self.find_local(support, node, urgent=not found)
         self.local_share = 1.0 - plain / max(1, len(found))
-        if not found:
-            whole = np.flatnonzero(self.lp.x > 0.5)
-            if len(whole) == support.n and self.lp.x[whole].min() > 1 - 1e-6:
-                found = cycles(self.lp.sets, whole)
+        if not found and (whole := self.whole_solution()) is not None:
+            found = cycles(self.lp.sets, whole)
         return found or self.exact(support, node)
 
     def exact(self, support: Support, node: Node) -> list[Cut]:

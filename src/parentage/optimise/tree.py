@@ -102,8 +102,14 @@ class Tree:
         self.part.prove(PHASE, PHASE)
 
     def _branch(self, node: Node) -> Node | None:
-        """Split a node; return the side to look at next, if that is close to the least bound."""
+        """Split a node; return the side to look at next, if that is close to the least bound.
+
+        A node with one choice left is closed instead.
+        """
         arc, gains = self._choose(node)
+        if arc is None:
+            self.cutter.settle(node, PHASE)
+            return None
         without, with_ = (
             Node(left, node.bound, node.depth + 1) for left in self._sides(arc, node.left)
         )
@@ -129,8 +135,8 @@ class Tree:
         with_[holding] = left[holding]
         return without, with_
 
-    def _choose(self, node: Node) -> tuple[Arc, tuple[float, float]]:
-        """Choose the arc to branch on, and say what its two sides seem to gain."""
+    def _choose(self, node: Node) -> tuple[Arc | None, tuple[float, float]]:
+        """Choose the arc to branch on, if there is one, and say what its two sides seem to gain."""
         candidates = self._candidates()
         if not candidates:
             return self._any_arc(node), (0.0, 0.0)
@@ -179,8 +185,8 @@ class Tree:
             self._memory.add(arc, side, gain)
         return gains[0], gains[1]
 
-    def _any_arc(self, node: Node) -> Arc:
-        """Return an arc that some set left of a child has and another has not."""
+    def _any_arc(self, node: Node) -> Arc | None:
+        """Return an arc that some set left of a child has and another has not, if any is so."""
         sets = self.cutter.lp.sets
         for v in range(len(sets.offsets) - 1):
             open_sets = [i for i in range(*sets.offsets[v : v + 2]) if node.left[i]]
@@ -188,7 +194,7 @@ class Tree:
             apart = set.union(*held) - set.intersection(*held)
             if apart:
                 return int(min(apart)), v
-        raise AssertionError("a node with one network was left open")
+        return None
 
     def _least(self) -> float:
         return self._heap[0][0] if self._heap else math.inf
