@@ -2,20 +2,28 @@
 
 from __future__ import annotations
 
+import csv
+import io
+import itertools
+import re
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import polars as pl
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import parentage
+from command import ok, refused, run
 from parentage.arcs import resampling
+from parentage.data import counts
 from parentage.data import table as tables_of
+from parentage.data.formats import batches
 from parentage.data.packed import PackedCodes, PackedColumn
 from parentage.data.table import MISSING, Table
-from parentage.errors import TableError
+from parentage.errors import DataWarning, InputError, TableError, Way
 from parentage.learner import learn
 from parentage.report.refused import mutual_information
 from parentage.scoring.account import Account
@@ -28,6 +36,8 @@ from parentage.scoring.scores import local_score
 from parentage.scoring.settings import Scoring
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from parentage.scoring.account import Unknown
 
 SCORES = (
@@ -227,8 +237,309 @@ def test_what_goes_with_what() -> None:
 
 
 def test_many_rows_take_no_room() -> None:
-    """Forty million rows of which thirty differ."""
+    """Forty million rows, of which thirty differ."""
     table = replace(random_counts(6), repeats=np.full(30, 1_333_333, np.uint32))
     assert table.n_rows == 39_999_990
     found = learn(table, threads=1)
     assert found.optimal and found.network.n_arcs > 3
+
+
+# --- reading -----------------------------------------------------------------------------------
+
+VOYAGE = ("class,sex,age,alive,Freq\n" + "".join(
+    f"{deck},{sex},{age},{alive},{17 * i * i % 61 % 23 if i % 4 else 0}\n"
+    for i, (deck, sex, age, alive) in enumerate(
+        itertools.product("123c", ("male", "female"), ("child", "adult"), ("no", "yes"))
+    )
+)).encode()  # fmt: skip
+"""A full table of four variables, a few of its counts 0."""
+
+
+def expanded(text: bytes, column: str) -> bytes:
+    """The lines of a CSV, each as often as a column says, without that column."""
+    header, *lines = list(csv.reader(io.StringIO(text.decode())))
+    at = header.index(column)
+    out = io.StringIO()
+    writer = csv.writer(out, lineterminator="\n")
+    writer.writerow([name for name in header if name != column])
+    for line in lines:
+        for _ in range(int(line[at])):
+            writer.writerow([cell for i, cell in enumerate(line) if i != at])
+    return out.getvalue().encode()
+
+
+def messy(seed: int, lines: int = 40) -> bytes:
+    """Numbers, labels, words for missing and blank cells, with counts between them."""
+    rng = np.random.default_rng(seed)
+    rows = ["age,sick,n,smoker,dose"]
+    for _ in range(lines):
+        age = int(rng.integers(18, 90))
+        sick = "yes" if rng.random() < age / 100 else "no"
+        smoker = rng.choice(["never", "often", "NA", ""], p=[0.5, 0.4, 0.05, 0.05])
+        dose = rng.choice(["0", "0.5", "1.25", "7", "-99", ""], p=[0.3, 0.2, 0.2, 0.2, 0.05, 0.05])
+        rows.append(f"{age},{sick},{int(rng.integers(0, 9))},{smoker},{dose}")
+    return "\n".join(rows).encode()
+
+
+HOW: list[dict[str, Any]] = [
+    {"missing": missing, "discretize": rule, "na": ["dose=-99"]}
+    for missing in ("drop", "state", "mode", "pnal", "em")
+    for rule in ("mdl", "median", "quantile:3", "width:3")
+] + [
+    {"missing": "mode", "drop": ["dose"], "discretize": ["age=at:40,65"]},
+    {"missing": "drop", "categorical": ["dose"], "discretize": {"age": "mdl:3"}},
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("how", HOW, ids=str)
+@pytest.mark.parametrize("seed", range(2))
+@pytest.mark.filterwarnings("ignore::parentage.errors.DataWarning")
+def test_what_is_read_is_the_table_written_out(how: dict[str, Any], seed: int) -> None:
+    """The same states, cut points, imputed values and numbers of missing cells."""
+    text = messy(seed)
+    ours = parentage.read_table(text, counts="n", **how)
+    theirs = parentage.read_table(expanded(text, "n"), **how)
+    assert is_same(ours, theirs) and ours.cuts == theirs.cuts
+    one, other = ours.recipe, theirs.recipe
+    assert one is not None and other is not None and one.columns == other.columns
+    assert one.account is not None and other.account is not None
+    lines = text.count(b"\n")
+    zero = sum(line.split(b",")[2] == b"0" for line in text.split(b"\n"))
+    assert (one.account.lines, one.account.empty_lines) == (lines, zero)
+    assert replace(one.account, lines=0, empty_lines=0) == other.account
+    assert ours.stored_rows <= lines - zero
+    again = parentage.read_table(text, recipe=one)
+    assert is_same(again, ours) and again.recipe is not None and again.recipe.account is not None
+    assert replace(again.recipe.account, left_out={}) == replace(one.account, left_out={})
+
+
+@pytest.mark.filterwarnings("ignore::parentage.errors.DataWarning")
+def test_warnings_count_rows() -> None:
+    """Five lines of fifty lack a value, but most rows."""
+    cells = [("", 90) if i < 5 else ("xy"[i % 2], 1) for i in range(50)]
+    text = "a,b,n\n" + "".join(f"{a},{i % 3},{n}\n" for i, (a, n) in enumerate(cells))
+    with pytest.warns(DataWarning, match="'a' has more than 5% of its values imputed"):
+        parentage.read_table(text.encode(), counts="n", missing="mode", keep="b")
+
+
+def test_frames_and_batches(monkeypatch: pytest.MonkeyPatch) -> None:
+    whole = parentage.read_table(expanded(VOYAGE, "Freq"))
+    frame = pl.read_csv(VOYAGE)
+    as_floats = frame.with_columns(pl.col("Freq").cast(pl.Float64))
+    for source in (frame, as_floats, frame.to_pandas(), frame.to_arrow()):
+        table = parentage.read_table(source, counts="Freq")
+        assert is_same(table, whole)
+    out = io.BytesIO()
+    frame.write_parquet(out)
+    monkeypatch.setattr(batches, "ROWS", 10)
+    table = parentage.read_table(out.getvalue(), counts="Freq")
+    assert table.packed is not None and is_same(table, whole)
+    assert learn(table, threads=1).score == learn(whole, threads=1).score
+
+
+def test_lines_that_are_equal_but_for_a_dropped_column() -> None:
+    ours = parentage.read_table(VOYAGE, counts="Freq", drop=["age"])
+    theirs = parentage.read_table(expanded(VOYAGE, "Freq"), drop=["age"])
+    assert is_same(ours, theirs)
+    assert score(ours, threads=1).digest == score(theirs, threads=1).digest
+
+
+@pytest.mark.parametrize(
+    ("count", "seen"),
+    [
+        ("-3", "'-3' is not a count"),
+        ("2.5", "'2.5' is not a count"),
+        ("many", "'many' is not a count"),
+        ("inf", "'inf' is not a count"),
+        ("NA", "'NA' is not a count"),
+        ("", "the count is missing"),
+    ],
+)
+def test_counts_that_are_refused(count: str, seen: str) -> None:
+    text = b"a,b,times\n0,1,4\n1,0,2\n1,1," + count.encode() + b"\n0,0,9\n"
+    with pytest.raises(TableError, match=f"column 'times', line 4: {seen}; counts are whole"):
+        parentage.read_table(text, counts="times")
+
+
+def test_counts_with_decimal_commas_and_blanks() -> None:
+    text = b"a;b;times\n0;1; 1.000,0\n1;0;2\n1;1; 3 \n"
+    assert parentage.read_table(text, counts="times", decimal=",").repeats.tolist() == [1000, 2, 3]
+
+
+@pytest.mark.parametrize(
+    ("how", "message"),
+    [
+        ({"counts": "Frq"}, "no column 'Frq' to take counts from; did you mean 'Freq'"),
+        ({"counts": "Freq", "drop": ["Freq"]}, "'Freq' holds counts, and is to be something else"),
+        ({"counts": "Freq", "keep": ["age,Freq"]}, "'Freq' holds counts"),
+        ({"counts": "Freq", "categorical": ["Freq"]}, "'Freq' holds counts"),
+        ({"counts": "Freq", "discretize": "Freq=median"}, "'Freq' holds counts"),
+        ({"counts": "Freq", "drop": ["age", "sex", "class"]}, "1 of 4 columns are left"),
+    ],
+)
+def test_columns_of_counts_that_cannot_be(how: dict[str, Any], message: str) -> None:
+    with pytest.raises(InputError, match=message):
+        parentage.read_table(VOYAGE, **how)
+
+
+def test_tables_that_counts_leave_nothing_of() -> None:
+    with pytest.raises(TableError, match="the counts add up to 0 rows"):
+        parentage.read_table(b"a,b,n\n0,1,0\n1,0,0\n", counts="n")
+    with pytest.raises(TableError, match="the table has one data row"):
+        parentage.read_table(b"a,b,n\n0,1,0\n1,0,1\n", counts="n")
+    with pytest.raises(TableError, match="add up to 5,000,000,000 rows; 1 to 4,294,967,295 are"):
+        parentage.read_table(b"a,b,n\n0,1,4000000000\n1,0,1000000000\n", counts="n")
+    with pytest.raises(TableError, match="2 columns are named 'n'"):
+        parentage.read_table(b"a,b,n,n\n0,1,1,1\n1,0,1,1\n", counts="n")
+
+
+def test_a_table_has_its_repeats_already() -> None:
+    table = parentage.read_table(VOYAGE, counts="Freq")
+    with pytest.raises(InputError, match="is for files and data frames; a Table says in `repeats`"):
+        learn(table, counts="Freq")
+    assert learn(table, recipe=table.recipe).score == learn(table).score
+
+
+def test_a_recipe_counts_too(tmp_path: Path) -> None:
+    path, other = tmp_path / "recipe.toml", VOYAGE.replace(b"1,male,", b"1,female,")
+    table = parentage.read_table(VOYAGE, counts="Freq")
+    assert table.recipe is not None
+    table.recipe.save(path)
+    assert 'counts = "Freq"' in path.read_text()
+    assert "32 lines counted by Freq, 9 of count 0 left out" in path.read_text()
+    assert parentage.read_table(VOYAGE, recipe=path).digest == table.digest
+    ours = parentage.read_table(other, recipe=path)
+    theirs = parentage.read_table(expanded(other, "Freq"))
+    assert ours.digest == theirs.digest != table.digest
+    with pytest.raises(InputError, match="no column 'Freq'"):
+        parentage.read_table(expanded(VOYAGE, "Freq"), recipe=path)
+    with pytest.raises(InputError, match="decided by the recipe"):
+        parentage.read_table(VOYAGE, recipe=path, counts="age")
+    holes = VOYAGE.replace(b"1,male,child,no", b"1,male,,no").replace(
+        b"c,female,adult,yes", b"c,,,yes"
+    )
+    dropped = parentage.read_table(holes, counts="Freq", missing="drop")
+    again = parentage.read_table(holes, recipe=dropped.recipe)
+    assert is_same(again, dropped) and again.recipe == dropped.recipe
+    assert dropped.n_rows < table.n_rows
+
+
+# --- tables that seem to hold counts -----------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", ["Freq", "count", "COUNTS", "n", "weight", "_freq_", "frequency"])
+def test_a_table_of_counts_is_refused(name: str) -> None:
+    text = VOYAGE.replace(b"Freq", name.encode())
+    with pytest.raises(TableError, match="the other columns never repeat a row") as refusal:
+        parentage.read_table(text, discretize="mdl")
+    ways = [way for way in refusal.value.ways if isinstance(way, Way)]
+    assert [way.typed("command line") for way in ways] == [f"--counts {name}", f"--keep {name}"]
+    counted = parentage.read_table(text, counts=name)
+    assert counted.n_rows == parentage.read_table(expanded(text, name)).n_rows > 32
+    assert name in parentage.read_table(text, keep=[name], discretize="mdl").names
+    assert name in parentage.read_table(text, discretize=f"{name}=median").names
+    assert name not in parentage.read_table(text, drop=[name]).names
+
+
+def test_identifiers_beside_counts_do_not_hide_them() -> None:
+    lines = VOYAGE.decode().splitlines()
+    text = "\n".join(["id," + lines[0], *(f"p{i},{line}" for i, line in enumerate(lines[1:]))])
+    with pytest.raises(TableError, match=r"'id' is an identifier.*'Freq' looks like") as refusal:
+        parentage.read_table(text.encode())
+    assert "drop=['id'] to leave it out" in str(refusal.value)
+    assert parentage.read_table(text.encode(), counts="Freq", drop="id").n_variables == 4
+
+
+NOT_COUNTS = {
+    "another name": VOYAGE.replace(b"Freq", b"price"),
+    "rows that repeat": VOYAGE + VOYAGE.split(b"\n", 1)[1],
+    "negative": VOYAGE.replace(b"yes,1", b"yes,-1"),
+    "fractions": VOYAGE.replace(b"yes,1", b"yes,1.5"),
+    "words": VOYAGE.replace(b"yes,1", b"yes,x"),
+    "a flag": b"a,b,n\n0,1,1\n1,0,0\n1,1,1\n0,0,0\n",
+    "one other column": b"a,n\n0,1\n1,4\n2,3\n3,9\n",
+    "three lines": b"a,b,n\n0,1,5\n1,0,4\n1,1,7\n",
+    "a quantity beside quantities": b"length,width,weight\n"
+    + b"".join(b"%d,%d,%d\n" % (7 * i % 89, 31 * i % 97, 11 * i % 83) for i in range(60)),
+}
+
+
+@pytest.mark.parametrize("text", NOT_COUNTS.values(), ids=NOT_COUNTS)
+@pytest.mark.filterwarnings("ignore::parentage.errors.DataWarning")
+def test_other_tables_are_not(text: bytes) -> None:
+    try:
+        parentage.read_table(text, discretize="mdl")
+    except TableError as error:
+        assert "counts" not in str(error)
+
+
+def test_rows_are_compared_beyond_the_first(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(counts, "FIRST_LINES", 8)
+    repeated = VOYAGE + VOYAGE.split(b"\n")[-2] + b"\n"
+    assert parentage.read_table(repeated, discretize="mdl").n_rows == 33
+    with pytest.raises(TableError, match="looks like counts"):
+        parentage.read_table(VOYAGE, discretize="mdl")
+
+
+# --- commands ----------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def files(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A table of counts, and the same with its rows written out."""
+    folder = tmp_path_factory.mktemp("counts")
+    (folder / "counts.csv").write_bytes(VOYAGE)
+    (folder / "rows.csv").write_bytes(expanded(VOYAGE, "Freq"))
+    (folder / "recipe.toml").write_text('settings.counts = "Freq"\n')
+    ok("learn", str(folder / "rows.csv"), "-o", str(folder / "net.bif"))
+    ok("learn", str(folder / "rows.csv"), "--certificate", str(folder / "proof.json"))
+    return folder
+
+
+SECONDS = re.compile(r"[\d.]+ s\b|\d+ MB")
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        ("info", "TABLE"),
+        ("score", "TABLE"),
+        ("explain", "TABLE", "alive", "sex", "class"),
+        ("learn", "TABLE", "--score", "bdeu"),
+        ("learn", "TABLE", "--score", "qnml", "-k", "1"),
+        ("support", "TABLE", "--bootstrap", "5"),
+        ("check", "TABLE", "proof.json"),
+        ("query", "net.bif", "--data", "TABLE", "--given", "sex=male"),
+        ("apply", "net.bif", "rows.csv", "--data", "TABLE"),
+        ("sample", "net.bif", "5", "--data", "TABLE"),
+    ],
+    ids=lambda command: command[0],
+)
+def test_commands(command: tuple[str, ...], files: Path) -> None:
+    def printed(table: str, *more: str) -> str:
+        names = [table if part == "TABLE" else part for part in command]
+        args = [str(files / name) if (files / name).exists() else name for name in names]
+        return SECONDS.sub("…", ok(*args, *more)).replace("counts.csv", "rows.csv")
+
+    how = ("--recipe", str(files / "recipe.toml")) if "--data" in command else ("--counts", "Freq")
+    assert printed("counts.csv", *how) == printed("rows.csv")
+
+
+def test_a_page(files: Path) -> None:
+    page = files / "page.html"
+    done = run("report", str(files / "counts.csv"), "--counts", "Freq", "-o", str(page))
+    n_rows = f"{parentage.read_table(VOYAGE, counts='Freq').n_rows:,}"
+    assert done.returncode == 0
+    assert (
+        f"{n_rows} rows, 4 columns; 32 lines counted by Freq, 9 of count 0 left out" in done.stderr
+    )
+    text = page.read_text()
+    assert f"from {n_rows} rows" in text and "Freq, in 32 lines, 9 of them with count 0" in text
+
+
+def test_what_the_command_line_says(files: Path) -> None:
+    said = refused("learn", str(files / "counts.csv"), "--discretize", "mdl")
+    assert "type --counts Freq if it says how often each row occurs, or --keep Freq" in said
+    lists = files / "lists.jkl"
+    ok("score", str(files / "rows.csv"), "-o", str(lists))
+    assert "--counts Freq is for tables" in refused("learn", str(lists), "--counts", "Freq")

@@ -41,6 +41,21 @@ def test_median_is_the_textbook_median_and_splits_below_from_rest(numbers: list[
         assert codes_of(x, cuts).tolist() == [int(number >= middle) for number in numbers]
 
 
+@given(values, st.integers(2, 9), st.lists(st.integers(1, 9), min_size=40, max_size=40))
+def test_numbers_that_occur_several_times(
+    numbers: list[float], bins: int, often: list[int]
+) -> None:
+    """As if they were written out; quantiles are those of numpy."""
+    x, times = np.array(numbers), np.array(often[: len(numbers)])
+    whole = np.repeat(x, times)
+    assert median(x, times) == median(whole)
+    for rule in (Discretizer("median"), Discretizer("quantile", bins), Discretizer("width", bins)):
+        assert rule.cuts(x, times) == rule.cuts(whole)
+    found = np.unique(np.quantile(whole, np.arange(1, bins) / bins, method="higher"))
+    expected = tuple(found[found > x.min()].tolist())
+    assert Discretizer("quantile", bins).cuts(x, times) == expected
+
+
 @given(values, st.integers(2, 9))
 def test_every_quantile_state_occurs_and_a_code_counts_cuts_below(
     numbers: list[float], bins: int

@@ -141,6 +141,9 @@ NUMBERS = b"a,b,c\n" + b"".join(b"%d.5,%d,%d\n" % (i * i % 17, i % 2, i % 3) for
 GAPS = b"a,b,my col\n0,1,x\n1,0,?\n1,1,y\n0,0,x\n"
 IDS = b"id,a,b\n" + b"".join(b"p%d,%d,%d\n" % (i, i % 2, i % 3) for i in range(12))
 FAR = b"a,b\n" + b"x,0\ny,1\nx,99\nx,1\n" * 3
+COUNTS = b"a,b,c,n\n" + b"".join(
+    b"%d,%d,%d,%d\n" % (i % 2, i // 2 % 2, i // 4, i * i % 11 + i) for i in range(8)
+)
 DAT = b"a b\n2 2\n0 1\n1 0\n5 1\n"
 LISTS = b"2\na 1\n-2.5 0\nb 2\n-1.5 1 a\n-3 0\n"
 
@@ -171,6 +174,7 @@ REFUSED = {
         {"discretize": "mean"}, ("--discretize", "mean"),
     ),
     "identifier": Case(IDS, [("drop=['id']", "--drop id"), ("keep=['id']", "--keep id")]),
+    "counts": Case(COUNTS, [("counts='n'", "--counts n"), ("keep=['n']", "--keep n")]),
     "headerless": Case(b"0,0,1\n0,1,1\n1,0,0\n1,1,0\n", [("header=False", "--no-header")]),
     "column without a name": Case(
         b",b,c\n0,1,x\n1,0,y\n1,1,x\n", [("drop=['']", "--drop ''")]

@@ -87,7 +87,7 @@ def with_options(*options: Decorator) -> Callable[[Command], Command]:
 table_options = with_options(*settings_options("Data", Reading))
 """How a table is read, in every detail: where a recipe can be written."""
 
-COMMON_READING = ("drop", "missing", "categorical", "discretize", "recipe")
+COMMON_READING = ("drop", "counts", "missing", "categorical", "discretize", "recipe")
 common_table_options = with_options(*settings_options("Data", Reading, *COMMON_READING))
 """How a table is read, elsewhere: a recipe has the details."""
 

@@ -57,6 +57,11 @@ def choices_of(reading: Reading, names: Sequence[str]) -> dict[str, Choice]:
         raise InputError(
             f"column {min(both)!r} is to be cut and to be taken as categories; choose one"
         )
+    if reading.counts in dropped | kept | categories | set(rules):
+        raise InputError(
+            f"column {reading.counts!r} holds counts, and is to be something else as well; "
+            "choose one"
+        )
     everywhere, by_column = missing_values(reading.na or (), names)
     return {
         name: Choice(

@@ -2,7 +2,8 @@
 
 The stage between reader and table, the same for every source, in this order:
 
-1. *Drop* the columns named.
+1. *Drop* the columns named; a column of *counts* says how often each row occurs
+   (:mod:`parentage.data.counts`).
 2. *Missing values.* Cells with a value that was named as missing, and cells of text with a word
    such as ``NA``, ``N/A``, ``NaN``, ``null`` …, are blanked.
 3. *Numbers.* A column is numeric when the source declares it so, or when nothing is declared and
@@ -32,6 +33,7 @@ import numpy.typing as npt
 
 from parentage.data import mdl, suspicion
 from parentage.data.choices import Choice, choices_of
+from parentage.data.counts import looks_like_counts, with_counts
 from parentage.data.discretize import codes_of, interval_labels, median
 from parentage.data.formats.raw import RawColumn, RawTable, number_label, words_for_missing
 from parentage.data.packed import PackedCodes, PackedColumn, narrowed
@@ -80,7 +82,9 @@ def build_table(raw: RawTable, reading: Reading | None = None) -> Table:
     reading = reading or Reading()
     check_missing(reading.missing)
     choices = choices_of(reading, [column.name for column in raw.columns])
-    check_rows(raw.n_rows)
+    if reading.counts is not None:
+        raw = with_counts(raw, reading.counts, reading.decimal)
+    check_rows(raw.total_rows)
     found = [
         column_of(
             column,
@@ -120,6 +124,7 @@ def build_table(raw: RawTable, reading: Reading | None = None) -> Table:
         tuple(tuple(column.states) for column in coded),
         _translated(raw, columns, coded),
         {n: c.cuts for n, c in zip(names, coded, strict=True) if c.cuts is not None},
+        repeats=columns[0].raw.repeats,
     )
     check_variation(table)
     made = [
@@ -182,12 +187,14 @@ def account_of(
     return ReadingAccount(
         raw.source,
         raw.format,
-        raw.n_rows,
-        raw.n_rows - table.n_rows,
+        raw.total_rows,
+        raw.total_rows - table.n_rows,
         missing,
         {column.name: column.blanked for column in columns if column.blanked},
         left_out,
         table.constant,
+        raw.n_rows + raw.empty_lines if len(raw.repeats) else 0,
+        raw.empty_lines,
     )
 
 
@@ -276,25 +283,21 @@ def _complete_rows(columns: Sequence[Column]) -> list[Column]:
     for column in columns:
         if column.n_missing:
             complete &= column.present
-    left = int(complete.sum())
+    rows = columns[0].raw.chosen_rows(complete)
+    left, all_rows = rows.total_rows, columns[0].n_rows
     if left < 2:
         emptiest = min(columns, key=lambda column: column.n_present)
         raise TableError(
-            f"leaves {left} of {len(complete)} rows, and at least 2 are needed",
+            f"leaves {left} of {all_rows} rows, and at least 2 are needed",
             Way("missing", "pnal"),
             Way("missing", "em"),
             Way("missing", "state"),
             *_leave_out(emptiest.name, len(columns), "to leave out the column with most gaps"),
             about=Way("missing", "drop"),
         )
-    if left == len(complete):
+    if left == all_rows:
         return list(columns)
-    return [Column(_rows_of(c.raw, complete), c.numbers, c.blanked) for c in columns]
-
-
-def _rows_of(raw: RawColumn, chosen: npt.NDArray[np.bool_]) -> RawColumn:
-    codes = raw.to_codes()[chosen]
-    return replace(raw, codes=codes if raw.packed is None else PackedColumn.of(codes))
+    return [Column(c.raw.chosen_rows(complete), c.numbers, c.blanked) for c in columns]
 
 
 def _is_continuous(column: Column, choice: Choice) -> bool:
@@ -330,6 +333,15 @@ def _look_for_suspicious(
             decimal=decimal,
         )
     ]
+    doubtful = {one.column for one in found if one.refused}
+    for column in columns:
+        choice = choices[column.name]
+        others = [c for c in columns if c is not column and c.name not in doubtful]
+        if not (choice.kept or choice.by_name or len(column.raw.repeats)) and looks_like_counts(
+            column, others
+        ):
+            found = [one for one in found if one.column != column.name]
+            found.append(suspicion.counts_in(column.name))
     suspicion.tell(found, len(columns))
 
 
@@ -337,7 +349,7 @@ def _refuse_continuous(columns: Sequence[Column], n_columns: int) -> None:
     if not columns:
         return
     first, *others = columns
-    name, distinct = first.name, np.unique(first.observed())
+    name, distinct = first.name, np.unique(first.observed()[0])
     example = f", such as {number_label(distinct[0])}" if len(distinct) else ""
     more = ", ".join(column.name for column in others[:8]) + (", …" if others[8:] else "")
     also = f" (so are {len(others)} others: {more})" if others else ""
@@ -371,8 +383,7 @@ def _cut_points(
         if rule.rule == "mdl":
             together.append(v)
         else:
-            observed = column.observed()
-            found[v] = rule.cuts(observed) if len(observed) else ()
+            found[v] = rule.cuts(*column.observed()) if column.n_present else ()
     if together:
         cells = [_cells(column, choices[column.name], v in together or v in found)
                  for v, column in enumerate(columns)]  # fmt: skip
@@ -383,20 +394,22 @@ def _cut_points(
 def _cells(column: Column, choice: Choice, cut: bool) -> mdl.Cells:
     """Return a column as the search for cut points sees it."""
     codes = column.raw.to_codes()
+    repeats = column.raw.repeats.astype(np.int64) if len(column.raw.repeats) else None
     if not cut or column.numbers is None:
-        return mdl.Cells(codes.astype(np.int64), max(len(column.raw.values), 1))
+        states = max(len(column.raw.values), 1)
+        return mdl.Cells(codes.astype(np.int64), states, repeats=repeats)
     numbers = np.append(column.numbers, np.nan)[codes]  # −1, the last one, is missing
-    return mdl.of_numbers(numbers, 2 if choice.rule is None else choice.rule.bins)
+    return mdl.of_numbers(numbers, 2 if choice.rule is None else choice.rule.bins, repeats)
 
 
 def _cut(column: Column, cuts: tuple[float, ...], missing: str) -> _Coded:
     """Cut a continuous column into states."""
     numbers = np.empty(0) if column.numbers is None else column.numbers
-    observed = column.observed()
+    observed, rows = column.observed()
     if not len(observed):
         return _without_values(column)
     states = interval_labels(cuts) if cuts else [number_label(observed[0])]
-    filler = int(codes_of(np.array([median(observed)]), cuts)[0])
+    filler = int(codes_of(np.array([median(observed, rows)]), cuts)[0])
     if missing == "state" and column.n_missing:
         filler = len(states)
         states = [*states, fresh_label(states)]

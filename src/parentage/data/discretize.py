@@ -30,10 +30,11 @@ from typing import Literal
 import numpy as np
 import numpy.typing as npt
 
-from parentage.data.table import as_numbers
+from parentage.data.table import as_numbers, class_sizes
 from parentage.errors import InputError, TableError, Way
 
 Numbers = npt.NDArray[np.float64]
+Ints = npt.NDArray[np.int64]
 
 MAX_BINS = 1000
 MDL_STATES = 5
@@ -89,8 +90,10 @@ class Discretizer:
         default = self.rule == "median" or (self.rule, self.bins) == ("mdl", MDL_STATES)
         return self.rule if default else f"{self.rule}:{self.bins}"
 
-    def cuts(self, observed: Numbers) -> tuple[float, ...]:
+    def cuts(self, observed: Numbers, repeats: Ints | None = None) -> tuple[float, ...]:
         """Return the cut points for these values (at least one, none missing).
+
+        ``repeats`` says how often each occurs; None: once, each.
 
         >>> Discretizer("median").cuts(np.array([1.0, 2.0, 5.0, 9.0]))
         (3.5,)
@@ -103,10 +106,12 @@ class Discretizer:
         if self.rule == "mdl":
             raise AssertionError("mdl looks at all columns; see parentage.data.mdl")
         if self.rule == "median":
-            return (median(observed),)
+            return (median(observed, repeats),)
         shares = np.arange(1, self.bins) / self.bins
         if self.rule == "quantile":
-            cuts = np.unique(np.quantile(observed, shares, method="higher"))
+            values, upto = rows_up_to(observed, repeats)
+            ranks = np.ceil((upto[-1] - 1) * shares)
+            cuts = np.unique(values[np.searchsorted(upto, ranks, side="right")])
             return tuple(float(cut) for cut in cuts if cut > low)
         if not (np.isfinite(low) and np.isfinite(high)):
             raise TableError(
@@ -116,15 +121,26 @@ class Discretizer:
         return tuple(float(cut) for cut in cuts)
 
 
-def median(observed: Numbers) -> float:
+def median(observed: Numbers, repeats: Ints | None = None) -> float:
     """Return the median, the mean of the middle two of an even number of values.
 
-    >>> median(np.array([1.0, 2.0, 5.0, 9.0]))
-    3.5
+    >>> median(np.array([1.0, 2.0, 5.0, 9.0])), median(np.array([9.0, 1.0]), np.array([1, 4]))
+    (3.5, 1.0)
     """
-    middle = np.partition(observed, [(len(observed) - 1) // 2, len(observed) // 2])
-    low, high = float(middle[(len(observed) - 1) // 2]), float(middle[len(observed) // 2])
+    values, upto = rows_up_to(observed, repeats)
+    middle = [(int(upto[-1]) - 1) // 2, int(upto[-1]) // 2]
+    low, high = (float(x) for x in values[np.searchsorted(upto, middle, side="right")])
     return low if low == high else low / 2 + high / 2
+
+
+def rows_up_to(observed: Numbers, repeats: Ints | None = None) -> tuple[Numbers, Ints]:
+    """Return the distinct values, rising, and the number of rows up to each.
+
+    ``repeats`` says how often each of those observed occurs; None: once, each.
+    """
+    values, place = np.unique(observed, return_inverse=True)
+    counts = class_sizes(place, np.empty(0, np.int64) if repeats is None else repeats)
+    return values, np.cumsum(counts)
 
 
 def codes_of(numbers: Numbers, cuts: tuple[float, ...]) -> npt.NDArray[np.int64]:

@@ -23,6 +23,7 @@ from parentage.data.columns import (
     check_variation,
     missing_cells,
 )
+from parentage.data.counts import with_counts
 from parentage.data.discretize import codes_of
 from parentage.data.formats.raw import words_for_missing
 from parentage.data.recipe import ColumnRecipe, Recipe
@@ -55,7 +56,9 @@ Ints = npt.NDArray[np.int64]
 
 def fitted_table(raw: RawTable, recipe: Recipe, reading: Reading) -> Table:
     """Read a table as the recipe says; ``reading.na`` may name more values that mean missing."""
-    check_rows(raw.n_rows)
+    if reading.counts is not None:
+        raw = with_counts(raw, reading.counts, reading.decimal)
+    check_rows(raw.total_rows)
     recipe = _with_na(recipe, reading, raw)
     columns, codes, misfits = list[Column](), list[Ints](), list[TableError]()
     for column in recipe.columns:
@@ -75,13 +78,17 @@ def fitted_table(raw: RawTable, recipe: Recipe, reading: Reading) -> Table:
         )
     if reading.missing == "mode":
         suspicion.tell(suspicion.imputed(columns), len(columns))
-    filled = filled_rows(np.array(codes), recipe.columns, reading.missing, raw, _KEPT_OR_LEFT_OUT)
+    given, repeats = np.array(codes), raw.repeats
+    if reading.missing == "drop" and len(repeats):
+        repeats = repeats[(given != ABSENT).all(axis=0)]
+    filled = filled_rows(given, recipe.columns, reading.missing, raw, _KEPT_OR_LEFT_OUT)
     names = tuple(column.name for column in recipe.columns)
     table = Table(
         names,
         tuple(column.states for column in recipe.columns),
         filled.astype(np.uint16),
         {column.name: column.cuts for column in recipe.columns if column.cuts is not None},
+        repeats=repeats,
     )
     check_rows(table.n_rows)
     check_variation(table)

@@ -30,7 +30,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 
-from parentage.data.discretize import Discretizer, Numbers, codes_of
+from parentage.data.discretize import Discretizer, Ints, Numbers, codes_of, rows_up_to
+from parentage.data.table import class_sizes
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -52,7 +53,6 @@ _LOSS = 0.01
 _SWEEPS = 10
 _TIE = 1e-9
 
-Ints = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float64]
 
 
@@ -70,12 +70,19 @@ class Cells:
         ``float64[rows]``, NaN where missing, if it is to be cut; None if not.
     most
         The most states it may be cut into.
+    repeats
+        ``int64[rows]``: how often each row occurs, the same for all columns; None: once, each.
     """
 
     codes: Ints
     n_states: int
     numbers: Numbers | None = None
     most: int = 2
+    repeats: Ints | None = None
+
+    def times(self, mask: npt.NDArray[np.bool_]) -> Ints:
+        """Return how often the rows of a mask occur; empty: once, each."""
+        return np.empty(0, np.int64) if self.repeats is None else self.repeats[mask]
 
 
 @dataclass(frozen=True)
@@ -115,15 +122,16 @@ class Relation:
         return worth
 
 
-def of_numbers(numbers: Numbers, most: int) -> Cells:
+def of_numbers(numbers: Numbers, most: int, repeats: Ints | None = None) -> Cells:
     """Prepare a column that is to be cut; NaN is a missing cell."""
     present = ~np.isnan(numbers)
     codes = np.full(len(numbers), -1, np.int64)
     if not present.any():
-        return Cells(codes, 1, numbers, most)
-    quartiles = Discretizer("quantile", 4).cuts(numbers[present])
+        return Cells(codes, 1, numbers, most, repeats)
+    times = None if repeats is None else repeats[present]
+    quartiles = Discretizer("quantile", 4).cuts(numbers[present], times)
     codes[present] = codes_of(numbers[present], quartiles)
-    return Cells(codes, len(quartiles) + 1, numbers, most)
+    return Cells(codes, len(quartiles) + 1, numbers, most, repeats)
 
 
 @dataclass(frozen=True)
@@ -145,10 +153,9 @@ class Places:
     grid: Ints
 
     @classmethod
-    def of(cls, observed: Numbers) -> Places:
+    def of(cls, observed: Numbers, repeats: Ints | None = None) -> Places:
         """Take all values but the first, or about FINEST of them."""
-        values, counts = np.unique(observed, return_counts=True)
-        upto = np.cumsum(counts)
+        values, upto = rows_up_to(observed, repeats)
         return cls(values, upto, 1 + _spread(upto[:-1], FINEST))
 
     def some(self, most: int) -> Ints:
@@ -186,7 +193,7 @@ def mdl_cuts(columns: Sequence[Cells], which: int) -> tuple[float, ...]:
     observed = column.numbers[present]
     if not len(observed) or observed.min() == observed.max():
         return ()
-    places = Places.of(observed)
+    places = Places.of(observed, None if column.repeats is None else column.times(present))
     cost = math.log(len(places.grid))
     related = _related(columns, which, places, cost)
     cuts: list[int] = []
@@ -240,14 +247,14 @@ def _related(columns: Sequence[Cells], which: int, places: Places, cost: float) 
         if i == which or not 1 < other.n_states <= MOST_STATES:
             continue
         both = (fine >= 0) & (other.codes >= 0)
-        r, n = other.n_states, int(both.sum())
-        pairs = np.bincount(fine[both] * r + other.codes[both], minlength=places.end * r)
+        r, labels = other.n_states, fine[both] * other.n_states + other.codes[both]
+        pairs = class_sizes(labels, column.times(both), places.end * r)
         below = np.zeros((places.end + 1, r), np.int64)
         below[1:] = np.cumsum(pairs.reshape(places.end, r), axis=0)
         occurring = int(np.count_nonzero(below[-1]))
         if occurring < 2:
             continue
-        relation = Relation(below, 0.5 * math.log(n) * (occurring - 1))
+        relation = Relation(below, 0.5 * math.log(int(pairs.sum())) * (occurring - 1))
         if best_cuts(relation.worth(trials), cost, column.most)[0] > 0:
             found.append(relation)
     return found

@@ -68,6 +68,11 @@ def as_table(source: object, reading: Reading | None = None, **settings: Any) ->
     """
     reading = settled(replace(reading or Reading(), **settings))
     if isinstance(source, Table):
+        if reading.counts is not None and reading.recipe is None:
+            raise InputError(
+                "is for files and data frames; a Table says in `repeats` how often its rows occur",
+                about=Way("counts", reading.counts),
+            )
         return source.drop(reading.drop) if reading.drop else source
     recipe = reading.recipe
     if isinstance(recipe, Recipe) and recipe.columns:

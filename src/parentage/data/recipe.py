@@ -73,6 +73,9 @@ class ReadingAccount:
         Columns that were left out, and why.
     constant
         Columns that do not vary.
+    lines, empty_lines
+        Lines of the source where a column says how often each row occurs, and those of them that
+        were left out with the count 0; no lines: every line is one row.
     """
 
     source: str
@@ -83,6 +86,8 @@ class ReadingAccount:
     blanked: Mapping[str, int] = field(default_factory=dict)
     left_out: Mapping[str, str] = field(default_factory=dict)
     constant: tuple[str, ...] = ()
+    lines: int = 0
+    empty_lines: int = 0
 
 
 @dataclass(frozen=True)
@@ -140,6 +145,9 @@ class Recipe:
         account, said = self.account, list[str]()
         if account is None:
             return said
+        if account.lines:
+            empty = f", {account.empty_lines:,} of count 0 left out" if account.empty_lines else ""
+            said.append(f"{account.lines:,} lines counted by {self.settings.counts}{empty}")
         if account.left_out:
             said.append(f"{_columns(account.left_out)} left out ({_some(account.left_out)})")
         said += _missing_parts(account, self.settings.missing)
@@ -313,6 +321,8 @@ def _account(content: object) -> ReadingAccount:
         constant=_texts(facts.get("constant", []), "constant"),
         rows_read=_count(facts.get("rows_read", 0), "rows_read"),
         rows_dropped=_count(facts.get("rows_dropped", 0), "rows_dropped"),
+        lines=_count(facts.get("lines", 0), "lines"),
+        empty_lines=_count(facts.get("empty_lines", 0), "empty_lines"),
         missing=counts["missing"],
         blanked=counts["blanked"],
     )

@@ -39,6 +39,7 @@ class ReadingKeywords(TypedDict, total=False):
     sheet: str | None
     drop: Iterable[str]
     keep: Iterable[str]
+    counts: str | None
     na: object
     missing: str
     categorical: Iterable[str]
@@ -105,6 +106,15 @@ class Reading:
             "Keep columns that look like identifiers or free text (repeatable).",
             "A,B",
             repeatable=True,
+        ),
+    )
+    counts: str | None = setting(
+        None,
+        "Name of the column that says how often each row occurs; without it every row counts once.",
+        Option(
+            ("--counts",),
+            "Column with the number of times each row occurs (a table of counts).",
+            "COLUMN",
         ),
     )
     na: tuple[str, ...] | None = setting(

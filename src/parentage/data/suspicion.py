@@ -12,15 +12,16 @@ free text            more than 20 labels, every second one of three words or mor
                      rows have one of their own
 identifier           9 of 10 labels differ (in up to 20 rows: all), or whole numbers without gaps or
                      repetition, or with few repetitions under a name that ends in id or nr
+counts               whole numbers called Freq, count, n … beside columns that never repeat a row
 sentinel             a number such as −999 or 99 that is farther from all others than these are
                      from each other
 missing word         a declared state such as NA or n/a
 many states          more than 20 labels, on average in fewer than 5 rows each
 ===================  ==============================================================================
 
-A column of which nearly every label is different is refused unless it was kept by name. All others
-are warned about. States that the source declares are believed, and so is what was asked for a
-column by name.
+A column of which nearly every label is different, or of counts, is refused unless it was kept by
+name. All others are warned about. States that the source declares are believed, and so is what was
+asked for a column by name.
 """
 
 from __future__ import annotations
@@ -120,7 +121,7 @@ def imputed(columns: Sequence[Column]) -> list[Suspicion]:
     found = [
         Suspicion(column.name, much, ways)
         for column in gaps
-        if column.n_missing > MUCH_IMPUTED * column.raw.n_rows
+        if column.n_missing > MUCH_IMPUTED * column.n_rows
     ]
     together, rows = missing_together(gaps)
     seen = f"is missing in the same rows as others (up to {rows}); imputing them can create arcs"
@@ -133,11 +134,14 @@ def missing_together(gaps: Sequence[Column]) -> tuple[list[Column], int]:
     Two columns are missing together if more than ``FEW_ROWS`` rows lack both, which are half of
     the rows that lack one of them, and twice as many as there would be by chance.
     """
-    n_rows = gaps[0].raw.n_rows if gaps else 0
-    both, block = np.zeros((len(gaps), len(gaps)), np.int64), BLOCK // max(len(gaps), 1) + 1
-    for first in range(0, n_rows, block):
+    if not gaps:
+        return [], 0
+    lines, repeats, n_rows = gaps[0].raw.n_rows, gaps[0].raw.repeats, gaps[0].n_rows
+    both, block = np.zeros((len(gaps), len(gaps)), np.int64), BLOCK // len(gaps) + 1
+    for first in range(0, lines, block):
         absent = np.array([c.raw.part(first, first + block) < 0 for c in gaps], np.float32)
-        both += (absent @ absent.T).astype(np.int64)
+        times = repeats[first : first + block].astype(np.float64) if len(repeats) else 1
+        both += ((absent * times) @ absent.T).astype(np.int64)
     single = both.diagonal()
     alike = (both > FEW_ROWS) & (2 * both >= np.minimum.outer(single, single))
     alike &= both * n_rows >= 2 * np.multiply.outer(single, single)
@@ -169,7 +173,10 @@ def tell(found: Sequence[Suspicion], n_columns: int) -> None:
     own: list[Way] = []
     for way in (way for one in refused for way in one.ways):
         own += [way] if way not in own else []
-    raise TableError(f"{seen}{more}", *own, *_ways_around(refused, n_columns))
+    counted = [one for one in refused if any(way.setting == "counts" for way in one.ways)]
+    rest = [one for one in refused if one not in counted]
+    keep = [Way("keep", [one.column], "to take it as it is") for one in counted[:1]]
+    raise TableError(f"{seen}{more}", *own, *(_ways_around(rest, n_columns) if rest else []), *keep)
 
 
 def _ways_around(refused: Sequence[Suspicion], n_columns: int) -> list[Way | str]:
@@ -190,6 +197,13 @@ def _ways_around(refused: Sequence[Suspicion], n_columns: int) -> list[Way | str
     else:
         ways.append(Way("keep", names[:1], f"to take {one_of} as it is"))
     return ways
+
+
+def counts_in(name: str) -> Suspicion:
+    """Say that a column seems to hold counts (:mod:`parentage.data.counts`)."""
+    seen = "looks like counts: the other columns never repeat a row"
+    way = Way("counts", name, "if it says how often each row occurs")
+    return Suspicion(name, seen, (way,), refused=True)
 
 
 def _shown(names: Sequence[str]) -> str:

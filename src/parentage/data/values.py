@@ -23,7 +23,7 @@ from parentage.data.formats.raw import (
     words_for_missing,
 )
 from parentage.data.packed import PackedColumn
-from parentage.data.table import as_numbers
+from parentage.data.table import as_numbers, class_sizes
 from parentage.errors import TableError, Way
 
 if TYPE_CHECKING:
@@ -71,11 +71,11 @@ class Column:
 
     @cached_property
     def counts(self) -> npt.NDArray[np.int64]:
-        """Number of cells with each value."""
+        """Number of cells with each value, counted as often as their row occurs."""
         counts = np.zeros(len(self.raw.values) + 1, np.int64)
         for first in range(0, self.raw.n_rows, BLOCK):
             numbers = self.raw.part(first, first + BLOCK).astype(np.int64) + 1  # 0: missing
-            counts += np.bincount(numbers, minlength=len(counts))
+            counts += class_sizes(numbers, self.raw.repeats[first : first + BLOCK], len(counts))
         return counts[1:]
 
     @property
@@ -84,18 +84,24 @@ class Column:
         return int(self.counts.sum())
 
     @property
+    def n_rows(self) -> int:
+        """Number of rows, each counted as often as it occurs."""
+        return self.raw.total_rows
+
+    @property
     def n_missing(self) -> int:
         """Number of cells that are missing."""
-        return self.raw.n_rows - self.n_present
+        return self.n_rows - self.n_present
 
     def labels(self) -> list[str]:
         """Return its values as labels."""
         return labels_of(self.raw)
 
-    def observed(self) -> Numbers:
-        """Return the numbers of the cells that are there."""
-        numbers, codes = np.empty(0) if self.numbers is None else self.numbers, self.raw.to_codes()
-        return numbers[codes[codes >= 0]]
+    def observed(self) -> tuple[Numbers, npt.NDArray[np.int64]]:
+        """Return the numbers that occur, and in how many rows each does."""
+        there = self.counts > 0
+        numbers = np.empty(0) if self.numbers is None else self.numbers[there]
+        return numbers, self.counts[there]
 
 
 def labels_of(raw: RawColumn) -> list[str]:

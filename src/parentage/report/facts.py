@@ -110,6 +110,11 @@ def _reading(recipe: Recipe) -> list[Fact]:
     if account is not None:
         facts.append(Fact("Read from", f"{account.source} ({account.format})"))
         facts.append(Fact("Rows in the source", f"{account.rows_read:,}"))
+        if account.lines:
+            empty = f", {account.empty_lines:,} of them with count 0" if account.empty_lines else ""
+            facts.append(
+                Fact("Counted by", f"{recipe.settings.counts}, in {account.lines:,} lines{empty}")
+            )
         if account.rows_dropped:
             facts.append(Fact("Rows left out for missing cells", f"{account.rows_dropped:,}"))
         for label, counts in (

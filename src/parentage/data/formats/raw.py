@@ -7,7 +7,7 @@ missing cells, continuous columns and states become.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -17,6 +17,8 @@ from parentage.data.packed import PackedColumn
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Sequence
+
+    from parentage.data.table import Repeats
 
 CellCodes = npt.NDArray[np.signedinteger[Any]]
 """For every row the index of its value among the column's values; −1: the cell is missing."""
@@ -43,6 +45,8 @@ class RawColumn:
         The source declares a number (True) or something else (False); None: the values decide.
     refused
         Why the column cannot be used unless it is dropped; None if it can.
+    repeats
+        ``uint32[rows]``: how often each row occurs; empty: once, each.
     """
 
     name: str
@@ -51,6 +55,7 @@ class RawColumn:
     declared: bool = False
     numeric: bool | None = None
     refused: str | None = None
+    repeats: Repeats = field(default_factory=lambda: np.empty(0, np.uint32))
 
     @property
     def packed(self) -> PackedColumn | None:
@@ -61,6 +66,20 @@ class RawColumn:
     def n_rows(self) -> int:
         """Number of rows."""
         return self.codes.n_rows if isinstance(self.codes, PackedColumn) else len(self.codes)
+
+    @property
+    def total_rows(self) -> int:
+        """Number of rows, each counted as often as it occurs."""
+        return int(self.repeats.sum(dtype=np.int64)) if len(self.repeats) else self.n_rows
+
+    def chosen_rows(self, chosen: npt.NDArray[Any]) -> RawColumn:
+        """Return the rows of a mask, or with these numbers; what is packed stays so."""
+        codes = self.to_codes()[chosen]
+        return replace(
+            self,
+            codes=codes if self.packed is None else PackedColumn.of(codes),
+            repeats=self.repeats[chosen] if len(self.repeats) else self.repeats,
+        )
 
     def renamed(self, name: str) -> RawColumn:
         """Return the column under another name; what is packed stays so."""
@@ -87,13 +106,17 @@ class RawTable:
     columns
         In the order of the source; names may still be blank or repeated.
     n_rows
-        Number of data rows.
+        Number of data rows of the source, but for those with the count 0.
     place
         Says where row ``i`` is in the source, for messages: ``"line 7"``.
     source, format
         Its name, and what it is in, for the record.
     passing
         Nobody else has the codes, and they are not needed any more once a table is made of them.
+    repeats
+        ``uint32[rows]``: how often each row occurs; empty: once, each.
+    empty_lines
+        Rows of the source that were left out because their count is 0.
     """
 
     columns: tuple[RawColumn, ...]
@@ -102,6 +125,13 @@ class RawTable:
     source: str = "frame"
     format: str = "frame"
     passing: bool = False
+    repeats: Repeats = field(default_factory=lambda: np.empty(0, np.uint32))
+    empty_lines: int = 0
+
+    @property
+    def total_rows(self) -> int:
+        """Number of rows, each counted as often as it occurs."""
+        return int(self.repeats.sum(dtype=np.int64)) if len(self.repeats) else self.n_rows
 
 
 WORDS_FOR_MISSING = frozenset({
