@@ -107,7 +107,7 @@ def test_reading_options_reach_the_reader() -> None:
 
 
 def test_no_proof_is_a_warning_that_quotes_the_gap() -> None:
-    table = sampled(8, 12, 300)
+    table = sampled(8, 40, 300)
     learner = ParentageLearner(time_limit=1e-9)
     with pytest.warns(UnprovenWarning, match=r"the gap is at most [0-9.e+-]+"):
         learner.fit(table)
