@@ -274,6 +274,11 @@ def test_nothing_together_decides_what_is_proved(seed: int) -> None:
     assert_proved_at_random(seed)
 
 
+def test_a_small_piece_without_dynamic_programming_is_cut() -> None:
+    """Too large for the table over subsets, which memory decides, too, but not to be cut."""
+    assert_proved_at_random(1828)
+
+
 @pytest.mark.long
 @pytest.mark.parametrize("block", range(40))
 @each("seed", 50)

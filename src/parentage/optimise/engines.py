@@ -187,7 +187,7 @@ def finish(part: Part, tactics: Tactics, subsets: bool, pool: Executor | None) -
     if part.proven or part.stopped():
         return
     patience = other_way(part) if subsets else math.inf
-    if patience > 0.0 and (part.problem.n > AT_ONCE or not subsets):
+    if patience == math.inf or (patience > 0.0 and part.problem.n > AT_ONCE):
         cutter, root = solve_root(part, tactics, pool=pool, work=patience)
         if part.problem.n > LARGE and not part.proven and not part.stopped():
             search_orders([part], patience=WARM_PATIENCE)
