@@ -24,6 +24,7 @@ from parentage.data.formats import batches
 from parentage.data.packed import PackedCodes, PackedColumn
 from parentage.data.table import MISSING, Table
 from parentage.errors import DataWarning, InputError, TableError, Way
+from parentage.estimator import ParentageLearner
 from parentage.learner import learn
 from parentage.report.refused import mutual_information
 from parentage.scoring.account import Account
@@ -543,3 +544,56 @@ def test_what_the_command_line_says(files: Path) -> None:
     lists = files / "lists.jkl"
     ok("score", str(files / "rows.csv"), "-o", str(lists))
     assert "--counts Freq is for tables" in refused("learn", str(lists), "--counts", "Freq")
+
+
+# --- the estimator -----------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("kind", [pl.DataFrame, pl.DataFrame.to_pandas, pl.DataFrame.to_arrow])
+def test_sample_weights(kind: Any) -> None:
+    """Of the rows with weight 0 not even the states are known."""
+    counted = pl.read_csv(VOYAGE)
+    counted = pl.concat(
+        [counted, counted[:1].with_columns(sex=pl.lit("?!"), Freq=pl.lit(0, pl.Int64))]
+    )
+    whole = pl.read_csv(expanded(VOYAGE, "Freq"), infer_schema_length=None)
+    weights, frame = counted["Freq"], counted.drop("Freq")
+    theirs = ParentageLearner().fit(kind(whole))
+    for times in (weights, weights.to_list(), weights.to_numpy().astype(float)):
+        ours = ParentageLearner().fit(kind(frame), sample_weight=times)
+        assert is_same(ours.table_, theirs.table_) and ours.score_ == theirs.score_
+        same = zip(ours.parameters_.tables, theirs.parameters_.tables, strict=True)
+        assert all((a == b).all() for a, b in same)
+        assert ours.score(kind(whole)) == theirs.score(kind(whole))
+    X, y = kind(frame.drop("alive")), frame["alive"].to_list()
+    classes = ParentageLearner().fit(X, y, sample_weight=weights)
+    assert classes.classes_.tolist() == ["no", "yes"] and classes.table_.n_rows == whole.height
+
+
+@pytest.mark.parametrize(
+    ("weights", "message"),
+    [
+        (
+            [0.5] * 32,
+            r"sample_weight, row 0 .from 0.: 0.5 is not a count; sample_weight says how often",
+        ),
+        ([1.0] * 31 + [-2], r"sample_weight, row 31 .from 0.: -2 is not a count"),
+        ([1.0] * 31 + [np.nan], r"sample_weight, row 31 .from 0.: nan is not a count"),
+        ([1] * 31, r"sample_weight has shape \(31,\); it is one number for each of 32 rows"),
+        (["x"] * 32, "sample_weight does not hold numbers"),
+        ([0] * 32, "every sample_weight is zero"),
+    ],
+)
+def test_sample_weights_that_are_refused(weights: Any, message: str) -> None:
+    frame = pl.read_csv(VOYAGE).drop("Freq")
+    with pytest.raises(TableError, match=message):
+        ParentageLearner().fit(frame, sample_weight=weights)
+    with pytest.raises(InputError, match="goes with a frame or an array; a Table says in"):
+        ParentageLearner().fit(parentage.read_table(frame), sample_weight=[1] * 32)
+
+
+def test_the_estimator_says_what_to_do_with_counts() -> None:
+    with pytest.raises(TableError, match=r"use parentage.read_table\(X, counts='Freq'\) in place"):
+        ParentageLearner(discretize="mdl").fit(pl.read_csv(VOYAGE))
+    table = parentage.read_table(pl.read_csv(VOYAGE), counts="Freq")
+    assert ParentageLearner().fit(table).table_.n_rows == table.n_rows

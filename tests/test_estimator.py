@@ -30,6 +30,7 @@ if TYPE_CHECKING:
 
 NOT_FOR_US = {
     "check_estimators_nan_inf": "a missing cell is told by column and row, without the word NaN",
+    "check_sample_weights_not_an_array": "X is a frame, an array, a table or a path",
 }
 """Checks of scikit-learn that do not pass, and why."""
 

@@ -51,8 +51,8 @@ ESTIMATOR = {
 }  # fmt: skip
 """Settings that the estimator has, and their names there."""
 
-OF_READING = ("drop", "keep", "na", "categorical", "recipe", "decimal", "header", "encoding",
-              "format", "sheet")  # fmt: skip
+OF_READING = ("drop", "keep", "counts", "na", "categorical", "recipe", "decimal", "header",
+              "encoding", "format", "sheet")  # fmt: skip
 """Settings of reading that the estimator does not have: a table is read before."""
 
 

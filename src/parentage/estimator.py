@@ -14,9 +14,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from parentage import learner
-from parentage.data.joined import check_array, joined, joined_column, name_of_target
+from parentage.data.joined import check_array, joined, joined_column, name_of_target, weighted
 from parentage.data.new_rows import rows_like, with_unseen
-from parentage.data.originals import Originals, kind_of
+from parentage.data.originals import Originals, kind_of, rows_of
 from parentage.errors import READER, InputError, NotFittedError, Way, did_you_mean
 from parentage.network.settings import SMOOTHING
 from parentage.work.context import Context
@@ -142,7 +142,7 @@ class ParentageLearner:
     n_features_in_: int
     feature_names_in_: npt.NDArray[np.object_]
 
-    def fit(self, X: object, y: object = None) -> ParentageLearner:
+    def fit(self, X: object, y: object = None, sample_weight: object = None) -> ParentageLearner:
         """Learn from a pandas, polars or pyarrow data frame, an array, a table or a path.
 
         Parameters
@@ -151,6 +151,8 @@ class ParentageLearner:
             The data, one column per variable. The columns of an array are called x0, x1, …
         y
             One more column, by its own name or ``y``, which ``predict`` will be about.
+        sample_weight
+            How often each row occurs: whole numbers from 0 on. None: once, each.
 
         Warns
         -----
@@ -159,11 +161,11 @@ class ParentageLearner:
         """
         reader = READER.set("estimator")
         try:
-            return self._fit(X, y)
+            return self._fit(X, y, sample_weight)
         finally:
             READER.reset(reader)
 
-    def _fit(self, X: object, y: object) -> ParentageLearner:
+    def _fit(self, X: object, y: object, sample_weight: object) -> ParentageLearner:
         if self.unseen not in UNSEEN_STATES:
             hint = did_you_mean(str(self.unseen), UNSEEN_STATES)
             raise InputError(f"is not a way to treat unseen states; {hint}",
@@ -173,6 +175,11 @@ class ParentageLearner:
         check_array(X)
         target = self.target if y is None else name_of_target(y)
         source = X if y is None else joined(X, y, target or "", None)
+        if sample_weight is not None:
+            source = counted = weighted(source, sample_weight)
+            if counted.empty_lines:
+                there = np.flatnonzero(np.asarray(sample_weight, np.float64))
+                X, y = rows_of(X, there), None if y is None else rows_of(y, there)
         values = self._settings()
         stop = take(Running, values).stop()
         found = learner.run(source, values, None)

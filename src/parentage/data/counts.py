@@ -87,6 +87,8 @@ def with_weights(raw: RawTable, weights: object) -> RawTable:
         raise TableError(
             f"sample_weight has shape {times.shape}; it is one number for each of {raw.n_rows} rows"
         )
+    if not times.any():
+        raise TableError("every sample_weight is zero, so no row is left")
     try:
         return repeated(raw, times)
     except _NotACountError as error:

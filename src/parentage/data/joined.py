@@ -12,14 +12,14 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from parentage.data.counts import with_weights
 from parentage.data.formats import frame as frames
+from parentage.data.formats.raw import RawTable
 from parentage.data.table import Table
 from parentage.errors import InputError, TableError, Way
 
 if TYPE_CHECKING:
     from collections.abc import Collection
-
-    from parentage.data.formats.raw import RawTable
 
 
 def name_of_target(y: object) -> str:
@@ -61,6 +61,17 @@ def joined(X: object, y: object, name: str, names: tuple[str, ...] | None) -> Ra
             Way("target", name, "and give no y"),
         )
     return replace(raw, columns=(*raw.columns, column.columns[0]))
+
+
+def weighted(source: object, sample_weight: object) -> RawTable:
+    """Read a frame, or what was joined, with how often each row occurs."""
+    if isinstance(source, Table | str | bytes | os.PathLike):
+        raise InputError(
+            "sample_weight goes with a frame or an array; a Table says in `repeats` how often its "
+            "rows occur"
+        )
+    raw = source if isinstance(source, RawTable) else frames.read(source)
+    return with_weights(raw, sample_weight)
 
 
 def check_array(X: object, widths: Collection[int] = (), name: str = "") -> None:

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import numpy.typing as npt
 
 from parentage.data.formats.raw import number_label
 from parentage.data.table import MISSING, Table
@@ -107,6 +108,16 @@ def kind_of(source: object) -> str:
         return "array"
     library = type(source).__module__.partition(".")[0]
     return library if library in ("pandas", "polars", "pyarrow") else "table"
+
+
+def rows_of(source: Any, rows: npt.NDArray[np.int64]) -> Any:
+    """Return the rows with these numbers, as what the source is."""
+    kind = kind_of(source)
+    if kind == "pandas":
+        return source.iloc[rows]
+    if kind == "pyarrow":
+        return source.take(rows)
+    return source[rows] if kind in ("array", "polars") else [source[i] for i in rows.tolist()]
 
 
 def columns_of(source: Any, kind: str, names: Sequence[str]) -> dict[str, tuple[list[Any], Any]]:
