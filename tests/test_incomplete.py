@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from naive_inference import joint_states, naive_joint
-from network_cases import ASIA
+from network_cases import ASIA, some_parameters
 from parentage.data.datasets import chest_clinic
 from parentage.data.table import MISSING, Table
 from parentage.errors import InputError
@@ -18,7 +18,6 @@ from parentage.network.incomplete import ABSENT, patterns
 from parentage.network.inference import EvidenceError
 from parentage.network.network import Network
 from parentage.network.parameters import Parameters
-from test_inference import some_parameters
 
 
 def with_holes(found: Parameters, rng: np.random.Generator, rows: int, share: float) -> Table:

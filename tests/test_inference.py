@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from naive_inference import naive_joint, naive_most_probable
-from network_cases import ASIA, parameters, random_network, random_parameters
+from network_cases import ASIA, parameters, some_case, some_parameters
 from parentage.data.datasets import chest_clinic
 from parentage.data.reading import read_table
 from parentage.errors import InputError, ResourceError
@@ -29,35 +29,6 @@ if TYPE_CHECKING:
 
     from parentage.data.table import Table
     from real_data import RealData
-
-
-def some_parameters(rng: np.random.Generator, zeros: bool = False) -> Parameters:
-    """Parameters of a small random network, states 1 to 4; zeros are zeros if asked for."""
-    n = int(rng.integers(1, 7))
-    network = random_network(int(rng.integers(2**31)), n)
-    states = [[f"s{k}" for k in range(int(rng.integers(1, 5)))] for _ in range(n)]
-    found = random_parameters(network, states, rng)
-    if not zeros:
-        return found
-    tables = []
-    for table in found.tables:
-        hard = np.where(table < 1e-9, 0.0, table)
-        tables.append(hard / hard.sum(axis=1, keepdims=True))
-    return Parameters(network, found.states, tuple(tables))
-
-
-def some_case(
-    rng: np.random.Generator, found: Parameters
-) -> tuple[dict[int, int], dict[int, int], list[int]]:
-    """Random evidence, interventions and targets, disjoint."""
-    n = len(found.states)
-    kinds = rng.choice(["given", "set", "target", "other"], n, p=[0.3, 0.15, 0.3, 0.25])
-    codes = [int(rng.integers(len(labels))) for labels in found.states]
-    return (
-        {v: codes[v] for v in range(n) if kinds[v] == "given"},
-        {v: codes[v] for v in range(n) if kinds[v] == "set"},
-        [int(v) for v in rng.permutation(n) if kinds[v] == "target"],
-    )
 
 
 def named(found: Parameters, codes: Mapping[int, int]) -> dict[str, str]:

@@ -173,6 +173,8 @@ def check(case: tuple[str, bytes]) -> None:
     assert seconds < SLOWEST, f"{len(data)} bytes took {seconds:.1f} s"
 
 
-def run(seed: int) -> None:
-    """Draw one file and check it."""
-    check(make(seed))
+def kinds_of(case: tuple[str, bytes]) -> list[str]:
+    """What is counted: what the file was."""
+    reader = reader_of(case[0])
+    kinds = ((_use_constraints, "constraints"), (_use_network, "networks"), (_use_lists, "lists"))
+    return [next((kind for own, kind in kinds if own is reader), "tables")]

@@ -47,7 +47,7 @@ def failing(check: Callable[[Any], None], kind: type[BaseException]) -> Callable
 
 
 def small_question(question: Question, fails: Callable[[Question], bool]) -> Question:
-    """Leave out rows, then options."""
+    """Leave out rows, then what is asked besides."""
 
     def of_rows(rows: list[tuple[int, ...]]) -> Question:
         columns = tuple(zip(*rows, strict=True))
@@ -57,8 +57,9 @@ def small_question(question: Question, fails: Callable[[Question], bool]) -> Que
     rows = smallest(rows, lambda fewer: len(fewer) > 1 and fails(of_rows(fewer)))
     question = of_rows(rows)
     plain: tuple[dict[str, Any], ...] = (
-        {"required": ()}, {"forbidden": ()}, {"tiers": ()}, {"width": None}, {"most": None},
-        {"extra": {**question.extra, "rules": None}}, {"extra": {**question.extra, "threads": 1}},
+        {"required": ()}, {"forbidden": ()}, {"tiers": ()}, {"caps": ()}, {"width": None},
+        {"most": None}, {"beliefs": ()}, {"default": 0.5}, {"rules": None}, {"threads": 1},
+        {"log_base": None}, {"engine": "auto"}, {"counted": False},
     )  # fmt: skip
     for change in plain:
         simpler = replace(question, **change)
