@@ -221,13 +221,22 @@ class ParentageLearner:
             self.__dict__.pop(gone, None)
         if not isinstance(X, np.ndarray):
             self.feature_names_in_ = np.array(names, dtype=object)
-        keep = self._missing if self._missing != "drop" else "em"
-        rows = self.table_ if kind_of(X) == "table" else rows_like(
-            self.table_.select(names), X, keep
-        )  # fmt: skip
+        rows = self._rows_with_holes(X, names)
         self._originals = Originals.of(X, rows)
         if self.target_ is not None:
             self.classes_ = self._classes(self.target_, rows, y)
+
+    def _rows_with_holes(self, X: object, names: tuple[str, ...]) -> Table:
+        """Return the rows of X as states, read again only if rows were dropped or imputed."""
+        account = None if self.table_.recipe is None else self.table_.recipe.account
+        as_read = account is not None and not account.missing and not account.rows_dropped
+        if kind_of(X) == "table":
+            return self.table_
+        if as_read or self._missing in ("pnal", "em"):
+            return self.table_.select(names)
+        return rows_like(
+            self.table_.select(names), X, self._missing if self._missing != "drop" else "em"
+        )
 
     def _classes(self, target: str, rows: Table, y: object) -> npt.NDArray[Any]:
         """Values of the target by state: as y or the frame has them, or else labels."""

@@ -248,7 +248,7 @@ def _columns(names: Iterable[str]) -> str:
 
 
 def _some(texts: Iterable[str], separator: str = ", ") -> str:
-    listed = list(texts)
+    listed = [text or "''" for text in texts]
     return separator.join(listed[:_SHOWN]) + (separator + "…" if len(listed) > _SHOWN else "")
 
 
