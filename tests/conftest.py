@@ -15,6 +15,9 @@ from real_data import RealData
 if TYPE_CHECKING:
     from reproduction.experiments import Reproduction
 
+# Commands that tests start on a full disk would leave half a file of bytecode behind.
+os.environ["PYTHONDONTWRITEBYTECODE"] = "1"
+
 # A kernel compiles on its first call, so no deadline; what lands must not depend on luck.
 settings.register_profile("parentage", deadline=None, derandomize=bool(os.environ.get("CI")))
 settings.load_profile("parentage")
