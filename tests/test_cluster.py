@@ -601,8 +601,9 @@ def test_a_stop_is_heard_when_there_is_no_cluster_yet(lonely: Any, kind: str, re
 
 
 def test_a_table_is_scored_as_on_one_machine_when_the_stop_came_first(
-    table: Table, lonely: Any
+    table: Table, lonely: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setattr("parentage.work.stop.MOMENT", 0.0)  # nothing is done after the limit
     with time_limit(60), pytest.warns(UnprovenWarning, match="ended by the time limit"):
         there = score(table, cluster=lonely.scheduler_address, time_limit=0.3)
     with pytest.warns(UnprovenWarning, match="ended by the time limit"):

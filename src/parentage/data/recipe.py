@@ -107,9 +107,10 @@ class Recipe:
     --------
     >>> from parentage import read_table
     >>> table = read_table(b"smoker,age\nyes,41.5\nno,23\nno,?\n",
-    ...                    discretize="median", missing="mode")
+    ...                    discretize="median", missing="drop")
     >>> print(table.recipe)
-    3 rows, 2 columns; 1 cell treated as missing, imputed (age 1); 1 column cut (age at 32.25)
+    3 rows, 2 columns; 1 cell treated as missing (age 1); 1 row dropped for missing cells (age 1);
+    1 column cut (age at 32.25)
     """
 
     settings: Reading
