@@ -153,8 +153,8 @@ def result(job: Job, took: Took) -> Any:
 def subsets(data: Path) -> list[str]:
     """Keeping the whole table of dynamic programming once, with its checksum: what that takes."""
     from parentage import read_table
+    from parentage.optimise.exact import subset_table, whole_prices
     from parentage.optimise.problem import make_problem
-    from parentage.optimise.subsets import subset_table, whole_prices
     from parentage.scoring.candidates import score
 
     table = read_table(data / "tables" / "steel.csv", header=False)

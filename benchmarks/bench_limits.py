@@ -65,7 +65,7 @@ import contextlib, io, json
 import bench_limits
 from parentage import optimise, pipeline
 from parentage.cli import main
-from parentage.optimise import prepare
+from parentage.optimise import problem
 from parentage.scoring import candidates
 from parentage.work.stop import Stop
 
@@ -83,7 +83,7 @@ def told(function, end):
         return found if end else function(*args, **named)
     return noting
 candidates.search = told(candidates.search, False)
-prepare.prepare = told(prepare.prepare, True)
+problem.prepare = told(problem.prepare, True)
 out, code = io.StringIO(), 0
 with contextlib.redirect_stdout(out):
     try:

@@ -23,8 +23,8 @@ from typing import TYPE_CHECKING, Any
 import measure
 from parentage.optimise import learn_lists
 from parentage.optimise.engines import solve
-from parentage.optimise.prepare import prepare
-from parentage.optimise.root_lp import Tactics
+from parentage.optimise.lp.cutting import Tactics
+from parentage.optimise.problem import prepare
 from parentage.optimise.run import Run
 from parentage.scoring.formats import read_lists
 from parentage.work.stop import Stop
@@ -157,8 +157,8 @@ def prove(name: str, limit: float) -> Record:
 
 def roots(name: str) -> Record:
     """Cut at the root with ever more families, from the best network known; no branching."""
+    from parentage.optimise.lp.cutting import solve_root
     from parentage.optimise.orders import first_incumbent, search_orders
-    from parentage.optimise.root_lp import solve_root
 
     lists = instance(name)
     record: Record = {}

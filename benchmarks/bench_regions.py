@@ -19,7 +19,7 @@ import numpy as np
 
 import measure
 from parentage.optimise.orders import OrderSpace, climb
-from parentage.optimise.prepare import prepare
+from parentage.optimise.problem import prepare
 from parentage.scoring.formats import read_lists
 
 INSTANCES = (

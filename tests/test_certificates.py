@@ -13,11 +13,12 @@ import pytest
 from naive_network import best_network, random_constraints, random_lists
 from parentage.check import check, sealed
 from parentage.errors import ConstraintError, ListsError
-from parentage.optimise import learn_lists, root_lp
+from parentage.optimise import learn_lists
 from parentage.optimise.engines import conclude, cut_and_branch
+from parentage.optimise.lp import cutting
+from parentage.optimise.lp.cutting import Tactics
 from parentage.optimise.orders import first_incumbent
-from parentage.optimise.prepare import prepare
-from parentage.optimise.root_lp import Tactics
+from parentage.optimise.problem import prepare
 from parentage.optimise.run import Run
 from parentage.scoring.lists import CandidateLists
 from strategies import each
@@ -120,8 +121,8 @@ def test_rounding_that_adds_up_over_many_variables() -> None:
 @each("seed", 6)
 def test_near_ties_within_rounding_errors(monkeypatch: pytest.MonkeyPatch, seed: int) -> None:
     """A superset that scores more by less than rounding errors comes back in a branch."""
-    monkeypatch.setattr(root_lp, "ROOT_PATIENCE", root_lp.Patience(1, 0.5))
-    monkeypatch.setattr(root_lp, "NODE_PATIENCE", root_lp.Patience(1, 0.5))
+    monkeypatch.setattr(cutting, "ROOT_PATIENCE", cutting.Patience(1, 0.5))
+    monkeypatch.setattr(cutting, "NODE_PATIENCE", cutting.Patience(1, 0.5))
     rng = np.random.default_rng(seed)
     lists = hard_lists(9, 8, seed)
     families: dict[str, list[tuple[float, tuple[str, ...]]]] = {}

@@ -10,11 +10,11 @@ import numpy as np
 import pytest
 
 from naive_network import best_network, is_acyclic
-from parentage.kernels.forest import NONE, cheapest_forest
-from parentage.optimise import forest, learn_lists
-from parentage.optimise.forest import best_forest, is_forest, start_from_forest
+from parentage.kernels.digraph import NONE, cheapest_forest
+from parentage.optimise import exact, learn_lists
+from parentage.optimise.exact import best_forest, is_forest, start_from_forest
 from parentage.optimise.orders import first_incumbent
-from parentage.optimise.prepare import prepare
+from parentage.optimise.problem import prepare
 from parentage.optimise.run import Run
 from parentage.scoring.lists import CandidateLists
 from parentage.work.memory import used_memory
@@ -191,7 +191,7 @@ def test_a_forest_that_does_not_fit_the_memory_is_no_start(
     memory = used_memory() + (10**9 if fits else 0)
     run = Run(lists := hard_lists(12, 12, 0), prepare(lists), stop=Stop(memory=memory))
     first_incumbent(run.parts[-1])
-    monkeypatch.setattr(forest, "best_forest", none)
+    monkeypatch.setattr(exact, "best_forest", none)
     start_from_forest(run.parts[-1])
     assert tried == ([12] if fits else [])
 

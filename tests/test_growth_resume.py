@@ -19,10 +19,10 @@ import pytest
 from parentage import Network
 from parentage.errors import InputError, NotKeptWarning, UnprovenWarning, WorkersError
 from parentage.learner import learn
-from parentage.optimise import anytime, growth_keeping, orders, streams
+from parentage.optimise import anytime, growth_keeping, orders
 from parentage.optimise.anytime import grow_lists
 from parentage.optimise.growth_keeping import GrowthKeeper, Kept, Moment
-from parentage.optimise.streams import Stream
+from parentage.optimise.orders import Stream
 from parentage.scoring import checkpoint, growth, search, stems
 from parentage.scoring.account import Account
 from parentage.scoring.candidates import search_table
@@ -55,8 +55,8 @@ def eager(monkeypatch: pytest.MonkeyPatch) -> None:
     """Short rounds, each of them kept, and so few stems held that they have to go."""
     monkeypatch.setattr(growth_keeping, "EVERY", 0.0)
     monkeypatch.setattr(checkpoint, "SHARE", 1e9)
-    monkeypatch.setattr(streams, "BUDGET", 20_000)
-    monkeypatch.setattr(streams, "ROUNDS_OF_CLIMBS", 1)
+    monkeypatch.setattr(orders, "BUDGET", 20_000)
+    monkeypatch.setattr(orders, "ROUNDS_OF_CLIMBS", 1)
     monkeypatch.setattr(growth, "AT_ONCE", 24)
     monkeypatch.setattr(stems, "FEWEST_STEMS", 96)
     monkeypatch.setattr(growth, "MOST_STEMS", 1)
@@ -331,8 +331,7 @@ def test_a_stop_at_any_pause_changes_no_end(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, question: int
 ) -> None:
     """While it climbs, settles or is in the middle of a round: nothing of that is kept."""
-    for module in (orders, streams):
-        monkeypatch.setattr(module, "CLIMB", 5_000)
+    monkeypatch.setattr(orders, "CLIMB", 5_000)
     whole = end_of(grown(None, LARGE))
     asked, is_over = count(1), Stop.is_over
 
@@ -351,7 +350,7 @@ def test_a_round_that_gains_and_is_cut_short_is_not_kept(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The last of its streams hears of the stop at a pause; what the others found is there."""
-    monkeypatch.setattr(streams, "CLIMB", 5_000)
+    monkeypatch.setattr(orders, "CLIMB", 5_000)
     gained, one_round = [], anytime.Anytime._round
 
     def noting(run: anytime.Anytime) -> bool:

@@ -10,20 +10,25 @@ import numpy as np
 import pytest
 
 from naive_network import is_acyclic
-from parentage.kernels.local import best_network, best_worth, cover, lift, local_cut, project
-from parentage.kernels.places import core, grow
-from parentage.optimise.arms import Arms
+from parentage.kernels.local import (
+    best_network,
+    best_worth,
+    core,
+    cover,
+    grow,
+    lift,
+    local_cut,
+    project,
+)
 from parentage.optimise.cuts import Cut, Sets, cut_row
-from parentage.optimise.local_cuts import Effort, LocalCuts
-from parentage.optimise.lp import CutLP
+from parentage.optimise.exact import read_choice, subset_table
+from parentage.optimise.lp.cutting import CutBandit, Tactics, solve_root
+from parentage.optimise.lp.local_cuts import Effort, LocalCuts, ThroughCuts, upwards
+from parentage.optimise.lp.programme import CutLP
+from parentage.optimise.lp.separation import Support, clusters, packings
 from parentage.optimise.orders import first_incumbent
-from parentage.optimise.prepare import prepare
-from parentage.optimise.problem import Problem, offsets_of, unpack
-from parentage.optimise.root_lp import Tactics, solve_root
+from parentage.optimise.problem import Problem, offsets_of, prepare, unpack
 from parentage.optimise.run import Run
-from parentage.optimise.separate import Support, clusters, packings
-from parentage.optimise.shrink import ShrunkenCuts, upwards
-from parentage.optimise.subsets import read_choice, subset_table
 from strategies import each
 from test_optimise_cuts import random_network, random_point, random_problem
 from test_optimise_limits import hard_lists
@@ -225,7 +230,7 @@ def assert_shrunken_cuts(seed: int) -> tuple[int, int]:
     assert best is not None
     networks = [random_network(rng, problem) for _ in range(60)]
     networks.append(read_choice(problem, problem.cost, best))
-    lp, separation = CutLP(problem), ShrunkenCuts(part, seed)
+    lp, separation = CutLP(problem), ThroughCuts(part, seed)
     count = passing = 0
     for _ in range(20):
         lp.solver.run()
@@ -344,7 +349,7 @@ def test_the_same_input_gives_the_same_run_whatever_the_threads() -> None:
 
 
 def test_arms_prefer_what_brings_most_for_its_work() -> None:
-    arms = Arms(3)
+    arms = CutBandit(3)
     assert arms.choose() == 0
     arms.learn(0, 0.1, 10.0)
     arms.wait()

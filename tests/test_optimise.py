@@ -19,9 +19,9 @@ from naive_network import (
 from parentage.errors import ConstraintError, ListsError
 from parentage.optimise import Solution, learn_lists
 from parentage.optimise.engines import cut_and_branch, solve
+from parentage.optimise.lp.cutting import Tactics
 from parentage.optimise.orders import first_incumbent
-from parentage.optimise.prepare import prepare
-from parentage.optimise.root_lp import Tactics
+from parentage.optimise.problem import prepare
 from parentage.optimise.run import Run
 from strategies import each
 

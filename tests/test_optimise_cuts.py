@@ -12,11 +12,8 @@ from hypothesis import strategies as st
 
 from naive_network import best_network, random_lists
 from parentage.optimise.cuts import Cut, Sets, counting_cut, cut_row, project
-from parentage.optimise.lp import CutLP
-from parentage.optimise.prepare import blocked_group, prepare
-from parentage.optimise.problem import Problem, make_problem, unpack
-from parentage.optimise.run import Run
-from parentage.optimise.separate import (
+from parentage.optimise.lp.programme import CutLP
+from parentage.optimise.lp.separation import (
     Support,
     clusters,
     cycles,
@@ -25,6 +22,8 @@ from parentage.optimise.separate import (
     packings,
     short_cycles,
 )
+from parentage.optimise.problem import Problem, blocked_group, make_problem, prepare, unpack
+from parentage.optimise.run import Run
 from parentage.scoring.lists import CandidateLists
 
 if TYPE_CHECKING:
@@ -200,8 +199,8 @@ def test_the_lagrangian_stays_below_every_network(seed: int) -> None:
 @settings(max_examples=30)
 @given(SEEDS)
 def test_the_bound_of_the_root_is_below_the_optimum(seed: int) -> None:
+    from parentage.optimise.lp.cutting import Tactics, solve_root
     from parentage.optimise.orders import first_incumbent
-    from parentage.optimise.root_lp import Tactics, solve_root
 
     rng = np.random.default_rng(seed)
     lists = random_lists(rng, 7)

@@ -10,7 +10,7 @@ import pytest
 from naive_network import random_lists
 from parentage.errors import ConstraintError, ListsError, ResourceError
 from parentage.optimise import learn_lists
-from parentage.optimise.prepare import allowed_sets
+from parentage.optimise.problem import allowed_sets
 from parentage.scoring.constraints import Constraints
 from parentage.scoring.lists import CandidateLists
 from parentage.work.memory import used_memory

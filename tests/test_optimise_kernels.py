@@ -10,10 +10,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from naive_network import best_network, random_lists
+from parentage.kernels.digraph import strong_components
 from parentage.kernels.disturb import draw, exchange_blocks, shuffle
-from parentage.kernels.dominance import best_proper_subsets, strong_components, undominated
+from parentage.kernels.dominance import best_proper_subsets, undominated
 from parentage.kernels.orders import improve, new_work, refit
-from parentage.optimise import subsets
+from parentage.optimise import exact
+from parentage.optimise.exact import low_bits, read_choice, subset_table, whole_prices
 from parentage.optimise.orders import OrderSpace
 from parentage.optimise.problem import (
     Problem,
@@ -23,7 +25,6 @@ from parentage.optimise.problem import (
     pack,
     unpack,
 )
-from parentage.optimise.subsets import low_bits, read_choice, subset_table, whole_prices
 
 if TYPE_CHECKING:
     import numpy.typing as npt
@@ -141,7 +142,7 @@ def test_blocks_of_every_size_fill_the_same_table(n: int, monkeypatch: pytest.Mo
     price, _ = whole_prices(problem, np.inf)
     truth = slow_table(problem, price)
     for bits in range(1, n + 1):
-        monkeypatch.setattr(subsets, "low_bits", lambda _, bits=bits: bits)
+        monkeypatch.setattr(exact, "low_bits", lambda _, bits=bits: bits)
         for threads in (1, 2):
             found = subset_table(problem, price, threads)
             assert found is not None

@@ -13,8 +13,7 @@ import pytest
 import command
 from naive_network import best_network, is_acyclic, random_lists
 from parentage.errors import InputError, ResourceError
-from parentage.optimise import Solution, learn_lists, run
-from parentage.optimise import subsets as subsets_module
+from parentage.optimise import Solution, exact, learn_lists, run
 from parentage.scoring.formats import write_lists
 from parentage.scoring.lists import CandidateLists
 from parentage.work.stop import Stop
@@ -193,7 +192,7 @@ def test_subsets_say_how_much_memory_they_need(monkeypatch: pytest.MonkeyPatch) 
 
 
 def test_auto_keeps_off_tables_that_do_not_fit(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(subsets_module, "available_memory", lambda: 2**20)
+    monkeypatch.setattr(exact, "available_memory", lambda: 2**20)
     lists = hard_lists(23, 5)
     solution = learn_lists(lists, time_limit=60.0)
     assert solution.optimal

@@ -14,21 +14,11 @@ import numpy as np
 import pytest
 
 from naive_network import best_network, varied_lists
-from parentage.optimise import (
-    Solution,
-    engines,
-    forest,
-    learn_lists,
-    local_cuts,
-    lp,
-    orders,
-    root_lp,
-    separate,
-    tree,
-)
+from parentage.optimise import Solution, engines, exact, learn_lists, orders
 from parentage.optimise.engines import cut_and_branch
-from parentage.optimise.lp import CutLP
-from parentage.optimise.root_lp import Cutter, Patience, Tactics
+from parentage.optimise.lp import cutting, local_cuts, programme, separation, tree
+from parentage.optimise.lp.cutting import Cutter, Patience, Tactics
+from parentage.optimise.lp.programme import CutLP
 from strategies import each
 from test_certificates import assert_certified
 from test_optimise import OPTIMA, SLOWER_OPTIMA
@@ -37,8 +27,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from types import ModuleType
 
+    from parentage.arrays import Ints
     from parentage.optimise.orders import OrderSpace
-    from parentage.optimise.problem import Ints, Problem
+    from parentage.optimise.problem import Problem
     from parentage.optimise.run import Part
     from parentage.scoring.lists import CandidateLists
     from real_data import RealData
@@ -60,7 +51,9 @@ THRESHOLDS: dict[ModuleType, dict[str, tuple[Any, ...]]] = {
         "WARM_PATIENCE": (1,),
         "PATIENCE": (1,),
     },
-    root_lp: {
+    cutting: {
+        "MEMORY": (0.0, 1.0),
+        "CURIOSITY": (1.0, 10.0),
         "FEW": (0, MUCH),
         "MOST": (1, 3),
         "DRY": (0, MUCH),
@@ -84,14 +77,14 @@ THRESHOLDS: dict[ModuleType, dict[str, tuple[Any, ...]]] = {
         "HALF": (0.0, 0.5),
         "DIVE": (-1.0, 0.0, 1e9),
     },
-    separate: {
+    separation: {
         "EXACT_NODES": (0,),
         "STARTS": (0,),
         "STARTS_EACH": (0,),
         "LARGE": (0,),
         "SHARED": (0,),
     },
-    lp: {"SLICE": (1,), "OLD": (0,), "GRID": (2.0**10,)},
+    programme: {"SLICE": (1,), "OLD": (0,), "GRID": (2.0**10,)},
     local_cuts: {"SIZES": (((4,), (5,)),), "BATCH": (1,), "SMALLEST": (MUCH,), "CROWDED": (0,)},
 }
 """Thresholds of the solver with the values that force them one way or the other."""
@@ -130,12 +123,12 @@ def without_climbing(
 HEURISTICS: dict[str, tuple[tuple[Any, str, Callable[..., Any]], ...]] = {
     "climbing from solutions": ((Cutter, "climb", never),),
     "climbing": tuple(
-        (module, "climb_from", without_climbing) for module in (engines, orders, root_lp, forest)
+        (module, "climb_from", without_climbing) for module in (engines, orders, cutting, exact)
     ),
     "order search": ((engines, "search_orders", nothing),),
     "forest as a start": ((engines, "start_from_forest", nothing),),
-    "plain cuts": ((root_lp, "plain_cuts", no_cuts),),
-    "exact clusters": ((root_lp, "exact_cluster", nothing),),
+    "plain cuts": ((cutting, "plain_cuts", no_cuts),),
+    "exact clusters": ((cutting, "exact_cluster", nothing),),
 }
 """What only makes proofs shorter, and what stands in its place when it is switched off."""
 
@@ -192,7 +185,7 @@ def assert_proved(lists: CandidateLists, engine: str = "branch-and-cut") -> Solu
     return solution
 
 
-@pytest.mark.parametrize("module", [engines, root_lp, tree])
+@pytest.mark.parametrize("module", [engines, cutting, tree])
 def test_every_threshold_is_forced(module: ModuleType) -> None:
     numbers = {
         name

@@ -22,10 +22,9 @@ from parentage.kernels.regions import (
     order_of,
     settle,
 )
-from parentage.optimise import streams
-from parentage.optimise.orders import OrderSpace, climb
+from parentage.optimise import orders as order_search
+from parentage.optimise.orders import OrderSpace, Stream, best_of, climb, renew
 from parentage.optimise.problem import make_problem, numbers_of
-from parentage.optimise.streams import Stream, best_of, renew
 
 if TYPE_CHECKING:
     import numpy.typing as npt
@@ -236,10 +235,10 @@ def never(asked: Counter[str]) -> bool:
     return False
 
 
-@pytest.mark.parametrize("pause", [streams.CLIMB, 50_000])
+@pytest.mark.parametrize("pause", [order_search.CLIMB, 50_000])
 def test_a_search_keeps_its_best_and_repeats(monkeypatch: pytest.MonkeyPatch, pause: int) -> None:
     """However often it pauses: climbing, settling and disturbing go on where they were."""
-    monkeypatch.setattr(streams, "CLIMB", pause)
+    monkeypatch.setattr(order_search, "CLIMB", pause)
     space = hard_space(50, 1)
     found = []
     for _ in range(2):
@@ -262,7 +261,7 @@ def test_a_search_keeps_its_best_and_repeats(monkeypatch: pytest.MonkeyPatch, pa
 def test_a_search_that_is_stopped_ends_at_the_next_pause(
     monkeypatch: pytest.MonkeyPatch, after: int, phase: int
 ) -> None:
-    monkeypatch.setattr(streams, "CLIMB", 50_000)
+    monkeypatch.setattr(order_search, "CLIMB", 50_000)
     space, stream = hard_space(50, 1), stream_of(50, 1)
     asks = iter(range(after + 1))
     assert not stream.advance(space, 20_000_000, lambda: next(asks) == after)
@@ -278,7 +277,7 @@ def test_a_search_too_large_to_be_settled_goes_on_all_the_same(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """Eight budgets are enough for no region here, or for some; what was climbed to counts."""
-    monkeypatch.setattr(streams, "CLIMB", 10_000)
+    monkeypatch.setattr(order_search, "CLIMB", 10_000)
     space, stream, costs = hard_space(50, 1), stream_of(50, 1), []
     for _ in range(80):
         assert stream.advance(space, 20_000, lambda: False)

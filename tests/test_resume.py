@@ -30,9 +30,9 @@ from parentage.optimise.cuts import (
     written_cut,
 )
 from parentage.optimise.keeping import Keeper, Keeping
+from parentage.optimise.lp.cutting import Tactics
 from parentage.optimise.orders import first_incumbent
-from parentage.optimise.prepare import prepare
-from parentage.optimise.root_lp import Tactics
+from parentage.optimise.problem import prepare
 from parentage.optimise.run import Run, from_state
 from parentage.optimise.settings import Optimising
 from parentage.scoring import checkpoint

@@ -11,18 +11,17 @@ import pytest
 
 from naive_network import best_network, random_lists
 from parentage import check
-from parentage.kernels.ancestors import shut_cycles
+from parentage.kernels.digraph import shut_cycles
 from parentage.optimise import learn_lists
 from parentage.optimise.certificate import whole_unit
 from parentage.optimise.cuts import Sets
 from parentage.optimise.engines import conclude, cut_and_branch
+from parentage.optimise.exact import subset_table
+from parentage.optimise.lp.cutting import Node, State, Tactics, solve_root
+from parentage.optimise.lp.tree import Memory, Tree
 from parentage.optimise.orders import first_incumbent
-from parentage.optimise.prepare import prepare
-from parentage.optimise.problem import unpack
-from parentage.optimise.root_lp import Node, State, Tactics, solve_root
+from parentage.optimise.problem import prepare, unpack
 from parentage.optimise.run import Run
-from parentage.optimise.subsets import subset_table
-from parentage.optimise.tree import Memory, Tree
 from strategies import each
 from test_optimise_cuts import random_network, random_problem
 from test_optimise_limits import hard_lists

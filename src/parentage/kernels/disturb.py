@@ -5,15 +5,16 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
 
 from parentage.kernels._options import JIT, njit
 
-Ints = npt.NDArray[np.int64]
-Words = npt.NDArray[np.uint64]
+if TYPE_CHECKING:
+    from parentage.arrays import Ints, Words
+
 
 LONGEST_BLOCK = 24
 """Blocks that change places are at most this long."""

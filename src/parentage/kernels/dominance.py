@@ -1,14 +1,18 @@
-"""Kernels on candidate sets as bit masks: dominance and strongly connected components.
+"""Kernels on candidate sets as bit masks: which sets contain which.
 
 Axes: ``m`` sets, all children together, cut by ``offsets[n + 1]``; ``W`` 64-bit words per mask.
 """
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import numpy as np
-import numpy.typing as npt
 
 from parentage.kernels._options import JIT, njit
+
+if TYPE_CHECKING:
+    from parentage.arrays import Flags, Floats, Ints, Words
 
 FEW = 12
 """Sets of at most so many parents are compared with their subsets instead of with all sets."""
@@ -24,7 +28,7 @@ def number_of(v: int) -> np.uint64:
 
 
 @njit(**JIT)
-def contained(masks: npt.NDArray[np.uint64], inner: int, outer: int) -> bool:
+def contained(masks: Words, inner: int, outer: int) -> bool:
     """Whether one set is a subset of another."""
     beyond = np.uint64(0)
     for w in range(masks.shape[1]):
@@ -33,7 +37,7 @@ def contained(masks: npt.NDArray[np.uint64], inner: int, outer: int) -> bool:
 
 
 @njit(**JIT)
-def members_of(mask: npt.NDArray[np.uint64], found: npt.NDArray[np.int64]) -> int:
+def members_of(mask: Words, found: Ints) -> int:
     """Fill ``found`` with the members of a set, as many as it has room for; return their number."""
     count = 0
     for w in range(mask.shape[0]):
@@ -53,10 +57,10 @@ def members_of(mask: npt.NDArray[np.uint64], found: npt.NDArray[np.int64]) -> in
 
 @njit(**JIT)
 def put_members(
-    sets: npt.NDArray[np.int64],
-    starts: npt.NDArray[np.int64],
-    parents: npt.NDArray[np.int64],
-    masks: npt.NDArray[np.uint64],
+    sets: Ints,
+    starts: Ints,
+    parents: Ints,
+    masks: Words,
 ) -> None:
     """Add to ``masks[m, W]`` the members of ``sets[m]``.
 
@@ -78,7 +82,7 @@ def slots_for(sets: int) -> int:
 
 
 @njit(**JIT)
-def enter(i: int, key: np.uint64, slots: npt.NDArray[np.int64], room: int) -> None:
+def enter(i: int, key: np.uint64, slots: Ints, room: int) -> None:
     """Put set ``i`` into the first ``room`` of ``slots``, a hash table."""
     last = np.uint64(room - 1)
     at = (key ^ (key >> np.uint64(32))) & last
@@ -91,10 +95,10 @@ def enter(i: int, key: np.uint64, slots: npt.NDArray[np.int64], room: int) -> No
 def find_inside(
     outer: int,
     key: np.uint64,
-    slots: npt.NDArray[np.int64],
+    slots: Ints,
     room: int,
-    keys: npt.NDArray[np.uint64],
-    masks: npt.NDArray[np.uint64],
+    keys: Words,
+    masks: Words,
 ) -> int:
     """Return another set of this key that is contained in set ``outer``; −1 if there is none.
 
@@ -112,9 +116,7 @@ def find_inside(
 
 
 @njit(**JIT)
-def keys_of_subsets(
-    members: npt.NDArray[np.int64], size: int, sums: npt.NDArray[np.uint64]
-) -> None:
+def keys_of_subsets(members: Ints, size: int, sums: Words) -> None:
     """Fill ``sums[2^size]`` with the keys of all subsets of a set, itself last."""
     sums[0] = np.uint64(0)
     for subset in range(1, 1 << size):
@@ -125,7 +127,7 @@ def keys_of_subsets(
 
 
 @njit(**JIT)
-def keys_of(masks: npt.NDArray[np.uint64]) -> npt.NDArray[np.uint64]:
+def keys_of(masks: Words) -> Words:
     """Return ``[m]``: the keys of all sets."""
     keys = np.zeros(masks.shape[0], np.uint64)
     members = np.empty(64 * masks.shape[1], np.int64)
@@ -136,7 +138,7 @@ def keys_of(masks: npt.NDArray[np.uint64]) -> npt.NDArray[np.uint64]:
 
 
 @njit(**JIT)
-def most_slots(offsets: npt.NDArray[np.int64]) -> int:
+def most_slots(offsets: Ints) -> int:
     """Return how large a hash table of the sets of any child is."""
     most = 2
     for child in range(offsets.shape[0] - 1):
@@ -145,9 +147,7 @@ def most_slots(offsets: npt.NDArray[np.int64]) -> int:
 
 
 @njit(**JIT)
-def undominated(
-    offsets: npt.NDArray[np.int64], masks: npt.NDArray[np.uint64]
-) -> npt.NDArray[np.bool_]:
+def undominated(offsets: Ints, masks: Words) -> Flags:
     """Mark the sets that no earlier kept set of the same child is contained in.
 
     ``masks[m, W]``; the sets of a child stand by rising cost, so an earlier subset is never
@@ -189,10 +189,10 @@ def undominated(
 
 @njit(**JIT)
 def best_proper_subsets(
-    offsets: npt.NDArray[np.int64],
-    masks: npt.NDArray[np.uint64],
-    scores: npt.NDArray[np.float64],
-) -> npt.NDArray[np.float64]:
+    offsets: Ints,
+    masks: Words,
+    scores: Floats,
+) -> Floats:
     """Return for every set the best score of a proper subset in the same child's list; −∞: none.
 
     ``masks[m, W]``, ``scores[m]``; the sets of a child stand by falling score, and no set twice.
@@ -226,59 +226,3 @@ def best_proper_subsets(
             if first < high:
                 best[i] = scores[first]
     return best
-
-
-@njit(**JIT)
-def strong_components(
-    starts: npt.NDArray[np.int64], heads: npt.NDArray[np.int64]
-) -> npt.NDArray[np.int64]:
-    """Label the strongly connected components of a graph (Tarjan 1972, without recursion).
-
-    Node ``v`` points to ``heads[starts[v]:starts[v + 1]]``. Labels count up in the order in
-    which components are completed: a component's successors have smaller labels.
-    """
-    n = starts.shape[0] - 1
-    label = np.full(n, -1, np.int64)
-    number = np.full(n, -1, np.int64)
-    low = np.zeros(n, np.int64)
-    at = np.zeros(n, np.int64)
-    stack = np.empty(n, np.int64)
-    path = np.empty(n, np.int64)
-    on_stack, visited, labels = 0, 0, 0
-    for root in range(n):
-        if number[root] >= 0:
-            continue
-        depth = 0
-        path[0] = root
-        number[root] = low[root] = visited
-        visited += 1
-        at[root] = starts[root]
-        stack[on_stack] = root
-        on_stack += 1
-        while depth >= 0:
-            v = path[depth]
-            if at[v] < starts[v + 1]:
-                u = heads[at[v]]
-                at[v] += 1
-                if number[u] < 0:
-                    number[u] = low[u] = visited
-                    visited += 1
-                    at[u] = starts[u]
-                    stack[on_stack] = u
-                    on_stack += 1
-                    depth += 1
-                    path[depth] = u
-                elif label[u] < 0:
-                    low[v] = min(low[v], number[u])
-            else:
-                depth -= 1
-                if depth >= 0:
-                    low[path[depth]] = min(low[path[depth]], low[v])
-                if low[v] == number[v]:
-                    while True:
-                        on_stack -= 1
-                        label[stack[on_stack]] = labels
-                        if stack[on_stack] == v:
-                            break
-                    labels += 1
-    return label

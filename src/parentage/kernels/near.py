@@ -13,14 +13,14 @@ only after one of its children went.
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import numpy as np
-import numpy.typing as npt
 
 from parentage.kernels._options import JIT, njit
 
-Ints = npt.NDArray[np.int64]
-Words = npt.NDArray[np.uint64]
-Floats = npt.NDArray[np.float64]
+if TYPE_CHECKING:
+    from parentage.arrays import Floats, Ints, Words
 
 
 @njit(**JIT)

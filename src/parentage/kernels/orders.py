@@ -32,20 +32,17 @@ sets instead of tours).
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
 from parentage.kernels._options import JIT, njit
 from parentage.kernels.disturb import draw, exchange_blocks, overwrite, shift, shuffle
-from parentage.kernels.regions import Numbers, order_of, settle
+from parentage.kernels.regions import order_of, settle
 
-Ints = npt.NDArray[np.int64]
-Words = npt.NDArray[np.uint64]
-Floats = npt.NDArray[np.float64]
-Flags = npt.NDArray[np.bool_]
-Before = npt.NDArray[np.uint8]
+if TYPE_CHECKING:
+    from parentage.arrays import Flags, Floats, Ints, Numbers, Octets, Words
+
 
 LEAST_GAIN = 1e-9
 ROUNDING = 2.0**-49
@@ -104,7 +101,7 @@ def uses(sets: Numbers, i: int, v: int) -> bool:
 
 
 @njit(**JIT)
-def first_fit(sets: Numbers, low: int, high: int, before: Before, work: Any) -> int:
+def first_fit(sets: Numbers, low: int, high: int, before: Octets, work: Any) -> int:
     """Return the first set of ``low … high − 1`` whose members are in front, or ``high``."""
     n, width = before.shape[0] - 1, sets.shape[1]
     i = low
@@ -120,7 +117,7 @@ def first_fit(sets: Numbers, low: int, high: int, before: Before, work: Any) -> 
 
 
 @njit(**JIT)
-def predecessors(order: Ints, position: int) -> Before:
+def predecessors(order: Ints, position: int) -> Octets:
     """Return the variables in front of a position."""
     before = np.zeros(order.shape[0] + 1, np.uint8)
     for j in range(position):

@@ -18,7 +18,7 @@ programming over the subsets that can stand first (Silander and Myllymäki 2006)
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
@@ -26,10 +26,9 @@ import numpy.typing as npt
 from parentage.kernels._options import JIT, njit
 from parentage.kernels.disturb import draw, shuffle
 
-Ints = npt.NDArray[np.int64]
-Numbers = npt.NDArray[np.uint16]
-Words = npt.NDArray[np.uint64]
-Floats = npt.NDArray[np.float64]
+if TYPE_CHECKING:
+    from parentage.arrays import Floats, Ints, Numbers, Words
+
 
 WIDTH = 10
 """Most variables of a region: a tenth of a millisecond."""

@@ -16,15 +16,15 @@ vector instructions); infinity means that there is no such network.
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import numpy as np
-import numpy.typing as npt
 
 from parentage.kernels._options import INLINE, JIT, njit
 from parentage.kernels.bits import U
 
-Ints = npt.NDArray[np.int64]
-Words = npt.NDArray[np.uint64]
-Floats = npt.NDArray[np.float64]
+if TYPE_CHECKING:
+    from parentage.arrays import Floats, Ints, Words
 
 
 @njit(**JIT)

@@ -1,8 +1,8 @@
 """From candidate lists to the best network, with its proof: the stage after scoring.
 
 Choose one candidate set per variable so that no cycle arises and the scores add up to the most.
-Four engines (:mod:`.forest`, :mod:`.subsets`, :mod:`.orders`, and cuts with branching:
-:mod:`.root_lp`, :mod:`.tree`) solve what :mod:`.prepare` and :mod:`.problem` make of the lists;
+Four engines (dynamic programming and forests: :mod:`.exact`; :mod:`.orders`; cuts with branching:
+:mod:`.lp`) solve what :mod:`.problem` makes of the lists;
 :mod:`.engines` chooses between them; :mod:`.run` keeps incumbents and bounds; :mod:`.beyond`
 bounds what cut lists leave out; :mod:`.solution` is what comes out, with its proof
 (:mod:`.certificate`); :mod:`.near` finds all networks close to the best. docs/solver.md explains
@@ -134,9 +134,8 @@ def optimise_lists(
     """
     from parentage.optimise.beyond import beyond_scores, plain_bound, relaxed_lists
     from parentage.optimise.engines import solve
-    from parentage.optimise.prepare import allowed_sets, prepare
-    from parentage.optimise.problem import memory_of_problem
-    from parentage.optimise.root_lp import Tactics
+    from parentage.optimise.lp.cutting import Tactics
+    from parentage.optimise.problem import allowed_sets, memory_of_problem, prepare
     from parentage.optimise.run import Run
     from parentage.work.memory import require_memory
 

@@ -30,10 +30,9 @@ import numpy as np
 from parentage.errors import WorkersError
 from parentage.network.network import Network
 from parentage.optimise.growth_keeping import Moment
-from parentage.optimise.orders import climb, respecting
+from parentage.optimise.orders import SLACKS, Stream, best_of, budget_of, climb, renew, respecting
 from parentage.optimise.problem import memory_of_sets
 from parentage.optimise.ranking import Ranking
-from parentage.optimise.streams import SLACKS, Stream, best_of, budget_of, renew
 from parentage.scoring.forecast import SHARE_OF_MEMORY
 from parentage.scoring.growth import Growth, worth_sending
 from parentage.work.crew import Crew
@@ -44,8 +43,8 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from concurrent.futures import Executor
 
+    from parentage.arrays import Ints
     from parentage.optimise.growth_keeping import GrowthKeeper
-    from parentage.optimise.problem import Ints
     from parentage.optimise.solution import TracePoint
     from parentage.scoring.candidates import Searched
     from parentage.scoring.terms import Family

@@ -25,7 +25,7 @@ from parentage.scoring.account import Account
 from parentage.scoring.lists import CandidateLists
 
 if TYPE_CHECKING:
-    from parentage.optimise.problem import Flags, Floats
+    from parentage.arrays import Flags, Floats
     from parentage.scoring.constraints import Constraints
 
 

@@ -1,6 +1,6 @@
 """Certificates: the proof of a run as a document that anyone can check without the solver.
 
-What the solver did is kept as it went (:class:`.root_lp.Node`: rounds of cuts with multipliers,
+What the solver did is kept as it went (:class:`.lp.cutting.Node`: rounds of cuts with multipliers,
 branchings; :class:`.run.Part`: how it was split and which engine closed it) and is written down
 only when asked for. docs/certificates.md defines the document; everything in it is whole
 numbers. Scores that are multiples of a power of ten are taken as such, and the proof is exact;
@@ -22,15 +22,15 @@ import numpy as np
 from parentage.check.document import FORMAT, VERSION, sealed
 from parentage.files.atomic import replacing
 from parentage.optimise.cuts import Sets, written_cut
-from parentage.optimise.prepare import allowed_sets
+from parentage.optimise.problem import allowed_sets
 
 if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
+    from parentage.arrays import Floats, Ints
     from parentage.optimise.cuts import Cut
-    from parentage.optimise.problem import Floats, Ints
-    from parentage.optimise.root_lp import Node, Step
+    from parentage.optimise.lp.cutting import Node, Step
     from parentage.optimise.run import Part, Run
     from parentage.scoring.constraints import Constraints
     from parentage.scoring.lists import CandidateLists

@@ -15,9 +15,9 @@ k members, in any order the network respects, have fewer than k parents in S:
 - k = |S| − 1: set packing, at most one member has all the others as parents;
 - in between: k-cluster cuts (Cussens 2011).
 
-Local cuts have any coefficients, kept in a table by child and mask (:mod:`.local_cuts`); their
+Local cuts have any coefficients, kept in a table by child and mask (:mod:`.lp.local_cuts`); their
 right side comes from a dynamic programme. A local cut may pass through variables outside S
-(:mod:`.shrink`): such a parent u counts as the members above it by way of the parents that
+(:mod:`.lp.local_cuts`): such a parent u counts as the members above it by way of the parents that
 ``through`` names for u. That is right while all these u have those parents; otherwise the left
 side is at most b + weight, hence the cut
 
@@ -35,7 +35,8 @@ import numpy.typing as npt
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
-    from parentage.optimise.problem import Flags, Floats, Ints, Problem
+    from parentage.arrays import Flags, Floats, Ints
+    from parentage.optimise.problem import Problem
 
 Table = npt.NDArray[np.int64]
 FAMILIES = ("cluster", "cycle", "packing", "k-cluster", "local", "shrunken")
@@ -114,7 +115,7 @@ def unique(cuts: Iterable[Cut]) -> list[Cut]:
 
 def cut_row(sets: Sets, cut: Cut, removed: Flags) -> Row:
     """Write a cut as a row, without the removed sets."""
-    from parentage.kernels.rows import counting_row, passing_row, table_row
+    from parentage.kernels.cuts import counting_row, passing_row, table_row
 
     members = np.array([*cut.members, *(u for u, _ in cut.through)], np.int64)
     room = int((sets.offsets[members + 1] - sets.offsets[members]).sum())

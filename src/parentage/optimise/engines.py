@@ -17,7 +17,18 @@ import numpy as np
 from parentage.network.finding import Effort, SearchRecord
 from parentage.optimise.certificate import certificate_of
 from parentage.optimise.cuts import project
-from parentage.optimise.forest import is_forest, solve_forest, start_from_forest
+from parentage.optimise.exact import (
+    check_memory,
+    fits,
+    forecast_seconds,
+    is_forest,
+    solve_forest,
+    solve_subsets,
+    start_from_forest,
+)
+from parentage.optimise.lp.cutting import PHASE as ROOT
+from parentage.optimise.lp.cutting import Tactics, solve_root
+from parentage.optimise.lp.tree import Tree
 from parentage.optimise.orders import (
     OrderSpace,
     climb_from,
@@ -26,19 +37,15 @@ from parentage.optimise.orders import (
     search_orders,
 )
 from parentage.optimise.problem import LARGE
-from parentage.optimise.root_lp import PHASE as ROOT
-from parentage.optimise.root_lp import Tactics, solve_root
 from parentage.optimise.solution import checked_solution, scope_of
-from parentage.optimise.subsets import check_memory, fits, forecast_seconds, solve_subsets
-from parentage.optimise.tree import Tree
 from parentage.work.stop import interruptible
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
     from concurrent.futures import Executor
 
+    from parentage.optimise.lp.cutting import Cutter, Node
     from parentage.optimise.problem import Problem
-    from parentage.optimise.root_lp import Cutter, Node
     from parentage.optimise.run import Part, Run
     from parentage.optimise.solution import Solution
     from parentage.work.stop import Moment

@@ -36,10 +36,10 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
 
+    from parentage.arrays import Ints, Words
     from parentage.data.table import Table
     from parentage.network.network import Network
-    from parentage.optimise.problem import Ints, Words
-    from parentage.optimise.streams import Stream
+    from parentage.optimise.orders import Stream
     from parentage.scoring.growth import Growth
     from parentage.scoring.growth_state import Mark
     from parentage.work.context import Places
@@ -56,7 +56,7 @@ class Moment(NamedTuple):
     """Where the search for a network is between two rounds: all that decides what comes next."""
 
     orders: Ints
-    """``[stream, 4, n]``, as the next three of :class:`parentage.optimise.streams.Stream`."""
+    """``[stream, 4, n]``, as the next three of :class:`parentage.optimise.orders.Stream`."""
     work: npt.NDArray[np.void]
     random: Words
     stale: Ints

@@ -22,17 +22,18 @@ import numpy as np
 from parentage.errors import DataWarning, InputError, UnprovenWarning, Way, warn
 from parentage.network.equivalence import equivalence_classes
 from parentage.optimise.near_search import Search, find_pieces, first_of_equals
-from parentage.optimise.prepare import allowed_problem, prepare
+from parentage.optimise.problem import allowed_problem, prepare
 from parentage.scoring.account import Account, Unknown
 from parentage.scoring.scope import about_directions
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from parentage.arrays import Ints
     from parentage.network.equivalence import EquivalenceClass
     from parentage.network.network import Network
     from parentage.optimise.near_search import Choices
-    from parentage.optimise.problem import Ints, Problem
+    from parentage.optimise.problem import Problem
     from parentage.optimise.run import Run
     from parentage.optimise.solution import Solution
     from parentage.scoring.account import Origin

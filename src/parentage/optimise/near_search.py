@@ -7,6 +7,13 @@ kept up to the width. Small pieces are enumerated with the table of the dynamic 
 with the rises of the bound; where these do not do, a piece is divided into the networks with an
 arc and those without. All this is done for growing widths, so that when time or a limit ends it,
 all networks within a smaller width are there.
+
+The bound: with any multipliers y of cuts, L(y) is below the cost of every network, and L(y) plus
+the *rise* of a set (how far its reduced cost is above its child's least) below that of every
+network with the set (:mod:`.lp.cutting`). A network within some width of the best takes sets whose
+rises add up to at most best + width − L(y): the closer L(y) comes to the best, the fewer choices
+remain. So cuts are added as for a proof, but sets are removed only where they cannot be in any
+network of interest.
 """
 
 from __future__ import annotations
@@ -15,15 +22,16 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from parentage.optimise.near_bound import reduced_costs
+from parentage.optimise.exact import subset_table
+from parentage.optimise.lp.cutting import PHASE, Cutter, Tactics
+from parentage.optimise.lp.separation import Support
 from parentage.optimise.problem import Problem, offsets_of, pack, unpack
 from parentage.optimise.run import Part
-from parentage.optimise.subsets import subset_table
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from parentage.optimise.problem import Flags, Floats, Ints
+    from parentage.arrays import Flags, Floats, Ints
     from parentage.optimise.run import Run
 
 SHARES = (0.125, 0.25, 0.5, 1.0)
@@ -106,7 +114,7 @@ def first_of_equals(problem: Problem) -> Problem:
 
 def split(problem: Problem) -> list[Problem]:
     """Split into strongly connected parts, every set kept."""
-    from parentage.kernels.dominance import strong_components
+    from parentage.kernels.digraph import strong_components
 
     reach = np.bitwise_or.reduceat(problem.masks, problem.offsets[:-1], axis=0)
     above = unpack(reach, problem.n)
@@ -363,3 +371,43 @@ def smallest_sums(
     sums = a[left] + b[right]
     rank = np.argsort(sums, kind="stable")
     return sums[rank], left[rank], right[rank], reached
+
+
+def reduced_costs(part: Part, least: float, width: float) -> tuple[float, Floats]:
+    """Return a lower bound on the cost, and ``float64[m]``: how far each set lifts it.
+
+    ``least`` is the cost of the best network of the part; sets that are in no network within
+    ``width`` of it may come back with an infinite rise.
+    """
+    problem = part.problem
+    cheapest = np.minimum.reduceat(problem.cost, problem.offsets[:-1])
+    bound = float(cheapest.sum())
+    rise: Floats = problem.cost - np.repeat(cheapest, np.diff(problem.offsets))
+    if problem.n < 2 or least - bound <= part.run.tolerance:
+        return bound, rise
+    cutter = Cutter(part, Tactics())
+    lp, node, patience = cutter.lp, cutter.root(), cutter.patience
+    lp.remove(bound + rise > least + width)
+    gaps: list[float] = []
+    while lp.solve(part, PHASE):
+        now, its_rise = lp.lagrangian(lp.y)
+        if np.isinf(now):  # a child has no set left
+            return now, np.full(problem.m, np.inf)
+        if now > bound:
+            bound, rise = now, its_rise
+        lp.remove(now + its_rise > least + width)
+        gaps.append(least - bound)
+        cutter.learn(gaps)
+        stalled = len(gaps) > patience.rounds
+        if stalled and gaps[-1] > (1 - patience.share) * gaps[-1 - patience.rounds]:
+            break
+        if gaps[-1] <= part.run.tolerance:
+            break
+        found = cutter.separate(Support.of(lp.sets, lp.x), node, gaps)
+        if not found or part.stopped():
+            break
+        lp.forget()
+        lp.compact()
+        lp.add(found)
+    rise = np.where(lp.removed, np.inf, rise)
+    return bound, rise

@@ -31,10 +31,11 @@ from parentage.work.stop import Stop
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+    from parentage.arrays import Ints
     from parentage.optimise.cuts import Cut
     from parentage.optimise.keeping import Keeper
-    from parentage.optimise.problem import Ints, Problem
-    from parentage.optimise.root_lp import Node
+    from parentage.optimise.lp.cutting import Node
+    from parentage.optimise.problem import Problem
     from parentage.optimise.solution import TracePoint
     from parentage.scoring.constraints import Constraints
     from parentage.scoring.lists import CandidateLists

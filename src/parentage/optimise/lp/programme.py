@@ -1,7 +1,8 @@
 """The linear programme of a part: solved by HiGHS, bounded by us.
 
-Minimise the cost over fractional x, one set per child, subject to cuts (:mod:`.cuts`). The bound
-does not rest on the tolerances of the LP solver: with any multipliers y >= 0 of the cuts,
+Minimise the cost over fractional x, one set per child, subject to cuts
+(:mod:`parentage.optimise.cuts`). The bound does not rest on the tolerances of the LP solver: with
+any multipliers y >= 0 of the cuts,
 
     L(y) = sum over children v of min over sets of v of (cost + sum of y · coefficient)
            − sum of y · right side
@@ -29,7 +30,8 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from typing import Any
 
-    from parentage.optimise.problem import Flags, Floats, Ints, Problem
+    from parentage.arrays import Flags, Floats, Ints
+    from parentage.optimise.problem import Problem
     from parentage.optimise.run import Part
 
 SLICE = 4000

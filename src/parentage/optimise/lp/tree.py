@@ -5,7 +5,7 @@ what is forced then is followed up, so that ancestors cannot become children. Th
 whose two sides raise the bound most, as far as a few iterations of the dual simplex show, or
 as far as is known from nodes before. Nodes are taken by the least bound, but a node's easier
 side is looked at first while its bound is close to the least. All bounds are ours
-(:mod:`.lp`), not those of the LP solver.
+(:mod:`.programme`), not those of the LP solver.
 """
 
 from __future__ import annotations
@@ -16,12 +16,12 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from parentage.optimise.root_lp import Node, State
-from parentage.optimise.separate import Support
+from parentage.optimise.lp.cutting import Node, State
+from parentage.optimise.lp.separation import Support
 
 if TYPE_CHECKING:
-    from parentage.optimise.problem import Flags
-    from parentage.optimise.root_lp import Cutter
+    from parentage.arrays import Flags
+    from parentage.optimise.lp.cutting import Cutter
 
     Arc = tuple[int, int]
 

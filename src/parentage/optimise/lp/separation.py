@@ -24,8 +24,8 @@ from parentage.optimise.cuts import Cut, counting_cut, unique
 from parentage.optimise.problem import offsets_of
 
 if TYPE_CHECKING:
+    from parentage.arrays import Floats, Ints
     from parentage.optimise.cuts import Sets
-    from parentage.optimise.problem import Floats, Ints
 
 ZERO = 1e-7
 """Values below this are not in the support."""
@@ -89,7 +89,7 @@ class Support:
     @cached_property
     def arcs(self) -> tuple[Ints, Ints, Floats]:
         """Arcs (parents, children) that lie on a cycle, and their values, heaviest first."""
-        from parentage.kernels.dominance import strong_components
+        from parentage.kernels.digraph import strong_components
 
         head = np.repeat(self.child, np.diff(self.starts))
         key, slot = np.unique(self.parents * self.n + head, return_inverse=True)
@@ -106,7 +106,7 @@ def packings(
     support: Support, *, largest: int = 4, least: float = 1e-3, most: int = 80
 ) -> list[Cut]:
     """Return violated set-packing cuts of up to ``largest`` members, most violated first."""
-    from parentage.kernels.separate import count_groups, list_groups
+    from parentage.kernels.cuts import count_groups, list_groups
 
     arrays = (support.child, support.value, support.starts, support.parents)
     count = count_groups(support.child, support.starts, largest)
@@ -127,7 +127,7 @@ def packings(
 
 def clusters(support: Support, k: int = 1, *, least: float = 1e-3, most: int = 60) -> list[Cut]:
     """Return violated (k-)cluster cuts found by short walks, most violated first."""
-    from parentage.kernels.separate import walk_clusters
+    from parentage.kernels.cuts import walk_clusters
 
     tails, heads, _ = support.arcs
     users_at, users = support.users
@@ -155,7 +155,7 @@ def short_cycles(support: Support, *, least: float = 1e-2, most: int = 60) -> li
 
     An arc of value w is 1 − w long: exactly the cycles shorter than one are too heavy.
     """
-    from parentage.kernels.cycles import shortest_cycles
+    from parentage.kernels.digraph import shortest_cycles
 
     tails, heads, weight = support.arcs
     order = np.lexsort((heads, tails))
@@ -182,7 +182,7 @@ def short_cycles(support: Support, *, least: float = 1e-2, most: int = 60) -> li
 
 def cycles(sets: Sets, chosen: Ints) -> list[Cut]:
     """Return a cluster cut for a shortest cycle of each component of the chosen sets."""
-    from parentage.kernels.dominance import strong_components
+    from parentage.kernels.digraph import strong_components
 
     child = np.searchsorted(sets.offsets, chosen, side="right") - 1
     above: list[list[int]] = [[] for _ in range(len(sets.offsets) - 1)]

@@ -1,8 +1,8 @@
 """Cutting at a node: solve the linear programme, bound, remove, separate, and again.
 
-The plain cuts come first (:mod:`.separate`); local cuts (:mod:`.local_cuts`) are dearer and
+The plain cuts come first (:mod:`.separation`); local cuts (:mod:`.local_cuts`) are dearer and
 stronger, and are looked for when the plain ones run dry or stall. In every round the bound is
-computed by us (:mod:`.lp`), sets that cannot be in a better network go, the order of the LP
+computed by us (:mod:`.programme`), sets that cannot be in a better network go, the order of the LP
 solution is climbed for a better incumbent, and a solution that is a network is offered as it is.
 The root does this for all sets, a node of the tree for those it leaves.
 """
@@ -10,30 +10,29 @@ The root does this for all sets, a node of the tree for those it leaves.
 from __future__ import annotations
 
 import enum
+import math
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from parentage.optimise.arms import Arms, shrinkage
-from parentage.optimise.local_cuts import SIZES, Effort, LocalCuts
-from parentage.optimise.lp import CutLP
-from parentage.optimise.orders import OrderSpace, climb_from
-from parentage.optimise.problem import LARGE
-from parentage.optimise.separate import (
+from parentage.optimise.lp.local_cuts import DECIDED, SIZES, Effort, LocalCuts, ThroughCuts
+from parentage.optimise.lp.programme import CutLP
+from parentage.optimise.lp.separation import (
     Support,
     cycles,
     exact_cluster,
     fractional_order,
     plain_cuts,
 )
-from parentage.optimise.shrink import DECIDED, ShrunkenCuts
+from parentage.optimise.orders import OrderSpace, climb_from
+from parentage.optimise.problem import LARGE
 
 if TYPE_CHECKING:
     from concurrent.futures import Executor
 
+    from parentage.arrays import Flags, Floats, Ints
     from parentage.optimise.cuts import Cut
-    from parentage.optimise.problem import Flags, Floats, Ints
     from parentage.optimise.run import Part
 
     Step = tuple[list[Cut], Floats] | None
@@ -65,6 +64,13 @@ MUCH = 5
 
 EXACT_TRIES = 6
 """How often clusters are separated exactly when nothing else is found."""
+
+
+MEMORY = 0.6
+"""How much of its past an arm keeps when it is used again."""
+
+CURIOSITY = 1.12
+"""By which factor an arm looks better with every round in which it was not used."""
 
 
 class Patience(NamedTuple):
@@ -114,6 +120,52 @@ class Node:
     branch: tuple[int, int, Node, Node] | None = None
 
 
+class CutBandit:
+    """Which separation a round should use: the one that gained most for its work.
+
+    An arm is a way to separate: 0 is the plain cuts alone, 1, 2, … local cuts on ever larger
+    support sets. Its gain is the logarithm of the factor by which the gap shrinks in the next
+    solution of the linear programme; its cost is work, in steps that take roughly a nanosecond.
+    Both are counted, never timed, so the same input leads to the same choices. An arm that was not
+    used for long is tried again; only those up to ``limit`` can be chosen.
+    """
+
+    def __init__(self, count: int) -> None:
+        self.limit = 0
+        self._gain = [0.0] * count
+        self._work = [0.0] * count
+        self._waited = [0] * count
+
+    def choose(self, least: int = 0) -> int:
+        """Return the most promising arm of at least ``least``; one never used comes first."""
+        allowed = range(least, max(self.limit, least) + 1)
+        return max(allowed, key=lambda arm: (self._promise(arm), -arm))
+
+    def learn(self, arm: int, gain: float, work: float) -> None:
+        """Say what an arm brought and what it cost."""
+        self._waited[arm] = -1
+        self._gain[arm] = MEMORY * self._gain[arm] + max(0.0, gain)
+        self._work[arm] = MEMORY * self._work[arm] + work
+
+    def wait(self) -> None:
+        """Let a round pass."""
+        self._waited = [rounds + 1 for rounds in self._waited]
+
+    def open(self, arm: int) -> None:
+        """Let arms up to this one be chosen."""
+        self.limit = max(self.limit, min(arm, len(self._gain) - 1))
+
+    def _promise(self, arm: int) -> float:
+        if self._work[arm] == 0.0:
+            return math.inf
+        return self._gain[arm] / self._work[arm] * CURIOSITY ** self._waited[arm]
+
+
+def shrinkage(before: float, after: float) -> float:
+    """Return the logarithm of the factor by which a gap became smaller."""
+    return math.log(max(before, 1e-9) / max(after, 1e-9))
+
+
 class Cutter:
     """Cuts at the nodes of one part, with one linear programme for all of them."""
 
@@ -125,11 +177,11 @@ class Cutter:
         self.lp = CutLP(part.problem)
         self.space = OrderSpace.of(part.problem)
         self.local = LocalCuts(part.run.seed, pool, tactics.sizes)
-        self.shrunken: ShrunkenCuts | None = None
+        self.through: ThroughCuts | None = None
         if part.problem.n > LARGE and tactics.local_cuts:
-            self.shrunken = ShrunkenCuts(part, part.run.seed, pool)
-        self.last_arm = len(tactics.sizes) + (self.shrunken is not None)
-        self.arms = Arms(self.last_arm + 1)
+            self.through = ThroughCuts(part, part.run.seed, pool)
+        self.last_arm = len(tactics.sizes) + (self.through is not None)
+        self.bandit = CutBandit(self.last_arm + 1)
         self.arm = 0
         self.local_share = 0.0
         self.work_before = 0, 0
@@ -231,8 +283,8 @@ class Cutter:
         if not found and support.n > LARGE:
             found = self.exact(support, node)
         if self.ran_dry(len(found), gaps):
-            self.arms.open(1)
-        self.arm = self.arms.choose(least=0 if found else 1) if self.tactics.local_cuts else 0
+            self.bandit.open(1)
+        self.arm = self.bandit.choose(least=0 if found else 1) if self.tactics.local_cuts else 0
         plain = len(found)
         if self.arm:
             found += self.find_local(support, node, urgent=not found)
@@ -269,7 +321,7 @@ class Cutter:
         while True:
             found = self.look(support, effort)
             if len(found) < SPARSE:
-                self.arms.open(self.arm + 1)
+                self.bandit.open(self.arm + 1)
             last = self.arm >= self.last_arm
             if found or last or not urgent or self.part.stopped():
                 return found
@@ -277,15 +329,15 @@ class Cutter:
 
     def look(self, support: Support, effort: Effort) -> list[Cut]:
         """Look for local cuts as the chosen arm says; the last one of large parts shrinks."""
-        if self.shrunken is not None and self.arm == self.last_arm:
-            return self.shrunken.separate(self.lp.x, effort, self.part.stopped)
+        if self.through is not None and self.arm == self.last_arm:
+            return self.through.separate(self.lp.x, effort, self.part.stopped)
         binding, level = self.lp.binding(), self.arm - 1
         return self.local.separate(support, binding, effort, level, self.part.stopped)
 
     @property
     def local_work(self) -> int:
         """Work spent on local cuts."""
-        return self.local.work + (self.shrunken.work if self.shrunken else 0)
+        return self.local.work + (self.through.work if self.through else 0)
 
     def learn(self, gaps: list[float]) -> None:
         """Tell the arms what the last one brought and cost, plain and local cuts apart."""
@@ -295,10 +347,10 @@ class Cutter:
             common = work[0] - self.work_before[0]
             if self.arm:
                 extra = work[1] - self.work_before[1]
-                self.arms.learn(self.arm, share * gain, share * common + extra)
+                self.bandit.learn(self.arm, share * gain, share * common + extra)
             if share < 1.0:
-                self.arms.learn(0, (1.0 - share) * gain, (1.0 - share) * common)
-            self.arms.wait()
+                self.bandit.learn(0, (1.0 - share) * gain, (1.0 - share) * common)
+            self.bandit.wait()
         self.work_before = work
 
     def tighten(self, node: Node, phase: str) -> bool:
@@ -346,7 +398,7 @@ class Cutter:
 
     def follow_up(self, node: Node) -> bool:
         """Remove what closes a cycle with forced arcs; False if no network is left."""
-        from parentage.kernels.ancestors import shut_cycles
+        from parentage.kernels.digraph import shut_cycles
 
         node.steps.append(None)
         left = node.left.copy()
