@@ -10,7 +10,9 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Literal
 
-Stage = Literal["scoring", "learning", "parameters", "needs", "bootstrap", "near-optimal"]
+Stage = Literal[
+    "scoring", "learning", "parameters", "needs", "bootstrap", "near-optimal", "path", "folds"
+]
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,500 @@
+r"""The penalty path: every optimal network as the penalty per parameter grows.
+
+With a penalty of w nats for each free parameter, a network G scores
+
+.. math:: s_w(G) = L(G) - w\,p(G),
+
+where L is the logarithm of its maximised likelihood and p its number of free parameters. As a
+function of w that is a straight line, so the best score is the upper envelope of all lines: convex,
+piecewise linear, with one network on each piece. Two facts make the whole envelope cheap.
+
+**Lists are scored once.** If a parent set scores no more than one of its subsets at a weight w₀, it
+scores no more than that subset at any w ≥ w₀, because it has at least as many parameters. So the
+candidate lists of the smallest weight hold, with their scores lowered by (w − w₀) p, every set that
+an optimal network needs at any larger weight.
+
+**Crossings are solved, not searched for.** Let a and b be optimal at two weights. At the weight
+where their lines cross, the best network is either no better than both, and then nothing lies
+between them; or it is better, and the two halves are treated in the same way. Every piece of the
+envelope is found after at most two optimisations for each of its networks.
+
+BDeu has no such lines: its path is a grid of equivalent sample sizes, and is called a grid.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+import itertools
+import json
+import math
+import time
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from parentage.data.reading import as_table
+from parentage.errors import InputError, UnprovenWarning, Way, warn
+from parentage.files.atomic import write_text
+from parentage.optimise import optimise_lists
+from parentage.optimise.settings import Optimising
+from parentage.scoring.candidates import score_table
+from parentage.scoring.lists import CandidateLists
+from parentage.scoring.scores.counts import free_parameters
+from parentage.scoring.settings import Scoring
+from parentage.work.progress import Progress
+from parentage.work.running import working
+
+if TYPE_CHECKING:
+    import os
+    from collections.abc import Mapping
+
+    from parentage.data.table import Table
+    from parentage.network.network import Network
+    from parentage.optimise.cuts import Cut
+    from parentage.scoring.constraints import Constraints
+    from parentage.work.context import Context
+    from parentage.work.progress import Report
+
+LEAST, MOST = 0.5, 4.0
+"""The range of the penalty, as multiples of BIC's."""
+
+SAMPLE_SIZES = (0.1, 0.2, 0.5, 1.0, 2.0, 5.0, 10.0, 20.0, 50.0, 100.0)
+"""The grid of equivalent sample sizes for BDeu."""
+
+EQUAL = 1e-9
+"""Weights that differ by less than this share of BIC's penalty are one weight."""
+
+Pair = tuple[str, str]
+Numbers = npt.NDArray[np.int64]
+"""One whole number for each listed set."""
+
+
+@dataclass(frozen=True)
+class Stretch:
+    """One optimal network and the weights for which it is optimal.
+
+    Parameters
+    ----------
+    low, high
+        The interval: multiples of BIC's penalty, or two times the same equivalent sample size.
+    network
+        An optimal network; others of its equivalence class score the same.
+    score
+        Its BIC; on a grid of equivalent sample sizes its score there.
+    parameters
+        Its number of free parameters.
+    optimal
+        Whether it is proven to be best in the whole interval.
+    """
+
+    low: float
+    high: float
+    network: Network
+    score: float
+    parameters: int
+    optimal: bool
+
+
+@dataclass(frozen=True)
+class PenaltyPath:
+    """The optimal networks of a range of penalties, from the smallest penalty to the largest.
+
+    Parameters
+    ----------
+    stretches
+        One for each network, in turn.
+    grid
+        False: the path is exact, and nothing lies between two stretches. True: these are the
+        networks at some equivalent sample sizes, and others may lie between them.
+    score
+        The score whose weight varies: ``"bic"`` or ``"bdeu"``.
+    """
+
+    stretches: tuple[Stretch, ...]
+    grid: bool
+    score: str
+
+    def __len__(self) -> int:
+        return len(self.stretches)
+
+    @property
+    def optimal(self) -> bool:
+        """Whether every network is proven to be best in its interval."""
+        return all(one.optimal for one in self.stretches)
+
+    def at(self, weight: float) -> Stretch:
+        """Return the stretch of a weight; where two meet, the one with fewer parameters."""
+        for one in reversed(self.stretches):
+            if one.low <= weight <= one.high:
+                return one
+        raise InputError(
+            f"{weight:g} is outside of the path, which runs from {self.stretches[0].low:g} to "
+            f"{self.stretches[-1].high:g}"
+        )
+
+    def spans(self) -> dict[Pair, tuple[tuple[float, float], ...]]:
+        """Return, for each pair that is adjacent in some network, the intervals in which it is.
+
+        Pairs that last longest come first.
+        """
+        found: dict[Pair, list[tuple[float, float]]] = {}
+        for one in self.stretches:
+            for pair in _pairs(one.network):
+                spans = found.setdefault(pair, [])
+                if spans and spans[-1][1] == one.low and not self.grid:
+                    spans[-1] = (spans[-1][0], one.high)
+                else:
+                    spans.append((one.low, one.high))
+        last = sorted(found, key=lambda pair: (-found[pair][-1][1], found[pair][0][0], pair))
+        return {pair: tuple(found[pair]) for pair in last}
+
+    def changes(self, number: int) -> tuple[tuple[Pair, ...], tuple[Pair, ...]]:
+        """Return the pairs that stop and that begin to be adjacent where a stretch begins."""
+        before = _pairs(self.stretches[number - 1].network)
+        now = _pairs(self.stretches[number].network)
+        return tuple(sorted(before - now)), tuple(sorted(now - before))
+
+    def sentence(self) -> str:
+        """Say for which penalties the network of the score itself stays the same."""
+        if self.grid:
+            same = _runs(self.stretches)[self._at_one()]
+            return f"The network is the same at equivalent sample sizes {same[0]:g} to {same[1]:g}."
+        own = self.at(1.0)
+        return (
+            f"The network stays the same from {own.low:.2f} to {own.high:.2f} times "
+            f"{self.score.upper()}'s penalty."
+        )
+
+    def _at_one(self) -> int:
+        return next(i for i, one in enumerate(self.stretches) if one.low == 1.0)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return what ``parentage path --json`` prints."""
+        return {
+            "score": self.score,
+            "grid": self.grid,
+            "optimal": self.optimal,
+            "networks": [
+                {
+                    "from": one.low,
+                    "to": one.high,
+                    "arcs": [list(arc) for arc in one.network.arcs],
+                    "score": one.score,
+                    "parameters": one.parameters,
+                    "optimal": one.optimal,
+                }
+                for one in self.stretches
+            ],
+        }
+
+    def to_csv(self) -> str:
+        """Return one line for each arc of each network."""
+        text = io.StringIO()
+        rows = csv.writer(text, lineterminator="\n")
+        rows.writerow(("network", "low", "high", "parameters", "score", "proven", "from", "to"))
+        for number, one in enumerate(self.stretches, 1):
+            facts = (number, one.low, one.high, one.parameters, one.score, one.optimal)
+            rows.writerows((*facts, *arc) for arc in one.network.arcs or [("", "")])
+        return text.getvalue()
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the path as ``.json``, ``.csv``, or a figure, ``.svg``."""
+        from parentage.answers.path_figure import svg
+
+        writers = {".json": lambda: json.dumps(self.to_dict(), ensure_ascii=False) + "\n",
+                   ".csv": self.to_csv,
+                   ".svg": lambda: svg(self)}  # fmt: skip
+        ending = check_path_file(path)
+        write_text(path, writers[ending]())
+
+    def __repr__(self) -> str:
+        exact = "on a grid" if self.grid else "exact"
+        return f"PenaltyPath: {len(self)} networks, {exact}"
+
+
+def check_path_file(path: str | os.PathLike[str]) -> str:
+    """Return the extension of a file that a path can be written to; refuse others."""
+    ending = Path(path).suffix.lower()
+    if ending not in (".json", ".csv", ".svg"):
+        raise InputError(f"{str(path)!r}: a path is written as .json, .csv or .svg")
+    return ending
+
+
+def path(
+    source: object,
+    *,
+    score: str = "bic",
+    least: float = LEAST,
+    most: float = MOST,
+    max_parents: int | Mapping[str, int] | None = None,
+    constraints: Constraints | None = None,
+    time_limit: float | None = None,
+    threads: int | None = None,
+    progress: Report | bool | None = None,
+) -> PenaltyPath:
+    """Find every optimal network as the penalty of a parameter grows, and prove each.
+
+    Parameters
+    ----------
+    source
+        A table without missing values, a data frame or a path to one.
+    score
+        ``"bic"``: the weight of BIC's penalty varies, exactly. ``"bdeu"``: the equivalent sample
+        size takes the values of a grid.
+    least, most
+        The range of the penalty, as multiples of BIC's.
+    max_parents, constraints, time_limit, threads, progress
+        As in :func:`parentage.learn`.
+
+    Warns
+    -----
+    UnprovenWarning
+        A limit ended the work before every network was proven.
+
+    Examples
+    --------
+    >>> from parentage.data.datasets import chest_clinic
+    >>> found = path(chest_clinic(1000))
+    >>> len(found), found.optimal
+    (2, True)
+    >>> found.sentence()
+    "The network stays the same from 0.73 to 4.00 times BIC's penalty."
+    """
+    with working({"time_limit": time_limit, "threads": threads}, progress) as context:
+        found = path_of(as_table(source), score, (least, most), max_parents, constraints, context)
+    if not found.optimal:
+        warn(UnprovenWarning(unproven_text(found)))
+    return found
+
+
+def unproven_text(found: PenaltyPath) -> str:
+    """Say how many networks of a path are not proven."""
+    open_ = sum(not one.optimal for one in found.stretches)
+    return (
+        f"{open_} of {len(found)} networks of the path are not proven to be best in their "
+        "interval; allow more time"
+    )
+
+
+def path_of(
+    table: Table,
+    score: str,
+    range_: tuple[float, float],
+    max_parents: int | Mapping[str, int] | None,
+    constraints: Constraints | None,
+    context: Context,
+) -> PenaltyPath:
+    """Find the path of a table."""
+    if table.has_holes:
+        raise InputError(
+            "the penalty path needs data without missing values",
+            Way("missing", "drop"),
+            Way("missing", "state"),
+        )
+    scoring = Scoring(max_parents=max_parents, constraints=constraints)
+    if score == "bdeu":
+        return _grid(table, scoring, context)
+    if score != "bic":
+        raise InputError("the penalty path is that of bic or bdeu", about=Way("score", score))
+    least, most = range_
+    if not (math.isfinite(most) and 0 < least < most):
+        raise InputError(
+            f"the penalty cannot run from {least:g} to {most:g} times BIC's; give two positive "
+            "numbers, the smaller one first"
+        )
+    return Envelope(table, scoring, (least, most), context).path()
+
+
+class Point(NamedTuple):
+    """An optimal network at one weight: its line, and whether it is proven there."""
+
+    likelihood: float
+    parameters: int
+    network: Network
+    optimal: bool
+
+    def value(self, weight: float) -> float:
+        """Return its score at a weight."""
+        return self.likelihood - weight * self.parameters
+
+
+class Envelope:
+    """The upper envelope of the lines of all networks, piece by piece.
+
+    ``self.pieces`` are the crossings found: the weight, the point that is best below it, the one
+    that is best above it, and whether the optimisation at the crossing proved that nothing lies
+    between them.
+    """
+
+    def __init__(
+        self, table: Table, scoring: Scoring, range_: tuple[float, float], context: Context
+    ) -> None:
+        self.table, self.scoring, self.context = table, scoring, context
+        self.unit = math.log(table.n_rows) / 2
+        self.least, self.most = (self.unit * end for end in range_)
+        priced = replace(scoring, score=f"penalty:{self.least!r}")
+        self.lists = score_table(table, priced, context.share(0.5))
+        self.parameters = parameters_of_sets(self.lists, table)
+        self.cuts: dict[float, list[Cut]] = {}
+        self.crossings: list[tuple[float, Point, Point, bool]] = []
+        self.solved, self.began = 0, time.monotonic()
+
+    def path(self) -> PenaltyPath:
+        """Find every piece, with BIC's own network among the points where it is in the range."""
+        weights = [self.least, self.most]
+        if self.least < self.unit < self.most:
+            weights.insert(1, self.unit)
+        points: list[tuple[float, Point]] = []
+        for weight in weights:
+            points.append((weight, self.solve(weight, points[-1] if points else None)))
+        for first, last in itertools.pairwise(points):
+            self.between(first, last)
+        return PenaltyPath(tuple(self._stretches(points)), grid=False, score="bic")
+
+    def solve(self, weight: float, near: tuple[float, Point] | None) -> Point:
+        """Find the best network at a weight, from a network and the cuts of a weight nearby."""
+        found: list[Cut] = []
+        solution = optimise_lists(
+            reweighted(self.lists, self.parameters, weight - self.least, weight),
+            Optimising(),
+            self.context.stop,
+            threads=self.context.threads,
+            max_parents=self.scoring.max_parents,
+            constraints=self.scoring.constraints,
+            start=None if near is None else near[1].network,
+            cuts=None if near is None else self.cuts[near[0]],
+            kept_cuts=found,
+        )
+        self.cuts[weight] = found
+        self.solved += 1
+        network = solution.network
+        number = free_parameters_of(network, self.table)
+        if self.context.report is not None:
+            share = weight / self.unit
+            seconds = time.monotonic() - self.began
+            phase = f"{share:.3g} times BIC's penalty"
+            self.context.report(Progress("path", phase, seconds, self.solved))
+        return Point(solution.score + weight * number, number, network, solution.optimal)
+
+    def between(self, low: tuple[float, Point], high: tuple[float, Point]) -> None:
+        """Find the pieces between two weights with their best networks."""
+        (_, a), (_, b) = low, high
+        if a.parameters <= b.parameters:  # one line, or rounding
+            return
+        weight = (a.likelihood - b.likelihood) / (a.parameters - b.parameters)
+        weight = min(max(weight, low[0]), high[0])
+        c = self.solve(weight, low)
+        slack = self.lists.known().tolerance * self.lists.n_variables + 1e-12 * abs(a.likelihood)
+        if c.value(weight) <= a.value(weight) + slack or c.parameters in (
+            a.parameters,
+            b.parameters,
+        ):
+            self.crossings.append((weight, a, b, c.optimal))
+            return
+        self.between(low, (weight, c))
+        self.between((weight, c), high)
+
+    def _stretches(self, points: list[tuple[float, Point]]) -> list[Stretch]:
+        """Put the pieces in a row: a network is proven if it is at both ends of its interval."""
+        crossings = sorted(self.crossings, key=lambda one: one[0])
+        own = {id(point): point for _, point in points}
+        ends = [self.least, *(one[0] for one in crossings), self.most]
+        best = [points[0][1], *(one[2] for one in crossings)]
+        sure = [points[0][1].optimal, *(one[3] for one in crossings), points[-1][1].optimal]
+        found = []
+        for i, point in enumerate(best):
+            low, high = ends[i] / self.unit, ends[i + 1] / self.unit
+            if high - low <= EQUAL:
+                continue
+            known = next((p for p in own.values() if p.parameters == point.parameters), point)
+            found.append(
+                Stretch(
+                    low,
+                    high,
+                    known.network,
+                    point.value(self.unit),
+                    point.parameters,
+                    sure[i] and sure[i + 1],
+                )
+            )
+        return found
+
+
+def parameters_of_sets(lists: CandidateLists, table: Table) -> Numbers:
+    """Return the free parameters of every listed family; a constant column has none."""
+    child = np.repeat(np.arange(lists.n_variables), np.diff(lists.offsets))
+    states = np.ones(lists.n_sets, np.int64)
+    sets = np.repeat(np.arange(lists.n_sets), np.diff(lists.starts))
+    np.multiply.at(states, sets, table.cardinalities[lists.parents])
+    varying = np.array([name not in table.constant for name in table.names])
+    return states * np.where(varying, table.cardinalities - 1, 0)[child]
+
+
+def reweighted(
+    lists: CandidateLists,
+    parameters: Numbers,
+    more: float,
+    weight: float,
+) -> CandidateLists:
+    """Return lists with ``more`` taken off for every parameter: those of a larger weight."""
+    lowered = CandidateLists.from_arrays(
+        lists.names,
+        np.repeat(np.arange(lists.n_variables), np.diff(lists.offsets)),
+        lists.starts,
+        lists.parents,
+        lists.scores - more * parameters,
+    )
+    account = replace(lists.known(), score=f"penalty:{weight!r}", digest=lowered.digest)
+    return replace(lowered, account=account)
+
+
+def free_parameters_of(network: Network, table: Table) -> int:
+    """Return the number of free parameters of a network; a constant column has none."""
+    return sum(
+        free_parameters(table, child, parents)
+        for child, parents in enumerate(network.parents)
+        if network.names[child] not in table.constant
+    )
+
+
+def _grid(table: Table, scoring: Scoring, context: Context) -> PenaltyPath:
+    """Learn the BDeu network of every sample size of the grid."""
+    found: list[Stretch] = []
+    for size in SAMPLE_SIZES:
+        lists = score_table(table, replace(scoring, score=f"bdeu:{size!r}"), context)
+        solution = optimise_lists(
+            lists,
+            Optimising(),
+            context.stop,
+            threads=context.threads,
+            max_parents=scoring.max_parents,
+            constraints=scoring.constraints,
+            start=found[-1].network if found else None,
+        )
+        number = free_parameters_of(solution.network, table)
+        found.append(
+            Stretch(size, size, solution.network, solution.score, number, solution.optimal)
+        )
+    return PenaltyPath(tuple(found), grid=True, score="bdeu")
+
+
+def _pairs(network: Network) -> frozenset[Pair]:
+    return frozenset((min(arc), max(arc)) for arc in network.arcs)
+
+
+def _runs(stretches: tuple[Stretch, ...]) -> list[tuple[float, float]]:
+    """Return, for each stretch, the first and last of its neighbours with the same pairs."""
+    runs = []
+    for i, one in enumerate(stretches):
+        same = _pairs(one.network)
+        first = last = i
+        while first and _pairs(stretches[first - 1].network) == same:
+            first -= 1
+        while last + 1 < len(stretches) and _pairs(stretches[last + 1].network) == same:
+            last += 1
+        runs.append((stretches[first].low, stretches[last].high))
+    return runs

@@ -1,0 +1,441 @@
+r"""Validation: how well networks predict rows that they were not learned from.
+
+The rows are dealt into folds at random. For each fold, networks are learned and their probabilities
+are estimated from the other rows. Then the rows of the fold are predicted: the logarithm of the
+probability of each row and, for a target, the probabilities of its states given the rest of the
+row. Beside the scores stand three baselines: no arcs, the best network with at most one parent for
+each variable, and, for a target, naive Bayes.
+
+The standard error of the log-likelihood is that of a mean over all rows; that of a difference is
+taken over the differences row by row, because the same rows are predicted by both.
+"""
+
+from __future__ import annotations
+
+import math
+import time
+import warnings
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+
+from parentage import pipeline
+from parentage.data.reading import as_table
+from parentage.data.table import MISSING
+from parentage.errors import DataWarning, InputError, ParentageWarning, UnprovenWarning, Way, warn
+from parentage.network.network import Network
+from parentage.network.settings import SMOOTHING
+from parentage.optimise.settings import Optimising
+from parentage.scoring.settings import Growing, Scoring
+from parentage.work.progress import Progress
+from parentage.work.running import working
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from parentage.data.table import Table
+    from parentage.scoring.constraints import Constraints
+    from parentage.work.context import Context
+    from parentage.work.progress import Report
+
+Floats = npt.NDArray[np.float64]
+Counts = npt.NDArray[np.int64]
+
+FOLDS = 10
+"""Parts of the rows, each predicted by what the others taught."""
+
+EMPTY, TREE, NAIVE = "empty", "tree", "naive Bayes"
+"""The baselines."""
+
+
+@dataclass(frozen=True)
+class Targeted:
+    """How well a target was predicted, given the rest of each row.
+
+    Parameters
+    ----------
+    accuracy
+        Share of rows whose most probable state was the true one.
+    log_loss
+        Mean of −ln of the probability of the true state.
+    brier
+        Mean over rows of the squared distance between probabilities and truth, summed over states.
+    auc
+        Area under the ROC curve; with more than two states the mean of one state against the
+        others, weighted by how frequent it is. None if only one state occurs.
+    """
+
+    accuracy: float
+    log_loss: float
+    brier: float
+    auc: float | None
+
+
+@dataclass(frozen=True)
+class Validated:
+    """How well one way of learning predicts rows it has not seen.
+
+    Parameters
+    ----------
+    name
+        The score, or the baseline.
+    log_likelihood, error
+        Mean over rows of the logarithm of their probability, and its standard error.
+    difference, difference_error
+        What the first score predicts better than this one, row by row; 0 for itself.
+    arcs
+        Mean number of arcs.
+    proven
+        Number of folds whose network is proven optimal; None for baselines that need no search.
+    target
+        How well the target was predicted; None without one.
+    """
+
+    name: str
+    log_likelihood: float
+    error: float
+    difference: float
+    difference_error: float
+    arcs: float
+    proven: int | None
+    target: Targeted | None = None
+
+
+@dataclass(frozen=True)
+class Validation:
+    """Scores and baselines beside each other, on the same folds.
+
+    Parameters
+    ----------
+    rows, folds, seed
+        Number of rows, of folds, and the seed that dealt them.
+    target
+        The target, or None.
+    models
+        The scores in the order in which they were asked for, then the baselines.
+    notes
+        What to keep in mind when reading the numbers.
+    """
+
+    rows: int
+    folds: int
+    seed: int
+    target: str | None
+    models: tuple[Validated, ...]
+    notes: tuple[str, ...]
+
+    def __getitem__(self, name: str) -> Validated:
+        for one in self.models:
+            if one.name == name:
+                return one
+        raise InputError(f"{name!r} was not validated; there are {[m.name for m in self.models]}")
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return what ``parentage validate --json`` prints."""
+        return {
+            "rows": self.rows,
+            "folds": self.folds,
+            "seed": self.seed,
+            "target": self.target,
+            "models": [
+                {
+                    "name": one.name,
+                    "log_likelihood": one.log_likelihood,
+                    "error": one.error,
+                    "difference": one.difference,
+                    "difference_error": one.difference_error,
+                    "arcs": one.arcs,
+                    "proven": one.proven,
+                    "target": None if one.target is None else dict(vars(one.target)),
+                }
+                for one in self.models
+            ],
+            "notes": list(self.notes),
+        }
+
+    def __repr__(self) -> str:
+        best = max(self.models, key=lambda one: one.log_likelihood)
+        return f"Validation: {self.folds} folds, {len(self.models)} models, best {best.name}"
+
+
+def validate(
+    source: object,
+    *,
+    scores: Sequence[str] = (),
+    target: str | None = None,
+    folds: int = FOLDS,
+    seed: int = 0,
+    max_parents: int | Mapping[str, int] | None = None,
+    constraints: Constraints | None = None,
+    smoothing: float = SMOOTHING,
+    time_limit: float | None = None,
+    threads: int | None = None,
+    progress: Report | bool | None = None,
+) -> Validation:
+    """Predict rows that were left out when learning, for several scores and for baselines.
+
+    Parameters
+    ----------
+    source
+        A table, a data frame or a path to one.
+    scores
+        The scores to compare; by default BIC, or PNAL where values are missing.
+    target
+        A variable whose prediction is judged as well.
+    folds, seed
+        Number of parts that the rows are dealt into, and the seed of the dealing.
+    max_parents, constraints, time_limit, threads, progress
+        As in :func:`parentage.learn`. The time limit is for everything.
+    smoothing
+        What is added to every count when probabilities are estimated.
+
+    Warns
+    -----
+    UnprovenWarning
+        The network of some fold is not proven optimal.
+
+    Examples
+    --------
+    >>> from parentage.data.datasets import chest_clinic
+    >>> found = validate(chest_clinic(500), target="dysp", folds=5)
+    >>> [one.name for one in found.models], found["bic"].proven
+    (['bic', 'empty', 'tree', 'naive Bayes'], 5)
+    >>> found["bic"].log_likelihood > found["empty"].log_likelihood
+    True
+    """
+    table = as_table(source)
+    with working({"time_limit": time_limit, "threads": threads}, progress) as context:
+        scoring = Scoring(max_parents=max_parents, constraints=constraints)
+        found = validation_of(table, scoring, scores, target, (folds, seed, smoothing), context)
+    if text := unproven_text(found):
+        warn(UnprovenWarning(text))
+    return found
+
+
+def unproven_text(found: Validation) -> str:
+    """Say which networks are not proven optimal; empty if all are."""
+    open_ = [
+        f"{one.name}: {found.folds - one.proven} of {found.folds}"
+        for one in found.models
+        if one.proven is not None and one.proven < found.folds
+    ]
+    return f"networks that are not proven optimal: {', '.join(open_)}" if open_ else ""
+
+
+def validation_of(
+    table: Table,
+    scoring: Scoring,
+    scores: Sequence[str],
+    target: str | None,
+    dealing: tuple[int, int, float],
+    context: Context,
+) -> Validation:
+    """Validate on the folds of a table."""
+    folds, seed, smoothing = dealing
+    if not 2 <= folds <= table.n_rows:
+        raise InputError(
+            f"must be between 2 and the {table.n_rows} rows", about=Way("folds", folds)
+        )
+    if target is not None:
+        table.index(target)  # refuses an unknown name
+    usual = "pnal" if table.has_holes else "bic"
+    learners = [
+        *(Learner(name, replace(scoring, score=name)) for name in dict.fromkeys(scores or [usual])),
+        Learner(EMPTY),
+        Learner(TREE, replace(scoring, score=usual, max_parents=1)),
+        *([] if target is None else [Learner(NAIVE, target=target)]),
+    ]
+    counts = dealt(table, folds, seed)
+    tallies = [Tally(one.name, target is not None) for one in learners]
+    began, jobs, done = time.monotonic(), folds * len(learners), 0
+    for number in range(folds):
+        training = chosen(table, counts.sum(axis=0) - counts[number])
+        held = chosen(table, counts[number])
+        for one, tally in zip(learners, tallies, strict=True):
+            network, proven = one.learn(training, context.share(1 / (jobs - done)))
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore", ParentageWarning)  # complete families do as well
+                fitted = network.fit(training, smoothing=smoothing)
+            tally.add(network, proven, fitted.log_likelihoods(held), held.row_weights)
+            if target is not None:
+                tally.add_target(fitted.predict(held, target), held, target)
+            done += 1
+            if context.report is not None:
+                phase, seconds = f"fold {number + 1} of {folds}", time.monotonic() - began
+                left = seconds / done * (jobs - done)
+                context.report(Progress("folds", phase, seconds, done, jobs, seconds_left=left))
+    notes = []
+    if table.cuts:
+        notes.append(
+            "cut points were chosen from all rows, so that the rows held out are not quite unseen"
+        )
+    return Validation(
+        table.n_rows,
+        folds,
+        seed,
+        target,
+        tuple(tally.result(tallies[0]) for tally in tallies),
+        tuple(notes),
+    )
+
+
+def dealt(table: Table, folds: int, seed: int) -> Counts:
+    """Deal the rows into folds of equal size: ``int64[fold, stored row]``, how often each occurs.
+
+    >>> from parentage.data.table import Table
+    >>> dealt(Table.from_columns({"a": "0101010101"}), 5, seed=1).sum(axis=1).tolist()
+    [2, 2, 2, 2, 2]
+    """
+    rng = np.random.default_rng(seed)
+    repeats = np.asarray(table.repeats if len(table.repeats) else np.ones(table.stored_rows))
+    upto = np.cumsum(repeats.astype(np.int64))
+    row = np.searchsorted(upto, rng.permutation(table.n_rows), "right")
+    counts = np.zeros((folds, table.stored_rows), np.int64)
+    for number in range(folds):
+        counts[number] = np.bincount(row[number::folds], minlength=table.stored_rows)
+    return counts
+
+
+def chosen(table: Table, counts: Counts) -> Table:
+    """Return the rows of a table as often as they are counted, with all its states."""
+    there = counts > 0
+    part = table.chosen_rows(there)
+    return replace(part, repeats=counts[there].astype(np.uint32))
+
+
+@dataclass(frozen=True)
+class Learner:
+    """One way to come to a network: a score, or a baseline."""
+
+    name: str
+    scoring: Scoring | None = None
+    target: str | None = None
+
+    def learn(self, table: Table, context: Context) -> tuple[Network, bool | None]:
+        """Return the network, and whether it is proven optimal; None where nothing is searched."""
+        names = table.names
+        if self.target is not None:
+            children = [name for name in names if name != self.target]
+            return Network.from_arcs(names, [(self.target, child) for child in children]), None
+        if self.scoring is None or len(names) - len(table.constant) < 2:
+            return Network.from_arcs(names, []), None if self.scoring is None else True
+        scoring = self.scoring
+        asked = pipeline.Asked(lambda *_: scoring, Optimising(), Growing())
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", DataWarning)  # said of the whole table already
+            found = pipeline.list_sets(table, scoring, asked, context)
+        solution = pipeline.optimise(found, asked.optimising, context)
+        return solution.network, solution.optimal
+
+
+class Tally:
+    """What the folds of one learner add up to."""
+
+    def __init__(self, name: str, targeted: bool) -> None:
+        self.name, self.targeted = name, targeted
+        self.logs: list[Floats] = []
+        self.weights: list[Floats] = []
+        self.truths: list[Counts] = []
+        self.predicted: list[Floats] = []
+        self.target_weights: list[Floats] = []
+        self.arcs: list[int] = []
+        self.proven: list[bool | None] = []
+
+    def add(
+        self, network: Network, proven: bool | None, logs: Floats, weights: Floats | None
+    ) -> None:
+        """Add a fold: its network, and the log-likelihoods of its rows."""
+        self.logs.append(logs)
+        self.weights.append(np.ones(len(logs)) if weights is None else weights.astype(np.float64))
+        self.arcs.append(network.n_arcs)
+        self.proven.append(proven)
+
+    def add_target(self, probabilities: Floats, held: Table, target: str) -> None:
+        """Add the predictions of the rows of a fold in which the target is known."""
+        codes = held.column(held.index(target)).astype(np.int64)
+        known = codes != MISSING
+        self.truths.append(codes[known])
+        self.predicted.append(probabilities[known])
+        self.target_weights.append(self.weights[-1][known])
+
+    def result(self, first: Tally) -> Validated:
+        """Put the folds together and compare with the first score."""
+        logs, weights = np.concatenate(self.logs), np.concatenate(self.weights)
+        mean, error = mean_and_error(logs, weights)
+        with np.errstate(invalid="ignore"):
+            gained = np.concatenate(first.logs) - logs
+        difference, spread = mean_and_error(gained, weights)
+        targeted = None
+        if self.targeted:
+            targeted = target_measures(
+                np.concatenate(self.predicted),
+                np.concatenate(self.truths),
+                np.concatenate(self.target_weights),
+            )
+        sure = [one for one in self.proven if one is not None]
+        return Validated(
+            self.name,
+            mean,
+            error,
+            0.0 if first is self else difference,
+            0.0 if first is self else spread,
+            float(np.mean(self.arcs)),
+            sum(sure) if sure else None,
+            targeted,
+        )
+
+
+def mean_and_error(values: Floats, weights: Floats) -> tuple[float, float]:
+    """Return the mean of values that occur ``weights`` times, and its standard error.
+
+    >>> mean_and_error(np.array([1.0, 3.0]), np.array([1.0, 1.0]))
+    (2.0, 1.0)
+    """
+    number = weights.sum()
+    mean = float(values @ weights / number)
+    if number < 2 or not math.isfinite(mean):
+        return mean, math.nan
+    variance = float(weights @ (values - mean) ** 2 / (number - 1))
+    return mean, math.sqrt(variance / number)
+
+
+def target_measures(predicted: Floats, truth: Counts, weights: Floats) -> Targeted:
+    """Judge predictions ``float64[row, state]`` by the true states of the rows."""
+    number = weights.sum()
+    own = predicted[np.arange(len(truth)), truth]
+    certain = np.eye(predicted.shape[1])[truth]
+    with np.errstate(divide="ignore"):
+        losses = -np.log(own)
+    return Targeted(
+        float(weights @ (predicted.argmax(axis=1) == truth) / number),
+        float(weights @ losses / number),
+        float(weights @ ((predicted - certain) ** 2).sum(axis=1) / number),
+        _area(predicted, truth, weights),
+    )
+
+
+def _area(predicted: Floats, truth: Counts, weights: Floats) -> float | None:
+    """Return the area under the ROC curve, over all states weighted by how frequent they are."""
+    frequent = np.bincount(truth, weights, minlength=predicted.shape[1])
+    occurring = np.flatnonzero(frequent)
+    if len(occurring) < 2:
+        return None
+    if predicted.shape[1] == 2:
+        return area_under_curve(predicted[:, 1], truth == 1, weights)
+    areas = [area_under_curve(predicted[:, k], truth == k, weights) for k in occurring]
+    return float(np.average(areas, weights=frequent[occurring]))
+
+
+def area_under_curve(scores: Floats, positive: npt.NDArray[np.bool_], weights: Floats) -> float:
+    """Return the probability that a positive row scores above a negative one; ties count half.
+
+    >>> area_under_curve(np.array([0.1, 0.4, 0.4, 0.8]), np.array([0, 1, 0, 1]) == 1, np.ones(4))
+    0.875
+    """
+    levels, level = np.unique(scores, return_inverse=True)
+    yes = np.bincount(level, weights * positive, minlength=len(levels))
+    no = np.bincount(level, weights * ~positive, minlength=len(levels))
+    below = np.cumsum(no) - no
+    return float(yes @ (below + no / 2) / (yes.sum() * no.sum()))
