@@ -17,7 +17,7 @@ from bench_score import alarm, insurance
 from parentage import pipeline
 from parentage.arcs.need import Need, Question, needs, solve_changed
 from parentage.arcs.resampling import bootstrap
-from parentage.arcs.support import learn_ground
+from parentage.arcs.support import learn_baseline
 from parentage.optimise import optimise_lists
 from parentage.optimise.settings import Optimising
 from parentage.scoring.constraints import Constraints
@@ -28,8 +28,7 @@ from parentage.work.stop import Stop
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from parentage.arcs.ground import Ground
-    from parentage.arcs.records import Bootstrap
+    from parentage.arcs.records import Baseline, Bootstrap
     from parentage.data.table import Table
     from parentage.scoring.constraints import Arc
 
@@ -41,31 +40,31 @@ TABLES: dict[str, Callable[[], Table]] = {
 }
 
 
-def learned(table: Table) -> Ground:
+def learned(table: Table) -> Baseline:
     """One learn, with what the questions begin from."""
-    return learn_ground(table, pipeline.Asked(lambda *_: Scoring(), Optimising()), Context())
+    return learn_baseline(table, pipeline.Asked(lambda *_: Scoring(), Optimising()), Context())
 
 
 def measured(name: str, table: Table) -> dict[str, Any]:
     """Learn once, ask everything, and check that everything is proven."""
     learned(table)  # compiled
-    once, ground = measure.cpu(lambda: learned(table))
-    arcs = ground.best.network.arcs
-    shared, found = measure.cpu(lambda: needs(ground, arcs, Context()), repeat=1)
+    once, baseline = measure.cpu(lambda: learned(table))
+    arcs = baseline.best.network.arcs
+    shared, found = measure.cpu(lambda: needs(baseline, arcs, Context()), repeat=1)
     assert all(need.most - need.least < 1e-6 for need in found.values())
     few = [arc for arc in arcs if Question(arc, "adjacency") in found][:FEW]
-    near, _ = measure.cpu(lambda: [solve_changed(ground, q, Stop()) for q in asked_of(few)], 1)
-    apart, again = measure.cpu(lambda: [solved_anew(ground, arc) for arc in few], repeat=1)
+    near, _ = measure.cpu(lambda: [solve_changed(baseline, q, Stop()) for q in asked_of(few)], 1)
+    apart, again = measure.cpu(lambda: [solved_anew(baseline, arc) for arc in few], repeat=1)
     for arc, score in zip(few, again, strict=True):
-        assert abs(ground.best.score - score - found[Question(arc, "adjacency")].least) < 1e-6
-    drawn_in, drawn = measure.cpu(lambda: bootstrap(ground, REPLICATES, 0, Context()), repeat=1)
+        assert abs(baseline.best.score - score - found[Question(arc, "adjacency")].least) < 1e-6
+    drawn_in, drawn = measure.cpu(lambda: bootstrap(baseline, REPLICATES, 0, Context()), repeat=1)
     assert drawn.proven == REPLICATES
     least = sorted(found.items(), key=lambda one: one[1].least)
     return {
         "table": name,
         "arcs": len(arcs),
         "questions": len(found),
-        "weak": weak(ground, least, drawn),
+        "weak": weak(baseline, least, drawn),
         "seconds": {
             "learn": once,
             "needs": shared,
@@ -81,22 +80,24 @@ def asked_of(arcs: list[Arc]) -> list[Question]:
     return [Question(arc, "adjacency") for arc in arcs]
 
 
-def solved_anew(ground: Ground, arc: Arc) -> float:
+def solved_anew(baseline: Baseline, arc: Arc) -> float:
     """The best score without an adjacency, found from nothing but the lists."""
     change = Constraints(forbidden=frozenset({arc, arc[::-1]}))
-    found = optimise_lists(ground.lists, Optimising(), Stop(), constraints=change)
+    found = optimise_lists(baseline.lists, Optimising(), Stop(), constraints=change)
     assert found.optimal
     return found.score
 
 
-def weak(ground: Ground, least: list[tuple[Any, Need]], drawn: Bootstrap) -> list[dict[str, Any]]:
+def weak(
+    baseline: Baseline, least: list[tuple[Any, Need]], drawn: Bootstrap
+) -> list[dict[str, Any]]:
     """The five adjacencies that are needed least, and their share of the replicates."""
     joined = {frozenset((pair.a, pair.b)): pair.adjacency for pair in drawn.pairs}
     asked = [(question, need) for question, need in least if question.about == "adjacency"]
     return [
         {
             "arc": f"{question.arc[0]} → {question.arc[1]}",
-            "gain": ground.best.gains[question.arc],
+            "gain": baseline.best.gains[question.arc],
             "need": need.least,
             "adjacency": joined.get(frozenset(question.arc), 0.0),
         }

@@ -20,9 +20,7 @@ from parentage.network.bridges import (
     to_pyagrum,
 )
 from parentage.network.formats import read_parameters, write_network
-from parentage.network.formats.bif_text import parse_bif
-from parentage.network.formats.escaping import unescape
-from parentage.network.formats.xmlbif import parse_xmlbif
+from parentage.network.formats.bif import parse_bif, parse_xmlbif, unescape
 from parentage.network.network import Network
 from parentage.network.parameters import Parameters
 
@@ -146,8 +144,7 @@ def test_pgmpy_reads_our_files() -> None:
     pytest.importorskip("pgmpy")
     from pgmpy.readwrite import BIFReader, XMLBIFReader
 
-    from parentage.network.formats.bif import bif_text
-    from parentage.network.formats.xmlbif import xmlbif_text
+    from parentage.network.formats.bif import bif_text, xmlbif_text
 
     for parameters in (some_parameters(), odd_parameters()):
         for reader, text in ((BIFReader, bif_text), (XMLBIFReader, xmlbif_text)):

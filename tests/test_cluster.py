@@ -31,7 +31,7 @@ import loaded
 from command import run as run_command
 from parentage import learn, pipeline, score, support
 from parentage.arcs import resampling
-from parentage.arcs.support import learn_ground
+from parentage.arcs.support import learn_baseline
 from parentage.errors import InputError, UnprovenWarning, WorkersError
 from parentage.optimise.settings import Optimising
 from parentage.scoring import growth, portions, steps
@@ -248,7 +248,9 @@ def test_support_elsewhere_is_left_when_it_is_cancelled(monkeypatch: pytest.Monk
             look()
             raise AssertionError("waited on")
 
-    ground = learn_ground(table, pipeline.Asked(lambda *_: Scoring(), Optimising()), Context(stop))
+    ground = learn_baseline(
+        table, pipeline.Asked(lambda *_: Scoring(), Optimising()), Context(stop)
+    )
     drawn = resampling.bootstrap(ground, 8, 3, Context(stop, workers=Slow()))
     assert (drawn.done, drawn.stopped) == (1, "interrupt")
 

@@ -26,7 +26,8 @@ from parentage.data.table import MISSING, Table
 from parentage.errors import DataWarning, InputError, TableError, Way
 from parentage.estimator import ParentageLearner
 from parentage.learner import learn
-from parentage.report.refused import mutual_information
+from parentage.report.gather import gather, mutual_information
+from parentage.report.page import page_data
 from parentage.scoring.account import Account
 from parentage.scoring.candidates import score
 from parentage.scoring.explanation import explain
@@ -205,6 +206,21 @@ def test_networks_and_parameters(seed: int, holes: bool) -> None:
     assert is_same(one.impute(table), one.impute(whole))
     shares = np.repeat(one.predict(table, "v0"), table.repeats, axis=0)
     assert shares == pytest.approx(one.predict(whole, "v0"), rel=1e-13)
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_the_page_counts_a_row_as_often_as_it_repeats(seed: int) -> None:
+    table = random_counts(seed)
+    plain = written_out(table)
+    network = learn(table, threads=1).network
+    fitted = network.fit(table)
+    file = replace(fitted, smoothing=None, counts=None)
+    for parameters in (None, fitted, file):
+        mine = page_data(gather(network, table=table, parameters=parameters))
+        truth = page_data(gather(network, table=plain, parameters=parameters))
+        assert mine["counts"] == truth["counts"] and mine["tables"] == truth["tables"]
+        assert {sum(cells) for cells in mine["counts"]} == {plain.n_rows}
+        assert plain.stored_rows > table.stored_rows
 
 
 def test_bootstrap_replicates(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -23,7 +23,7 @@ from command import refused, run
 from network_cases import ASIA, random_network
 from parentage import pipeline, structural_em
 from parentage.arcs.need import Question, solve_changed
-from parentage.arcs.support import learn_ground, support
+from parentage.arcs.support import learn_baseline, support
 from parentage.data.datasets import chest_clinic
 from parentage.data.reading import read_table
 from parentage.data.settings import Reading
@@ -41,14 +41,13 @@ from parentage.network import expectation
 from parentage.network import parameters as parameters_module
 from parentage.network.completions import likely_states
 from parentage.network.expectation import Expectation
-from parentage.network.finding import Finding
 from parentage.network.formats import read_parameters
 from parentage.network.formats.network_json import read_network_json
 from parentage.network.network import Network
 from parentage.network.parameters import FALLBACK, fit_parameters
 from parentage.optimise.settings import Optimising
-from parentage.report.document import document, page_data
-from parentage.report.gather import Material, gather
+from parentage.report.gather import gather
+from parentage.report.page import document, page_data
 from parentage.scoring.constraints import Constraints
 from parentage.scoring.entropy import Labels, encode
 from parentage.scoring.merging import layout_of
@@ -266,7 +265,7 @@ def unseen() -> Table:
 def test_only_what_is_an_answer_is_taken_for_one() -> None:
     """No network has b → a besides c → a, as no row has all; an unknown name is a fault."""
     table = unseen()
-    ground = learn_ground(
+    ground = learn_baseline(
         table,
         pipeline.Asked(lambda *_: Scoring(), Optimising(), reading=Reading(missing="pnal")),
         Context(),
@@ -306,11 +305,8 @@ def test_a_page_of_a_table_with_holes_answers_what_if(smoothing: float) -> None:
     holes = holes_of(chest_clinic(200), 0.1)
     solution = learn(holes, missing="pnal", threads=1)
     fitted = solution.network.fit(holes, smoothing=smoothing)
-    material = Material(
-        solution.network, "t", solution.finding, solution.scope, table=holes, parameters=fitted
-    )
-    report = gather(material)
-    assert report.what_if is not None and report.what_if.completed
+    report = gather(solution, table=holes, parameters=fitted)
+    assert report.what_if is not None
     data: dict[str, Any] = page_data(report)
     assert data["counts"] is None
     for mine, theirs in zip(data["tables"], fitted.tables, strict=True):
@@ -328,7 +324,7 @@ def test_a_page_of_complete_families_says_why() -> None:
         mock.patch.object(expectation, "MOST_TERMS", 10),
         pytest.warns(ParentageWarning, match="are estimated from the rows in which"),
     ):
-        page = document(gather(Material(ASIA, "t", Finding(), table=holes)))
+        page = document(gather(ASIA, table=holes))
     assert "terms would have to be added up" in page
     assert FALLBACK in page and "make the observed ones likeliest" not in page
 

@@ -10,9 +10,8 @@ import pytest
 
 from parentage.data.reading import read_table
 from parentage.errors import InputError, ListsError, TableError
-from parentage.network.formats.bif_text import parse_bif
+from parentage.network.formats.bif import parse_bif, parse_xmlbif, xmlbif_text
 from parentage.network.formats.network_json import parse_network_json
-from parentage.network.formats.xmlbif import parse_xmlbif, xmlbif_text
 from parentage.network.network import Network
 from parentage.network.parameters import from_rows
 from parentage.optimise import learn_lists

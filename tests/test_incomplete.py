@@ -14,8 +14,7 @@ from network_cases import ASIA, some_parameters
 from parentage.data.datasets import chest_clinic
 from parentage.data.table import MISSING, Table
 from parentage.errors import InputError
-from parentage.network.incomplete import ABSENT, patterns
-from parentage.network.inference import EvidenceError
+from parentage.network.inference import ABSENT, EvidenceError, patterns
 from parentage.network.network import Network
 from parentage.network.parameters import Parameters
 

@@ -16,9 +16,9 @@ from network_cases import ASIA, parameters, some_case, some_parameters
 from parentage.data.datasets import chest_clinic
 from parentage.data.reading import read_table
 from parentage.errors import InputError, ResourceError
-from parentage.network import posteriors
+from parentage.network import inference
 from parentage.network.bridges import to_pyagrum
-from parentage.network.elimination import Factor, Tree, log_max, log_sum, plan_elimination
+from parentage.network.elimination import CliqueTree, Factor, log_max, log_sum, plan_elimination
 from parentage.network.inference import EvidenceError
 from parentage.network.network import Network
 from parentage.network.parameters import Parameters
@@ -86,10 +86,10 @@ def test_rows_of_evidence_at_once_equal_one_by_one() -> None:
     clinic = ASIA.fit(chest_clinic(400), smoothing=0.5)
     table = chest_clinic(60, seed=5)
     seen = {v: table.to_codes()[v].astype(np.int64) for v in (0, 2, 6)}
-    found, logs = posteriors.posteriors(clinic.model, seen, [1, 3, 7])
+    found, logs = inference.posteriors(clinic.model, seen, [1, 3, 7])
     for i in range(60):
         one = {v: codes[i : i + 1] for v, codes in seen.items()}
-        alone, log = posteriors.posteriors(clinic.model, one, [1, 3, 7])
+        alone, log = inference.posteriors(clinic.model, one, [1, 3, 7])
         assert logs[i] == pytest.approx(log[0])
         for v in (1, 3, 7):
             assert found[v][i] == pytest.approx(alone[v][0])
@@ -186,7 +186,10 @@ def test_plans_keep_what_is_asked_and_know_their_price() -> None:
             seen.append(values.size)
             return log_sum(values, axes)
 
-        summed, best = Tree(factors, plan, watched).root, Tree(factors, plan, log_max).root
+        summed, best = (
+            CliqueTree(factors, plan, watched).root,
+            CliqueTree(factors, plan, log_max).root,
+        )
         assert summed.scope == best.scope == keep
         assert np.exp(summed.values[0]) == pytest.approx(whole.sum(axis=gone))
         assert np.exp(best.values[0]) == pytest.approx(whole.max(axis=gone))

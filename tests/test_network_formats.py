@@ -20,7 +20,6 @@ from parentage.data.datasets import chest_clinic
 from parentage.data.table import Table
 from parentage.errors import DataWarning, InputError, UnprovenWarning
 from parentage.learner import learn
-from parentage.network.finding import Effort, Finding, SearchRecord
 from parentage.network.formats import (
     EXTENSIONS,
     PICTURES,
@@ -28,19 +27,26 @@ from parentage.network.formats import (
     read_parameters,
     write_network,
 )
-from parentage.network.formats.bif import bif_text, label_word, variable_words
-from parentage.network.formats.bif_text import parse_bif
+from parentage.network.formats.bif import (
+    MARK,
+    bif_text,
+    escape,
+    label_word,
+    parse_bif,
+    parse_xmlbif,
+    unescape,
+    variable_words,
+    xmlbif_text,
+)
 from parentage.network.formats.dot import dot_text
-from parentage.network.formats.escaping import MARK, escape, unescape
 from parentage.network.formats.network_json import (
-    NetworkRecord,
     network_json_text,
     parse_network_json,
     provenance_of,
     read_network_json,
 )
-from parentage.network.formats.xmlbif import parse_xmlbif, xmlbif_text
 from parentage.network.network import Network
+from parentage.network.record import Effort, Finding, NetworkRecord, SearchRecord
 from parentage.optimise.solution import Solution
 from parentage.scoring.constraints import Constraints
 from parentage.scoring.scope import Scope

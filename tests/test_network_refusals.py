@@ -9,14 +9,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from parentage.errors import InputError, ResourceError
-from parentage.network.formats.bif_text import parse_bif
-from parentage.network.formats.network_json import (
-    NetworkRecord,
-    network_json_text,
-    parse_network_json,
-)
-from parentage.network.formats.xmlbif import parse_xmlbif, xmlbif_text
+from parentage.network.formats.bif import parse_bif, parse_xmlbif, xmlbif_text
+from parentage.network.formats.network_json import network_json_text, parse_network_json
 from parentage.network.network import Network
+from parentage.network.record import NetworkRecord
 
 BIF = """network x {
 }

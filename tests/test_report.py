@@ -21,20 +21,14 @@ from parentage.arcs.records import ArcSupport, Bootstrap, NearSet, Support
 from parentage.data.datasets import chest_clinic
 from parentage.data.table import Table
 from parentage.errors import InputError
-from parentage.network.finding import Finding
-from parentage.network.formats.network_json import (
-    NetworkRecord,
-    network_json_text,
-    parse_network_json,
-)
+from parentage.network.formats.network_json import network_json_text, parse_network_json
 from parentage.network.network import Network, arc_gains
 from parentage.network.parameters import Parameters
+from parentage.network.record import NetworkRecord
 from parentage.optimise.near import widening
 from parentage.report import write_report
-from parentage.report.document import document, embedded, page_data
-from parentage.report.gather import Material, family_counts, gather
-from parentage.report.refused import mutual_information, next_sets, refused_parents
-from parentage.report.sections import COLUMNS, percent, why_text
+from parentage.report.gather import gather, mutual_information, next_sets, refused_parents
+from parentage.report.page import COLUMNS, document, embedded, page_data, percent, why_text
 from parentage.scoring.account import Unknown
 from parentage.scoring.scope import Scope
 from parentage.scoring.scores import local_score
@@ -46,11 +40,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from parentage.optimise import NearOptimal, Solution
-    from parentage.report.records import Report
-
-
-def material_of(solution: Solution, **more: Any) -> Material:
-    return Material(solution.network, "t", solution.finding, solution.scope, solution.gains, **more)
+    from parentage.report.records import Page
 
 
 def data_of(page: str) -> Any:
@@ -160,7 +150,9 @@ def test_everything_there_is_gets_told() -> None:
         (ArcSupport("asia", "xray", in_network=False, adjacency=0.25),),
         Bootstrap(9, 9, 9, 3, (), (), 0.5, ()), NearSet(20.0, 4, 2, True, 0.1, 0.2),
     )  # fmt: skip
-    report = gather(material_of(solution, table=table, lists=lists, support=support, near=near))
+    report = gather(
+        solution, table=table, lists=lists, support=replace(support, near_networks=near)
+    )
     assert report.verdict == (
         "8 variables, 7 arcs from 1,000 rows. Proven among all networks: none scores higher "
         "under BIC."
@@ -173,9 +165,9 @@ def test_everything_there_is_gets_told() -> None:
     for words in ("Seen again", "9 resamplings", "2 equivalence classes", "SHA-256", "How to cite",
                   "Links that are not in this network", table.digest):  # fmt: skip
         assert words in page, words
-    told = " ".join(report.about_arcs)
+    about = " ".join(report.about_arcs)
     for _, head, _ in COLUMNS[1:]:
-        assert f"{head}: " in told, head
+        assert f"{head}: " in about, head
 
 
 def test_only_a_network_is_enough(tmp_path: Path) -> None:
@@ -193,7 +185,7 @@ def test_unproven_says_so() -> None:
     table = chest_clinic()
     with pytest.warns(parentage.errors.UnprovenWarning):
         hasty = parentage.learn(table, time_limit=0)
-    report = gather(material_of(hasty, table=table))
+    report = gather(hasty, table=table)
     assert "Not proven to be the best among all networks" in report.verdict
     assert "another one may score up to" in report.verdict
 
@@ -201,10 +193,10 @@ def test_unproven_says_so() -> None:
 def test_other_scores_show_their_own_gains_and_heads() -> None:
     table = chest_clinic()
     solution = parentage.learn(table, score="k2")
-    report = gather(material_of(solution, table=table))
+    report = gather(solution, table=table)
     assert report.directed
     assert document(report).count('class="head"') == solution.network.n_arcs + 1  # and the legend
-    bare = gather(Material(solution.network, "t", Finding(), None, None, table))
+    bare = gather(solution.network, table=table)
     assert not bare.directed
     expected = arc_gains(solution.network, table)
     assert [one.gain for one in bare.arcs] == [expected[arc] for arc in solution.network.arcs]
@@ -247,7 +239,7 @@ def test_a_direction_is_preferred_by_the_score_and_costs_what_is_beside_it() -> 
     table = chest_clinic()
     found = parentage.support(table)
     solution = parentage.learn(table)
-    page = document(gather(material_of(solution, table=table, support=found)))
+    page = document(gather(solution, table=table, support=found))
     head, *rows = cells_of(page)
     assert head[:4] == ["From", "To", "Direction", "Loss if reversed"]
     for (_, _, direction, loss, *_), one in zip(rows, found.arcs, strict=True):
@@ -256,7 +248,7 @@ def test_a_direction_is_preferred_by_the_score_and_costs_what_is_beside_it() -> 
     assert {row[2] for row in rows} == {"either", "preferred by the score"}
     assert "the score prefers this direction" in page
     assert not re.search(r"\bfix", page.split("<script")[0])
-    bare = document(gather(material_of(solution, table=table)))
+    bare = document(gather(solution, table=table))
     assert "loses was not computed" in bare and "loses was not computed" not in page
     assert {row[2] for row in cells_of(bare)[1:]} == {"either", "preferred by the score"}
 
@@ -271,7 +263,7 @@ def test_no_direction_is_preferred_where_equivalent_networks_differ(asked: dict[
     found = parentage.support(table, **asked)
     solution = parentage.learn(table, **asked)
     for support in (None, found):
-        page = document(gather(material_of(solution, table=table, support=support)))
+        page = document(gather(solution, table=table, support=support))
         assert "Direction" not in cells_of(page)[0]
         for claim in ("preferred by the score", "the score prefers", "compelled", "“either”"):
             assert claim not in page
@@ -279,7 +271,7 @@ def test_no_direction_is_preferred_where_equivalent_networks_differ(asked: dict[
 
 def test_where_the_score_is_not_known_nothing_is_said_of_it() -> None:
     solution = parentage.learn(chest_clinic())
-    page = document(gather(Material(solution.network, "t", Finding())))
+    page = document(gather(solution.network))
     assert {row[2] for row in cells_of(page)[1:]} == {"either", "compelled"}
     assert "the score prefers" not in page and "preferred by the score" not in page
     assert "all equivalent networks have this direction" in page
@@ -288,7 +280,7 @@ def test_where_the_score_is_not_known_nothing_is_said_of_it() -> None:
 def test_counts_are_those_of_the_rows() -> None:
     table = chest_clinic(300, seed=2)
     parameters = ASIA.fit(table)
-    for v, counts in enumerate(family_counts(parameters, table)):
+    for v, counts in enumerate(parameters.counted(table)):
         members = ASIA.parents_of(ASIA.names[v])
         assert counts.shape == (2 ** len(members), 2)
         for row, pair in enumerate(counts):
@@ -314,19 +306,19 @@ class Elements(HTMLParser):
         self.attributes |= {name for name, _ in attrs}
 
 
-def hostile_report() -> Report:
+def hostile_report() -> Page:
     rng = np.random.default_rng(1)
     odd = (*ODD_NAMES, "lone \ud800", "</script><script>x", "</style>", "<!--<script>", "$title")
     network = Network(odd, random_network(3, len(odd), most=2).parents)
     states = [[f"{name}{k}" for k in "01"] for name in odd]
     parameters = random_parameters(network, states, rng)
-    return gather(Material(network, "</title><script>", Finding(), parameters=parameters))
+    return gather(network, title="</title><script>", parameters=parameters)
 
 
 def test_names_cannot_become_markup() -> None:
     page = document(hostile_report())
     page.encode()
-    plain = document(gather(Material(ASIA, "t", Finding(), parameters=ASIA.fit(chest_clinic()))))
+    plain = document(gather(ASIA, parameters=ASIA.fit(chest_clinic())))
     hostile, usual = Elements(page), Elements(plain)
     assert set(hostile.tags) == set(usual.tags)
     assert hostile.attributes - {"placeholder"} == usual.attributes - {"placeholder"}
@@ -358,9 +350,9 @@ def test_a_page_of_37_variables_is_small(tmp_path: Path) -> None:
 
 def test_tables_that_are_too_large_stay_out(monkeypatch: pytest.MonkeyPatch) -> None:
     table = chest_clinic()
-    for name in ("gather", "document"):
+    for name in ("gather", "page"):
         monkeypatch.setattr(f"parentage.report.{name}.MOST_CELLS", 10)
-    report = gather(Material(ASIA, "t", Finding(), table=table))
+    report = gather(ASIA, table=table)
     assert report.what_if is not None
     assert "too many for a page" in report.what_if.refused
     data = page_data(report)
@@ -380,7 +372,7 @@ def test_results_of_another_network_are_refused(tmp_path: Path) -> None:
     other = Network(table.names, ((),) * 8)
     with pytest.raises(InputError, match="the parameters belong to another network"):
         write_report(ASIA, tmp_path / "x.html", parameters=other.fit(table))
-    with pytest.raises(InputError, match="the support belong"):
+    with pytest.raises(InputError, match="the support belongs to another network"):
         write_report(ASIA, tmp_path / "x.html", support=Support(other, 0.0, 0.0, True, ()))
     swapped = Network(ASIA.names[::-1], tuple(
         tuple(7 - p for p in members) for members in ASIA.parents[::-1]
@@ -515,17 +507,17 @@ def test_many_states_and_long_names_stay_bounded(tmp_path: Path) -> None:
 def test_reasons_are_not_worked_out_for_ever(monkeypatch: pytest.MonkeyPatch) -> None:
     table, network = chest_clinic(), Network(chest_clinic().names, ((),) * 8)
     for limit, most in ((8000, 5), (7999, 2)):
-        monkeypatch.setattr("parentage.report.refused.MUCH", limit)
+        monkeypatch.setattr("parentage.report.gather.MUCH", limit)
         assert {len(ones) for ones in refused_parents(network, table, "bic", None)} == {most}
-    monkeypatch.setattr("parentage.report.refused.TOO_MUCH", 7999)
+    monkeypatch.setattr("parentage.report.gather.TOO_MUCH", 7999)
     assert set(refused_parents(network, table, "bic", None)) == {()}
 
 
 def test_a_proof_is_not_claimed_for_other_data() -> None:
     table, other = chest_clinic(), chest_clinic(seed=7)
     solution = parentage.learn(table)
-    assert "Proven" in gather(material_of(solution, table=table)).verdict
-    report = gather(material_of(solution, table=other))
+    assert "Proven" in gather(solution, table=table).verdict
+    report = gather(solution, table=other)
     assert "Proven" not in report.verdict
     assert "nothing is proved about these rows" in report.verdict
     assert any(table.digest in fact.value for fact in report.proof)
@@ -537,7 +529,7 @@ def test_a_prior_is_part_of_what_the_page_says() -> None:
     solution = parentage.learn(table, prior=belief)
     plain = parentage.learn(table)
     assert solution.optimal and solution.network.n_arcs < plain.network.n_arcs
-    report = gather(material_of(solution, table=table))
+    report = gather(solution, table=table)
     reasons = {one.why for facts in report.variables for one in facts.refused}
     assert "unproven" not in reasons  # nothing improves a network that is proven best
     added = np.log(belief / (1 - belief))
@@ -549,8 +541,8 @@ def test_a_prior_is_part_of_what_the_page_says() -> None:
     assert "none scores higher under BIC with the log prior of the arcs." in report.verdict
     assert "BIC with the log prior of the arcs" in report.citation
     assert any(fact.label == "Prior" for fact in report.proof)
-    without = Material(solution.network, "t", solution.finding, solution.scope, None, table)
-    for arc in gather(without).arcs:  # as of a file
+    without = NetworkRecord(solution.network, finding=solution.finding)
+    for arc in gather(without, table=table).arcs:  # as of a file
         assert arc.gain == pytest.approx(solution.gains[arc.arc], abs=1e-6)
 
 

@@ -31,20 +31,20 @@ from naive_support import (
     shortfall,
 )
 from parentage import pipeline
-from parentage.arcs.averaging import (
+from parentage.arcs.near_shares import log_total, near_shares
+from parentage.arcs.need import Question, needs
+from parentage.arcs.records import ArcSupport, PairShare, Support, support_csv, write_support
+from parentage.arcs.resampling import (
     Directions,
     averaged_arcs,
+    bootstrap,
     inclusion_threshold,
+    learn_replicate,
     pair_shares,
+    resampled,
 )
-from parentage.arcs.files import support_csv, write_support
-from parentage.arcs.near_shares import near_shares
-from parentage.arcs.need import Question, needs
-from parentage.arcs.records import ArcSupport, PairShare, Support
-from parentage.arcs.resampling import bootstrap, learn_replicate, resampled
 from parentage.arcs.settings import Supporting
-from parentage.arcs.support import learn_ground, support, support_of
-from parentage.arcs.total import log_total
+from parentage.arcs.support import learn_baseline, support, support_of
 from parentage.cli.support import near_lines
 from parentage.data.datasets import chest_clinic
 from parentage.data.settings import Reading
@@ -68,7 +68,7 @@ from test_growth import wide_table
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from parentage.arcs.ground import Ground
+    from parentage.arcs.records import Baseline
     from parentage.scoring.constraints import Arc
     from parentage.work.progress import Progress
     from real_data import RealData
@@ -76,12 +76,12 @@ if TYPE_CHECKING:
 CLOSE = 1e-6
 
 
-def ground_of(table: Table, scoring: Scoring | None = None, **optimising: Any) -> Ground:
+def baseline_of(table: Table, scoring: Scoring | None = None, **optimising: Any) -> Baseline:
     """Learn from a table; warnings are of no interest here."""
     settings = scoring or Scoring()
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ParentageWarning)
-        return learn_ground(
+        return learn_baseline(
             table, pipeline.Asked(lambda *_: settings, Optimising(**optimising)), Context()
         )
 
@@ -94,9 +94,9 @@ def needs_and_truth(
     table: Table, score: str, constraints: Constraints | None = None
 ) -> list[tuple[Question, float | None, float | None]]:
     """The need of every pair and direction, by the package and by going through all networks."""
-    ground = ground_of(table, Scoring(score=score, constraints=constraints))
+    baseline = baseline_of(table, Scoring(score=score, constraints=constraints))
     varying = [arc for arc in all_arcs(table) if not set(arc) & set(table.constant)]
-    found = needs(ground, varying, Context())
+    found = needs(baseline, varying, Context())
     networks = every_network(table, score, constraints)
     compared = []
     for arc in varying:
@@ -267,11 +267,11 @@ def test_a_required_arc_has_no_need() -> None:
 
 def test_without_time_needs_are_intervals_that_hold() -> None:
     table = chest_clinic(1000, seed=0)
-    ground = ground_of(table)
-    truth = needs(ground, ground.best.network.arcs, Context())
-    assert not needs(ground, ground.best.network.arcs, Context(Stop(-math.inf))) or all(
+    baseline = baseline_of(table)
+    truth = needs(baseline, baseline.best.network.arcs, Context())
+    assert not needs(baseline, baseline.best.network.arcs, Context(Stop(-math.inf))) or all(
         need.least == 0.0
-        for need in needs(ground, ground.best.network.arcs, Context(Stop(-math.inf))).values()
+        for need in needs(baseline, baseline.best.network.arcs, Context(Stop(-math.inf))).values()
     )
 
     class Late(Stop):
@@ -280,7 +280,7 @@ def test_without_time_needs_are_intervals_that_hold() -> None:
         def share(self, part: float) -> Stop:
             return Stop(-math.inf)
 
-    found = needs(ground, ground.best.network.arcs, Context(Late()))
+    found = needs(baseline, baseline.best.network.arcs, Context(Late()))
     assert set(found) == set(truth)
     assert any(need.most > need.least + 1.0 for need in found.values())
     for question, need in found.items():
@@ -289,11 +289,11 @@ def test_without_time_needs_are_intervals_that_hold() -> None:
 
 
 def test_cuts_of_another_run_change_nothing_but_the_work(real: RealData) -> None:
-    ground = ground_of(real.table("insurance_10000.csv").head(300))
-    assert ground.cuts
-    arcs = ground.best.network.arcs[:6]
-    shared = needs(ground, arcs, Context())
-    apart_ = needs(replace(ground, cuts=()), arcs, Context())
+    baseline = baseline_of(real.table("insurance_10000.csv").head(300))
+    assert baseline.cuts
+    arcs = baseline.best.network.arcs[:6]
+    shared = needs(baseline, arcs, Context())
+    apart_ = needs(replace(baseline, cuts=()), arcs, Context())
     assert shared.keys() == apart_.keys()
     for question, need in shared.items():
         assert need.least == pytest.approx(apart_[question].least, abs=CLOSE)
@@ -380,12 +380,12 @@ def test_nothing_depends_on_the_workers() -> None:
 
 def test_replicates_on_other_processes() -> None:
     table = chest_clinic(60, seed=5)
-    ground = ground_of(table)
-    here = bootstrap(ground, 4, 0, Context())
+    baseline = baseline_of(table)
+    here = bootstrap(baseline, 4, 0, Context())
     with ProcessPoolExecutor(2) as pool:
-        there = bootstrap(ground, 4, 0, Context(workers=pool))
-        assert needs(ground, ground.best.network.arcs, Context(workers=pool)) == needs(
-            ground, ground.best.network.arcs, Context()
+        there = bootstrap(baseline, 4, 0, Context(workers=pool))
+        assert needs(baseline, baseline.best.network.arcs, Context(workers=pool)) == needs(
+            baseline, baseline.best.network.arcs, Context()
         )
     assert here == there
 
@@ -400,9 +400,9 @@ def test_a_stop_travels_as_the_time_that_is_left() -> None:
 def test_replicates_of_nasty_tables(seed: int) -> None:
     """Two rows, columns that become constant: the replicate still has a network."""
     table = random_table(seed, most_variables=4, most_rows=5)
-    ground = ground_of(table)
+    baseline = baseline_of(table)
     for number in range(6):
-        replicate = learn_replicate(ground, seed, Stop(), 1, (number, 6))
+        replicate = learn_replicate(baseline, seed, Stop(), 1, (number, 6))
         drawn = resampled(table, seed, number)
         best = max(score for score, _ in every_network(drawn, "bic"))
         assert replicate.proven and replicate.parents is not None
@@ -480,32 +480,32 @@ def test_the_estimate_comes_before_the_workers_begin() -> None:
 
 def test_an_interrupt_keeps_the_replicates_that_are_done() -> None:
     table = chest_clinic(80, seed=4)
-    ground = ground_of(table)
+    baseline = baseline_of(table)
     stop = Stop()
 
     def report(at: Progress) -> None:
         if at.stage == "bootstrap" and at.done == 3:
             stop.cancelled.set()
 
-    found = support_of(ground, Supporting(bootstrap=50), Context(stop, workers=2, report=report))
+    found = support_of(baseline, Supporting(bootstrap=50), Context(stop, workers=2, report=report))
     drawn = found.bootstrap
     assert drawn is not None and drawn.stopped == "interrupt"
     assert 3 <= drawn.done < 50 and drawn.done == len(drawn.scores) == drawn.proven
-    whole = bootstrap(ground, drawn.done, 0, Context())
+    whole = bootstrap(baseline, drawn.done, 0, Context())
     assert drawn.pairs == whole.pairs, "those that are there are the first ones"
     assert any("replicates" in point and "interrupt" in point for point in found.open_points)
     assert all(arc.need is not None for arc in found.arcs), "needs came before"
 
 
 def test_an_interrupt_among_the_needs() -> None:
-    ground = ground_of(chest_clinic(80, seed=4))
+    baseline = baseline_of(chest_clinic(80, seed=4))
     stop = Stop()
 
     def report(at: Progress) -> None:
         if at.stage == "needs" and at.done == 2:
             stop.cancelled.set()
 
-    found = support_of(ground, Supporting(bootstrap=5), Context(stop, report=report))
+    found = support_of(baseline, Supporting(bootstrap=5), Context(stop, report=report))
     assert any(arc.need is None for arc in found.arcs)
     assert any("need of" in point for point in found.open_points)
     assert found.bootstrap is not None and found.bootstrap.done == 0
@@ -518,8 +518,8 @@ def test_a_replicate_that_is_not_proven_counts_and_is_said(monkeypatch: Any) -> 
 
     monkeypatch.setattr(module, "GENEROUS", 0.0)
     monkeypatch.setattr(module, "LEAST_SHARE", 0.0)
-    ground = ground_of(chest_clinic(300, seed=4))
-    found = support_of(ground, Supporting(need=False, bootstrap=3), Context(Stop.after(60.0)))
+    baseline = baseline_of(chest_clinic(300, seed=4))
+    found = support_of(baseline, Supporting(need=False, bootstrap=3), Context(Stop.after(60.0)))
     drawn = found.bootstrap
     assert drawn is not None and (drawn.done, drawn.stopped) == (3, None)
     assert drawn.proven < 3
@@ -539,11 +539,11 @@ def test_a_time_limit_is_kept_and_told() -> None:
 
 
 def test_workers_end_soon_after_an_interrupt() -> None:
-    ground = ground_of(chest_clinic(500, seed=4))
+    baseline = baseline_of(chest_clinic(500, seed=4))
     stop = Stop()
     threading.Timer(0.3, stop.cancelled.set).start()
     began = time.monotonic()
-    support_of(ground, Supporting(bootstrap=100_000), Context(stop, workers=2))
+    support_of(baseline, Supporting(bootstrap=100_000), Context(stop, workers=2))
     assert time.monotonic() - began < 5
 
 
@@ -691,12 +691,12 @@ def test_the_rate_of_a_table_with_holes_is_that_of_the_whole_table() -> None:
     empty = Network(table.names, ((),) * table.n_variables)
     found = support(table, empty, need=False, **asked)
     assert found.score == pytest.approx(parentage.learn(table, max_parents=0, **asked).score)
-    ground = learn_ground(
+    baseline = learn_baseline(
         table,
         pipeline.Asked(lambda *_: Scoring(), Optimising(), reading=Reading(missing="pnal")),
         Context(),
     )
-    assert ground.scoring.score == ground.lists.known().score != "pnal"
+    assert baseline.scoring.score == baseline.lists.known().score != "pnal"
 
 
 def test_completed_tables_are_refused() -> None:
@@ -713,7 +713,7 @@ def test_completed_tables_are_refused() -> None:
 def test_nothing_is_said_of_what_is_missing_where_better_networks_may_be() -> None:
     """Lists of one parent each: the best network of all weighs more than any that is found."""
     table = chest_clinic(300)
-    whole = learn_ground(
+    whole = learn_baseline(
         table, pipeline.Asked(lambda *_: Scoring(width=math.log(3)), Optimising()), Context()
     )
     lists = search_table(table, whole.scoring, Context(), up_to=1).lists()

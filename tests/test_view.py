@@ -24,11 +24,19 @@ from parentage.view.crossings import (
     ordered_layers,
     total_crossings,
 )
-from parentage.view.labels import LONGEST_LINE, label_lines, printable, text_width
-from parentage.view.layering import components, shortest_levels, split_wide_layers
-from parentage.view.layout import Layout, layout
-from parentage.view.paper import paper_width, row_width_for, scale_for
-from parentage.view.strokes import NARROW, PLAIN, WIDE, opacity_of, stroke_widths
+from parentage.view.drawing import (
+    LONGEST_LINE,
+    NARROW,
+    PLAIN,
+    WIDE,
+    label_lines,
+    opacity_of,
+    printable,
+    stroke_widths,
+    text_width,
+)
+from parentage.view.layout import Placement, components, layout, shortest_levels, split_wide_layers
+from parentage.view.sizes import paper_width, row_width_for, scale_for
 from parentage.view.svg import DARK, LIGHT, network_svg
 
 if TYPE_CHECKING:
@@ -265,7 +273,7 @@ def test_many_children_do_not_make_one_endless_row() -> None:
 
 def test_nothing_and_hardly_anything_can_be_drawn() -> None:
     empty = layout([], [])
-    assert empty == Layout(0.0, 0.0, (), {})
+    assert empty == Placement(0.0, 0.0, (), {})
     check_picture(Network((), ()))
     check_picture(Network(("alone",), ((),)))
     check_picture(Network(tuple("abcdefgh"), ((),) * 8))

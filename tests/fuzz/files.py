@@ -15,9 +15,8 @@ from parentage.data.table import Table
 from parentage.errors import ParentageError, ParentageWarning
 from parentage.files.source import Source
 from parentage.network.formats import write_network
-from parentage.network.formats.bif_text import parse_bif
+from parentage.network.formats.bif import parse_bif, parse_xmlbif
 from parentage.network.formats.network_json import parse_network_json
-from parentage.network.formats.xmlbif import parse_xmlbif
 from parentage.optimise import learn_lists
 from parentage.scoring.candidates import score
 from parentage.scoring.formats import read_lists, write_lists

@@ -34,7 +34,7 @@ from parentage.work.progress import Progress
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from parentage.arcs.ground import Ground
+    from parentage.arcs.records import Baseline
     from parentage.optimise import Solution
     from parentage.scoring.constraints import Arc
     from parentage.work.context import Context
@@ -66,7 +66,7 @@ Needs = dict[Question, Need]
 """The answers; a question is missing if no network with the change is allowed, or if time ended."""
 
 
-def needs(ground: Ground, arcs: Iterable[Arc], context: Context) -> Needs:
+def needs(baseline: Baseline, arcs: Iterable[Arc], context: Context) -> Needs:
     """Answer both questions for every arc.
 
     Results do not depend on the workers; with a time limit, whatever is not solved in its share of
@@ -75,7 +75,7 @@ def needs(ground: Ground, arcs: Iterable[Arc], context: Context) -> Needs:
     found: Needs = {}
     open_: list[Question] = []
     for question in (Question(arc, about) for arc in arcs for about in _ABOUTS):
-        known = answered(ground, question)
+        known = answered(baseline, question)
         if known is None:
             open_.append(question)
         else:
@@ -83,7 +83,7 @@ def needs(ground: Ground, arcs: Iterable[Arc], context: Context) -> Needs:
     began, left = time.monotonic(), len(open_)
     tasks = ((question, len(open_) - i) for i, question in enumerate(open_))
     stop, report = context.stop, context.report
-    shared = (ground, stop, context.tasks)
+    shared = (baseline, stop, context.tasks)
     answers = in_order(_answer, tasks, context.pool, shared, "need of an arc", leave(stop))
     for question, need in zip(open_, answers, strict=False):
         if stop.reason() is not None and need is None:
@@ -102,27 +102,27 @@ def needs(ground: Ground, arcs: Iterable[Arc], context: Context) -> Needs:
     return found
 
 
-def answered(ground: Ground, question: Question) -> Need | None:
+def answered(baseline: Baseline, question: Question) -> Need | None:
     """Answer without work: the best network itself, or one equivalent to it, has the change."""
-    (a, b), best = question.arc, ground.best
+    (a, b), best = question.arc, baseline.best
     arcs = set(best.network.arcs)
     joined = (a, b) in arcs or (b, a) in arcs
     if question.about == "adjacency":
         has_it = not joined
     else:
         has_it = (b, a) in arcs
-        if ground.free and joined:
+        if baseline.free and joined:
             has_it = best.network.equivalence_class().mark(b, a) != "←"
     return Need(0.0, best.gap) if has_it else None
 
 
-def _answer(ground: Ground, stop: Stop, size: int, task: tuple[Question, int]) -> Need | None:
+def _answer(baseline: Baseline, stop: Stop, size: int, task: tuple[Question, int]) -> Need | None:
     """Answer one question; None if no network is allowed, or if nothing was to be done any more."""
     question, left = task
     if stop.reason() is not None:
         return None
-    changed = solve_changed(ground, question, stop.share(min(1.0, GENEROUS * size / left)))
-    return None if changed is None else shortfall(ground.best, changed)
+    changed = solve_changed(baseline, question, stop.share(min(1.0, GENEROUS * size / left)))
+    return None if changed is None else shortfall(baseline.best, changed)
 
 
 def shortfall(best: Solution, changed: Solution) -> Need:
@@ -131,32 +131,32 @@ def shortfall(best: Solution, changed: Solution) -> Need:
     return Need(least, max(least, best.bound - changed.score))
 
 
-def solve_changed(ground: Ground, question: Question, stop: Stop) -> Solution | None:
+def solve_changed(baseline: Baseline, question: Question, stop: Stop) -> Solution | None:
     """Find the best network with the change; None if there is none.
 
     That the constraints of the user allow none with it is an answer. So is that, in a table with
     holes, no row has the child complete with all parents that it must have: such families score −∞.
     """
-    (a, b), lists = question.arc, ground.lists
-    if ground.grown and is_far(lists.n_variables, stop):  # as where the best network was learned
+    (a, b), lists = question.arc, baseline.lists
+    if baseline.grown and is_far(lists.n_variables, stop):  # as where the best network was learned
         stop = stop.at_once()
     if question.about == "adjacency":
         change = Constraints(forbidden=frozenset({(a, b), (b, a)}))
     else:
         change = Constraints(required=frozenset({(b, a)}))
-    wanted = ground.constraints.merge(change)
+    wanted = baseline.constraints.merge(change)
     try:
         wanted.check(lists.names)
         if question.about == "direction":
-            lists = lists_requiring(lists, ground.table, ground.scoring, (b, a), stop)
+            lists = lists_requiring(lists, baseline.table, baseline.scoring, (b, a), stop)
         return optimise_lists(
             lists,
-            replace(ground.optimising, gap_limit=0.0),
+            replace(baseline.optimising, gap_limit=0.0),
             stop,
-            max_parents=ground.scoring.max_parents,
+            max_parents=baseline.scoring.max_parents,
             constraints=wanted,
-            start=ground.best.network,
-            cuts=ground.cuts,
+            start=baseline.best.network,
+            cuts=baseline.cuts,
         )
     except (InfeasibleError, UnseenError):
         return None

@@ -1,27 +1,87 @@
-"""What is known about how sure each arc is: the results of the last stage of the path.
+"""How sure each arc is, as records and files: what is asked about, and the answers.
 
-:class:`Support` has one :class:`ArcSupport` for every arc of a network and for every other pair
-that the bootstrap or the near-optimal networks join. A number that was not asked for, or that has
-no meaning for the arc, is None. Nothing here computes.
+Every question starts from a :class:`Baseline`. A :class:`Support` has one :class:`ArcSupport` for
+every arc of a network and for every other pair that the bootstrap or the near-optimal networks
+join. A number that was not asked for, or that has no meaning for the arc, is None. Nothing here
+computes.
+
+Files are CSV, one line an arc, or JSON with everything. Spreadsheets take a cell that begins with
+``=``, ``+``, ``-`` or ``@`` for a formula, whoever named the column. Names that begin so, or with a
+tab or a line break, get an apostrophe in front; numbers are ours and stay numbers. JSON has the
+names as they are.
 """
 
 from __future__ import annotations
 
+import csv
+import io
+import json
 import math
+import os
 from dataclasses import asdict, dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from parentage.errors import InputError, Way
-from parentage.files.saving import writer_of
+from parentage.files.atomic import write_text
+from parentage.scoring.constraints import Constraints
 
 if TYPE_CHECKING:
-    import os
-
+    from parentage.data.table import Table
     from parentage.network.network import Network
+    from parentage.optimise import Solution
+    from parentage.optimise.cuts import Cut
     from parentage.optimise.near import NearOptimal
+    from parentage.optimise.settings import Optimising
     from parentage.scoring.constraints import Arc
+    from parentage.scoring.lists import CandidateLists
+    from parentage.scoring.settings import Scoring
     from parentage.work.stop import Reason
+
+
+@dataclass(frozen=True, eq=False)
+class Baseline:
+    """A table that was learned from, with everything that learning again can use.
+
+    Parameters
+    ----------
+    table
+        The data.
+    lists
+        Its candidate lists.
+    scoring, optimising
+        How they were made, and how networks are found.
+    best
+        The best network, proven or not.
+    cuts
+        Those that led to it; they hold for every network of these variables.
+    grown
+        Whether the lists were cut short and grew around the network.
+    """
+
+    table: Table
+    lists: CandidateLists
+    scoring: Scoring
+    optimising: Optimising
+    best: Solution
+    cuts: tuple[Cut, ...] = ()
+    grown: bool = False
+
+    @property
+    def constraints(self) -> Constraints:
+        """What is required and forbidden; nothing if nothing is."""
+        return self.scoring.constraints or Constraints()
+
+    @property
+    def equivalent(self) -> bool:
+        """Whether the score, with its prior, values equivalent networks alike."""
+        return self.best.scope.equivalent is True
+
+    @property
+    def free(self) -> bool:
+        """Whether every network equivalent to an allowed one is allowed and scores the same."""
+        return self.equivalent and not self.constraints and self.scoring.max_parents is None
+
 
 COLUMNS = (
     "from",
@@ -151,7 +211,7 @@ class Bootstrap:
         All pairs that some replicate joins, most frequent first.
     threshold
         Pairs joined more often than this are in the averaged network
-        (:func:`parentage.arcs.averaging.inclusion_threshold`).
+        (:func:`parentage.arcs.resampling.inclusion_threshold`).
     averaged
         The averaged network's arcs.
     stopped
@@ -315,7 +375,7 @@ class Support:
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write one line an arc as ``.csv``, or everything as ``.json``."""
-        writer_of("support")(self, path)
+        write_support(self, path)
 
     def _repr_html_(self) -> str:
         from html import escape
@@ -362,3 +422,52 @@ def _shown(value: object) -> str:
     if isinstance(value, bool):
         return "yes" if value else "no"
     return "" if value is None else f"{value:.4g}" if isinstance(value, float) else str(value)
+
+
+FORMATS = {".csv": "support-csv", ".json": "support-json"}
+_FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n")
+
+
+def support_format(path: str | os.PathLike[str]) -> str:
+    """Return the format that a file name asks for; refuse others."""
+    ending = os.path.splitext(os.fspath(path))[1].lower()  # noqa: PTH122  # a name, not a path
+    if ending not in FORMATS:
+        raise InputError(f"cannot tell the format of {os.fspath(path)!r}; use .csv or .json")
+    return FORMATS[ending]
+
+
+def write_support(support: Support, path: str | os.PathLike[str]) -> None:
+    """Write support as CSV or JSON, by the ending of the name."""
+    as_csv = support_format(path) == "support-csv"
+    write_text(path, support_csv(support) if as_csv else support_json(support))
+
+
+def support_csv(support: Support) -> str:
+    """Lay out arcs, then other pairs, one a line."""
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerow(COLUMNS)
+    for one in (*support.arcs, *support.others):
+        writer.writerow([_cell(value) for value in one.to_dict().values()])
+    return text.getvalue()
+
+
+def support_json(support: Support) -> str:
+    """Lay out everything as one JSON object."""
+    content = {"format": "parentage support", **support.to_dict()}
+    return json.dumps(content, ensure_ascii=False, allow_nan=False, indent=1) + "\n"
+
+
+def _cell(value: Any) -> str:
+    r"""Write a value so that a spreadsheet shows it and computes nothing.
+
+    >>> [_cell(value) for value in ("=1+1", "age", -2.5, True, None)]
+    ["'=1+1", 'age', '-2.5', 'true', '']
+    """
+    if value is None:
+        return ""
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, str):
+        return f"'{value}" if value.startswith(_FORMULA) else value
+    return repr(value)

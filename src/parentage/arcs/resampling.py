@@ -1,30 +1,49 @@
-"""The bootstrap: rows drawn anew, scored and learned from, each to a proof.
+r"""The bootstrap: rows resampled, learned from to a proof, and averaged to one network.
 
 A replicate draws N rows of the table with replacement; states stay those of the whole table, so
 penalties do not change. Which rows depends on the seed and on the replicate's number alone, and a
 replicate is learned on one thread, so results do not depend on the workers. It begins from the best
 network of the table, from the cuts that proved it and from those of the first replicate; cuts hold
-for every network. Where the lists of the table grew, those of a replicate grow too.
+for every network. Where the candidate lists of the table were expanded, so are those of a
+replicate.
 
 With a time limit a replicate has a few times its share of the time, and at least a tenth of what
 is left: a limit that is too short makes fewer replicates, not worse ones. One that is not proven by
 then counts with the network found, and the result says how many those are. An interrupt keeps the
 replicates that are done.
+
+Every network counts as its equivalence class (CPDAG): an adjacent pair counts one for its
+adjacency, and for its direction one if that is compelled, one half for each direction if it is
+reversible. So count Friedman, Goldszmidt and Wyner (1999) and bnlearn's ``boot.strength``. A
+direction that the constraints leave no choice about, or that the score itself prefers (one that is
+not score equivalent), counts in full.
+
+Which pairs are significant? Scutari and Nagarajan (2013) compare the distribution function F of the
+shares of all pairs with that of an ideal bootstrap, in which a part t of the pairs is never
+adjacent and the others always, F_t(x) = t for 0 <= x < 1, and take the t with the least
+
+    L1(t) = ∫₀¹ |F(x) − t| dx.
+
+F rises, so its values at x and at 1 − x lie on either side of F(½), and the least is at t = F(½):
+a median. The threshold F⁻¹(t) is then the largest share that is not above ½, and a pair is
+significant when its share is larger: *adjacent in more than half of the replicates*. Where shares
+of exactly ½ make several t equally good, the largest is taken, which leaves those pairs out.
 """
 
 from __future__ import annotations
 
 import time
 import warnings
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
 from parentage import pipeline
-from parentage.arcs.averaging import Directions, averaged_arcs, inclusion_threshold, pair_shares
-from parentage.arcs.records import Bootstrap
+from parentage.arcs.records import Bootstrap, PairShare
 from parentage.errors import DataWarning
+from parentage.network.equivalence import compelled_arcs
+from parentage.network.network import topological_order
 from parentage.optimise.cuts import unique
 from parentage.scoring.scores import local_score
 from parentage.scoring.settings import Growing
@@ -33,13 +52,127 @@ from parentage.work.executor import in_order, leave
 from parentage.work.progress import Progress
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator, Sequence
 
-    from parentage.arcs.ground import Ground
+    import numpy.typing as npt
+
+    from parentage.arcs.records import Baseline
     from parentage.data.table import Table
+    from parentage.network.equivalence import IndexArc, Parents
     from parentage.optimise.cuts import Cut
-    from parentage.scoring.constraints import Constraints
+    from parentage.scoring.constraints import Arc, Constraints
     from parentage.work.stop import Reason, Stop
+
+
+@dataclass(frozen=True, eq=False)
+class Directions:
+    """Which directions are not a matter of chance: by the score, or by the constraints.
+
+    Parameters
+    ----------
+    names
+        The variables.
+    equivalent
+        Whether the score values equivalent networks alike; if not, every direction is meant.
+    barred
+        ``bool[child, parent]``: arcs that may not be.
+    required
+        Arcs ``(parent, child)`` that must be, as indices.
+    """
+
+    names: tuple[str, ...]
+    equivalent: bool
+    barred: npt.NDArray[np.bool_]
+    required: frozenset[IndexArc]
+
+    def of(self, parents: Parents) -> tuple[set[IndexArc], set[IndexArc]]:
+        """Return the arcs of a network that count in full, and those that count half each way."""
+        arcs = {(p, v) for v, members in enumerate(parents) for p in members} | self.required
+        if not self.equivalent:
+            return arcs, set()
+        sure = compelled_arcs(parents, topological_order(self.names, parents)) | self.required
+        sure |= {(p, v) for p, v in arcs if self.barred[p, v]}
+        return sure, arcs - sure
+
+
+def pair_shares(networks: Iterable[Parents], directions: Directions) -> tuple[PairShare, ...]:
+    """Return the shares of all pairs that some network joins, most frequent first."""
+    names = directions.names
+    n = len(names)
+    points = np.zeros((n, n))
+    """[parent, child]: what the replicates count for the arc; both directions add up to one."""
+    compelled = np.zeros((n, n))
+    count = 0
+    for parents in networks:
+        count += 1
+        sure, open_ = directions.of(parents)
+        for p, v in sure:
+            points[p, v] += 1.0
+            compelled[p, v] += 1.0
+        for p, v in open_:
+            points[p, v] += 0.5
+            points[v, p] += 0.5
+    joined = points + points.T
+    shares = [
+        PairShare(
+            names[a],
+            names[b],
+            float(joined[a, b] / count),
+            float(points[a, b] / joined[a, b]),
+            float((compelled[a, b] + compelled[b, a]) / joined[a, b]),
+        )
+        for a, b in np.argwhere(np.triu(joined) > 0).tolist()
+    ]
+    return tuple(sorted(shares, key=lambda share: -share.adjacency))
+
+
+def inclusion_threshold(shares: Sequence[float]) -> float:
+    """Return the share above which pairs are significant (Scutari and Nagarajan 2013).
+
+    Pairs that are never joined may be left out: they have the share 0.
+
+    The example of the paper, six pairs:
+
+    >>> inclusion_threshold([0.0460, 0.2242, 0.3921, 0.7689, 0.8935, 0.9439])
+    0.3921
+    """
+    return max((share for share in shares if share <= 0.5), default=0.0)
+
+
+def averaged_arcs(
+    pairs: Sequence[PairShare], threshold: float, preferred: frozenset[Arc]
+) -> tuple[Arc, ...]:
+    """Return the arcs of the averaged network: significant pairs, each in its usual direction.
+
+    Pairs enter by falling share. Where both directions are as frequent, ``preferred`` decides, then
+    the order of the variables. An arc that would close a cycle is turned: then it cannot.
+    """
+    arcs: list[Arc] = []
+    above: dict[str, set[str]] = {}
+    for pair in pairs:
+        if pair.adjacency <= threshold:
+            continue
+        forward = pair.forward > 0.5
+        if pair.forward == 0.5:
+            forward = (pair.b, pair.a) not in preferred
+        p, v = (pair.a, pair.b) if forward else (pair.b, pair.a)
+        if v in _ancestors(above, p):
+            p, v = v, p
+        arcs.append((p, v))
+        above.setdefault(v, set()).add(p)
+    return tuple(arcs)
+
+
+def _ancestors(above: dict[str, set[str]], name: str) -> set[str]:
+    found: set[str] = set()
+    waiting = [name]
+    while waiting:
+        for parent in above.get(waiting.pop(), ()):
+            if parent not in found:
+                found.add(parent)
+                waiting.append(parent)
+    return found
+
 
 GENEROUS = 4.0
 """With a time limit: how many times its share of the time a replicate may take."""
@@ -85,38 +218,38 @@ def resampled(table: Table, seed: int, number: int) -> Table:
 
 
 def learn_replicate(
-    ground: Ground, seed: int, stop: Stop, size: int, task: tuple[int, int]
+    baseline: Baseline, seed: int, stop: Stop, size: int, task: tuple[int, int]
 ) -> Replicate:
     """Learn from one replicate: ``task`` is its number and how many are left, itself included."""
     number, left = task
     if stop.reason() is not None:
         return Replicate(None, 0.0, False)
     part = min(1.0, GENEROUS * size / left)
-    if ground.grown:
+    if baseline.grown:
         part = min(SHARE_OF_GROWING, size / left)
     own = Context(stop.share(max(LEAST_SHARE, part)))
-    table = resampled(ground.table, seed, number)
+    table = resampled(baseline.table, seed, number)
     if table.n_variables - len(table.constant) < 2:
-        return _nothing_varies(table, ground)
+        return _nothing_varies(table, baseline)
     scoring = replace(
-        ground.scoring, width=None, constraints=_without(ground.constraints, table.constant)
+        baseline.scoring, width=None, constraints=_without(baseline.constraints, table.constant)
     )
-    growing = Growing() if ground.grown else None
-    asked = pipeline.Asked(lambda *_: scoring, ground.optimising, growing, ground.best.network)
+    growing = Growing() if baseline.grown else None
+    asked = pipeline.Asked(lambda *_: scoring, baseline.optimising, growing, baseline.best.network)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", DataWarning)  # said of the whole table already
         lists = pipeline.list_sets(table, scoring, asked, own)
     cuts: list[Cut] = []
     found = pipeline.optimise(
-        lists, ground.optimising, own, start=asked.start, cuts=ground.cuts, kept_cuts=cuts
+        lists, baseline.optimising, own, start=asked.start, cuts=baseline.cuts, kept_cuts=cuts
     )
     first = tuple(cuts) if number == 0 else ()
     return Replicate(found.network.parents, found.score, found.optimal, first)
 
 
-def _nothing_varies(table: Table, ground: Ground) -> Replicate:
+def _nothing_varies(table: Table, baseline: Baseline) -> Replicate:
     """A replicate in which at most one column varies has the network without arcs."""
-    scoring = ground.scoring
+    scoring = baseline.scoring
     scores = [
         local_score(table, name, (), score=scoring.score, log_base=scoring.log_base)
         for name in table.names
@@ -132,7 +265,7 @@ def _without(given: Constraints, constant: tuple[str, ...]) -> Constraints:
 
 
 def bootstrap(
-    ground: Ground,
+    baseline: Baseline,
     asked: int,
     seed: int,
     context: Context,
@@ -142,7 +275,7 @@ def bootstrap(
     began = time.monotonic()
     done: list[Replicate] = []
     stopped: Reason | None = None
-    for replicate, left in _timed(ground, asked, seed, context):
+    for replicate, left in _timed(baseline, asked, seed, context):
         stopped = stop.reason()
         if stopped is not None and not replicate.proven:
             break
@@ -151,11 +284,11 @@ def bootstrap(
             phase, seconds = f"{len(done)} of {asked} replicates", time.monotonic() - began
             report(Progress("bootstrap", phase, seconds, len(done), asked, seconds_left=left))
     stopped = None if len(done) == asked else stopped or stop.reason()
-    return _counted(ground, asked, seed, done, stopped)
+    return _counted(baseline, asked, seed, done, stopped)
 
 
 def _timed(
-    ground: Ground, asked: int, seed: int, context: Context
+    baseline: Baseline, asked: int, seed: int, context: Context
 ) -> Iterator[tuple[Replicate, float | None]]:
     """Yield replicates in order, each with the seconds that the rest will take.
 
@@ -163,7 +296,7 @@ def _timed(
     short, much of that may have been loading, and the second one is learned alone as well.
     """
     stop, workers, size = context.stop, context.pool, context.tasks
-    shared = (ground, seed, stop, size)
+    shared = (baseline, seed, stop, size)
     tasks = [(number, asked - number) for number in range(asked)]
     alone = 0
     for task in tasks[:2]:
@@ -172,7 +305,7 @@ def _timed(
         took = time.monotonic() - start
         alone += 1
         if task[0] == 0:
-            more = replace(ground, cuts=tuple(unique([*ground.cuts, *replicate.cuts])))
+            more = replace(baseline, cuts=tuple(unique([*baseline.cuts, *replicate.cuts])))
             shared = (more, seed, stop, size)
         known = took > SHORT or alone == 2
         yield replicate, took * (asked - alone) / size if known else None
@@ -186,16 +319,16 @@ def _timed(
 
 
 def _counted(
-    ground: Ground, asked: int, seed: int, done: list[Replicate], stopped: Reason | None
+    baseline: Baseline, asked: int, seed: int, done: list[Replicate], stopped: Reason | None
 ) -> Bootstrap:
     """Count pairs and average."""
-    names = ground.table.names
+    names = baseline.table.names
     index = {name: v for v, name in enumerate(names)}
     directions = Directions(
         names,
-        ground.equivalent,
-        ground.constraints.barred(names),
-        frozenset((index[p], index[v]) for p, v in ground.constraints.required),
+        baseline.equivalent,
+        baseline.constraints.barred(names),
+        frozenset((index[p], index[v]) for p, v in baseline.constraints.required),
     )
     pairs = pair_shares((one.parents for one in done if one.parents is not None), directions)
     threshold = inclusion_threshold([pair.adjacency for pair in pairs])
@@ -207,6 +340,6 @@ def _counted(
         tuple(one.score for one in done),
         pairs,
         threshold,
-        averaged_arcs(pairs, threshold, frozenset(ground.best.network.arcs)),
+        averaged_arcs(pairs, threshold, frozenset(baseline.best.network.arcs)),
         stopped,
     )

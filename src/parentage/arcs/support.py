@@ -13,10 +13,9 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from parentage import pipeline
-from parentage.arcs.ground import Ground
 from parentage.arcs.near_shares import near_shares
 from parentage.arcs.need import Question, needs
-from parentage.arcs.records import ArcSupport, Support
+from parentage.arcs.records import ArcSupport, Baseline, Support
 from parentage.arcs.resampling import bootstrap as draw
 from parentage.arcs.settings import Supporting
 from parentage.data.reading import settled
@@ -104,8 +103,8 @@ def support(
         reading=take(Reading, settings),
     )
     with working(settings, progress) as context:
-        ground = learn_ground(source, learning, context, asked=asked)
-        found = support_of(ground, asked, context, network=network)
+        baseline = learn_baseline(source, learning, context, asked=asked)
+        found = support_of(baseline, asked, context, network=network)
     for point in found.open_points:
         warn(UnprovenWarning(point))
     return found
@@ -130,14 +129,14 @@ def scoring_for(scoring: Scoring, within: float | None) -> Scoring:
     return replace(scoring, width=math.log(within) / unit_of(scoring.log_base))
 
 
-def learn_ground(
+def learn_baseline(
     source: object,
     learning: pipeline.Asked,
     context: Context,
     *,
     seen: Callable[[Table], None] | None = None,
     asked: Supporting | None = None,
-) -> Ground:
+) -> Baseline:
     """Learn the best network, and keep what learning again can use.
 
     ``seen`` is called with the table before it is scored. What is ``asked`` and cannot be answered
@@ -160,7 +159,7 @@ def learn_ground(
     own = context.share(SHARE_OF_LEARNING * (1 - pipeline.SHARE_OF_SCORING))
     best = pipeline.optimise(found, optimising, own, kept_cuts=cuts)
     grown = found.grown is not None
-    return Ground(found.table, found.lists, _as_used(found), optimising, best, tuple(cuts), grown)
+    return Baseline(found.table, found.lists, _as_used(found), optimising, best, tuple(cuts), grown)
 
 
 def _as_used(found: pipeline.Gathered) -> Scoring:
@@ -188,35 +187,35 @@ class Answers:
 
 
 def support_of(
-    ground: Ground,
+    baseline: Baseline,
     asked: Supporting,
     context: Context,
     *,
     network: Network | None = None,
 ) -> Support:
     """Ask everything that was asked for; each piece of work gets an equal part of the time left."""
-    if ground.lists.known().completion is not None:
+    if baseline.lists.known().completion is not None:
         _refuse_completed(asked)
     if network is not None:
-        _check_variables(ground, network)
-    meant = ground.best.network if network is None else network
+        _check_variables(baseline, network)
+    meant = baseline.best.network if network is None else network
     pieces = [asked.within is not None, asked.need, asked.bootstrap > 0]
     seconds: dict[str, float] = {}
     near, answers, drawn = None, {}, None
     if asked.within is not None:
         began, own = time.monotonic(), context.share(1 / sum(pieces))
-        near = near_shares(ground, asked.within, asked.max_networks, own)
+        near = near_shares(baseline, asked.within, asked.max_networks, own)
         seconds["near-optimal"] = time.monotonic() - began
     each = _each(context)
     if asked.need:
         began, own = time.monotonic(), each.share(1 / sum(pieces[1:]))
-        answers = needs(ground, meant.arcs, own)
+        answers = needs(baseline, meant.arcs, own)
         seconds["need"] = time.monotonic() - began
     if asked.bootstrap:
-        began, seed = time.monotonic(), ground.optimising.seed
-        drawn = draw(ground, asked.bootstrap, seed, each)
+        began, seed = time.monotonic(), baseline.optimising.seed
+        drawn = draw(baseline, asked.bootstrap, seed, each)
         seconds["bootstrap"] = time.monotonic() - began
-    return _put_together(ground, meant, asked, Answers(answers, drawn, near), seconds)
+    return _put_together(baseline, meant, asked, Answers(answers, drawn, near), seconds)
 
 
 def _each(context: Context) -> Context:
@@ -236,13 +235,13 @@ def _refuse_completed(asked: Supporting) -> None:
         )
 
 
-def _check_variables(ground: Ground, network: Network) -> None:
+def _check_variables(baseline: Baseline, network: Network) -> None:
     """Refuse a network of other variables than the table's."""
-    table = set(ground.table.names)
+    table = set(baseline.table.names)
     for name in network.names:
         if name not in table:
             raise InputError(f"the network has the variable {name!r}, the table has no such column")
-    for name in ground.table.names:
+    for name in baseline.table.names:
         if name not in network.names:
             raise InputError(
                 f"the network has no variable {name!r}, which is a column of the table",
@@ -251,39 +250,39 @@ def _check_variables(ground: Ground, network: Network) -> None:
 
 
 def _put_together(
-    ground: Ground,
+    baseline: Baseline,
     network: Network,
     asked: Supporting,
     found: Answers,
     seconds: dict[str, float],
 ) -> Support:
     """Make one record of all answers."""
-    gains, score = ground.best.gains, ground.best.score
-    if network != ground.best.network:
-        scoring, prior = ground.scoring, ground.lists.known().prior
-        how = (ground.table, scoring.score, scoring.log_base)
-        gains = arc_gains(network, *how, prior, ground.lists)
+    gains, score = baseline.best.gains, baseline.best.score
+    if network != baseline.best.network:
+        scoring, prior = baseline.scoring, baseline.lists.known().prior
+        how = (baseline.table, scoring.score, scoring.log_base)
+        gains = arc_gains(network, *how, prior, baseline.lists)
         score = network.score(*how) + prior.log_odds_of(network.arcs) / unit_of(scoring.log_base)
     pairs = {} if found.bootstrap is None else _by_arc(found.bootstrap.pairs)
     counted = found.bootstrap is not None and found.bootstrap.done > 0
-    class_ = None if ground.best.scope.equivalent is False else network.equivalence_class()
+    class_ = None if baseline.best.scope.equivalent is False else network.equivalence_class()
     arcs = [_arc(arc, class_, gains.get(arc), found, pairs, counted) for arc in network.arcs]
     joined = {frozenset(arc) for arc in network.arcs}
     others = [
         _other(arc, found, pairs, counted)
-        for arc in _outside(ground.table.names, joined, found, pairs)
+        for arc in _outside(baseline.table.names, joined, found, pairs)
     ]
     others.sort(key=lambda one: (-(one.adjacency or 0.0), -(one.near_adjacency or 0.0)))
     result = Support(
         network,
         score,
-        ground.best.score,
-        ground.best.optimal,
+        baseline.best.score,
+        baseline.best.optimal,
         tuple(arcs),
         tuple(others),
         found.bootstrap,
         None if found.near is None else found.near.facts,
-        tuple(open_points(ground, asked, arcs, found)),
+        tuple(open_points(baseline, asked, arcs, found)),
         seconds,
         None if found.near is None else found.near.networks,
     )
@@ -365,15 +364,15 @@ def _outside(
 
 
 def open_points(
-    ground: Ground, asked: Supporting, arcs: list[ArcSupport], found: Answers
+    baseline: Baseline, asked: Supporting, arcs: list[ArcSupport], found: Answers
 ) -> list[str]:
     """Say what is not proven or was not done."""
     points = []
-    if not ground.best.optimal:
-        points.append(f"the network is {ground.best.proof()}")
-    tolerance = ground.best.scope.tolerance
+    if not baseline.best.optimal:
+        points.append(f"the network is {baseline.best.proof()}")
+    tolerance = baseline.best.scope.tolerance
     if asked.need:
-        missing = [one for one in arcs if one.need is None and not _fixed(ground, one.arc)]
+        missing = [one for one in arcs if one.need is None and not _fixed(baseline, one.arc)]
         wide = [one for one in arcs if _is_wide(one, tolerance)]
         if missing:
             points.append(f"the need of {_arcs(len(missing))} was not found before the work ended")
@@ -397,9 +396,9 @@ def open_points(
     return points
 
 
-def _fixed(ground: Ground, arc: Arc) -> bool:
+def _fixed(baseline: Baseline, arc: Arc) -> bool:
     """Whether the constraints require an arc: there is no network without it."""
-    required = ground.constraints.required
+    required = baseline.constraints.required
     return arc in required or arc[::-1] in required
 
 

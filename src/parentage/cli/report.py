@@ -29,11 +29,10 @@ from parentage.work.scaling import Scaling
 from parentage.work.settings import changed, take
 
 if TYPE_CHECKING:
-    from parentage.arcs.ground import Ground
-    from parentage.arcs.records import Support
+    from parentage.arcs.records import Baseline, Support
     from parentage.data.table import Table
-    from parentage.network.formats.network_json import NetworkRecord
     from parentage.network.parameters import Parameters
+    from parentage.network.record import NetworkRecord
     from parentage.work.context import Context
 
 PAGE = (".html", ".htm")
@@ -109,23 +108,25 @@ def report_table(data: str, output: str, options: dict[str, Any]) -> None:
             show_progress() as shown,
             Scaling().context(running.workers, stop, shown) as context,
         ):
-            ground = ground_of(data, options, context)
-            support = support_of(ground, take(Supporting, options), context)
-            parameters = estimated_parameters(ground, options, context)
-        write_page(output, data, ground, support, parameters, options)
+            baseline = baseline_of(data, options, context)
+            support = support_of(baseline, take(Supporting, options), context)
+            parameters = estimated_parameters(baseline, options, context)
+        write_page(output, data, baseline, support, parameters, options)
         tell(output, support)
     if stop.cancelled.is_set():
         sys.exit(130)
 
 
-def estimated_parameters(ground: Ground, options: dict[str, Any], context: Context) -> Parameters:
+def estimated_parameters(
+    baseline: Baseline, options: dict[str, Any], context: Context
+) -> Parameters:
     """Estimate the probabilities of a page."""
     from parentage.network.parameters import fit_parameters
 
-    network = ground.best.network
+    network = baseline.best.network
     return fit_parameters(
         network,
-        ground.table.select(network.names),
+        baseline.table.select(network.names),
         smoothing=take(Estimating, options).smoothing,
         context=context,
     )
@@ -134,7 +135,7 @@ def estimated_parameters(ground: Ground, options: dict[str, Any], context: Conte
 def write_page(
     output: str,
     data: str,
-    ground: Ground,
+    baseline: Baseline,
     support: Support,
     parameters: Parameters | None,
     options: dict[str, Any],
@@ -144,21 +145,20 @@ def write_page(
     from parentage.report import write_report
 
     write_report(
-        ground.best,
+        baseline.best,
         output,
-        table=ground.table,
-        lists=ground.lists,
+        table=baseline.table,
+        lists=baseline.lists,
         parameters=parameters,
         support=support,
-        near=support.near_networks,
         title=options.get("title"),
-        provenance=provenance_of(ground.table, command=["parentage", *sys.argv[1:]], source=data),
+        provenance=provenance_of(baseline.table, command=["parentage", *sys.argv[1:]], source=data),
     )
 
 
-def ground_of(data: str, options: dict[str, Any], context: Context) -> Ground:
+def baseline_of(data: str, options: dict[str, Any], context: Context) -> Baseline:
     """Learn the network whose arcs are asked about, for the page and for ``support``."""
-    from parentage.arcs.support import learn_ground, scoring_for
+    from parentage.arcs.support import learn_baseline, scoring_for
     from parentage.pipeline import Asked
 
     asked = take(Supporting, options)
@@ -167,7 +167,7 @@ def ground_of(data: str, options: dict[str, Any], context: Context) -> Ground:
         take(Optimising, options),
         reading=take(Reading, options),
     )
-    return learn_ground(
+    return learn_baseline(
         data, learning, context, seen=lambda table: tell_reading(table, options), asked=asked
     )
 
@@ -212,7 +212,8 @@ def report_network(net: str, output: str, options: dict[str, Any]) -> None:
 def read_record(net: str) -> NetworkRecord:
     """Read a network with all that its file knows."""
     from parentage.network.formats import read_parameters
-    from parentage.network.formats.network_json import NetworkRecord, read_network_json
+    from parentage.network.formats.network_json import read_network_json
+    from parentage.network.record import NetworkRecord
 
     suffix = PurePath(net).suffix.lower()
     if suffix == ".json":

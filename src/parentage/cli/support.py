@@ -23,7 +23,7 @@ from parentage.cli.options import (
     with_options,
 )
 from parentage.cli.output import print_json, show_progress, table_text, warn
-from parentage.cli.report import check_page, estimated_parameters, ground_of, is_page, write_page
+from parentage.cli.report import baseline_of, check_page, estimated_parameters, is_page, write_page
 from parentage.optimise.settings import Optimising
 from parentage.scoring.settings import Scoring
 from parentage.work.scaling import Scaling
@@ -66,7 +66,7 @@ def support(data: str, network: str | None, output: str | None, **options: Any) 
     of near-optimal networks, e.g. parentage support clinic.csv --bootstrap 200 --within 20. Ctrl-C
     keeps what is done.
     """
-    from parentage.arcs.files import support_format, write_support
+    from parentage.arcs.records import support_format, write_support
     from parentage.arcs.support import support_of
     from parentage.errors import InputError
     from parentage.network.formats import read_network
@@ -91,7 +91,7 @@ def support(data: str, network: str | None, output: str | None, **options: Any) 
             estimating(shown) as report,
             scaling.context(running.workers, stop, report) as context,
         ):
-            ground = ground_of(data, options, context)
+            ground = baseline_of(data, options, context)
             found = support_of(ground, asked, context, network=meant)
             parameters = estimated_parameters(ground, options, context) if paged else None
         for point in found.open_points:

@@ -12,9 +12,8 @@ from typing import Any
 _WRITERS = {
     "lists": "parentage.scoring.formats:write_lists",
     "near": "parentage.optimise.near:within",
-    "network": "parentage.report.write:save",
+    "network": "parentage.report.page:save",
     "recipe": "parentage.data.recipe_file:write_recipe",
-    "support": "parentage.arcs.files:write_support",
 }
 
 

@@ -14,14 +14,13 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from parentage.network.elimination import Tree, product
+from parentage.network.elimination import CliqueTree, product
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from parentage.kernels.completing import Choices
-    from parentage.network.components import Component, Floats, Ints
-    from parentage.network.expectation import Eliminated, Expectation
+    from parentage.network.expectation import Component, Eliminated, Expectation, Floats, Ints
     from parentage.scoring.merging import Layout
 
 LEAST = 0.25
@@ -140,7 +139,7 @@ def likely_states(part: Eliminated, logs: Floats, least: Floats) -> Iterator[tup
         yield states[kept][:, [place[v] for v in part.component.variables]], shares[kept]
 
 
-def _states_above(tree: Tree, case: int, least: float) -> tuple[Ints, Floats]:
+def _states_above(tree: CliqueTree, case: int, least: float) -> tuple[Ints, Floats]:
     """Return the states with at least so much, variables in reverse order of elimination."""
     order = tree.plan.order
     states, shares = np.empty((1, 0), np.int64), np.ones(1)

@@ -162,10 +162,10 @@ def _greedy(
 
 def eliminate(factors: Sequence[Factor], plan: Plan, reduce: Reduce) -> Factor:
     """Reduce the product of all factors to the variables that the plan keeps."""
-    return Tree(factors, plan, reduce).root
+    return CliqueTree(factors, plan, reduce).root
 
 
-class Tree:
+class CliqueTree:
     """The products of an elimination, joined by the messages between them.
 
     ``own[i]`` are the factors multiplied when the i-th variable of the order is eliminated,

@@ -34,22 +34,41 @@ from parentage.errors import (
     warn,
 )
 from parentage.files.saving import writer_of
-from parentage.network import incomplete, inference
 from parentage.network.expectation import Expectation, refuse_late
-from parentage.network.incomplete import ABSENT
-from parentage.network.posteriors import Model
+from parentage.network.inference import (
+    ABSENT,
+    NOTHING,
+    Filling,
+    Joint,
+    Model,
+    MostProbable,
+    Posterior,
+    Situation,
+    filled,
+    joint_posterior,
+    log_evidence,
+    log_probabilities,
+    most_probable_codes,
+    posteriors,
+    predicted,
+)
 from parentage.network.settings import SMOOTHING
 from parentage.work.context import Context
 from parentage.work.stop import MOMENT
 
 if TYPE_CHECKING:
     import os
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from parentage.network.network import Network
 
+    Block = tuple[npt.NDArray[np.int64], npt.NDArray[np.integer]]
+
 Probabilities = npt.NDArray[np.float64]
 """Conditional probabilities ``float64[q, r]``: one row per joint state of the parents."""
+
+Counts = npt.NDArray[np.int64]
+"""Rows of the data in every cell of a table of probabilities, ``int64[q, r]``."""
 
 MAX_CELLS = 50_000_000
 SUM_TOLERANCE = 1e-3
@@ -81,6 +100,8 @@ class Parameters:
         Why the tables were estimated from complete families alone; empty otherwise.
     smoothing
         What was added to every count; None when the tables were not estimated here.
+    counts
+        Rows in every cell of the tables; None unless the tables are counts of complete rows.
 
     Examples
     --------
@@ -99,6 +120,7 @@ class Parameters:
     tables: tuple[Probabilities, ...]
     note: str = ""
     smoothing: float | None = None
+    counts: tuple[Counts, ...] | None = None
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "states", tuple(tuple(labels) for labels in self.states))
@@ -168,6 +190,14 @@ class Parameters:
             rows[v, there] = translate[column[there]]
         return rows
 
+    def counted(self, table: Table) -> tuple[Counts, ...]:
+        """Rows of a table in every cell of the probability tables, a row as often as it repeats.
+
+        A row with a missing value counts for the variables that are known with their parents.
+        """
+        sizes = [len(labels) for labels in self.states]
+        return family_counts(self.network, sizes, [(self.codes_of(table), table.repeats)])
+
     def log_likelihoods(self, table: Table) -> npt.NDArray[np.float64]:
         """Natural logarithm of the probability of every row of the codes; −∞ if impossible.
 
@@ -180,7 +210,7 @@ class Parameters:
         with np.errstate(divide="ignore"):
             for v, theta in enumerate(self.tables):
                 total[whole] += np.log(theta[self._joint(v, complete), complete[v]])
-        total[~whole] = incomplete.log_probabilities(self.model, codes[:, ~whole])
+        total[~whole] = log_probabilities(self.model, codes[:, ~whole])
         return total
 
     def log_likelihood(self, table: Table) -> float:
@@ -194,9 +224,9 @@ class Parameters:
         ``float64[rows, states]``. What the table has in that column does not count; missing cells
         are summed over.
         """
-        return incomplete.predicted(self.model, self.codes_of(table), self.network.index(column))
+        return predicted(self.model, self.codes_of(table), self.network.index(column))
 
-    def impute(self, table: Table, how: incomplete.Filling = "each") -> Table:
+    def impute(self, table: Table, how: Filling = "each") -> Table:
         """Fill the missing cells of a table, given what is known of their rows.
 
         Parameters
@@ -207,10 +237,10 @@ class Parameters:
             ``"each"``: every cell gets its most probable state, which makes fewest wrong cells on
             average; ``"joint"``: the cells of a row get their most probable states together.
         """
-        codes = incomplete.filled(self.model, self.codes_of(table), how)
+        codes = filled(self.model, self.codes_of(table), how)
         cuts = {name: cut for name, cut in table.cuts.items() if name in self.network.names}
-        filled = codes.astype(np.uint16)
-        return Table(self.network.names, self.states, filled, cuts, repeats=table.repeats)
+        whole = codes.astype(np.uint16)
+        return Table(self.network.names, self.states, whole, cuts, repeats=table.repeats)
 
     @cached_property
     def model(self) -> Model:
@@ -219,11 +249,11 @@ class Parameters:
 
     def query(
         self,
-        given: Mapping[str, str] = inference.NOTHING,
+        given: Mapping[str, str] = NOTHING,
         *,
-        intervene: Mapping[str, str] = inference.NOTHING,
+        intervene: Mapping[str, str] = NOTHING,
         targets: Sequence[str] = (),
-    ) -> inference.Posterior:
+    ) -> Posterior:
         """Return the exact posterior of every target.
 
         Parameters
@@ -254,26 +284,50 @@ class Parameters:
         >>> round(parameters.query(intervene={"wet": "y"})["rain"]["y"], 3)
         0.25
         """
-        return inference.query(self, given, intervene=intervene, targets=targets)
+        case = Situation.of(self, given, intervene)
+        asked = case.targets(targets)
+        free = [v for v in asked if v not in case.codes]
+        found, logs = posteriors(case.model, case.observed, free)
+        log_probability = case.possible(float(logs[0]))
+        marginals = {}
+        for v in asked:
+            labels = self.states[v]
+            known = [float(k == case.codes.get(v)) for k in range(len(labels))]
+            shares = found[v][0].tolist() if v in found else known
+            marginals[self.network.names[v]] = dict(zip(labels, shares, strict=True))
+        return Posterior(marginals, case.given, case.intervene, log_probability)
 
     def joint(
         self,
         targets: Sequence[str],
-        given: Mapping[str, str] = inference.NOTHING,
+        given: Mapping[str, str] = NOTHING,
         *,
-        intervene: Mapping[str, str] = inference.NOTHING,
-    ) -> inference.Joint:
+        intervene: Mapping[str, str] = NOTHING,
+    ) -> Joint:
         """Return the exact joint distribution of some targets; the rest as in :meth:`query`."""
-        return inference.joint(self, targets, given, intervene=intervene)
+        case = Situation.of(self, given, intervene)
+        asked = case.targets(targets)
+        names = tuple(self.network.names[v] for v in asked)
+        for v, name in zip(asked, names, strict=True):
+            if v in case.codes:
+                raise InputError(f"target {name!r} is known already; leave it out of the joint")
+        values, logs = joint_posterior(case.model, case.observed, asked)
+        log_probability = case.possible(float(logs[0]))
+        states = tuple(self.states[v] for v in asked)
+        return Joint(names, states, values[0], case.given, case.intervene, log_probability)
 
     def most_probable(
         self,
-        given: Mapping[str, str] = inference.NOTHING,
+        given: Mapping[str, str] = NOTHING,
         *,
-        intervene: Mapping[str, str] = inference.NOTHING,
-    ) -> inference.MostProbable:
+        intervene: Mapping[str, str] = NOTHING,
+    ) -> MostProbable:
         """Return the most probable joint state of all variables that are not known."""
-        return inference.most_probable(self, given, intervene=intervene)
+        case = Situation.of(self, given, intervene)
+        log_probability = case.possible(float(log_evidence(case.model, case.observed)[0]))
+        codes, logs = most_probable_codes(case.model, case.observed)
+        states = {self.network.names[v]: self.states[v][int(codes[v][0])] for v in sorted(codes)}
+        return MostProbable(states, case.given, case.intervene, log_probability, float(logs[0]))
 
     def sample(self, rows: int, seed: int | None = None) -> Table:
         """Draw a table by ancestral sampling: every variable after its parents.
@@ -386,24 +440,44 @@ def fit_parameters(
             note = error.message
             ways = [way for way in error.ways if isinstance(way, str)]  # settings are of learning
             warn(ParentageWarning(f"{note}; {FALLBACK}", *ways))
-    counted = [np.zeros(prior.size, np.int64) for prior in priors]
+    counts = family_counts(network, cardinalities, _blocks(data))
+    tables = []
+    for counted, prior in zip(counts, priors, strict=True):
+        cells = counted + prior
+        totals = cells.sum(axis=1, keepdims=True)
+        alike = np.full(cells.shape, 1 / cells.shape[1])
+        tables.append(np.divide(cells, totals, out=alike, where=totals > 0))
+    known = None if data.has_holes else counts
+    return Parameters(network, data.states, tuple(tables), note, smoothing, known)
+
+
+def _blocks(data: Table) -> Iterator[Block]:
+    """Yield the codes of some rows at a time, missing ones as −1, and how often each repeats."""
     for first in range(0, data.stored_rows, _ROWS_AT_ONCE):
         codes = data.rows(first, first + _ROWS_AT_ONCE).astype(np.int64)
-        repeats = data.repeats[first : first + _ROWS_AT_ONCE]
+        codes[codes == MISSING] = ABSENT
+        yield codes, data.repeats[first : first + _ROWS_AT_ONCE]
+
+
+def family_counts(
+    network: Network, cardinalities: Sequence[int], blocks: Iterable[Block]
+) -> tuple[Counts, ...]:
+    """Count the rows of every joint state of each variable and its parents, where all are known."""
+    shapes = [
+        (math.prod(cardinalities[p] for p in parents), cardinalities[v])
+        for v, parents in enumerate(network.parents)
+    ]
+    counts = [np.zeros(q * r, np.int64) for q, r in shapes]
+    for codes, repeats in blocks:
+        gaps = bool((codes == ABSENT).any())
         for v, parents in enumerate(network.parents):
             family, times = codes, repeats
-            if data.has_holes:
-                whole = (codes[[v, *parents]] != MISSING).all(axis=0)
+            if gaps:
+                whole = (codes[[v, *parents]] != ABSENT).all(axis=0)
                 family, times = codes[:, whole], repeats[whole] if len(repeats) else repeats
             cells = joint_states(family, parents, cardinalities) * cardinalities[v] + family[v]
-            counted[v] += class_sizes(cells, times, len(counted[v]))
-    tables = []
-    for v, prior in enumerate(priors):
-        q, r = prior.shape
-        counts = counted[v].reshape(q, r) + prior
-        totals = counts.sum(axis=1, keepdims=True)
-        tables.append(np.divide(counts, totals, out=np.full((q, r), 1 / r), where=totals > 0))
-    return Parameters(network, data.states, tuple(tables), note, smoothing)
+            counts[v] += class_sizes(cells, times, len(counts[v]))
+    return tuple(cells.reshape(shape) for cells, shape in zip(counts, shapes, strict=True))
 
 
 def _by_expectation(

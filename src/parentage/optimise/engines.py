@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from parentage.network.finding import Effort, SearchRecord
+from parentage.network.record import Effort, SearchRecord
 from parentage.optimise.certificate import certificate_of
 from parentage.optimise.cuts import project
 from parentage.optimise.exact import (

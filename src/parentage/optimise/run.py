@@ -20,8 +20,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from parentage.kernels._options import compiling
-from parentage.network.finding import Effort
 from parentage.network.network import topological_order
+from parentage.network.record import Effort
 from parentage.optimise.cuts import Sets, moved, project, read_cut, unique, written_cut
 from parentage.optimise.problem import rounding
 from parentage.work.memory import room_within

@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING, Any
 
 from parentage.errors import InputError
 from parentage.files.saving import writer_of
-from parentage.network.finding import Finding
 from parentage.network.network import Network, arc_gains, listed_gains
+from parentage.network.record import Finding
 from parentage.scoring.account import Account, stricter
 from parentage.scoring.constraints import Constraints
 from parentage.scoring.merging import merged
@@ -28,8 +28,8 @@ if TYPE_CHECKING:
 
     from parentage.arcs.records import Support
     from parentage.data.table import Table
-    from parentage.network.finding import SearchRecord
     from parentage.network.parameters import Parameters
+    from parentage.network.record import SearchRecord
     from parentage.optimise.certificate import Certificate
     from parentage.scoring.account import Limit
     from parentage.scoring.constraints import Arc

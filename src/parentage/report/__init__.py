@@ -1,10 +1,10 @@
 """The report: one page with everything that is known of a network, to open, send and print.
 
-:mod:`.gather` collects a typed :class:`.records.Report` from a solution, a table, lists and
-support, as far as they are there; :mod:`.document` writes it as one HTML file with the style and
-script of ``assets``. The page asks nobody for anything: a browser may read it from a mail.
+:mod:`.gather` collects a typed :class:`.records.Page` from a solution, a table, lists and support,
+as far as they are there; :mod:`.page` writes it as one HTML file with the templates, the style and
+the script of this room. The page makes no request: a browser may read it from a mail.
 """
 
-from parentage.report.write import write_report
+from parentage.report.page import write_report
 
 __all__ = ["write_report"]

@@ -8,6 +8,7 @@ from __future__ import annotations
 import shlex
 from typing import TYPE_CHECKING, Any
 
+from parentage.network.parameters import FALLBACK
 from parentage.report.records import Fact
 from parentage.scoring.account import Account
 from parentage.scoring.catalogue import by_name
@@ -18,8 +19,9 @@ if TYPE_CHECKING:
 
     from parentage.data.recipe import Recipe
     from parentage.data.table import Table
-    from parentage.network.finding import Effort, Finding
     from parentage.network.network import Network
+    from parentage.network.parameters import Parameters
+    from parentage.network.record import Effort, Finding
     from parentage.scoring.scope import Scope
 
 LISTED = 12
@@ -74,6 +76,27 @@ def verdict(network: Network, table: Table | None, found: Finding, scope: Scope 
     return (
         f"{first} Not proven to be the best{among}: another one may score {more} under "
         f"{score_title(scope)}."
+    )
+
+
+def about_probabilities(parameters: Parameters, *, completed: bool) -> str:
+    """Say how probabilities were estimated; ``completed``: from data with missing values."""
+    smoothing, note = parameters.smoothing, parameters.note
+    added = f", with {smoothing:g} added to every count" if smoothing else ""
+    if smoothing is None:
+        return "Probabilities are those of the file."
+    if completed and note:
+        return f"{note[:1].upper()}{note[1:]}: {FALLBACK}{added}."
+    if completed:
+        return (
+            "Values are missing: probabilities are those that make the observed ones likeliest "
+            f"(expectation maximisation){added}."
+        )
+    if added:
+        return f"Probabilities are shares of rows{added}."
+    return (
+        "Probabilities are shares of rows (maximum likelihood): what never occurs together has "
+        "probability 0."
     )
 
 

@@ -1,24 +1,32 @@
-"""From results to the report's record: what is known is collected, what is not stays out.
+"""From results to the page's record: what is known is collected, what is not stays out.
 
-The first step of the report. A solution brings its proof and gains; a table the counts, the
-variables that were refused and how it was read; lists the next candidates; support its columns;
-near-optimal networks the alternatives. Only the network has to be there.
+A solution brings its proof and gains; a table the counts, the variables that were refused and how
+it was read; lists the next candidates; support its columns and the near-optimal networks. Only the
+network has to be there.
+
+Variables that go with a child by themselves (largest mutual information) and are not joined to it
+are the ones a reader will ask for. For each: what it would gain alone, what it would add beside the
+parents that are there, how much of that is penalty, and the circle an arc from it would close.
 """
 
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+import os
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, TypeGuard
 
 import numpy as np
+import numpy.typing as npt
 
 from parentage.arcs.records import ArcSupport
+from parentage.errors import InputError
 from parentage.network.elimination import plan_elimination
+from parentage.network.inference import MAX_TABLE
 from parentage.network.network import arc_gains
-from parentage.network.parameters import joint_states
-from parentage.network.posteriors import MAX_TABLE
+from parentage.network.record import NetworkRecord
 from parentage.report.facts import (
+    about_probabilities,
     citation,
     data_facts,
     origin_facts,
@@ -30,27 +38,32 @@ from parentage.report.records import (
     MOST_CELLS,
     Alternatives,
     NearClass,
-    Report,
+    NextSet,
+    Page,
+    Refused,
     VariableFacts,
     WhatIf,
 )
-from parentage.report.refused import next_sets, prior_of, refused_parents
+from parentage.scoring.account import Account, limits_by_name
+from parentage.scoring.constraints import Constraints
+from parentage.scoring.prior import Prior
+from parentage.scoring.scores import Penalised, parse_score, unit_of
 from parentage.work.display import number
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Mapping, Sequence
 
     import numpy.typing as npt
 
     from parentage.arcs.records import Support
     from parentage.data.table import Table
-    from parentage.network.finding import Finding
     from parentage.network.network import Network
-    from parentage.network.parameters import Parameters
+    from parentage.network.parameters import Counts, Parameters
+    from parentage.network.record import Answer
     from parentage.optimise.near import NearOptimal
-    from parentage.scoring.constraints import Arc
     from parentage.scoring.lists import CandidateLists
     from parentage.scoring.scope import Scope
+
 
 MOST_WORK = 4_000_000
 """Cells of all products of an elimination that a page computes at every click."""
@@ -58,98 +71,108 @@ MOST_WORK = 4_000_000
 MOST_CLASSES = 60
 
 
-@dataclass(frozen=True)
-class Material:
-    """What a report can be made of.
+def gather(
+    result: Network | Parameters | Answer | NetworkRecord,
+    *,
+    table: Table | None = None,
+    lists: CandidateLists | None = None,
+    parameters: Parameters | None = None,
+    support: Support | None = None,
+    title: str | None = None,
+    provenance: Mapping[str, Any] | None = None,
+) -> Page:
+    """Collect everything that the page shows.
 
     Parameters
     ----------
-    network
-        The network.
+    result
+        A solution, a network, parameters, or what a network's JSON file holds.
+    table
+        The data: counts, probabilities (unless given), why other parents are not there.
+    lists
+        The candidate lists: the next best parent sets of every variable.
+    parameters
+        Probabilities; by default those of the table.
+    support
+        How sure every arc is (:func:`parentage.support`), and the networks close to the best.
     title
-        What to call it.
-    finding
-        What is known of how good it is: the facts of a solution, or of a network's file.
-    scope
-        What it was compared with.
-    gains
-        What every arc gains.
-    table, lists, parameters, support, near
-        As far as they are there.
+        What to call it; by default the name of the source.
     provenance
-        Versions, command, data.
-    listed_gains
-        Whether gains compare with what is listed (:class:`parentage.optimise.Solution`).
+        Where it comes from; see :func:`parentage.network.formats.network_json.provenance_of`.
     """
-
-    network: Network
-    title: str
-    finding: Finding
-    scope: Scope | None = None
-    gains: Mapping[Arc, float] | None = None
-    table: Table | None = None
-    lists: CandidateLists | None = None
-    parameters: Parameters | None = None
-    support: Support | None = None
-    near: NearOptimal | None = None
-    provenance: Mapping[str, Any] | None = None
-    listed_gains: bool = False
-
-
-def gather(material: Material) -> Report:
-    """Collect everything that the page shows."""
-    m = material
-    whole = m.table is not None and not m.table.has_holes
-    score = (m.scope.score if m.scope is not None else None) or "bic"
-    refused: list[Any] = [() for _ in m.network.names]
-    if m.table is not None and whole and score != "pnal":
-        refused = refused_parents(m.network, m.table, score, m.scope)
-    nexts: list[Any] = [() for _ in m.network.names]
-    if m.lists is not None:
-        nexts = next_sets(m.network, m.lists)
-    equivalent = None if m.scope is None else m.scope.equivalent
-    arcs = _arcs(m, score, whole=whole)
-    parameters = fitted(m)
-    return Report(
-        title=m.title,
-        verdict=verdict(m.network, m.table, m.finding, m.scope),
-        network=m.network,
+    record = NetworkRecord.of(result, parameters, provenance)
+    network, scope, parameters = record.network, record.scope, record.parameters
+    if support is not None and support.network != network:
+        raise InputError("the support belongs to another network")
+    near = None if support is None else support.near_networks
+    if near is not None and set(near.names) != set(network.names):
+        raise InputError("the near-optimal networks have other variables")
+    if parameters is not None and parameters.network.names != network.names:
+        raise InputError("the variables of the parameters are in another order than the network's")
+    table = None if table is None else table.select(network.names)
+    if parameters is None and table is not None:
+        parameters = network.fit(table)
+    refused: Sequence[tuple[Refused, ...]] = [() for _ in network.names]
+    if _scorable(table, record):
+        refused = refused_parents(network, table, _score_of(record), scope)
+    nexts = [() for _ in network.names] if lists is None else next_sets(network, lists)
+    equivalent = None if scope is None else scope.equivalent
+    arcs = _arcs(record, table, support)
+    source = os.path.basename(str(record.provenance.get("source") or ""))  # noqa: PTH119  # any text
+    return Page(
+        title=title or source or "Bayesian network",
+        verdict=verdict(network, table, record.finding, scope),
+        network=network,
         equivalent=equivalent,
         arcs=arcs,
-        others=() if m.support is None else m.support.others[:40],
-        about_arcs=(about_gains(m), *about_directions(arcs, equivalent), *about_support(m.support)),
+        others=() if support is None else support.others[:40],
+        about_arcs=(
+            about_gains(listed=record.listed_gains and support is None),
+            *about_directions(arcs, equivalent),
+            *about_support(support),
+        ),
         variables=tuple(VariableFacts(*both) for both in zip(refused, nexts, strict=True)),
-        what_if=_what_if(m, parameters, whole=whole),
-        alternatives=None if m.near is None else alternatives(m.near),
-        data=data_facts(m.table, m.scope, m.provenance or {}),
-        proof=proof_facts(m.table, m.finding, m.scope),
-        search=search_facts(m.finding, m.scope),
-        origin=origin_facts(m.provenance or {}),
-        citation=citation(m.finding, m.scope, m.provenance or {}),
+        what_if=None if parameters is None else _what_if(parameters, table),
+        alternatives=None if near is None else alternatives(near),
+        data=data_facts(table, scope, record.provenance),
+        proof=proof_facts(table, record.finding, scope),
+        search=search_facts(record.finding, scope),
+        origin=origin_facts(record.provenance),
+        citation=citation(record.finding, scope, record.provenance),
     )
 
 
-def _arcs(m: Material, score: str, *, whole: bool) -> tuple[ArcSupport, ...]:
+def _score_of(record: NetworkRecord) -> str:
+    return (record.scope.score if record.scope is not None else None) or "bic"
+
+
+def _scorable(table: Table | None, record: NetworkRecord) -> TypeGuard[Table]:
+    """Tell whether families can be scored again on the table."""
+    return table is not None and not table.has_holes and _score_of(record) != "pnal"
+
+
+def _arcs(
+    record: NetworkRecord, table: Table | None, support: Support | None
+) -> tuple[ArcSupport, ...]:
     """Return one record for every arc, with the gains that can be known."""
-    gains = dict(m.gains or {})
-    if not gains and m.table is not None and whole and score != "pnal":
-        base = m.scope.log_base if m.scope is not None else None
-        gains = arc_gains(m.network, m.table, score, base, prior_of(m.scope))
-    directed = m.scope is not None and m.scope.equivalent is False
-    reversible = m.network.equivalence_class().reversible
-    known = {} if m.support is None else {one.arc: one for one in m.support.arcs}
+    gains, scope = dict(record.gains or {}), record.scope
+    if not gains and _scorable(table, record):
+        base = scope.log_base if scope is not None else None
+        gains = arc_gains(record.network, table, _score_of(record), base, prior_of(scope))
+    reversible = record.network.equivalence_class().reversible
+    known = {} if support is None else {one.arc: one for one in support.arcs}
     found = []
-    for arc in m.network.arcs:
+    for arc in record.network.arcs:
         one = known.get(arc, ArcSupport(*arc))
         gain = gains.get(arc) if one.gain is None else one.gain
-        either = None if directed else (min(arc), max(arc)) in reversible
+        either = None if record.directed else (min(arc), max(arc)) in reversible
         found.append(replace(one, gain=gain, reversible=either))
     return tuple(found)
 
 
-def about_gains(m: Material) -> str:
-    """Say in a sentence what a gain is."""
-    if m.listed_gains and m.support is None:
+def about_gains(*, listed: bool) -> str:
+    """Say in a sentence what a gain is; ``listed``: compared with candidate lists alone."""
+    if listed:
         return (
             "Gain: the score that is lost when this parent leaves its child, compared with the "
             "best listed set of the other parents; the table behind the lists was not there to "
@@ -209,71 +232,40 @@ def about_support(support: Support | None) -> tuple[str, ...]:
     return tuple(said)
 
 
-def fitted(m: Material) -> Parameters | None:
-    """Return the probabilities that are given or those of the table, if there is one."""
-    if m.parameters is not None or m.table is None:
-        return m.parameters
-    return m.network.fit(m.table)
-
-
-def _what_if(m: Material, parameters: Parameters | None, *, whole: bool) -> WhatIf | None:
-    if parameters is None:
-        return None
-    network = parameters.network
-    if network.names != m.network.names:
-        raise AssertionError("parameters of another network")
+def _what_if(parameters: Parameters, table: Table | None) -> WhatIf:
     sizes = [len(labels) for labels in parameters.states]
     cells = sum(table.size for table in parameters.tables)
+    completed = table is not None and table.has_holes
     counts = None
-    if m.table is not None and whole and cells <= MOST_CELLS:
-        counts = family_counts(parameters, m.table)
-    families = [(v, *members) for v, members in enumerate(network.parents)]
+    marginals: tuple[tuple[float, ...], ...] = ()
+    if table is not None and not completed and cells <= MOST_CELLS:
+        counts = parameters.counts if parameters.counts is not None else parameters.counted(table)
+    families = [(v, *members) for v, members in enumerate(parameters.network.parents)]
     plan = plan_elimination(families, sizes)
     refused = ""
-    marginals: tuple[tuple[float, ...], ...] = ()
     if cells > MOST_CELLS:
         refused = f"The probability tables have {number(cells)} cells, too many for a page."
     elif plan.total > MOST_WORK:
         refused = (
-            f"Setting findings would take tables of {number(plan.total)} cells at every click, "
+            f"Setting evidence would take tables of {number(plan.total)} cells at every click, "
             f"the largest over {len(plan.largest)} variables together: too many for a page."
         )
         if plan.cells <= MAX_TABLE:
             refused += " The command “parentage query” can compute more."
     else:
         found = parameters.query()
-        marginals = tuple(
-            tuple(found[name][label] for label in labels)
-            for name, labels in zip(network.names, parameters.states, strict=True)
-        )
+        marginals = tuple(tuple(found[name].values()) for name in parameters.network.names)
     if not marginals and counts is not None:
-        marginals = observed_shares(parameters, m.table)
+        marginals = _observed_shares(counts)
     order = () if refused else plan.order
-    completed = m.table is not None and not whole
-    return WhatIf(parameters, counts, marginals, order, refused, completed)
+    about = about_probabilities(parameters, completed=completed)
+    return WhatIf(parameters, counts, marginals, order, about, refused)
 
 
-def family_counts(parameters: Parameters, table: Table) -> tuple[npt.NDArray[np.int64], ...]:
-    """Return the rows of every cell of the probability tables."""
-    codes = parameters.codes_of(table)
-    sizes = [len(labels) for labels in parameters.states]
-    counts = []
-    for v, members in enumerate(parameters.network.parents):
-        q, r = math.prod(sizes[p] for p in members), sizes[v]
-        cells = joint_states(codes, members, sizes) * r + codes[v]
-        counts.append(np.bincount(cells, minlength=q * r).reshape(q, r))
-    return tuple(counts)
-
-
-def observed_shares(parameters: Parameters, table: Table | None) -> tuple[tuple[float, ...], ...]:
+def _observed_shares(counts: tuple[Counts, ...]) -> tuple[tuple[float, ...], ...]:
     """Return how often every state occurs."""
-    if table is None:
-        return ()
-    codes = parameters.codes_of(table)
-    return tuple(
-        tuple((np.bincount(column, minlength=len(labels)) / len(column)).tolist())
-        for column, labels in zip(codes, parameters.states, strict=True)
-    )
+    totals = (table.sum(axis=0) for table in counts)
+    return tuple(tuple((states / max(1, states.sum())).tolist()) for states in totals)
 
 
 def alternatives(near: NearOptimal) -> Alternatives:
@@ -290,8 +282,167 @@ def alternatives(near: NearOptimal) -> Alternatives:
         NearClass(
             len(members),
             math.exp((near.score - max(near.scores[i] for i in members)) * near.unit),
-            *near.difference(number),
+            "; ".join(_difference(*near.difference(number))) or "the same links",
         )
         for number, members in enumerate(near.classes[:MOST_CLASSES])
     ]
     return Alternatives(words, tuple(listed), max(0, count - MOST_CLASSES))
+
+
+SHOWN = 5
+SCREENED_ROWS = 20_000
+"""Rows that decide which variables are shown; their numbers are from all rows."""
+
+MOST_STATES = 5_000
+"""States of all variables together; with more, nothing is said."""
+
+MUCH, TOO_MUCH = 5_000_000, 50_000_000
+"""Cells of a table from which fewer variables, and none, are looked at: every row is counted."""
+
+
+def _difference(
+    added: Iterable[str], removed: Iterable[str], changed: Iterable[str]
+) -> tuple[str, ...]:
+    return *(f"with {mark}" for mark in added), *(f"without {mark}" for mark in removed), *changed
+
+
+def refused_parents(
+    network: Network, table: Table, score: str, scope: Scope | None
+) -> list[tuple[Refused, ...]]:
+    """Return for every variable those that go with it most and are not joined to it."""
+    table = table.select(network.names)
+    shown = _how_many(table)
+    if not shown:
+        return [() for _ in network.names]
+    judge = _Judge(network, table, score, scope)
+    going_with = mutual_information(table)
+    found = []
+    for v, members in enumerate(network.parents):
+        joined = {v, *members, *(u for u, above in enumerate(network.parents) if v in above)}
+        ranked = [int(u) for u in np.argsort(-going_with[v], kind="stable") if u not in joined]
+        varying = [u for u in ranked if network.names[u] not in table.constant]
+        constant = network.names[v] in table.constant
+        found.append(() if constant else tuple(judge(v, u) for u in varying[:shown]))
+    return found
+
+
+def _how_many(table: Table) -> int:
+    cells = table.stored_rows * table.n_variables
+    if cells > TOO_MUCH or int(table.cardinalities.sum()) > MOST_STATES:
+        return 0
+    return SHOWN if cells <= MUCH else 2
+
+
+def mutual_information(table: Table) -> npt.NDArray[np.float64]:
+    """Return the mutual information of every pair in the first rows, in nats."""
+    table = table.head(SCREENED_ROWS)
+    codes = table.to_codes().astype(np.int64)
+    sizes = table.cardinalities
+    starts = np.concatenate([[0], np.cumsum(sizes)])
+    indicator = np.zeros((int(starts[-1]), codes.shape[1]), np.float32)
+    for v, column in enumerate(codes):
+        indicator[starts[v] + column, np.arange(codes.shape[1])] = 1
+    times = table.repeats.astype(np.float32) if len(table.repeats) else np.float32(1)
+    joint = ((indicator * times) @ indicator.T).astype(np.float64) / table.n_rows
+    with np.errstate(divide="ignore", invalid="ignore"):
+        terms = joint * np.log(joint / np.outer(joint.diagonal(), joint.diagonal()))
+    terms[~np.isfinite(terms)] = 0.0
+    by_row = np.add.reduceat(terms, starts[:-1], axis=0)
+    result: npt.NDArray[np.float64] = np.add.reduceat(by_row, starts[:-1], axis=1)
+    return result
+
+
+def prior_of(scope: Scope | None) -> Prior:
+    """Return what was believed of arcs beforehand; nothing if that is not known."""
+    if scope is None or not isinstance(scope.origin, Account):
+        return Prior()
+    return scope.origin.prior
+
+
+class _Judge:
+    """Says why one variable is not a parent of another."""
+
+    def __init__(self, network: Network, table: Table, score: str, scope: Scope | None) -> None:
+        self.network, self.table, self.scope = network, table, scope
+        self.by = parse_score(score)
+        self.unit = unit_of(scope.log_base if scope is not None else None)
+        self.prior = prior_of(scope)
+        self.tolerance = 0.0 if scope is None else scope.tolerance
+        self.children: list[list[int]] = [[] for _ in network.names]
+        for v, members in enumerate(network.parents):
+            for p in members:
+                self.children[p].append(v)
+        limit = None if scope is None else scope.max_parents
+        given = Constraints() if scope is None else scope.constraints
+        self.limits = limits_by_name(network.names, limit)
+        for name, most in given.max_parents.items():
+            self.limits[name] = min(most, self.limits.get(name, most))
+        self.barred = given.barred(network.names)
+        self.own: dict[tuple[int, ...], float] = {}
+
+    def __call__(self, v: int, u: int) -> Refused:
+        members, names = self.network.parents[v], self.network.names
+        believed = self.prior.log_odds(names[u], names[v]) / self.unit
+        change = self.local(v, (*members, u)) - self.local(v, members) + believed
+        alone = self.local(v, (u,)) - self.local(v, ()) + believed
+        cost = None
+        if isinstance(self.by, Penalised):
+            price = self.by.price
+            more = price(self.table, v, [*members, u]) - price(self.table, v, list(members))
+            cost = more / self.unit - believed
+        circle = self.way(v, u)
+        return Refused(u, alone, change, cost, circle, self.why(v, u, change, circle))
+
+    def local(self, v: int, parents: tuple[int, ...]) -> float:
+        key = (v, *parents)
+        if key not in self.own:
+            self.own[key] = self.by.local(self.table, v, list(parents)) / self.unit
+        return self.own[key]
+
+    def why(self, v: int, u: int, change: float, circle: tuple[int, ...]) -> str:
+        if change <= self.tolerance:
+            return "cost"
+        if circle:
+            return "circle"
+        child = self.network.names[v]
+        if len(self.network.parents[v]) >= self.limits.get(child, len(self.network.names)):
+            return "limit"
+        return "constraint" if self.barred[v, u] else "unproven"
+
+    def way(self, start: int, end: int) -> tuple[int, ...]:
+        """Return a shortest way along the arcs; empty when there is none."""
+        before: dict[int, int] = {start: start}
+        queue = [start]
+        for v in queue:
+            for child in self.children[v]:
+                if child not in before:
+                    before[child] = v
+                    queue.append(child)
+        if end not in before:
+            return ()
+        path = [end]
+        while path[-1] != start:
+            path.append(before[path[-1]])
+        return tuple(reversed(path))
+
+
+def next_sets(network: Network, lists: CandidateLists, most: int = 3) -> list[tuple[NextSet, ...]]:
+    """Return for every variable the candidate sets just above and just below the one chosen."""
+    found: list[tuple[NextSet, ...]] = []
+    place = [lists.index(name) for name in network.names]
+    back = {at: v for v, at in enumerate(place)}
+    for v, members in enumerate(network.parents):
+        chosen = tuple(sorted(place[p] for p in members))
+        ranked = list(lists.candidates(place[v]))
+        at = next((i for i, (_, own) in enumerate(ranked) if own == chosen), None)
+        if at is None:
+            found.append(())
+            continue
+        near = [*ranked[max(0, at - most) : at], *ranked[at + 1 : at + 1 + most]]
+        found.append(
+            tuple(
+                NextSet(tuple(sorted(back[p] for p in own)), score - ranked[at][0])
+                for score, own in near
+            )
+        )
+    return found

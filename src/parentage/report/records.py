@@ -9,12 +9,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
-    import numpy as np
-    import numpy.typing as npt
-
     from parentage.arcs.records import ArcSupport
     from parentage.network.network import Network
-    from parentage.network.parameters import Parameters
+    from parentage.network.parameters import Counts, Parameters
 
 
 MOST_CELLS = 300_000
@@ -78,9 +75,7 @@ class NearClass:
 
     networks: int
     times_less: float
-    added: tuple[str, ...]
-    removed: tuple[str, ...]
-    changed: tuple[str, ...]
+    difference: str
 
 
 @dataclass(frozen=True)
@@ -108,22 +103,22 @@ class WhatIf:
         Probabilities of every variable's states when nothing is known; empty when too hard.
     order
         Order of elimination for the page; empty when ``refused`` says why there is none.
+    about
+        How the probabilities were estimated, in a sentence.
     refused
         Why evidence cannot be set.
-    completed
-        Whether the probabilities are those of a table with holes.
     """
 
     parameters: Parameters
-    counts: tuple[npt.NDArray[np.int64], ...] | None
+    counts: tuple[Counts, ...] | None
     marginals: tuple[tuple[float, ...], ...]
     order: tuple[int, ...]
+    about: str
     refused: str = ""
-    completed: bool = False
 
 
 @dataclass(frozen=True)
-class Report:
+class Page:
     """Everything on the page.
 
     Parameters

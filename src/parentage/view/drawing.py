@@ -1,27 +1,166 @@
-"""The picture of a network as numbers: what the writers of SVG, PNG, PDF and the page share.
+"""The figure of a network as numbers: what the writers of SVG, PNG, PDF and the page share.
 
 Boxes and routes come from :mod:`parentage.view.layout`. An arc is as wide as the square root of
 what it gains and as strong as its support; it has a head where every equivalent network has it in
 this direction, and is a plain line where the direction is open. A legend says so.
+
+No font is at hand when text is placed in boxes. Widths are those of a wide sans-serif (DejaVu
+Sans), so that the text fits whatever font the viewer has. Long names break at blanks, underscores,
+hyphens and dots, into three lines at most; what is still too long loses its middle.
 """
 
 from __future__ import annotations
 
 import itertools
 import math
+import re
+import unicodedata
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from parentage.view.labels import FONT_SIZE, LINE_HEIGHT, label_lines, printable, text_width
-from parentage.view.layout import Box, Layout, Point, layout
-from parentage.view.strokes import NARROW, PLAIN, WIDE, opacity_of, stroke_widths
+from parentage.view.layout import Box, Placement, Point, layout
 from parentage.work.display import amount
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Mapping
 
     from parentage.network.network import Network
     from parentage.scoring.constraints import Arc
+
+
+NARROW, WIDE, PLAIN = 1.0, 6.0, 1.5
+FAINTEST = 0.2
+
+
+def stroke_widths(
+    arcs: Iterable[Arc], gains: Mapping[Arc, float] | None = None
+) -> dict[Arc, float]:
+    """Return a width for every arc: the square root of its gain, the largest gain drawn widest.
+
+    Without gains every arc is plain; an arc that gains nothing is narrow, and one whose gain is
+    not known or infinite is as wide as the widest.
+
+    >>> stroke_widths([("a", "b"), ("a", "c")], {("a", "b"): 100.0, ("a", "c"): 4.0})
+    {('a', 'b'): 6.0, ('a', 'c'): 2.0}
+    """
+    if not gains:
+        return dict.fromkeys(arcs, PLAIN)
+    largest = max((g for g in gains.values() if math.isfinite(g)), default=0.0)
+    return {arc: _width(gains.get(arc, math.inf), largest) for arc in arcs}
+
+
+def _width(gain: float, largest: float) -> float:
+    if not math.isfinite(gain) or gain >= largest:
+        return WIDE
+    return NARROW + (WIDE - NARROW) * math.sqrt(max(gain, 0.0) / largest)
+
+
+def opacity_of(support: float | None) -> float:
+    """Return how strongly an arc is drawn: fully at 1 or when nothing is known, faintly at 0.
+
+    >>> opacity_of(None), opacity_of(1.0), opacity_of(0.25), opacity_of(0.0)
+    (1.0, 1.0, 0.4, 0.2)
+    """
+    if support is None or not math.isfinite(support):
+        return 1.0
+    return FAINTEST + (1 - FAINTEST) * min(1.0, max(0.0, support))
+
+
+FONT_SIZE = 13.0
+LINE_HEIGHT = 16.0
+LONGEST_LINE = 150.0
+MOST_LINES = 3
+LONGEST_TEXT = 600
+
+_NARROW, _SLIM, _WIDE = (
+    frozenset("iljI|.,:;'! "),
+    frozenset('ftrJ()[]{}/\\-"*'),
+    frozenset("mwMW@%"),
+)
+_BREAK = re.compile(r"(?<=[\s_.\-/:,;])")
+
+
+def text_width(text: str) -> float:
+    """Width in pixels that text will not exceed in most fonts.
+
+    >>> text_width("il") < text_width("ab") < text_width("MW")
+    True
+    """
+    return FONT_SIZE * sum(_em(character) for character in text)
+
+
+def label_lines(name: str) -> list[str]:
+    """Break a name into lines that fit.
+
+    >>> label_lines("age"), label_lines("time_since_last_visit_to_the_clinic")
+    (['age'], ['time_since_last_', 'visit_to_the_clinic'])
+    """
+    text = _without_middle(printable(name))
+    for count in range(1, MOST_LINES + 1):
+        lines = _balanced(text, count)
+        if max(text_width(line) for line in lines) <= LONGEST_LINE:
+            return lines
+    return [_shortened(line) for line in _balanced(text, MOST_LINES)]
+
+
+def printable(name: str) -> str:
+    """Replace characters that cannot be drawn, or written in XML; show an empty name as ∅."""
+    shown = "".join(
+        " "
+        if c.isspace()
+        else c
+        if c.isprintable() or c == "\u200d"
+        else "\N{REPLACEMENT CHARACTER}"
+        for c in name
+    )
+    return shown if shown.strip() else "∅"
+
+
+def _without_middle(text: str) -> str:
+    """Cut a text of which most could not be shown anyway: fitting it would take for ever."""
+    half = LONGEST_TEXT // 2
+    return text if len(text) <= LONGEST_TEXT else f"{text[:half]}…{text[-half:]}"
+
+
+def _balanced(text: str, count: int) -> list[str]:
+    """Break at word ends into so many lines, each about as wide as the others."""
+    words = [word for word in _BREAK.split(text) if word]
+    lines = [""]
+    share = text_width(text) / count
+    done = 0.0
+    for word in words:
+        middle = done + text_width(word) / 2
+        if lines[-1] and middle > share * len(lines) and len(lines) < count:
+            lines.append("")
+        lines[-1] += word
+        done += text_width(word)
+    return [line.strip() for line in lines if line.strip()]
+
+
+def _shortened(line: str) -> str:
+    keep = len(line)
+    short = line
+    while text_width(short) > LONGEST_LINE and keep > 2:
+        keep -= 1
+        short = line[: (keep + 1) // 2] + "…" + line[len(line) - keep // 2 :]
+    return short
+
+
+def _em(character: str) -> float:
+    if character in _NARROW:
+        return 0.34
+    if character in _SLIM:
+        return 0.44
+    if character in _WIDE:
+        return 0.97
+    if unicodedata.combining(character):
+        return 0.0
+    if unicodedata.east_asian_width(character) in "WF":
+        return 1.02
+    if character.isupper():
+        return 0.72
+    return 0.63 if character.isascii() else 0.72
+
 
 MARGIN = 18.0
 PADDING = (12.0, 8.0)
@@ -231,7 +370,7 @@ def _strokes(
 def _drawn_arc(
     network: Network,
     arc: tuple[int, int],
-    drawn: Layout,
+    drawn: Placement,
     stroke: Stroke,
     gains: Mapping[Arc, float] | None,
     support: Mapping[Arc, float] | None,

@@ -13,9 +13,8 @@ from typing import TYPE_CHECKING, Any
 
 from parentage.errors import DataWarning, MissingExtraError, warn
 from parentage.files.atomic import replacing
-from parentage.view.drawing import SAMPLE, SMALL, Drawing, curve, line_and_head
-from parentage.view.labels import FONT_SIZE
-from parentage.view.paper import SCREEN, scale_for
+from parentage.view.drawing import FONT_SIZE, SAMPLE, SMALL, Drawing, curve, line_and_head
+from parentage.view.sizes import SCREEN, scale_for
 from parentage.view.svg import LIGHT
 
 if TYPE_CHECKING:
@@ -57,7 +56,7 @@ def write_figure(
     form
         ``"png"`` or ``"pdf"``.
     size
-        Width on paper (:mod:`parentage.view.paper`); None: as on a screen.
+        Width on paper (:mod:`parentage.view.sizes`); None: as on a screen.
     """
     require_matplotlib(form)
     import matplotlib as mpl

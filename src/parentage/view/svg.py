@@ -12,6 +12,7 @@ from html import escape
 from typing import TYPE_CHECKING
 
 from parentage.view.drawing import (
+    FONT_SIZE,
     SAMPLE,
     SMALL,
     Drawing,
@@ -21,8 +22,8 @@ from parentage.view.drawing import (
     curve,
     line_and_head,
     network_drawing,
+    printable,
 )
-from parentage.view.labels import FONT_SIZE, printable
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

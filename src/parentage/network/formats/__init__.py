@@ -12,29 +12,27 @@
 from __future__ import annotations
 
 import os
+from dataclasses import replace
 from pathlib import PurePath
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 from parentage.errors import InputError, Way, did_you_mean
 from parentage.files.atomic import write_text
 from parentage.files.source import open_source
 from parentage.files.target import resolved
-from parentage.network.finding import Finding
 from parentage.network.formats.bif import bif_text as text_of_bif
-from parentage.network.formats.bif_text import parse_bif
+from parentage.network.formats.bif import parse_bif, parse_xmlbif, xmlbif_text
 from parentage.network.formats.dot import dot_text as text_of_dot
 from parentage.network.formats.network_json import (
-    NetworkRecord,
     network_json_text,
     parse_network_json,
 )
-from parentage.network.formats.xmlbif import parse_xmlbif, xmlbif_text
-from parentage.network.network import Network, arc_gains
-from parentage.network.parameters import Parameters
+from parentage.network.network import arc_gains
+from parentage.network.record import NetworkRecord
 from parentage.view.drawing import network_drawing
 from parentage.view.figure import FORMATS as FIGURES
 from parentage.view.figure import require_matplotlib, write_figure
-from parentage.view.paper import row_width_for, scale_for
+from parentage.view.sizes import row_width_for, scale_for
 from parentage.view.svg import drawing_svg
 
 if TYPE_CHECKING:
@@ -42,8 +40,10 @@ if TYPE_CHECKING:
 
     from parentage.data.table import Table
     from parentage.files.source import Source, SourceLike
+    from parentage.network.network import Network
+    from parentage.network.parameters import Parameters
+    from parentage.network.record import Answer
     from parentage.scoring.constraints import Arc
-    from parentage.scoring.scope import Scope
 
 EXTENSIONS = {
     ".bif": "bif",
@@ -65,28 +65,8 @@ READABLE = tuple(
 )
 
 
-class Answer(Protocol):
-    """A network with what is known of it: a solution of the optimiser."""
-
-    @property
-    def network(self) -> Network:
-        """The network."""
-
-    @property
-    def gains(self) -> dict[Arc, float]:
-        """What every arc gains under the score it was chosen by."""
-
-    @property
-    def scope(self) -> Scope:
-        """What it was compared with."""
-
-    @property
-    def finding(self) -> Finding:
-        """What the answer says of itself."""
-
-
 def write_network(
-    structure: Network | Parameters | Answer,
+    result: Network | Parameters | Answer | NetworkRecord,
     path: str | os.PathLike[str],
     *,
     table: Table | None = None,
@@ -101,9 +81,9 @@ def write_network(
 
     Parameters
     ----------
-    structure
-        A network, parameters, or a solution: what was proved goes into JSON, and the gains that
-        are drawn are those of the score it was chosen by.
+    result
+        A network, parameters, a solution or a record: what was proved goes into JSON, and the
+        gains that are drawn are those of the score it was chosen by.
     path
         Where to write; the file appears whole or not at all.
     table
@@ -120,33 +100,22 @@ def write_network(
         How sure every arc is, from 0 to 1, drawn as its opacity.
     size
         Width of a picture on paper: ``"column"``, ``"page"``, ``"slide"``, or such as ``"120mm"``
-        (:mod:`parentage.view.paper`).
+        (:mod:`parentage.view.sizes`).
     format
         One of bif, xmlbif, dot, json, svg, png, pdf, instead of the extension.
     """
     name = os.fspath(path)
     kind = _format_of(name, format)
-    finding = Finding()
-    directed = False
-    if isinstance(structure, Parameters):
-        parameters, network = structure, structure.network
-    elif isinstance(structure, Network):
-        network = structure
-    else:
-        network, finding = structure.network, structure.finding
-        gains = structure.gains if gains is None else gains
-        directed = structure.scope.equivalent is False
-    if parameters is not None and parameters.network != network:
-        raise InputError("the parameters belong to another network")
+    record = NetworkRecord.of(result, parameters, provenance)
+    network, gains = record.network, record.gains if gains is None else gains
     needed = kind in WITH_PARAMETERS or (kind == "json" and table and not table.has_holes)
-    if parameters is None and table is not None and needed:
-        parameters = network.fit(table)
+    if record.parameters is None and table is not None and needed:
+        record = replace(record, parameters=network.fit(table))
     if gains is None and table is not None and kind in ("dot", *PICTURES):
         gains = arc_gains(network, table)
     if kind in PICTURES:
-        _write_picture(network, name, kind, gains, support, directed=directed, size=size)
+        _write_picture(network, name, kind, gains, support, directed=record.directed, size=size)
         return
-    record = NetworkRecord(network, parameters, finding, provenance or {})
     write_text(name, _text(kind, record, gains))
 
 

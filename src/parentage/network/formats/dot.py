@@ -1,7 +1,7 @@
 r"""The dot language of Graphviz: the arcs of a network, written and not read; no parameters.
 
 Every name is a quoted string, in which ``\"`` is a quote and ``\\`` a backslash; control characters
-are escaped (:mod:`parentage.network.formats.escaping`). With gains an arc is drawn as wide as what
+are escaped (:mod:`parentage.network.formats.bif`). With gains an arc is drawn as wide as what
 it gains.
 """
 
@@ -10,8 +10,8 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from parentage.network.formats.escaping import MARK, escape
-from parentage.view.strokes import stroke_widths
+from parentage.network.formats.bif import MARK, escape
+from parentage.view.drawing import stroke_widths
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

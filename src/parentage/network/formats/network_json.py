@@ -24,7 +24,6 @@ from __future__ import annotations
 import json
 import math
 import platform
-from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from importlib.metadata import PackageNotFoundError, version
 from typing import TYPE_CHECKING, Any
@@ -32,34 +31,18 @@ from typing import TYPE_CHECKING, Any
 from parentage.errors import DataWarning, InputError, warn
 from parentage.files.digest import digest_of
 from parentage.files.source import open_source
-from parentage.network.finding import Finding
 from parentage.network.network import Network
 from parentage.network.parameters import Parameters, from_rows
+from parentage.network.record import Finding, NetworkRecord
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from parentage.data.table import Table
     from parentage.files.source import SourceLike
-    from parentage.scoring.scope import Scope
 
 FORMAT, VERSION = "parentage network", 1
 _LIBRARIES = ("parentage", "numpy", "numba", "highspy")
-
-
-@dataclass(frozen=True)
-class NetworkRecord:
-    """What a JSON file holds: a network, maybe its parameters, what was found, its origin."""
-
-    network: Network
-    parameters: Parameters | None = None
-    finding: Finding = field(default_factory=Finding)
-    provenance: Mapping[str, Any] = field(default_factory=dict)
-
-    @property
-    def scope(self) -> Scope | None:
-        """What the network was compared with; None for a bare network."""
-        return self.finding.scope
 
 
 def provenance_of(

@@ -1,8 +1,9 @@
-"""What a search says of the network it found: how good it is, how far that is proved, what it cost.
+"""What is known of a network: how good it is, how far that is proven, where it comes from.
 
 An engine counts its :class:`Effort`, the search as a whole leaves a :class:`SearchRecord`, and a
-:class:`Finding` is all of it beside the network, as a file keeps it. A part that is not known,
-because the network was drawn by hand or comes from elsewhere, is None.
+:class:`Finding` is all of it beside the network, as a file keeps it. A :class:`NetworkRecord` is
+what files and pages are made of, whatever the result was. A part that is not known, because the
+network was drawn by hand or comes from elsewhere, is None.
 """
 
 from __future__ import annotations
@@ -12,10 +13,15 @@ import math
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 from parentage.errors import InputError
 from parentage.scoring.scope import Scope
+
+if TYPE_CHECKING:
+    from parentage.network.network import Network
+    from parentage.network.parameters import Parameters
+    from parentage.scoring.constraints import Arc
 
 
 @dataclass
@@ -200,6 +206,94 @@ class Finding:
         if optimal and (gap is None or found.gap is None):
             raise InputError("what is optimal needs a score, a bound and a gap")
         return found
+
+
+class Answer(Protocol):
+    """A network with what is known of it: a solution of the optimiser."""
+
+    @property
+    def network(self) -> Network:
+        """The network."""
+
+    @property
+    def gains(self) -> dict[Arc, float]:
+        """What every arc gains under the score it was chosen by."""
+
+    @property
+    def listed_gains(self) -> bool:
+        """Whether gains compare with what is listed."""
+
+    @property
+    def finding(self) -> Finding:
+        """What the answer says of itself."""
+
+
+@dataclass(frozen=True)
+class NetworkRecord:
+    """A network with everything that is known of it: what files and pages are made of.
+
+    Parameters
+    ----------
+    network, parameters
+        The network, and its probabilities if there are any.
+    finding
+        How good it is.
+    provenance
+        Where it comes from: versions, command, data.
+    gains
+        What every arc gains; None if that is not known.
+    listed_gains
+        Whether gains compare with what is listed (:class:`parentage.Solution`).
+    """
+
+    network: Network
+    parameters: Parameters | None = None
+    finding: Finding = field(default_factory=Finding)
+    provenance: Mapping[str, Any] = field(default_factory=dict)
+    gains: Mapping[Arc, float] | None = None
+    listed_gains: bool = False
+
+    @property
+    def scope(self) -> Scope | None:
+        """What the network was compared with; None for a bare network."""
+        return self.finding.scope
+
+    @property
+    def directed(self) -> bool:
+        """Whether the score tells equivalent networks apart, so that all arcs have a direction."""
+        return self.scope is not None and self.scope.equivalent is False
+
+    @classmethod
+    def of(
+        cls,
+        result: Network | Parameters | Answer | NetworkRecord,
+        parameters: Parameters | None = None,
+        provenance: Mapping[str, Any] | None = None,
+    ) -> NetworkRecord:
+        """Make the record of any result; parameters and provenance are added to what it has."""
+        from parentage.network.network import Network
+        from parentage.network.parameters import Parameters
+
+        if isinstance(result, Parameters):
+            found = cls(result.network, result)
+        elif isinstance(result, Network):
+            found = cls(result)
+        elif isinstance(result, NetworkRecord):
+            found = result
+        else:
+            found = cls(
+                result.network,
+                finding=result.finding,
+                gains=result.gains,
+                listed_gains=result.listed_gains,
+            )
+        if parameters is not None and parameters.network != found.network:
+            raise InputError("the parameters belong to another network")
+        return dataclasses.replace(
+            found,
+            parameters=found.parameters if parameters is None else parameters,
+            provenance={**found.provenance, **(provenance or {})},
+        )
 
 
 def _number(value: object, key: str) -> float | None:

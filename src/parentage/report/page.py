@@ -1,0 +1,410 @@
+"""The page as one HTML file: text, figure, data, style and script together.
+
+Templates escape whatever they are given, and the data are JSON in which no character can end a
+script. A policy in the page's head allows its own style and script by their digests and nothing
+else: no request can leave the page, whatever a name holds. What is in the templates can be read and
+printed without a script; the script adds choosing, evidence, sorting and moving.
+"""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import json
+import math
+from importlib.resources import files
+from pathlib import PurePath
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+from jinja2 import Environment, PackageLoader, StrictUndefined
+from markupsafe import Markup
+
+from parentage import __version__
+from parentage.files.atomic import write_text
+from parentage.network.formats import write_network
+from parentage.report.gather import gather
+from parentage.report.records import MOST_CELLS
+from parentage.view.drawing import Stroke, network_drawing, opacity_of, printable
+from parentage.view.svg import parts_svg
+
+if TYPE_CHECKING:
+    import os
+    from collections.abc import Iterator, Mapping
+
+    from parentage.arcs.records import ArcSupport, Support
+    from parentage.data.table import Table
+    from parentage.network.network import Network
+    from parentage.network.parameters import Parameters
+    from parentage.network.record import NetworkRecord
+    from parentage.optimise.solution import Solution
+    from parentage.report.records import Page, Refused, WhatIf
+    from parentage.scoring.lists import CandidateLists
+
+EXTENSIONS = (".html", ".htm")
+SCRIPTS = ("dom.js", "inference.js", "picture.js", "panel.js", "arcs.js", "main.js")
+
+MEASURES = (
+    ("gain", "gain"),
+    ("need", "need"),
+    ("adjacency", "seen again"),
+    ("near_weight", "near-optimal weight"),
+)
+"""Fields of an arc that the slider can go by, and the words for them."""
+
+LONGEST_NAME = 200
+MOST_BARS = 30
+"""States of a variable that have a bar: the most frequent ones."""
+
+LEAST_VIEW = (760.0, 480.0)
+"""Width and height in pixels below which a figure is not enlarged."""
+
+
+class Column(NamedTuple):
+    """A column of the table of arcs: field, heading, whether it is a share."""
+
+    key: str
+    title: str
+    share: bool
+
+
+COLUMNS = (
+    Column("need_direction", "Loss if reversed", False),
+    Column("gain", "Gain", False),
+    Column("need", "Need", False),
+    Column("adjacency", "Seen again", True),
+    Column("direction", "This direction", True),
+    Column("in_near_optimal", "In near-optimal", True),
+    Column("near_weight", "Weight there", True),
+)
+
+
+def save(
+    result: Solution | Network | Parameters,
+    path: str | os.PathLike[str],
+    *,
+    table: Table | None = None,
+    lists: CandidateLists | None = None,
+    parameters: Parameters | None = None,
+    support: Support | None = None,
+    size: str | None = None,
+    title: str | None = None,
+) -> None:
+    """Write a page or a network's file, as the extension of the path says."""
+    if PurePath(path).suffix.lower() in EXTENSIONS:
+        write_report(
+            result, path, table=table, lists=lists, parameters=parameters, support=support,
+            title=title,
+        )  # fmt: skip
+        return
+    shares = None if support is None else support.shares
+    write_network(result, path, table=table, parameters=parameters, support=shares, size=size)
+
+
+def write_report(
+    result: Solution | Network | Parameters | NetworkRecord,
+    path: str | os.PathLike[str],
+    *,
+    table: Table | None = None,
+    lists: CandidateLists | None = None,
+    parameters: Parameters | None = None,
+    support: Support | None = None,
+    title: str | None = None,
+    provenance: Mapping[str, Any] | None = None,
+) -> None:
+    """Write one self-contained HTML page about a network; see :func:`.gather.gather`.
+
+    The file appears whole or not at all.
+    """
+    page = gather(
+        result, table=table, lists=lists, parameters=parameters, support=support, title=title,
+        provenance=provenance,
+    )  # fmt: skip
+    write_text(path, document(page))
+
+
+def document(page: Page) -> str:
+    """Return the page as HTML."""
+    style = asset("report.css")
+    script = '"use strict";\n(() => {\n' + "\n".join(map(asset, SCRIPTS)) + "})();\n"
+    known = [column for column in COLUMNS if _is_known(page, column)]
+    return environment(page).get_template("page.html").render(
+        page=page,
+        version=__version__,
+        policy=Markup(  # noqa: S704  # digests and our own words
+            f"default-src 'none'; style-src '{digest(style)}'; script-src '{digest(script)}'; "
+            "img-src data:; base-uri 'none'; form-action 'none'"
+        ),
+        style=Markup(style),  # noqa: S704  # our own file
+        script=Markup(script),  # noqa: S704  # our own file
+        data=Markup(embedded(page_data(page))),  # noqa: S704  # escaped by embedded
+        sections=sections(page),
+        measures=[
+            (key, name)
+            for key, name in MEASURES
+            if any(getattr(one, key) is not None for one in page.arcs)
+        ],
+        picture=picture(page),
+        legend=legend(page),
+        cards=list(cards(page)),
+        columns=known,
+        other_columns=[
+            column for column in known if column.key not in ("gain", "need", "need_direction")
+        ],
+    )  # fmt: skip
+
+
+def environment(page: Page) -> Environment:
+    """Return the templates, which escape every value and replace what cannot be printed."""
+    made = Environment(
+        loader=PackageLoader("parentage.report"),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        finalize=lambda value: (
+            printable(value)
+            if isinstance(value, str) and value and not hasattr(value, "__html__")
+            else value
+        ),
+    )
+    made.filters["shown"] = shown
+    made.filters["percent"] = percent
+    made.filters["direction"] = lambda one: direction_of(one, page.equivalent)
+    return made
+
+
+def sections(page: Page) -> list[tuple[str, str]]:
+    """Return the keys and titles of the sections that have a content."""
+    titles = {
+        "network": "Network",
+        "what-if": "What if" if page.what_if is not None else "",
+        "arcs": "Arcs",
+        "alternatives": "Alternatives" if page.alternatives is not None else "",
+        "data": "Data" if page.data else "",
+        "proof": "Proof",
+    }
+    return [(key, title) for key, title in titles.items() if title]
+
+
+def asset(name: str) -> str:
+    """Return a style or a script of the page."""
+    return (files("parentage.report") / "assets" / name).read_text(encoding="utf-8")
+
+
+def shown(name: str) -> str:
+    """Return a name or a label as it is shown: what cannot be is replaced, a long one cut.
+
+    >>> shown(chr(9) + "b"), len(shown("x" * 1000))
+    (' b', 200)
+    """
+    plain = printable(name)
+    half = LONGEST_NAME // 2
+    return plain if len(plain) <= LONGEST_NAME else f"{plain[:half]}…{plain[1 - half :]}"
+
+
+def percent(share: float) -> str:
+    """Write a share, 0 and 100 % only where they are exact; the page's script does the same.
+
+    >>> percent(0.1234), percent(0.00001), percent(1.0)
+    ('12.3 %', '< 0.1 %', '100 %')
+    """
+    if share <= 0:
+        return "0 %"
+    if share >= 1:
+        return "100 %"
+    if share < 0.0005:
+        return "< 0.1 %"
+    return "> 99.9 %" if share > 0.9995 else f"{100 * share:.1f} %"
+
+
+def direction_of(one: ArcSupport, equivalent: bool | None) -> str:
+    """Say what is known of an arc's direction, under a score that may value equivalents alike.
+
+    A direction whose best reversed network loses nothing is not preferred, whatever its class.
+
+    >>> from parentage.arcs.records import ArcSupport
+    >>> direction_of(ArcSupport("a", "b", reversible=False, need_direction_at_most=2.6), True)
+    'preferred by the score'
+    >>> direction_of(ArcSupport("a", "b", reversible=False, need_direction_at_most=1e-9), True)
+    'either'
+    """
+    loss = one.need_direction_at_most
+    if one.reversible or (loss is not None and round(loss, 2) == 0):
+        return "either"
+    return "preferred by the score" if equivalent else "compelled"
+
+
+def _is_known(page: Page, column: Column) -> bool:
+    return any(getattr(one, column.key) is not None for one in (*page.arcs, *page.others))
+
+
+def picture(page: Page) -> dict[str, Any]:
+    """Return the figure, with the part of it that is shown first."""
+    gains = {one.arc: one.gain for one in page.arcs if one.gain is not None}
+    drawing = network_drawing(page.network, gains, page.shares, directed=page.directed)
+    bottom = max((box.box.y + box.box.height / 2 for box in drawing.boxes), default=0.0) + 18
+    width, height = max(drawing.width, LEAST_VIEW[0]), max(bottom, LEAST_VIEW[1])
+    corner = (drawing.width - width) / 2, (bottom - height) / 2
+    return {
+        "title": drawing.title,
+        "view": f"{corner[0]:.0f} {corner[1]:.0f} {width:.0f} {height:.0f}",
+        "size": "small" if bottom <= LEAST_VIEW[1] else "large",
+        "parts": Markup("".join(parts_svg(drawing))),  # noqa: S704  # escaped by view.svg
+    }
+
+
+def legend(page: Page) -> list[tuple[Stroke, str]]:
+    """Say what arrows, widths and shades mean."""
+    reversible = [one.reversible for one in page.arcs]
+    entries = []
+    if page.directed:
+        entries.append((Stroke(1.6, 1.0, True), "parent to child"))
+    else:
+        if False in reversible:
+            words = "the score prefers this direction"
+            if not page.equivalent:
+                words = "all equivalent networks have this direction"
+            entries.append((Stroke(1.6, 1.0, True), words))
+        if True in reversible:
+            entries.append((Stroke(1.6, 1.0, False), "either direction fits as well"))
+    if any(one.gain is not None for one in page.arcs):
+        entries.append((Stroke(5.0, 1.0, False), "wide: gains much"))
+    if page.shares:
+        entries.append((Stroke(3.0, opacity_of(0.2), False), "faint: little support"))
+    return entries
+
+
+def cards(page: Page) -> Iterator[dict[str, Any]]:
+    """Yield every variable with its most frequent states, for the section of evidence."""
+    if page.what_if is None or not page.what_if.marginals:
+        return
+    for v, labels in enumerate(page.what_if.parameters.states):
+        shares = page.what_if.marginals[v]
+        frequent = sorted(range(len(labels)), key=lambda k: -shares[k])[:MOST_BARS]
+        yield {
+            "v": v,
+            "name": page.network.names[v],
+            "states": [(k, labels[k], shares[k]) for k in sorted(frequent)],
+            "left_out": max(0, len(labels) - MOST_BARS),
+        }
+
+
+def digest(content: str) -> str:
+    """Return the digest by which a policy allows a style or a script."""
+    sha = hashlib.sha256(content.encode()).digest()
+    return f"sha256-{base64.b64encode(sha).decode()}"
+
+
+def embedded(content: Any) -> str:
+    r"""Return JSON that can stand inside a script element.
+
+    >>> print(embedded(["</script><!--"]))
+    ["\u003c/script\u003e\u003c!--"]
+    """
+    plain = json.dumps(content, ensure_ascii=True, allow_nan=False, separators=(",", ":"))
+    for character in "<>&":
+        plain = plain.replace(character, f"\\u{ord(character):04x}")
+    return plain
+
+
+def page_data(page: Page) -> dict[str, Any]:
+    """Return what the page's script works with; names as they are shown."""
+    network, what_if = page.network, page.what_if
+    content: dict[str, Any] = {
+        "names": [shown(name) for name in network.names],
+        "parents": [list(members) for members in network.parents],
+        "arcs": [
+            {
+                "p": network.index(one.parent),
+                "c": network.index(one.child),
+                "gain": finite(one.gain),
+                "need": finite(one.need),
+                "adjacency": finite(one.adjacency),
+                "near_weight": finite(one.near_weight),
+            }
+            for one in page.arcs
+        ],
+        "shares": ["adjacency", "near_weight"],
+        "why": [
+            [{"v": one.parent, "text": why_text(network, v, one)} for one in facts.refused]
+            for v, facts in enumerate(page.variables)
+        ],
+        "next": [
+            [{"parents": list(one.parents), "ahead": one.ahead} for one in facts.next_sets]
+            for facts in page.variables
+        ],
+        "states": None,
+        "tables": None,
+        "counts": None,
+        "prior": [0.0, 0.0],
+        "marginals": None,
+        "order": [],
+    }
+    if what_if is not None:
+        content |= _probabilities(what_if)
+    return content
+
+
+def finite(value: float | None) -> float | None:
+    """Return a number that JSON can hold."""
+    return None if value is None or not math.isfinite(value) else value
+
+
+def _probabilities(what_if: WhatIf) -> dict[str, Any]:
+    """Counts where the tables follow from them, else the tables themselves."""
+    parameters, counts = what_if.parameters, what_if.counts
+    content: dict[str, Any] = {
+        "states": [[shown(label) for label in labels] for labels in parameters.states],
+        "marginals": [list(row) for row in what_if.marginals] or None,
+        "order": list(what_if.order),
+        "smoothing": parameters.smoothing,
+    }
+    if counts is not None:
+        content["counts"] = [table.ravel().tolist() for table in counts]
+    if _needs_tables(what_if):
+        content["tables"] = [table.ravel().tolist() for table in parameters.tables]
+    return content
+
+
+def _needs_tables(what_if: WhatIf) -> bool:
+    """Tell whether the tables themselves go into the page: counts do not say them."""
+    small = sum(table.size for table in what_if.parameters.tables) <= MOST_CELLS
+    return small and (what_if.counts is None or not _follow(what_if))
+
+
+def _follow(what_if: WhatIf) -> bool:
+    """Tell whether the tables are (count + smoothing) / total, as the page's script takes them."""
+    if what_if.parameters.smoothing is None:
+        return False
+    for table, counts in zip(what_if.parameters.tables, what_if.counts or (), strict=True):
+        cells = counts + what_if.parameters.smoothing
+        totals = cells.sum(axis=1, keepdims=True)
+        alike = np.full(cells.shape, 1 / cells.shape[1])
+        if not np.allclose(table, np.divide(cells, totals, out=alike, where=totals > 0), 1e-12, 0):
+            return False
+    return True
+
+
+def why_text(network: Network, v: int, one: Refused) -> str:
+    """Say why a variable is not a parent of another, in words and numbers."""
+    members = [shown(network.names[p]) for p in network.parents[v]]
+    beside = f"Beside {' and '.join(members)} it" if members else "It"
+    alone = f"On its own it would gain {one.alone:.1f}. " if members and one.alone > 0 else ""
+    if one.why == "cost":
+        if one.cost is None:
+            return f"{alone}{beside} would lower the score by {-one.change:.1f}."
+        explains = max(0.0, one.change + one.cost)
+        return (
+            f"{alone}{beside} explains {explains:.1f}{' more' if members else ''} and costs "
+            f"{one.cost:.1f}."
+        )
+    gain = f"It would gain {one.change:.1f} here, but"
+    if one.why == "circle":
+        way = " → ".join(shown(network.names[u]) for u in one.circle)
+        return f"{gain} it comes after: {way}. An arc back would close a circle."
+    if one.why == "limit":
+        return f"{gain} the limit leaves no room for another parent."
+    if one.why == "constraint":
+        return f"{gain} the constraints do not allow it."
+    return f"It would gain {one.change:.1f} here: this network can be improved."
