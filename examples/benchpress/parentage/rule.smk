@@ -1,0 +1,14 @@
+# parentage as a Benchpress module. The functions are Benchpress's own.
+rule:
+    name:
+        module_name
+    input:
+        data=alg_input_data(),
+    output:
+        adjmat=alg_output_adjmat_path(module_name),
+        time=alg_output_time_path(module_name),
+        ntests=alg_output_ntests_path(module_name),
+    container:
+        None  # the Python that runs Snakemake has parentage installed
+    script:
+        "script.py"
