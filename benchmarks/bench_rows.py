@@ -38,7 +38,7 @@ WIDTH = 40
 READ = """
 import json, time
 import measure
-from parentage.data.formats import batches
+from parentage.data.formats import frame as batches
 from parentage.data.reading import read_table
 from parentage.scoring import merging
 from parentage.scoring.candidates import score

@@ -14,8 +14,7 @@ import pytest
 
 import parentage
 from command import ok, refused, run
-from parentage.data.recipe import Recipe
-from parentage.data.recipe_file import read_recipe, write_recipe
+from parentage.data.recipe import Recipe, read_recipe, write_recipe
 from parentage.errors import DataWarning, ParentageError, TableError
 
 SCRIPT = Path(__file__).parent.parent / "examples" / "messy_clinic.py"

@@ -18,9 +18,9 @@ from hypothesis import strategies as st
 import parentage
 from command import ok, refused, run
 from parentage.arcs import resampling
-from parentage.data import counts
+from parentage.data import columns as counts
 from parentage.data import table as tables_of
-from parentage.data.formats import batches
+from parentage.data.formats import frame as batches
 from parentage.data.packed import PackedCodes, PackedColumn
 from parentage.data.table import MISSING, Table
 from parentage.errors import DataWarning, InputError, TableError, Way

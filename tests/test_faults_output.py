@@ -15,8 +15,7 @@ import pytest
 
 import command
 from parentage.errors import InputError
-from parentage.files.atomic import write_text
-from parentage.files.target import check_targets
+from parentage.files.atomic import check_targets, write_text
 from parentage.network.formats import check_network_target
 from parentage.scoring.formats import check_lists_target
 

@@ -21,8 +21,8 @@ from hypothesis import strategies as st
 from accounts import account, cut_account
 from parentage.errors import DataWarning, InputError, ListsError, ParentageError
 from parentage.files import atomic
+from parentage.files.atomic import digest_of
 from parentage.files.detect import Detected, detect
-from parentage.files.digest import digest_of
 from parentage.files.parquet import holds_lists, read_facts, read_frame
 from parentage.optimise import learn_lists
 from parentage.scoring.account import Origin, Unknown

@@ -6,7 +6,7 @@ import numpy as np
 import polars as pl
 import pytest
 
-from parentage.data.new_rows import rows_like
+from parentage.data.applying import rows_like
 from parentage.data.reading import as_table, read_table
 from parentage.data.table import MISSING, Table
 from parentage.errors import TableError

@@ -10,7 +10,7 @@ import polars as pl
 import pyarrow as pa
 import pytest
 
-from parentage.data.new_rows import rows_like
+from parentage.data.applying import rows_like
 from parentage.data.reading import as_table
 from parentage.data.table import Table
 from parentage.errors import TableError

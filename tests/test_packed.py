@@ -14,8 +14,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from parentage.arcs.resampling import resampled
-from parentage.data.formats import batches
-from parentage.data.formats.raw import RawColumn
+from parentage.data.columns import RawColumn
+from parentage.data.formats import frame as batches
 from parentage.data.packed import PackedCodes, PackedColumn
 from parentage.data.reading import as_table, read_table
 from parentage.data.table import MISSING, Table

@@ -20,9 +20,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from parentage import learn
-from parentage.data.formats import delimited, records
-from parentage.data.formats.raw import RawTable
-from parentage.data.new_rows import rows_like
+from parentage.data.applying import rows_like
+from parentage.data.columns import RawTable
+from parentage.data.formats import delimited
 from parentage.data.reading import as_table, read_table
 from parentage.data.table import MISSING, Table
 from parentage.errors import DataWarning, InputError, ParentageError, TableError
@@ -201,8 +201,8 @@ def test_blocks_and_polars_read_what_the_csv_module_reads(
     written = io.StringIO()
     csv.writer(written, quoting=quoting, lineterminator="\n").writerows(rows)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(records, "_BLOCK", block)
-        patch.setattr(records, "FEW_ROWS", few)
+        patch.setattr(delimited, "_BLOCK", block)
+        patch.setattr(delimited, "FEW_ROWS", few)
         fast, slow = _both_ways(written.getvalue(), header)
         if isinstance(fast, str) or isinstance(slow, str):
             assert fast == slow

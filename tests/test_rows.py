@@ -13,7 +13,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from parentage.data.formats import batches
+from parentage.data.formats import frame as batches
 from parentage.data.reading import read_table
 from parentage.data.table import Table
 from parentage.errors import ParentageError

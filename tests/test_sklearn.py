@@ -14,8 +14,8 @@ import pandas as pd
 import polars as pl
 import pytest
 
+from parentage.data.applying import rows_like
 from parentage.data.datasets import chest_clinic
-from parentage.data.new_rows import rows_like
 from parentage.data.table import Table
 from parentage.errors import InputError, NotFittedError, TableError, UnprovenWarning
 from parentage.estimator import ParentageLearner

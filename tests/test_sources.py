@@ -19,8 +19,8 @@ import parentage
 from command import ok, refused, run
 from parentage.data.reading import read_table
 from parentage.errors import DataWarning, InputError, MissingExtraError, ParentageError, TableError
-from parentage.files import packed
-from parentage.files.packed import unpacked
+from parentage.files import source as packed
+from parentage.files.source import unpacked
 
 if TYPE_CHECKING:
     from collections.abc import Callable

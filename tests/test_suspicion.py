@@ -17,13 +17,12 @@ from hypothesis import strategies as st
 import parentage
 from accounts import account
 from command import ok, refused
+from parentage.data.columns import column_of, dates_in, numbers_in
 from parentage.data.formats import frame as frames
 from parentage.data.reading import as_table
-from parentage.data.recipe import Recipe
-from parentage.data.recipe_file import read_recipe
+from parentage.data.recipe import Recipe, read_recipe
 from parentage.data.settings import Reading
 from parentage.data.suspicion import missing_together
-from parentage.data.values import column_of, dates_in, numbers_in
 from parentage.errors import DataWarning, InputError, ParentageError, TableError, Way
 from parentage.scoring.account import Account
 
@@ -279,8 +278,7 @@ def test_any_record_gives_a_recipe_or_a_message(content: Any) -> None:
 
 @given(st.text(min_size=1, max_size=8), st.lists(st.text(max_size=6), min_size=2, unique=True))
 def test_any_name_and_state_survives_the_file(name: str, states: list[str]) -> None:
-    from parentage.data.recipe import ColumnRecipe
-    from parentage.data.recipe_file import recipe_text
+    from parentage.data.recipe import ColumnRecipe, recipe_text
 
     try:
         "".join([name, *states]).encode()

@@ -5,6 +5,7 @@
     ParentageError (ValueError)
     ├── InputError            bad file, table, option or name: the user can fix it
     │   ├── TableError        a table that cannot be read or used
+    │   │   └── NoColumnError a column that it does not have
     │   ├── ListsError        candidate lists that cannot be read or used
     │   └── NotFittedError    an estimator that has learned nothing yet (also an AttributeError)
     ├── ConstraintError       contradictory or infeasible constraints, culprits named
@@ -36,7 +37,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Literal
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Sequence
     from types import FrameType
 
 Reader = Literal["python", "command line", "estimator"]
@@ -187,6 +188,13 @@ class TableError(InputError):
     """A table that cannot be read or used."""
 
 
+class NoColumnError(TableError):
+    """A column that a table does not have."""
+
+    def __init__(self, name: str, names: Iterable[str]) -> None:
+        super().__init__(f"no column {name!r}; {did_you_mean(name, names)}")
+
+
 class ListsError(InputError):
     """Candidate lists that cannot be read or used."""
 
@@ -293,3 +301,12 @@ def did_you_mean(wrong: str, known: Iterable[str]) -> str:
         return f"did you mean {close[0]!r}?"
     shown = ", ".join(names[:20]) + (", …" if len(names) > 20 else "")
     return f"known: {shown}"
+
+
+def shown_names(names: Sequence[str], most: int = 10) -> str:
+    """Return the first names of many.
+
+    >>> shown_names(["age", "sex", "bmi"], 2)
+    'age, sex, …'
+    """
+    return ", ".join(names[:most]) + (", …" if len(names) > most else "")

@@ -14,10 +14,18 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from parentage import learner
-from parentage.data.joined import check_array, joined, joined_column, name_of_target, weighted
-from parentage.data.new_rows import rows_like, with_unseen
-from parentage.data.originals import Originals, kind_of, rows_of
+from parentage.data.applying import rows_like, with_unseen
 from parentage.errors import READER, InputError, NotFittedError, Way, did_you_mean
+from parentage.features import (
+    Originals,
+    check_array,
+    joined,
+    joined_column,
+    kind_of,
+    name_of_target,
+    rows_of,
+    weighted,
+)
 from parentage.network.settings import SMOOTHING
 from parentage.work.context import Context
 from parentage.work.running import Running

@@ -31,7 +31,7 @@ from parentage.check.records import (
     Unit,
 )
 from parentage.errors import InputError
-from parentage.files.digest import digest_of
+from parentage.files.atomic import digest_of
 from parentage.files.source import open_source
 
 if TYPE_CHECKING:

@@ -36,7 +36,7 @@ def apply(net: str, rows: str, predict: str | None, output: str | None, **option
     NET is as in `parentage query`. Missing cells of ROWS are summed over. With --data the cut
     points of that table cut the numbers of ROWS.
     """
-    from parentage.data.new_rows import rows_like
+    from parentage.data.applying import rows_like
     from parentage.errors import InputError
 
     if predict is not None and options["impute"]:

@@ -150,7 +150,7 @@ def check_outputs(
     outputs: Sequence[str | None], reads: Sequence[str | None], options: dict[str, Any]
 ) -> None:
     """Refuse outputs that would overwrite an input of the command, or each other."""
-    from parentage.files.target import check_targets
+    from parentage.files.atomic import check_targets
 
     inputs = ("data_for_parameters", "constraints_file", "start", "recipe")
     check_targets(
@@ -160,7 +160,7 @@ def check_outputs(
 
 def write_recipe_of(recipe: Recipe | None, options: dict[str, Any]) -> None:
     """Write the recipe where it was asked for."""
-    from parentage.data.recipe_file import write_recipe
+    from parentage.data.recipe import write_recipe
     from parentage.errors import InputError
 
     path = options["write_recipe"]

@@ -89,7 +89,7 @@ def is_page(path: str) -> bool:
 def check_page(path: str) -> None:
     """Refuse a page that cannot be written, before the work."""
     from parentage.errors import InputError
-    from parentage.files.target import resolved
+    from parentage.files.atomic import resolved
 
     if not is_page(path):
         raise InputError(f"{path!r} is not a page; end it in .html")

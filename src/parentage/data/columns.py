@@ -1,498 +1,577 @@
-"""From raw columns to a table: the one place that decides what cells mean.
+"""The columns of a source: cells, their values, which are missing and which are numbers.
 
-The stage between reader and table, the same for every source, in this order:
+Between file and table. A reader (:mod:`parentage.data.formats`) only says what is there, as a
+:class:`RawTable`; :mod:`parentage.data.deciding` alone decides what it means. Here are the facts
+that both need: blank cells are missing when a reader hands a column on; then come the values named
+as missing and words such as ``NA``. Numbers may have a decimal comma, and dates are decimal years.
 
-1. *Drop* the columns named; a column of *counts* says how often each row occurs
-   (:mod:`parentage.data.counts`).
-2. *Missing values.* Cells with a value that was named as missing, and cells of text with a word
-   such as ``NA``, ``N/A``, ``NaN``, ``null`` …, are blanked.
-3. *Numbers.* A column is numeric when the source declares it so, or when nothing is declared and
-   all its values are numbers.
-4. *Continuous* columns: numeric by declaration, or undeclared with a number that is not whole or
-   with more than 20 distinct numbers; unless they were named as categories. A column that was
-   named with a rule is cut whatever its numbers are.
-5. *Suspicion* (:mod:`parentage.data.suspicion`): identifiers and free text are refused.
-6. *Missing* cells: refused (``error``), their rows left out (``drop``), a state of their own
-   (``state``), filled (``mode``: with the mode, ties to the first in state order; in a
-   continuous column with the median of its observed values), or kept as holes for the methods
-   that can deal with them (``pnal``, ``em``).
-7. Continuous columns are *cut* into states (:mod:`parentage.data.discretize`), or refused when
-   no rule is given.
-8. *States*: as declared, used or not; else the observed labels, sorted (numbers by value).
-
-A column with one observed state is constant: a warning. The table's recipe says what was done.
+A column of *counts* says how often each row occurs. Such a table (a contingency table) is read as
+if every row were written as often as it occurs, without writing it out: the columns keep one line
+each and the number of its repetitions. Lines with the count 0 are left out.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Literal, get_args
+import re
+from dataclasses import dataclass, field, replace
+from datetime import datetime, timedelta
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
 
-from parentage.data import mdl, suspicion
-from parentage.data.choices import Choice, choices_of
-from parentage.data.counts import looks_like_counts, with_counts
-from parentage.data.discretize import codes_of, interval_labels, median
-from parentage.data.formats.raw import RawColumn, RawTable, number_label, words_for_missing
-from parentage.data.packed import PackedCodes, PackedColumn, narrowed
-from parentage.data.recipe import ColumnRecipe, ReadingAccount, Recipe
-from parentage.data.settings import Reading
-from parentage.data.table import MISSING, Codes, Table, sorted_states
-from parentage.data.values import Column, column_of, labels_of
-from parentage.errors import DataWarning, InputError, TableError, Way, did_you_mean, warn
+from parentage.data.packed import PackedColumn
+from parentage.data.table import MOST_ROWS, as_numbers, class_sizes
+from parentage.errors import NoColumnError, TableError, Way, did_you_mean
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Collection, Sequence
 
-Missing = Literal["error", "drop", "state", "mode", "pnal", "em"]
+    from parentage.data.table import Repeats
 
-KEEPS_HOLES = ("pnal", "em")
-"""Ways to treat missing cells that leave them in the table."""
 
-MAX_NUMERIC_STATES = 20
-"""A column of more distinct numbers than this is continuous."""
+CellCodes = npt.NDArray[np.signedinteger[Any]]
+"""For every row the index of its value among the column's values; −1: the cell is missing."""
+
+Numbers = npt.NDArray[np.float64]
 
 
 @dataclass(frozen=True)
-class _Coded:
-    """What a column becomes.
+class RawColumn:
+    """One column of a source.
 
-    ``codes``: by code of the raw column, that of its missing cells last; ``fill`` is the state that
-    missing cells got.
+    Parameters
+    ----------
+    name
+        Its name.
+    codes
+        ``int32[rows]``, or fewer bytes: position in ``values``, −1 where the cell is missing. Of
+        very many rows they are packed; :meth:`part` and :meth:`to_codes` unpack them.
+    values
+        The distinct values: labels, or an array when the source has numbers.
+    declared
+        The source declares ``values`` as the states, in this order, used or not.
+    numeric
+        The source declares a number (True) or something else (False); None: the values decide.
+    refused
+        Why the column cannot be used unless it is dropped; None if it can.
+    repeats
+        ``uint32[rows]``: how often each row occurs; empty: once, each.
     """
 
-    states: Sequence[str]
-    codes: npt.NDArray[np.uint16]
-    cuts: tuple[float, ...] | None = None
-    fill: str | None = None
+    name: str
+    codes: CellCodes | PackedColumn
+    values: Sequence[str] | npt.NDArray[Any]
+    declared: bool = False
+    numeric: bool | None = None
+    refused: str | None = None
+    repeats: Repeats = field(default_factory=lambda: np.empty(0, np.uint32))
+
+    @property
+    def packed(self) -> PackedColumn | None:
+        """The codes of very many rows; None: they are an array."""
+        return self.codes if isinstance(self.codes, PackedColumn) else None
+
+    @property
+    def n_rows(self) -> int:
+        """Number of rows."""
+        return self.codes.n_rows if isinstance(self.codes, PackedColumn) else len(self.codes)
+
+    @property
+    def total_rows(self) -> int:
+        """Number of rows, each counted as often as it occurs."""
+        return int(self.repeats.sum(dtype=np.int64)) if len(self.repeats) else self.n_rows
+
+    def chosen_rows(self, chosen: npt.NDArray[Any]) -> RawColumn:
+        """Return the rows of a mask, or with these numbers; what is packed stays so."""
+        codes = self.to_codes()[chosen]
+        return replace(
+            self,
+            codes=codes if self.packed is None else PackedColumn.of(codes),
+            repeats=self.repeats[chosen] if len(self.repeats) else self.repeats,
+        )
+
+    def renamed(self, name: str) -> RawColumn:
+        """Return the column under another name; what is packed stays so."""
+        return replace(self, name=name)
+
+    def part(self, first: int, last: int) -> CellCodes:
+        """Return the codes of some rows."""
+        codes = self.codes
+        if isinstance(codes, PackedColumn):
+            return codes.part(first, last)
+        return codes[first:last]
+
+    def to_codes(self) -> CellCodes:
+        """Return the codes of all rows."""
+        return self.part(0, self.n_rows)
 
 
-def build_table(raw: RawTable, reading: Reading | None = None) -> Table:
-    """Turn raw columns into a table of states; see the module's steps.
+@dataclass(frozen=True)
+class RawTable:
+    """The columns of a source, and where its rows are.
+
+    Parameters
+    ----------
+    columns
+        In the order of the source; names may still be blank or repeated.
+    n_rows
+        Number of data rows of the source, but for those with the count 0.
+    place
+        Says where row ``i`` is in the source, for messages: ``"line 7"``.
+    source, format
+        Its name, and what it is in, for the record.
+    passing
+        Nobody else has the codes, and they are not needed any more once a table is made of them.
+    repeats
+        ``uint32[rows]``: how often each row occurs; empty: once, each.
+    empty_lines
+        Rows of the source that were left out because their count is 0.
+    """
+
+    columns: tuple[RawColumn, ...]
+    n_rows: int
+    place: Callable[[int], str]
+    source: str = "frame"
+    format: str = "frame"
+    passing: bool = False
+    repeats: Repeats = field(default_factory=lambda: np.empty(0, np.uint32))
+    empty_lines: int = 0
+
+    @property
+    def total_rows(self) -> int:
+        """Number of rows, each counted as often as it occurs."""
+        return int(self.repeats.sum(dtype=np.int64)) if len(self.repeats) else self.n_rows
+
+
+WORDS_FOR_MISSING = frozenset({
+    "?", "-", "NA", "na", "N/A", "n/a", "N.A.", "n.a.", "#NA", "#N/A", "#N/A N/A", "<NA>",
+    "NaN", "nan", "NAN", "-NaN", "-nan", "1.#IND", "1.#QNAN", "-1.#IND", "-1.#QNAN",
+    "NULL", "Null", "null", "None", "k.A.", "K.A.", "k.a.", "k. A.", "k. a.",
+})  # fmt: skip
+"""What a cell of text holds when its value is missing, besides nothing; all that pandas knows."""
+
+
+def words_for_missing(labels: Collection[str]) -> frozenset[str]:
+    """Return which of the labels of a column of text mean that the value is missing.
+
+    A minus sign beside a plus sign is a result of a test, not a missing value.
+
+    >>> sorted(words_for_missing(["yes", "NA", "-", "Na"])), words_for_missing(["+", "-"])
+    (['-', 'NA'], frozenset())
+    """
+    found = WORDS_FOR_MISSING.intersection(labels)
+    return (
+        found - {"-"} if "-" in found and any(not label.strip("+") for label in labels) else found
+    )
+
+
+def text_column(name: str, codes: CellCodes, cells: Sequence[str | None]) -> RawColumn:
+    """Make a column of labels from distinct cells as they are in a text.
+
+    Blanks around a cell do not count, and a blank cell is missing.
+
+    >>> column = text_column("smoker", np.array([0, 1, 2, 1], np.int32), ["yes", " no ", " "])
+    >>> column.values, column.to_codes().tolist()
+    (['yes', 'no'], [0, 1, -1, 1])
+    """
+    position: dict[str, int] = {}
+    new_code = np.full(len(cells) + 1, -1, np.int32)  # the last entry serves code −1
+    for i, cell in enumerate(cells):
+        label = "" if cell is None else cell.strip()
+        if label:
+            new_code[i] = position.setdefault(label, len(position))
+    return RawColumn(name, new_code[codes], list(position))
+
+
+def number_label(number: float | np.integer[Any] | np.floating[Any]) -> str:
+    """Write a number as a state label; whole numbers without a decimal point.
+
+    >>> number_label(2.0), number_label(2.5), number_label(7)
+    ('2', '2.5', '7')
+    """
+    if isinstance(number, float | np.floating) and not float(number).is_integer():
+        return repr(float(number))
+    return str(int(number))
+
+
+BLOCK = 1 << 20
+"""Cells that are counted at a time."""
+
+_WITH_COMMA = re.compile(r"([+-]?)([0-9]{1,3}(?:\.[0-9]{3})+|[0-9]*)(?:,([0-9]+))?([eE][+-]?\d+)?")
+
+
+_DATE = re.compile(
+    r"(?:(?P<year>\d{4})[-/.](?P<month>\d{1,2})[-/.](?P<day>\d{1,2})"
+    r"|(?P<one>\d{1,2})(?P<separator>[./-])(?P<other>\d{1,2})(?P=separator)"
+    r"(?P<year_last>\d{4}|\d{2})"
+    r"|(?P<day_before_name>\d{1,2})[ -](?P<name>[A-Za-z]{3,9})[ -](?P<year_after_name>\d{4}|\d{2}))"
+    r"(?:[ T](?P<hour>\d{1,2}):(?P<minute>\d{2})(?::(?P<second>\d{2}(?:\.\d+)?))?)?"
+    r"(?P<zone>[+-]\d{2}:?\d{2}|Z)?"
+)
+_MONTHS = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
+_PIVOT = 69
+"""Years of two digits below it are after 2000, as POSIX has it."""
+
+
+@dataclass(frozen=True)
+class Column:
+    """A raw column and, when it is numeric, the number of each of its values.
+
+    ``blanked`` counts the cells that a word or a value for missing was in.
+    """
+
+    raw: RawColumn
+    numbers: Numbers | None
+    blanked: int = 0
+
+    @property
+    def name(self) -> str:
+        """Its name."""
+        return self.raw.name
+
+    @property
+    def present(self) -> npt.NDArray[np.bool_]:
+        """Which cells are not missing."""
+        return self.raw.to_codes() >= 0
+
+    @cached_property
+    def counts(self) -> npt.NDArray[np.int64]:
+        """Number of cells with each value, counted as often as their row occurs."""
+        counts = np.zeros(len(self.raw.values) + 1, np.int64)
+        for first in range(0, self.raw.n_rows, BLOCK):
+            numbers = self.raw.part(first, first + BLOCK).astype(np.int64) + 1  # 0: missing
+            counts += class_sizes(numbers, self.raw.repeats[first : first + BLOCK], len(counts))
+        return counts[1:]
+
+    @property
+    def n_present(self) -> int:
+        """Number of cells that are not missing."""
+        return int(self.counts.sum())
+
+    @property
+    def n_rows(self) -> int:
+        """Number of rows, each counted as often as it occurs."""
+        return self.raw.total_rows
+
+    @property
+    def n_missing(self) -> int:
+        """Number of cells that are missing."""
+        return self.n_rows - self.n_present
+
+    def labels(self) -> list[str]:
+        """Return its values as labels."""
+        return labels_of(self.raw)
+
+    def observed(self) -> tuple[Numbers, npt.NDArray[np.int64]]:
+        """Return the numbers that occur, and in how many rows each does."""
+        there = self.counts > 0
+        numbers = np.empty(0) if self.numbers is None else self.numbers[there]
+        return numbers, self.counts[there]
+
+
+def labels_of(raw: RawColumn) -> list[str]:
+    """Return the values of a column as labels."""
+    if isinstance(raw.values, np.ndarray):
+        return [number_label(value) for value in raw.values]
+    return list(raw.values)
+
+
+def column_of(
+    raw: RawColumn,
+    na: Sequence[str] = (),
+    decimal: str = ".",
+    *,
+    words: bool = True,
+    dates: bool = False,
+) -> Column:
+    """Blank what is missing and find the numbers.
 
     Parameters
     ----------
     raw
-        What a reader found.
-    reading
-        What was set.
+        The column as it is in the source.
+    na
+        Values that mean missing.
+    decimal
+        What stands before a fraction in text.
+    words
+        Words such as ``NA`` mean missing, too, unless the source declares them as states.
+    dates
+        Dates are numbers, see :func:`dates_in`.
     """
-    reading = reading or Reading()
-    check_missing(reading.missing)
-    choices = choices_of(reading, [column.name for column in raw.columns])
-    if reading.counts is not None:
-        raw = with_counts(raw, reading.counts, reading.decimal)
-    check_rows(raw.total_rows)
-    found = [
-        column_of(
-            column,
-            choices[column.name].na,
-            reading.decimal,
-            words=reading.words_are_missing,
-            dates=choices[column.name].by_name and choices[column.name].rule is not None,
-        )
-        for column in _kept(raw.columns, choices)
-    ]
-    continuous = [_is_continuous(column, choices[column.name]) for column in found]
-    _look_for_suspicious(found, continuous, choices, reading.decimal)
-    columns, missing = found, missing_cells(found)
-    if reading.missing == "error":
-        _refuse_missing(columns, raw, reading.words_are_missing)
-    elif reading.missing == "drop":
-        columns = _complete_rows(columns)
-    elif reading.missing == "mode":
-        suspicion.tell(suspicion.imputed(columns), len(columns))
-    _refuse_continuous(
-        [
-            column
-            for column, cut in zip(columns, continuous, strict=True)
-            if cut and choices[column.name].rule is None
-        ],
-        len(columns),
-    )
-    _refuse_empty(columns, reading.missing)
-    cuts = _cut_points(columns, continuous, choices)
-    coded = [
-        _cut(column, cuts[v], reading.missing) if v in cuts else _label(column, reading.missing)
-        for v, column in enumerate(columns)
-    ]
-    names = [column.name for column in columns]
-    table = Table(
-        tuple(names),
-        tuple(tuple(column.states) for column in coded),
-        _translated(raw, columns, coded),
-        {n: c.cuts for n, c in zip(names, coded, strict=True) if c.cuts is not None},
-        repeats=columns[0].raw.repeats,
-    )
-    check_variation(table)
-    made = [
-        ColumnRecipe(
-            name,
-            tuple(column.states),
-            column.cuts,
-            None if column.cuts is None else str(choices[name].rule),
-            choices[name].na,
-            column.fill,
-        )
-        for name, column in zip(names, coded, strict=True)
-    ]
-    left_out = {column.name: "dropped" for column in raw.columns if choices[column.name].dropped}
-    account = account_of(raw, found, missing, table, left_out)
-    return table.with_recipe(Recipe(replace(reading, recipe=None), tuple(made), account))
+    known = raw.declared or raw.numeric is False
+    if words and not known and not isinstance(raw.values, np.ndarray):
+        na = (*na, *words_for_missing(raw.values))
+    cells, blanked = without_values(raw, na, decimal)
+    if known:
+        return Column(cells, None, blanked)
+    if isinstance(cells.values, np.ndarray):
+        numbers = cells.values.astype(np.float64)
+        if not np.isfinite(numbers).all():
+            raise TableError(
+                f"column {raw.name!r} holds infinite numbers",
+                Way("drop", [raw.name], "to leave it out"),
+                "replace them",
+            )
+        return Column(cells, numbers, blanked)
+    found = numbers_in(cells.values, decimal) if cells.values else None
+    if found is None and dates:
+        found = dates_in(cells.values)
+    return Column(cells, found, blanked)
 
 
-def _translated(
-    raw: RawTable, columns: Sequence[Column], coded: Sequence[_Coded]
-) -> Codes | PackedCodes:
-    """Return the codes of the table; packed where those of the source are.
+def without_values(raw: RawColumn, na: Sequence[str], decimal: str) -> tuple[RawColumn, int]:
+    """Blank the cells with these values, by text or as numbers; return how many they were.
 
-    Codes that nobody needs any more are let go, column by column.
+    A value that was declared as a state is one no longer.
     """
-    n_rows = columns[0].raw.n_rows
-    if not (raw.passing or any(column.packed for column in raw.columns)):
-        codes = np.empty((len(columns), n_rows), np.uint16)
-        for row, column, found in zip(codes, columns, coded, strict=True):
-            row[:] = found.codes[column.raw.to_codes()]
-        return codes
-    packed = []
-    for column, found in zip(columns, coded, strict=True):
-        lookup = found.codes.astype(np.int32)
-        lookup[lookup == MISSING] = -1
-        own = column.raw.packed
-        if own is None:
-            packed.append(PackedColumn.of(narrowed(lookup)[column.raw.to_codes()]))
-            continue
-        packed.append(own.recoded(lookup))
-        if raw.passing:
-            own.become(packed[-1])
-    return PackedCodes(tuple(packed), n_rows)
-
-
-def missing_cells(columns: Sequence[Column]) -> dict[str, int]:
-    """Return the number of missing cells of the columns that have any."""
-    holes = {column.name: column.n_missing for column in columns}
-    return {name: number for name, number in holes.items() if number}
-
-
-def account_of(
-    raw: RawTable,
-    columns: Sequence[Column],
-    missing: Mapping[str, int],
-    table: Table,
-    left_out: Mapping[str, str],
-) -> ReadingAccount:
-    """Write down what was done to the rows; the columns are as they were before it."""
-    return ReadingAccount(
-        raw.source,
-        raw.format,
-        raw.total_rows,
-        raw.total_rows - table.n_rows,
-        missing,
-        {column.name: column.blanked for column in columns if column.blanked},
-        left_out,
-        table.constant,
-        raw.n_rows + raw.empty_lines if len(raw.repeats) else 0,
-        raw.empty_lines,
-    )
-
-
-def check_missing(missing: str) -> None:
-    """Refuse a way to treat missing cells that is not known."""
-    if missing not in get_args(Missing):
-        raise InputError(
-            f"is not a way to treat missing cells; {did_you_mean(missing, get_args(Missing))}",
-            about=Way("missing", missing),
-        )
-
-
-def _kept(columns: Sequence[RawColumn], choices: Mapping[str, Choice]) -> list[RawColumn]:
-    kept = [column for column in columns if not choices[column.name].dropped]
-    seen: dict[str, int] = {}
-    for column in kept:
-        at = next(i for i, c in enumerate(columns, 1) if c is column)
-        if not column.name:
-            raise TableError(f"column {at} has no name", *_leave_out("", len(kept)), "name it")
-        if column.name in seen:
-            raise TableError(
-                f"two columns are named {column.name!r} (columns {seen[column.name]} and {at})",
-                "rename one of them",
-            )
-        seen[column.name] = at
-        if column.refused is not None:
-            raise TableError(
-                f"column {column.name!r} {column.refused}", *_leave_out(column.name, len(kept))
-            )
-    if len(kept) < 2:
-        raise TableError(f"{len(kept)} of {len(columns)} columns are left; at least 2 are needed")
-    return kept
-
-
-def check_rows(n_rows: int) -> None:
-    """Refuse a table of fewer than two rows."""
-    if n_rows < 2:
-        found = "one data row" if n_rows == 1 else "no data rows, only column names"
-        raise TableError(f"the table has {found}; at least 2 rows are needed")
-
-
-def _refuse_missing(columns: Sequence[Column], raw: RawTable, words: bool) -> None:
-    """Refuse missing cells; ``words``: those with a word such as ``NA`` are among them."""
-    gaps = [(int((~c.present).argmax()), c) for c in columns if c.n_missing]
-    if not gaps:
-        return
-    row, column = min(gaps, key=lambda gap: gap[0])
-    total = sum(c.n_missing for _, c in gaps)
-    where = f"column {column.name!r}, {raw.place(row)}"
-    held = _text_at(column.name, row, raw)
-    more = [] if held is None else [repr(held)]
-    more += [f"{total} missing cells in {len(gaps)} columns"] if total > 1 else []
-    details = f" ({'; '.join(more)})" if more else ""
-    raise TableError(
-        f"{where}: the cell is missing{details}",
-        Way("missing", "pnal", "to score every family on the rows where it is complete"),
-        Way("missing", "em", "to complete the data by expectation maximisation"),
-        Way("missing", "drop", "to leave such rows out"),
-        Way("missing", "state", "to make missing a state"),
-        *(() if suspicion.imputed(columns) else (Way("missing", "mode", "to impute the mode"),)),
-        *_leave_out(column.name, len(columns), "to leave out the column"),
-        *(_words_as_states([c.name for _, c in gaps], raw) if words else ()),
-    )
-
-
-def _words_as_states(names: Sequence[str], raw: RawTable) -> list[Way]:
-    """Offer to take words for missing as states, if these columns hold some."""
-    found = set[str]()
-    for column in raw.columns:
-        if column.name in names and not (column.declared or isinstance(column.values, np.ndarray)):
-            found |= words_for_missing(column.values)
-    shown = ", ".join(sorted(found))
-    verb = "is a state" if len(found) == 1 else "are states"
-    return [Way("na", [], f"if {shown} {verb}")] if found else []
-
-
-def _text_at(name: str, row: int, raw: RawTable) -> str | None:
-    """Return what a cell that is treated as missing holds in the source; None: nothing."""
-    column = next(column for column in raw.columns if column.name == name)
-    code = int(column.part(row, row + 1)[0])
-    return None if code < 0 else labels_of(column)[code]
-
-
-def _complete_rows(columns: Sequence[Column]) -> list[Column]:
-    complete = np.ones(columns[0].raw.n_rows, np.bool_)
-    for column in columns:
-        if column.n_missing:
-            complete &= column.present
-    rows = columns[0].raw.chosen_rows(complete)
-    left, all_rows = rows.total_rows, columns[0].n_rows
-    if left < 2:
-        emptiest = min(columns, key=lambda column: column.n_present)
-        raise TableError(
-            f"leaves {left} of {all_rows} rows, and at least 2 are needed",
-            Way("missing", "pnal"),
-            Way("missing", "em"),
-            Way("missing", "state"),
-            *_leave_out(emptiest.name, len(columns), "to leave out the column with most gaps"),
-            about=Way("missing", "drop"),
-        )
-    if left == all_rows:
-        return list(columns)
-    return [Column(c.raw.chosen_rows(complete), c.numbers, c.blanked) for c in columns]
-
-
-def _is_continuous(column: Column, choice: Choice) -> bool:
-    """Whether a column is to be cut, or refused because nobody said how."""
-    if choice.categorical:
-        return False
-    if choice.by_name and choice.rule is not None:
-        if column.numbers is None:
-            raise TableError(
-                f"column {column.name!r} is to be cut, but holds neither numbers nor dates"
-            )
-        return True
-    if column.numbers is None or column.raw.numeric is not None:
-        return column.raw.numeric is True
-    observed = column.numbers[column.counts > 0]
-    whole = bool((observed == np.floor(observed)).all())
-    return not whole or len(np.unique(observed)) > MAX_NUMERIC_STATES
-
-
-def _look_for_suspicious(
-    columns: Sequence[Column],
-    continuous: Sequence[bool],
-    choices: Mapping[str, Choice],
-    decimal: str,
-) -> None:
-    found = [
-        one
-        for column, cut in zip(columns, continuous, strict=True)
-        for one in suspicion.suspicions_of(
-            column,
-            labelled=not cut,
-            believed=choices[column.name].kept or choices[column.name].by_name,
-            decimal=decimal,
-        )
-    ]
-    doubtful = {one.column for one in found if one.refused}
-    for column in columns:
-        choice = choices[column.name]
-        others = [c for c in columns if c is not column and c.name not in doubtful]
-        if not (choice.kept or choice.by_name or len(column.raw.repeats)) and looks_like_counts(
-            column, others
-        ):
-            found = [one for one in found if one.column != column.name]
-            found.append(suspicion.counts_in(column.name))
-    suspicion.tell(found, len(columns))
-
-
-def _refuse_continuous(columns: Sequence[Column], n_columns: int) -> None:
-    if not columns:
-        return
-    first, *others = columns
-    name, distinct = first.name, np.unique(first.observed()[0])
-    example = f", such as {number_label(distinct[0])}" if len(distinct) else ""
-    more = ", ".join(column.name for column in others[:8]) + (", …" if others[8:] else "")
-    also = f" (so are {len(others)} others: {more})" if others else ""
-    raise TableError(
-        f"column {name!r} is continuous: {len(distinct)} distinct numbers{example}{also}",
-        Way("discretize", "mdl", "to cut such columns where they tell most about the others"),
-        Way("discretize", "median", "(or quantile:K, width:K)"),
-        Way("categorical", [name], "if its numbers are codes"),
-        *_leave_out(name, n_columns),
-    )
-
-
-def _refuse_empty(columns: Sequence[Column], missing: str) -> None:
-    """Refuse a column without values, unless missing is a state."""
-    for column in columns:
-        if not column.n_present and missing != "state":
-            ways = _leave_out(column.name, len(columns))
-            raise TableError(f"column {column.name!r} has no values at all", *ways)
-
-
-def _cut_points(
-    columns: Sequence[Column], continuous: Sequence[bool], choices: Mapping[str, Choice]
-) -> dict[int, tuple[float, ...]]:
-    """Find the cut points of every column that is to be cut, by its number."""
-    found: dict[int, tuple[float, ...]] = {}
-    together: list[int] = []
-    for v, (column, cut) in enumerate(zip(columns, continuous, strict=True)):
-        rule = choices[column.name].rule
-        if not cut or rule is None:
-            continue
-        if rule.rule == "mdl":
-            together.append(v)
-        else:
-            found[v] = rule.cuts(*column.observed()) if column.n_present else ()
-    if together:
-        cells = [_cells(column, choices[column.name], v in together or v in found)
-                 for v, column in enumerate(columns)]  # fmt: skip
-        found |= {v: mdl.mdl_cuts(cells, v) for v in together}
-    return found
-
-
-def _cells(column: Column, choice: Choice, cut: bool) -> mdl.Cells:
-    """Return a column as the search for cut points sees it."""
-    codes = column.raw.to_codes()
-    repeats = column.raw.repeats.astype(np.int64) if len(column.raw.repeats) else None
-    if not cut or column.numbers is None:
-        states = max(len(column.raw.values), 1)
-        return mdl.Cells(codes.astype(np.int64), states, repeats=repeats)
-    numbers = np.append(column.numbers, np.nan)[codes]  # −1, the last one, is missing
-    return mdl.of_numbers(numbers, 2 if choice.rule is None else choice.rule.bins, repeats)
-
-
-def _cut(column: Column, cuts: tuple[float, ...], missing: str) -> _Coded:
-    """Cut a continuous column into states."""
-    numbers = np.empty(0) if column.numbers is None else column.numbers
-    observed, rows = column.observed()
-    if not len(observed):
-        return _without_values(column)
-    states = interval_labels(cuts) if cuts else [number_label(observed[0])]
-    filler = int(codes_of(np.array([median(observed, rows)]), cuts)[0])
-    if missing == "state" and column.n_missing:
-        filler = len(states)
-        states = [*states, fresh_label(states)]
-    elif missing in KEEPS_HOLES:
-        filler = MISSING
-    return _Coded(
-        states,
-        np.append(codes_of(numbers, cuts), filler).astype(np.uint16),
-        cuts,
-        _fill(states, filler, missing, column),
-    )
-
-
-def _fill(states: Sequence[str], filler: int, missing: str, column: Column) -> str | None:
-    """Return the state of missing cells, also of those that other rows may have."""
-    added = missing == "state" and column.n_missing > 0
-    return states[filler] if missing == "mode" or added else None
-
-
-def _label(column: Column, missing: str) -> _Coded:
-    """Take the labels of a column as its states."""
-    labels = column.labels()
-    if not column.n_present:
-        return _without_values(column)
-    if column.raw.declared:
-        states, new_code = labels, np.arange(len(labels))
+    if not na:
+        return raw, 0
+    words, meant = set(na), set[float]()
+    for word in na:
+        number = numbers_in([word], decimal)
+        meant |= set() if number is None else {float(number[0])}
+    kept = np.ones(len(raw.values), np.bool_)
+    if isinstance(raw.values, np.ndarray):
+        kept = ~np.isin(raw.values, list(meant))
     else:
-        states = sorted_states(labels[code] for code in np.flatnonzero(column.counts))
-        rank = {label: code for code, label in enumerate(states)}
-        new_code = np.array([rank.get(label, 0) for label in labels])
-    if len(set(states)) < len(states):
-        raise TableError(f"column {column.name!r} has two states with the same label")
-    counts = np.bincount(new_code, column.counts, minlength=len(states))
-    filler = int(counts.argmax())
-    if missing == "state" and column.n_missing > 0:
-        filler = len(states)
-        states = [*states, fresh_label(states)]
-    elif missing in KEEPS_HOLES:
-        filler = MISSING
-    fill = _fill(states, filler, missing, column)
-    return _Coded(states, np.append(new_code, filler).astype(np.uint16), None, fill)
+        for i, label in enumerate(raw.values):
+            number = numbers_in([label], decimal) if meant and label not in words else None
+            kept[i] = not (label in words or (number is not None and float(number[0]) in meant))
+    if kept.all():
+        return raw, 0
+    rest = _keep_values(raw, kept)
+    return rest, _cells_lost(raw, rest)
 
 
-def _without_values(column: Column) -> _Coded:
-    """Make a constant of a column without values, whose missing cells are a state."""
-    states = column.labels() if column.raw.declared else []
-    states = [*states, fresh_label(states)]
-    codes = np.full(len(column.raw.values) + 1, len(states) - 1, np.uint16)
-    return _Coded(states, codes, None, states[-1])
+def _keep_values(raw: RawColumn, kept: npt.NDArray[np.bool_]) -> RawColumn:
+    new_code = np.full(len(kept) + 1, -1, np.int32)  # the last entry serves code −1
+    new_code[:-1][kept] = np.arange(int(kept.sum()))
+    codes: CellCodes | PackedColumn
+    if isinstance(raw.codes, PackedColumn):
+        codes = raw.codes.recoded(new_code)
+    else:
+        codes = new_code.astype(raw.codes.dtype)[raw.codes]
+    if isinstance(raw.values, np.ndarray):
+        return replace(raw, values=raw.values[kept], codes=codes)
+    labels = [label for label, keep in zip(raw.values, kept, strict=True) if keep]
+    return replace(raw, values=labels, codes=codes)
 
 
-def fresh_label(states: Sequence[str]) -> str:
-    """Return a label for missing cells that no state has."""
-    number, label = 1, "missing"
-    while label in states:
-        number += 1
-        label = f"missing {number}"
-    return label
+def _cells_lost(before: RawColumn, after: RawColumn) -> int:
+    return Column(after, None).n_missing - Column(before, None).n_missing
 
 
-def check_variation(table: Table) -> None:
-    """Refuse a table of constants; warn about single ones."""
-    constant = table.constant
-    if table.n_variables - len(constant) < 2:
+def numbers_in(labels: Sequence[str], decimal: str = ".") -> Numbers | None:
+    """Read labels as numbers; None when one of them is not.
+
+    With a decimal comma, points part thousands.
+
+    >>> numbers_in(["1,5", "-2", "1.234,5"], ","), numbers_in(["1.5"], ",")
+    (array([ 1.5, -2. , 1234.5]), None)
+    """
+    if decimal == ".":
+        return as_numbers(labels)
+    found = [_WITH_COMMA.fullmatch(label) for label in labels]
+    plain = [
+        f"{m[1]}{m[2].replace('.', '')}.{m[3] or '0'}{m[4] or ''}"
+        for m in found
+        if m is not None and (m[2] or m[3])
+    ]
+    return as_numbers(plain) if len(plain) == len(labels) else None
+
+
+def dates_in(labels: Sequence[str]) -> Numbers | None:
+    """Read dates, with or without a time, as decimal years; None when one label is not a date.
+
+    The day comes before the month, or after it if only that fits all of them. Where slashes or
+    hyphens leave both possible, the dates are not read.
+
+    >>> dates_in(["1.1.2024", "2.7.2024 12:00"]), dates_in(["1/2/2024", "3/4/2024"])
+    (array([2024. , 2024.50136612]), None)
+    """
+    found = [_DATE.fullmatch(label) for label in labels]
+    if not found or None in found:
+        return None
+    matches = [match for match in found if match is not None]
+    orders = [_decimal_years(matches, day_first=first) for first in (True, False)]
+    known = [years for years in orders if years is not None]
+    unclear = len(known) == 2 and not np.array_equal(known[0], known[1])
+    if not known or (unclear and any((match["separator"] or ".") != "." for match in matches)):
+        return None
+    return known[0]
+
+
+def _decimal_years(matches: Sequence[re.Match[str]], *, day_first: bool) -> Numbers | None:
+    """Return the dates as decimal years, None when one does not exist."""
+    try:
+        return np.array([_decimal_year(match, day_first) for match in matches], np.float64)
+    except (ValueError, OverflowError):
+        return None
+
+
+def _decimal_year(match: re.Match[str], day_first: bool) -> float:
+    if match["month"] is not None:
+        year, month, day = match["year"], match["month"], match["day"]
+    elif match["name"] is not None:
+        month = str(_MONTHS.index(match["name"][:3].lower()) + 1)
+        year, day = match["year_after_name"], match["day_before_name"]
+    else:
+        year, one, other = match["year_last"], match["one"], match["other"]
+        day, month = (one, other) if day_first else (other, one)
+    full = int(year) + (0 if len(year) > 2 else 2000 if int(year) < _PIVOT else 1900)
+    when = datetime(full, int(month), int(day)) + timedelta(
+        hours=int(match["hour"] or 0), minutes=int(match["minute"] or 0),
+        seconds=float(match["second"] or 0),
+    )  # fmt: skip
+    if match["zone"] not in (None, "Z"):
+        sign = -1 if match["zone"][0] == "+" else 1
+        when += sign * timedelta(hours=int(match["zone"][1:3]), minutes=int(match["zone"][-2:]))
+    start = datetime(when.year, 1, 1)
+    return when.year + (when - start) / (datetime(when.year + 1, 1, 1) - start)
+
+
+FEWEST_LINES = 4
+"""Lines of the smallest table of counts of two variables."""
+
+FIRST_LINES = 10_000
+"""Lines that are compared first: if two of them are equal, the rest need not be looked at."""
+
+_COUNTS = re.compile(r"[\W_]*(freqs?|frequency|frequencies|counts?|cnt)[\W_]*", re.IGNORECASE)
+_MAY_BE = re.compile(r"[\W_]*(n|nobs|n_obs|f?weights?|cases)[\W_]*", re.IGNORECASE)
+
+
+def with_counts(raw: RawTable, name: str, decimal: str) -> RawTable:
+    """Return the table without the column of counts; its rows occur so often.
+
+    Raises
+    ------
+    TableError
+        The column is not there, or holds something else than whole numbers from 0 on.
+    """
+    found = [column for column in raw.columns if column.name == name]
+    if len(found) != 1:
+        names = [column.name for column in raw.columns]
+        none = f"no column {name!r} to take counts from; {did_you_mean(name, names)}"
+        many = f"{len(found)} columns are named {name!r}; rename all but one"
+        raise TableError(many if found else none)
+    (column,) = found
+    codes, labels = column.to_codes(), labels_of(column)
+    known = [numbers_in([label], decimal) for label in labels]
+    values = np.array([np.nan if number is None else number[0] for number in known] + [np.nan])
+    others = tuple(other for other in raw.columns if other is not column)
+    try:
+        return repeated(replace(raw, columns=others), values[codes])
+    except _NotACountError as error:
+        code = int(codes[error.row])
+        seen = "the count is missing" if code < 0 else f"{labels[code]!r} is not a count"
         raise TableError(
-            f"fewer than 2 columns vary; constant: {_shown(constant)}. At least 2 columns with two "
-            "observed states are needed"
+            f"column {name!r}, {raw.place(error.row)}: {seen}; counts are whole numbers from 0 on",
+            "correct it",
+            Way("drop", [name], "to count every line once"),
+        ) from None
+
+
+class _NotACountError(ValueError):
+    """A number that is not a count; ``row`` says where."""
+
+    def __init__(self, row: int) -> None:
+        self.row = row
+
+
+def with_weights(raw: RawTable, weights: object) -> RawTable:
+    """Return the table whose rows occur as often as the weights of an estimator say.
+
+    Raises
+    ------
+    TableError
+        There is not one whole number from 0 on for every row.
+    """
+    try:
+        times = np.asarray(weights, np.float64)
+    except (TypeError, ValueError):
+        raise TableError("sample_weight does not hold numbers") from None
+    if times.shape != (raw.n_rows,):
+        raise TableError(
+            f"sample_weight has shape {times.shape}; it is one number for each of {raw.n_rows} rows"
         )
-    if constant:
-        cut = [name for name in constant if table.cuts.get(name)]
-        reason = f" ({_shown(cut)} after discretisation)" if cut else ""
-        warn(
-            DataWarning(
-                f"{len(constant)} constant column{'s' if len(constant) > 1 else ''}: "
-                f"{_shown(constant)}{reason}; a constant has no parents and is never a parent"
-            ),
-        )
+    if not times.any():
+        raise TableError("every sample_weight is zero, so no row is left")
+    try:
+        return repeated(raw, times)
+    except _NotACountError as error:
+        raise TableError(
+            f"sample_weight, {raw.place(error.row)}: {times[error.row]:g} is not a count; "
+            "sample_weight says how often each row occurs, in whole numbers from 0 on"
+        ) from None
 
 
-def _shown(names: Sequence[str]) -> str:
-    return ", ".join(names[:10]) + (", …" if len(names) > 10 else "")
+def repeated(raw: RawTable, times: Numbers) -> RawTable:
+    """Return the rows that occur at least once, with how often they do."""
+    wrong = ~(np.isfinite(times) & (times >= 0) & (times == np.floor(times)))
+    if wrong.any():
+        raise _NotACountError(int(wrong.argmax()))
+    total = float(times.sum())
+    if not 0 < total <= MOST_ROWS:
+        raise TableError(f"the counts add up to {total:,.0f} rows; 1 to {MOST_ROWS:,} are possible")
+    there = np.flatnonzero(times)
+    repeats = times[there].astype(np.uint32)
+    repeats.setflags(write=False)
+    columns, place = raw.columns, raw.place
+    if len(there) < raw.n_rows:
+        columns = tuple(column.chosen_rows(there) for column in columns)
+    return replace(
+        raw,
+        columns=tuple(replace(column, repeats=repeats) for column in columns),
+        n_rows=len(there),
+        place=lambda row: place(int(there[row])),
+        repeats=repeats,
+        empty_lines=raw.n_rows - len(there),
+    )
 
 
-def _leave_out(name: str, n_columns: int, effect: str = "to leave it out") -> list[Way]:
-    """Offer to leave a column out, if two are left then."""
-    return [Way("drop", [name], effect)] if n_columns > 2 else []
+def looks_like_counts(column: Column, others: Sequence[Column]) -> bool:
+    """Tell whether a column seems to say how often the row of the other columns occurs.
+
+    By its name, whole numbers, and other columns that never repeat a row. Under a name that may
+    well mean something else, two equal rows must have been likely if the columns were independent.
+    """
+    certain = _COUNTS.fullmatch(column.name) is not None
+    if not certain and _MAY_BE.fullmatch(column.name) is None:
+        return False
+    lines = column.raw.n_rows
+    if column.numbers is None or column.n_missing or lines < FEWEST_LINES or len(others) < 2:
+        return False
+    seen = column.numbers[column.counts > 0]
+    if seen.min() < 0 or seen.max() < 2 or bool((seen != np.floor(seen)).any()):
+        return False
+    if not certain:
+        shares = [(other.counts / lines) ** 2 for other in others]
+        if lines * (lines - 1) / 2 * np.prod([share.sum() for share in shares]) < 1:
+            return False
+    return not (_repeats_a_row(others, min(lines, FIRST_LINES)) or _repeats_a_row(others, lines))
+
+
+def _repeats_a_row(columns: Sequence[Column], lines: int) -> bool:
+    """Whether two of the first lines are equal in all these columns."""
+    labels = np.zeros(lines, np.int64)
+    for column in columns:
+        own = column.raw.part(0, lines).astype(np.int64) + 1
+        labels = np.unique(labels * (len(column.raw.values) + 1) + own, return_inverse=True)[1]
+        if int(labels.max()) == lines - 1:
+            return False
+    return True
+
+
+def find_column(raw: RawTable, name: str) -> RawColumn:
+    """Return a column by name."""
+    found = [column for column in raw.columns if column.name == name]
+    if not found:
+        raise NoColumnError(name, [column.name for column in raw.columns])
+    if len(found) > 1:
+        raise TableError(f"{len(found)} columns are named {name!r}; rename all but one")
+    if found[0].refused is not None:
+        raise TableError(f"column {name!r} {found[0].refused}")
+    return found[0]

@@ -1,7 +1,7 @@
 """Read a table from a file, standard input or a data frame. The entrance of the path.
 
-Thin: :mod:`parentage.data.formats` says what is there, :mod:`parentage.data.columns` decides what
-it means, or :mod:`parentage.data.fitting` when a recipe has decided it already.
+Thin: :mod:`parentage.data.formats` says what is there, :mod:`parentage.data.deciding` makes a
+recipe of it unless there is one already, and :mod:`parentage.data.applying` follows the recipe.
 """
 
 from __future__ import annotations
@@ -10,11 +10,10 @@ import os
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Unpack
 
-from parentage.data.columns import build_table
-from parentage.data.fitting import fitted_table
+from parentage.data.applying import fitted_table
+from parentage.data.deciding import build_table
 from parentage.data.formats import read_columns
-from parentage.data.recipe import Recipe
-from parentage.data.recipe_file import read_recipe
+from parentage.data.recipe import Recipe, read_recipe
 from parentage.data.settings import OF_FILES, Reading, ReadingKeywords
 from parentage.data.table import Table
 from parentage.errors import InputError, Way
@@ -22,7 +21,7 @@ from parentage.files.source import Source
 from parentage.work.settings import changed, check_names, take, takes
 
 if TYPE_CHECKING:
-    from parentage.data.formats.raw import RawTable
+    from parentage.data.columns import RawTable
 
 
 @takes(reading=Reading)

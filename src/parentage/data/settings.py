@@ -11,11 +11,12 @@ from dataclasses import dataclass
 from numbers import Real
 from typing import TYPE_CHECKING, Any, TypedDict
 
-from parentage.errors import InputError, Way
+from parentage.errors import InputError, Way, did_you_mean
 from parentage.work.settings import Option, setting
 
 if TYPE_CHECKING:
     import os
+    from collections.abc import Sequence
 
     from parentage.data.recipe import Recipe
 
@@ -210,6 +211,28 @@ class Reading:
                 Way("decimal", "."),
                 about=Way("decimal", self.decimal),
             )
+
+
+def missing_values(
+    given: Iterable[str], names: Sequence[str]
+) -> tuple[tuple[str, ...], dict[str, tuple[str, ...]]]:
+    """Return the values that mean missing everywhere, and those by column."""
+    everywhere, by_column = list[str](), dict[str, tuple[str, ...]]()
+    known = set(names)
+    for text in given:
+        places = [i for i, character in enumerate(text) if character == "="]
+        at = next((i for i in places if text[:i] in known), None)
+        if at is not None:
+            name, value = text[:at], text[at + 1 :].strip()
+            by_column[name] = (*by_column.get(name, ()), value)
+        elif places and places[0] > 0:
+            name = text[: places[0]]
+            raise InputError(
+                f"has no column {name!r}; {did_you_mean(name, names)}", about=Way("na", text)
+            )
+        elif text != NONE:
+            everywhere.append(text.strip())
+    return tuple(everywhere), by_column
 
 
 def _names(given: object) -> tuple[str, ...]:

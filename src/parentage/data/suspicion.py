@@ -32,8 +32,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from parentage.data.formats.raw import words_for_missing
-from parentage.data.values import BLOCK, Column, dates_in, numbers_in
+from parentage.data.columns import BLOCK, Column, dates_in, numbers_in, words_for_missing
 from parentage.errors import DataWarning, TableError, Way, warn
 
 if TYPE_CHECKING:
@@ -200,7 +199,7 @@ def _ways_around(refused: Sequence[Suspicion], n_columns: int) -> list[Way | str
 
 
 def counts_in(name: str) -> Suspicion:
-    """Say that a column seems to hold counts (:mod:`parentage.data.counts`)."""
+    """Say that a column seems to hold counts (:mod:`parentage.data.columns`)."""
     seen = "looks like counts: the other columns never repeat a row"
     way = Way("counts", name, "if it says how often each row occurs")
     return Suspicion(name, seen, (way,), refused=True)

@@ -1,22 +1,27 @@
-"""Files appear whole or not at all: written under another name, then renamed.
+"""Results become files: whole or not at all, never over an input, with a digest of what they state.
 
 The last step of every ``write_`` function. The temporary file is in the folder of the target
-(a rename across file systems is a copy) and is removed on any error, Ctrl-C included.
+(a rename across file systems is a copy) and is removed on any error, Ctrl-C included. The commands
+check their targets before the work begins. A result finds its writer here by name when its method
+``save`` is called: the room that writes it is above it and imports it.
 """
 
 from __future__ import annotations
 
+import hashlib
+import importlib
+import json
 import os
 import secrets
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from parentage.errors import InputError
-from parentage.files.target import resolved
+from parentage.files.source import matching
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
 
 @contextmanager
@@ -76,3 +81,101 @@ def _is_special(target: Path) -> bool:
 
 def _cannot_write(target: Path, error: OSError) -> str:
     return f"cannot write {str(target)!r}: {error.strerror or error}"
+
+
+def check_targets(paths: Iterable[str | None], reads: Iterable[str | None]) -> None:
+    """Refuse a result that would overwrite an input or another result.
+
+    Parameters
+    ----------
+    paths
+        Where the results are to go; None is a result that is not written.
+    reads
+        Files and patterns that are read; ``"-"`` and None are none.
+    """
+    sources = [file for source in reads if source not in (None, "-") for file in _files(source)]
+    earlier: list[Path] = []
+    for path in paths:
+        if path is None:
+            continue
+        target = resolved(path)
+        if any(_same(target, source) for source in sources):
+            raise InputError(f"{path!r} is read here and would be overwritten; choose another name")
+        if any(target == other or _same(target, other) for other in earlier):
+            raise InputError(f"{path!r} is given for two results; choose another name for one")
+        earlier.append(target)
+
+
+def resolved(path: str | os.PathLike[str]) -> Path:
+    """Follow links to the file that would be written; refuse names that cannot be one."""
+    target = Path(os.fspath(path))
+    if "\0" in str(target):
+        raise InputError(f"cannot write {str(target)!r}: a null character in the name")
+    try:
+        return target.resolve()
+    except (OSError, RuntimeError):
+        raise InputError(f"cannot write {str(target)!r}: a loop of symbolic links") from None
+
+
+def _files(source: str) -> list[Path]:
+    try:
+        return matching(source)
+    except InputError:  # nothing matches: reading will say so
+        return []
+
+
+def _same(target: Path, source: Path) -> bool:
+    try:
+        return target.samefile(source)
+    except (OSError, ValueError):  # one of them is not there: that is for others to say
+        return False
+
+
+def digest_of(kind: str, content: object) -> str:
+    """Return the SHA-256 of plain values, as ``sha256:`` and 64 hexadecimal digits.
+
+    Hashed are ``parentage``, a blank, the kind and a newline, then the values as JSON in ASCII:
+    keys sorted, no blanks, numbers as Python writes them.
+
+    Parameters
+    ----------
+    kind
+        What the values state, with the version of the format: equal values of two kinds have
+        different digests.
+    content
+        Plain values, as ``json.loads`` returns them.
+
+    Raises
+    ------
+    InputError
+        The values are nested too deeply.
+
+    Examples
+    --------
+    >>> digest_of("example 1", {"b": [1, 2.5], "a": None})[:15]
+    'sha256:86002c59'
+    >>> digest_of("example 1", {"a": None, "b": [1, 2.5]})[:15]
+    'sha256:86002c59'
+    """
+    try:
+        text = json.dumps(content, sort_keys=True, separators=(",", ":"))
+    except RecursionError:
+        raise InputError("the file is nested too deeply") from None
+    return "sha256:" + hashlib.sha256(f"parentage {kind}\n{text}".encode()).hexdigest()
+
+
+_WRITERS = {
+    "lists": "parentage.scoring.formats:write_lists",
+    "near": "parentage.optimise.near:within",
+    "network": "parentage.report.page:save",
+}
+
+
+def writer_of(result: str) -> Any:
+    """Return the function that writes a kind of result, or makes one from it.
+
+    >>> writer_of("lists").__name__
+    'write_lists'
+    """
+    module, name = _WRITERS[result].split(":")
+    return getattr(importlib.import_module(module), name)

@@ -17,7 +17,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from parentage.errors import InputError, did_you_mean
-from parentage.files.saving import writer_of
+from parentage.files.atomic import writer_of
 from parentage.network.equivalence import Comparison, EquivalenceClass, compelled_arcs
 from parentage.network.settings import SMOOTHING
 

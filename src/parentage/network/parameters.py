@@ -33,7 +33,7 @@ from parentage.errors import (
     did_you_mean,
     warn,
 )
-from parentage.files.saving import writer_of
+from parentage.files.atomic import writer_of
 from parentage.network.expectation import Expectation, refuse_late
 from parentage.network.inference import (
     ABSENT,

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from parentage.errors import InputError
-from parentage.files.saving import writer_of
+from parentage.files.atomic import writer_of
 from parentage.network.network import Network, arc_gains, listed_gains
 from parentage.network.record import Finding
 from parentage.scoring.account import Account, stricter

@@ -17,7 +17,7 @@ import numpy as np
 import numpy.typing as npt
 
 from parentage.errors import ListsError, did_you_mean
-from parentage.files.saving import writer_of
+from parentage.files.atomic import writer_of
 from parentage.scoring.account import Account, Unknown
 
 if TYPE_CHECKING:

@@ -1,30 +1,38 @@
-"""Readers of tables: every format becomes raw columns, not yet states."""
+"""Readers of tables: every format becomes raw columns, not yet states.
+
+Several files become one table, one below the other: they must have the same columns, in any order;
+the first file's order is taken.
+"""
 
 from __future__ import annotations
 
+import bisect
 from dataclasses import replace
+from itertools import accumulate
 from typing import TYPE_CHECKING
 
+import numpy as np
+
+from parentage.data.columns import RawColumn, RawTable, number_label
 from parentage.errors import InputError, TableError, Way
 from parentage.files.detect import detect_with_text
 from parentage.files.source import open_source
 
 if TYPE_CHECKING:
-    from parentage.data.formats.raw import RawTable
+    from collections.abc import Sequence
+
     from parentage.data.settings import Reading
-    from parentage.files.source import Content, Source, SourceLike
+    from parentage.files.source import Source, SourceLike
 
 
 def read_columns(source: SourceLike | Source, reading: Reading) -> RawTable:
     """Read a table, or several files as one, as raw columns; candidate lists are refused."""
-    from parentage.data.formats.together import together
-
     opened = open_source(source)
     return together([_read(one, reading) for one in (opened, *opened.more)])
 
 
 def _read(opened: Source, reading: Reading) -> RawTable:
-    from parentage.data.formats import arff, dat, delimited, tabular
+    from parentage.data.formats import declared, delimited, frame
 
     found, text = detect_with_text(opened, reading.format, reading.encoding)
     if found.kind == "lists":
@@ -39,28 +47,86 @@ def _read(opened: Source, reading: Reading) -> RawTable:
             about=Way("sheet", reading.sheet),
         )
     if found.format == "parquet":
-        raw = _read_parquet(opened.content)
+        raw = frame.read_parquet(opened.content)
     elif found.format == "arrow":
-        raw = tabular.read_arrow(opened)
+        raw = frame.read_arrow(opened)
     elif found.format == "excel":
-        raw = tabular.read_excel(opened, reading)
+        raw = frame.read_excel(opened, reading)
     elif found.format == "arff":
-        raw = arff.read(text)
+        raw = declared.read_arff(text)
     elif found.format == "dat":
-        raw = dat.read(text)
+        raw = declared.read_dat(text)
     else:
         separator = "\t" if found.format == "tsv" else None
         raw = delimited.read(text, header=reading.header, separator=separator)
     return replace(raw, source=opened.name, format=found.format)
 
 
-def _read_parquet(content: Content) -> RawTable:
-    """Read a Parquet file, one of many rows batch by batch."""
-    from parentage.data.formats import batches, frame
-    from parentage.files import parquet
+def together(tables: Sequence[RawTable]) -> RawTable:
+    """Return one table with the rows of all."""
+    first, *others = tables
+    if not others:
+        return first
+    names = [column.name for column in first.columns]
+    for other in others:
+        _same_columns(first, other, names)
+    columns = tuple(
+        _joined([column, *(_by_name(other, column.name) for other in others)])
+        for column in first.columns
+    )
+    starts = [0, *accumulate(table.n_rows for table in tables)]
 
-    n_rows = parquet.count_rows(content)
-    if n_rows <= batches.ROWS:
-        return frame.read(parquet.read_frame(content))
-    parts = parquet.read_batches(content, n_rows, batches.ROWS)
-    return batches.gather(map(frame.read, parts), n_rows)
+    def place(row: int) -> str:
+        at = bisect.bisect_right(starts, row) - 1
+        return f"{tables[at].source}, {tables[at].place(row - starts[at])}"
+
+    return RawTable(
+        columns,
+        starts[-1],
+        place,
+        f"{first.source} and {len(others)} more file{'' if len(others) == 1 else 's'}",
+        first.format,
+    )
+
+
+def _same_columns(first: RawTable, other: RawTable, names: Sequence[str]) -> None:
+    here = [column.name for column in other.columns]
+    lacks = [name for name in names if name not in here]
+    extra = [name for name in here if name not in names]
+    if lacks or extra:
+        what = f"lacks the column {lacks[0]!r}" if lacks else f"has a column {extra[0]!r}"
+        has = "has" if lacks else "has not"
+        raise TableError(f"{other.source} {what}, which {first.source} {has}")
+    if len(here) != len(names) or len(set(names)) != len(names):
+        raise TableError(f"{other.source} and {first.source} have columns of the same name")
+
+
+def _by_name(table: RawTable, name: str) -> RawColumn:
+    return next(column for column in table.columns if column.name == name)
+
+
+def _joined(columns: Sequence[RawColumn]) -> RawColumn:
+    """Return one column with the cells of all; the values are those of any of them."""
+    first = columns[0]
+    refused = next((column.refused for column in columns if column.refused), None)
+    if all(isinstance(column.values, np.ndarray) for column in columns):
+        everything = np.concatenate([np.asarray(column.values) for column in columns])
+        values, place = np.unique(everything, return_inverse=True)
+        sizes = [0, *accumulate(len(column.values) for column in columns)]
+        codes = [
+            np.append(place[start : start + len(column.values)], -1)[column.to_codes()]
+            for column, start in zip(columns, sizes, strict=False)
+        ]
+        cells = np.concatenate(codes).astype(np.int32)
+        return RawColumn(first.name, cells, values, first.declared, first.numeric, refused)
+    position: dict[str, int] = {}
+    parts = []
+    for column in columns:
+        labels = [value if isinstance(value, str) else number_label(value)
+                  for value in column.values]  # fmt: skip
+        new = [position.setdefault(label, len(position)) for label in labels]
+        parts.append(np.array([*new, -1], np.int32)[column.to_codes()])
+    declared = all(column.declared for column in columns)
+    kinds = {column.numeric for column in columns}
+    numeric = kinds.pop() if len(kinds) == 1 else None
+    return RawColumn(first.name, np.concatenate(parts), list(position), declared, numeric, refused)

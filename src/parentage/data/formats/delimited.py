@@ -1,33 +1,41 @@
 """Read CSV, TSV and other separated text into raw columns. The widest door to the path.
 
 Cells stay verbatim, apart from blanks around them; blank lines do not count. The separator is
-found from the first records. :mod:`parentage.data.formats.records` does the splitting; text with
-unusual quotes goes through Python's slower, lenient parser, with the same result.
+found from the first records.
+
+The text is cut into blocks of whole records, about 16 MB each: a quoted cell may hold separators
+and line ends, so a byte counts as a separator only where the number of quotes before it is even.
+Counting separators between line ends gives the cells of every record before anything is parsed;
+polars then splits the block, and every column is reduced to codes before the next block comes.
+Memory grows with 4 bytes a cell, not with the text. Quotes must be those of RFC 4180: around a
+whole cell, doubled inside it. Text with other quotes (``5" pipe``) goes through Python's slower,
+lenient parser, with the same result.
+
+A table without a header would lose its first row silently and get that row's cells as names. The
+first line looks like data when its cells are found again below it.
 """
 
 from __future__ import annotations
 
 import csv
 import re
+from dataclasses import dataclass, replace
 from itertools import islice
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import numpy.typing as npt
 
-from parentage.data.formats.header import refuse_headerless, warn_of_header
-from parentage.data.formats.raw import RawTable, text_column
-from parentage.data.formats.records import (
-    ColumnBuilder,
-    OddQuotesError,
-    blocks,
-    line_at,
-    split,
-)
-from parentage.errors import TableError
+from parentage.data.columns import Numbers, RawColumn, RawTable, text_column, words_for_missing
+from parentage.data.table import as_numbers
+from parentage.errors import DataWarning, TableError, Way, warn
 from parentage.files.detect import SEPARATORS, csv_reader, first_records
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Sequence
+
+    from parentage.data.columns import CellCodes
+
 
 _HEAD = 1_000_000
 
@@ -209,3 +217,235 @@ def _ragged(line: int, found: int, expected: int, separator: str) -> TableError:
         "correct the line",
         "quote a cell that holds the separator",
     )
+
+
+_BLOCK = 1 << 24
+_QUOTE, _NEWLINE = ord('"'), ord("\n")
+
+FEW_ROWS = 5_000
+"""Up to so many rows a dictionary is faster than several calls of polars for every column."""
+
+Bytes = npt.NDArray[np.uint8]
+Positions = npt.NDArray[np.int64]
+Mask = npt.NDArray[np.bool_]
+
+
+class OddQuotesError(Exception):
+    """Quotes that RFC 4180 does not know; never leaves the package."""
+
+
+@dataclass(frozen=True)
+class Block:
+    """A stretch of whole records; positions are bytes of the text.
+
+    Parameters
+    ----------
+    stop
+        The byte after it, where the next block starts.
+    starts, ends
+        ``int64[records]``: first byte and line end of every record that is not blank.
+    cells
+        ``int64[records]``: number of cells of each.
+    quoted
+        It holds quotes.
+    """
+
+    stop: int
+    starts: Positions
+    ends: Positions
+    cells: Positions
+    quoted: bool
+
+    def without_first(self) -> Block:
+        """Return the block without its first record."""
+        return replace(self, starts=self.starts[1:], ends=self.ends[1:], cells=self.cells[1:])
+
+
+class ColumnBuilder:
+    """One column's codes over all blocks, with one dictionary of its distinct cells."""
+
+    def __init__(self) -> None:
+        self.position: dict[str, int] = {}
+        self.parts: list[CellCodes] = []
+
+    def add(self, codes: npt.NDArray[np.integer[Any]], cells: Iterable[str]) -> None:
+        """Append rows whose codes point into ``cells``; −1 is an absent cell."""
+        position = self.position
+        found = [position.setdefault(cell, len(position)) for cell in cells]
+        self.parts.append(np.array([*found, -1], np.int32)[codes])
+
+    def codes(self) -> CellCodes:
+        """Return the codes of all rows."""
+        return np.concatenate([np.empty(0, np.int32), *self.parts])
+
+
+def blocks(data: bytes, separator: str, start: int = 0) -> Iterator[Block]:
+    """Cut a text that ends in a line end into blocks of whole records."""
+    everything = np.frombuffer(data, np.uint8)
+    length = _BLOCK
+    while start < len(everything):
+        stretch = everything[start : start + length]
+        inside = _inside_quotes(stretch)
+        ends = _positions(stretch, _NEWLINE, inside)
+        if len(ends):
+            size = int(ends[-1]) + 1
+            _check_quotes(stretch[:size], inside, ord(separator))
+            yield _block(stretch[:size], inside, ends, ord(separator), start)
+            start, length = start + size, _BLOCK
+        elif start + length < len(everything):
+            length *= 2
+        else:
+            line = line_at(data, start)
+            raise TableError(f"line {line}: a cell is opened by a quote and never closed")
+
+
+def split(data: bytes, block: Block, separator: str, width: int) -> Iterator[tuple[Any, list[str]]]:
+    """Yield for every column of a block its codes (``int32``, −1: blank) and distinct cells."""
+    import polars as pl
+
+    try:
+        frame = pl.read_csv(
+            _content(data, block),
+            has_header=False,
+            separator=separator,
+            quote_char='"' if block.quoted else None,
+            schema={f"c{i}": pl.String for i in range(width)},
+        )
+    except pl.exceptions.PolarsError as error:
+        raise OddQuotesError from error
+    if frame.shape != (len(block.ends), width):
+        raise OddQuotesError
+    for series in frame:
+        if len(series) <= FEW_ROWS:
+            position: dict[str | None, int] = {None: -1}
+            found = [position.setdefault(cell, len(position) - 1) for cell in series.to_list()]
+            yield np.array(found, np.int32), [cell for cell in position if cell is not None]
+        else:
+            distinct = series.drop_nulls().unique()
+            codes = series.cast(pl.Enum(distinct)).to_physical().cast(pl.Int32).fill_null(-1)
+            yield codes.to_numpy(), distinct.to_list()
+
+
+def line_at(data: bytes, position: int) -> int:
+    """Return the number of the line, from 1, that a byte is in."""
+    return data.count(b"\n", 0, position) + 1
+
+
+def _inside_quotes(stretch: Bytes) -> Mask | None:
+    """Mark the bytes from an opening quote to before the closing one; None without quotes."""
+    quotes = stretch == _QUOTE
+    return np.logical_xor.accumulate(quotes) if quotes.any() else None
+
+
+def _positions(stretch: Bytes, byte: int, inside: Mask | None) -> Positions:
+    found = stretch == byte
+    return np.flatnonzero(found if inside is None else found & ~inside[: len(stretch)])
+
+
+def _check_quotes(stretch: Bytes, inside: Mask | None, separator: int) -> None:
+    """Refuse a quote that opens inside a cell or closes before its end."""
+    if inside is None:
+        return
+    inner = np.ones(256, np.bool_)
+    inner[[_QUOTE, _NEWLINE, separator]] = False
+    text = inner[stretch]
+    opens = (stretch == _QUOTE) & inside[: len(stretch)]
+    closes = (stretch == _QUOTE) & ~inside[: len(stretch)]
+    if (opens[1:] & text[:-1]).any() or (closes[:-1] & text[1:]).any():
+        raise OddQuotesError
+
+
+def _block(
+    stretch: Bytes, inside: Mask | None, ends: Positions, separator: int, start: int
+) -> Block:
+    separators = _positions(stretch, separator, inside)
+    cells = np.diff(np.searchsorted(separators, ends), prepend=0) + 1
+    starts = np.concatenate([[0], ends[:-1] + 1])
+    filled = starts < ends
+    for record in np.flatnonzero((cells == 1) & filled):
+        line = stretch[starts[record] : ends[record]].tobytes().decode()
+        filled[record] = bool(line.replace('"', "").strip())
+    stop = start + len(stretch)
+    return Block(
+        stop, starts[filled] + start, ends[filled] + start, cells[filled], inside is not None
+    )
+
+
+def _content(data: bytes, block: Block) -> bytes:
+    first, last = int(block.starts[0]), int(block.ends[-1]) + 1
+    if int((block.ends + 1 - block.starts).sum()) == last - first:
+        return data[first:last]
+    pairs = zip(block.starts.tolist(), block.ends.tolist(), strict=True)
+    return b"\n".join([data[start:end] for start, end in pairs]) + b"\n"
+
+
+_FEW_ROWS = 5
+
+
+def refuse_headerless(names: Sequence[str], columns: Sequence[RawColumn]) -> None:
+    """Raise when the line taken as header looks like a row of data.
+
+    - Not all names are numbers: every name is missing, or occurs below in its own column, or is
+      a number above a column of numbers.
+    - All are numbers: one is repeated; or half of them occur below or are above a column of
+      measurements. Numbers that count upwards (0, 1, 2, …) are usual names, so then all must.
+    """
+    cells = [name.strip() for name in names]
+    numbers = as_numbers(cells)
+    if numbers is None:
+        headerless = all(map(_could_be_data, cells, columns))
+    else:
+        found = sum(map(_occurs, cells, columns))
+        counting = len(numbers) > 1 and bool((np.diff(numbers) == 1).all())
+        repeated = len(set(cells)) < len(cells)
+        headerless = repeated or 2 * found >= len(cells) * (2 if counting else 1)
+    if headerless:
+        shown = ", ".join(cells[:5]) + (", …" if len(cells) > 5 else "")
+        raise TableError(
+            f"the first line ({shown}) looks like data, not like column names",
+            Way("header", False, "if the table has none"),
+            "rename the columns",
+        )
+
+
+def warn_of_header(columns: Sequence[RawColumn]) -> None:
+    """Warn when the first of the rows looks like names: words that never come again.
+
+    Only where all columns otherwise repeat themselves, so that a row of its own is unusual.
+    """
+    if not columns or columns[0].n_rows <= _FEW_ROWS:
+        return
+    cells = []
+    for column in columns:
+        codes = column.to_codes()
+        first = int(codes[0])
+        counts = np.bincount(codes[codes >= 0])
+        if first < 0 or counts[first] > 1 or 2 * len(counts) > len(codes):
+            return
+        cells.append(str(column.values[first]))
+    if len(set(cells)) == len(cells) and not any(as_numbers([cell]) is not None for cell in cells):
+        warn(
+            DataWarning(
+                f"the first row ({', '.join(cells[:5])}{', …' if cells[5:] else ''}) looks like "
+                "column names: no cell of it occurs again; they are taken as states"
+            ),
+        )
+
+
+def _could_be_data(cell: str, column: RawColumn) -> bool:
+    above_numbers = as_numbers([cell]) is not None and _numbers(column) is not None
+    missing = not cell or bool(words_for_missing([cell]))
+    return missing or above_numbers or cell in column.values
+
+
+def _occurs(cell: str, column: RawColumn) -> bool:
+    if cell in column.values:
+        return True
+    numbers = _numbers(column)
+    return numbers is not None and not bool((numbers == np.floor(numbers)).all())
+
+
+def _numbers(column: RawColumn) -> Numbers | None:
+    labels = {str(value) for value in column.values}
+    labels -= words_for_missing(labels)
+    return as_numbers(sorted(labels)) if labels else None

@@ -1,23 +1,40 @@
-"""Turn data frames and arrays into raw columns. One of the doors to the path.
+"""Turn data frames, arrays, Parquet, Arrow and workbooks into raw columns. Doors to the path.
 
-Narwhals recognises the frame; polars and pyarrow columns are read through polars, all others
-through the pandas interface. A pandas Categorical and a polars Enum declare their states, used
-or not; a polars Categorical or an arrow dictionary is only a way to store labels. Null and NaN
-are missing, and so are blank cells of text.
+Narwhals recognises a frame; polars and pyarrow columns are read through polars, all others through
+the pandas interface. A pandas Categorical and a polars Enum declare their states, used or not; a
+polars Categorical or an arrow dictionary is only a way to store labels. Null and NaN are missing,
+and so are blank cells of text. Files become polars frames; a workbook needs fastexcel.
+
+A Parquet file of many rows is read in batches. Each is read as a table of its own; then its values
+get the numbers they have in the whole column, those seen first the lowest. What stays is as many
+bits a cell as there are digits in the largest of them (:mod:`parentage.data.packed`), and the
+distinct values. A column of very many different numbers is kept as these numbers, and they are
+numbered at the end.
 """
 
 from __future__ import annotations
 
+import io
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import numpy.typing as npt
 
-from parentage.data.formats.raw import CellCodes, RawColumn, RawTable, text_column
-from parentage.errors import TableError
+from parentage.data.columns import CellCodes, RawColumn, RawTable, text_column
+from parentage.data.packed import PackedColumn, narrowed
+from parentage.errors import InputError, MissingExtraError, TableError, Way, did_you_mean
+from parentage.files import parquet
+from parentage.files.detect import ARROW
+from parentage.files.parquet import guarded, refusal
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
     import polars as pl
+
+    from parentage.data.settings import Reading
+    from parentage.files.source import Content, Source
 
 
 def read(frame: object) -> RawTable:
@@ -147,3 +164,180 @@ def _pandas_column(name: str, series: Any) -> RawColumn:
     if values.dtype.kind in "iuf":
         return RawColumn(name, codes, values)
     return text_column(name, codes, [str(value) for value in values])
+
+
+_TITLE_ROWS = 20
+"""Rows of a sheet among which its header is looked for."""
+
+
+def read_parquet(content: Content) -> RawTable:
+    """Read a Parquet file, one of many rows batch by batch."""
+    n_rows = parquet.count_rows(content)
+    if n_rows <= ROWS:
+        return read(parquet.read_frame(content))
+    return gather(map(read, parquet.read_batches(content, n_rows, ROWS)), n_rows)
+
+
+def read_arrow(source: Source) -> RawTable:
+    """Read Feather or Arrow, a file or a stream."""
+    import polars as pl
+
+    data = source.data
+    if not data.startswith(ARROW):
+        raise refusal("it does not begin as an Arrow file or stream does", "Arrow")
+    load = pl.read_ipc if data.startswith(ARROW[0]) else pl.read_ipc_stream
+    return read(guarded(lambda: load(io.BytesIO(data)), "Arrow"))
+
+
+def read_excel(source: Source, reading: Reading) -> RawTable:
+    """Read one sheet of a workbook; rows and columns without any cell are left out.
+
+    A title may stand above the header.
+    """
+    import polars as pl
+
+    try:
+        import fastexcel
+    except ImportError:
+        raise MissingExtraError("reading a workbook", "fastexcel", "excel") from None
+    book = guarded(lambda: fastexcel.read_excel(source.data), "Excel")
+
+    def load(name: str, header: int | None, n_rows: int | None = None) -> pl.DataFrame:
+        sheet = book.load_sheet(name, header_row=header, n_rows=n_rows, schema_sample_rows=None)
+        found: pl.DataFrame = sheet.to_polars()
+        return found
+
+    names = list(book.sheet_names)
+    if reading.sheet is None:
+        top = 0 if reading.header else None
+        sheets = guarded(lambda: [load(name, top) for name in names], "Excel")
+        pairs = zip(names, sheets, strict=True)
+        names = [name for name, content in pairs if content.height and content.width]
+    chosen = _chosen(names, reading.sheet, source)
+    header = None
+    if reading.header:
+        header = _header_row(guarded(lambda: load(chosen, None, _TITLE_ROWS), "Excel"))
+    content = guarded(lambda: load(chosen, header), "Excel")
+    if not reading.header:
+        content = content.rename({name: str(i) for i, name in enumerate(content.columns)})
+    blank = [c.name for c in content if c.null_count() == len(c) and c.name.startswith("__UNN")]
+    content = content.drop(blank)
+    filled = content.select(~pl.all_horizontal(pl.all().is_null())).to_series()
+    rows = filled.arg_true().to_list()
+    first = 1 if header is None else header + 2
+    raw = read(content.filter(filled))
+    return replace(raw, place=lambda row: f"row {rows[row] + first} of sheet {chosen!r}")
+
+
+def _header_row(top: pl.DataFrame) -> int:
+    """Return the row of the names: the first that fills half as many cells as the fullest."""
+    import polars as pl
+
+    filled = top.select(pl.sum_horizontal(pl.all().is_not_null())).to_series().to_list()
+    enough = max(2, *filled, 0) / 2 if filled else 0
+    return next((row for row, cells in enumerate(filled) if cells > 1 and cells >= enough), 0)
+
+
+def _chosen(names: Sequence[str], wanted: str | None, source: Source) -> str:
+    """Return the sheet that is meant."""
+    if wanted is not None:
+        if wanted not in names:
+            hint = did_you_mean(wanted, names)
+            raise InputError(f"{source.name} has no sheet {wanted!r}; {hint}")
+        return wanted
+    if not names:
+        raise TableError(f"{source.name} has no sheet with anything in it")
+    if len(names) > 1:
+        shown = ", ".join(names[:20]) + (", …" if len(names) > 20 else "")
+        raise InputError(
+            f"{source.name} has {len(names)} sheets: {shown}",
+            Way("sheet", names[0], "to take that one"),
+        )
+    return names[0]
+
+
+ROWS = 1 << 18
+"""Rows of a batch."""
+
+MOST_NUMBERED = 1 << 16
+"""A column with more different numbers than this is kept as numbers."""
+
+
+def gather(batches: Iterable[RawTable], n_rows: int) -> RawTable:
+    """Put batches of the rows of one source together; they have the same columns, of one type."""
+    columns: list[_Labels | _Numbers] = []
+    first = 0
+    place = None
+    for batch in batches:
+        if place is None:
+            place = batch.place
+            columns = [
+                (_Numbers if isinstance(column.values, np.ndarray) else _Labels)(column, n_rows)
+                for column in batch.columns
+            ]
+        for whole, part in zip(columns, batch.columns, strict=True):
+            whole.add(part, first)
+        first += batch.n_rows
+    if place is None or first != n_rows:
+        raise ValueError(f"{first} rows came of {n_rows}")
+    return RawTable(tuple(column.finished() for column in columns), n_rows, place, passing=True)
+
+
+class _Labels:
+    """A column of labels."""
+
+    def __init__(self, column: RawColumn, n_rows: int) -> None:
+        self._like, self._codes = column, PackedColumn(n_rows)
+        self._position: dict[str, int] = {}
+
+    def add(self, part: RawColumn, first: int) -> None:
+        """Write the cells of a batch, from row ``first`` on."""
+        position = self._position
+        number = [position.setdefault(str(label), len(position)) for label in part.values]
+        self._codes.write(first, narrowed(np.array([*number, -1]))[part.to_codes()])
+
+    def finished(self) -> RawColumn:
+        """Return the whole column."""
+        return replace(self._like, codes=self._codes, values=list(self._position))
+
+
+class _Numbers:
+    """A column of numbers."""
+
+    def __init__(self, column: RawColumn, n_rows: int) -> None:
+        self._like, self._codes = column, PackedColumn(n_rows)
+        self._sorted: npt.NDArray[Any] = np.asarray(column.values)[:0]
+        self._number = np.empty(0, np.int64)
+        self._cells: npt.NDArray[Any] | None = None
+        """The numbers themselves, once there are too many; codes say where there is one."""
+
+    def add(self, part: RawColumn, first: int) -> None:
+        """Write the cells of a batch, from row ``first`` on."""
+        values, last = np.asarray(part.values), first + part.n_rows
+        if self._cells is None and len(self._sorted) + len(values) > MOST_NUMBERED:
+            self._cells = np.empty(self._codes.n_rows, self._sorted.dtype)
+            self._cells[:first] = self._values(1)[self._codes.part(0, first)]
+        if self._cells is not None:
+            self._cells[first:last] = np.append(values, np.zeros(1, values.dtype))[part.to_codes()]
+            self._codes.write(first, np.minimum(part.to_codes(), 0))
+            return
+        new = values[~np.isin(values, self._sorted)]
+        known = np.concatenate([self._sorted, new])
+        order = np.argsort(known, kind="stable")
+        self._number = np.concatenate([self._number, len(self._number) + np.arange(len(new))])
+        self._sorted, self._number = known[order], self._number[order]
+        number = self._number[np.searchsorted(self._sorted, values)]
+        self._codes.write(first, narrowed(np.append(number, -1))[part.to_codes()])
+
+    def _values(self, spare: int = 0) -> npt.NDArray[Any]:
+        """Return the values by their numbers, and so many more."""
+        values = np.zeros(len(self._sorted) + spare, self._sorted.dtype)
+        values[self._number] = self._sorted
+        return values
+
+    def finished(self) -> RawColumn:
+        """Return the whole column."""
+        if self._cells is None:
+            return replace(self._like, codes=self._codes, values=self._values())
+        filled = self._codes.unpacked() >= 0
+        return number_column(self._like.name, self._cells[filled], filled)

@@ -17,9 +17,8 @@ from pathlib import PurePath
 from typing import TYPE_CHECKING, Any
 
 from parentage.errors import InputError, Way, did_you_mean
-from parentage.files.atomic import write_text
+from parentage.files.atomic import resolved, write_text
 from parentage.files.source import open_source
-from parentage.files.target import resolved
 from parentage.network.formats.bif import bif_text as text_of_bif
 from parentage.network.formats.bif import parse_bif, parse_xmlbif, xmlbif_text
 from parentage.network.formats.dot import dot_text as text_of_dot

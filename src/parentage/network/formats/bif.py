@@ -46,7 +46,7 @@ from xml.sax.saxutils import escape as xml_escape
 import numpy as np
 
 from parentage.errors import InputError, ResourceError, did_you_mean
-from parentage.files.numbers import plain_float
+from parentage.files.detect import plain_float
 from parentage.network.network import Network
 from parentage.network.parameters import MAX_CELLS, Parameters, Probabilities, from_rows
 

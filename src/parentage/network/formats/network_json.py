@@ -29,7 +29,7 @@ from importlib.metadata import PackageNotFoundError, version
 from typing import TYPE_CHECKING, Any
 
 from parentage.errors import DataWarning, InputError, warn
-from parentage.files.digest import digest_of
+from parentage.files.atomic import digest_of
 from parentage.files.source import open_source
 from parentage.network.network import Network
 from parentage.network.parameters import Parameters, from_rows

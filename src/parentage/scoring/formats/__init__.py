@@ -7,9 +7,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from parentage.errors import ListsError, Way
+from parentage.files.atomic import resolved
 from parentage.files.detect import LISTS_FORMATS, detect_with_text, plain_name
 from parentage.files.source import Source, SourceLike, open_source
-from parentage.files.target import resolved
 
 if TYPE_CHECKING:
     from parentage.scoring.lists import CandidateLists

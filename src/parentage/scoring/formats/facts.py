@@ -17,7 +17,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from parentage.errors import DataWarning, ListsError, warn
-from parentage.files.digest import digest_of
+from parentage.files.atomic import digest_of
 from parentage.scoring.account import Account, Unknown, origin_from_dict, origin_to_dict
 
 if TYPE_CHECKING:

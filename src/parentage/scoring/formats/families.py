@@ -16,7 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from parentage.errors import ListsError, did_you_mean
-from parentage.files.numbers import plain_float
+from parentage.files.detect import plain_float
 from parentage.scoring.lists import CandidateLists
 
 if TYPE_CHECKING:

@@ -1,10 +1,16 @@
-"""Read ARFF tables (Weka): a header that declares every column, then comma-separated rows.
+"""Read ARFF (Weka) and .dat (blip) tables, whose headers declare the states. Doors to the path.
 
-One of the doors to the path. A nominal attribute declares its states: they are believed, in the
-order of the header, used or not. ``numeric``, ``real`` and ``integer`` make a column continuous
-whatever its values. Other types (string, date, relational) can only be dropped. Case does not
-matter in keywords, ``%`` starts a comment line, names and values may be quoted with ``'`` or ``"``
-and a backslash inside quotes protects the next character. An unquoted ``?`` is a missing cell.
+States are believed, in the order of the header, used or not.
+
+*ARFF*: a header that declares every column, then comma-separated rows. ``numeric``, ``real`` and
+``integer`` make a column continuous whatever its values. Other types (string, date, relational) can
+only be dropped. Case does not matter in keywords, ``%`` starts a comment line, names and values may
+be quoted with ``'`` or ``"`` and a backslash inside quotes protects the next character. An unquoted
+``?`` is a missing cell.
+
+*.dat*: names, cardinalities, then rows of codes, all separated by blanks. The states of a column
+are 0, 1, …, cardinality − 1. ``?`` is a missing cell. An older dialect puts the number of variables
+before the names and the number of rows before the rows; both lines are recognised.
 """
 
 from __future__ import annotations
@@ -15,13 +21,15 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from parentage.data.formats.raw import RawColumn, RawTable
-from parentage.data.table import as_numbers
-from parentage.errors import TableError, did_you_mean
-from parentage.files.detect import ARFF_DECLARATION
+from parentage.data.columns import RawColumn, RawTable
+from parentage.data.formats.delimited import read as read_delimited
+from parentage.data.table import MAX_STATES, as_numbers
+from parentage.errors import TableError, Way, did_you_mean
+from parentage.files.detect import ARFF_DECLARATION, first_lines, has_shape, is_code, without_counts
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
+
 
 _QUOTED = re.compile(r"""'(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*\"""")
 _NAME = re.compile(rf"\s+({_QUOTED.pattern}|[^\s{{]+)\s*(.*)")
@@ -72,7 +80,7 @@ class _Attribute:
         return RawColumn(self.name, codes, numbers, numeric=True)
 
 
-def read(text: str) -> RawTable:
+def read_arff(text: str) -> RawTable:
     """Read an ARFF table."""
     lines = _significant(text)
     attributes = _read_header(lines)
@@ -186,3 +194,49 @@ def _unquote(token: str) -> str:
     if len(token) < 2 or token[0] not in "'\"" or token[-1] != token[0]:
         return token
     return re.sub(r"\\(.)", lambda m: _ESCAPES.get(m[1], m[1]), token[1:-1])
+
+
+def read_dat(text: str) -> RawTable:
+    """Read a .dat table."""
+    lines = first_lines(text)
+    if not lines:
+        raise TableError("the file is empty: a .dat table starts with a line of names")
+    if not has_shape(lines):
+        raise TableError(
+            f"line {lines[min(1, len(lines) - 1)][0]}: a .dat table has its names in the first "
+            "line and as many whole numbers, the cardinalities, in the second",
+            Way("format", "csv", "if it is another kind of table"),
+        )
+    (_, names), (_, cards), *rows = without_counts(lines)
+    if not rows:
+        raise TableError("the .dat table has names and cardinalities but no data rows")
+    first = rows[0][0]
+    if len(rows[0][1]) != len(names):
+        raise TableError(f"line {first} has {len(rows[0][1])} codes for {len(names)} columns")
+    body = text.split("\n", first - 1)[-1]
+    raw = read_delimited("\n" * (first - 1) + body, header=False, separator=" ")
+    columns = (
+        _declare(name, int(card), column, raw.place)
+        for name, card, column in zip(names, cards, raw.columns, strict=True)
+    )
+    return RawTable(tuple(columns), raw.n_rows, raw.place)
+
+
+def _declare(name: str, card: int, column: RawColumn, place: Callable[[int], str]) -> RawColumn:
+    if not 1 <= card <= MAX_STATES:
+        raise TableError(f"column {name!r} declares {card} states; 1 to {MAX_STATES} are possible")
+    states = np.full(len(column.values) + 1, -1, np.int32)
+    for i, value in enumerate(column.values):
+        label = str(value)
+        if label == "?":
+            continue
+        if not is_code(label, card):
+            row = int(np.flatnonzero(column.to_codes() == i)[0])
+            raise TableError(
+                f"column {name!r}, {place(row)}: {label!r} is not a code of its {card} "
+                f"states (0 to {card - 1})",
+                Way("format", "csv", "if it is not a .dat table"),
+            )
+        states[i] = int(label)
+    labels = [str(code) for code in range(card)]
+    return RawColumn(name, states[column.to_codes()], labels, declared=True, numeric=False)
