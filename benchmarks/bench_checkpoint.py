@@ -2,9 +2,9 @@
 
 Each job runs twice at a time, once with ``--checkpoint`` and once without, one thread each, in
 processes of their own, so that other work on the machine slows both alike; medians of the pairs.
-A last run goes on from the finished checkpoint. Written to ``results/checkpoint.md``.
+A last run continues from the finished checkpoint. Written to ``results/checkpoint.md``.
 
-Dynamic programming over subsets keeps nothing; ``subsets`` measures what its table would cost.
+Dynamic programming over subsets saves nothing; ``subsets`` measures what its table would cost.
 
     python benchmarks/bench_checkpoint.py [PAIRS [score|learn|grow|em|subsets]]
 """
@@ -25,7 +25,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from measure import RESULTS, shared
-from parentage.scoring.checkpoint import SHARE
+from parentage.work.tuning import TUNING
+
+SHARE = TUNING.writing_share
 
 
 class Job(NamedTuple):
@@ -125,12 +127,12 @@ def compare(job: Job, pairs: int) -> list[str]:
             folder = Path(name)
             kept = folder / "kept"
             both = [start(job, folder), start(job, folder, "--checkpoint", str(kept))]
-            plain, keeping = ended(both)
+            plain, saving = ended(both)
             size = sum(path.stat().st_size for path in kept.iterdir()) / 1e6
-            (again,) = ended([start(job, folder, "--resume", str(kept))])
-        if not result(job, plain) == result(job, keeping) == result(job, again):
+            (again,) = ended([start(job, folder, "--checkpoint", str(kept))])
+        if not result(job, plain) == result(job, saving) == result(job, again):
             raise SystemExit("the results differ")
-        rows.append(Pair((plain, keeping, again), size))
+        rows.append(Pair((plain, saving, again), size))
     middle = [statistics.median(row.took[i].cpu for row in rows) for i in range(3)]
     cost = statistics.median(row.took[1].cpu / row.took[0].cpu - 1 for row in rows)
     wall = statistics.median(row.took[1].wall / row.took[0].wall - 1 for row in rows)

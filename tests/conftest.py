@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import time
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -91,6 +92,18 @@ def no_moment(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.fixture
+def save_always(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Every stage saves its state whenever it can, whatever that costs."""
+    from parentage.scoring import search_state
+    from parentage.work import checkpoint
+    from parentage.work.tuning import TUNING
+
+    always = replace(TUNING, writing_share=1e9, seconds_apart=0.0, chunk_seconds_apart=0.0)
+    monkeypatch.setattr(checkpoint, "TUNING", always)
+    monkeypatch.setattr(search_state, "TUNING", always)
+
+
+@pytest.fixture
 def levels_alone(monkeypatch: pytest.MonkeyPatch) -> None:
     """A memory limit is for the levels of a search alone, so that a small one can be kept."""
     monkeypatch.setattr("parentage.scoring.candidates.room_for_levels", lambda most, _: most)
@@ -99,7 +112,7 @@ def levels_alone(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.fixture
 def no_disk(monkeypatch: pytest.MonkeyPatch) -> None:
     """No disk has room for levels."""
-    monkeypatch.setattr("parentage.scoring.keeper.has_room", lambda *_: False)
+    monkeypatch.setattr("parentage.scoring.search_state.has_room", lambda *_: False)
 
 
 @pytest.fixture(scope="session")

@@ -16,9 +16,9 @@ from parentage.data.table import MISSING, Table
 from parentage.kernels.judging import DEAD
 from parentage.scoring import steps
 from parentage.scoring.hole_search import HoleSearch
-from parentage.scoring.keeper import Keeper
 from parentage.scoring.plan import prepare
 from parentage.scoring.search import _levels, search
+from parentage.scoring.search_state import LevelStore
 from parentage.scoring.settings import Scoring
 from parentage.scoring.steps import Clock, Outcome, StoppedError
 from parentage.scoring.sum_search import SumSearch
@@ -43,13 +43,13 @@ def plan_of(name: str, seed: int = 3) -> SearchPlan:
 
 def levels_of(plan: SearchPlan, deepest: int = 3) -> list[tuple[Any, Any, Any, int]]:
     """Search level by level: the search, a level, what is below it, and its in-degree."""
-    levels, keeper, found = _levels(plan), Keeper(), []
+    levels, store, found = _levels(plan), LevelStore(), []
     level, below = levels.first()
     for in_degree in range(1, deepest + 1):
         found.append((levels, level, below, in_degree))
-        at = keeper.begin(in_degree, {})
+        at = store.begin(in_degree, {})
         step = levels.step(level, below, in_degree, True)
-        step.run(Outcome(), 1, Clock(Stop(), None, 0.0), at, keeper)
+        step.run(Outcome(), 1, Clock(Stop(), None, 0.0), at, store)
         if at.new.n_sets < 2:
             break
         level, below = levels.level_of(at.new.fields()), levels.below(level)

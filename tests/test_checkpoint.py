@@ -8,6 +8,7 @@ import math
 import os
 import shutil
 import signal
+import zlib
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -17,18 +18,20 @@ import pytest
 from command import run
 from parentage import Constraints, datasets
 from parentage.errors import InputError, ResourceError, UnprovenWarning
-from parentage.files.growing import GrowingArray
-from parentage.files.temporary import disk_folder, in_memory
-from parentage.scoring import checkpoint, search, steps
+from parentage.scoring import search, steps
 from parentage.scoring.candidates import score, score_table, search_table
-from parentage.scoring.gathering import Gathering
+from parentage.scoring.search_state import LevelBuffer
 from parentage.scoring.settings import Scoring
-from parentage.work.context import Context, Places
+from parentage.work import checkpoint
+from parentage.work.array_files import GrowingArray, disk_folder, in_memory
+from parentage.work.checkpoint import Checkpoint
+from parentage.work.context import Context
 from parentage.work.stop import Stop
+from parentage.work.tuning import TUNING
 from strategies import make_table, random_columns
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterator, Mapping
 
     from parentage.data.table import Table
     from parentage.scoring.lists import CandidateLists
@@ -37,10 +40,8 @@ SCORES = ("bic", "aic", "bdeu:1", "k2", "qnml", "fnml")
 
 
 @pytest.fixture(autouse=True)
-def eager(monkeypatch: pytest.MonkeyPatch) -> None:
+def eager(monkeypatch: pytest.MonkeyPatch, save_always: None) -> None:
     """Small chunks, written as soon as they are done."""
-    monkeypatch.setattr(checkpoint, "SECONDS", 0.0)
-    monkeypatch.setattr(checkpoint, "SHARE", 1e9)
     monkeypatch.setattr(steps, "MOST_PAIRS", 16)
     monkeypatch.setattr(steps, "FEWEST_PAIRS", 16)
 
@@ -50,7 +51,13 @@ def example(seed: int, columns: int = 9) -> Table:
 
 
 def go_on(table: Table, folder: Path, settings: Scoring) -> CandidateLists:
-    return score_table(table, settings, Context(places=Places(None, folder, resume=True)))
+    return score_table(table, settings, Context(checkpoint=Checkpoint(folder)))
+
+
+def saved_in(folder: Path) -> Mapping[str, Any]:
+    state = Checkpoint(folder).slot("search-0").state
+    assert state is not None
+    return state.values
 
 
 def assert_equal(found: CandidateLists, expected: CandidateLists) -> None:
@@ -119,7 +126,7 @@ def kill_often(folder: Path, seed: int, settings: Scoring, kills: int) -> int:
             break
         died += 1
     assert_equal(go_on(table, folder, settings), expected)
-    assert all("kept" in path.name for path in folder.glob("0-*"))
+    assert all("kept" in path.name for path in folder.glob("search-0-*"))
     assert_equal(go_on(table, folder, settings), expected)  # all done, and still there
     return died
 
@@ -163,7 +170,7 @@ def test_every_moment_of_a_small_search_can_be_its_last(tmp_path: Path) -> None:
             try:
                 go_on(table, folder, settings)
             except ResourceError as error:
-                assert "No space left" in str(error) and "resume=" in str(error)
+                assert "No space left" in str(error) and "checkpoint=" in str(error)
         assert_equal(go_on(table, folder, settings), expected)
         shutil.rmtree(folder)
         if not failing.failed:
@@ -216,18 +223,14 @@ def tiny_disk(tmp_path: Path) -> Iterator[Path]:
     os.system(f"umount {folder}")  # noqa: S605
 
 
-def test_a_full_disk_is_told_and_gone_on_from(
-    tiny_disk: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_full_disk_is_told_and_gone_on_from(tiny_disk: Path, tmp_path: Path) -> None:
     table, settings = example(3, 18), Scoring(rules="none", max_parents=4)
     expected = score_table(table, settings, Context())
-    with pytest.raises(ResourceError, match="No space left on device; pass resume="):
+    with pytest.raises(ResourceError, match="No space left on device; pass checkpoint="):
         go_on(table, tiny_disk / "kept", settings)
     roomy = tmp_path / "roomy"
     shutil.copytree(tiny_disk / "kept", roomy)
-    state = json.loads((roomy / "state.json").read_text())
-    assert state["searches"]["0"]["in_degree"] >= 2
-    monkeypatch.setattr(checkpoint, "SECONDS", 60.0)
+    assert saved_in(roomy)["in_degree"] >= 2
     assert_equal(go_on(table, roomy, settings), expected)
 
 
@@ -242,10 +245,10 @@ def test_an_interrupted_search_goes_on(tmp_path: Path) -> None:
         if looks == 12:
             stop.cancelled.set()
 
-    places = Places(None, tmp_path / "kept")
-    cut = score_table(table, settings, Context(stop, report=cancel, places=places))
+    kept = Checkpoint(tmp_path / "kept")
+    cut = score_table(table, settings, Context(stop, report=cancel, checkpoint=kept))
     assert cut.known().ended == "interrupt"
-    assert json.loads((tmp_path / "kept" / "state.json").read_text())["searches"]["0"]["pairs"]
+    assert saved_in(tmp_path / "kept")["pairs"]
     assert_equal(go_on(table, tmp_path / "kept", settings), score_table(table, settings, Context()))
 
 
@@ -263,31 +266,30 @@ def test_a_level_whose_rest_cannot_be_finished_is_left_as_it_is(
             stop.cancelled.set()
 
     score_table(
-        table, settings, Context(stop, report=cancel, places=Places(None, tmp_path / "kept"))
+        table, settings, Context(stop, report=cancel, checkpoint=Checkpoint(tmp_path / "kept"))
     )
-    state = json.loads((tmp_path / "kept" / "state.json").read_text())["searches"]["0"]
+    state = saved_in(tmp_path / "kept")
     with monkeypatch.context() as patch:
         patch.setattr(search, "_at_least", lambda *_: math.inf)
-        places = Places(None, tmp_path / "kept", resume=True)
+        kept = Checkpoint(tmp_path / "kept")
         found = search_table(
-            table, settings, Context(Stop.after(1000.0), places=places), foresee=True
+            table, settings, Context(Stop.after(1000.0), checkpoint=kept), foresee=True
         )
     assert state["pairs"]
     assert state["in_degree"] > 1
     assert found.outcomes[0].ended == "time"
     assert found.outcomes[0].complete_to == state["in_degree"] - 1
-    after = json.loads((tmp_path / "kept" / "state.json").read_text())["searches"]["0"]
-    assert after["pairs"] == state["pairs"]
+    assert saved_in(tmp_path / "kept")["pairs"] == state["pairs"]
     assert_equal(go_on(table, tmp_path / "kept", settings), score_table(table, settings, Context()))
 
 
 DIFFERENT: dict[str, tuple[dict[str, Any], str]] = {
-    "table": ({}, "table"),
-    "limit": ({"max_parents": 2}, "max_parents null there, 2 here"),
-    "score": ({"score": "aic"}, 'score "bic" there, "aic" here'),
-    "rules": ({"rules": "none"}, "rules"),
-    "width": ({"width": 1.0}, "width null there, 1.0 here"),
-    "base": ({"log_base": 2}, "log_base null there, 2.0 here"),
+    "table": ({}, "the table is another one"),
+    "limit": ({"max_parents": 2}, "max_parents was not set, is 2"),
+    "score": ({"score": "aic"}, "score was bic, is aic"),
+    "rules": ({"rules": "none"}, r"rules was .*, is \[\]"),
+    "width": ({"width": 1.0}, "width was not set, is 1.0"),
+    "base": ({"log_base": 2}, "log_base was not set, is 2.0"),
 }
 
 
@@ -297,22 +299,24 @@ def test_a_checkpoint_of_another_job_is_refused(tmp_path: Path, what: str) -> No
     score(example(6, 5), checkpoint=tmp_path / "kept")
     table = example(7 if what == "table" else 6, 5)
     with pytest.raises(InputError, match="is of another job: .*" + words):
-        score(table, resume=tmp_path / "kept", **options)
+        score(table, checkpoint=tmp_path / "kept", **options)
 
 
 def test_another_version_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     score(example(6, 5), checkpoint=tmp_path / "kept")
     monkeypatch.setattr("parentage.__version__", "9.9")
-    with pytest.raises(InputError, match=r'version ".*" there, "9\.9" here'):
-        score(example(6, 5), resume=tmp_path / "kept")
-
-
-def test_a_folder_is_not_begun_twice(tmp_path: Path) -> None:
-    score(example(6, 5), checkpoint=tmp_path / "kept")
-    with pytest.raises(InputError, match="holds a checkpoint already; pass resume="):
+    with pytest.raises(InputError, match=r"version was .*, is 9\.9"):
         score(example(6, 5), checkpoint=tmp_path / "kept")
-    with pytest.raises(InputError, match="give one"):
-        score(example(6, 5), checkpoint=tmp_path / "kept", resume=tmp_path / "kept")
+
+
+def test_a_folder_of_the_same_job_is_continued(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    first = score(example(6, 5), checkpoint=tmp_path / "kept")
+    with monkeypatch.context() as patch:
+        patch.setattr(search, "in_order", None, raising=False)
+        patch.setattr(steps, "in_order", None)  # nothing is searched again
+        assert_equal(score(example(6, 5), checkpoint=tmp_path / "kept"), first)
     (tmp_path / "file").write_text("")
     with pytest.raises(InputError, match=r"file' is not a folder"):
         score(example(6, 5), checkpoint=tmp_path / "file")
@@ -330,7 +334,7 @@ def test_damage_is_noticed(tmp_path: Path) -> None:
             stop.cancelled.set()
 
     whole = tmp_path / "whole"
-    score_table(table, settings, Context(stop, report=cancel, places=Places(None, whole)))
+    score_table(table, settings, Context(stop, report=cancel, checkpoint=Checkpoint(whole)))
     expected = score_table(table, settings, Context())
     names = sorted(path.name for path in whole.iterdir())
     assert len(names) > 10
@@ -348,17 +352,18 @@ def test_damage_is_noticed(tmp_path: Path) -> None:
                 (folder / name).unlink()
             else:
                 (folder / name).write_bytes(damage)
-            words = r"damaged|another job|of format"
-            if not (folder / "state.json").exists():  # whose the arrays are, nothing says
-                words = "holds no checkpoint but something else, '0-"
-            with pytest.raises(InputError, match=words):
+            if not (folder / "search-0.state").exists():  # nothing names the arrays
+                assert_equal(go_on(table, folder, settings), expected)
+                continue
+            with pytest.raises(InputError, match=r"damaged|of format"):
                 go_on(table, folder, settings)
-    for name in names[:-1]:
-        with (whole / name).open("ab") as file:
-            file.write(b"rest")
-    (whole / "0-9-9").write_bytes(b"never named")
+    for name in names:
+        if not name.endswith(".state"):
+            with (whole / name).open("ab") as file:
+                file.write(b"rest")
+    (whole / "search-0-sets-9-9").write_bytes(b"never named")
     assert_equal(go_on(table, whole, settings), expected)
-    assert not (whole / "0-9-9").exists()
+    assert not (whole / "search-0-sets-9-9").exists()
 
 
 def test_a_number_that_changed_in_the_state_is_noticed(tmp_path: Path) -> None:
@@ -367,39 +372,46 @@ def test_a_number_that_changed_in_the_state_is_noticed(tmp_path: Path) -> None:
     score_table(
         table,
         settings,
-        Context(stop, report=lambda _: stop.cancelled.set(), places=Places(None, tmp_path)),
+        Context(stop, report=lambda _: stop.cancelled.set(), checkpoint=Checkpoint(tmp_path)),
     )
-    path = tmp_path / "state.json"
-    state = json.loads(path.read_text(encoding="utf-8"))
-    state["searches"]["0"]["pairs"] += 1
-    path.write_text(json.dumps(state), encoding="utf-8")
+    path, pairs = tmp_path / "search-0.state", saved_in(tmp_path)["pairs"]
+    content = path.read_text(encoding="utf-8")
+    assert f'"pairs": {pairs}' in content
+    changed = content.replace(f'"pairs": {pairs}', f'"pairs": {pairs + 1}')
+    path.write_text(changed, encoding="utf-8")
     with pytest.raises(InputError, match="has changed since it was written"):
         go_on(table, tmp_path, settings)
 
 
 @pytest.mark.parametrize(
-    "searches",
+    "files",
     [
         ["abc"],
-        {"0": 5},
-        {"0": {"level": 3}},
-        {"0": {"kept": []}},
-        {"0": {"level": [{"name": "0-1-0"}]}},
-        {"0": {"level": [{"name": "../kept", "dtype": "<i8", "shape": [], "rows": 1, "check": 0}]}},
+        {"level": 5},
+        {"level": [3]},
+        {"level": [{"name": "search-0-level-1-0"}]},
+        {"level": [{"name": "../kept", "dtype": "<i8", "shape": [], "rows": 1, "check": 0}]},
     ],
 )
-def test_a_state_of_another_shape_is_damage(tmp_path: Path, searches: object) -> None:
+def test_a_state_of_another_shape_is_damage(tmp_path: Path, files: object) -> None:
     """Nothing outside the folder is touched, and nothing but our own error is raised."""
     outside = tmp_path / "kept"
     outside.write_bytes(b"x" * 100)
     folder = tmp_path / "folder"
     folder.mkdir()
-    check = checkpoint.checksum({"a": 1}, searches)
-    state = {"format": checkpoint.FORMAT, "job": {"a": 1}, "searches": searches, "check": check}
-    (folder / "state.json").write_text(json.dumps(state), encoding="utf-8")
+    kept = Checkpoint(folder)
+    kept.claim({"kind": "a test"})
+    forge(folder / "search-0.state", {"values": {}, "files": files})
     with pytest.raises(InputError, match="damaged"):
-        checkpoint.Checkpoint(folder, {"a": 1}, resume=True)
+        kept.slot("search-0")
     assert outside.stat().st_size == 100
+
+
+def forge(path: Path, content: object) -> None:
+    """Write a file that is sealed as ours are."""
+    body = json.dumps(content).encode() + b"\n"
+    head = {"format": checkpoint.FORMAT, "name": path.name, "check": zlib.crc32(body)}
+    path.write_bytes(json.dumps(head).encode() + b"\n" + body)
 
 
 @pytest.mark.usefixtures("levels_alone")
@@ -436,7 +448,7 @@ def test_nothing_is_left_on_disk_after_an_error(
     def interrupted(*_: object) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(Gathering, "fields", interrupted)
+    monkeypatch.setattr(LevelBuffer, "fields", interrupted)
     with pytest.raises(KeyboardInterrupt):
         score(example(9, 10), rules="none", memory=20_000, exchange=tmp_path)
     assert list(tmp_path.iterdir()) == []
@@ -483,15 +495,16 @@ def test_writing_takes_a_small_part_of_the_time(
     monkeypatch.undo()
     clock = [0.0]
     monkeypatch.setattr("time.perf_counter", lambda: clock[0])
-    kept = checkpoint.Checkpoint(tmp_path, {}, resume=False)
-    assert not kept.due(0.0, 0)
+    kept = Checkpoint(tmp_path)
+    slot, seldom = kept.slot("search-0"), TUNING.chunk_seconds_apart
+    assert not slot.due(0, 0.0)
     clock[0] = 1.0
-    assert kept.due(0.0, 0) and not kept.due(checkpoint.SECONDS, 0)
-    assert not kept.due(0.0, 10**9)
+    assert slot.due(0, 0.0) and not slot.due(0, seldom)
+    assert not slot.due(10**9, 0.0)
     clock[0] = 100.0
-    assert kept.due(checkpoint.SECONDS, 10**9)
+    assert slot.due(10**9, seldom)
     kept.spent = 5.0
-    assert not kept.due(checkpoint.SECONDS, 0)
+    assert not slot.due(0, seldom)
 
 
 def test_the_command_goes_on(tmp_path: Path) -> None:
@@ -503,10 +516,9 @@ def test_the_command_goes_on(tmp_path: Path) -> None:
     table.write_text("\n".join(",".join(row) for row in rows) + "\n")
     folder = str(tmp_path / "kept")
     first = run("score", str(table), "--json", "--checkpoint", folder)
-    again = run("score", str(table), "--json", "--resume", folder)
-    assert first.returncode == again.returncode == 0
-    assert json.loads(first.stdout)["lists"] == json.loads(again.stdout)["lists"]
-    refused = run("score", str(table), "-k", "2", "--resume", folder)
-    assert refused.returncode == 2 and "max_parents null there, 2 here" in refused.stderr
-    twice = run("score", str(table), "--checkpoint", folder)
-    assert twice.returncode == 2 and f"type --resume {folder}" in twice.stderr
+    for option in ("--checkpoint", "--resume"):
+        again = run("score", str(table), "--json", option, folder)
+        assert first.returncode == again.returncode == 0
+        assert json.loads(first.stdout)["lists"] == json.loads(again.stdout)["lists"]
+        refused = run("score", str(table), "-k", "2", option, folder)
+        assert refused.returncode == 2 and "max_parents was not set, is 2" in refused.stderr

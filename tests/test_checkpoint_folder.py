@@ -18,14 +18,12 @@ from parentage import Network
 from parentage.data.datasets import chest_clinic
 from parentage.errors import InputError, ResourceError
 from parentage.learner import learn
-from parentage.optimise import keeping
-from parentage.optimise.growth_keeping import GrowthKeeper
-from parentage.scoring import checkpoint, steps
+from parentage.scoring import steps
 from parentage.scoring.candidates import score, score_table
 from parentage.scoring.settings import Scoring
-from parentage.work import folder as folders
-from parentage.work.context import Context, Places
-from parentage.work.folder import ARRAY, LOCK, held
+from parentage.work import checkpoint
+from parentage.work.checkpoint import ARRAY, LOCK, Checkpoint, opened
+from parentage.work.context import Context
 from parentage.work.stop import Stop
 from test_em import holes_of
 
@@ -33,10 +31,9 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-    from parentage.data.table import Table
 
 TABLE = chest_clinic(200, seed=2)
-DATES = ("2024-01-05", "2024-11-12", "1-2-x", "3-notes", "0-level-1-0", "0-3-1")
+DATES = ("2024-01-05", "2024-11-12", "1-2-x", "3-notes", "search-0-level-1-0", "search-0-sets-3-1")
 """What others may call their files; the last two are called as arrays of a search are."""
 
 
@@ -71,11 +68,12 @@ def test_a_folder_with_something_else_is_refused(
     for command in ("score", "learn"):
         told = run(command, data, option, str(folder))
         assert told.returncode == 2
-        assert f"{option} {folder} holds no checkpoint but something else, {name!r};" in told.stderr
+        words = f"--checkpoint {folder} holds no checkpoint but something else, {name!r};"
+        assert words in told.stderr
         assert "name a new or empty folder" in told.stderr
         assert content(folder) == {name: b"precious"}
     with pytest.raises(InputError, match="holds no checkpoint"):  # whoever asks
-        score_table(TABLE, Scoring(), Context(places=Places(None, folder, resume=True)))
+        score_table(TABLE, Scoring(), Context(checkpoint=Checkpoint(folder)))
     assert content(folder) == {name: b"precious"}
 
 
@@ -90,29 +88,30 @@ def test_files_of_others_stay_in_the_folder_of_a_checkpoint(tmp_path: Path) -> N
     score(TABLE, checkpoint=tmp_path / "kept")
     for name in DATES:
         (tmp_path / "kept" / name).write_text("precious")
-    score(TABLE, resume=tmp_path / "kept")
+    score(TABLE, checkpoint=tmp_path / "kept")
     left = content(tmp_path / "kept")
     assert [name for name in DATES if name in left] == list(DATES[:4])
 
 
+@pytest.mark.usefixtures("save_always")
 @pytest.mark.parametrize("name", ["bic", "bdeu:1", "pnal:0.01"])
 def test_all_files_have_names_of_ours(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str
 ) -> None:
     """Otherwise what was left of a search that was killed would stay for ever."""
-    monkeypatch.setattr(checkpoint, "SECONDS", 0.0)
-    monkeypatch.setattr(checkpoint, "SHARE", 1e9)
     monkeypatch.setattr(steps, "MOST_PAIRS", 16)
     monkeypatch.setattr(steps, "FEWEST_PAIRS", 16)
     seen: set[str] = set()
-    places = Places(None, tmp_path / "kept")
+    kept = Checkpoint(tmp_path / "kept")
 
     def look(_: object) -> None:
         seen.update(path.name for path in (tmp_path / "kept").iterdir())
 
-    score_table(TABLE, Scoring(score=name, max_parents=3), Context(report=look, places=places))
-    assert {found.split("-")[1] for found in seen if "-" in found} >= {"level", "kept", "3"}
-    assert {found for found in seen if not ARRAY.fullmatch(found)} <= {"state.json"}
+    score_table(TABLE, Scoring(score=name, max_parents=3), Context(report=look, checkpoint=kept))
+    arrays = {found for found in seen if not found.endswith(".state")}
+    assert {found.split("-")[2] for found in arrays} >= {"level", "kept", "sets"}
+    assert all(map(ARRAY.fullmatch, arrays))
+    assert seen - arrays == {"job.state", "search-0.state"}
 
 
 def test_a_search_that_is_killed_at_once_leaves_a_folder_of_ours(tmp_path: Path) -> None:
@@ -121,22 +120,22 @@ def test_a_search_that_is_killed_at_once_leaves_a_folder_of_ours(tmp_path: Path)
     seen: list[bool] = []
 
     def look(_: object) -> None:
-        seen.append((folder / "state.json").exists())
+        seen.append((folder / "job.state").exists())
 
-    score_table(TABLE, Scoring(), Context(stop, report=look, places=Places(None, folder)))
+    score_table(TABLE, Scoring(), Context(stop, report=look, checkpoint=Checkpoint(folder)))
     assert seen[0]
-    for left in ("state.json.part", "solving-0.json.part", LOCK):
+    for left in ("job.state.part", "solve-0.state.part", LOCK):
         other = tmp_path / left
         other.mkdir()
         (other / left).write_text("")
-        assert learn(TABLE, resume=other).optimal
+        assert learn(TABLE, checkpoint=other).optimal
 
 
 def test_a_folder_with_the_name_of_an_array_is_told(tmp_path: Path) -> None:
     score(TABLE, checkpoint=tmp_path / "kept")
-    (tmp_path / "kept" / "0-9-9").mkdir()
-    with pytest.raises(InputError, match=r"0-9-9' is not a file, .*; move it elsewhere"):
-        score(TABLE, resume=tmp_path / "kept")
+    (tmp_path / "kept" / "search-0-sets-9-9").mkdir()
+    with pytest.raises(InputError, match=r"sets-9-9' is not a file, .*; move it elsewhere"):
+        score(TABLE, checkpoint=tmp_path / "kept")
 
 
 @pytest.mark.parametrize("option", ["--checkpoint", "--resume"])
@@ -146,7 +145,7 @@ def test_a_folder_needs_a_name(
     monkeypatch.chdir(tmp_path)
     told = run("score", data, option, "")
     assert told.returncode == 2
-    assert f"{option} '' names no folder" in told.stderr
+    assert "--checkpoint '' names no folder" in told.stderr
     assert [path.name for path in tmp_path.iterdir()] == ["table.csv"]
 
 
@@ -154,7 +153,7 @@ def test_a_folder_needs_a_name(
 def test_a_file_is_not_a_folder(tmp_path: Path, data: str, option: str) -> None:
     told = run("score", data, option, data)
     assert told.returncode == 2
-    assert f"{option} {data} is not a folder; name a new or empty folder" in told.stderr
+    assert f"--checkpoint {data} is not a folder; name a new or empty folder" in told.stderr
     below = run("score", data, option, f"{data}/deep/kept")
     assert below.returncode == 2
     assert f"cannot be made: {data!r} is not a folder" in below.stderr
@@ -175,14 +174,14 @@ def test_two_jobs_do_not_use_one_folder(tmp_path: Path, source: str) -> None:
     what = {"table": TABLE, "lists": score(TABLE), "em": holes_of(TABLE, 0.1)}[source]
     settings = {"missing": "em"} if source == "em" else {}
     folder = tmp_path / "kept"
-    with held(folder, resume=False):
-        for how in ("checkpoint", "resume"):
-            with pytest.raises(InputError, match=f"{how}=.* is in use: another run"):
-                learn(what, **{how: folder}, **settings)  # type: ignore[arg-type]  # by name
+    with opened(folder):
+        with pytest.raises(InputError, match=r"checkpoint=.* is in use: another run"):
+            learn(what, checkpoint=folder, **settings)  # type: ignore[arg-type]  # by name
         assert content(folder) == {LOCK: b""}
     assert not folder.exists()
-    assert learn(what, checkpoint=folder, **settings).optimal  # type: ignore[arg-type]  # by name
-    assert learn(what, resume=folder, **settings).optimal  # type: ignore[arg-type]  # by name
+    for _ in range(2):
+        found = learn(what, checkpoint=folder, **settings)  # type: ignore[arg-type]  # by name
+        assert found.optimal
     assert LOCK not in content(folder)
 
 
@@ -191,8 +190,8 @@ def test_a_process_that_is_killed_lets_go(tmp_path: Path, data: str) -> None:
     """The kernel does; children that were forked meanwhile do not hold the folder either."""
     folder = tmp_path / "kept"
     script = (
-        "import os, sys, time, pathlib; from parentage.work.folder import held\n"
-        "with held(pathlib.Path(sys.argv[1]), resume=True):\n"
+        "import os, sys, time, pathlib; from parentage.work.checkpoint import opened\n"
+        "with opened(pathlib.Path(sys.argv[1])):\n"
         "    child = os.fork()\n"
         "    if child:\n"
         "        print(child, flush=True)\n"
@@ -206,7 +205,7 @@ def test_a_process_that_is_killed_lets_go(tmp_path: Path, data: str) -> None:
     try:
         told = run("score", data, "--resume", str(folder))
         assert told.returncode == 2
-        assert f"--resume {folder} is in use: another run" in told.stderr
+        assert f"--checkpoint {folder} is in use: another run" in told.stderr
         holder.kill()
         holder.wait()
         assert (folder / LOCK).exists()
@@ -234,7 +233,7 @@ def test_a_lock_that_was_removed_meanwhile_is_made_again(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Opened while another run held it, locked when that had ended."""
-    path, lock, looks = tmp_path / LOCK, folders._lock, [0]
+    path, lock, looks = tmp_path / LOCK, checkpoint._lock, [0]
 
     def ended(number: int) -> None:
         looks[0] += 1
@@ -242,44 +241,37 @@ def test_a_lock_that_was_removed_meanwhile_is_made_again(
             path.unlink()
         lock(number)
 
-    monkeypatch.setattr(folders, "_lock", ended)
-    with held(tmp_path, resume=False):
+    monkeypatch.setattr(checkpoint, "_lock", ended)
+    with opened(tmp_path):
         assert looks[0] == 2
-        with pytest.raises(InputError, match="is in use"), held(tmp_path, resume=False):
+        with pytest.raises(InputError, match="is in use"), opened(tmp_path):
             pass
 
 
 # --- damage and disks --------------------------------------------------------------------------
 
 
-def kept_job(folder: Path, monkeypatch: pytest.MonkeyPatch) -> Table:
-    """Keep scoring and solving of a table."""
-    monkeypatch.setattr(keeping, "EVERY", 0.0)
-    monkeypatch.setattr(checkpoint, "SHARE", 1e9)
+def saved_job(folder: Path) -> None:
+    """Save scoring and solving of a table."""
     learn(TABLE, engine="branch-and-cut", checkpoint=folder)
-    assert {"state.json", "solving-0.json"} <= set(content(folder))
-    return TABLE
+    assert {"job.state", "search-0.state", "solve-0.state"} <= set(content(folder))
 
 
-@pytest.mark.parametrize("name", ["state.json", "solving-0.json", "growing.state"])
-def test_a_state_nested_too_deep_is_damage(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str
-) -> None:
-    kept_job(tmp_path / "kept", monkeypatch)
+@pytest.mark.parametrize("name", ["job.state", "search-0.state", "solve-0.state", "growth.state"])
+def test_a_state_nested_too_deep_is_damage(tmp_path: Path, name: str) -> None:
+    saved_job(tmp_path / "kept")
     (tmp_path / "kept" / name).write_text("[" * 100_000)
     with pytest.raises(InputError, match=f"the checkpoint is damaged: .*{name}"):
-        if name == "growing.state":
-            GrowthKeeper(tmp_path / "kept", {}, resume=True)
-        learn(TABLE, engine="branch-and-cut", resume=tmp_path / "kept")
+        if name == "growth.state":
+            Checkpoint(tmp_path / "kept").slot("growth")
+        learn(TABLE, engine="branch-and-cut", checkpoint=tmp_path / "kept")
 
 
-def test_a_table_without_its_state_is_not_called_lists(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    kept_job(tmp_path / "kept", monkeypatch)
-    (tmp_path / "kept" / "state.json").unlink()
-    with pytest.raises(InputError, match=r"damaged: 'state\.json' is missing in .*solving-0"):
-        learn(TABLE, engine="branch-and-cut", resume=tmp_path / "kept")
+def test_a_folder_without_its_job_is_damaged(tmp_path: Path) -> None:
+    saved_job(tmp_path / "kept")
+    (tmp_path / "kept" / "job.state").unlink()
+    with pytest.raises(InputError, match=r"damaged: 'job\.state' is missing in .*search-0"):
+        learn(TABLE, engine="branch-and-cut", checkpoint=tmp_path / "kept")
 
 
 @pytest.fixture
@@ -316,7 +308,7 @@ def test_what_to_wait_for_depends_on_the_error(
         raise OSError(code, os.strerror(code))
 
     monkeypatch.setattr(checkpoint, "write_synced", failing)
-    with pytest.raises(ResourceError, match=f"pass resume=.* {words}: what it holds so far"):
+    with pytest.raises(ResourceError, match=f"pass checkpoint=.* {words}: what it holds so far"):
         score(TABLE, checkpoint=tmp_path / "kept")
 
 
@@ -330,6 +322,6 @@ def test_a_start_that_is_an_incumbent_may_change(tmp_path: Path) -> None:
     for number, source in enumerate((TABLE, lists)):
         folder = tmp_path / str(number)
         whole = learn(source, checkpoint=folder)
-        again = learn(source, resume=folder, start=start)
+        again = learn(source, checkpoint=folder, start=start)
         assert again.optimal
         assert again.score == pytest.approx(whole.score)

@@ -43,9 +43,10 @@ from parentage.scoring.stems import Stem, Stems
 from parentage.scoring.terms import terms_of
 from parentage.work import cluster as dask_cluster
 from parentage.work import exchange
+from parentage.work.checkpoint import Checkpoint
 from parentage.work.cluster import DaskCrew, Watch
 from parentage.work.connection import STAY, connected
-from parentage.work.context import Context, Places
+from parentage.work.context import Context
 from parentage.work.crew import Crew, LeftError, LostError, nothing
 from parentage.work.exchange import (
     Parcel,
@@ -510,15 +511,15 @@ def test_a_cluster_that_goes_away_is_told_and_what_is_finished_is_kept(
         client = distributed.Client(address, set_as_default=False, timeout=60)
         client.wait_for_workers(1, timeout=60)
         report = Bell(8, worker.kill)
-        places = Places(checkpoint=tmp_path / "job")
+        saved = Checkpoint(tmp_path / "job")
         with pytest.raises(WorkersError, match="had no worker for 4 s"):
             score_table(
-                table, SETTINGS, Context(workers=DaskCrew(client), report=report, places=places)
+                table, SETTINGS, Context(workers=DaskCrew(client), report=report, checkpoint=saved)
             )
         resumed: list[Progress] = []
-        again = Places(checkpoint=tmp_path / "job", resume=True)
+        again = Checkpoint(tmp_path / "job")
         assert_equal(
-            score_table(table, SETTINGS, Context(report=resumed.append, places=again)), expected
+            score_table(table, SETTINGS, Context(report=resumed.append, checkpoint=again)), expected
         )
         assert len(resumed) == count_chunks(table) - report.seen
         os.kill(scheduler.pid, signal.SIGSTOP)
@@ -657,9 +658,9 @@ def test_growing_is_left_when_it_is_cancelled(table: Table) -> None:
     found = search_table(table, Scoring(), Context(), up_to=1)
     grown = growth.Growth(found.prepared, found.outcomes, workers=Slow())
     families = [family for i in range(grown.n_sets) if grown.is_open(family := grown.family(i))]
-    before = grown.mark()
+    before = grown.extent()
     assert families and grown.enlarge(families, stop) == 0
-    assert all(map(grown.is_open, families)) and grown.mark() == before
+    assert all(map(grown.is_open, families)) and grown.extent() == before
 
 
 def test_tasks_elsewhere_are_left_when_their_time_is_long_over() -> None:
@@ -683,12 +684,14 @@ def test_nothing_stays_of_a_cluster_without_workers(
 
 def test_an_error_of_workers_says_how_to_go_on(tmp_path: Path) -> None:
     folder = str(tmp_path / "job")
-    for scaling in (Scaling(checkpoint=folder), Scaling(resume=folder)):
-        with pytest.raises(WorkersError) as caught, scaling.workers(1):
-            raise WorkersError("all are gone", "start some")
-        told = f"all are gone; type --resume {folder} to go on from what is kept, or start some"
-        assert caught.value.text("command line") == told
-    with pytest.raises(WorkersError, match=r"^all are gone$"), Scaling().workers(1):
+    with (
+        pytest.raises(WorkersError) as caught,
+        Scaling(checkpoint=folder).context(1, Stop()),
+    ):
+        raise WorkersError("all are gone", "start some")
+    told = f"all are gone; type --checkpoint {folder} to continue from what is saved, or start some"
+    assert caught.value.text("command line") == told
+    with pytest.raises(WorkersError, match=r"^all are gone$"), Scaling().context(1, Stop()):
         raise WorkersError("all are gone")
 
 

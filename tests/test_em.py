@@ -36,7 +36,7 @@ from parentage.scoring.scores import Penalised, parse_score
 from parentage.scoring.settings import Scoring
 from parentage.scoring.weighted import WeightedTable
 from parentage.structural_em import completed_table
-from parentage.work.context import Context, Places
+from parentage.work.context import Context
 from parentage.work.stop import Stop
 from strategies import each, random_columns
 
@@ -310,7 +310,7 @@ def test_every_step_is_solved_as_asked(tmp_path: Path) -> None:
         return optimise_lists(lists, how, *args, **more)
 
     def scoring(*args: Any) -> CandidateLists:
-        assert args[-1].places == Places(tmp_path)
+        assert args[-1].exchange == tmp_path
         return score_table(*args)
 
     with (

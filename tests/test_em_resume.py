@@ -16,17 +16,17 @@ import pytest
 from command import run
 from parentage import Network, structural_em
 from parentage.data.datasets import chest_clinic
-from parentage.em_keeping import EmKeeper
-from parentage.errors import InputError, NotKeptWarning, UnprovenWarning
+from parentage.errors import InputError, NotSavedWarning, UnprovenWarning
 from parentage.learner import learn
-from parentage.scoring import checkpoint
 from parentage.scoring.account import Account
 from parentage.scoring.candidates import score_table
 from parentage.scoring.settings import Scoring
-from parentage.structural_em import complete_and_score
-from parentage.work.context import Context, Places
+from parentage.structural_em import EmProgress, complete_and_score
+from parentage.work import checkpoint
+from parentage.work.checkpoint import Checkpoint, State
+from parentage.work.context import Context
 from parentage.work.stop import Stop
-from test_checkpoint import Dying
+from test_checkpoint import Dying, forge
 from test_em import holes_of
 from test_growth_resume import died
 
@@ -43,9 +43,8 @@ FIRST, SECOND = 2, 9
 
 
 @pytest.fixture(autouse=True)
-def eager(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Keep every step."""
-    monkeypatch.setattr(checkpoint, "SHARE", 1e9)
+def eager(save_always: None) -> None:
+    """Save every step."""
 
 
 class Killed(BaseException):
@@ -68,7 +67,7 @@ def table(seed: int = SECOND, share: float = 0.3) -> Table:
 
 
 def learned(folder: Path | None, seed: int = SECOND, **how: Any) -> Solution:
-    options: dict[str, Any] = {"missing": "em", "threads": 1, "resume": folder, **how}
+    options: dict[str, Any] = {"missing": "em", "threads": 1, "checkpoint": folder, **how}
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UnprovenWarning)
         return learn(options.pop("table", table(seed)), **options)
@@ -135,19 +134,19 @@ def test_whatever_is_forgotten_would_change_the_end(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, part: str
 ) -> None:
     """The comparison notices if a part were not kept; ends that are not would be made again."""
-    whole, folder, read = end_of(learned(None)), tmp_path / "kept", EmKeeper._read
+    whole, folder, read = end_of(learned(None)), tmp_path / "kept", EmProgress.from_state
     counting = Counting()
     counting.during(lambda: learned(None))
     assert Counting(counting.calls - 1).during(lambda: learned(folder))
 
-    def forgetting(keeper: EmKeeper, *state: Any) -> None:
-        read(keeper, *state)
-        at = keeper.standing
+    def forgetting(progress: EmProgress, state: State) -> None:
+        read(progress, state)
+        at = progress.at
         assert at is not None
         instead = {"network": Network.from_arcs(at.network.names, []), "before": None, "steps": ()}
-        keeper.standing = replace(at, **{part: instead[part]})  # type: ignore[arg-type]  # by name
+        progress.at = replace(at, **{part: instead[part]})  # type: ignore[arg-type]  # by name
 
-    monkeypatch.setattr(EmKeeper, "_read", forgetting)
+    monkeypatch.setattr(EmProgress, "from_state", forgetting)
     assert end_of(learned(folder)) != whole
 
 
@@ -189,8 +188,8 @@ def test_a_run_that_was_stopped_goes_on(tmp_path: Path, last: int) -> None:
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(structural_em, "score_table", interrupted)
-        places = Places(None, tmp_path / "kept")
-        cut = complete_and_score(table(), Scoring(), Context(stop, places=places))
+        kept = Checkpoint(tmp_path / "kept")
+        cut = complete_and_score(table(), Scoring(), Context(stop, checkpoint=kept))
     completion = cut.lists.known().completion
     assert completion is not None
     assert completion.settled == (last == 3)  # where the first start has ended
@@ -201,8 +200,8 @@ def test_an_end_that_there_is_no_time_to_make_again_is_not_called_settled(tmp_pa
     assert learned(tmp_path / "kept").scope.settled
     stop = Stop()
     stop.cancelled.set()
-    places = Places(None, tmp_path / "kept", resume=True)
-    cut = complete_and_score(table(), Scoring(), Context(stop, places=places))
+    kept = Checkpoint(tmp_path / "kept")
+    cut = complete_and_score(table(), Scoring(), Context(stop, checkpoint=kept))
     completion = cut.lists.known().completion
     assert completion is not None
     assert not completion.settled
@@ -214,28 +213,28 @@ def test_a_full_disk_is_told_and_gone_on_from(
 ) -> None:
     whole, writes, write = end_of(learned(None)), 0, checkpoint.write_synced
 
-    def full(path: Path, content: bytes | str) -> None:
+    def full(path: Path, *content: bytes | memoryview) -> None:
         nonlocal writes
         writes += 1
         if writes > 2:
             raise OSError(28, os.strerror(28))
-        write(path, content)
+        write(path, *content)
 
     with monkeypatch.context() as patch:
         patch.setattr(checkpoint, "write_synced", full)
         with warnings.catch_warnings(record=True, action="default") as told:
             assert end_of(learned(tmp_path / "kept")) == whole
-    (words,) = (str(one.message) for one in told if one.category is NotKeptWarning)
-    assert "No space left on device; the work goes on and is not kept" in words
+    (words,) = (str(one.message) for one in told if one.category is NotSavedWarning)
+    assert "No space left on device; the work continues and is not saved" in words
     assert end_of(learned(tmp_path / "kept")) == whole
 
 
 DIFFERENT: dict[str, tuple[dict[str, Any], str]] = {
-    "table": ({"table": table(3)}, "table "),
-    "score": ({"score": "aic"}, 'score "bic" there, "aic" here'),
-    "limit": ({"max_parents": 2}, "max_parents null there, 2 here"),
-    "start": ({"start": Network.from_arcs(table().names, [])}, "start null there, .* here"),
-    "prior": ({"prior": 0.1}, "prior .* there, .* here"),
+    "table": ({"table": table(3)}, "the table is another one"),
+    "score": ({"score": "aic"}, "score was bic, is aic"),
+    "limit": ({"max_parents": 2}, "max_parents was not set, is 2"),
+    "start": ({"start": Network.from_arcs(table().names, [])}, "start was not set, is .*names"),
+    "prior": ({"prior": 0.1}, "prior.default was 0.5, is 0.1"),
 }
 
 
@@ -249,29 +248,25 @@ def test_a_checkpoint_of_another_job_is_refused(tmp_path: Path, what: str) -> No
 
 def test_a_checkpoint_of_another_kind_of_job_is_refused(tmp_path: Path) -> None:
     Counting(2).during(lambda: learned(tmp_path / "kept"))
-    completed = "a table whose missing cells are completed by expectation maximisation"
-    with pytest.raises(InputError, match=f"another kind of job: of {completed}, and .* a table;"):
+    completed = "a table whose missing values are completed by expectation maximisation"
+    with pytest.raises(InputError, match=f"another kind of job: it is of {completed}, .* a table;"):
         learned(tmp_path / "kept", missing="pnal")
     learn(table(), missing="pnal", checkpoint=tmp_path / "other", threads=1)
-    with pytest.raises(InputError, match=f"another kind of job: of a table, .* {completed};"):
+    with pytest.raises(InputError, match=f"another kind of job: it is of a table, .* {completed};"):
         learned(tmp_path / "other")
 
 
-def test_another_version_is_refused_and_a_folder_not_begun_twice(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_another_version_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     Counting(2).during(lambda: learned(tmp_path / "kept"))
-    with pytest.raises(InputError, match="holds a checkpoint already; pass resume="):
-        learned(None, checkpoint=tmp_path / "kept")
     monkeypatch.setattr("parentage.__version__", "9.9")
-    with pytest.raises(InputError, match=r'version ".*" there, "9\.9" here'):
+    with pytest.raises(InputError, match=r"version was .*, is 9\.9"):
         learned(tmp_path / "kept")
 
 
 def test_damage_is_noticed(tmp_path: Path) -> None:
     folder = tmp_path / "kept"
     Counting(3).during(lambda: learned(folder))
-    path, random = folder / "state.json", np.random.default_rng(2)
+    path, random = folder / "em.state", np.random.default_rng(2)
     whole = path.read_bytes()
     for at in random.integers(0, len(whole), 20).tolist():
         changed = bytearray(whole)
@@ -279,10 +274,7 @@ def test_damage_is_noticed(tmp_path: Path) -> None:
         path.write_bytes(bytes(changed))
         with pytest.raises(InputError, match=r"damaged|of format"):
             learned(folder)
-    state = json.loads(whole)
-    del state["searches"]["completion"]["ends"]
-    state["check"] = checkpoint.checksum(state["job"], state["searches"])
-    path.write_text(json.dumps(state), encoding="utf-8")
+    forge(path, {"values": {"at": None}, "files": {}})
     with pytest.raises(InputError, match="damaged"):
         learned(folder)
 
@@ -301,12 +293,12 @@ def test_the_command_goes_on(tmp_path: Path) -> None:
     args = (str(data), "--missing", "em", "--threads", "1", "--json")
     plain = json.loads(run("learn", *args).stdout)
     scored = json.loads(run("score", *args, "--checkpoint", kept).stdout)
-    again = json.loads(run("learn", *args, "--resume", kept).stdout)
+    again = json.loads(run("learn", *args, "--checkpoint", kept).stdout)
     assert scored["digest"] == again["scope"]["account"]["digest"]
     assert again["parents"] == plain["parents"]
     assert again["scope"]["account"]["completion"] == plain["scope"]["account"]["completion"]
     shutil.rmtree(kept)
     cut = run("learn", *args, "--checkpoint", kept, "--time-limit", "0")
-    assert "what is done is kept" in cut.stderr
-    ended = json.loads(run("learn", *args, "--resume", kept).stdout)
+    assert "the state is saved" in cut.stderr
+    ended = json.loads(run("learn", *args, "--checkpoint", kept).stdout)
     assert ended["scope"]["account"]["digest"] == plain["scope"]["account"]["digest"]

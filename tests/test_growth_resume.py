@@ -17,24 +17,25 @@ import numpy as np
 import pytest
 
 from parentage import Network
-from parentage.errors import InputError, NotKeptWarning, UnprovenWarning, WorkersError
+from parentage.errors import InputError, NotSavedWarning, UnprovenWarning, WorkersError
 from parentage.learner import learn
-from parentage.optimise import anytime, growth_keeping, orders
-from parentage.optimise.anytime import grow_lists
-from parentage.optimise.growth_keeping import GrowthKeeper, Kept, Moment
+from parentage.optimise import anytime, orders
+from parentage.optimise.anytime import Anytime, Round, grow_lists, memory_of_stems
 from parentage.optimise.orders import Stream
-from parentage.scoring import checkpoint, growth, search, stems
+from parentage.scoring import growth, search, stems
 from parentage.scoring.account import Account
 from parentage.scoring.candidates import search_table
 from parentage.scoring.constraints import Constraints
-from parentage.scoring.growth_state import Snapshot, stems_of
+from parentage.scoring.growth import GROWTH_ARRAYS
 from parentage.scoring.plan import prepare
 from parentage.scoring.settings import Scoring
-from parentage.scoring.stems import Stem, Stems
+from parentage.scoring.stems import Stem, Stems, stems_of
 from parentage.scoring.terms import terms_of
-from parentage.work.context import Context, Places
-from parentage.work.folder import GROWING
+from parentage.work import checkpoint
+from parentage.work.checkpoint import Checkpoint, State
+from parentage.work.context import Context
 from parentage.work.stop import Stop
+from parentage.work.tuning import TUNING
 from test_checkpoint import Dying
 from test_growth import wide_table
 
@@ -43,18 +44,17 @@ if TYPE_CHECKING:
 
     from parentage.data.table import Table
     from parentage.optimise import Solution
-    from parentage.scoring.growth import Growth
 
+GROWTH = "growth.state"
 SMALL, LARGE = 16, 104
 """Variables: in the larger table a climb takes several rounds."""
 EFFORT = {SMALL: 0.1, LARGE: 0.6}
 
 
 @pytest.fixture(autouse=True)
-def eager(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Short rounds, each of them kept, and so few stems held that they have to go."""
-    monkeypatch.setattr(growth_keeping, "EVERY", 0.0)
-    monkeypatch.setattr(checkpoint, "SHARE", 1e9)
+def eager(monkeypatch: pytest.MonkeyPatch, save_always: None) -> None:
+    """Short rounds, each of them saved, and so few stems held that they have to go."""
+    monkeypatch.setattr(anytime, "SECONDS_BETWEEN_NOTES", 0.0)
     monkeypatch.setattr(orders, "BUDGET", 20_000)
     monkeypatch.setattr(orders, "ROUNDS_OF_CLIMBS", 1)
     monkeypatch.setattr(growth, "AT_ONCE", 24)
@@ -82,7 +82,7 @@ def table(n: int, seed: int = 3) -> Table:
 
 
 def grown(folder: Path | None, n: int = SMALL, **how: Any) -> Solution:
-    options = {"complete": 1, "effort": EFFORT[n], "threads": 1, "resume": folder, **how}
+    options = {"complete": 1, "effort": EFFORT[n], "threads": 1, "checkpoint": folder, **how}
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UnprovenWarning)
         return learn(options.pop("table", table(n)), **options)
@@ -98,16 +98,16 @@ def end_of(solution: Solution) -> End:
 
 def killed_at(rounds: int, folder: Path, n: int = SMALL, **how: Any) -> bool:
     """Go on, and die after so many rounds; False if it ended before."""
-    left, reached = [rounds], GrowthKeeper.reached
+    left, end_round = [rounds], Anytime._end_round
 
-    def ending(keeper: GrowthKeeper, grew: Growth, moment: Moment) -> None:
-        reached(keeper, grew, moment)
-        left[0] -= 1
+    def ending(run: Anytime) -> None:
+        end_round(run)
+        left[0] -= run._whole
         if left[0] == 0:
             raise Killed
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(GrowthKeeper, "reached", ending)
+        patch.setattr(Anytime, "_end_round", ending)
         try:
             grown(folder, n, **how)
         except Killed:
@@ -115,16 +115,10 @@ def killed_at(rounds: int, folder: Path, n: int = SMALL, **how: Any) -> bool:
     return False
 
 
-def kept_in(folder: Path, n: int = SMALL) -> Kept:
-    keeper = GrowthKeeper(folder, job_of(n), resume=True)
-    assert keeper.known is not None
-    return keeper.known
-
-
-def job_of(n: int) -> dict[str, Any]:
-    from parentage import __version__
-
-    return {"table": table(n).digest, "seed": 0, "start": None, "version": __version__}
+def kept_in(folder: Path) -> State:
+    state = Checkpoint(folder).slot("growth").state
+    assert state is not None
+    return state
 
 
 @pytest.mark.parametrize(("n", "threads"), [(SMALL, 2), (LARGE, 1)])
@@ -153,8 +147,8 @@ def test_one_kill_is_enough(tmp_path: Path) -> None:
 def test_workers_that_are_lost_leave_what_was_noted(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(growth_keeping, "EVERY", 1e-9)
-    monkeypatch.setattr(checkpoint, "SHARE", 0.0)  # nothing is written on the way
+    never = replace(TUNING, writing_share=0.0)
+    monkeypatch.setattr(checkpoint, "TUNING", never)  # nothing is written on the way
     hold, calls, last = Stems.hold, [0], [0]
 
     def losing(stems: Stems, *given: Any) -> None:
@@ -169,7 +163,7 @@ def test_workers_that_are_lost_leave_what_was_noted(
         last[0] = 2 * calls[0] - 1  # near the end of the next run
         with pytest.raises(WorkersError):
             grown(tmp_path / "kept")
-    assert kept_in(tmp_path / "kept").growth.counts[1] > 0
+    assert kept_in(tmp_path / "kept").values["counted"] > 0
     assert end_of(grown(tmp_path / "kept")) == whole
 
 
@@ -191,46 +185,51 @@ def test_every_kind_of_lists_goes_on(tmp_path: Path, kind: str) -> None:
     how = KINDS[kind]
     whole = end_of(grown(None, **how))
     assert killed_at(3, tmp_path / "kept", **how)
-    held = stems_of(*kept_in(tmp_path / "kept").growth[-2:])
+    held = stems_of(*kept_in(tmp_path / "kept").arrays[GROWTH_ARRAYS - 2 : GROWTH_ARRAYS])
     assert len({stem.counter for stem in held}) > 1
     assert end_of(grown(tmp_path / "kept", **how)) == whole
 
 
-@pytest.mark.parametrize("part", [*Moment._fields, "held", "counted"])
+@pytest.mark.parametrize("part", [*Round._fields, "held", "counted"])
 def test_whatever_is_forgotten_would_change_the_end(tmp_path: Path, part: str) -> None:
     """The comparison notices if any part of what is kept were not: so all of it is needed."""
     folder, n = tmp_path / "kept", LARGE if part == "work" else SMALL
     assert killed_at(7 if part == "stale" else 3, folder, n)  # a climb pauses; near sets are closed
     copy = shutil.copytree(folder, tmp_path / "copy")
     grown(folder, n)
-    read = GrowthKeeper._read
+    read = checkpoint.read_sealed
+
+    def forgetting(path: Path) -> State | None:
+        found = read(path)
+        return found if found is None or path.name != GROWTH else forgotten(found, part, n)
+
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(GrowthKeeper, "_read", lambda *to: forgotten(read(*to), part, n))
+        patch.setattr(checkpoint, "read_sealed", forgetting)
         grown(copy, n)
     assert state_of(copy) != state_of(folder)
 
 
 def state_of(folder: Path) -> bytes:
     """All that is kept of growing: families, stems, streams with their random numbers."""
-    return (folder / GROWING).read_bytes()
+    return (folder / GROWTH).read_bytes()
 
 
-def forgotten(known: Kept, part: str, n: int) -> Kept:
-    """What was kept, but for one part of it."""
-    moment, kept = known.moment, known.growth
+def forgotten(known: State, part: str, n: int) -> State:
+    """What was saved, but for one part of it."""
+    arrays = list(known.arrays)
+    families, at = arrays[:GROWTH_ARRAYS], Round(*arrays[GROWTH_ARRAYS:])
     if part == "held":
-        sizes = np.zeros(0, np.int64)
-        return known._replace(growth=kept._replace(held_sizes=sizes, held=kept.held[:0]))
+        families[-2:] = [array[:0] for array in families[-2:]]
+        return known._replace(arrays=[*families, *at])
     if part == "counted":
-        first, _, scored = kept.counts.tolist()
-        return known._replace(growth=kept._replace(counts=np.array([first, 0, scored])))
+        return known._replace(values={**known.values, "counted": 0})
     instead: dict[str, Callable[[Any], Any]] = {
         "orders": lambda value: np.broadcast_to(np.arange(n), value.shape),
         "order": lambda value: np.arange(n),
         "closed": np.ones_like,
     }
-    value = instead.get(part, np.zeros_like)(getattr(moment, part))
-    return known._replace(moment=moment._replace(**{part: value}))
+    value = instead.get(part, np.zeros_like)(getattr(at, part))
+    return known._replace(arrays=[*families, *at._replace(**{part: value})])
 
 
 def died(work: Callable[[], object], seconds: float | None = None) -> bool:
@@ -281,7 +280,7 @@ def test_a_process_that_is_killed_twenty_times_goes_on(tmp_path: Path, n: int, s
     for kill in range(20):
         if kill % 5 == 4:
             shutil.rmtree(folder, ignore_errors=True)
-        went_on += (folder / GROWING).exists()
+        went_on += (folder / GROWTH).exists()
         deaths += died(lambda: grown(folder, n), took * random.uniform(0.0, 1.0))
     assert deaths > 5
     assert went_on > 5
@@ -316,13 +315,11 @@ def test_a_run_that_was_stopped_goes_on(tmp_path: Path, stem: int) -> None:
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(Stems, "hold", cancelling)
-        places = Places(None, folder)
-        found = search_table(table(SMALL), Scoring(), Context(places=places), up_to=1)
-        grow_lists(
-            found, 1e9, Context(stop), keeper=GrowthKeeper(folder, job_of(SMALL), resume=False)
-        )
+        kept = Checkpoint(folder)
+        found = search_table(table(SMALL), Scoring(), Context(checkpoint=kept), up_to=1)
+        grow_lists(found, 1e9, Context(stop, checkpoint=kept))
     assert calls >= stem
-    assert (folder / GROWING).exists()
+    assert (folder / GROWTH).exists()
     assert end_of(grown(folder)) == whole
 
 
@@ -351,14 +348,14 @@ def test_a_round_that_gains_and_is_cut_short_is_not_kept(
 ) -> None:
     """The last of its streams hears of the stop at a pause; what the others found is there."""
     monkeypatch.setattr(orders, "CLIMB", 5_000)
-    gained, one_round = [], anytime.Anytime._round
+    gained, one_round = [], Anytime._round
 
-    def noting(run: anytime.Anytime) -> bool:
+    def noting(run: Anytime) -> bool:
         gained.append(one_round(run))
         return gained[-1]
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(anytime.Anytime, "_round", noting)
+        patch.setattr(Anytime, "_round", noting)
         grown(tmp_path / "whole", LARGE)
     later = gained.index(True, gained.index(True) + 1)
     cut_at, advance, cut = 4 * later + 3, Stream.advance, []
@@ -376,7 +373,7 @@ def test_a_round_that_gains_and_is_cut_short_is_not_kept(
 
     gained.clear()
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(anytime.Anytime, "_round", noting)
+        patch.setattr(Anytime, "_round", noting)
         patch.setattr(Stream, "advance", advancing)
         grown(tmp_path / "kept", LARGE)
     assert cut == [False]
@@ -388,30 +385,29 @@ def test_a_round_that_gains_and_is_cut_short_is_not_kept(
 def test_a_round_that_a_stop_cut_short_is_not_kept(tmp_path: Path) -> None:
     """Were it kept, the check above would notice: the end is another one."""
     grown(tmp_path / "whole", LARGE)
-    folder, keep = tmp_path / "kept", anytime.Anytime._keep
+    folder, end_round = tmp_path / "kept", Anytime._end_round
 
-    def keeping(run: anytime.Anytime) -> None:
+    def saving(run: Anytime) -> None:
         run._whole = True
-        keep(run)
+        end_round(run)
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(anytime.Anytime, "_keep", keeping)
+        patch.setattr(Anytime, "_end_round", saving)
         grown(folder, LARGE, effort=0.2 * EFFORT[LARGE])
         grown(folder, LARGE)
     assert state_of(folder) != state_of(tmp_path / "whole")
 
 
 def test_stems_are_held_as_before_under_the_same_limit(tmp_path: Path) -> None:
-    keeper = GrowthKeeper(tmp_path, job_of(SMALL), resume=False)
-    assert keeper.memory_of_stems(10**9, 123_456) == 123_456
+    assert memory_of_stems(None, 10**9, 123_456) == 123_456
     found = search_table(table(SMALL), Scoring(), Context(), up_to=1)
-    grow_lists(found, 0.001, Context(Stop(memory=10**10)), keeper=keeper)
-    kept = GrowthKeeper(tmp_path, job_of(SMALL), resume=True)
-    held = keeper.facts["memory"]
+    grow_lists(found, 0.001, Context(Stop(memory=10**10), checkpoint=Checkpoint(tmp_path)))
+    kept = kept_in(tmp_path)
+    held = kept.values["memory"]
     assert held is not None
-    assert kept.memory_of_stems(10**10, 1) == held
-    assert kept.memory_of_stems(10**9, 1) == 1
-    assert kept.memory_of_stems(None, None) is None
+    assert memory_of_stems(kept, 10**10, 1) == held
+    assert memory_of_stems(kept, 10**9, 1) == 1
+    assert memory_of_stems(kept, None, None) is None
 
 
 @pytest.mark.parametrize("capacity", [96, 4096])
@@ -439,13 +435,13 @@ def test_stems_that_were_held_are_counted_again_but_not_as_new(capacity: int) ->
 
 
 DIFFERENT: dict[str, tuple[dict[str, Any], str]] = {
-    "seed": ({"seed": 3}, "seed 0 there, 3 here"),
+    "seed": ({"seed": 3}, "seed was 0, is 3"),
     "start": (
         {"start": Network.from_arcs([f"v{v}" for v in range(SMALL)], [("v0", "v1")])},
-        r'start null there, \[\["v0", "v1"\]\] here',
+        r'start was not set, is \[\["v0", "v1"\]\]',
     ),
-    "table": ({"table": wide_table(4, SMALL, 120)}, "table "),
-    "score": ({"score": "aic"}, 'score "bic" there, "aic" here'),
+    "table": ({"table": wide_table(4, SMALL, 120)}, "the table is another one"),
+    "score": ({"score": "aic"}, "score was bic, is aic"),
 }
 
 
@@ -461,20 +457,20 @@ def test_another_version_or_format_is_refused(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     assert killed_at(2, tmp_path / "kept")
-    job = job_of(SMALL)
     with monkeypatch.context() as patch:
-        patch.setattr(growth_keeping, "FORMAT", 9)
-        with pytest.raises(InputError, match=r"growing\.state.* is of format 2, this .* reads 9"):
-            GrowthKeeper(tmp_path / "kept", job, resume=True)
-    with pytest.raises(InputError, match=r'version ".*" there, "9\.9" here'):
-        GrowthKeeper(tmp_path / "kept", {**job, "version": "9.9"}, resume=True)
+        patch.setattr(checkpoint, "FORMAT", 9)
+        with pytest.raises(InputError, match=r"job\.state.* is of format 1, this .* reads 9"):
+            grown(tmp_path / "kept")
+    monkeypatch.setattr("parentage.__version__", "9.9")
+    with pytest.raises(InputError, match=r"version was .*, is 9\.9"):
+        grown(tmp_path / "kept")
 
 
 def test_damage_is_noticed(tmp_path: Path) -> None:
     """Every byte counts: one that changed is told, not worked with."""
     folder = tmp_path / "kept"
     assert killed_at(2, folder)
-    path, whole, random = folder / GROWING, state_of(folder), np.random.default_rng(1)
+    path, whole, random = folder / GROWTH, state_of(folder), np.random.default_rng(1)
     for at in [0, len(whole) - 1, *random.integers(0, len(whole), 40).tolist()]:
         changed = bytearray(whole)
         changed[at] ^= 1 + int(random.integers(0, 15))
@@ -486,7 +482,7 @@ def test_damage_is_noticed(tmp_path: Path) -> None:
         with pytest.raises(InputError, match="damaged"):
             kept_in(folder)
     path.write_bytes(whole)
-    assert isinstance(kept_in(folder).growth, Snapshot)
+    assert kept_in(folder).values["counted"] > 0
 
 
 def test_a_full_disk_is_told_and_gone_on_from(
@@ -495,28 +491,36 @@ def test_a_full_disk_is_told_and_gone_on_from(
     whole, writes = end_of(grown(None)), 0
     write = checkpoint.write_synced
 
-    def full(path: Path, content: bytes | str) -> None:
+    def full(path: Path, *content: bytes | memoryview) -> None:
         nonlocal writes
-        writes += path.name == GROWING
+        writes += path.name == GROWTH
         if writes > 3:
             raise OSError(28, os.strerror(28))
-        write(path, content)
+        write(path, *content)
 
     with monkeypatch.context() as patch:
         patch.setattr(checkpoint, "write_synced", full)
         with warnings.catch_warnings(record=True, action="default") as told:
             assert end_of(grown(tmp_path / "kept")) == whole
-    (words,) = (str(one.message) for one in told if one.category is NotKeptWarning)
-    assert "No space left on device; the work goes on and is not kept" in words
+    (words,) = (str(one.message) for one in told if one.category is NotSavedWarning)
+    assert "No space left on device; the work continues and is not saved" in words
     assert end_of(grown(tmp_path / "kept")) == whole
 
 
 def test_a_search_that_came_further_takes_the_order_alone(tmp_path: Path) -> None:
     grown(tmp_path / "kept")
-    kept = GrowthKeeper(tmp_path / "kept", job_of(SMALL), resume=True)
-    assert kept.order_for(SMALL) is not None
-    assert kept.order_for(SMALL - 1) is None
-    further = grown(tmp_path / "kept", complete=2)
+    then = Round(*kept_in(tmp_path / "kept").arrays[GROWTH_ARRAYS:]).order.tolist()
+    seen, first_streams = [], anytime.first_streams
+
+    def noting(*given: Any) -> list[Stream]:
+        seen.append(given[2])
+        return first_streams(*given)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(anytime, "first_streams", noting)
+        patch.setattr(Anytime, "resume", None)
+        further = grown(tmp_path / "kept", complete=2)
+    assert seen == [then]
     assert further.scope.complete_to == 2
 
 
@@ -532,22 +536,30 @@ def test_a_level_that_would_take_days_is_not_begun_after_a_break(
     assert end_of(grown(tmp_path / "kept", complete=None)) == whole
 
 
-def test_keeping_takes_a_small_part_of_the_time(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_saving_takes_a_small_part_of_the_time(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """By a clock of our own: writes that take longer and longer become rare."""
-    now = 0.0
-    monkeypatch.setattr(checkpoint, "SHARE", 0.04)
+    now, writes = 0.0, [-2.0]
+    monkeypatch.setattr(checkpoint, "TUNING", replace(TUNING, seconds_apart=2.0))
     monkeypatch.setattr(time, "perf_counter", lambda: now)
-    pace, writes = checkpoint.Pace(2.0), []
+    kept = Checkpoint(tmp_path)
+    slot = kept.slot("growth")
+
+    def slow() -> State:
+        nonlocal now
+        now += 0.05 * (1 + len(writes) / 10)
+        return State({})
+
     for _ in range(10_000):
         now += 0.1
-        if pace.due():
+        if slot.due():
             writes.append(now)
-            began, now = now, now + 0.05 * (1 + len(writes) / 10)
-            pace.wrote(began)
-            assert pace.spent <= 0.04 * now
+            slot.write(slow)
+            assert kept.spent <= 0.04 * now
     assert len(writes) > 50
     assert np.diff(writes).min() >= 2.0
-    assert 0.03 * now < pace.spent
+    assert 0.03 * now < kept.spent
 
 
 def test_lists_that_grow_from_a_network_go_on(tmp_path: Path) -> None:

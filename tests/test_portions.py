@@ -13,7 +13,8 @@ from parentage.scoring.candidates import score_table
 from parentage.scoring.forecast import IN_HAND, seconds_for
 from parentage.scoring.portions import FEEDING, LONGEST, SHORTEST, joins_per_task
 from parentage.scoring.settings import Scoring
-from parentage.work.context import Context, Places
+from parentage.work.checkpoint import Checkpoint
+from parentage.work.context import Context
 from parentage.work.crew import Crew, nothing
 from parentage.work.stop import Stop
 from strategies import make_table, random_columns
@@ -103,12 +104,12 @@ def small(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def counted(
-    table: Table, settings: Scoring, workers: Workers, places: Places | None = None
+    table: Table, settings: Scoring, workers: Workers, saved: Checkpoint | None = None
 ) -> tuple[CandidateLists, int]:
     """Score; return how many chunks came as well."""
     seen: list[Progress] = []
     return score_table(
-        table, settings, Context(workers=workers, report=seen.append, places=places or Places())
+        table, settings, Context(workers=workers, report=seen.append, checkpoint=saved)
     ), len(seen)
 
 
@@ -141,7 +142,7 @@ def test_a_checkpoint_of_threads_goes_on_elsewhere_and_back(
     random = np.random.default_rng(seed)
     where: list[Workers] = [1, Elsewhere(2)] * 4
     for turn, begin in enumerate(where):
-        places = Places(None, tmp_path / str(turn))
+        saved = Checkpoint(tmp_path / str(turn))
         stop, at, seen = Stop(), int(random.integers(1, chunks // 5)), 0
 
         def report(_: Progress, stop: Stop = stop, at: int = at) -> None:
@@ -151,12 +152,11 @@ def test_a_checkpoint_of_threads_goes_on_elsewhere_and_back(
                 stop.cancelled.set()
 
         cut = score_table(
-            table, settings, Context(stop, workers=begin, report=report, places=places)
+            table, settings, Context(stop, workers=begin, report=report, checkpoint=saved)
         )
         assert cut.known().ended == "interrupt"
-        resumed = Places(None, places.checkpoint, resume=True)
         other = Elsewhere(5) if begin == 1 else 1
-        found, rest = counted(table, settings, other, resumed)
+        found, rest = counted(table, settings, other, Checkpoint(saved.folder))
         assert_same(found, expected)
         assert 0 < rest < chunks
 

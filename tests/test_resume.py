@@ -16,9 +16,9 @@ import pytest
 
 from command import run as command
 from parentage import check
-from parentage.errors import InputError, NotKeptWarning
+from parentage.errors import InputError, NotSavedWarning
 from parentage.learner import learn
-from parentage.optimise import engines, keeping, learn_lists, optimise_lists
+from parentage.optimise import engines, learn_lists, optimise_lists
 from parentage.optimise import run as running
 from parentage.optimise.cuts import (
     Cut,
@@ -29,28 +29,29 @@ from parentage.optimise.cuts import (
     read_cut,
     written_cut,
 )
-from parentage.optimise.keeping import Keeper, Keeping
 from parentage.optimise.lp.cutting import Tactics
 from parentage.optimise.orders import first_incumbent
 from parentage.optimise.problem import prepare
-from parentage.optimise.run import Run, from_state
+from parentage.optimise.run import Run, from_slot, from_state
 from parentage.optimise.settings import Optimising
-from parentage.scoring import checkpoint
 from parentage.scoring.candidates import score
 from parentage.scoring.constraints import Constraints
 from parentage.scoring.formats import read_lists, write_lists
 from parentage.scoring.lists import CandidateLists
+from parentage.work.checkpoint import Checkpoint, Slot
 from parentage.work.stop import Stop
+from parentage.work.tuning import TUNING
 from strategies import each
 from test_growth import wide_table
 from test_optimise_cuts import random_problem
 from test_optimise_limits import hard_lists
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
     from pathlib import Path
 
     from parentage.optimise import Solution
+    from parentage.work.checkpoint import State
     from parentage.work.progress import Progress
 
 WEAK = Tactics(warm_start=False, set_packing=False, local_cuts=False)
@@ -58,10 +59,8 @@ CUTTING = Optimising(engine="branch-and-cut")
 
 
 @pytest.fixture
-def eager(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Keep after every round and node, and cut so little that a tree is needed."""
-    monkeypatch.setattr(keeping, "EVERY", 0.0)
-    monkeypatch.setattr(checkpoint, "SHARE", 1e9)
+def eager(monkeypatch: pytest.MonkeyPatch, save_always: None) -> None:
+    """Save after every round and node."""
     monkeypatch.setattr(running, "HEARTBEAT", 0.0)
 
 
@@ -84,10 +83,14 @@ def two_parts(seed: int) -> CandidateLists:
 
 
 def solved(lists: CandidateLists, folder: Path | None, stop: Stop | None = None) -> Solution:
-    kept = None
-    if folder is not None:
-        kept = Keeping(folder, resume=True, source={"lists": lists.digest})
-    return optimise_lists(lists, CUTTING, stop or Stop(), keeping=kept)
+    kept = None if folder is None else job_in(folder)
+    return optimise_lists(lists, CUTTING, stop or Stop(), checkpoint=kept)
+
+
+def job_in(folder: Path) -> Checkpoint:
+    kept = Checkpoint(folder)
+    kept.claim({"kind": "a test"})
+    return kept
 
 
 class Killed(BaseException):
@@ -98,15 +101,15 @@ def killed_at(write: int, lists: CandidateLists, folder: Path, patch: pytest.Mon
     """Go on, and die in place of some write; False if it ended before."""
     left = [write]
 
-    def dying(keeper: Keeper, run: Run) -> None:
+    def dying(slot: Slot, make: Callable[[], State]) -> bool:
         left[0] -= 1
         if left[0] < 0:
             raise Killed
-        original(keeper, run)
+        return original(slot, make)
 
-    original = Keeper.write
+    original = Slot.write
     with patch.context() as inside:
-        inside.setattr(Keeper, "write", dying)
+        inside.setattr(Slot, "write", dying)
         try:
             solved(lists, folder)
         except Killed:
@@ -210,8 +213,8 @@ def test_a_run_that_was_stopped_goes_on(tmp_path: Path) -> None:
         if looks == 40:
             stop.cancelled.set()
 
-    kept = Keeping(tmp_path / "kept", resume=False, source={"lists": lists.digest})
-    first = optimise_lists(lists, CUTTING, stop, report=cancel, keeping=kept)
+    kept = job_in(tmp_path / "kept")
+    first = optimise_lists(lists, CUTTING, stop, report=cancel, checkpoint=kept)
     assert first.stopped == "interrupt"
     assert first.record.effort.cuts["local"] > 0
     found, whole = solved(lists, tmp_path / "kept"), solved(lists, None)
@@ -222,11 +225,12 @@ def test_a_run_that_was_stopped_goes_on(tmp_path: Path) -> None:
 @pytest.mark.usefixtures("eager")
 def test_a_full_disk_is_told_and_gone_on_from(tiny_disk: Path, tmp_path: Path) -> None:
     lists = hard_lists(12, 20, 2)
-    with pytest.warns(NotKeptWarning, match="No space left on device; the work goes on") as told:
+    with pytest.warns(NotSavedWarning, match="No space left on device; the work continues") as told:
         full = solved(lists, tiny_disk / "kept")
     assert len(told) == 1
     assert full.optimal
-    assert [path.name for path in (tiny_disk / "kept").iterdir()] == ["solving-0.json"]
+    names = {path.name for path in (tiny_disk / "kept").iterdir()}
+    assert names == {"job.state", "solve-0.state"}
     roomy = shutil.copytree(tiny_disk / "kept", tmp_path / "roomy")
     found, whole = solved(lists, roomy), solved(lists, None)
     assert_same(found, whole, lists, tmp_path)
@@ -250,12 +254,15 @@ def tiny_disk(tmp_path: Path) -> Iterator[Path]:
 
 SMALL = hard_lists(10, 12, 1)
 DIFFERENT: dict[str, tuple[dict[str, Any], str]] = {
-    "lists": ({"source": hard_lists(10, 12, 2)}, "lists "),
-    "engine": ({"engine": "subsets"}, 'engine "auto" there, "subsets" here'),
-    "seed": ({"seed": 3}, "seed 0 there, 3 here"),
-    "limit": ({"max_parents": 1}, "max_parents null there, 1 here"),
-    "arcs": ({"constraints": Constraints(forbidden=frozenset({("v0", "v1")}))}, "constraints"),
-    "table": ({"source": wide_table()}, "another kind of job: of lists, and this is a table"),
+    "lists": ({"source": hard_lists(10, 12, 2)}, "the lists are other ones"),
+    "engine": ({"engine": "subsets"}, "engine was auto, is subsets"),
+    "seed": ({"seed": 3}, "seed was 0, is 3"),
+    "limit": ({"max_parents": 1}, "max_parents was not set, is 1"),
+    "arcs": (
+        {"constraints": Constraints(forbidden=frozenset({("v0", "v1")}))},
+        r'constraints.forbidden was .*, is \[\["v0", "v1"\]\]',
+    ),
+    "table": ({"source": wide_table()}, "another kind of job: it is of lists, .* of a table"),
 }
 
 
@@ -264,39 +271,35 @@ def test_a_checkpoint_of_another_job_is_refused(tmp_path: Path, what: str) -> No
     learn(SMALL, checkpoint=tmp_path / "kept")
     options, words = DIFFERENT[what]
     with pytest.raises(InputError, match=words):
-        learn(**{"source": SMALL, **options}, resume=tmp_path / "kept")
-    assert learn(SMALL, resume=tmp_path / "kept").optimal
+        learn(**{"source": SMALL, **options}, checkpoint=tmp_path / "kept")
+    assert learn(SMALL, checkpoint=tmp_path / "kept").optimal
 
 
 def test_another_version_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     learn(SMALL, checkpoint=tmp_path / "kept")
     monkeypatch.setattr("parentage.__version__", "9.9")
-    with pytest.raises(InputError, match=r'version .* there, "9.9" here'):
-        learn(SMALL, resume=tmp_path / "kept")
+    with pytest.raises(InputError, match=r"version was .*, is 9\.9"):
+        learn(SMALL, checkpoint=tmp_path / "kept")
 
 
-def test_a_folder_is_not_begun_twice(tmp_path: Path) -> None:
-    learn(SMALL, checkpoint=tmp_path / "kept")
-    for source in (SMALL, wide_table(n=5)):
-        with pytest.raises(InputError, match="holds a checkpoint already; pass resume="):
-            learn(source, checkpoint=tmp_path / "kept")
+def test_lists_do_not_continue_the_job_of_a_table(tmp_path: Path) -> None:
     score(wide_table(n=5), checkpoint=tmp_path / "scored")
-    with pytest.raises(InputError, match="another kind of job: of a table, and this is lists"):
-        learn(SMALL, resume=tmp_path / "scored")
+    with pytest.raises(InputError, match=r"another kind of job: it is of a table, .* of lists"):
+        learn(SMALL, checkpoint=tmp_path / "scored")
 
 
 def test_damage_is_noticed(tmp_path: Path) -> None:
     """Every byte counts: one that changed is told, not worked with."""
     lists = hard_lists(12, 20, 2)
     solved(lists, tmp_path / "kept")
-    path = tmp_path / "kept" / "solving-0.json"
+    path = tmp_path / "kept" / "solve-0.state"
     whole = path.read_bytes()
     random = np.random.default_rng(1)
     for at in [0, len(whole) - 2, *random.integers(0, len(whole), 20).tolist()]:
         changed = bytearray(whole)
         changed[at] ^= 1 + int(random.integers(0, 15))
         path.write_bytes(bytes(changed))
-        with pytest.raises(InputError, match=r"damaged|of another job|of format"):
+        with pytest.raises(InputError, match=r"damaged|of format"):
             solved(lists, tmp_path / "kept")
     for length in (0, 10, len(whole) // 2):
         path.write_bytes(whole[:length])
@@ -346,8 +349,8 @@ def test_a_resumed_part_has_the_cuts_that_pass_through_its_variables() -> None:
     ]
     state = first.to_state()
     for known, families in ((lists, ["packing", "shrunken"]), (others, ["packing"])):
-        order, cuts = from_state(state, known)
-        again = Run(known, prepare(known), cuts=cuts, starts=[order])
+        saved = from_state(state, known)
+        again = Run(known, prepare(known), cuts=saved.cuts, starts=saved.orders)
         (whole,) = (one for one in again.parts if one.problem.n == 12)
         assert [cut.family for cut in whole.take_cuts()] == families
     assert moved(part.cuts[0], {v: v for v in range(12) if v != 7}) is None
@@ -361,27 +364,28 @@ def test_lists_that_have_grown_use_the_incumbent_and_the_cuts(tmp_path: Path) ->
     """The table is the same and more of it was scored: the proof begins anew, not from nothing."""
     few, many = hard_lists(12, 10, 3), hard_lists(12, 20, 3)
     for lists in (few, many):
-        kept = Keeping(tmp_path / "kept", resume=True, source={"table": "t"})
-        keeper = kept.keeper(lists, CUTTING, None, None)
-        assert bool(keeper.cuts) == (lists is many)
-        assert len(keeper.orders) == (lists is many)
-        kept = Keeping(tmp_path / "kept", resume=True, source={"table": "t"})
-        found = optimise_lists(lists, CUTTING, Stop(), keeping=kept)
+        saved = from_slot(job_in(tmp_path / "kept").slot("solve-0"), lists)
+        assert bool(saved.cuts) == (lists is many)
+        assert len(saved.orders) == (lists is many)
+        found = optimise_lists(lists, CUTTING, Stop(), checkpoint=job_in(tmp_path / "kept"))
         assert_same(found, learn_lists(lists), lists, tmp_path)
 
 
-def test_keeping_takes_a_small_part_of_the_time(tmp_path: Path) -> None:
-    lists = hard_lists(30)
-    kept = Keeping(tmp_path / "kept", resume=False, source={"lists": lists.digest})
-    made: list[Keeper] = []
-    original = kept.keeper
-    kept.keeper = lambda *args: made.append(original(*args)) or made[-1]  # type: ignore[method-assign, func-returns-value]  # to look at it afterwards
-    optimise_lists(lists, CUTTING, Stop.after(4.0), keeping=kept)
-    keeper = made[0]
-    pace = keeper.pace
-    last = pace.expected / 1.2  # the one at the end is written in any case
-    assert pace.spent - last <= checkpoint.SHARE * (pace.written - pace.began)
-    assert pace.spent > last > 0.0
+def test_saving_takes_a_small_part_of_the_time(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    kept, spent, write = job_in(tmp_path / "kept"), [0.0], Slot.write
+
+    def noting(slot: Slot, make: Callable[[], State]) -> bool:
+        taken = write(slot, make)
+        spent.append(kept.spent)
+        return taken
+
+    monkeypatch.setattr(Slot, "write", noting)
+    optimise_lists(hard_lists(30), CUTTING, Stop.after(4.0), checkpoint=kept)
+    ended = time.perf_counter() - kept.began
+    assert spent[-2] <= TUNING.writing_share * ended  # the last one is written in any case
+    assert spent[-1] > spent[-2] > 0.0
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="needs signals")
@@ -396,12 +400,12 @@ def test_the_command_keeps_what_is_there_after_sigterm(tmp_path: Path) -> None:
         [sys.executable, "-m", "parentage", *args, "--checkpoint", kept], stderr=subprocess.PIPE
     )
     deadline = time.monotonic() + 120
-    while not (tmp_path / "kept" / "solving-0.json").exists() and time.monotonic() < deadline:
+    while not (tmp_path / "kept" / "solve-0.state").exists() and time.monotonic() < deadline:
         time.sleep(0.05)
     os.kill(child.pid, signal.SIGTERM)
     _, told = child.communicate(timeout=60)
     assert child.returncode == 130, told
-    assert f"what is done is kept; --resume {kept} goes on" in told.decode()
+    assert f"the state is saved; --checkpoint {kept} continues" in told.decode()
     assert "interrupted while looking for a network" in told.decode()
     first = json.loads((tmp_path / "net.json").read_text())
     assert sorted(path.name for path in tmp_path.iterdir()) == ["hard.jkl", "kept", "net.json"]

@@ -16,7 +16,7 @@
     └── MissingExtraError     an optional library is absent; the message has the pip command
     ParentageWarning (UserWarning)
     ├── DataWarning           a column or file that is legal but suspicious
-    ├── NotKeptWarning        work that goes on, but that its checkpoint cannot take
+    ├── NotSavedWarning       work that continues, but that its checkpoint cannot take
     └── UnprovenWarning       a result without the proof that was hoped for; quotes the gap
 
 An error message says what is wrong, where (column, line, value) and what to type instead. What to
@@ -242,8 +242,8 @@ class DataWarning(ParentageWarning):
     """Legal but suspicious input."""
 
 
-class NotKeptWarning(ParentageWarning):
-    """Work goes on that cannot be kept in its checkpoint."""
+class NotSavedWarning(ParentageWarning):
+    """Work continues that cannot be saved in its checkpoint."""
 
 
 class UnprovenWarning(ParentageWarning):

@@ -16,7 +16,7 @@ from __future__ import annotations
 import math
 import os
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
@@ -28,11 +28,13 @@ from parentage.files.source import Source, open_source
 from parentage.optimise import check_start, optimise_lists
 from parentage.optimise.problem import LARGE
 from parentage.scoring.candidates import search_table
+from parentage.scoring.constraints import Constraints
 from parentage.scoring.forecast import seconds_for
 from parentage.scoring.formats import read_lists
 from parentage.scoring.lists import CandidateLists
 from parentage.scoring.settings import Growing
 from parentage.structural_em import complete_and_score
+from parentage.work.checkpoint import LISTS
 from parentage.work.settings import changed
 
 if TYPE_CHECKING:
@@ -206,7 +208,6 @@ def grow(
 ) -> tuple[Searched, Grown | None]:
     """Grow lists that were cut short, if they can grow; else take what there is."""
     from parentage.optimise.anytime import SECONDS_TO_LIST, grow_lists
-    from parentage.optimise.growth_keeping import GrowthKeeper
     from parentage.scoring.growth import can_grow
 
     if not can_grow(searched.prepared, searched.outcomes):
@@ -228,7 +229,6 @@ def grow(
         context.share(0.5 if n <= LARGE else share_of_growing(n, stop.seconds_left)),
         seed=seed,
         start=asked.start,
-        keeper=GrowthKeeper.of(context.places, searched.prepared.table, seed, asked.start),
     )
     return found, Grown(network, trace, time.monotonic() - began)
 
@@ -259,14 +259,14 @@ def optimise(
     with a little changed. Lists of completed data were solved when they were made, with the same
     settings: that is the answer, or, if it was stopped early, where solving goes on.
     """
-    from parentage.optimise.keeping import Keeping
-
     stop, grown, completed = context.stop, found.grown, found.completed
     interrupted = stop.cancelled.is_set()
     if completed is not None:
         if completed.solution.stopped in (None, "gap"):
             return completed.solution
         start = completed.solution.network
+    if context.checkpoint is not None:
+        context.checkpoint.claim(_solving(found, optimising))
     far = grown is not None and is_far(found.lists.n_variables, stop)
     solution = optimise_lists(
         found.lists,
@@ -279,7 +279,7 @@ def optimise(
         report=context.report,
         cuts=cuts,
         kept_cuts=kept_cuts,
-        keeping=Keeping.of(context.places, found.lists, from_table=found.table is not None),
+        checkpoint=context.checkpoint,
     )
     if grown is not None:
         solution = _with_growing(solution, found.lists, grown)
@@ -289,6 +289,22 @@ def optimise(
     if interrupted and not solution.optimal:
         return replace(solution, stopped="interrupt")
     return solution
+
+
+def _solving(found: Gathered, optimising: Optimising) -> dict[str, Any]:
+    """Say what is solved: the job of a checkpoint, or what it has in addition to scoring."""
+    how = {"engine": optimising.engine, "seed": optimising.seed}
+    if found.table is not None:
+        return how
+    limit, constraints = found.scoring.max_parents, found.scoring.constraints or Constraints()
+    return {
+        "kind": LISTS,
+        "lists": found.lists.digest,
+        "variables": found.lists.n_variables,
+        "max_parents": dict(limit) if isinstance(limit, Mapping) else limit,
+        "constraints": constraints.to_dict(),
+        **how,
+    }
 
 
 def is_far(n: int, stop: Stop) -> bool:

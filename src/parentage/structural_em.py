@@ -21,36 +21,37 @@ from __future__ import annotations
 import math
 import time
 from collections import Counter
-from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, NamedTuple
+from dataclasses import asdict, dataclass, field, replace
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from parentage.data.table import MISSING, Table
-from parentage.em_keeping import EmKeeper, End, Standing
-from parentage.errors import WorkersError
 from parentage.network.completions import completed_rows
 from parentage.network.expectation import Expectation
+from parentage.network.network import Network
 from parentage.optimise import optimise_lists
 from parentage.optimise.settings import Optimising
 from parentage.scoring.account import limits_by_name
 from parentage.scoring.candidates import score_table
 from parentage.scoring.completion import Completion, EmStep
+from parentage.scoring.constraints import Constraints
 from parentage.scoring.holes import check_holes
 from parentage.scoring.prior import Prior
 from parentage.scoring.scores import Penalised, parse_score, unit_of
 from parentage.scoring.weighted import WeightedTable, check_weighable
+from parentage.work.checkpoint import COMPLETION, State
 from parentage.work.stop import MOMENT
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping
 
     import numpy.typing as npt
 
-    from parentage.network.network import Network
     from parentage.optimise import Solution
     from parentage.scoring.lists import CandidateLists
     from parentage.scoring.settings import Scoring
+    from parentage.work.checkpoint import Slot
     from parentage.work.context import Context
     from parentage.work.stop import Stop
 
@@ -79,7 +80,7 @@ class Work:
     settings: Scoring
     optimising: Optimising
     context: Context
-    keeper: EmKeeper
+    progress: EmProgress
 
     @property
     def stop(self) -> Stop:
@@ -103,6 +104,154 @@ class Work:
             report=self.context.report,
         )
         return lists, solution
+
+
+@dataclass(frozen=True)
+class Iterate:
+    """Where the iteration from one start is: ``network`` completes the data next."""
+
+    network: Network
+    before: Network | None = None
+    steps: tuple[EmStep, ...] = ()
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain values; :meth:`from_dict` is the way back."""
+        return {
+            "network": _to_dict(self.network),
+            "before": None if self.before is None else _to_dict(self.before),
+            "steps": [asdict(step) for step in self.steps],
+        }
+
+    @classmethod
+    def from_dict(cls, content: Mapping[str, Any]) -> Iterate:
+        """Read what :meth:`to_dict` returned."""
+        before = content["before"]
+        return cls(
+            _network(content["network"]),
+            None if before is None else _network(before),
+            tuple(EmStep(**step) for step in content["steps"]),
+        )
+
+
+@dataclass(frozen=True)
+class End:
+    """Where the iteration from one start ended: ``network`` is best on data it completed.
+
+    ``found`` are the lists, the solution and the completed data; None in a resumed run.
+    """
+
+    completed_by: Network
+    network: Network
+    completion: Completion
+    found: tuple[CandidateLists, Solution, Table] | None = field(default=None, compare=False)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain values, but for what was found."""
+        return {
+            "completed_by": _to_dict(self.completed_by),
+            "network": _to_dict(self.network),
+            "completion": self.completion.to_dict(),
+        }
+
+    @classmethod
+    def from_dict(cls, content: Mapping[str, Any]) -> End:
+        """Read what :meth:`to_dict` returned."""
+        return cls(
+            _network(content["completed_by"]),
+            _network(content["network"]),
+            Completion.from_dict(content["completion"]),
+        )
+
+
+class EmProgress:
+    """What was done so far, saved in the slot of a checkpoint if there is one.
+
+    Parameters, lists and proofs follow from a network and the table, the same whenever they are
+    made. So a resumed run needs no more than the networks: it repeats the step that was cut short,
+    and makes an end again by its last step.
+    """
+
+    def __init__(self, slot: Slot | None = None) -> None:
+        self.slot = slot
+        self.ends: list[End] = []
+        self.at: Iterate | None = None
+        self._saved = False  # an empty state is saved as well
+        if slot is not None and slot.state is not None:
+            with slot.reading():
+                self.from_state(slot.state)
+
+    def move(self, at: Iterate) -> None:
+        """Note which network completes next, and save it if a write is due."""
+        self.at, self._saved = at, False
+        if self.slot is not None and self.slot.due():
+            self.save()
+
+    def end(self, end: End) -> None:
+        """Note where a start ended, and save it if a write is due."""
+        self.ends.append(end)
+        self.at, self._saved = None, False
+        if self.slot is not None and self.slot.due():
+            self.save()
+
+    def save(self) -> None:
+        """Save what was noted, if it is not saved yet."""
+        if self.slot is not None and not self._saved:
+            self._saved = self.slot.write(self.to_state)
+
+    def to_state(self) -> State:
+        """Return the ends of earlier starts, and where this one is."""
+        at = None if self.at is None else self.at.to_dict()
+        return State({"ends": [end.to_dict() for end in self.ends], "at": at})
+
+    def from_state(self, state: State) -> None:
+        """Continue from what an earlier run saved."""
+        self.ends = [End.from_dict(end) for end in state.values["ends"]]
+        at = state.values["at"]
+        self.at, self._saved = None if at is None else Iterate.from_dict(at), True
+
+
+def _to_dict(network: Network) -> dict[str, Any]:
+    return {"names": list(network.names), "parents": [list(above) for above in network.parents]}
+
+
+def _network(content: Mapping[str, Any]) -> Network:
+    return Network(tuple(content["names"]), tuple(tuple(above) for above in content["parents"]))
+
+
+def _slot(
+    context: Context,
+    table: Table,
+    settings: Scoring,
+    optimising: Optimising,
+    start: Network | None,
+) -> Slot | None:
+    """Return where progress is saved; None without a checkpoint.
+
+    Raises
+    ------
+    InputError
+        The checkpoint is of another job.
+    """
+    if context.checkpoint is None:
+        return None
+    limit, rules = settings.max_parents, settings.rules
+    job = {
+        "kind": COMPLETION,
+        "table": table.digest,
+        "rows": table.n_rows,
+        "variables": table.n_variables,
+        "score": settings.score,
+        "log_base": settings.log_base,
+        "rules": rules if rules is None or isinstance(rules, str) else list(rules),
+        "max_parents": limit if limit is None or isinstance(limit, int) else dict(limit),
+        "width": settings.width,
+        "prior": Prior.of(settings.prior).to_dict(),
+        "constraints": (settings.constraints or Constraints()).to_dict(),
+        **asdict(optimising),
+        "start": None if start is None else _to_dict(start),
+    }
+    context.checkpoint.claim(job)
+    return context.checkpoint.slot("em")
 
 
 class Completed(NamedTuple):
@@ -150,14 +299,12 @@ def complete_and_score(
         settings,
         optimising,
         context.unsaved(),
-        EmKeeper.of(context.places, table, settings, optimising, start),
+        EmProgress(_slot(context, table, settings, optimising, start)),
     )
     try:
         lists, solution, completed, completion = _best_end(work, score, start)
-    except WorkersError:
-        work.keeper.write()
-        raise
-    work.keeper.write()
+    finally:
+        work.progress.save()
     account = replace(
         lists.known(),
         rows=table.n_rows,
@@ -236,18 +383,18 @@ def _end_of(
     known: Network | None = None,
 ) -> End:
     """Return where the start of this number ends; nothing is done twice because of a break."""
-    keeper = work.keeper
-    if number < len(keeper.ends):
-        return keeper.ends[number]
-    at = keeper.standing
+    progress = work.progress
+    if number < len(progress.ends):
+        return progress.ends[number]
+    at = progress.at
     if at is None:
-        at = Standing(start())
+        at = Iterate(start())
         if work.stop.reason() is None:
-            keeper.stand(at)
+            progress.move(at)
     return _iterate(work, at, score, known)
 
 
-def _iterate(work: Work, at: Standing, score: Penalised, known: Network | None = None) -> End:
+def _iterate(work: Work, at: Iterate, score: Penalised, known: Network | None = None) -> End:
     """Complete and learn until the network repeats or there is no time left.
 
     A step that is cut short does not count when there was one before: its lists would be worse. So
@@ -287,10 +434,10 @@ def _iterate(work: Work, at: Standing, score: Penalised, known: Network | None =
         if stopped:
             return last
         if settled or len(steps) == MOST_STEPS or solution.network in (known, network):
-            work.keeper.end(last)
+            work.progress.end(last)
             return last
         before, network = network, solution.network
-        work.keeper.stand(Standing(network, before, tuple(steps)))
+        work.progress.move(Iterate(network, before, tuple(steps)))
         if time.monotonic() - began > work.stop.seconds_left:
             return last
 

@@ -28,8 +28,8 @@ from parentage.cli.options import (
     search_options,
     settings_options,
     table_options,
-    tell_kept,
     tell_reading,
+    tell_saved,
     with_options,
     write_recipe_of,
 )
@@ -162,7 +162,7 @@ def learn(data: str, output: tuple[str, ...], **options: Any) -> None:
             warn("the proof would take more memory than --memory allows; give it more to go on")
         report_solution(solution, work, parameters, output, options, time.monotonic() - began)
         if not (solution.optimal and solution.scope.settled):
-            tell_kept(scaling.places)
+            tell_saved(scaling)
     if stop.cancelled.is_set():
         sys.exit(130)
     if options["require_optimal"] and not (solution.optimal and solution.scope.settled):

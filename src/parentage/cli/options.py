@@ -24,7 +24,6 @@ if TYPE_CHECKING:
     from parentage.data.table import Table
     from parentage.scoring.constraints import Constraints
     from parentage.scoring.prior import Prior
-    from parentage.work.context import Places
     from parentage.work.settings import Option
 
 Command = TypeVar("Command", bound=Callable[..., Any])
@@ -306,8 +305,9 @@ def parse_tiers(text: str | None) -> tuple[tuple[str, ...], ...]:
     return tiers
 
 
-def tell_kept(places: Places) -> None:
-    """Say where work that was not finished is kept, and how it goes on."""
-    if places.checkpoint is not None:
-        typed = Way("resume", str(places.checkpoint)).typed("command line")
-        click.echo(f"parentage: what is done is kept; {typed} goes on from there", err=True)
+def tell_saved(scaling: Scaling) -> None:
+    """Say where the state of unfinished work is saved, and how to continue."""
+    folder = scaling.folder("checkpoint")
+    if folder is not None:
+        typed = Way("checkpoint", str(folder)).typed("command line")
+        click.echo(f"parentage: the state is saved; {typed} continues from there", err=True)

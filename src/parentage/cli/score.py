@@ -22,7 +22,7 @@ from parentage.cli.options import (
     scoring_of,
     search_options,
     table_options,
-    tell_kept,
+    tell_saved,
     write_recipe_of,
 )
 from parentage.cli.output import print_json, show_progress, table_text, warn
@@ -82,7 +82,7 @@ def score(data: str, output: tuple[str, ...], **options: Any) -> None:
             )
         report_lists(lists, output, options)
         if not (lists.account.complete and settled):
-            tell_kept(scaling.places)
+            tell_saved(scaling)
     if stop.cancelled.is_set():
         sys.exit(130)
 

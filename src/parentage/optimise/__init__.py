@@ -28,8 +28,8 @@ if TYPE_CHECKING:
 
     from parentage.network.network import Network
     from parentage.optimise.cuts import Cut
-    from parentage.optimise.keeping import Keeping
     from parentage.scoring.lists import CandidateLists
+    from parentage.work.checkpoint import Checkpoint
     from parentage.work.progress import Report
     from parentage.work.stop import Stop
 
@@ -123,20 +123,20 @@ def optimise_lists(
     report: Report | None = None,
     cuts: Sequence[Cut] | None = None,
     kept_cuts: list[Cut] | None = None,
-    keeping: Keeping | None = None,
+    checkpoint: Checkpoint | None = None,
 ) -> Solution:
     """Solve; for lists that were cut short, bound what was asked and not only what is listed.
 
     ``cuts`` are those of another run over the same variables, whatever its lists and constraints,
     or none of them; whoever gives them begins from a network that is near, and no other is looked
-    for before cutting. Those of this run are put into ``kept_cuts``. ``keeping`` keeps what is
-    known in a folder, and goes on from there.
+    for before cutting. Those of this run are put into ``kept_cuts``. With a ``checkpoint``, whose
+    job this is, incumbent and cuts are saved, and a later run begins from them.
     """
     from parentage.optimise.beyond import beyond_scores, plain_bound, relaxed_lists
     from parentage.optimise.engines import solve
     from parentage.optimise.lp.cutting import Tactics
     from parentage.optimise.problem import allowed_sets, memory_of_problem, prepare
-    from parentage.optimise.run import Run
+    from parentage.optimise.run import Run, from_slot
     from parentage.work.memory import require_memory
 
     allowed = limited(lists, max_parents, constraints)
@@ -146,11 +146,9 @@ def optimise_lists(
         "allow fewer parents when scoring",
         limit=stop.memory,
     )
-    keeper = None
+    slot = None if checkpoint is None else checkpoint.next_slot("solve")
+    saved = from_slot(slot, lists)
     starts = [] if start is None else [start_order(lists, start)]
-    if keeping is not None:
-        keeper = keeping.keeper(lists, settings, max_parents, constraints)
-        starts += keeper.orders
     run = Run(
         lists,
         prepare(lists, allowed),
@@ -160,9 +158,9 @@ def optimise_lists(
         seed=settings.seed,
         report=report,
         constraints=allowed,
-        starts=starts,
-        cuts=cuts or (() if keeper is None else keeper.cuts),
-        keeper=keeper,
+        starts=[*starts, *saved.orders],
+        cuts=cuts or saved.cuts,
+        slot=slot,
     )
     scope = scope_of(lists, run.tolerance, max_parents, constraints)
     tactics = Tactics(warm_start=cuts is None)
@@ -171,7 +169,7 @@ def optimise_lists(
         kept_cuts.extend(run.found_cuts())
     if requires_more(lists, allowed):
         return unproven_by_lists(
-            lists, solution, max_parents, constraints, settings, stop, threads, keeping
+            lists, solution, max_parents, constraints, settings, stop, threads, checkpoint
         )
     if lists.account.complete:
         return solution
@@ -183,17 +181,17 @@ def optimise_lists(
     bound = max(solution.bound, plain)
     if stop.reason() is None:
         wider = relaxed_lists(lists, allowed, beyond)
-        if keeping is not None:
-            keeper = keeping.keeper(wider, settings, max_parents, constraints)
+        slot = None if checkpoint is None else checkpoint.next_slot("solve")
+        saved = from_slot(slot, wider)
         relaxed = Run(
             wider,
             prepare(wider, allowed),
             stop=stop,
             threads=threads,
             report=report,
-            starts=[] if keeper is None else keeper.orders,
-            cuts=() if keeper is None else keeper.cuts,
-            keeper=keeper,
+            starts=saved.orders,
+            cuts=saved.cuts,
+            slot=slot,
         )
         bound = max(solution.bound, min(bound, solve(relaxed, "auto").bound))
     trace = tuple((t, s, max(b, bound)) for t, s, b in solution.trace)
@@ -227,7 +225,7 @@ def unproven_by_lists(
     settings: Optimising,
     stop: Stop,
     threads: int,
-    keeping: Keeping | None = None,
+    checkpoint: Checkpoint | None = None,
 ) -> Solution:
     """Bound a solution by the best network without the arcs that are required only now.
 
@@ -244,7 +242,7 @@ def unproven_by_lists(
         threads=threads,
         max_parents=max_parents,
         constraints=freed,
-        keeping=keeping,
+        checkpoint=checkpoint,
     )
     bound = max(solution.score, wider.bound)
     proven = wider.optimal and bound - solution.score <= solution.scope.tolerance

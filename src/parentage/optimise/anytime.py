@@ -23,18 +23,18 @@ import math
 import time
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
+import numpy.typing as npt
 
-from parentage.errors import WorkersError
 from parentage.network.network import Network
-from parentage.optimise.growth_keeping import Moment
 from parentage.optimise.orders import SLACKS, Stream, best_of, budget_of, climb, renew, respecting
 from parentage.optimise.problem import memory_of_sets
 from parentage.optimise.ranking import Ranking
 from parentage.scoring.forecast import SHARE_OF_MEMORY
-from parentage.scoring.growth import Growth, worth_sending
+from parentage.scoring.growth import GROWTH_ARRAYS, Growth, worth_sending
+from parentage.work.checkpoint import State
 from parentage.work.crew import Crew
 from parentage.work.memory import available_memory, room_within, used_memory
 from parentage.work.progress import Progress
@@ -43,16 +43,20 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from concurrent.futures import Executor
 
-    from parentage.arrays import Ints
-    from parentage.optimise.growth_keeping import GrowthKeeper
+    from parentage.arrays import Ints, Words
     from parentage.optimise.solution import TracePoint
     from parentage.scoring.candidates import Searched
+    from parentage.scoring.growth import Extent
     from parentage.scoring.terms import Family
+    from parentage.work.checkpoint import Slot
     from parentage.work.context import Context
     from parentage.work.progress import Report
     from parentage.work.stop import Stop
 
 PHASE = "growing"
+
+SECONDS_BETWEEN_NOTES = 0.5
+"""Least time between two rounds that are noted for a checkpoint: copying them takes a little."""
 
 SECONDS_PER_LOOK = 5e-9
 """Nominal time of looking at one set while fitting."""
@@ -83,15 +87,15 @@ def grow_lists(
     *,
     seed: int = 0,
     start: Network | None = None,
-    keeper: GrowthKeeper | None = None,
 ) -> tuple[Searched, Network, tuple[TracePoint, ...]]:
     """Grow what a search found until the effort is spent or the stop says so.
 
     Workers elsewhere, if there are any, count stems where that takes long. Returns what has
-    been found by then, the best network made of it, and how its score rose. A ``keeper`` keeps it
-    in a folder, and goes on from there. The families of the network ``start`` that are allowed are
-    listed before anything grows, so that no network is returned that is worse.
+    been found by then, the best network made of it, and how its score rose. With a checkpoint the
+    work continues from the last whole round. The families of the network ``start`` that are allowed
+    are listed before anything grows, so that no network is returned that is worse.
     """
+    slot = slot_of(context, seed, start)
     table, encoded = searched.prepared.table, searched.prepared.plans[0].encoded
     stop, workers = context.stop, context.workers
     room = room_within(stop.memory)
@@ -103,31 +107,30 @@ def grow_lists(
     with ThreadPoolExecutor(context.threads) as pool:
         elsewhere = isinstance(workers, Crew) and worth_sending(encoded)
         counting = workers if workers is not None and elsewhere else pool
-        if keeper is not None:
-            memory = keeper.memory_of_stems(stop.memory, memory)
+        saved = None if slot is None else slot.state
+        memory = memory_of_stems(saved, stop.memory, memory)
         growth = Growth(
             searched.prepared, searched.outcomes, workers=counting, memory=memory, widest=widest
         )
-        moment = None
-        if keeper is not None and keeper.known is not None:
-            moment = keeper.known.moment if growth.restore(keeper.known.growth) else None
-            kept = keeper.order_for(growth.n)
-            starts = starts if kept is None else [kept, *starts]
-        if start is not None and moment is None:  # what was kept has them
+        resumed = None
+        if slot is not None and saved is not None:
+            with slot.reading():
+                resumed = Round(*saved.arrays[GROWTH_ARRAYS:])
+                order_then = resumed.order.tolist()
+                if sorted(order_then) == list(range(growth.n)):
+                    starts = [order_then, *starts]
+                resumed = resumed if growth.from_state(saved) else None
+        if start is not None and resumed is None:  # otherwise they are listed already
             growth.take(families_of(start, at, growth.terms.required))
-        anytime = Anytime(
-            growth, stop, pool, seed=seed, starts=starts, report=context.report, keeper=keeper
-        )
-        if moment is not None:
-            anytime.go_on_from(moment)
+        anytime = Anytime(growth, stop, pool, seed=seed, starts=starts, report=context.report)
+        if resumed is not None:
+            anytime.resume(resumed)
+        if slot is not None:
+            anytime.save_into(slot, {"limit": stop.memory, "memory": memory})
         try:
             anytime.run(effort)
-        except WorkersError:
-            if keeper is not None:
-                keeper.write(growth)
-            raise
-        if keeper is not None:
-            keeper.write(growth)
+        finally:
+            anytime.save()
     parents: list[tuple[int, ...]] = [()] * table.n_variables
     for i in anytime.choice.tolist():
         child, members = growth.family(i)
@@ -155,8 +158,50 @@ def families_of(
     return found
 
 
+def slot_of(context: Context, seed: int, start: Network | None) -> Slot | None:
+    """Return where growth is saved; None without a checkpoint."""
+    if context.checkpoint is None:
+        return None
+    arcs = None if start is None else [list(arc) for arc in start.arcs]
+    context.checkpoint.claim({"seed": seed, "start": arcs})
+    return context.checkpoint.slot("growth")
+
+
+def memory_of_stems(saved: State | None, limit: int | None, memory: int | None) -> int | None:
+    """Return what vectors of stems may take: as much as before, under the same limit.
+
+    What a limit leaves for them differs between two runs, and how many are held changes the work.
+    """
+    if saved is not None and saved.values.get("limit") == limit:
+        return saved.values.get("memory")
+    return memory
+
+
+class Round(NamedTuple):
+    """Where the search for a network is between two rounds: all that decides what comes next."""
+
+    orders: Ints
+    """``[stream, 4, n]``, as the next three of :class:`parentage.optimise.streams.Stream`."""
+    work: npt.NDArray[np.void]
+    random: Words
+    stale: Ints
+    order: Ints
+    """The best one so far."""
+    closed: npt.NDArray[np.bool_]
+    """``[family]``: whether it was enlarged because it is near."""
+    counts: Ints
+    """Sets looked at, sets laid out, rounds that brought nothing."""
+
+
 class Anytime:
-    """The state of the work: lists that grow, orders, and the best network so far."""
+    """The state of the work: lists that grow, orders, and the best network so far.
+
+    What is saved is always the end of a whole round, which neither the effort nor a clock has cut
+    short. So a resumed run does what it would have done without a break: with the same effort it
+    ends with the same lists, the same network and the same work, with more effort as if that had
+    been given at once. When the search has come further since, the families are not those it would
+    have grown, and the order alone is used.
+    """
 
     def __init__(
         self,
@@ -167,10 +212,13 @@ class Anytime:
         seed: int = 0,
         starts: Sequence[Sequence[int]] = (),
         report: Report | None = None,
-        keeper: GrowthKeeper | None = None,
     ) -> None:
         self.growth, self.stop, self.report = growth, stop, report
-        self._pool, self._keeper = pool, keeper
+        self._pool = pool
+        self._slot: Slot | None = None
+        self._facts: Mapping[str, int | None] = {}
+        self._noted: tuple[Extent, Round] | None = None
+        self._noted_at = -math.inf
         self._began = time.monotonic()
         self._looked = self._idle = 0
         self._whole = True  # whether neither effort nor stop has cut a round short
@@ -193,20 +241,50 @@ class Anytime:
         choice = self.space.choice(first)
         return math.inf if choice is None else -math.fsum(self.growth.nats(choice).tolist())
 
-    def go_on_from(self, moment: Moment) -> None:
-        """Take up where an earlier run was, with the lists it had."""
-        moment.give(self._streams)
-        self.order, self._closed = moment.order, moment.closed
-        self._looked, self._laid, self._idle = moment.counts.tolist()
+    def resume(self, at: Round) -> None:
+        """Continue where an earlier run was, with the lists it had."""
+        for k, stream in enumerate(self._streams):
+            stream.take(at.orders[k], at.work[k])
+            stream.state[:], stream.stale = at.random[k], int(at.stale[k])
+        self.order, self._closed = at.order, at.closed
+        self._looked, self._laid, self._idle = at.counts.tolist()
         self._fit()
         self._tell()
 
-    def _keep(self) -> None:
-        """Note the end of a round, if nothing cut it short."""
-        if self._keeper is not None and self._whole and self._keeper.is_due():
-            counts = (self._looked, self._laid, self._idle)
-            moment = Moment.of(self._streams, self.order, self._closed, *counts)
-            self._keeper.reached(self.growth, moment)
+    def save_into(self, slot: Slot, facts: Mapping[str, int | None]) -> None:
+        """Save whole rounds in a slot from now on, with some facts."""
+        self._slot, self._facts = slot, facts
+
+    def _end_round(self) -> None:
+        """Note a whole round, and save it if a write is due."""
+        now = time.perf_counter()
+        if self._slot is None or not self._whole or now - self._noted_at < SECONDS_BETWEEN_NOTES:
+            return
+        streams = self._streams
+        at = Round(
+            np.stack([stream.orders for stream in streams]),
+            np.array([stream.work for stream in streams]),
+            np.stack([stream.state for stream in streams]),
+            np.array([stream.stale for stream in streams]),
+            self.order.copy(),
+            self._closed.copy(),
+            np.array([self._looked, self._laid, self._idle]),
+        )
+        self._noted, self._noted_at = (self.growth.extent(), at), now
+        if self._slot.due():
+            self.save()
+
+    def save(self) -> None:
+        """Save the last round that was noted, if it is not saved yet."""
+        if self._slot is not None and self._noted is not None and self._slot.write(self._to_state):
+            self._noted = None
+
+    def _to_state(self) -> State:
+        if self._noted is None:
+            raise AssertionError("no round was noted")
+        extent, at = self._noted
+        values, arrays, _ = self.growth.to_state(extent)
+        return State({**self._facts, **values}, (*arrays, *at))
 
     @property
     def work(self) -> float:
@@ -222,7 +300,7 @@ class Anytime:
         """Work until the effort is spent, the stop says so, or nothing is left to try."""
         if self.cost == math.inf:
             self._climb()
-        self._keep()
+        self._end_round()
         while self.work < effort and self._may_go_on() and self._idle < PATIENCE:
             grew, gained = self._grow_around(), False
             if self._is(self.work < effort) and self._has_time_for_a_round():
@@ -230,7 +308,7 @@ class Anytime:
             if not gained:
                 grew += self._grow_near()
             self._idle = 0 if gained or grew else self._idle + 1
-            self._keep()
+            self._end_round()
 
     def _is(self, going_on: bool) -> bool:
         """Remember when a round is cut short; otherwise it depends on what was found alone."""

@@ -100,8 +100,7 @@ def solve(run: Run, engine: str, tactics: Tactics = DEFAULT) -> Solution:
     except KeyboardInterrupt:
         run.stop.cancelled.set()
         run.stopped()
-    if run.keeper is not None and all(part.cost < math.inf for part in run.parts):
-        run.keeper.write(run)
+    run.save()
     return conclude(run)
 
 

@@ -15,7 +15,7 @@ from __future__ import annotations
 import json
 import math
 import time
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
@@ -24,21 +24,22 @@ from parentage.network.network import topological_order
 from parentage.network.record import Effort
 from parentage.optimise.cuts import Sets, moved, project, read_cut, unique, written_cut
 from parentage.optimise.problem import rounding
+from parentage.work.checkpoint import State
 from parentage.work.memory import room_within
 from parentage.work.progress import Progress
 from parentage.work.stop import Stop
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Sequence
 
     from parentage.arrays import Ints
     from parentage.optimise.cuts import Cut
-    from parentage.optimise.keeping import Keeper
     from parentage.optimise.lp.cutting import Node
     from parentage.optimise.problem import Problem
     from parentage.optimise.solution import TracePoint
     from parentage.scoring.constraints import Constraints
     from parentage.scoring.lists import CandidateLists
+    from parentage.work.checkpoint import Slot
     from parentage.work.progress import Report
     from parentage.work.stop import Reason
 
@@ -64,8 +65,8 @@ class Run:
         Orders of all variables to begin from.
     cuts
         Cuts of another run over the same variables, to begin with; they hold for all networks.
-    keeper
-        Saves the state from time to time.
+    slot
+        Where the state is saved from time to time.
     """
 
     def __init__(
@@ -81,13 +82,13 @@ class Run:
         constraints: Constraints | None = None,
         starts: Sequence[Sequence[int]] = (),
         cuts: Sequence[Cut] = (),
-        keeper: Keeper | None = None,
+        slot: Slot | None = None,
     ) -> None:
         self.lists = lists
         self.constraints = constraints
         self.starts = starts
         self.cuts = cuts
-        self.keeper = keeper
+        self.slot = slot
         self.threads = threads
         self.seed = seed
         self.stop = stop or Stop()
@@ -168,10 +169,16 @@ class Run:
             found.extend(part.parts)
         return found
 
-    def to_state(self) -> dict[str, Any]:
+    def save(self) -> None:
+        """Save the state, if there is a checkpoint and a network."""
+        if self.slot is not None and all(part.cost < math.inf for part in self.parts):
+            self.slot.write(self.to_state)
+
+    def to_state(self) -> State:
         """Return what a later run can begin from: an order of the incumbent, and all cuts.
 
-        Bounds and nodes are made again, by the cuts. A cut is written once, as JSON text.
+        Bounds, removed sets and nodes of a tree are made again, by the cuts; order search and
+        dynamic programming begin anew. A cut is written once, as JSON text.
         """
         for part in self.parts:
             part.take_cuts()
@@ -184,11 +191,9 @@ class Run:
                 )
         self._written = written
         parents = [self.lists.parents_of(i).tolist() for i in self.chosen().tolist()]
-        return {
-            "lists": self.lists.digest,
-            "order": list(topological_order([str(v) for v in range(len(parents))], parents)),
-            "cuts": list(dict.fromkeys(written.values())),
-        }
+        order = list(topological_order([str(v) for v in range(len(parents))], parents))
+        cuts = list(dict.fromkeys(written.values()))
+        return State({"lists": self.lists.digest, "order": order, "cuts": cuts})
 
     def note(self, phase: str, *, changed: bool) -> None:
         """Record a change and tell the caller; without a change only now and then."""
@@ -208,8 +213,8 @@ class Run:
             self.stop_reason = "gap"
         if self._report is not None:
             self._report(Progress("learning", phase, now, incumbent=score, bound=bound))
-        if self.keeper is not None:
-            self.keeper.tick(self)
+        if self.slot is not None and self.slot.due():
+            self.slot.write(self.to_state)
 
 
 class Part:
@@ -335,7 +340,22 @@ class Part:
             chosen[self.problem.variables] = self.problem.sets[self.choice]
 
 
-def from_state(state: Mapping[str, Any], lists: CandidateLists) -> tuple[list[int], list[Cut]]:
+class Saved(NamedTuple):
+    """What an earlier run leaves to begin from."""
+
+    orders: Sequence[Sequence[int]] = ()
+    cuts: Sequence[Cut] = ()
+
+
+def from_slot(slot: Slot | None, lists: CandidateLists) -> Saved:
+    """Return what an earlier run saved, as far as it holds for ``lists``."""
+    if slot is None or slot.state is None:
+        return Saved()
+    with slot.reading():
+        return from_state(slot.state, lists)
+
+
+def from_state(saved: State, lists: CandidateLists) -> Saved:
     """Return the order and the cuts of :meth:`Run.to_state` that hold for ``lists``.
 
     What a cut weighs that passes through variables holds for the lists it was found in only.
@@ -345,9 +365,10 @@ def from_state(state: Mapping[str, Any], lists: CandidateLists) -> tuple[list[in
     KeyError, TypeError, ValueError, IndexError
         It is something else.
     """
+    state = saved.values
     order = [int(v) for v in state["order"]]
     if sorted(order) != list(range(lists.n_variables)):
         raise ValueError("an order of other variables")
     cuts = [read_cut(json.loads(text)) for text in state["cuts"]]
     same = state["lists"] == lists.digest
-    return order, [cut for cut in cuts if same or not cut.through]
+    return Saved([order], [cut for cut in cuts if same or not cut.through])

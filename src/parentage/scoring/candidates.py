@@ -19,20 +19,20 @@ import numpy.typing as npt
 from parentage.data.reading import as_table
 from parentage.errors import UnprovenWarning, warn
 from parentage.scoring.account import Account, Tallies
-from parentage.scoring.checkpoint import Checkpoint
 from parentage.scoring.dominance import best_subsets
 from parentage.scoring.forecast import (
     SHARE_OF_MEMORY,
     refuse_what_cannot_fit,
     room_for_levels,
 )
-from parentage.scoring.keeper import Keeper
 from parentage.scoring.lists import CandidateLists
 from parentage.scoring.plan import prepare
 from parentage.scoring.rulebook import ORDER
 from parentage.scoring.search import FIRST_LEVEL, search
+from parentage.scoring.search_state import LevelStore
 from parentage.scoring.settings import Scoring, ScoringKeywords
 from parentage.scoring.steps import Kept
+from parentage.work.checkpoint import TABLE
 from parentage.work.executor import size_here
 from parentage.work.memory import available_memory, used_memory
 from parentage.work.running import Running, RunningKeywords, working
@@ -182,7 +182,7 @@ def search_table(
     ``up_to`` and ``foresee`` are those of :func:`parentage.scoring.search.search`.
     """
     began = time.perf_counter()
-    stop, places, workers = context.stop, context.places, context.pool
+    stop, workers, checkpoint = context.stop, context.pool, context.checkpoint
     prepared = prepare(table, settings)
     for plan in prepared.plans:
         refuse_what_cannot_fit(plan, size_here(workers))
@@ -193,27 +193,25 @@ def search_table(
         most, room = stop.memory, room_for_levels(stop.memory, size_here(workers))
     moment, stop = stop.moment(), replace(stop.share(part), memory=room)
     first = stop.leaving(FIRST_LEVEL)
-    checkpoint = None
-    if places.checkpoint is not None:
-        job = _job(prepared)
-        checkpoint = Checkpoint(places.checkpoint, job, resume=places.resume)
+    if checkpoint is not None:
+        checkpoint.claim(_job(prepared))
     outcomes = []
     for number, plan in enumerate(prepared.plans):
-        with contextlib.closing(Keeper(number, places.exchange, checkpoint, most)) as keeper:
+        slot = None if checkpoint is None else checkpoint.slot(f"search-{number}")
+        with contextlib.closing(LevelStore(slot, context.exchange, most)) as store:
             found = search(
                 plan, stop, workers=workers, report=context.report, up_to=up_to, foresee=foresee,
-                keeper=keeper, first=first, moment=moment,
+                store=store, first=first, moment=moment,
             )  # fmt: skip
         outcomes.append(found)
     return Searched(prepared, tuple(outcomes), began)
 
 
 def _job(prepared: Preparation) -> dict[str, Any]:
-    """Say what is searched: what a checkpoint has to be of to be gone on with."""
-    from parentage import __version__
-
+    """Say what is searched: the job of a checkpoint."""
     limit = prepared.limit
     return {
+        "kind": TABLE,
         "table": prepared.table.digest,
         "rows": prepared.table.n_rows,
         "variables": prepared.table.n_variables,
@@ -224,7 +222,6 @@ def _job(prepared: Preparation) -> dict[str, Any]:
         "width": prepared.width,
         "prior": prepared.prior.to_dict(),
         "constraints": prepared.constraints.to_dict(),
-        "version": __version__,
     }
 
 

@@ -20,16 +20,16 @@ from __future__ import annotations
 import zlib
 from dataclasses import replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 from parentage.scoring.forecast import seconds_for
-from parentage.scoring.growth_state import Mark, Snapshot, stems_in, stems_of
-from parentage.scoring.stems import AT_ONCE, STEMS_PER_CHUNK, Stems
+from parentage.scoring.stems import AT_ONCE, STEMS_PER_CHUNK, Stems, flat_stems, stems_of
 from parentage.scoring.steps import Kept
 from parentage.scoring.terms import Family, children_of, terms_of, variables_of
+from parentage.work.checkpoint import State
 from parentage.work.crew import LeftError, nothing
 from parentage.work.executor import leave
 
@@ -57,6 +57,22 @@ MOST_STEMS = 2**29
 WORTH_SENDING = 0.05
 """Nominal seconds that a chunk of stems takes if workers elsewhere are to count it: a task that is
 sent costs a few milliseconds by itself."""
+
+
+GROWTH_ARRAYS = 7
+"""Arrays of a state: children, sizes, parents and scores of the families found since the search;
+keys of those that were enlarged; sizes and members of the stems held, the oldest first."""
+
+
+class Extent(NamedTuple):
+    """How far growth is; families are only added, so that a few numbers are enough."""
+
+    n_sets: int
+    n_done: int
+    counts: tuple[int, int]
+    """Stems counted, families scored."""
+    held: tuple[Stem, ...]
+    """Stems with a vector, the oldest first."""
 
 
 def can_grow(prepared: Preparation, outcomes: Sequence[Outcome]) -> bool:
@@ -287,30 +303,35 @@ class Growth:
         can_pay(self._tasks(families, stems), self._stems.vectors, self._growing, pays)
         return [family for family, pay in zip(families, pays.tolist(), strict=True) if pay]
 
-    def mark(self) -> Mark:
-        """Say how far this is, in a moment."""
+    def extent(self) -> Extent:
+        """Return how far this is, at little cost."""
         counts = (self._stems.counted, self.families_scored)
-        return Mark(self.n_sets, len(self._done), counts, tuple(self._stems.row))
+        return Extent(self.n_sets, len(self._done), counts, tuple(self._stems.row))
 
-    def snapshot(self, mark: Mark) -> Snapshot:
-        """Return what was found from the beginning to a mark."""
-        new = slice(self.n_first, mark.n_sets)
-        done = np.array(list(self._done)[: mark.n_done], np.uint64)
+    def to_state(self, extent: Extent) -> State:
+        """Return what was found since the search, up to an earlier extent.
+
+        The vectors of stems are not part of it: they are counted again when they are needed, and
+        that is not counted as work, so that a budget of work lasts as long as without a break.
+        """
+        new = slice(self.n_first, extent.n_sets)
+        done = np.array(list(self._done)[: extent.n_done], np.uint64)
         parents = self.parents[new, : self.sizes[new].max(initial=0)]
         families = (self.children[new], self.sizes[new], parents, self.scores[new])
-        counts = np.array([self._first_check, *mark.counts])
-        return Snapshot(counts, *families, done, *stems_in(mark.held))
+        counted, scored = extent.counts
+        values = {"first": self._first_check, "counted": counted, "scored": scored}
+        return State(values, (*families, done, *flat_stems(extent.held)))
 
-    def restore(self, known: Snapshot) -> bool:
-        """Take up what was found before; False if that was from another beginning."""
-        first, counted, scored = known.counts.tolist()
-        if first != self._first_check or self.n_sets != self.n_first:
+    def from_state(self, state: State) -> bool:
+        """Continue from what was found before; False if that was from other first families."""
+        if state.values["first"] != self._first_check or self.n_sets != self.n_first:
             return False
-        self._make_room(len(known.children))
-        self._enter(known.children, known.sizes, known.parents, known.scores)
-        self._done = dict.fromkeys(known.done.tolist())
-        self._stems.take_up(stems_of(known.held_sizes, known.held), counted)
-        self.families_scored = scored
+        children, sizes, parents, scores, done, held_sizes, held = state.arrays[:GROWTH_ARRAYS]
+        self._make_room(len(children))
+        self._enter(children, sizes, parents, scores)
+        self._done = dict.fromkeys(done.tolist())
+        self._stems.take_up(stems_of(held_sizes, held), int(state.values["counted"]))
+        self.families_scored = int(state.values["scored"])
         return True
 
     def _enter(

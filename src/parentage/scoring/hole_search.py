@@ -19,10 +19,10 @@ from parentage.scoring.steps import Step, blocks, go_on, room_for_sets, with_sin
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from parentage.files.growing import Array
     from parentage.kernels.holes import HoleFacts, HoleLevel, Rows
     from parentage.scoring.entropy import Encoded, Int64s
     from parentage.scoring.plan import SearchPlan
+    from parentage.work.array_files import Array
 
 
 class HoleSearch:

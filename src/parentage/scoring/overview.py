@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from parentage.data.table import Table
-from parentage.files.temporary import disk_folder
 from parentage.scoring import rules as r
 from parentage.scoring.candidates import why_not_grown
 from parentage.scoring.forecast import (
@@ -29,6 +28,7 @@ from parentage.scoring.residuals import residuals
 from parentage.scoring.scores import BySums, NodeAverage
 from parentage.scoring.search import LONGEST_LEVEL, MOST_SETS, ends_by_rules, search
 from parentage.scoring.settings import Scoring
+from parentage.work.array_files import disk_folder
 from parentage.work.memory import available_memory
 from parentage.work.running import Running, available_cores
 

@@ -17,10 +17,10 @@ from parentage.scoring.steps import Step, blocks, go_on, room_for_sets
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from parentage.files.growing import Array
     from parentage.kernels.families import Level, SearchFacts
     from parentage.scoring.entropy import Int64s
     from parentage.scoring.plan import SearchPlan
+    from parentage.work.array_files import Array
 
 
 class PenaltySearch:

@@ -5,8 +5,8 @@ likelihoods, :class:`parentage.kernels.holes.HoleLevel` for tables with holes,
 :class:`parentage.kernels.sums.SumLevel` for other scores). A step
 (:mod:`parentage.scoring.steps`) joins siblings, tests the rules, counts what survives and scores
 its families. Two adjacent levels are in memory, or mapped from files where they do not fit
-(:mod:`parentage.scoring.keeper`); the last one, when its size is known beforehand, is streamed:
-scored and forgotten.
+(:mod:`parentage.scoring.search_state`); the last one, when its size is known beforehand, is
+streamed: scored and forgotten.
 """
 
 from __future__ import annotations
@@ -19,11 +19,10 @@ import numpy as np
 
 from parentage.errors import WorkersError
 from parentage.scoring.forecast import seconds_for
-from parentage.scoring.gathering import Bounding
 from parentage.scoring.hole_search import HoleSearch
-from parentage.scoring.keeper import Keeper, Position
 from parentage.scoring.penalty_search import PenaltySearch
 from parentage.scoring.scores import BySums, NodeAverage
+from parentage.scoring.search_state import LastLevel, LevelStore, SearchState
 from parentage.scoring.steps import Clock, Kept, Outcome, StoppedError
 from parentage.scoring.sum_search import SumSearch
 from parentage.work.executor import size_of
@@ -67,7 +66,7 @@ def search(
     report: Report | None = None,
     up_to: int | None = None,
     foresee: bool = False,
-    keeper: Keeper | None = None,
+    store: LevelStore | None = None,
     first: Stop | None = None,
     moment: Moment | None = None,
 ) -> Outcome:
@@ -79,24 +78,24 @@ def search(
 
     ``stop`` is asked after every chunk; its memory, if it has a limit, is what levels and kept
     families may take. A search that ends early keeps the families of complete levels, and bounds
-    what it did not look at. A ``keeper`` with a checkpoint lets it go on where it was.
+    what it did not look at. A ``store`` with a checkpoint lets it resume where it was.
     """
     outcome = Outcome()
     encoded = plan.encoded
     clock = Clock(stop, report, time.perf_counter())
     levels = _levels(plan)
-    keeper = keeper or Keeper()
-    at = keeper.resumed(outcome)
+    store = store or LevelStore()
+    at = store.restore(outcome)
     if at is True:
         return outcome
     level, below = levels.first()
-    if isinstance(at, Position):
+    if isinstance(at, SearchState):
         levels.remember(at.arrays["memory"])
         if at.in_degree > 1:
             level, below = levels.level_of(at.arrays["level"]), levels.below_of(at.arrays["below"])
     else:
         _keep_empty_sets(level, plan, outcome)
-        at = keeper.begin(1, _arrays(levels, level, below))
+        at = store.begin(1, _arrays(levels, level, below))
     deepest = min(plan.limits.deepest, encoded.n_variables - 1)
     moment, price = moment or Moment(0.0), _seconds_per_join(plan)
     while at.in_degree <= deepest and len(level.members) > 1:
@@ -118,24 +117,24 @@ def search(
             left = int(step.pairs[-1]) - at.pairs
             if foresee and at.in_degree > 1 and not short:
                 _foresee(plan, left, at.rate, stop, workers, begun=at.pairs > 0)
-            if keeper.checkpoint is None and (foresee or up_to is not None):
+            if store.slot is None and (foresee or up_to is not None):
                 asked = up_to is not None and at.in_degree + len(plan.context) >= up_to
                 worth = _worth(plan, stop, workers, asked, at, moment)
-                at.new = _bounding(levels, level, at, worth)
-            step.run(outcome, workers, clock, at, keeper)
+                at.new = _last_level(levels, level, at, worth)
+            step.run(outcome, workers, clock, at, store)
             if short and stop.is_over():
                 moment.spend(price * left)
         except StoppedError as stopped:
-            keeper.write(at, outcome)
+            store.save(at, outcome)
             outcome.partial = outcome.kept[complete:]
             del outcome.kept[complete:]
             beyond = levels.beyond(level, below, at.in_degree - 1)
             _cut_short(outcome, plan, beyond, at.in_degree - 1, stopped.reason)
             return _with_residuals(plan, outcome)
         except WorkersError:
-            keeper.write(at, outcome)
+            store.save(at, outcome)
             raise
-        if isinstance(at.new, Bounding) and at.new.last and at.new.passed:
+        if isinstance(at.new, LastLevel) and at.new.last and at.new.passed:
             outcome.live.append(at.new.passed)
             why: Reason = "asked" if asked else "time"
             if at.new.passed > 1:  # a single set joins with nothing
@@ -149,17 +148,17 @@ def search(
         rate = (time.perf_counter() - began) / max(1, at.pairs - before)
         level, below = levels.level_of(at.new.fields()), levels.below(level)
         outcome.live.append(len(level.members))
-        at = keeper.next(at, _arrays(levels, level, below))
+        at = store.next(at, _arrays(levels, level, below))
         at.rate = rate
-        keeper.after_level(at, outcome)
+        store.save_level(at, outcome)
     _with_residuals(plan, outcome)
     if outcome.ended is None:
-        keeper.write_end(outcome)
+        store.save_end(outcome)
     return outcome
 
 
 def _arrays(levels: Any, level: Any, below: Any) -> dict[str, Any]:
-    """Return what a position holds, by group."""
+    """Return the arrays of a search state, by group."""
     below = below if isinstance(below, tuple) else (np.atleast_1d(below),)
     return {"level": levels.fields(level), "below": below, "memory": levels.memory()}
 
@@ -212,7 +211,7 @@ def _seconds_per_join(plan: SearchPlan) -> float:
 
 
 def _worth(
-    plan: SearchPlan, stop: Stop, workers: Workers, asked: bool, at: Position, moment: Moment
+    plan: SearchPlan, stop: Stop, workers: Workers, asked: bool, at: SearchState, moment: Moment
 ) -> Callable[[int], bool]:
     """Return who knows whether so many joins can be made in the time that is left, or a moment.
 
@@ -229,14 +228,16 @@ def _worth(
     return worth
 
 
-def _bounding(levels: Any, level: Any, at: Position, worth: Callable[[int], bool]) -> Bounding:
+def _last_level(
+    levels: Any, level: Any, at: SearchState, worth: Callable[[int], bool]
+) -> LastLevel:
     """Return what takes the sets of the next level, if there is one."""
     below, in_degree = levels.below(level), at.in_degree
 
     def bound(fields: Sequence[Any]) -> Any:
         return levels.beyond(levels.level_of(fields), below, in_degree)
 
-    return Bounding(at.new.name, bound, worth)
+    return LastLevel(at.new.name, bound, worth)
 
 
 def _levels(plan: SearchPlan) -> Any:

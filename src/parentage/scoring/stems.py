@@ -6,9 +6,11 @@ A part of :mod:`parentage.scoring.growth`. What a vector holds is up to who coun
 
 from __future__ import annotations
 
+from itertools import chain
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
+import numpy.typing as npt
 
 from parentage.work.crew import LeftError, nothing
 from parentage.work.executor import in_order
@@ -116,3 +118,28 @@ class Stems:
 def count_stems(stems: Stems, some: Sequence[Stem]) -> list[Int64s]:
     """Count some stems, wherever."""
     return stems.count(some)
+
+
+def flat_stems(stems: Sequence[Stem]) -> tuple[Int64s, npt.NDArray[np.int32]]:
+    """Return how many members stems have, and counter and members, one after the other.
+
+    >>> flat_stems([Stem(0, ()), Stem(1, (0, 2))])
+    (array([0, 2]), array([0, 1, 0, 2], dtype=int32))
+    """
+    sizes = np.array([len(stem.members) for stem in stems], np.int64)
+    flat = chain.from_iterable((stem.counter, *stem.members) for stem in stems)
+    return sizes, np.fromiter(flat, np.int32, int(sizes.sum()) + len(sizes))
+
+
+def stems_of(sizes: Int64s, flat: npt.NDArray[np.int32]) -> list[Stem]:
+    """Return what :func:`flat_stems` took apart.
+
+    >>> stems_of(*flat_stems([Stem(0, ()), Stem(1, (0, 2))]))
+    [Stem(counter=0, members=()), Stem(counter=1, members=(0, 2))]
+    """
+    numbers, ends = flat.tolist(), np.cumsum(sizes + 1).tolist()
+    starts = [0, *ends][:-1]
+    return [
+        Stem(numbers[start], tuple(numbers[start + 1 : end]))
+        for start, end in zip(starts, ends, strict=True)
+    ]

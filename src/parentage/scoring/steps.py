@@ -19,19 +19,19 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 import numpy as np
 import numpy.typing as npt
 
-from parentage.files.growing import is_mapped, let_pages_go, room_beside
 from parentage.scoring.forecast import JOINING, LISTING
 from parentage.scoring.portions import joins_per_task
 from parentage.scoring.rulebook import ORDER
+from parentage.work.array_files import is_mapped, let_pages_go, room_beside
 from parentage.work.executor import in_order
 from parentage.work.progress import Progress
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
-    from parentage.files.growing import Array
     from parentage.scoring.entropy import Encoded, Int64s
-    from parentage.scoring.keeper import Keeper, Position
+    from parentage.scoring.search_state import LevelStore, SearchState
+    from parentage.work.array_files import Array
     from parentage.work.executor import Workers
     from parentage.work.progress import Report
     from parentage.work.stop import Reason, Stop
@@ -269,9 +269,9 @@ class Step(ABC):
             yield start, end, self.store
 
     def run(
-        self, outcome: Outcome, workers: Workers, clock: Clock, at: Position, keeper: Keeper
+        self, outcome: Outcome, workers: Workers, clock: Clock, at: SearchState, store: LevelStore
     ) -> None:
-        """Do the chunks that are missing, in order; what is found is in the position's ``new``."""
+        """Do the chunks that are missing, in order; what is found is in the state's ``new``."""
         memory = math.inf if clock.stop.memory is None else clock.stop.memory
         held = resident(self.level) + resident((*self.siblings, self.pairs)) + outcome.listing()
         tasks = self.tasks(at.pairs, self.per_task(workers, clock.stop.seconds_left))
@@ -291,15 +291,15 @@ class Step(ABC):
             if (
                 self.store
                 and held + JOINING * at.new.in_memory > memory
-                and not keeper.spill(at.new)
+                and not store.spill(at.new)
             ):
                 self.store, self.overflowed = False, True
                 at.new.clear()
             reason = clock.stop.reason()
             if reason is not None and at.pairs < self.pairs[-1]:
                 raise StoppedError(reason)
-            keeper.relieve((*self.level, *self.siblings, self.pairs))
-            keeper.after_chunk(at, outcome)
+            store.relieve((*self.level, *self.siblings, self.pairs))
+            store.save_chunk(at, outcome)
             if clock.report is not None:
                 clock.report(self.progress(at.pairs, outcome.sets_counted, clock.began))
 

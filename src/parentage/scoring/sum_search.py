@@ -30,10 +30,10 @@ from parentage.scoring.sum_functions import SumFunctions
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from parentage.files.growing import Array
     from parentage.kernels.sums import Rung, SumFacts, SumLevel
     from parentage.scoring.entropy import Int64s
     from parentage.scoring.plan import SearchPlan
+    from parentage.work.array_files import Array
 
 MOST_TABLE = 2**30  # bytes of functions, one row per multiset of arities
 MOST_PRODUCTS = 5_000  # beyond that many the parent's side of qNML is not worth its tables

@@ -16,28 +16,9 @@ from parentage.work.stop import Stop
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from parentage.work.checkpoint import Checkpoint
     from parentage.work.executor import Workers
     from parentage.work.progress import Report
-
-
-@dataclass(frozen=True)
-class Places:
-    """Folders of long work.
-
-    Parameters
-    ----------
-    exchange
-        For large arrays: read by all workers, and used when memory is short; None for a temporary
-        one.
-    checkpoint
-        Where finished work is kept; None for nowhere.
-    resume
-        Whether to continue from what is there.
-    """
-
-    exchange: Path | None = None
-    checkpoint: Path | None = None
-    resume: bool = False
 
 
 @dataclass(frozen=True)
@@ -54,8 +35,11 @@ class Context:
         What tasks run on if not on these threads: an executor or the workers of a cluster.
     report
         Called with the progress; None for nobody.
-    places
-        Folders.
+    exchange
+        A folder for large arrays: read by all workers, and used when memory is short; None for a
+        temporary one.
+    checkpoint
+        Where the state of the work is saved; None for nowhere.
 
     Examples
     --------
@@ -67,7 +51,8 @@ class Context:
     threads: int = 1
     workers: Workers | None = None
     report: Report | None = None
-    places: Places = Places()
+    exchange: Path | None = None
+    checkpoint: Checkpoint | None = None
 
     @property
     def pool(self) -> Workers:
@@ -89,4 +74,4 @@ class Context:
 
     def unsaved(self) -> Context:
         """Return the same without a checkpoint."""
-        return replace(self, places=Places(self.places.exchange))
+        return replace(self, checkpoint=None)

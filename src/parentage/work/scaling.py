@@ -12,16 +12,16 @@ from typing import TYPE_CHECKING, Any, TypedDict
 from parentage.errors import InputError, Way, WorkersError
 from parentage.work.cluster import DaskCrew
 from parentage.work.connection import connected, load_distributed
-from parentage.work.context import Context, Places
+from parentage.work.context import Context
 from parentage.work.crew import LeftError, nothing
 from parentage.work.exchange import Processes
 from parentage.work.executor import crew_of
-from parentage.work.folder import held
 from parentage.work.settings import Option, changed, setting
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from parentage.work.checkpoint import Checkpoint
     from parentage.work.crew import Look
     from parentage.work.executor import Workers
     from parentage.work.progress import Report
@@ -36,7 +36,6 @@ class ScalingKeywords(TypedDict, total=False):
     executor: Executor | None
     exchange: str | Path | None
     checkpoint: str | Path | None
-    resume: str | Path | None
 
 
 @dataclass(frozen=True)
@@ -81,45 +80,26 @@ class Scaling:
     )
     checkpoint: str | Path | None = setting(
         None,
-        "A folder, new or empty, in which finished work is kept; ``resume`` goes on from it.",
-        Option(
-            ("--checkpoint",),
-            "Keep finished work in this new folder, for --resume.",
-            "DIR",
-        ),
-    )
-    resume: str | Path | None = setting(
-        None,
         """
-        The folder of a checkpoint to go on from, and to keep finished work in. One with nothing
-        in it is begun.
+        A folder in which the state of the work is saved. If it holds the checkpoint of the same
+        job, the work continues from there, and the result is that of a run without a break; the
+        checkpoint of another job is refused.
         """,
         Option(
-            ("--resume",),
-            "Go on from the checkpoint in this folder; the result is that of a run without a "
-            "break.",
+            ("--checkpoint", "--resume"),
+            "Save the state of the work in this folder; the same command continues from it.",
             "DIR",
         ),
     )
 
-    @property
-    def places(self) -> Places:
-        """Return the folders."""
-        for name in ("exchange", "checkpoint", "resume"):
-            value = getattr(self, name)
-            if not isinstance(value, str | os.PathLike | None):
-                raise InputError(f"{name} is the path of a folder, not {value!r}")
-        if self.checkpoint is not None and self.resume is not None:
-            raise InputError("checkpoint begins a folder, resume goes on with one; give one")
-        for name in ("checkpoint", "resume"):
-            if getattr(self, name) == "":  # which as a path is the folder one is in
-                raise InputError("names no folder", "name a new or empty one", about=Way(name, ""))
-        checkpoint = self.checkpoint if self.resume is None else self.resume
-        return Places(
-            None if self.exchange is None else Path(self.exchange),
-            None if checkpoint is None else Path(checkpoint),
-            self.resume is not None,
-        )
+    def folder(self, name: str) -> Path | None:
+        """Return the folder given as ``exchange`` or ``checkpoint``."""
+        value = getattr(self, name)
+        if not isinstance(value, str | os.PathLike | None):
+            raise InputError(f"{name} is the path of a folder, not {value!r}")
+        if value == "":  # which as a path is the current folder
+            raise InputError("names no folder", "name a new or empty one", about=Way(name, ""))
+        return None if value is None else Path(value)
 
     def _check_kinds(self) -> None:
         """Refuse anything but an address, a client and an executor, while that is easy to tell."""
@@ -148,40 +128,50 @@ class Scaling:
         """Give what tasks run on: what was asked for, or threads; end it afterwards.
 
         If ``stop`` ends the waiting for a cluster it is threads as well: what is asked of them with
-        that stop ends as it does on one machine. The folder of a checkpoint is kept for this job
-        meanwhile.
+        that stop ends as it does on one machine.
         """
         asked = [name for name in changed(self) if name in ("cluster", "client", "executor")]
         if len(asked) > 1:
             raise InputError(f"{asked[0]} and {asked[1]} both say where to work; give one")
         self._check_kinds()
-        places = self.places
         with contextlib.ExitStack() as to_close:
-            if places.checkpoint is not None:
-                to_close.enter_context(held(places.checkpoint, resume=places.resume))
             workers: Workers = threads
             with contextlib.suppress(LeftError):
                 workers = self._found(to_close, threads, nothing if stop is None else _at_end(stop))
             if not isinstance(workers, int | Executor):
                 to_close.callback(workers.close)
-            try:
-                yield workers
-            except WorkersError as error:
-                if places.checkpoint is None:
-                    raise
-                way = Way("resume", str(places.checkpoint), "to go on from what is kept")
-                raise WorkersError(error.message, way, *error.ways, about=error.about) from error
+            yield workers
 
     @contextlib.contextmanager
     def context(self, threads: int, stop: Stop, report: Report | None = None) -> Iterator[Context]:
-        """Make the context of a piece of work, and end its workers afterwards."""
-        with self.workers(threads, stop) as workers:
+        """Make the context of a piece of work, and end its workers afterwards.
+
+        The folder of a checkpoint is locked meanwhile.
+        """
+        with self._opened() as checkpoint, self.workers(threads, stop) as workers:
             elsewhere = None if isinstance(workers, int) else workers
-            yield Context(stop, threads, elsewhere, report, self.places)
+            try:
+                yield Context(stop, threads, elsewhere, report, self.folder("exchange"), checkpoint)
+            except WorkersError as error:
+                if checkpoint is None:
+                    raise
+                way = Way("checkpoint", str(checkpoint.folder), "to continue from what is saved")
+                raise WorkersError(error.message, way, *error.ways, about=error.about) from error
+
+    @contextlib.contextmanager
+    def _opened(self) -> Iterator[Checkpoint | None]:
+        folder = self.folder("checkpoint")
+        if folder is None:
+            yield None
+            return
+        from parentage.work.checkpoint import opened
+
+        with opened(folder) as checkpoint:
+            yield checkpoint
 
     def _found(self, to_close: contextlib.ExitStack, threads: int, look: Look) -> Workers:
         """Find or start the workers."""
-        exchange = self.places.exchange
+        exchange = self.folder("exchange")
         if self.cluster is not None:
             look()
             client = to_close.enter_context(connected(self.cluster, look=look))

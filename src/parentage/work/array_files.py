@@ -1,12 +1,13 @@
-"""Arrays in files that grow at their end: what does not fit into memory, or has to survive.
+"""Arrays in files that grow at their end: for data that exceed memory, or must survive the process.
 
-A file holds the rows of one array and nothing else; its :class:`Facts` (kind of number, shape of a
-row, rows, checksum) are kept by whoever writes it, in a file that appears whole or not at all. So a
-file that is longer than its facts say was being written when the program ended, and is cut; one
-that is shorter, or has another checksum, is damaged.
+A file holds the rows of one array and nothing else. Its :class:`ArrayFacts` (type of number, shape
+of a row, number of rows, checksum) are saved by the writer, in a file that appears whole or not at
+all. So a file that is longer than its facts say was being written when the program ended, and is
+truncated; a shorter file, or one with another checksum, is damaged.
 
-Read back, a file is mapped into memory, copy on write: its pages come when they are used, and go
-when memory is short.
+Read back, a file is mapped into memory, copy on write: its pages are loaded when they are used, and
+dropped when memory is short. Temporary files go to a folder on a disk, never to one in memory
+(``tmpfs``).
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ from __future__ import annotations
 import contextlib
 import mmap
 import os
+import shutil
 import tempfile
 import zlib
 from dataclasses import asdict, dataclass
@@ -23,7 +25,8 @@ from typing import TYPE_CHECKING, Any, cast
 import numpy as np
 import numpy.typing as npt
 
-from parentage.errors import InputError, ResourceError, Way
+from parentage.errors import InputError, Way
+from parentage.work.tuning import TUNING
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -31,11 +34,13 @@ if TYPE_CHECKING:
 
 Array = npt.NDArray[Any]
 
-CHECKED_AT_A_TIME = 2**24
+IN_MEMORY = ("tmpfs", "ramfs")
+
+MOUNTS = Path("/proc/mounts")
 
 
 @dataclass(frozen=True)
-class Facts:
+class ArrayFacts:
     """What is in a file: numbers of which kind, rows of which shape, how many, a checksum."""
 
     name: str
@@ -59,7 +64,7 @@ class Facts:
         return asdict(self)
 
     @classmethod
-    def from_dict(cls, content: dict[str, Any]) -> Facts:
+    def from_dict(cls, content: dict[str, Any]) -> ArrayFacts:
         """Read plain values; a name that leads out of its folder is none."""
         name = str(content["name"])
         if name in ("", ".", "..") or "/" in name or "\\" in name:
@@ -92,7 +97,7 @@ class GrowingArray:
         self, folder: Path, name: str, dtype: np.dtype[Any], shape: tuple[int, ...]
     ) -> None:
         self.folder = folder
-        self.facts = Facts(name, dtype.str, shape, 0, 0)
+        self.facts = ArrayFacts(name, dtype.str, shape, 0, 0)
         self._file: BinaryIO | None = None
 
     @property
@@ -111,7 +116,7 @@ class GrowingArray:
             self._file.seek(facts.nbytes)
         view = rows.reshape(-1).view(np.uint8)
         self._file.write(view.data)
-        self.facts = Facts(
+        self.facts = ArrayFacts(
             facts.name,
             facts.dtype,
             facts.shape,
@@ -146,7 +151,7 @@ class GrowingArray:
         self.path.unlink(missing_ok=True)
 
     @classmethod
-    def reopened(cls, folder: Path, facts: Facts) -> GrowingArray:
+    def reopened(cls, folder: Path, facts: ArrayFacts) -> GrowingArray:
         """Take up a file again: cut what was being written, refuse what is damaged.
 
         Raises
@@ -164,7 +169,7 @@ class GrowingArray:
                 os.truncate(array.path, facts.nbytes)
             check = 0
             with array.path.open("rb") as file:
-                while block := file.read(CHECKED_AT_A_TIME):
+                while block := file.read(2**24):
                     check = zlib.crc32(block, check)
         except OSError as error:
             raise _damaged(array.path, f"cannot be read ({error.strerror or error})") from None
@@ -211,6 +216,37 @@ def _damaged(path: Path, what: str) -> InputError:
     )
 
 
-def no_room(folder: Path, error: OSError, *ways: Way | str) -> ResourceError:
-    """Say that a folder cannot be written to."""
-    return ResourceError(f"cannot write into {str(folder)!r}: {error.strerror or error}", *ways)
+def disk_folder(mounts: Path = MOUNTS) -> Path:
+    """Return the folder of temporary files, or another one that is on a disk.
+
+    ``TMPDIR`` is taken as it is: whoever sets it has a reason.
+
+    Raises
+    ------
+    OSError
+        There is none.
+    """
+    usual = Path(tempfile.gettempdir())
+    if os.environ.get("TMPDIR"):
+        return usual
+    for folder in (usual, Path("/var/tmp")):  # noqa: S108  # where systems keep large ones
+        if folder.is_dir() and os.access(folder, os.W_OK) and not in_memory(folder, mounts):
+            return folder
+    raise FileNotFoundError(f"{str(usual)!r} is in memory, and there is no other folder")
+
+
+def in_memory(folder: Path, mounts: Path = MOUNTS) -> bool:
+    """Whether the files of a folder are in memory."""
+    try:
+        lines = [line.split() for line in mounts.read_text().splitlines()]
+    except OSError:
+        return False
+    whole = folder.resolve()
+    kinds = {Path(line[1]): line[2] for line in lines if len(line) > 2}
+    found = next((kinds[above] for above in (whole, *whole.parents) if above in kinds), "")
+    return found in IN_MEMORY
+
+
+def has_room(folder: Path, needed: int) -> bool:
+    """Whether a disk has room for so many bytes, and some for everybody else."""
+    return shutil.disk_usage(folder).free >= needed + TUNING.disk_left

@@ -1,0 +1,324 @@
+"""Where a search is: its levels in memory or on disk, and its state in a checkpoint.
+
+Part of :mod:`parentage.scoring.search`. The sets of a level arrive chunk by chunk
+(:class:`LevelBuffer`). They are in memory as long as they fit, then in files of a temporary folder,
+as long as these fit the disk. With a checkpoint (:mod:`parentage.work.checkpoint`) the files are in
+its folder, and the state of the search is written there from time to time; a resumed search does
+the missing chunks in the same order, so its lists are the same.
+"""
+
+from __future__ import annotations
+
+import shutil
+import tempfile
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+
+from parentage.scoring.steps import Kept, Outcome
+from parentage.work.array_files import GrowingArray, disk_folder, has_room, let_pages_go
+from parentage.work.checkpoint import State
+from parentage.work.memory import used_memory
+from parentage.work.tuning import TUNING
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping, Sequence
+
+    from parentage.work.array_files import Array
+    from parentage.work.checkpoint import Slot
+
+    NewFile = Callable[[str, np.dtype[Any], tuple[int, ...]], GrowingArray]
+
+Bounds = npt.NDArray[np.float64]
+
+GROUPS = ("level", "below", "memory")
+
+SHARE_OF_PAGES = 0.85
+"""The share of the memory limit above which the pages of mapped files are dropped."""
+
+
+class LevelBuffer:
+    """The chunks of one level; ``name`` begins the names of its files."""
+
+    def __init__(self, name: str, files: Sequence[GrowingArray] = ()) -> None:
+        self.name = name
+        self.parts: list[list[Array]] = []
+        self.files = list(files)
+        self.in_memory = 0
+        """Bytes that are not in files."""
+
+    def add(self, fields: Sequence[Array]) -> None:
+        """Take a chunk: one array per field, a row per set."""
+        self.parts.append(list(fields))
+        self.in_memory += sum(field.nbytes for field in fields)
+
+    @property
+    def n_sets(self) -> int:
+        """Sets so far."""
+        written = self.files[0].facts.rows if self.files else 0
+        return written + sum(len(part[0]) for part in self.parts)
+
+    def write(self, new_file: NewFile) -> None:
+        """Move what is in memory into files, which ``new_file`` makes."""
+        if self.parts and not self.files:
+            self.files = [
+                new_file(f"{self.name}-{i}", field.dtype, field.shape[1:])
+                for i, field in enumerate(self.parts[0])
+            ]
+        self._append_parts()
+
+    def _append_parts(self) -> None:
+        while self.parts:
+            _append(self.files, self.parts[0])
+            del self.parts[0]
+        self.in_memory = 0
+
+    def fields(self) -> list[Array]:
+        """Put the level together, field by field, letting go of each field's pieces at once."""
+        if not self.files:
+            n_fields = len(self.parts[0])
+            return [np.concatenate([part.pop(0) for part in self.parts]) for _ in range(n_fields)]
+        self._append_parts()
+        return [file.mapped() for file in self.files]
+
+    def clear(self) -> None:
+        """Let go of everything."""
+        self.parts.clear()
+        self.in_memory = 0
+        for file in self.files:
+            file.remove()
+        self.files = []
+
+
+class LastLevel(LevelBuffer):
+    """A level that may turn out to be the last: then its chunks are not stored.
+
+    All that is needed of a level that is not joined is a bound on the scores beyond it, which is
+    the maximum over its chunks (``bound``). ``worth`` says whether a number of joins will be made;
+    it is asked whenever there are more, and as soon as it says no, what is stored is let go.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        bound: Callable[[Sequence[Array]], Bounds],
+        worth: Callable[[int], bool],
+    ) -> None:
+        super().__init__(name)
+        self._bound, self._worth = bound, worth
+        self.beyond: Bounds | None = None
+        self.last = not worth(0)
+        """Whether nothing is stored."""
+        self.passed, self.joins = 0, 0
+
+    def add(self, fields: Sequence[Array]) -> None:
+        """Take a chunk, with all sets of a prefix in it; its second field has the subsets."""
+        bound = self._bound(fields)
+        self.beyond = bound if self.beyond is None else np.maximum(self.beyond, bound)
+        self.passed += len(fields[0])
+        siblings = np.unique(fields[1][:, -1], return_counts=True)[1]
+        self.joins += int((siblings * (siblings - 1) // 2).sum())
+        if not self.last and not self._worth(self.joins):
+            self.clear()
+            self.last = True
+        if not self.last:
+            super().add(fields)
+
+
+@dataclass(eq=False)
+class SearchState:
+    """Where a search is: the arrays that its step starts from, and how much of it is done.
+
+    Parameters
+    ----------
+    in_degree
+        Number of parents of the families that the step scores.
+    arrays
+        The fields of the level, of what is needed of the level below, and what else the search
+        remembers, by :data:`GROUPS`.
+    new
+        The sets of the next level so far.
+    pairs
+        Number of joins that are done, however the level was cut into tasks.
+    rate
+        Seconds that a join took one level below; 0 if that is unknown. A level that takes too long
+        by this rate is not begun.
+    files
+        The same arrays in files, for groups that were written.
+    """
+
+    in_degree: int
+    arrays: Mapping[str, Sequence[Array]]
+    new: LevelBuffer
+    pairs: int = 0
+    rate: float = 0.0
+    files: dict[str, Sequence[GrowingArray]] = field(default_factory=dict)
+
+
+class LevelStore:
+    """Where the levels of a search are stored, and its state in the slot of a checkpoint.
+
+    ``exchange`` is a folder for what does not fit into memory; without it one is made where there
+    is room on a disk. ``most`` is what the process may take altogether, in bytes.
+    """
+
+    def __init__(
+        self, slot: Slot | None = None, exchange: Path | None = None, most: int | None = None
+    ) -> None:
+        self.slot, self.exchange, self.most = slot, exchange, most
+        self._temporary: Path | None = None
+        self._kept: dict[int, Sequence[GrowingArray]] = {}
+        self._n_kept = 0  # pieces of the outcome's families that are in files
+
+    def begin(self, in_degree: int, arrays: Mapping[str, Sequence[Array]]) -> SearchState:
+        """Return the state before a step."""
+        return SearchState(in_degree, arrays, LevelBuffer(f"sets-{in_degree + 1}"))
+
+    def next(self, done: SearchState, arrays: Mapping[str, Sequence[Array]]) -> SearchState:
+        """Return the state before the next step; the level below is not needed any more."""
+        state = self.begin(done.in_degree + 1, arrays)
+        if done.new.files:
+            state.files["level"] = done.new.files
+        if self.slot is None:  # a slot removes files when its state does not name them any more
+            for files in done.files.values():
+                for file in files:
+                    file.remove()
+        return state
+
+    def spill(self, new: LevelBuffer) -> bool:
+        """Move sets to disk; False if there is no folder for them, or no room."""
+        try:
+            if self.slot is None and not has_room(self._folder, new.in_memory):
+                return False
+            new.write(self._new_file)
+        except OSError as error:
+            if self.slot is not None:
+                raise self.slot.checkpoint.full_disk(error) from error
+            return False
+        return True
+
+    def relieve(self, arrays: Iterable[Array]) -> None:
+        """Drop the pages of mapped arrays when the process takes nearly what it may."""
+        if self.most is not None and used_memory() > SHARE_OF_PAGES * self.most:
+            let_pages_go(arrays)
+
+    @property
+    def _folder(self) -> Path:
+        """The temporary folder."""
+        if self._temporary is None:
+            if self.exchange is not None:
+                self.exchange.mkdir(parents=True, exist_ok=True)
+            above = self.exchange or disk_folder()
+            self._temporary = Path(tempfile.mkdtemp(prefix="parentage-", dir=above))
+        return self._temporary
+
+    def _new_file(self, name: str, dtype: np.dtype[Any], shape: tuple[int, ...]) -> GrowingArray:
+        if self.slot is not None:
+            return self.slot.growing(name, dtype, shape)
+        return GrowingArray(self._folder, name, dtype, shape)
+
+    def close(self) -> None:
+        """Remove temporary files."""
+        if self._temporary is not None:
+            shutil.rmtree(self._temporary, ignore_errors=True)
+            self._temporary = None
+
+    # The state in a checkpoint
+
+    def save_chunk(self, state: SearchState, outcome: Outcome) -> None:
+        """Save the chunks so far, if a write is due."""
+        self._save_if_due(state, outcome, TUNING.chunk_seconds_apart)
+
+    def save_level(self, state: SearchState, outcome: Outcome) -> None:
+        """Save a finished level, if a write is due."""
+        self._save_if_due(state, outcome, 0.0)
+
+    def _save_if_due(self, state: SearchState, outcome: Outcome, apart: float) -> None:
+        if self.slot is None:
+            return
+        unwritten = state.new.in_memory + sum(
+            array.nbytes
+            for group, arrays in state.arrays.items()
+            if group not in state.files
+            for array in arrays
+        )
+        if self.slot.due(unwritten, apart):
+            self.save(state, outcome)
+
+    def save(self, state: SearchState, outcome: Outcome) -> None:
+        """Save everything that is known."""
+        if self.slot is not None:
+            self.slot.write(lambda: self._to_state(state, outcome), required=True)
+
+    def save_end(self, outcome: Outcome) -> None:
+        """Save the result of a search that has ended."""
+        if self.slot is not None:
+            self.slot.write(lambda: self._to_state(None, outcome), required=True)
+
+    def _to_state(self, state: SearchState | None, outcome: Outcome) -> State:
+        """Write what is not in files yet; return what :meth:`restore` reads."""
+        for kept in outcome.kept[self._n_kept :]:
+            size = kept.parents.shape[1]
+            if size not in self._kept:
+                self._kept[size] = self._files(f"kept-{size}", kept)
+            _append(self._kept[size], kept)
+        self._n_kept = len(outcome.kept)
+        values = {
+            "sets_counted": outcome.sets_counted,
+            "families_scored": outcome.families_scored,
+            "tally": outcome.tally.tolist(),
+            "live": outcome.live,
+            "done": state is None,
+        }
+        files = {f"kept-{size}": kept_files for size, kept_files in self._kept.items()}
+        if state is None:
+            return State(values, files=files)
+        for group, arrays in state.arrays.items():
+            if group not in state.files:
+                written = self._files(f"{group}-{state.in_degree}", arrays)
+                _append(written, arrays)
+                state.files[group] = written
+        state.new.write(self._new_file)
+        where = {"in_degree": state.in_degree, "pairs": state.pairs, "rate": state.rate}
+        return State({**values, **where}, files={**files, **state.files, "new": state.new.files})
+
+    def _files(self, name: str, arrays: Sequence[Array]) -> list[GrowingArray]:
+        return [
+            self._new_file(f"{name}-{i}", array.dtype, array.shape[1:])
+            for i, array in enumerate(arrays)
+        ]
+
+    def restore(self, outcome: Outcome) -> SearchState | bool:
+        """Fill in the outcome and return the saved state.
+
+        True if the search had finished, False if nothing was saved.
+        """
+        if self.slot is None or self.slot.state is None:
+            return False
+        values, _, files = self.slot.state
+        with self.slot.reading():
+            for name, group in files.items():
+                if name.startswith("kept-"):
+                    self._kept[int(name.removeprefix("kept-"))] = group
+                    outcome.kept.append(Kept(*(np.array(file.mapped()) for file in group)))
+            self._n_kept = len(outcome.kept)
+            outcome.sets_counted = int(values["sets_counted"])
+            outcome.families_scored = int(values["families_scored"])
+            outcome.tally += np.array(values["tally"], np.int64)
+            outcome.live.extend(int(count) for count in values["live"])
+            if values["done"]:
+                return True
+            arrays = {group: [file.mapped() for file in files[group]] for group in GROUPS}
+            state = self.begin(int(values["in_degree"]), arrays)
+            state.files = {group: files[group] for group in GROUPS}
+            state.pairs, state.rate = int(values["pairs"]), float(values["rate"])
+            state.new = LevelBuffer(state.new.name, files["new"])
+            return state
+
+
+def _append(files: Sequence[GrowingArray], arrays: Sequence[Array]) -> None:
+    for file, array in zip(files, arrays, strict=True):
+        file.append(array)
