@@ -27,24 +27,44 @@ def least_forest(into: Ints) -> int:
     >>> least_forest(into)
     2
     """
+    return sum(price for _, price in forest_prices(into))
+
+
+def forest_prices(into: Ints) -> list[tuple[list[int], int]]:
+    """Return the groups of variables that a forest is entered into at a price, and the prices.
+
+    Any forest enters each group at least once, and no way in costs less than the prices of all
+    groups that it enters: so the prices add up to a lower bound, and it is the least cost.
+    A price is :data:`NEVER` if there is no forest.
+
+    >>> into = np.full((3, 3), NEVER)
+    >>> into[0, 1], into[0, 2], into[1, 2], into[2, 1] = 2, 4, 0, 0
+    >>> forest_prices(into)
+    [([1], 0), ([2], 0), ([1, 2], 2)]
+    """
     into = into.copy()
-    total: int = 0
+    members = [[v] for v in range(len(into))]
+    found: list[tuple[list[int], int]] = []
     while True:
         np.fill_diagonal(into, NEVER)
         into[:, 0] = NEVER
         if len(into) == 1:
-            return total
+            return found
         pick = into.argmin(axis=0)
         least = into[pick, np.arange(len(into))]
         if (least[1:] >= NEVER).any():
-            return NEVER
-        total += sum(least[1:].tolist())
+            return [(members[int(least[1:].argmax()) + 1], NEVER)]
+        found += zip(members[1:], least[1:].tolist(), strict=True)
         into[:, 1:] = np.where(into[:, 1:] < NEVER, into[:, 1:] - least[1:], NEVER)
         group = _cycles(pick.tolist())
         n_groups = max(group) + 1
         if n_groups == len(into):
-            return total
+            return found
         into = _contract(into, np.array(group))
+        members = [
+            sorted(v for own, g in zip(members, group, strict=True) if g == k for v in own)
+            for k in range(n_groups)
+        ]
 
 
 def _cycles(pick: list[int]) -> list[int]:

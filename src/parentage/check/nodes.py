@@ -160,7 +160,7 @@ class Proof:
         if isinstance(end, Subsets):
             found = self._least_by_subsets(state, where)
         elif isinstance(end, Forest):
-            found = least_by_forest(self.families, state)
+            found = least_forest(forest_costs(self.families, state.variables, state.left))
         else:
             raise ProofError(f"{where}: it stays open after its last step")
         self.counts["subsets" if isinstance(end, Subsets) else "forest"] += 1
@@ -225,30 +225,31 @@ class Proof:
             raise ProofError(f"{where}: its dynamic programmes are larger than a check allows")
 
 
-def least_by_forest(families: Families, state: State) -> int:
-    """Return the least cost of a node when every set left keeps at most one of its parents.
+def forest_costs(families: Families, variables: Ints, left: Flags) -> Ints:
+    """Return what each parent costs each variable when every set left keeps at most one.
 
+    The result is ``int64[k + 1, k + 1]`` for ``k`` variables, numbered from 1 (:mod:`.forest`).
     Dropping parents only allows more choices, so no choice costs less. A set with several parents
     keeps the one whose own set costs least: a set dominated by a single parent or by none changes
     nothing.
     """
     place = np.zeros(families.n, np.int64)
-    place[state.variables] = np.arange(1, len(state.variables) + 1)
+    place[variables] = np.arange(1, len(variables) + 1)
     inside = (place > 0).astype(np.int64)
-    into = np.full((len(state.variables) + 1,) * 2, NEVER, np.int64)
-    for v in state.variables.tolist():
+    into = np.full((len(variables) + 1,) * 2, NEVER, np.int64)
+    for v in variables.tolist():
         own = np.arange(families.offsets[v], families.offsets[v + 1])
         several = families.sums(v, inside) > 1
-        left, from_ = state.left[own], into[:, place[v]]
-        single = left & ~several
+        kept, from_ = left[own], into[:, place[v]]
+        single = kept & ~several
         np.minimum.at(from_, families.sums(v, place)[single], families.cost[own[single]])
         alone = from_.copy()
-        for i in own[left & several]:
+        for i in own[kept & several]:
             above = place[families.parents[families.starts[i] : families.starts[i + 1]]]
             above = above[above > 0]
-            kept = above[alone[above].argmin()]
-            from_[kept] = min(from_[kept], families.cost[i])
-    return least_forest(into)
+            keeps = above[alone[above].argmin()]
+            from_[keeps] = min(from_[keeps], families.cost[i])
+    return into
 
 
 def follow_ancestors(families: Families, state: State) -> bool:

@@ -1,0 +1,426 @@
+"""Cuts derived from the model: clusters, local cuts, and local cuts through other variables.
+
+A cut is derived for the sets that a proof still needs it for; without the others it is weaker, so
+it holds as well. Every derivation assumes the opposite of what it is about, finds that nobody can
+be first (or last) then, and has the cut from the two cases.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from parentage.check.cuts import spread_up
+from parentage.check.records import Cluster, ProofError
+from parentage.vipr.model import Row
+from parentage.vipr.orders import forced, refute
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Sequence
+
+    from parentage.check.records import Cut, Local
+    from parentage.vipr.lines import Lines
+
+Weights = dict[int, int]
+"""By set what it is worth."""
+
+MOST_MEMBERS = 12
+"""Members of a local cut, or variables of a part solved by dynamic programming."""
+
+
+class Choice(NamedTuple):
+    """What a set of a member is worth, and the members (as bits) that must come before."""
+
+    value: int
+    mask: int
+
+
+class Member(NamedTuple):
+    """A member of a local cut: its variable, choices by set, and rows that put others before it.
+
+    ``rows[t]`` put member ``t`` first: whatever set holds it in its mask is in one of them.
+    """
+
+    variable: int
+    choices: dict[int, Choice]
+    rows: dict[int, list[int]]
+
+    @property
+    def worth(self) -> Weights:
+        """By set its value."""
+        return {i: choice.value for i, choice in self.choices.items()}
+
+
+def derive_cut(lines: Lines, cut: Cut, sets: Collection[int]) -> int | None:
+    """Derive a cut for some of the sets; return the number of its row, None if it weighs none.
+
+    Raises
+    ------
+    ProofError
+        A cut that does not hold, or of more members than a file is written for.
+    """
+    if isinstance(cut, Cluster):
+        return _cluster(lines, frozenset(cut.members), cut.k, sets)
+    if len(cut.members) > MOST_MEMBERS:
+        raise ProofError(
+            f"VIPR: a local cut has {len(cut.members)} members, at most {MOST_MEMBERS} are written"
+        )
+    return _local(lines, cut, sets)
+
+
+def _cluster(lines: Lines, members: frozenset[int], k: int, sets: Collection[int]) -> int | None:
+    """Derive that at most |C| − k members have k parents or more in C.
+
+    Assume that more have. For k = 1 everyone then has a parent in C. Otherwise, if f came first in
+    C, the others would have k − 1 parents or more without it, and of them there are too few.
+    """
+    model = lines.model
+    many = {
+        v: [
+            i
+            for i in model.sets(v)
+            if i in sets and len(members.intersection(model.parents[i])) >= k
+        ]
+        for v in sorted(members)
+    }
+    weights = {i: 1 for own in many.values() for i in own}
+    right = len(members) - k
+    some = [v for v, own in many.items() if own]
+    if not some:
+        return None
+    if len(some) <= right:
+        return lines.derive(Row(weights, -1, right), [(model.one(v), 1) for v in some])
+    low = lines.assume(Row(weights, -1, right))
+    high = lines.assume(Row(weights, 1, right + 1))
+    others = {
+        v: {u for i in own for u in model.parents[i] if u in members} for v, own in many.items()
+    }
+    clauses: dict[int, int] = {}
+    if k == 1:
+        _share(lines, high, some, many, others, clauses)
+    else:
+        bare = [v for v, own in many.items() if not own][:1]
+        others = {v: others[v] for v in bare or others}  # such a one cannot be first by itself
+        for f in others:
+            fewer = _cluster(lines, members - {f}, k - 1, sets)
+            terms = [(high, 1)] + ([] if fewer is None else [(fewer, -1)])
+            clauses[f] = _clause(lines, f, others[f], terms)
+    absurd = refute(lines, clauses, others)
+    return lines.either(Row(weights, -1, right), (low, low), (absurd, high))
+
+
+def _share(
+    lines: Lines,
+    row: int,
+    group: list[int],
+    many: dict[int, list[int]],
+    others: dict[int, set[int]],
+    clauses: dict[int, int],
+) -> None:
+    """From "each of a group has a parent in C" to a clause of each, half by half."""
+    model = lines.model
+    half = len(group) // 2
+    for part, rest in ((group[:half], group[half:]), (group[half:], group[:half])):
+        terms = [(row, 1), *((model.one(v), -1) for v in rest)]
+        if len(part) == 1:
+            clauses[part[0]] = _clause(lines, part[0], others[part[0]], terms)
+        elif part:
+            weights = {i: 1 for v in part for i in many[v]}
+            below = lines.derive(Row(weights, 1, len(part)), terms)
+            _share(lines, below, part, many, others, clauses)
+
+
+def _clause(lines: Lines, v: int, others: set[int], terms: list[tuple[int, int]]) -> int:
+    """Derive that one of ``others`` comes before ``v``, from rows by which its set holds one."""
+    model = lines.model
+    clause = model.clause([(u, v) for u in sorted(others)])
+    links = [(model.link(u, v), -1) for u in sorted(others)]
+    return lines.derive(clause, [*terms, *links], rounded=True)
+
+
+def _local(lines: Lines, cut: Local, sets: Collection[int]) -> int | None:
+    """Derive a local cut.
+
+    One that passes through other variables holds without them up to M more. Assume that it does
+    not hold: then each of them has the parents it should have, whoever it reaches comes before it,
+    and before those who hold it. With these orders it is a local cut like others.
+    """
+    model = lines.model
+    reached = _reach(cut)
+    worth = np.zeros((len(cut.members), 1 << len(cut.members)), np.int64)
+    for j in range(len(cut.members)):
+        np.maximum.at(worth[j], np.array(cut.masks[j], int), np.array(cut.values[j], int))
+    spread_up(worth)
+    plain, passing = [], []
+    for j, v in enumerate(cut.members):
+        bit = {u: 1 << t for t, u in enumerate(cut.members)}
+        own, all_ = {}, {}
+        for i in model.sets(v):
+            if i not in sets:
+                continue
+            direct = sum(bit.get(u, 0) for u in model.parents[i])
+            seen = direct
+            for u in model.parents[i]:
+                seen |= reached.get(u, 0)
+            seen &= ~(1 << j)
+            if value := int(worth[j, seen]):
+                own[i], all_[i] = Choice(value, direct), Choice(value, seen)
+        links = {
+            t: [model.link(u, v)] for t, u in enumerate(cut.members) if (u, v) in model.holders
+        }
+        plain.append(Member(v, own, links))
+        passing.append(Member(v, all_, links))
+    if not cut.through or cut.weight == 0:
+        if not any(member.choices for member in plain):
+            return None
+        return best_order(lines, plain, cut.right)
+    return _through(lines, cut, plain, passing, reached, sets)
+
+
+def _reach(cut: Local) -> dict[int, int]:
+    """Members (as bits) above every variable passed through."""
+    bit = {u: 1 << t for t, u in enumerate(cut.members)}
+    reached = {u: sum(bit.get(p, 0) for p in parents) for u, parents in cut.through}
+    for _ in cut.through:
+        for u, parents in cut.through:
+            for parent in parents:
+                reached[u] |= reached.get(parent, 0)
+    return reached
+
+
+def _through(
+    lines: Lines,
+    cut: Local,
+    plain: list[Member],
+    passing: list[Member],
+    reached: dict[int, int],
+    sets: Collection[int],
+) -> int | None:
+    model, weight = lines.model, cut.weight
+    needed = {
+        u: [i for i in model.sets(u) if i in sets and set(parents) <= set(model.parents[i])]
+        for u, parents in cut.through
+    }
+    worth = {i: value for member in passing for i, value in member.worth.items()}
+    whole = {**worth, **{i: weight for own in needed.values() for i in own}}
+    right = cut.right + weight * len(needed)
+    if not whole:
+        return None
+    ones = [(model.one(u), weight) for u, own in needed.items() if own]
+    if not worth:
+        return lines.derive(Row(whole, -1, right), ones)
+    without = best_order(lines, plain, cut.right + weight)
+    if len(ones) < len(needed):  # one of them cannot have its parents
+        return lines.derive(Row(whole, -1, right), [(without, 1), *ones])
+    low = lines.assume(Row(whole, -1, right))
+    high = lines.assume(Row(whole, 1, right + 1))
+    holding = lines.derive(
+        Row({i: 1 for own in needed.values() for i in own}, 1, len(needed)),
+        [(high, 1), (without, -1)],
+        divide=weight,
+        rounded=True,
+    )
+    arcs: dict[tuple[int, int], int] = {}
+    for u, parents in cut.through:
+        rest = [(model.one(other), -1) for other in needed if other != u]
+        for p in sorted({*parents} & {*cut.members, *needed}):
+            row = [(holding, 1), *rest, (model.link(p, u), -1)]
+            arcs[p, u] = lines.derive(model.clause([(p, u)]), row)
+    members = _with_passages(lines, cut, passing, reached, arcs)
+    bound = best_order(lines, members, cut.right)
+    absurd = lines.derive(
+        Row({}, 1, 1), [(high, 1), (bound, -1), *((one, -times) for one, times in ones)]
+    )
+    return lines.either(Row(whole, -1, right), (low, low), (absurd, high))
+
+
+def _with_passages(
+    lines: Lines,
+    cut: Local,
+    passing: list[Member],
+    reached: dict[int, int],
+    arcs: dict[tuple[int, int], int],
+) -> list[Member]:
+    """Add rows by which what a variable reaches comes before those that hold it."""
+    model = lines.model
+    above: dict[int, list[int]] = defaultdict(list)
+    for u, parents in cut.through:
+        above[u] = list(parents)
+    found = []
+    for j, member in enumerate(passing):
+        v, rows = member.variable, {t: list(own) for t, own in member.rows.items()}
+        for u in reached:
+            if (u, v) not in model.holders or not any(
+                u in model.parents[i] for i in member.choices
+            ):
+                continue
+            for t, w in enumerate(cut.members):
+                if reached[u] >> t & 1 and t != j:
+                    first = forced(lines, _path(above, w, u), arcs)
+                    terms = [(model.link(u, v), 1), (model.cycle(w, u, v), 1), (first, -1)]
+                    holders = [i for i in model.holders[u, v] if i in member.choices]
+                    variable, coefficient, constant = model.before(w, v)
+                    row = {**dict.fromkeys(holders, 1), variable: -coefficient}
+                    rows.setdefault(t, []).append(lines.derive(Row(row, -1, constant), terms))
+        found.append(Member(v, member.choices, rows))
+    return found
+
+
+def _path(above: dict[int, list[int]], first: int, last: int) -> list[int]:
+    """A chain of arcs from ``first`` down to ``last``, the shortest one."""
+    below = {last: last}
+    waiting = [last]
+    for v in waiting:
+        for u in above.get(v, ()):
+            if u not in below:
+                below[u] = v
+                waiting.append(u)
+    path = [first]
+    while path[-1] != last:
+        path.append(below[path[-1]])
+    return path
+
+
+def best_order(lines: Lines, members: Sequence[Member], right: int) -> int:
+    """Derive that the choices of members are worth ``right`` at most; return the row's number.
+
+    For a set T of members, "if T comes before the rest, it is worth at most b(T)" is
+
+        values of T − M · (number of pairs with one of the rest before one of T) ≤ b(T).
+
+    Assume more. Then no j of T is the last of them: the others would be worth b(T) − g at most, g
+    the most that j is worth with them. So nobody is last, which cannot be. b(T) is what T may be
+    worth for the whole to hold, asked for from the whole set down; a set whose members cannot reach
+    it together, whatever the order, or with a member that nobody waits for, needs no such cases.
+
+    Raises
+    ------
+    ProofError
+        An order reaches more.
+    """
+    return _Programme(lines, members).bound(right)
+
+
+class _Programme:
+    """The dynamic programme of :func:`best_order`."""
+
+    def __init__(self, lines: Lines, members: Sequence[Member]) -> None:
+        self.lines, self.members = lines, members
+        size = len(members)
+        values = [[0] * (1 << size) for _ in members]
+        self.waits = [0] * size
+        for j, member in enumerate(members):
+            for choice in member.choices.values():
+                values[j][choice.mask] = max(values[j][choice.mask], choice.value)
+                self.waits[j] |= choice.mask
+            for t in range(size):
+                for mask in range(1 << size):
+                    if mask >> t & 1:
+                        values[j][mask] = max(values[j][mask], values[j][mask ^ 1 << t])
+        self.most = values
+        rows = max((len(own) for member in members for own in member.rows.values()), default=1)
+        self.large = max(1, rows * max((own[-1] for own in values), default=0))
+        self.proved: dict[int, int] = {}
+
+    def bound(self, right: int) -> int:
+        """Derive the bound on the whole."""
+        full = (1 << len(self.members)) - 1
+        needs = self._needs(full, right)
+        for mask in sorted(needs, key=lambda mask: (mask.bit_count(), mask)):
+            self._prove(mask, needs[mask])
+        row = self.lines.row(self.proved[full])
+        if row.right == right and not any(v >= self.lines.model.m for v in row.coefficients):
+            return self.proved[full]
+        raise ProofError("VIPR: the whole is not what was to be derived")
+
+    def _needs(self, full: int, right: int) -> dict[int, int]:
+        """What every set of members must be shown to stay within."""
+        needs = {full: right}
+        layer = [full]
+        while layer:
+            below: dict[int, int] = {}
+            for mask in layer:
+                if mask == 0 or self._together(mask) <= needs[mask]:
+                    continue
+                last = self._last(mask)
+                for j in self._inside(mask) if last is None else [last]:
+                    rest = mask ^ 1 << j
+                    need = needs[mask] - self.most[j][rest]
+                    below[rest] = min(need, below.get(rest, need))
+            needs.update(below)
+            layer = list(below)
+        if needs.get(0, 0) < 0:
+            raise ProofError("VIPR: an order reaches more than the right side")
+        needs.pop(0, None)
+        return needs
+
+    def _inside(self, mask: int) -> list[int]:
+        return [j for j in range(len(self.members)) if mask >> j & 1]
+
+    def _together(self, mask: int) -> int:
+        """What members are worth if each comes after all others of the set."""
+        return sum(self.most[j][mask ^ 1 << j] for j in self._inside(mask))
+
+    def _last(self, mask: int) -> int | None:
+        """A member that no other of the set waits for."""
+        for j in self._inside(mask):
+            if not any(self.waits[k] >> j & 1 for k in self._inside(mask)):
+                return j
+        return None
+
+    def _row(self, mask: int, right: int, sense: int) -> Row:
+        coefficients: dict[int, int] = {}
+        for j in self._inside(mask):
+            coefficients.update(self.members[j].worth)
+        for j in self._inside(mask):
+            for w in self._inside(self.waits[j] & ~mask):
+                variable, coefficient, constant = self._before(w, j)
+                coefficients[variable] = coefficients.get(variable, 0) - self.large * coefficient
+                right += self.large * constant
+        return Row(coefficients, sense, right)
+
+    def _before(self, w: int, j: int) -> tuple[int, int, int]:
+        return self.lines.model.before(self.members[w].variable, self.members[j].variable)
+
+    def _own(self, j: int, mask: int) -> list[tuple[int, int]]:
+        """Rows by which ``j`` is worth its most with others of a set, more only after the rest."""
+        member, rest = self.members[j], mask & ~(1 << j)
+        most = self.most[j][rest]
+        more = self.most[j][-1] - most
+        found = [(self.lines.model.one(member.variable), most)]
+        for w in self._inside(self.waits[j] & ~rest):
+            found += [(row, more) for row in member.rows[w]]
+        return found
+
+    def _prove(self, mask: int, right: int) -> None:
+        row = self._row(mask, right, -1)
+        if self._together(mask) <= right:
+            terms = [term for j in self._inside(mask) for term in self._own(j, mask)]
+            self.proved[mask] = self.lines.derive(row, terms)
+            return
+        last = self._last(mask)
+        if last is not None:
+            terms = [(row_, times) for row_, times in self._own(last, mask)]
+            rest = mask ^ 1 << last
+            terms += [(self.proved[rest], 1)] if rest else []
+            self.proved[mask] = self.lines.derive(row, terms)
+            return
+        low = self.lines.assume(row)
+        high = self.lines.assume(self._row(mask, right + 1, 1))
+        clauses, others = {}, {}
+        for j in self._inside(mask):
+            v = self.members[j].variable
+            after = [
+                self.members[k].variable
+                for k in self._inside(mask ^ 1 << j)
+                if self.waits[k] >> j & 1
+            ]
+            clause = self.lines.model.clause([(v, u) for u in after])
+            terms = [(high, 1), (self.proved[mask ^ 1 << j], -1)]
+            terms += [(row_, -times) for row_, times in self._own(j, mask)]
+            clauses[v] = self.lines.derive(clause, terms, divide=self.large, rounded=True)
+            others[v] = set(after)
+        absurd = refute(self.lines, clauses, others, after=True)
+        self.proved[mask] = self.lines.either(row, (low, low), (absurd, high))

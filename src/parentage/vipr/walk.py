@@ -1,0 +1,323 @@
+"""A proof gone through before it is written: what every step removes, and what each cut is for.
+
+The steps are carried out as a check does, but for two of them. Dominance is no consequence of the
+model: a network may take a set although another one would do. Such a set is kept, and counts in
+branchings as the one that would do, which is no worse in any bound. The best forest is a round:
+what Edmonds' algorithm charges to groups of variables are multipliers of their cluster cuts.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from parentage.check.cuts import checked_row
+from parentage.check.forest import forest_prices
+from parentage.check.nodes import forest_costs
+from parentage.check.records import (
+    LARGEST,
+    Ancestors,
+    Branch,
+    Cluster,
+    Forest,
+    ProofError,
+    Round,
+    Split,
+    Subsets,
+)
+from parentage.vipr.cuts import MOST_MEMBERS
+
+if TYPE_CHECKING:
+    from parentage.check.cuts import Row
+    from parentage.check.families import Families
+    from parentage.check.records import Certificate, Cut, Step
+    from parentage.check.whole import Flags, Ints
+
+
+class Removal(NamedTuple):
+    """A round of cuts with multipliers, and the sets it removes; none if it closes the node."""
+
+    cuts: tuple[int, ...]
+    times: tuple[int, ...]
+    scale: int
+    gone: Ints
+
+
+class Forced(NamedTuple):
+    """A path of arcs that all sets left have, and the sets of its first that hold its last.
+
+    A path that ends where it begins closes the node, and removes nothing.
+    """
+
+    path: list[int]
+    gone: Ints
+
+
+class Exhausted(NamedTuple):
+    """A variable without a set left."""
+
+    variable: int
+
+
+Move = Removal | Forced | Exhausted
+
+
+class Case(NamedTuple):
+    """A branching: sets of a child that are taken in one case, and not in the other."""
+
+    child: int
+    inside: Ints
+    without: Node
+    with_: Node
+
+
+@dataclass
+class Node:
+    """A node of the proof: variables, goal, moves, and what comes after them."""
+
+    variables: list[int]
+    goal: int
+    moves: list[Move] = field(default_factory=list)
+    case: Case | None = None
+    parts: list[Node] = field(default_factory=list)
+    left: Ints | None = None
+    """The sets left, where dynamic programming ends the node."""
+
+
+@dataclass
+class State:
+    """Where the walk is: the sets left, and the set that each one counts as."""
+
+    left: Flags
+    stands_for: Ints
+
+    def copy(self) -> State:
+        """Return a state of its own."""
+        return State(self.left.copy(), self.stands_for.copy())
+
+
+class Walk:
+    """Goes through a proof; afterwards has its nodes, and the sets that every cut is used for.
+
+    Parameters
+    ----------
+    families
+        The sets, all of them allowed.
+    certificate
+        The proof, about these sets.
+    """
+
+    def __init__(self, families: Families, certificate: Certificate) -> None:
+        self.families, self.certificate = families, certificate
+        self.cuts: list[Cut] = list(certificate.cuts)
+        self.used: dict[int, Flags] = {}
+        self._rows: dict[int, Row] = {}
+
+    def root(self, goal: int) -> Node:
+        """Go through the whole proof.
+
+        Raises
+        ------
+        ProofError
+            A step that does not hold, or that no VIPR file is written for.
+        """
+        everything = State(np.ones(self.families.m, np.bool_), np.arange(self.families.m))
+        return self._node(0, list(range(self.families.n)), goal, everything)
+
+    def _node(self, number: int, variables: list[int], goal: int, state: State) -> Node:
+        node = Node(variables, goal)
+        source = self.certificate.nodes[number]
+        if self._exhausted(node, state):
+            return node
+        for step in source.steps:
+            if self._step(node, step, state) or self._exhausted(node, state):
+                return node
+        self._end(node, source.end, state, number)
+        return node
+
+    def _step(self, node: Node, step: Step, state: State) -> bool:
+        """Carry out a step; True when it closes the node."""
+        if isinstance(step, Round):
+            return self._round(node, step.cuts, step.times, self.certificate.denominator, state)
+        if isinstance(step, Ancestors):
+            return self._ancestors(node, state)
+        self._dominance(node, state)
+        return False
+
+    def _exhausted(self, node: Node, state: State) -> bool:
+        some = np.logical_or.reduceat(state.left, self.families.offsets[:-1])
+        for v in node.variables:
+            if not some[v]:
+                node.moves.append(Exhausted(v))
+                return True
+        return False
+
+    def _round(
+        self, node: Node, cuts: tuple[int, ...], times: tuple[int, ...], scale: int, state: State
+    ) -> bool:
+        families = self.families
+        reduced, right = families.cost * scale, 0
+        for k, factor in zip(cuts, times, strict=True):
+            row = self._row(k)
+            right += row.right * factor
+            reduced[row.sets] += row.weight * factor
+        reduced[~state.left] = LARGEST
+        least = np.minimum.reduceat(reduced, families.offsets[:-1])
+        room: int = scale * (node.goal - 1) - (sum(least[node.variables].tolist()) - right)
+        inside = state.left & self._inside(node)
+        rise = reduced - np.repeat(least, np.diff(families.offsets))
+        gone = np.flatnonzero(inside & (rise > room)) if room >= 0 else np.zeros(0, np.int64)
+        if room >= 0 and not len(gone):
+            return False
+        for k in cuts:
+            used = self.used.setdefault(k, np.zeros(families.m, np.bool_))
+            used |= inside
+        node.moves.append(Removal(cuts, times, scale, gone))
+        state.left[gone] = False
+        return room < 0
+
+    def _inside(self, node: Node) -> Flags:
+        inside = np.zeros(self.families.n, np.bool_)
+        inside[node.variables] = True
+        return inside[self.families.child]
+
+    def _row(self, k: int) -> Row:
+        if k not in self._rows:
+            self._rows[k] = checked_row(self.families, self.cuts[k])
+        return self._rows[k]
+
+    def _ancestors(self, node: Node, state: State) -> bool:
+        """Follow forced arcs until nothing changes; True when they close a cycle."""
+        families, variables = self.families, set(node.variables)
+        while True:
+            if self._exhausted(node, state):
+                return True
+            above = {v: self._forced(v, state) & variables for v in node.variables}
+            ancestors = {v: _upwards(above, v) for v in node.variables}
+            for v in node.variables:
+                if v in ancestors[v]:
+                    path = _path(ancestors[v], v, v)
+                    node.moves.append(Forced(path, np.zeros(0, np.int64)))
+                    return True
+            changed = False
+            for v in node.variables:
+                for u in ancestors[v]:  # u is above v: no set of u can hold v
+                    own = np.arange(families.offsets[u], families.offsets[u + 1])
+                    own = own[self._holding(u, v) & state.left[own]]
+                    if len(own):
+                        node.moves.append(Forced(_path(ancestors[v], u, v), own))
+                        state.left[own] = False
+                        changed = True
+            if not changed:
+                return False
+
+    def _forced(self, v: int, state: State) -> set[int]:
+        """Parents that all sets left of a variable have."""
+        families = self.families
+        own = np.arange(families.offsets[v], families.offsets[v + 1])
+        common: set[int] | None = None
+        for i in own[state.left[own]].tolist():
+            held = set(families.parents[families.starts[i] : families.starts[i + 1]].tolist())
+            common = held if common is None else common & held
+            if not common:
+                break
+        return common or set()
+
+    def _holding(self, v: int, parent: int) -> Flags:
+        one = np.zeros(self.families.n, np.int64)
+        one[parent] = 1
+        return self.families.sums(v, one) > 0
+
+    def _dominance(self, node: Node, state: State) -> None:
+        """Let every set that another one left replaces count as that one."""
+        families, variables = self.families, set(node.variables)
+        for v in node.variables:
+            own = [
+                i
+                for i in range(families.offsets[v], families.offsets[v + 1])
+                if state.left[i] and state.stands_for[i] == i
+            ]
+            held = {i: self._held(i) & variables for i in own}
+            own.sort(key=lambda i: (families.cost[i], len(held[i]), i))
+            stay: list[int] = []
+            for i in own:
+                better = next((j for j in stay if held[j] <= held[i]), None)
+                if better is None:
+                    stay.append(i)
+                else:
+                    span = state.stands_for[families.offsets[v] : families.offsets[v + 1]]
+                    span[span == i] = better
+
+    def _held(self, i: int) -> set[int]:
+        families = self.families
+        return set(families.parents[families.starts[i] : families.starts[i + 1]].tolist())
+
+    def _end(self, node: Node, end: object, state: State, number: int) -> None:
+        where = f"node {number}"
+        if isinstance(end, Branch):
+            self._branch(node, end, state)
+        elif isinstance(end, Split):
+            for part in end.parts:
+                variables = sorted(part.variables)
+                node.parts.append(self._node(part.node, variables, part.goal, state.copy()))
+        elif isinstance(end, Forest):
+            if not self._forest(node, state):
+                raise ProofError(f"{where} (forest): its bound is less than the goal")
+        elif isinstance(end, Subsets):
+            if len(node.variables) > MOST_MEMBERS:
+                raise ProofError(
+                    f"{where}: it solves {len(node.variables)} variables by dynamic programming, "
+                    f"and a VIPR file is written for at most {MOST_MEMBERS}; "
+                    "learn again with --engine branch-and-cut"
+                )
+            node.left = np.flatnonzero(state.left & self._inside(node))
+        else:
+            raise ProofError(f"{where}: it stays open after its last step")
+
+    def _branch(self, node: Node, end: Branch, state: State) -> None:
+        families = self.families
+        own = np.arange(families.offsets[end.child], families.offsets[end.child + 1])
+        holding = self._holding(end.child, end.parent)
+        holding = holding[state.stands_for[own] - own[0]]
+        without, with_ = state.copy(), state.copy()
+        without.left[own[holding]] = False
+        with_.left[own[~holding]] = False
+        node.case = Case(
+            end.child,
+            own[holding],
+            self._node(end.without, node.variables, node.goal, without),
+            self._node(end.with_, node.variables, node.goal, with_),
+        )
+
+    def _forest(self, node: Node, state: State) -> bool:
+        """Turn the best forest into a round of cluster cuts; True if that closes the node."""
+        cuts, times = [], []
+        costs = forest_costs(self.families, np.array(node.variables), state.left)
+        for group, price in forest_prices(costs):
+            if price and len(group) > 1:
+                cuts.append(len(self.cuts))
+                self.cuts.append(Cluster(tuple(node.variables[g - 1] for g in group), 1))
+                times.append(price)
+        return self._round(node, tuple(cuts), tuple(times), 1, state)
+
+
+def _upwards(above: dict[int, set[int]], v: int) -> dict[int, int]:
+    """The ancestors of a variable, each with the next one on a shortest way down to it."""
+    found: dict[int, int] = {}
+    waiting = [v]
+    for below in waiting:
+        for u in sorted(above[below]):
+            if u not in found:
+                found[u] = below
+                waiting.append(u)
+    return found
+
+
+def _path(downwards: dict[int, int], first: int, last: int) -> list[int]:
+    """The way down from an ancestor to a variable, which may be the same one."""
+    path = [first, downwards[first]]
+    while path[-1] != last:
+        path.append(downwards[path[-1]])
+    return path
