@@ -21,6 +21,7 @@ from parentage.data.reading import read_table
 from parentage.data.table import MISSING, Table
 from parentage.learner import learn
 from parentage.optimise import learn_lists
+from parentage.pipeline import Advanced
 from parentage.scoring.candidates import score
 from parentage.scoring.constraints import Constraints
 
@@ -64,10 +65,12 @@ def measured(job: str, way: str) -> dict[str, Any]:
     table, settings = table_of(job), JOBS[job][1]
     warnings.simplefilter("ignore")
     few = table.select(table.names[:12])
-    learn(few, complete=1, effort=0.1, threads=THREADS, **settings)  # compiles
+    learn(few, advanced=Advanced(complete=1, effort=0.1), threads=THREADS, **settings)  # compiles
     began = time.process_time()
     if way == "growing":
-        solution = learn(table, complete=2, effort=SECONDS, threads=THREADS, **settings)
+        solution = learn(
+            table, advanced=Advanced(complete=2, effort=SECONDS), threads=THREADS, **settings
+        )
     else:
         most = int(way[-1])
         lists = score(table, max_parents=most, threads=THREADS, **settings)

@@ -34,6 +34,7 @@ import measure
 import scale_page
 from parentage.data.reading import read_table
 from parentage.learner import learn
+from parentage.pipeline import Advanced
 from scale_tables import DENSITY, LARGE, PEER_SECONDS
 
 if TYPE_CHECKING:
@@ -60,7 +61,9 @@ def table_of(name: str) -> Table:
 
 def warm_up(table: Table) -> None:
     """Compile: the same path with little work."""
-    learn(table.select(table.names[:230]), complete=1, effort=2.0, threads=THREADS)
+    learn(
+        table.select(table.names[:230]), advanced=Advanced(complete=1, effort=2.0), threads=THREADS
+    )
 
 
 def run(table: Table, complete: int, effort: float, seed: int) -> dict[str, Any]:

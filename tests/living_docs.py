@@ -31,7 +31,7 @@ import click
 
 from command import Done, ok, run
 from parentage.cli import LazyGroup, cli
-from parentage.cli.help import GroupedCommand, GroupedOption
+from parentage.cli.options import GroupedCommand, GroupedOption
 
 ROOT = Path(__file__).resolve().parent.parent
 PAGES = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md")])
@@ -136,7 +136,9 @@ def command_part(name: str) -> str:
 def option_row(one: GroupedOption, context: click.Context) -> str:
     """Return the row of an option: what is typed, what it means, what it is by default."""
     value = "" if one.is_flag else f" {one.make_metavar(context)}"
-    typed = [f"`{flag}{value * flag.startswith('--')}`" for flag in one.opts]
+    typed = [
+        f"`{flag}{value * flag.startswith('--')}`" for flag in one.opts if flag not in one.former
+    ]
     told = not one.show_default or "by default" in (one.help or "")
     default = "" if told else f" By default `{one.default}`."
     details = f" See [{one.page}]({one.page})." if one.page else ""

@@ -18,6 +18,7 @@ from parentage import Network
 from parentage.data.datasets import chest_clinic
 from parentage.errors import InputError, ResourceError
 from parentage.learner import learn
+from parentage.pipeline import Advanced
 from parentage.scoring import steps
 from parentage.scoring.candidates import score, score_table
 from parentage.scoring.settings import Scoring
@@ -253,7 +254,7 @@ def test_a_lock_that_was_removed_meanwhile_is_made_again(
 
 def saved_job(folder: Path) -> None:
     """Save scoring and solving of a table."""
-    learn(TABLE, engine="branch-and-cut", checkpoint=folder)
+    learn(TABLE, advanced=Advanced(engine="branch-and-cut"), checkpoint=folder)
     assert {"job.state", "search-0.state", "solve-0.state"} <= set(content(folder))
 
 
@@ -264,14 +265,14 @@ def test_a_state_nested_too_deep_is_damage(tmp_path: Path, name: str) -> None:
     with pytest.raises(InputError, match=f"the checkpoint is damaged: .*{name}"):
         if name == "growth.state":
             Checkpoint(tmp_path / "kept").slot("growth")
-        learn(TABLE, engine="branch-and-cut", checkpoint=tmp_path / "kept")
+        learn(TABLE, advanced=Advanced(engine="branch-and-cut"), checkpoint=tmp_path / "kept")
 
 
 def test_a_folder_without_its_job_is_damaged(tmp_path: Path) -> None:
     saved_job(tmp_path / "kept")
     (tmp_path / "kept" / "job.state").unlink()
     with pytest.raises(InputError, match=r"damaged: 'job\.state' is missing in .*search-0"):
-        learn(TABLE, engine="branch-and-cut", checkpoint=tmp_path / "kept")
+        learn(TABLE, advanced=Advanced(engine="branch-and-cut"), checkpoint=tmp_path / "kept")
 
 
 @pytest.fixture

@@ -10,8 +10,14 @@ import pytest
 from command import ok, refused
 from parentage.check import MEMORY
 from parentage.cli import cli
-from parentage.cli.help import GROUPS, WIDE, GroupedCommand, GroupedOption, first_sentence
-from parentage.cli.options import parse_size
+from parentage.cli.options import (
+    GROUPS,
+    WIDE,
+    GroupedCommand,
+    GroupedOption,
+    first_sentence,
+    parse_size,
+)
 
 NAMES = cli.list_commands(click.Context(cli))
 

@@ -413,7 +413,7 @@ def test_tables_that_counts_leave_nothing_of() -> None:
 def test_a_table_has_its_repeats_already() -> None:
     table = parentage.read_table(VOYAGE, counts="Freq")
     with pytest.raises(InputError, match="is for files and data frames; a Table says in `repeats`"):
-        learn(table, counts="Freq")
+        parentage.read_table(table, counts="Freq")
     assert learn(table, recipe=table.recipe).score == learn(table).score
 
 

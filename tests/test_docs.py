@@ -13,7 +13,7 @@ import parentage
 from command import in_a_process
 from living_docs import PAGES, ROOT, refreshed, without_times
 from parentage.cli import cli
-from parentage.cli.account import account_json
+from parentage.cli.score import account_json
 from parentage.scoring import rules as theorems
 from parentage.scoring.catalogue import PENALISED
 from parentage.scoring.explanation import explain

@@ -30,6 +30,7 @@ from parentage.network.formats.network_json import read_network_json
 from parentage.network.network import Network
 from parentage.optimise import learn_lists, optimise_lists
 from parentage.optimise.settings import Optimising
+from parentage.pipeline import Advanced
 from parentage.scoring.account import Account
 from parentage.scoring.candidates import score_table
 from parentage.scoring.scores import Penalised, parse_score
@@ -254,7 +255,7 @@ def test_smoothed_parameters_are_where_the_iteration_stays(seed: int) -> None:
 def test_rules_are_for_the_completed_data() -> None:
     """The first network has a score of its own, with rules of its own."""
     holes = holes_of(chest_clinic(300), 0.1)
-    found = learn(holes, missing="em", threads=1, rules="thm1p")
+    found = learn(holes, missing="em", threads=1, advanced=Advanced(rules="thm1p"))
     assert found.score == learn(holes, missing="em", threads=1).score
 
 
@@ -321,10 +322,8 @@ def test_every_step_is_solved_as_asked(tmp_path: Path) -> None:
             holes,
             missing="em",
             threads=1,
-            engine="subsets",
+            advanced=Advanced(engine="subsets", gap_limit=1e-9, exchange=tmp_path),
             seed=7,
-            gap_limit=1e-9,
-            exchange=tmp_path,
         )
     assert len(used) > 2
     assert set(used) == {Optimising("subsets", 1e-9, 7)}
@@ -344,7 +343,12 @@ def test_a_network_that_repeats_unproven_is_an_end(how: dict[str, Any]) -> None:
 def test_orders_leave_time_for_another_step() -> None:
     with pytest.warns(UnprovenWarning):
         solution = learn(
-            large_holes(), missing="em", threads=1, max_parents=2, engine="orders", time_limit=4
+            large_holes(),
+            missing="em",
+            threads=1,
+            max_parents=2,
+            advanced=Advanced(engine="orders"),
+            time_limit=4,
         )
     account = solution.scope.origin
     assert isinstance(account, Account)

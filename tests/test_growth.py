@@ -21,6 +21,7 @@ from parentage.network.network import Network
 from parentage.optimise import learn_lists
 from parentage.optimise.anytime import Anytime, grow_lists
 from parentage.optimise.ranking import Ranking
+from parentage.pipeline import Advanced
 from parentage.scoring import search, steps
 from parentage.scoring.account import Account
 from parentage.scoring.candidates import score, search_table
@@ -53,7 +54,7 @@ def grown(table: Table, complete: int, effort: float = 1.0, **how: object) -> So
     """Learn with lists forced to grow."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UnprovenWarning)
-        return learn(table, complete=complete, effort=effort, **how)  # type: ignore[arg-type]  # by name
+        return learn(table, advanced=Advanced(complete=complete, effort=effort), **how)  # type: ignore[arg-type]  # by name
 
 
 def wide_table(seed: int = 3, n: int = 24, rows: int = 300) -> Table:
@@ -232,7 +233,7 @@ def test_what_cannot_grow_is_taken_as_it_is() -> None:
 
 def test_lists_do_not_grow() -> None:
     with pytest.raises(InputError):
-        learn(score(wide_table(n=5)), complete=1)
+        learn(score(wide_table(n=5)), advanced=Advanced(complete=1))
 
 
 def test_nothing_to_do_ends_by_itself() -> None:
@@ -442,7 +443,7 @@ def test_a_start_of_other_variables_is_refused_before_the_work(
     for names in (("v0", "v1"), (*table.names, "v6")):
         start = Network(names, ((),) * len(names))
         with pytest.raises(InputError, match=r"has other variables: 'v[26]' is in one"):
-            learn(table, complete=complete, start=start)
+            learn(table, advanced=Advanced(complete=complete), start=start)
 
 
 def test_a_start_has_the_columns_that_do_not_vary() -> None:

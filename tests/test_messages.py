@@ -27,7 +27,7 @@ from parentage.errors import (
 from parentage.optimise.settings import Optimising
 from parentage.scoring.settings import Scoring
 from parentage.work.running import Running
-from parentage.work.settings import option_of
+from parentage.work.settings import flags_of, option_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -234,7 +234,7 @@ def test_every_reader_is_told_what_works(
     path = tmp_path / case.name
     path.write_bytes(case.content)
     said = through_python(path, **case.python)
-    shown = through_command(capsys, "score", str(path), *case.command)
+    shown = through_command(capsys, "info", str(path), *case.command)
     problem = said.split(";")[0]
     assert " --" not in said and "pass " in said
     assert "='" not in shown and "type " in shown
@@ -243,8 +243,23 @@ def test_every_reader_is_told_what_works(
         assert option in shown
         typed: dict[str, Any] = eval(f"dict({keyword})")  # noqa: S307  # as a reader would type it
         assert through_python(path, **{**case.python, **typed}).split(";")[0] != problem
-        after = through_command(capsys, "score", str(path), *case.command, *shlex.split(option))
+        after = through_command(capsys, "info", str(path), *case.command, *shlex.split(option))
         assert shown.split(";")[0] not in after
+
+
+@pytest.mark.parametrize("command", ["score", "support"])
+def test_a_command_that_reads_by_recipe_says_how(
+    command: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """What a message names and the command does not have goes through ``info``, as it says."""
+    path, recipe = tmp_path / "t.csv", tmp_path / "read.toml"
+    path.write_bytes(IDS)
+    said = through_command(capsys, command, str(path))
+    note = f"parentage {command} has no --keep; parentage info {path} --keep id --write-recipe"
+    assert note in said
+    typed = shlex.split(f"info {path} --keep id --write-recipe {recipe}")
+    assert "error" not in through_command(capsys, *typed)
+    assert "error" not in through_command(capsys, command, str(path), "--recipe", str(recipe))
 
 
 def test_warnings_fit_their_reader_too(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -302,10 +317,9 @@ def test_settings_for_tables_are_refused_for_lists_in_the_readers_words(
 def test_messages_and_commands_have_the_same_options() -> None:
     for kind in (Reading, Scoring, Optimising, Running):
         for setting in dataclasses.fields(kind):
-            option = option_of(setting)
-            value = False if option is not None and option.is_flag else 1
+            value = False if setting.default is True else 1
             typed = Way(setting.name, value).typed("command line").split()
-            assert option is None or typed[0] in option.flags
+            assert option_of(setting) is None or typed[0] in flags_of(setting)
 
 
 def test_ways_are_written_for_both_readers() -> None:
@@ -326,7 +340,10 @@ def calls_that_warn(path: Path) -> Iterator[tuple[type[ParentageWarning], Callab
     table = parentage.datasets.chest_clinic(200)
     lists = parentage.score(table)
     learner = parentage.ParentageLearner(time_limit=1e-9)
-    short: dict[str, Any] = {"complete": 1, "effort": 0.01, "time_limit": 1e-9}
+    short: dict[str, Any] = {
+        "advanced": parentage.Advanced(complete=1, effort=0.01),
+        "time_limit": 1e-9,
+    }
     yield DataWarning, lambda: parentage.read_table(path)
     yield DataWarning, lambda: parentage.learn(path)
     yield DataWarning, lambda: parentage.score(path)

@@ -48,6 +48,7 @@ from parentage.network.formats.network_json import (
 from parentage.network.network import Network
 from parentage.network.record import Effort, Finding, NetworkRecord, SearchRecord
 from parentage.optimise.solution import Solution
+from parentage.pipeline import Advanced
 from parentage.scoring.constraints import Constraints
 from parentage.scoring.scope import Scope
 
@@ -351,7 +352,7 @@ def test_a_failed_write_leaves_the_old_file(tmp_path: Path) -> None:
 def test_what_a_search_says_is_read_back_as_the_same_object(tmp_path: Path, engine: str) -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UnprovenWarning)
-        solution = learn(chest_clinic(), engine=engine)
+        solution = learn(chest_clinic(), advanced=Advanced(engine=engine))
     write_network(solution, tmp_path / "net.json")
     assert read_network_json(tmp_path / "net.json").finding == solution.finding
 

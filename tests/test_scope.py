@@ -339,7 +339,7 @@ def test_gains_are_the_score_lost_when_the_parent_alone_leaves(name: str) -> Non
 def test_gains_on_lists_that_were_expanded() -> None:
     table = wide_table()
     with pytest.warns(UnprovenWarning):
-        solution = parentage.learn(table, complete=1, effort=0.05)
+        solution = parentage.learn(table, advanced=parentage.Advanced(complete=1, effort=0.05))
     assert solution.gains == pytest.approx(arc_gains(solution.network, table), abs=1e-6)
     assert solution.network.max_in_degree > 1
 
@@ -370,7 +370,9 @@ def test_gains_of_completed_data() -> None:
         truth = likelihood(child, members) - likelihood(child, rest)
         assert found.solution.gains[parent, child] == pytest.approx(truth, abs=1e-6)
     assert parentage.learn(table, missing="em").gains == found.solution.gains
-    again = parentage.learn(table, missing="em", engine="subsets").gains
+    again = parentage.learn(
+        table, missing="em", advanced=parentage.Advanced(engine="subsets")
+    ).gains
     assert again == pytest.approx(found.solution.gains)
 
 
@@ -543,7 +545,7 @@ def test_little_memory_cuts_scoring_and_learning_goes_on(monkeypatch: pytest.Mon
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UnprovenWarning)
         assert score(table, rules="none", memory=10**10).known().ended == "memory"
-        solution = parentage.learn(table, rules="none", memory=10**10)
+        solution = parentage.learn(table, advanced=parentage.Advanced(rules="none"), memory=10**10)
     assert solution.score <= best.score + 1e-9 <= solution.bound + 2e-9
 
 

@@ -12,7 +12,7 @@ import sys
 import textwrap
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import click
 import polars as pl
@@ -21,42 +21,35 @@ import pytest
 import parentage
 from command import run
 from parentage.arcs.settings import Supporting
+from parentage.arcs.support import support
 from parentage.cli import LazyGroup, cli
-from parentage.cli.options import load_table
+from parentage.cli.options import Model, settings
 from parentage.data.reading import as_table, read_table
-from parentage.data.settings import Reading, ReadingKeywords
-from parentage.errors import ESTIMATOR, InputError
+from parentage.data.settings import Reading
+from parentage.errors import ESTIMATOR, OF_ADVANCED, InputError
 from parentage.estimator import ParentageLearner
 from parentage.learner import learn
 from parentage.network.settings import Estimating
 from parentage.optimise import learn_lists
-from parentage.optimise.settings import Optimising, OptimisingKeywords
+from parentage.optimise.settings import Optimising
 from parentage.scoring.candidates import score
-from parentage.scoring.settings import Growing, GrowingKeywords, Scoring, ScoringKeywords
-from parentage.work.running import Running, RunningKeywords
-from parentage.work.scaling import Scaling, ScalingKeywords
-from parentage.work.settings import meaning_of, option_of
+from parentage.scoring.explanation import explain
+from parentage.scoring.settings import Growing, Scoring
+from parentage.work.running import Running
+from parentage.work.scaling import Scaling
+from parentage.work.settings import Settings, fields_of, flags_of, help_of, meaning_of, option_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from types import ModuleType
 
-Settings = (
-    type[Reading]
-    | type[Scoring]
-    | type[Growing]
-    | type[Optimising]
-    | type[Running]
-    | type[Scaling]
-    | type[Estimating]
-    | type[Supporting]
-)
-STAGES: tuple[Settings, ...] = (Reading, Scoring, Growing, Optimising, Running, Scaling)
+STAGES: tuple[type[Settings], ...] = (Reading, Scoring, Growing, Optimising, Running, Scaling)
 
 ASKED_FOR_DIFFERENTLY = {"constraints", "client", "executor"}
 """Typed as --require, --forbid, --tiers and --constraints; and as --cluster."""
 
 
-def defaults_of(*stages: Settings) -> dict[str, Any]:
+def defaults_of(*stages: type[Settings]) -> dict[str, Any]:
     return {field.name: field.default for stage in stages for field in dataclasses.fields(stage)}
 
 
@@ -66,39 +59,43 @@ def keywords_of(function: Callable[..., Any]) -> dict[str, Any]:
     return {p.name: p.default for p in parameters if p.kind is p.KEYWORD_ONLY}
 
 
-FUNCTIONS: dict[Callable[..., Any], tuple[tuple[Settings, ...], set[str]]] = {
-    learn: ((*STAGES, Growing), {"progress", "start"}),
-    score: ((Scoring, Running, Scaling), {"progress"}),
-    read_table: ((Reading,), set()),
+IN_SHORT = {"drop", "missing", "categorical", "discretize", "recipe"}
+"""How a table is read, where ``read_table`` has the details."""
+
+RUN = {"time_limit", "memory", "threads", "checkpoint", "executor", "progress"}
+TRANSITION = {"lambda_", "cluster", "client"}
+MODEL = {"score", "max_parents", "constraints", "prior"}
+LEARN = MODEL | IN_SHORT | RUN | {"seed", "start", "advanced"}
+
+FUNCTIONS: dict[Callable[..., Any], set[str]] = {
+    learn: LEARN | TRANSITION,
+    score: MODEL | IN_SHORT | RUN | TRANSITION | {"rules", "width", "log_base", "exchange"},
+    support: LEARN - {"start"} | set(defaults_of(Supporting)) | TRANSITION,
+    explain: {"score", "prior", "log_base", "lambda_"},
+    read_table: set(defaults_of(Reading)),
+    learn_lists: set(defaults_of(Optimising, Running))
+    | {"max_parents", "constraints", "progress", "start", "stop"},
 }
-"""Functions that take all settings of these stages, and what else they take."""
+"""Functions and the keywords they take."""
+
+NOT_SETTINGS = {"start", "progress", "advanced", "stop"}
 
 
 @pytest.mark.parametrize("function", FUNCTIONS, ids=lambda function: function.__name__)
-def test_functions_take_the_settings_of_their_stages(function: Callable[..., Any]) -> None:
-    stages, more = FUNCTIONS[function]
-    found, expected = keywords_of(function), defaults_of(*stages)
-    assert found.keys() == expected.keys() | more
-    assert {name: found[name] for name in expected} == expected
-    for name in more:
-        assert found[name] is None
+def test_functions_take_settings_with_their_defaults(function: Callable[..., Any]) -> None:
+    found, settled = keywords_of(function), defaults_of(*STAGES, Supporting)
+    assert found.keys() == FUNCTIONS[function]
+    for name, default in found.items():
+        assert default == (None if name in NOT_SETTINGS else settled[name]), name
 
 
-KEYWORDS: dict[Settings, type] = {
-    Reading: ReadingKeywords,
-    Scoring: ScoringKeywords,
-    Growing: GrowingKeywords,
-    Optimising: OptimisingKeywords,
-    Running: RunningKeywords,
-    Scaling: ScalingKeywords,
-}
-"""What callers may give for the settings of a stage."""
-
-
-@pytest.mark.parametrize("stage", KEYWORDS, ids=lambda stage: stage.__name__)
-def test_keywords_are_those_of_the_settings(stage: Settings) -> None:
-    names = [field.name for field in dataclasses.fields(stage)]
-    assert list(KEYWORDS[stage].__annotations__) == names
+def test_learn_has_few_keywords() -> None:
+    assert len(LEARN) == 18
+    together = set(fields_of(parentage.Advanced))
+    assert together == set(OF_ADVANCED) and len(together) == 8
+    assert not together & LEARN
+    everything = set(defaults_of(*STAGES)) - TRANSITION
+    assert everything <= together | LEARN | set(defaults_of(Reading))
 
 
 @pytest.mark.parametrize(
@@ -108,6 +105,9 @@ def test_keywords_are_those_of_the_settings(stage: Settings) -> None:
         (score, "time_limt", "time_limit"),
         (read_table, "mising", "missing"),
         (learn_lists, "engin", "engine"),
+        (support, "bootstap", "bootstrap"),
+        (explain, "scor", "score"),
+        (parentage.Advanced, "rule", "rules"),
     ],
 )
 def test_a_wrong_keyword_is_refused_with_the_right_one(
@@ -117,16 +117,24 @@ def test_a_wrong_keyword_is_refused_with_the_right_one(
         call(pl.DataFrame({"a": [0, 1]}), **{wrong: 1})
 
 
+@pytest.mark.parametrize("call", [learn, score, support, explain], ids=lambda f: f.__name__)
+def test_a_keyword_that_belongs_elsewhere_is_refused_with_its_place(
+    call: Callable[..., Any],
+) -> None:
+    for name in set(defaults_of(Reading)) - keywords_of(call).keys():
+        place = rf"it is an option of read_table: pass read_table\(…, {name}=…\) as the source"
+        with pytest.raises(TypeError, match=rf"has no keyword '{name}'; {place}$"):
+            call(1, **{name: 1})
+    if call in (learn, support):
+        for name in OF_ADVANCED:
+            place = rf"it belongs in advanced=parentage.Advanced\({name}=…\)"
+            with pytest.raises(TypeError, match=rf"has no keyword '{name}'; {place}$"):
+                call(1, **{name: 1})
+
+
 def test_settings_have_one_name_each() -> None:
     names = [field.name for stage in STAGES for field in dataclasses.fields(stage)]
     assert len(names) == len(set(names))
-
-
-def test_learn_lists_takes_the_settings_of_optimising_and_what_picks_among_lists() -> None:
-    found = keywords_of(learn_lists)
-    expected = defaults_of(Optimising, Running)
-    picking = {name: defaults_of(Scoring)[name] for name in ("max_parents", "constraints")}
-    assert found == expected | picking | {"progress": None, "start": None, "stop": None}
 
 
 def test_a_frame_is_read_as_a_file_is() -> None:
@@ -151,19 +159,22 @@ def test_the_estimator_takes_the_settings_that_make_sense_for_it() -> None:
 
 
 def test_docstrings_have_every_setting() -> None:
-    for function, (stages, _) in FUNCTIONS.items():
-        for stage in stages:
-            for field in dataclasses.fields(stage):
-                lines = [line.strip() for line in (function.__doc__ or "").split("\n")]
-                assert field.name in lines, (function.__name__, field.name)
-                assert meaning_of(field).split("\n")[0].strip() in lines
+    known = fields_of(*STAGES, Supporting)
+    for function in FUNCTIONS:
+        lines = [line.strip() for line in (function.__doc__ or "").split("\n")]
+        for name in keywords_of(function).keys() & known.keys():
+            assert name in lines or "max_parents" in name, (function.__name__, name)
+            if function is not learn_lists or name not in ("max_parents", "constraints"):
+                assert meaning_of(known[name]).split("\n")[0].strip() in lines
 
 
-COMMANDS: dict[str, tuple[Settings, ...]] = {
+COMMANDS: dict[str, tuple[type[Settings], ...]] = {
     "info": (Reading,),
-    "score": (Reading, Scoring, Running, Scaling),
-    "learn": STAGES,
+    "score": (Model, Running, Scaling),
+    "learn": (Reading, Growing, Optimising, Running, Scaling),
+    "support": (Supporting, Running, Scaling),
 }
+"""Commands with an option for every setting of these classes."""
 
 
 def command(name: str) -> click.Command:
@@ -176,75 +187,76 @@ def command(name: str) -> click.Command:
 @pytest.mark.parametrize("name", COMMANDS)
 def test_commands_have_an_option_for_every_setting_of_their_stages(name: str) -> None:
     options = {p.name: p for p in command(name).params if isinstance(p, click.Option)}
-    for stage in COMMANDS[name]:
-        for field in dataclasses.fields(stage):
-            declared = option_of(field)
-            if declared is None:
-                assert field.name in ASKED_FOR_DIFFERENTLY
-                continue
-            option = options[field.name]
-            assert set(declared.flags) == set(option.opts), field.name
-            assert option.help == declared.help
-            if not declared.repeatable:
-                typed = option.get_default(click.Context(command(name)))
-                assert typed == field.default, field.name
-
-
-def functions_from(start: Any) -> set[Any]:
-    """A function of the command line with all others of it that are named in it."""
-    found, waiting = set(), [start]
-    while waiting:
-        function = inspect.unwrap(waiting.pop())
-        if function in found:
+    for field in fields_of(*COMMANDS[name]).values():
+        declared = option_of(field)
+        if declared is None:
+            assert field.name in ASKED_FOR_DIFFERENTLY
             continue
-        found.add(function)
-        known = dict(function.__globals__)
-        for node in ast.walk(tree_of(function)):
-            if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("parentage.cli"):
-                module = importlib.import_module(node.module or "")
-                known |= {
-                    name.asname or name.name: getattr(module, name.name) for name in node.names
-                }
-        for node in ast.walk(tree_of(function)):
-            named = known.get(node.id) if isinstance(node, ast.Name) else None
-            if inspect.isfunction(named) and named.__module__.startswith("parentage.cli"):
-                waiting.append(named)
-    return found
+        option = options[field.name]
+        assert {*flags_of(field), *declared.former} == set(option.opts), field.name
+        assert (option.help or "").startswith(help_of(field).rstrip("."))
+        if not declared.repeatable:
+            typed = option.get_default(click.Context(command(name)))
+            assert typed == field.default, field.name
+
+
+def test_every_typed_setting_of_scoring_is_one_of_the_model() -> None:
+    typed = {name for name, field in fields_of(Scoring).items() if option_of(field) is not None}
+    assert typed - {"log_base"} == set(fields_of(Model)) & set(fields_of(Scoring)) - {"constraints"}
 
 
 def tree_of(function: Any) -> ast.AST:
     return ast.parse(textwrap.dedent(inspect.getsource(function)))
 
 
-def options_read(callback: Any) -> set[str]:
-    """What a command looks at: its own arguments, names in quotes, fields of settings it makes."""
-    read = set(inspect.signature(callback).parameters)
-    for function in functions_from(callback):
-        for node in ast.walk(tree_of(function)):
-            if isinstance(node, ast.Constant) and isinstance(node.value, str):
-                read.add(node.value)
-            if isinstance(node, ast.Call) and ast.unparse(node.func) == "take":
-                kind = function.__globals__[ast.unparse(node.args[0])]
-                read |= {field.name for field in dataclasses.fields(kind)}
-    return read
+def attributes_of(names: set[str], module: ModuleType) -> set[str]:
+    """What the functions of a module ask of arguments and fields that have one of these names."""
+    asked = set()
+    for node in ast.walk(ast.parse(inspect.getsource(module))):
+        if isinstance(node, ast.Attribute):
+            owner = node.value
+            last = owner.attr if isinstance(owner, ast.Attribute) else getattr(owner, "id", "")
+            if last in names:
+                asked.add(node.attr)
+    return asked
 
 
 EVERY_COMMAND = [name for part in LazyGroup.parts.values() for name in part]
 
 
 @pytest.mark.parametrize("name", EVERY_COMMAND)
-def test_every_option_is_read(name: str) -> None:
-    found = command(name)
-    options = {str(p.name) for p in found.params if isinstance(p, click.Option)}
-    assert options <= options_read(found.callback)
+def test_a_command_gets_settings_and_never_a_dictionary(name: str) -> None:
+    callback = inspect.unwrap(cast("Any", command(name).callback))
+    for parameter in inspect.signature(callback).parameters.values():
+        assert parameter.kind is parameter.POSITIONAL_OR_KEYWORD
+        assert "dict" not in str(parameter.annotation).lower()
 
 
-def test_an_option_that_nothing_reads_is_noticed() -> None:
-    def callback(data: str, **options: Any) -> None:
-        load_table(data, options)
+@pytest.mark.parametrize("name", EVERY_COMMAND)
+def test_every_argument_of_a_command_is_read(name: str) -> None:
+    """mypy and the next test see to the settings in it."""
+    callback = inspect.unwrap(cast("Any", command(name).callback))
+    used = {node.id for node in ast.walk(tree_of(callback)) if isinstance(node, ast.Name)}
+    assert set(inspect.signature(callback).parameters) <= used
 
-    assert {"missing", "as_json", "data"} <= options_read(callback)
-    assert not {"seed", "threads"} & options_read(callback)
+
+def test_options_of_one_command_alone_are_read() -> None:
+    """A setting that a command declares for itself is asked for in the module of the command."""
+    seen = 0
+    for name in {LazyGroup.elsewhere.get(name, name) for name in EVERY_COMMAND}:
+        module = importlib.import_module(f"parentage.cli.{name}")
+        for kind in list(vars(module).values()):
+            own = inspect.isclass(kind) and kind.__module__ == module.__name__
+            if own and issubclass(kind, Settings):
+                owners = {"self", kind.__name__.lower()}
+                assert set(fields_of(kind)) <= attributes_of(owners, module), kind
+                seen += 1
+    assert seen >= 8
+
+
+def test_an_option_that_is_not_handed_on_is_noticed() -> None:
+    with pytest.raises(TypeError, match="unexpected keyword argument 'reading'"):
+        settings("reading", Reading, "Data")(lambda: None)(**defaults_of(Reading))
 
 
 @cache
@@ -260,7 +272,7 @@ def attributes_asked_for() -> set[str]:
 
 
 @pytest.mark.parametrize("stage", [*STAGES, Estimating, Supporting], ids=lambda s: s.__name__)
-def test_every_setting_is_used(stage: Settings) -> None:
+def test_every_setting_is_used(stage: type[Settings]) -> None:
     """Somewhere in the package it is asked for; its declaration and its copies do not count."""
     assert {field.name for field in dataclasses.fields(stage)} <= attributes_asked_for()
 

@@ -18,7 +18,7 @@ from naive import TIE, Set
 from naive_scores import NaiveSum
 from parentage import learn
 from parentage.cli.info import as_text
-from parentage.cli.near import near_json, near_text
+from parentage.cli.learn import near_json, near_text
 from parentage.data.datasets import chest_clinic
 from parentage.data.reading import read_table
 from parentage.errors import InputError, UnprovenWarning

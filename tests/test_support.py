@@ -54,6 +54,7 @@ from parentage.learner import learn
 from parentage.network.network import Network, arc_gains
 from parentage.optimise import learn_lists, optimise_lists
 from parentage.optimise.settings import Optimising
+from parentage.pipeline import Advanced
 from parentage.scoring.candidates import score, score_table, search_table
 from parentage.scoring.constraints import Constraints
 from parentage.scoring.lists import CandidateLists
@@ -740,7 +741,7 @@ def growing(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_lists_that_are_cut_short_grow_as_those_of_learn(n: int) -> None:
     table = wide_table(n=n)
     with pytest.warns(UnprovenWarning):
-        best = learn(table, complete=1, effort=0.05)
+        best = learn(table, advanced=Advanced(complete=1, effort=0.05))
     with pytest.warns(UnprovenWarning):
         found = support(table, bootstrap=2)
     assert found.best == best.score

@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from parentage.network.network import Network as Network
     from parentage.network.parameters import Parameters as Parameters
     from parentage.optimise import Solution as Solution
+    from parentage.pipeline import Advanced as Advanced
     from parentage.scoring.candidates import score as score
     from parentage.scoring.constraints import Constraints as Constraints
     from parentage.scoring.explanation import explain as explain
@@ -36,6 +37,7 @@ if TYPE_CHECKING:
     from parentage.scoring.prior import Prior as Prior
 
 _HOME = {
+    "Advanced": "parentage.pipeline",
     "CandidateLists": "parentage.scoring.lists",
     "Constraints": "parentage.scoring.constraints",
     "Network": "parentage.network.network",
@@ -57,6 +59,7 @@ _HOME = {
 }
 
 __all__ = [  # one sorted list; the names are loaded when first used
+    "Advanced",
     "CandidateLists",
     "Constraints",
     "Network",

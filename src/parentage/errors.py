@@ -37,13 +37,16 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Literal
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Collection, Iterable, Sequence
     from types import FrameType
 
 Reader = Literal["python", "command line", "estimator"]
 
 READER: ContextVar[Reader] = ContextVar("READER", default="python")
 """Who reads what is raised now: callers of functions, or of the estimator."""
+
+TAKEN: ContextVar[Collection[str] | None] = ContextVar("TAKEN", default=None)
+"""Keywords of the public function that was called; None where none was."""
 
 ESTIMATOR = {
     "score": "criterion", "threads": "n_jobs", "seed": "random_state", "table": "X",
@@ -55,6 +58,10 @@ ESTIMATOR = {
 OF_READING = ("drop", "keep", "counts", "na", "categorical", "recipe", "decimal", "header",
               "encoding", "format", "sheet")  # fmt: skip
 """Settings of reading that the estimator does not have: a table is read before."""
+
+OF_ADVANCED = ("rules", "width", "engine", "gap_limit", "complete", "effort", "exchange",
+               "log_base")  # fmt: skip
+"""Settings that functions take together, as one :class:`parentage.Advanced`."""
 
 
 class Bytes(int):
@@ -114,7 +121,14 @@ class Way:
             own = replace(self, also=None).typed(reader)
             return f"{own}{', ' if reader == 'python' else ' '}{self.also.typed(reader)}"
         if reader == "python":
-            return f"{self.setting}={'…' if self.value is ... else repr(self.value)}"
+            own = f"{self.setting}={'…' if self.value is ... else repr(self.value)}"
+            taken = TAKEN.get()
+            if taken is not None and self.setting not in taken:
+                if self.setting in OF_READING:
+                    return f"read_table(…, {own}) as the source"
+                if self.setting in OF_ADVANCED:
+                    return f"advanced=parentage.Advanced({own})"
+            return own
         flag = self.flag or self.setting.rstrip("_").replace("_", "-")
         if self.value is ...:
             return f"--{flag} {self.setting.upper()}"

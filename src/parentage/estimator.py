@@ -15,6 +15,7 @@ import numpy as np
 
 from parentage import learner
 from parentage.data.applying import rows_like, with_unseen
+from parentage.data.settings import Reading, texts_of
 from parentage.errors import READER, InputError, NotFittedError, Way, did_you_mean
 from parentage.features import (
     Originals,
@@ -27,9 +28,12 @@ from parentage.features import (
     weighted,
 )
 from parentage.network.settings import SMOOTHING
+from parentage.optimise.settings import Optimising
+from parentage.pipeline import Asked
+from parentage.scoring.settings import Growing, Scoring
 from parentage.work.context import Context
 from parentage.work.running import Running
-from parentage.work.settings import take
+from parentage.work.scaling import Scaling
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -188,9 +192,9 @@ class ParentageLearner:
             if counted.empty_lines:
                 there = np.flatnonzero(np.asarray(sample_weight, np.float64))
                 X, y = rows_of(X, there), None if y is None else rows_of(y, there)
-        values = self._settings()
-        stop = take(Running, values).stop()
-        found = learner.run(source, values, None)
+        running = Running(self._threads(), self.time_limit)
+        stop = running.stop()
+        found = learner.run(source, self._asked(), running, Scaling())
         if found.table is None:
             raise InputError("the estimator learns from tables; give lists to parentage.learn")
         if target is not None:
@@ -209,17 +213,27 @@ class ParentageLearner:
         self._note_features(X, y)
         return self
 
-    def _settings(self) -> dict[str, Any]:
-        """Return what :func:`parentage.learn` calls the parameters."""
+    def _asked(self) -> Asked:
+        """Return what :func:`parentage.learn` makes of the parameters."""
+        scoring = Scoring(
+            score=self.criterion,
+            max_parents=self.max_parents,
+            constraints=self.constraints,
+            prior=self.prior,
+        )
+        reading = Reading(missing=self.missing, discretize=texts_of(self.discretize, "discretize"))
+        return Asked(lambda *_: scoring, Optimising(seed=self._seed), Growing(), reading=reading)
+
+    def _threads(self) -> int | None:
+        """Return the number of threads, None for one per core."""
         if self.n_jobs is not None and (self.n_jobs == 0 or self.n_jobs < -1):
             raise InputError("is not a number of threads; give 1 or more, or -1 for all cores",
                              about=Way("threads", self.n_jobs))  # fmt: skip
-        return {
-            **self.get_params(),
-            "score": self.criterion,
-            "threads": None if self.n_jobs == -1 else self.n_jobs or 1,
-            "seed": self.random_state or 0,
-        }
+        return None if self.n_jobs == -1 else self.n_jobs or 1
+
+    @property
+    def _seed(self) -> int:
+        return self.random_state or 0
 
     def _note_features(self, X: object, y: object) -> None:
         """Remember how many columns X had, their names, and what their values looked like."""
@@ -333,9 +347,7 @@ class ParentageLearner:
         fitted = self.parameters_
         if self.unseen == "smooth":
             fitted = self.network_.fit(self.table_, smoothing=self.smoothing)
-        return self._originals.frame(
-            fitted.sample(n_samples, self._settings()["seed"] if seed is None else seed)
-        )
+        return self._originals.frame(fitted.sample(n_samples, self._seed if seed is None else seed))
 
     def _rows(
         self, X: object, y: object = None, *, every_row: bool = False, keep_holes: bool = False

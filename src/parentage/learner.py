@@ -7,51 +7,58 @@ estimator is :mod:`parentage.estimator`.
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, Unpack
+from typing import TYPE_CHECKING, Any
 
-from parentage.data.settings import Reading, ReadingKeywords
+from parentage import pipeline
+from parentage.data.settings import IN_READ_TABLE, Reading, names_of, texts_of
 from parentage.errors import UnprovenWarning, warn
-from parentage.optimise.settings import Optimising, OptimisingKeywords
-from parentage.scoring.settings import Growing, GrowingKeywords, Scoring, ScoringKeywords
-from parentage.work.running import Running, RunningKeywords, working
-from parentage.work.scaling import Scaling, ScalingKeywords
-from parentage.work.settings import check_names, take, takes
+from parentage.optimise.settings import Optimising
+from parentage.pipeline import IN_ADVANCED, Advanced
+from parentage.scoring.settings import Scoring
+from parentage.work.running import Running, working
+from parentage.work.scaling import Scaling
+from parentage.work.settings import takes
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    import os
+    from collections.abc import Iterable, Mapping
+    from concurrent.futures import Executor
+    from pathlib import Path
 
+    from parentage.data.recipe import Recipe
     from parentage.network.network import Network
     from parentage.optimise import Solution
-    from parentage.pipeline import Learned
+    from parentage.pipeline import Asked, Learned
+    from parentage.scoring.constraints import Constraints
+    from parentage.scoring.prior import Prior
     from parentage.work.progress import Report
 
 
-class LearningKeywords(
-    ScoringKeywords,
-    ReadingKeywords,
-    GrowingKeywords,
-    OptimisingKeywords,
-    RunningKeywords,
-    ScalingKeywords,
-    total=False,
-):
-    """What may be given for the settings of the whole path."""
-
-
-@takes(
-    scoring=Scoring,
-    reading=Reading,
-    growing=Growing,
-    optimising=Optimising,
-    running=Running,
-    scaling=Scaling,
-)
+@takes(Scoring, Reading, Running, Optimising, Scaling, elsewhere=IN_READ_TABLE | IN_ADVANCED)
 def learn(
     source: object,
     *,
+    score: str = "bic",
+    max_parents: int | Mapping[str, int] | None = None,
+    constraints: Constraints | None = None,
+    prior: Prior | Mapping[tuple[str, str], float] | float | None = None,
+    lambda_: float | None = None,
+    drop: Iterable[str] = (),
+    missing: str = "error",
+    categorical: Iterable[str] = (),
+    discretize: str | Iterable[str] | Mapping[str, str] | None = None,
+    recipe: str | os.PathLike[str] | Recipe | None = None,
+    time_limit: float | None = None,
+    memory: int | None = None,
+    threads: int | None = None,
+    seed: int = 0,
     start: Network | None = None,
+    cluster: str | None = None,
+    client: Any = None,
+    executor: Executor | None = None,
+    checkpoint: str | Path | None = None,
     progress: Report | bool | None = None,
-    **settings: Unpack[LearningKeywords],
+    advanced: Advanced | None = None,
 ) -> Solution:
     """Find the network with the highest score, and prove it.
 
@@ -61,17 +68,15 @@ def learn(
         A table, a data frame or a path to one, which are scored first; or candidate lists or a
         file of them. Lists take ``max_parents`` and ``constraints``, which pick among them, and
         refuse what would have changed their scores.
-    {scoring}
-    {reading}
-    {growing}
-    {optimising}
-    {running}
-    {scaling}
+    {settings}
     start
         A network of the same variables to begin from; lists that grow take its sets in.
     progress
         True shows a bar in terminals and notebooks, while scoring and while learning; or a function
         that is called with a :class:`parentage.work.progress.Progress`.
+    advanced
+        What few people set, as one :class:`parentage.Advanced`: rules and width of the lists, the
+        engine, when to stop, lists that are not complete, the unit of scores.
 
     Warns
     -----
@@ -86,29 +91,34 @@ def learn(
     >>> solution.optimal, solution.network.n_arcs
     (True, 1)
     """
-    check_names(learn, settings)
-    found = run(source, settings, progress, start)
+    more = advanced or Advanced()
+    scoring = Scoring(
+        max_parents, score, lambda_, prior, more.log_base, more.rules, more.width, constraints
+    )
+    reading = Reading(
+        drop=names_of(drop),
+        missing=missing,
+        categorical=names_of(categorical),
+        discretize=texts_of(discretize, "discretize"),
+        recipe=recipe,
+    )
+    asked = pipeline.Asked(
+        lambda *_: scoring, more.optimising(seed), more.growing(), start, reading
+    )
+    scaling = Scaling(cluster, client, executor, more.exchange, checkpoint)
+    found = run(source, asked, Running(threads, time_limit, memory), scaling, progress)
     return replace(found.solution, table=found.table, lists=found.lists)
 
 
 def run(
     source: object,
-    values: Mapping[str, Any],
-    progress: Report | bool | None,
-    start: Network | None = None,
+    asked: Asked,
+    running: Running,
+    scaling: Scaling,
+    progress: Report | bool | None = None,
 ) -> Learned:
-    """Follow the path with settings by name; warn when the answer is not proven."""
-    from parentage import pipeline
-
-    scoring = take(Scoring, values)
-    asked = pipeline.Asked(
-        lambda *_: scoring,
-        take(Optimising, values),
-        take(Growing, values),
-        start,
-        take(Reading, values),
-    )
-    with working(values, progress) as context:
+    """Follow the path; warn when the answer is not proven."""
+    with working(running, progress, scaling) as context:
         found = pipeline.run(source, asked, context)
     if not (found.solution.optimal and found.solution.scope.settled):
         warn(UnprovenWarning(f"the network is {found.solution.proof()}"))

@@ -16,36 +16,38 @@ from __future__ import annotations
 import math
 import os
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
-from parentage.data.reading import as_table, settled
+from parentage.data.reading import as_table, rule_for_missing, settled
 from parentage.data.settings import Reading
 from parentage.errors import InputError, Way
 from parentage.files.detect import detect
 from parentage.files.source import Source, open_source
 from parentage.optimise import check_start, optimise_lists
 from parentage.optimise.problem import LARGE
+from parentage.optimise.settings import Optimising
 from parentage.scoring.candidates import search_table
 from parentage.scoring.constraints import Constraints
 from parentage.scoring.forecast import seconds_for
 from parentage.scoring.formats import read_lists
 from parentage.scoring.lists import CandidateLists
-from parentage.scoring.settings import Growing
+from parentage.scoring.settings import Growing, Scoring
 from parentage.structural_em import complete_and_score
 from parentage.work.checkpoint import LISTS
-from parentage.work.settings import changed
+from parentage.work.scaling import Scaling
+from parentage.work.settings import Settings, changed, fields_of, like
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from parentage.data.table import Table
     from parentage.network.network import Network
     from parentage.optimise import Solution
     from parentage.optimise.cuts import Cut
-    from parentage.optimise.settings import Optimising
     from parentage.optimise.solution import TracePoint
     from parentage.scoring.candidates import Searched
-    from parentage.scoring.settings import Scoring
     from parentage.structural_em import Completed
     from parentage.work.context import Context
     from parentage.work.stop import Stop
@@ -75,6 +77,44 @@ LEAST_EFFORT = 60.0
 
 ScoringOf = Callable[[tuple[str, ...], bool], "Scoring"]
 """Makes the settings of scoring, given the names of the variables and whether they are scored."""
+
+
+@dataclass(frozen=True)
+class Advanced(Settings):
+    """What few people set: how lists are made and how the network is found.
+
+    Examples
+    --------
+    >>> Advanced(engine="branch-and-cut", gap_limit=2.0).optimising(seed=1)
+    Optimising(engine='branch-and-cut', gap_limit=2.0, seed=1)
+    >>> Advanced(engin="subsets")
+    Traceback (most recent call last):
+        ...
+    TypeError: Advanced() has no keyword 'engin'; did you mean 'engine'?
+    """
+
+    rules: str | Iterable[str] | None = like(Scoring, "rules")
+    width: float | None = like(Scoring, "width")
+    engine: str = like(Optimising, "engine")
+    gap_limit: float = like(Optimising, "gap_limit")
+    complete: int | None = like(Growing, "complete")
+    effort: float | None = like(Growing, "effort")
+    exchange: str | Path | None = like(Scaling, "exchange")
+    log_base: float | str | None = like(Scoring, "log_base")
+
+    def optimising(self, seed: int) -> Optimising:
+        """Return how the network is found."""
+        return Optimising(self.engine, self.gap_limit, seed)
+
+    def growing(self) -> Growing:
+        """Return how lists that are cut short are expanded."""
+        return Growing(self.complete, self.effort)
+
+
+IN_ADVANCED = {
+    name: f"it belongs in advanced=parentage.Advanced({name}=…)" for name in fields_of(Advanced)
+}
+"""What to do instead where a function takes these settings together."""
 
 
 @dataclass(frozen=True)
@@ -164,9 +204,10 @@ def gather(
         check_start(start, table.names)
     if seen is not None:
         seen(table)
-    settings = asked.scoring(table.names, False).for_missing(how.missing)
+    rule = rule_for_missing(table, how.missing)
+    settings = asked.scoring(table.names, False).for_missing(rule)
     context = context.share(part)
-    if how.missing == "em" and table.has_holes:
+    if rule == "em" and table.has_holes:
         refuse_beside_completion(growing or Growing())
         completed = complete_and_score(
             table, settings, context, optimising=asked.optimising, start=start

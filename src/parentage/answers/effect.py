@@ -33,7 +33,7 @@ from parentage.optimise.near import MAX_NETWORKS, cut_text, within
 from parentage.scoring.candidates import score_table
 from parentage.scoring.scores import unit_of
 from parentage.scoring.settings import Scoring
-from parentage.work.running import working
+from parentage.work.running import Running, working
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -273,7 +273,7 @@ def effect(
     """
     table = as_table(source)
     setting = Scoring(score=score, max_parents=max_parents, constraints=constraints)
-    with working({"time_limit": time_limit, "threads": threads}, progress) as context:
+    with working(Running(threads, time_limit), progress) as context:
         near = near_networks(table, setting, within, context)
         found = effect_of(table, near, (cause, change), (outcome, state), within, smoothing)
     if not found.complete:

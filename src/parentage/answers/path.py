@@ -46,7 +46,7 @@ from parentage.scoring.lists import CandidateLists
 from parentage.scoring.scores.counts import free_parameters
 from parentage.scoring.settings import Scoring
 from parentage.work.progress import Progress
-from parentage.work.running import working
+from parentage.work.running import Running, working
 
 if TYPE_CHECKING:
     import os
@@ -264,7 +264,7 @@ def path(
     >>> found.sentence()
     "The network stays the same from 0.73 to 4.00 times BIC's penalty."
     """
-    with working({"time_limit": time_limit, "threads": threads}, progress) as context:
+    with working(Running(threads, time_limit), progress) as context:
         found = path_of(as_table(source), score, (least, most), max_parents, constraints, context)
     if not found.optimal:
         warn(UnprovenWarning(unproven_text(found)))

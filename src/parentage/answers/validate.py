@@ -30,7 +30,7 @@ from parentage.network.settings import SMOOTHING
 from parentage.optimise.settings import Optimising
 from parentage.scoring.settings import Growing, Scoring
 from parentage.work.progress import Progress
-from parentage.work.running import working
+from parentage.work.running import Running, working
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -206,7 +206,7 @@ def validate(
     True
     """
     table = as_table(source)
-    with working({"time_limit": time_limit, "threads": threads}, progress) as context:
+    with working(Running(threads, time_limit), progress) as context:
         scoring = Scoring(max_parents=max_parents, constraints=constraints)
         found = validation_of(table, scoring, scores, target, (folds, seed, smoothing), context)
     if text := unproven_text(found):

@@ -7,52 +7,36 @@ from dataclasses import dataclass
 
 from parentage.errors import InputError
 from parentage.optimise.near import MAX_NETWORKS
-from parentage.work.settings import Option, setting
+from parentage.work.settings import Option, Settings, setting
 
 
 @dataclass(frozen=True)
-class Supporting:
+class Supporting(Settings):
     """Settings of the last stage; see :func:`parentage.support`."""
 
     need: bool = setting(
         True,
-        """
-        Whether to find, for every arc, the best network without it, and the best one with it the
-        other way.
-        """,
-        Option(("--no-need",), "Do not look for the best network without each arc.", is_flag=True),
+        "Find, for every arc, the best network without it, and the best one with it reversed.",
+        Option(),
     )
     bootstrap: int = setting(
         0,
-        "How often to draw rows anew and learn from them; 0 for not at all, 200 is usual.",
-        Option(
-            ("--bootstrap",), "Draw rows anew and learn, N times.", "N", int, least=0, common=True
-        ),
+        "Number of bootstrap replicates; 0 for none, 200 is usual.",
+        Option("N", int, least=0, common=True),
     )
     within: float | None = setting(
         None,
-        """
-        How many times less probable than the best the near-optimal networks may be, whose arcs are
-        counted; None for not at all.
-        """,
-        Option(
-            ("--within",),
-            "Count arcs in the networks at most FACTOR times less probable.",
-            "FACTOR",
-            float,
-            least=1,
-            common=True,
-        ),
+        "Count arcs in all networks with 1/FACTOR of the best one's probability.",
+        Option("FACTOR", float, least=1, common=True),
     )
     max_networks: int = setting(
         MAX_NETWORKS,
-        "The largest number of near-optimal networks.",
-        Option(
-            ("--max-networks",), "With --within: the largest number of networks.", "N", int, least=1
-        ),
+        "Largest number of near-optimal networks.",
+        Option("N", int, least=1),
     )
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         if self.bootstrap < 0:
             raise InputError(f"the number of replicates must not be negative: {self.bootstrap}")
         if self.within is not None and not 1 <= self.within < math.inf:

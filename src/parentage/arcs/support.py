@@ -6,7 +6,6 @@ and :mod:`.near_shares` can say; the answers are in :class:`parentage.arcs.recor
 
 from __future__ import annotations
 
-import dataclasses
 import math
 import time
 from dataclasses import dataclass, replace
@@ -19,29 +18,35 @@ from parentage.arcs.records import ArcSupport, Baseline, Support
 from parentage.arcs.resampling import bootstrap as draw
 from parentage.arcs.settings import Supporting
 from parentage.data.reading import settled
-from parentage.data.settings import Reading
-from parentage.errors import InputError, UnprovenWarning, Way, did_you_mean, warn
+from parentage.data.settings import IN_READ_TABLE, Reading, names_of, texts_of
+from parentage.errors import InputError, UnprovenWarning, Way, warn
 from parentage.network.network import arc_gains
 from parentage.optimise.near import MAX_NETWORKS
 from parentage.optimise.settings import Optimising
+from parentage.pipeline import IN_ADVANCED, Advanced
 from parentage.scoring.scores import unit_of
 from parentage.scoring.settings import Growing, Scoring
 from parentage.work.executor import memory_each
 from parentage.work.memory import available_memory
 from parentage.work.running import Running, working
 from parentage.work.scaling import Scaling
-from parentage.work.settings import documented, take
+from parentage.work.settings import takes
 
 if TYPE_CHECKING:
+    import os
     from collections.abc import Callable, Iterable, Mapping
+    from concurrent.futures import Executor
+    from pathlib import Path
 
     from parentage.arcs.near_shares import NearShares
     from parentage.arcs.need import Needs
     from parentage.arcs.records import Bootstrap, PairShare
+    from parentage.data.recipe import Recipe
     from parentage.data.table import Table
     from parentage.network.equivalence import EquivalenceClass
     from parentage.network.network import Network
-    from parentage.scoring.constraints import Arc
+    from parentage.scoring.constraints import Arc, Constraints
+    from parentage.scoring.prior import Prior
     from parentage.work.context import Context
     from parentage.work.progress import Report
 
@@ -52,7 +57,10 @@ SHARE_OF_MEMORY = 0.5
 """Of what is free, for all workers together, unless a limit is given."""
 
 
-@documented(supporting=Supporting)
+@takes(
+    Supporting, Scoring, Reading, Running, Optimising, Scaling,
+    elsewhere=IN_READ_TABLE | IN_ADVANCED,
+)  # fmt: skip
 def support(
     source: object,
     network: Network | None = None,
@@ -61,8 +69,26 @@ def support(
     bootstrap: int = 0,
     within: float | None = None,
     max_networks: int = MAX_NETWORKS,
+    score: str = "bic",
+    max_parents: int | Mapping[str, int] | None = None,
+    constraints: Constraints | None = None,
+    prior: Prior | Mapping[tuple[str, str], float] | float | None = None,
+    lambda_: float | None = None,
+    drop: Iterable[str] = (),
+    missing: str = "error",
+    categorical: Iterable[str] = (),
+    discretize: str | Iterable[str] | Mapping[str, str] | None = None,
+    recipe: str | os.PathLike[str] | Recipe | None = None,
+    time_limit: float | None = None,
+    memory: int | None = None,
+    threads: int | None = None,
+    seed: int = 0,
+    cluster: str | None = None,
+    client: Any = None,
+    executor: Executor | None = None,
+    checkpoint: str | Path | None = None,
     progress: Report | bool | None = None,
-    **settings: Any,
+    advanced: Advanced | None = None,
 ) -> Support:
     """Say how sure each arc is: of the best network, or of one that is given.
 
@@ -73,14 +99,13 @@ def support(
     network
         The network whose arcs are meant; by default the best one. Needs are always those of the
         best network that has no such arc, against the best of all.
-    {supporting}
+    {settings}
     progress
         True shows a bar in terminals and notebooks; or a function that is called with a
         :class:`parentage.work.progress.Progress` while working.
-    **settings
-        How the table is read, scored and learned from, as in :func:`parentage.learn`. ``seed``
-        draws the rows, ``time_limit`` is for everything, ``threads``, ``cluster``, ``client`` and
-        ``executor`` share the replicates and the needs.
+    advanced
+        What few people set, as in :func:`parentage.learn`. Lists of support are always expanded
+        where they do not fit.
 
     Warns
     -----
@@ -95,31 +120,27 @@ def support(
     >>> round(arc.need, 2), arc.reversible, arc.adjacency
     (9.89, False, 1.0)
     """
-    asked = Supporting(need, bootstrap, within, max_networks)
-    _check_known(settings)
-    learning = pipeline.Asked(
-        lambda *_: scoring_for(take(Scoring, settings), within),
-        take(Optimising, settings),
-        reading=take(Reading, settings),
+    asked, more = Supporting(need, bootstrap, within, max_networks), advanced or Advanced()
+    scoring = Scoring(
+        max_parents, score, lambda_, prior, more.log_base, more.rules, more.width, constraints
     )
-    with working(settings, progress) as context:
+    reading = Reading(
+        drop=names_of(drop),
+        missing=missing,
+        categorical=names_of(categorical),
+        discretize=texts_of(discretize, "discretize"),
+        recipe=recipe,
+    )
+    learning = pipeline.Asked(
+        lambda *_: scoring_for(scoring, within), more.optimising(seed), reading=reading
+    )
+    scaling = Scaling(cluster, client, executor, more.exchange, checkpoint)
+    with working(Running(threads, time_limit, memory), progress, scaling) as context:
         baseline = learn_baseline(source, learning, context, asked=asked)
         found = support_of(baseline, asked, context, network=network)
     for point in found.open_points:
         warn(UnprovenWarning(point))
     return found
-
-
-def _check_known(settings: Mapping[str, Any]) -> None:
-    """Refuse what is not a setting of learning, as Python refuses unknown keywords."""
-    stages = (Reading, Scoring, Optimising, Running, Scaling)
-    known = [field.name for stage in stages for field in dataclasses.fields(stage)]
-    for name in settings:
-        if name not in known:
-            raise TypeError(
-                f"support() got an unexpected keyword argument {name!r}; "
-                f"{did_you_mean(name, known)}"
-            )
 
 
 def scoring_for(scoring: Scoring, within: float | None) -> Scoring:

@@ -15,7 +15,7 @@ from typing import Any, ClassVar
 import click
 
 from parentage import __version__
-from parentage.cli.streams import StdoutError, guard_streams, visible
+from parentage.cli.output import StdoutError, guard_streams, visible
 
 EPILOG = """\b
 Try:
@@ -51,8 +51,13 @@ class LazyGroup(click.Group):
     }
     """The commands by what they are for; each is in the module of its name."""
 
-    gone: ClassVar[tuple[str, ...]] = ("reproduce",)
-    """Commands that only say what to type instead."""
+    elsewhere: ClassVar[dict[str, str]] = {"sample": "apply"}
+    """Modules of commands that share one."""
+
+    gone: ClassVar[dict[str, str]] = {
+        "reproduce": "run `make reproduce DATA=DIR` in a checkout of the source",
+    }
+    """Commands of earlier versions, and what to do instead."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         """Return the commands, part by part."""
@@ -60,9 +65,10 @@ class LazyGroup(click.Group):
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         """Import a command; None for an unknown one."""
-        if cmd_name not in (*self.list_commands(ctx), *self.gone):
+        if cmd_name not in self.list_commands(ctx):
             return None
-        command = getattr(importlib.import_module(f"parentage.cli.{cmd_name}"), cmd_name)
+        module = self.elsewhere.get(cmd_name, cmd_name)
+        command = getattr(importlib.import_module(f"parentage.cli.{module}"), cmd_name)
         assert isinstance(command, click.Command)  # noqa: S101  # our own table above
         return command
 
@@ -71,7 +77,9 @@ class LazyGroup(click.Group):
     ) -> tuple[str | None, click.Command | None, list[str]]:
         """Refuse an unknown command with the nearest known one."""
         known = self.list_commands(ctx)
-        if args and args[0] not in (*known, *self.gone) and not args[0].startswith("-"):
+        if args and args[0] in self.gone:
+            ctx.fail(f"there is no command {args[0]!r} any more; {self.gone[args[0]]}")
+        if args and args[0] not in known and not args[0].startswith("-"):
             from parentage.errors import did_you_mean
 
             ctx.fail(f"no command {args[0]!r}; {did_you_mean(args[0], known)}")
@@ -102,8 +110,6 @@ def main(args: list[str] | None = None) -> None:
     except click.ClickException as error:
         known = _suggested_by_meaning(error) if isinstance(error, click.NoSuchOption) else error
         known.show(sys.stderr)
-        if "unexpected extra argument" in error.format_message():
-            click.echo("To read several files as one, quote a pattern: 'a-*.csv'.", err=True)
         sys.exit(2)
     except (click.Abort, KeyboardInterrupt):
         click.echo("parentage: interrupted", err=True)
@@ -146,7 +152,8 @@ def _show_refusal(error: ValueError) -> None:
 
     if not isinstance(error, ParentageError):
         raise error
-    click.echo(f"parentage: error: {visible(error.text('command line'))}", err=True)
+    notes = "".join(f"\n{note}" for note in getattr(error, "__notes__", ()))
+    click.echo(f"parentage: error: {visible(error.text('command line') + notes)}", err=True)
 
 
 def _show_warning(message: Warning | str, category: type[Warning], *_: Any, **__: Any) -> None:

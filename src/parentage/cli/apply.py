@@ -1,36 +1,77 @@
-"""``parentage apply``: what a network says about new rows."""
+"""``parentage apply`` and ``sample``: a network and new rows, given or drawn."""
 
 from __future__ import annotations
 
+import csv
+import io
 import math
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import click
 
-from parentage.cli.help import command, option
-from parentage.cli.model import csv_text, deliver, load_model, model_options, table_csv
-from parentage.cli.options import JSON, check_outputs
+from parentage.cli.options import JSON, check_outputs, command, settings
 from parentage.cli.output import print_json
+from parentage.cli.query import Origin, load_model, takes_model
+from parentage.optimise.settings import Optimising
+from parentage.work.settings import Option, Settings, like, setting
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from parentage.data.settings import Reading
     from parentage.data.table import Table
     from parentage.network.parameters import Parameters
+    from parentage.network.settings import Estimating
+
+
+@dataclass(frozen=True)
+class Question(Settings):
+    """What is asked about new rows."""
+
+    predict: str | None = setting(
+        None,
+        "Predict a column from the rest of each row.",
+        Option("COLUMN", common=True),
+    )
+    impute: bool = setting(
+        False, "Impute missing values by their most probable states.", Option(common=True)
+    )
+    together: bool = setting(
+        False,
+        "With --impute: the most probable states of a row's missing values together.",
+        Option(common=True),
+    )
+    output: str | None = setting(
+        None,
+        "Write CSV to a file instead of stdout.",
+        Option("FILE", short="-o", common=True),
+    )
+
+
+@dataclass(frozen=True)
+class Drawing(Settings):
+    """How rows are drawn."""
+
+    seed: int = like(Optimising, "seed")
+    output: str | None = like(Question, "output")
 
 
 @command()
 @click.argument("net")
 @click.argument("rows")
-@option("--predict", metavar="COLUMN", help="Predict a column from the rest of each row.")
-@option("--impute", is_flag=True, help="Fill missing cells with their most probable states.")
-@option(
-    "--together",
-    is_flag=True,
-    help="With --impute: the most probable states of a row's cells together.",
-)
-@option("-o", "--output", metavar="FILE", help="Write CSV to a file instead of stdout.")
+@settings("question", Question, "Output")
 @JSON
-@model_options
-def apply(net: str, rows: str, predict: str | None, output: str | None, **options: Any) -> None:
+@takes_model
+def apply(
+    net: str,
+    rows: str,
+    question: Question,
+    origin: Origin,
+    estimating: Estimating,
+    reading: Reading,
+    as_json: bool,
+) -> None:
     """Apply a network to new ROWS: their log-likelihood, a prediction, or their missing cells.
 
     NET is as in `parentage query`. Missing cells of ROWS are summed over. With --data the cut
@@ -39,24 +80,22 @@ def apply(net: str, rows: str, predict: str | None, output: str | None, **option
     from parentage.data.applying import rows_like
     from parentage.errors import InputError
 
-    if predict is not None and options["impute"]:
+    predict, output = question.predict, question.output
+    if predict is not None and question.impute:
         raise InputError("--predict and --impute are two questions; ask one of them")
-    if options["together"] and not options["impute"]:
+    if question.together and not question.impute:
         raise InputError("--together says how --impute fills cells; type --impute as well")
-    check_outputs([output], [net, rows], options)
-    found = load_model(net, options)
-    asked = () if predict is None else (found.parameters.network.names[_index(found, predict)],)
+    check_outputs([output], net, rows, origin.data, reading.recipe)
+    found = load_model(net, origin, estimating, reading)
+    network = found.parameters.network
+    asked = () if predict is None else (network.names[network.index(predict)],)
     table = rows_like(found.known, rows, "em", optional=asked)
     if predict is not None:
-        _predict(found.parameters, table, predict, output, options["as_json"])
-    elif options["impute"]:
-        _impute(found.parameters, table, output, options)
+        _predict(found.parameters, table, predict, output, as_json)
+    elif question.impute:
+        _impute(found.parameters, table, question, as_json)
     else:
-        _likelihood(found.parameters, table, output, options["as_json"])
-
-
-def _index(found: Any, name: str) -> int:
-    return int(found.parameters.network.index(name))
+        _likelihood(found.parameters, table, output, as_json)
 
 
 def _predict(
@@ -85,20 +124,19 @@ def _predict(
         click.echo(f"parentage: right in {right:.1%} of {count} rows that say", err=True)
 
 
-def _impute(
-    parameters: Parameters, table: Table, output: str | None, options: dict[str, Any]
-) -> None:
+def _impute(parameters: Parameters, table: Table, question: Question, as_json: bool) -> None:
     """Print the rows with their cells filled."""
-    whole = parameters.impute(table, "joint" if options["together"] else "each")
+    output = question.output
+    whole = parameters.impute(table, "joint" if question.together else "each")
     text = table_csv(whole)
     filled = {
         name: int(count)
         for name, count in zip(table.names, table.missing_cells, strict=True)
         if count
     }
-    if options["as_json"]:
+    if as_json:
         print_json({"rows": whole.n_rows, "filled": filled})
-    if output is not None or not options["as_json"]:
+    if output is not None or not as_json:
         deliver(text, output)
     cells = sum(filled.values())
     click.echo(f"parentage: filled {cells:,} cells in {len(filled)} columns", err=True)
@@ -127,3 +165,53 @@ def _likelihood_text(rows: int, missing: int, mean: float | None, impossible: in
         f"{rows:,} rows{holes}: {impossible:,} of them have probability 0 under these parameters; "
         "smooth them with --data TABLE --smoothing 1"
     )
+
+
+def csv_text(names: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
+    """Return separated text with a line of names.
+
+    >>> print(csv_text(["a", "b,c"], [["1", "x"]]), end="")
+    a,"b,c"
+    1,x
+    """
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerow(names)
+    writer.writerows(rows)
+    return text.getvalue()
+
+
+def table_csv(table: Table) -> str:
+    """Return a table without holes as CSV, cells as labels."""
+    columns = [
+        [labels[code] for code in table.column(v).tolist()] for v, labels in enumerate(table.states)
+    ]
+    return csv_text(table.names, zip(*columns, strict=True))
+
+
+def deliver(text: str, output: str | None) -> None:
+    """Print text, or write it to a file and say so."""
+    from parentage.files.atomic import write_text
+
+    if output is None:
+        click.echo(text, nl=False)
+        return
+    write_text(output, text)
+    click.echo(f"parentage: wrote {output}", err=True)
+
+
+@command()
+@click.argument("net")
+@click.argument("rows", type=click.IntRange(min=1))
+@settings("drawing", Drawing, "Output")
+@takes_model
+def sample(
+    net: str, rows: int, drawing: Drawing, origin: Origin, estimating: Estimating, reading: Reading
+) -> None:
+    """Draw ROWS rows from the distribution of a network, every variable after its parents.
+
+    NET is as in `parentage query`. The rows are CSV, the same for the same seed.
+    """
+    check_outputs([drawing.output], net, origin.data, reading.recipe)
+    found = load_model(net, origin, estimating, reading).parameters
+    deliver(table_csv(found.sample(rows, drawing.seed)), drawing.output)

@@ -5,36 +5,46 @@ from __future__ import annotations
 import shlex
 import sys
 import time
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from parentage.cli.help import command, option
-from parentage.cli.options import (
-    common_table_options,
-    load_table,
-    parse_size,
-    run_options,
-)
+from parentage.cli.options import JSON, RECIPE_ALONE, command, load_table, settings
 from parentage.cli.output import print_json
-from parentage.data.settings import Reading
-from parentage.work.settings import take
+from parentage.errors import Bytes
+from parentage.work.running import Running
+from parentage.work.settings import Option, Settings, setting
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from parentage.check import Verdict
+    from parentage.data.settings import Reading
     from parentage.scoring.lists import CandidateLists
 
 
+@dataclass(frozen=True)
+class Room(Settings):
+    """How much memory checking may take."""
+
+    memory: int | None = setting(
+        None,
+        "Memory for parts that are solved again; 4GB by default.",
+        Option("SIZE", Bytes, common=True),
+    )
+
+
 @command()
-@click.argument("data", metavar="LISTS|TABLE")
+@click.argument("source", metavar="LISTS|TABLE")
 @click.argument("certificate")
-@option("--memory", group="Limits", metavar="SIZE",
-        help="Memory for parts that are solved again; 4GB by default.")  # fmt: skip
-@common_table_options
-@run_options
-def check(data: str, certificate: str, **options: Any) -> None:
+@settings("room", Room, "Limits")
+@RECIPE_ALONE
+@JSON
+@settings("running", Running, "Limits", "threads")
+def check(
+    source: str, certificate: str, room: Room, reading: Reading, running: Running, as_json: bool
+) -> None:
     """Verify that a network is the best one, from its CERTIFICATE, in whole-number arithmetic.
 
     LISTS are the candidate lists that the network was learned from, or TABLE the table, which is
@@ -44,18 +54,18 @@ def check(data: str, certificate: str, **options: Any) -> None:
     from parentage.check import MEMORY, ProofError, Verdict, read_document
     from parentage.check import check as verify
 
-    refuse_swapped(data, certificate)
+    refuse_swapped(source, certificate)
     document = read_document(certificate)
-    memory = MEMORY if options["memory"] is None else parse_size(options["memory"])
+    memory = MEMORY if room.memory is None else room.memory
     names: Sequence[str] = ()
     try:
-        lists = gather(data, document, options)
+        lists = gather(source, document, reading, running)
         names, began = lists.names, time.monotonic()
         verdict = verify(lists, document, memory=memory)
     except ProofError as refusal:
         verdict, began = Verdict.refused(str(refusal)), time.monotonic()
-    if options["as_json"]:
-        print_json(as_json(verdict, names, time.monotonic() - began))
+    if as_json:
+        print_json(verdict_json(verdict, names, time.monotonic() - began))
     else:
         click.echo(as_text(verdict, time.monotonic() - began))
     if not verdict:
@@ -79,7 +89,9 @@ def refuse_swapped(data: str, certificate: str) -> None:
     )
 
 
-def gather(data: str, document: Mapping[str, Any], options: dict[str, Any]) -> CandidateLists:
+def gather(
+    data: str, document: Mapping[str, Any], reading: Reading, running: Running
+) -> CandidateLists:
     """Read lists, or read a table and score it as the certificate records.
 
     Raises
@@ -94,9 +106,9 @@ def gather(data: str, document: Mapping[str, Any], options: dict[str, Any]) -> C
     from parentage.files.source import open_source
     from parentage.scoring.formats import read_lists
 
-    source, reading = open_source(data), settled(take(Reading, options))
-    if detect(source, reading.format, reading.encoding).kind == "lists":
-        return read_lists(source, reading.format, encoding=reading.encoding)
+    source, how = open_source(data), settled(reading)
+    if detect(source, how.format, how.encoding).kind == "lists":
+        return read_lists(source, how.format, encoding=how.encoding)
     from parentage.scoring.candidates import score
 
     settings = recorded_settings(document)
@@ -105,13 +117,13 @@ def gather(data: str, document: Mapping[str, Any], options: dict[str, Any]) -> C
         if settings is not None:
             why = "is about data whose missing values expectation maximisation completed"
         raise InputError(f"this certificate {why}; give the candidate lists instead of the table")
-    table = load_table(source, options)
+    table = load_table(source, reading)
     if table.digest != settings["data"]:
         raise ProofError(
             "settings.data: the certificate is about other data; if this is the same table, give "
             "the options it was read with"
         )
-    return score(table, threads=options["threads"], **scoring_of(settings))
+    return score(table, threads=running.threads, **scoring_of(settings))
 
 
 def scoring_of(settings: Mapping[str, Any]) -> dict[str, Any]:
@@ -153,7 +165,7 @@ def scoring_of(settings: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
-def as_json(verdict: Verdict, names: Sequence[str], seconds: float) -> dict[str, Any]:
+def verdict_json(verdict: Verdict, names: Sequence[str], seconds: float) -> dict[str, Any]:
     """Return what ``check --json`` prints."""
     return {
         "verified": verdict.verified,

@@ -2,37 +2,51 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import click
 
-from parentage.cli.help import command, option
 from parentage.cli.options import (
     JSON,
-    common_table_options,
+    SHORT_READING,
+    Model,
+    command,
     load_table,
-    missing_rule,
-    prior_of,
-    settings_options,
-    with_options,
+    settings,
 )
 from parentage.cli.output import print_json, say_if_compiling, table_text
-from parentage.scoring.settings import Scoring
-from parentage.work.settings import take
+from parentage.work.settings import Option, Settings, setting
 
 if TYPE_CHECKING:
+    from parentage.data.settings import Reading
     from parentage.scoring.explanation import Explanation
 
 
+@dataclass(frozen=True)
+class Shown(Settings):
+    """What is printed."""
+
+    all: bool = setting(False, "Show the rules that do not fire, too.", Option(common=True))
+
+
 @command()
-@click.argument("data")
+@click.argument("source", metavar="DATA")
 @click.argument("child")
 @click.argument("parents", nargs=-1)
-@option("--all", "every", is_flag=True, help="Show the rules that do not fire, too.")
-@common_table_options
-@with_options(*settings_options("Model", Scoring, "score", "prior"))
+@settings("shown", Shown, "Output")
+@SHORT_READING
+@settings("model", Model, "Model", "score", "prior")
 @JSON
-def explain(data: str, child: str, parents: tuple[str, ...], every: bool, **options: Any) -> None:
+def explain(
+    source: str,
+    child: str,
+    parents: tuple[str, ...],
+    shown: Shown,
+    reading: Reading,
+    model: Model,
+    as_json: bool,
+) -> None:
     """Explain one family: its score, what dominates it, and which rules remove it.
 
     DATA is a table as in `parentage score`, CHILD a column, PARENT… the parents in question, e.g.
@@ -40,22 +54,14 @@ def explain(data: str, child: str, parents: tuple[str, ...], every: bool, **opti
     """
     from parentage.scoring.explanation import explain as explain_family
 
-    table = load_table(data, options)
+    table = load_table(source, reading, quiet=as_json)
     say_if_compiling()
-    scoring = take(Scoring, {**options, "prior": prior_of(options)})
-    scoring = scoring.for_missing(missing_rule(table))
-    found = explain_family(
-        table,
-        child,
-        parents,
-        score=scoring.score,
-        prior=scoring.prior,
-    )
-    if options["as_json"]:
+    found = explain_family(table, child, parents, score=model.score, prior=model.belief())
+    if as_json:
         print_json(found.to_dict())
         return
     click.echo(str(found))
-    if every and found.rules:
+    if shown.all and found.rules:
         click.echo("\n" + rules_text(found))
 
 

@@ -2,25 +2,22 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
-from parentage.cli.help import command
 from parentage.cli.options import (
     JSON,
-    WRITE_RECIPE,
+    READING,
+    Model,
+    Recording,
     check_outputs,
+    command,
     load_table,
-    missing_rule,
-    scoring_of,
-    settings_options,
-    table_options,
-    with_options,
+    settings,
     write_recipe_of,
 )
 from parentage.cli.output import print_json, say_if_compiling, table_text
-from parentage.scoring.settings import Scoring
 from parentage.work.memory import gigabytes
 
 SHORT = 30.0
@@ -38,36 +35,39 @@ FAR_BEYOND = 10**14
 """Bytes that no machine has: a hundred terabytes."""
 
 if TYPE_CHECKING:
+    from parentage.data.settings import Reading
     from parentage.data.table import Table
     from parentage.scoring.forecast import Forecast
     from parentage.scoring.overview import Overview
 
 
 @command()
-@click.argument("data")
-@WRITE_RECIPE
-@table_options
-@with_options(*settings_options("Model", Scoring, "score", "max_parents"))
+@click.argument("source", metavar="DATA")
+@settings("recording", Recording, "Data")
+@READING
+@settings("model", Model, "Model", "score", "max_parents")
 @JSON
-def info(data: str, **options: Any) -> None:
+def info(source: str, recording: Recording, reading: Reading, model: Model, as_json: bool) -> None:
     """Show variables, states, entropy, parent caps and a forecast of the search.
 
     DATA is a table as in `parentage score`, or - for standard input. The caps are the most
     parents a variable can have in any optimal network, proved before searching.
     """
+    from parentage.data.reading import rule_for_missing
     from parentage.scoring.overview import overview
     from parentage.structural_em import start_settings
 
-    check_outputs([], [data], options)
-    table = load_table(data, options)
-    write_recipe_of(table.recipe, options)
-    settings = scoring_of(options, table.names).for_missing(missing_rule(table))
-    completed = missing_rule(table) == "em" and table.has_holes
+    check_outputs([recording.write_recipe], source, reading.recipe)
+    table = load_table(source, reading, quiet=as_json)
+    write_recipe_of(table.recipe, recording.write_recipe)
+    rule = rule_for_missing(table)
+    scoring = model.scoring(table.names).for_missing(rule)
+    completed = rule == "em" and table.has_holes
     if completed:
-        settings = start_settings(settings)
+        scoring = start_settings(scoring)
     say_if_compiling()
-    found = overview(table, settings)
-    if options["as_json"]:
+    found = overview(table, scoring)
+    if as_json:
         recipe = None if table.recipe is None else table.recipe.to_dict()
         print_json({**found.to_dict(), "recipe": recipe})
     else:

@@ -2,44 +2,38 @@
 
 from __future__ import annotations
 
-import functools
 import math
 import sys
 import time
 import warnings
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
 
-from parentage.cli.account import account_text
-from parentage.cli.help import command, option
+from parentage.arcs.settings import Supporting
 from parentage.cli.options import (
-    SIZE,
-    WRITE_RECIPE,
+    JSON,
+    READING,
+    RUNNING,
+    SCALING,
+    Model,
+    Recording,
     check_outputs,
-    limit_options,
+    command,
     load_table,
-    run_options,
-    running_of,
-    scale_options,
-    score_options,
-    scoring_of,
-    search_options,
-    settings_options,
-    table_options,
+    settings,
     tell_reading,
     tell_saved,
-    with_options,
     write_recipe_of,
 )
 from parentage.cli.output import logged, print_json, show_progress, table_text, warn
 from parentage.cli.report import check_page, is_page
+from parentage.cli.score import account_text
 from parentage.data.settings import Reading
 from parentage.optimise.settings import Optimising
 from parentage.scoring.settings import Growing
-from parentage.work.scaling import Scaling
-from parentage.work.settings import take
+from parentage.work.settings import Option, Settings, like, setting
 
 if TYPE_CHECKING:
     from parentage.data.recipe import Recipe
@@ -47,125 +41,164 @@ if TYPE_CHECKING:
     from parentage.network.network import Network
     from parentage.network.parameters import Parameters
     from parentage.optimise import Solution
+    from parentage.optimise.near import NearOptimal
     from parentage.pipeline import Gathered
     from parentage.scoring.lists import CandidateLists
     from parentage.scoring.settings import Scoring
     from parentage.work.context import Context
+    from parentage.work.running import Running
+    from parentage.work.scaling import Scaling
+
+SHOWN = 30
+"""Classes, and arcs, of near-optimal networks that are shown in a terminal."""
+
+
+@dataclass(frozen=True)
+class Goal(Settings):
+    """What is to be found, written and printed, and what learning begins from."""
+
+    output: tuple[str, ...] = setting(
+        (),
+        """
+        Write the network, e.g. best.bif, best.svg or best.html. The extension says how: .json,
+        .bif, .xmlbif, .dot, .svg, .png, .pdf or .html, a page.
+        """,
+        Option("FILE", short="-o", repeatable=True, common=True),
+    )
+    size: str | None = setting(
+        None,
+        "Width of a figure: column (89 mm), page (183 mm), slide, or such as 120mm.",
+        Option("WIDTH"),
+    )
+    require_optimal: bool = setting(False, "Exit with 1 if the proof is missing.", Option())
+    within: float | None = setting(
+        None,
+        "List all networks with 1/FACTOR of the best one's probability.",
+        Option("FACTOR", float, least=1, common=True),
+    )
+    max_networks: int = like(Supporting, "max_networks")
+    data: str | None = setting(
+        None,
+        "With LISTS: the table, for parameters in .bif and .xmlbif.",
+        Option("TABLE", group="Data"),
+    )
+    certificate: str | None = setting(
+        None,
+        "Write the proof for `parentage check`: .json or .json.gz.",
+        Option("FILE", common=True),
+    )
+    start: str | None = setting(
+        None, "Begin from the network of a file.", Option("NET", group="Model")
+    )
+    log: str | None = setting(None, "Write a progress log (JSON Lines).", Option("FILE"))
+    write_recipe: str | None = like(Recording, "write_recipe")
+
+    def check(self) -> None:
+        """Refuse what cannot be written, or not together, before the work."""
+        from parentage.errors import InputError
+        from parentage.network.formats import check_network_target
+
+        if self.within is not None:
+            if not math.isfinite(self.within):
+                raise InputError(f"--within {self.within}: type a factor of at least 1, e.g. 20")
+            if self.certificate or self.start:
+                raise InputError(
+                    "--within prints many networks; --certificate and --start are for one"
+                )
+            if self.output:
+                raise InputError("--within prints many networks; use --json instead of -o")
+        for path in self.output:
+            if is_page(path):
+                check_page(path)
+            else:
+                check_network_target(path, needs_table=None, size=self.size, also=(".html",))
+
+
+@dataclass(frozen=True)
+class Typed:
+    """All settings of the path, as typed."""
+
+    reading: Reading
+    model: Model
+    growing: Growing
+    optimising: Optimising
+    goal: Goal
+    quiet: bool
+
+    def scoring(self, names: tuple[str, ...], scored: bool) -> Scoring:
+        """Return the settings of scoring; ``--within`` asks for lists that reach as far."""
+        from parentage.scoring.scores import unit_of
+
+        scoring, within = self.model.scoring(names), self.goal.within
+        if within is None or scoring.width is not None or scored:
+            return scoring
+        return replace(scoring, width=math.log(within) / unit_of(scoring.log_base))
 
 
 @command()
-@click.argument("data", metavar="DATA|LISTS")
-@option(
-    "-o",
-    "--output",
-    metavar="FILE",
-    multiple=True,
-    help="Write the network, e.g. best.bif, best.svg or best.html (repeatable). The extension "
-    "says how: .json, .bif, .xmlbif, .dot, .svg, .png, .pdf or .html, a page.",
-)
-@SIZE
-@with_options(*settings_options("Model", Growing), *settings_options("Model", Optimising))
-@option(
-    "--require-optimal", common=False, is_flag=True, help="Exit with 1 if the proof is missing."
-)
-@option(
-    "--within",
-    type=click.FloatRange(min=1),
-    metavar="FACTOR",
-    help="All networks at most FACTOR times less probable than the best.",
-)
-@option(
-    "--max-networks",
-    common=False,
-    type=click.IntRange(min=1),
-    default=100_000,
-    show_default=True,
-    metavar="N",
-    help="With --within: the largest number of networks.",
-)
-@option(
-    "--data",
-    "data_for_parameters",
-    group="Data",
-    common=False,
-    metavar="TABLE",
-    help="With LISTS: the table, for parameters in .bif and .xmlbif.",
-)
-@option(
-    "--certificate",
-    metavar="FILE",
-    help="Write the proof for `parentage check`: .json or .json.gz.",
-)
-@option(
-    "--start", group="Model", common=False, metavar="NET", help="Begin from the network of a file."
-)
-@option(
-    "--log",
-    common=False,
-    metavar="FILE",
-    help="Write how the work went on: one JSON object a line.",
-)
-@WRITE_RECIPE
-@limit_options
-@scale_options
-@table_options
-@score_options
-@search_options
-@run_options
-def learn(data: str, output: tuple[str, ...], **options: Any) -> None:
+@click.argument("source", metavar="DATA|LISTS")
+@settings("goal", Goal, "Output")
+@settings("growing", Growing, "Model")
+@settings("optimising", Optimising, "Model")
+@RUNNING
+@SCALING
+@READING
+@settings("model", Model, "Model", but=("rules", "width"))
+@JSON
+def learn(
+    source: str,
+    goal: Goal,
+    growing: Growing,
+    optimising: Optimising,
+    running: Running,
+    scaling: Scaling,
+    reading: Reading,
+    model: Model,
+    as_json: bool,
+) -> None:
     """Find the network with the highest score, and prove that it is the highest.
 
     DATA is a table, which is scored first (options as in `parentage score`), LISTS are candidate
     lists from a file; the content decides. Ctrl-C keeps the best network found so far.
     """
     from parentage import pipeline
-    from parentage.errors import InputError
     from parentage.network.formats import check_network_target, read_network
     from parentage.work.stop import interruptible
 
-    check_outputs([*output, options["certificate"], options["log"]], [data], options)
-    if options["within"] is not None and not math.isfinite(options["within"]):
-        raise InputError(f"--within {options['within']}: type a factor of at least 1, e.g. 20")
-    if options["within"] is not None and (options["certificate"] or options["start"]):
-        raise InputError("--within prints many networks; --certificate and --start are for one")
-    start = None if options["start"] is None else read_network(options["start"])
-    if output and options["within"] is not None:
-        raise InputError("--within prints many networks; use --json instead of -o")
-    for path in output:
-        if is_page(path):
-            check_page(path)
-        else:
-            check_network_target(path, needs_table=None, size=options["size"], also=(".html",))
+    outputs = [*goal.output, goal.certificate, goal.log, goal.write_recipe]
+    reads = (source, goal.data, goal.start, reading.recipe, model.constraints)
+    check_outputs(outputs, *reads)
+    goal.check()
+    start = None if goal.start is None else read_network(goal.start)
+    typed = Typed(reading, model, growing, optimising, goal, as_json)
     began = time.monotonic()
-    running, scaling = running_of(options), take(Scaling, options)
-    optimising = take(Optimising, options)
     with interruptible(running.stop(), command=True) as stop:
         with (
             show_progress() as shown,
-            logged(options["log"], shown) as progress,
+            logged(goal.log, shown) as progress,
             scaling.context(running.workers, stop, progress) as context,
         ):
-            work = gather(data, options, context, start)
-            for path in output:
+            work = gather(source, typed, context, start)
+            for path in goal.output:
                 if not is_page(path):
                     check_network_target(path, needs_table=work.table is None)
-            write_recipe_of(recipe_of(work), options)
-            if options["within"] is not None:
-                show_near(work, options, context)
+            write_recipe_of(recipe_of(work), goal.write_recipe)
+            if goal.within is not None:
+                show_near(work, typed, goal.within, context)
                 return
             solution = pipeline.optimise(work.found, optimising, context, start=start)
             solution = with_gains(solution, work)
-            parameters = estimated(solution, work, output, context)
+            parameters = estimated(solution, work, goal.output, context)
         if stop.cancelled.is_set() and work.lists.account.complete:
             warn("interrupted while looking for a network; this is the best one found by then")
         if solution.stopped == "memory" and work.lists.account.complete:
-            warn("the proof would take more memory than --memory allows; give it more to go on")
-        report_solution(solution, work, parameters, output, options, time.monotonic() - began)
+            warn("proof stopped at the memory limit; raise --memory to continue")
+        report_solution(solution, work, parameters, typed, time.monotonic() - began)
         if not (solution.optimal and solution.scope.settled):
             tell_saved(scaling)
     if stop.cancelled.is_set():
         sys.exit(130)
-    if options["require_optimal"] and not (solution.optimal and solution.scope.settled):
+    if goal.require_optimal and not (solution.optimal and solution.scope.settled):
         click.echo(f"parentage: {solution.proof()}", err=True)
         sys.exit(1)
 
@@ -183,31 +216,29 @@ class Work(NamedTuple):
         return self.found.lists
 
 
-def gather(data: str, options: dict[str, Any], context: Context, start: Network | None) -> Work:
+def gather(source: str, typed: Typed, context: Context, start: Network | None) -> Work:
     """Read lists, or read a table and score it; read the table that comes with lists."""
     from parentage import pipeline
     from parentage.errors import InputError
     from parentage.scoring.candidates import cut_short_text
 
-    beside = options["data_for_parameters"]
-    reading = take(Reading, options)
-    if beside:  # how a table is read is for that one
+    beside, many = typed.goal.data, typed.goal.within is not None
+    reading = typed.reading
+    if beside is not None:  # how a table is read is for that one
         reading = Reading(reading.format, encoding=reading.encoding)
     asked = pipeline.Asked(
-        functools.partial(scoring_within, options),
-        take(Optimising, options),
-        None if options["within"] is not None else take(Growing, options),
-        start,
-        reading,
+        typed.scoring, typed.optimising, None if many else typed.growing, start, reading
     )
-    found = pipeline.gather(data, asked, context, seen=lambda table: tell_reading(table, options))
-    if found.table is not None and beside:
-        raise InputError(f"--data {beside!r} goes with lists, and {data!r} is a table")
+    found = pipeline.gather(source, asked, context, seen=None if typed.quiet else tell_reading)
+    if found.table is not None and beside is not None:
+        raise InputError(f"--data {beside!r} goes with lists, and {source!r} is a table")
     if found.table is not None and not found.lists.account.complete:
-        growing = options["within"] is None and found.lists.known().completion is None
+        growing = not many and found.lists.known().completion is None
         warn(cut_short_text(found.lists, growing=growing))
-    table = table_of_lists(found.lists, options) if beside else found.table
-    return Work(data, found, table)
+    if beside is None:
+        return Work(source, found, found.table)
+    table = load_table(beside, replace(typed.reading, format=None), quiet=typed.quiet)
+    return Work(source, found, table_of_lists(found.lists, beside, table))
 
 
 def with_gains(solution: Solution, work: Work) -> Solution:
@@ -232,23 +263,11 @@ def recipe_of(work: Work) -> Recipe | None:
     return account.recipe if isinstance(account, Account) else None
 
 
-def scoring_within(options: dict[str, Any], names: tuple[str, ...], scored: bool) -> Scoring:
-    """Turn what was typed into settings; ``--within`` asks for lists that reach as far."""
-    from parentage.scoring.scores import unit_of
-
-    scoring = scoring_of(options, names)
-    if options["within"] is None or scoring.width is not None or scored:
-        return scoring
-    return replace(scoring, width=math.log(options["within"]) / unit_of(scoring.log_base))
-
-
-def table_of_lists(lists: CandidateLists, options: dict[str, Any]) -> Table:
-    """Read the table that lists were made from; refuse another one."""
+def table_of_lists(lists: CandidateLists, name: str, table: Table) -> Table:
+    """Return the table that lists were made from; refuse another one."""
     from parentage.errors import InputError
     from parentage.scoring.account import Account
 
-    name = options["data_for_parameters"]
-    table = load_table(name, {**options, "format": None})
     missing = [variable for variable in lists.names if variable not in table.names]
     if missing:
         raise InputError(
@@ -281,16 +300,16 @@ def report_solution(
     solution: Solution,
     work: Work,
     parameters: Parameters | None,
-    output: tuple[str, ...],
-    options: dict[str, Any],
+    typed: Typed,
     seconds: float,
 ) -> None:
     """Write and print what was found."""
     from parentage.network.formats import holds_parameters, write_network
     from parentage.report import write_report
 
-    origin = provenance(work, solution, options)
-    for path in output:
+    goal = typed.goal
+    origin = provenance(work, solution)
+    for path in goal.output:
         if is_page(path):
             write_report(
                 solution,
@@ -307,15 +326,15 @@ def report_solution(
                 table=work.table,
                 parameters=parameters if holds_parameters(path) else None,
                 provenance=origin,
-                size=options["size"],
+                size=goal.size,
             )
-    if output:
-        click.echo(f"parentage: wrote {', '.join(output)}. {proof_text(solution)}", err=True)
-    if options["certificate"] is not None:
-        write_certificate(solution, options["certificate"])
-    if options["as_json"]:
-        print_json(as_json(solution, work, options, seconds))
-    elif not output:
+    if goal.output:
+        click.echo(f"parentage: wrote {', '.join(goal.output)}. {proof_text(solution)}", err=True)
+    if goal.certificate is not None:
+        write_certificate(solution, goal.certificate)
+    if typed.quiet:
+        print_json(solution_json(solution, work, typed, seconds))
+    elif not goal.output:
         click.echo(as_text(solution, work))
 
 
@@ -339,9 +358,7 @@ def write_certificate(solution: Solution, path: str) -> None:
         warn(f"no certificate is written: the network is {solution.proof()}")
 
 
-def as_json(
-    solution: Solution, work: Work, options: dict[str, Any], seconds: float
-) -> dict[str, Any]:
+def solution_json(solution: Solution, work: Work, typed: Typed, seconds: float) -> dict[str, Any]:
     """Return what ``learn --json`` prints."""
     from parentage.work.memory import peak_memory
 
@@ -358,21 +375,22 @@ def as_json(
         "candidates": work.lists.n_sets,
         "recipe": None if recipe is None else recipe.to_dict(),
         **({"rows_used": used} if (used := rows_used(solution, work)) else {}),
-        "seed": options["seed"],
+        "seed": typed.optimising.seed,
     }
 
 
-def provenance(work: Work, solution: Solution, options: dict[str, Any]) -> dict[str, Any]:
+def provenance(work: Work, solution: Solution) -> dict[str, Any]:
     """Where the network comes from, for files that can hold it."""
     from parentage.network.formats.network_json import provenance_of
 
+    typed = click.get_current_context().params
     timings = {"solving": solution.seconds}
     if work.found.table is not None:
         timings["scoring"] = work.lists.known().tallies.seconds
     origin = provenance_of(
         work.table,
         command=["parentage", *sys.argv[1:]],
-        settings={key: value for key, value in options.items() if value not in (None, ())},
+        settings={key: value for key, value in typed.items() if value not in (None, ())},
         timings=timings,
         source=work.name,
     )
@@ -431,9 +449,8 @@ def proof_text(solution: Solution) -> str:
     return f"{head}: {solution.proof()} ({solution.engine}, {solution.seconds:.2f} s)."
 
 
-def show_near(work: Work, options: dict[str, Any], context: Context) -> None:
+def show_near(work: Work, typed: Typed, factor: float, context: Context) -> None:
     """Print all networks within the factor, by equivalence class."""
-    from parentage.cli.near import show_near as show
     from parentage.optimise import limited
     from parentage.optimise.near import CutWarning, within
 
@@ -443,16 +460,96 @@ def show_near(work: Work, options: dict[str, Any], context: Context) -> None:
         warnings.simplefilter("ignore", CutWarning)  # the text says it
         near = within(
             work.lists,
-            factor=options["within"],
-            max_networks=options["max_networks"],
+            factor=factor,
+            max_networks=typed.goal.max_networks,
             constraints=allowed,
             threads=context.threads,
-            seed=options["seed"],
+            seed=typed.optimising.seed,
             stop=context.stop,
         )
-    show(near, options["within"], as_json=options["as_json"])
+    if typed.quiet:
+        print_json(near_json(near, factor))
+    else:
+        click.echo(near_text(near, factor))
     if context.stop.cancelled.is_set():
         sys.exit(130)
-    if options["require_optimal"] and not near.complete:
+    if typed.goal.require_optimal and not near.complete:
         click.echo("parentage: networks may be missing", err=True)
         sys.exit(1)
+
+
+def near_json(near: NearOptimal, factor: float) -> dict[str, Any]:
+    """Return what ``learn --within --json`` prints."""
+    return {
+        "score": near.score,
+        "factor": factor,
+        "networks": len(near),
+        "complete": near.complete,
+        "complete_to_factor": math.exp(near.complete_to * near.unit)
+        if near.complete_to >= 0 and near.reaching
+        else None,
+        "stopped": near.stopped,
+        "score_equivalent": None if near.score_name is None else not near.about_directions,
+        "classes": [
+            [{"score": near.scores[i], "parents": near.networks[i].to_dict()} for i in members]
+            for members in near.classes
+        ],
+        "differences": [near.difference(number)._asdict() for number in range(len(near.classes))],
+        "arcs": [share._asdict() for share in near.arc_shares],
+    }
+
+
+def near_text(near: NearOptimal, factor: float) -> str:
+    """Lay out the classes, the best one in full and how others differ, then arcs by weight."""
+    from parentage.optimise.near import cut_text
+
+    networks = f"{len(near):,} network{'' if len(near) == 1 else 's'}"
+    classes = f"{len(near.classes):,} equivalence class{'' if len(near.classes) == 1 else 'es'}"
+    lines = [
+        f"{'' if near.complete else 'At least '}{networks} in {classes}: at most {factor:g} times "
+        f"less probable than the best, which scores {near.score:.4f}."
+    ]
+    if near.about_directions:
+        lines.append(near.about_directions)
+    if not near.complete:
+        lines.append(f"Not complete: {cut_text(near)}.")
+    lines += ["", *class_lines(near), "", *arc_lines(near)]
+    return "\n".join(lines)
+
+
+def class_lines(near: NearOptimal) -> list[str]:
+    """One line per class; the first is the network that learning finds."""
+    lines = []
+    for number, members in enumerate(near.classes[:SHOWN]):
+        count = f"{len(members):,} network{'' if len(members) == 1 else 's'}"
+        times = math.exp((near.score - max(near.scores[i] for i in members)) * near.unit)
+        if number == 0:
+            arcs = ", ".join(f"{p}→{c}" for p, c in near.networks[members[0]].arcs)
+            lines.append(f"class 1: {count}, one of them: {arcs or 'no arcs'}")
+        else:
+            lines.append(
+                f"class {number + 1}: {count}, {times:.3g} times less probable: "
+                f"{near.difference(number)}"
+            )
+    more = len(near.classes) - SHOWN
+    if more > 0:
+        lines.append(f"and {more:,} more class{'' if more == 1 else 'es'} (all: --json)")
+    return lines
+
+
+def arc_lines(near: NearOptimal) -> list[str]:
+    """A table of the arcs that not all networks have; those that all have in one line."""
+    certain = [s for s in near.arc_shares if s.weight > 1 - 1e-9]
+    others = [s for s in near.arc_shares if s.weight <= 1 - 1e-9]
+    lines = []
+    if certain:
+        arcs = ", ".join(f"{s.parent}→{s.child}" for s in certain)
+        lines.append(f"in all of them: {arcs}")
+    if others:
+        rows = [
+            (f"{s.parent}→{s.child}", f"{s.classes:.0%}", f"{s.weight:.1%}") for s in others[:SHOWN]
+        ]
+        lines += ["", table_text(("arc", "classes", "weight"), rows)]
+        if len(others) > SHOWN:
+            lines.append(f"and {len(others) - SHOWN:,} more arcs (all: --json)")
+    return lines

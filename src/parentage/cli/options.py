@@ -1,168 +1,421 @@
-"""Options of the commands, made from the settings of the stages, and what is typed into them."""
+"""Options of the commands: made from settings, grouped in help, handed on as settings.
+
+A command gets one argument per class of settings (:func:`settings`), never a dictionary. Help has
+groups: what most people type by ``--help``, every option by ``--help-all``.
+"""
 
 from __future__ import annotations
 
 import dataclasses
 import functools
 import re
-from collections.abc import Callable, Sequence
+import shlex
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 import click
 
-from parentage.cli.help import option
-from parentage.cli.streams import visible
+from parentage.cli.output import visible
 from parentage.data.settings import Reading
-from parentage.errors import Way
+from parentage.errors import Bytes, InputError, ParentageError, Way
 from parentage.scoring.settings import Scoring
 from parentage.work.running import Running
 from parentage.work.scaling import Scaling
-from parentage.work.settings import option_of, take
+from parentage.work.settings import (
+    Option,
+    Settings,
+    fields_of,
+    flags_of,
+    help_of,
+    like,
+    option_of,
+    setting,
+)
 
 if TYPE_CHECKING:
     from parentage.data.recipe import Recipe
     from parentage.data.table import Table
     from parentage.scoring.constraints import Constraints
     from parentage.scoring.prior import Prior
-    from parentage.work.settings import Option
 
 Command = TypeVar("Command", bound=Callable[..., Any])
-Decorator = Callable[[Any], Any]
 
-CONSTRAINTS: tuple[Decorator, ...] = (
-    option("--require", group="Model", multiple=True, metavar="A,B|FILE",
-           help="This arc, or those of a CSV, must be there."),
-    option("--forbid", group="Model", multiple=True, metavar="A,B|FILE",
-           help="This arc, or those of a CSV, must not be there."),
-    option("--tiers", group="Model", metavar="A,B<C,D",
-           help="No arc from a later group to an earlier one."),
-    option("--constraints", "constraints_file", group="Model", metavar="FILE",
-           help="Constraints from a TOML file.", page="constraints.md"),
-)  # fmt: skip
-JSON = option("--json", "as_json", is_flag=True, help="One JSON object on stdout.")
+GROUPS = ("Data", "Model", "Limits", "Output", "Help")
+"""The groups of options, in the order of every help."""
+
+WIDE = 100
+"""The widest help, in characters; a narrower terminal has a narrower one."""
+
+GONE = {
+    "--gap": "type --width W of parentage score",
+    "--log-base": "scores are printed in nats; Python has Advanced(log_base=2)",
+    "--query": "type what reads the database in Python, and give the frame to parentage.learn",
+    "--force": "leave it out: files are overwritten",
+}
+"""Options of earlier versions that no command has, and what to do instead."""
+
+_SENTENCE = re.compile(r"(?<=[\w)])(?:\. (?=[A-Z])|:\n)")
 _SIZE = re.compile(r"([0-9]+(?:\.[0-9]+)?)\s*([KMGT]?)(i?)B?", re.IGNORECASE)
+_WHOLE = "parentage.help.whole"
 
 
-def settings_options(
-    group: str, kind: type, *names: str, but: Sequence[str] = ()
-) -> list[Decorator]:
-    """Make the options of a settings class: of all its fields but some, or of those named."""
-    options = []
-    for field in dataclasses.fields(cast("Any", kind)):
-        typed = option_of(field)
-        if typed is not None and field.name not in but and (not names or field.name in names):
-            options.append(_click_option(group, field.name, typed, field.default))
-    return options
+# --- help --------------------------------------------------------------------------------------
 
 
-def _click_option(group: str, name: str, typed: Option, default: Any) -> Decorator:
-    facts: dict[str, Any] = {"metavar": typed.metavar}
-    if typed.is_flag:
-        facts = {"is_flag": True, "flag_value": not default, "default": default}
-    elif typed.repeatable:
-        facts |= {"multiple": True, "callback": lambda _c, _o, given: given or None}  # not typed
-    else:
-        least = cast("Any", typed.least)
-        ranges = {int: click.IntRange(min=least), float: click.FloatRange(min=least)}
-        kind = typed.kind if typed.least is None else ranges[typed.kind]
-        facts |= {"type": kind, "default": default, "show_default": default is not None}
-    return option(
-        *typed.flags, name, group=group, common=typed.common, help=typed.help, page=typed.page,
-        **facts,
-    )  # fmt: skip
+class GroupedOption(click.Option):
+    """An option that knows its group, and whether most people may want it.
+
+    Parameters
+    ----------
+    group
+        One of :data:`GROUPS`.
+    common
+        Shown by ``--help``; others by ``--help-all`` only.
+    page
+        The page of the documentation with the details.
+    former
+        Flags of earlier versions, which are accepted and not shown.
+    """
+
+    def __init__(
+        self,
+        *args: Any,
+        group: str,
+        common: bool,
+        page: str | None = None,
+        former: tuple[str, ...] = (),
+        **facts: Any,
+    ) -> None:
+        assert group in GROUPS, group  # noqa: S101  # written by us, in the settings
+        super().__init__(*args, **facts)
+        self.group, self.common, self.page, self.former = group, common, page, former
+
+    def get_help_record(self, ctx: click.Context) -> tuple[str, str] | None:
+        """Return what is typed and what it means, without former flags."""
+        every, self.opts = self.opts, [flag for flag in self.opts if flag not in self.former]
+        try:
+            return super().get_help_record(ctx)
+        finally:
+            self.opts = every
+
+    def brief(self, context: click.Context) -> tuple[str, str]:
+        """Return what is typed and the first sentence of the help, for one line."""
+        record = self.get_help_record(context)
+        assert record is not None  # noqa: S101  # none of ours is hidden
+        return record[0], first_sentence(self.help or "")
 
 
-def with_options(*options: Decorator) -> Callable[[Command], Command]:
-    """Give a command several options at once."""
+def first_sentence(text: str) -> str:
+    r"""Return the first sentence of a help text.
 
-    def wrap(command: Command) -> Command:
-        return functools.reduce(
-            lambda wrapped, option: cast("Command", option(wrapped)), reversed(options), command
-        )
+    >>> first_sentence("Memory, e.g. 4GB. What does not fit goes to disk.")
+    'Memory, e.g. 4GB.'
+    >>> first_sentence("What is maximised.\n\n\b\nbic  with penalty")
+    'What is maximised.'
+    """
+    first = _SENTENCE.split(text.split("\n\n")[0], maxsplit=1)[0].strip()
+    return first if first.endswith(".") else f"{first}."
+
+
+class GroupedCommand(click.Command):
+    """A command whose ``--help`` shows the common options in groups, ``--help-all`` all of them."""
+
+    def __init__(self, name: str | None, **facts: Any) -> None:
+        settings = {"max_content_width": WIDE, "allow_extra_args": True}
+        super().__init__(name, **{"context_settings": settings, **facts})
+
+    def get_params(self, ctx: click.Context) -> list[click.Parameter]:
+        """Return the parameters, with the two options that show help at their end."""
+        return [*super().get_params(ctx), _HELP_ALL]
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Refuse options and arguments that the command does not take, with what to type."""
+        try:
+            left = super().parse_args(ctx, args)
+        except click.NoSuchOption as error:
+            hint = self._instead(error.option_name)
+            if hint is None:
+                raise
+            raise click.UsageError(
+                f"parentage {self.name} has no {error.option_name}; {hint}", ctx
+            ) from None
+        if left:
+            raise click.UsageError(
+                f"too many arguments: {' '.join(map(shlex.quote, left))}; to read several files as "
+                "one table, quote a pattern: 'a-*.csv'",
+                ctx,
+            )
+        return left
+
+    def invoke(self, ctx: click.Context) -> Any:
+        """Run the command; where it cannot take the way out of an error, say how another can."""
+        try:
+            return super().invoke(ctx)
+        except ParentageError as error:
+            for way in error.ways:
+                if isinstance(way, Way) and self._reads_by_recipe(flag := _flag_of(way)):
+                    table = shlex.quote(str(ctx.params.get("source", "TABLE")))
+                    typed = way.typed("command line")
+                    error.add_note(
+                        f"parentage {self.name} has no {flag}; {_by_recipe(table, typed)}"
+                    )
+                    break
+            raise
+
+    def _instead(self, flag: str) -> str | None:
+        """Return what to type instead of an option that this command does not have."""
+        if flag in GONE:
+            return GONE[flag]
+        if self._reads_by_recipe(flag):
+            return f"write it into a recipe: {_by_recipe('TABLE', f'{flag} …')}"
+        return None
+
+    def _reads_by_recipe(self, flag: str) -> bool:
+        own = {name for parameter in self.params for name in parameter.opts}
+        details = {f for field in fields_of(Reading).values() for f in flags_of(field)}
+        return "--recipe" in own and flag in details - own
+
+    def groups(self, ctx: click.Context) -> Iterator[tuple[str, list[click.Option]]]:
+        """Yield every group that has options, with them."""
+        options = [p for p in self.get_params(ctx) if isinstance(p, click.Option)]
+        for group in GROUPS:
+            found = [o for o in options if group_of(o) == group]
+            if found:
+                yield group, found
+
+    def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Write the options by group: the common ones in a line each, or all in full."""
+        whole = ctx.meta.get(_WHOLE, False)
+        for group, options in self.groups(ctx):
+            rows = []
+            for one in options:
+                if whole or not isinstance(one, GroupedOption):
+                    rows.append(one.get_help_record(ctx))
+                elif one.common:
+                    rows.append(one.brief(ctx))
+            if rows:
+                with formatter.section(group):
+                    formatter.write_dl([row for row in rows if row is not None])
+
+
+def _flag_of(way: Way) -> str:
+    return way.typed("command line").split()[0]
+
+
+def _by_recipe(table: str, typed: str) -> str:
+    return (
+        f"parentage info {table} {typed} --write-recipe read.toml, then type --recipe read.toml "
+        "here"
+    )
+
+
+def group_of(one: click.Option) -> str:
+    """Return the group of an option; click's own one shows help."""
+    return one.group if isinstance(one, GroupedOption) else "Help"
+
+
+def command(**facts: Any) -> Callable[[Callable[..., Any]], GroupedCommand]:
+    """Declare a command with help in groups."""
+    return click.command(cls=GroupedCommand, **facts)
+
+
+def _show_all(context: click.Context, _option: click.Parameter, given: bool) -> None:
+    if given and not context.resilient_parsing:
+        context.meta[_WHOLE] = True
+        click.echo(context.get_help(), color=context.color)
+        context.exit()
+
+
+_HELP_ALL = GroupedOption(
+    ["--help-all"], group="Help", common=True, is_flag=True, is_eager=True, expose_value=False,
+    callback=_show_all, help="Show every option, and exit.",
+)  # fmt: skip
+
+
+# --- options from settings ---------------------------------------------------------------------
+
+
+def settings(
+    argument: str, kind: type, group: str, *names: str, but: Sequence[str] = ()
+) -> Callable[[Command], Command]:
+    """Give a command the options of a settings class, and the settings as one argument.
+
+    Options are all of the class but some, or those named; others keep their default.
+    """
+    typed = {
+        name: field
+        for name, field in fields_of(kind).items()
+        if option_of(field) is not None and name not in but and (not names or name in names)
+    }
+
+    def wrap(function: Command) -> Command:
+        @functools.wraps(function)
+        def call(**values: Any) -> Any:
+            own = {name: values.pop(name) for name in typed}
+            return function(**values, **{argument: kind(**own)})
+
+        wrapped: Any = call
+        for field in reversed(typed.values()):
+            wrapped = _click_option(group, field)(wrapped)
+        return cast("Command", wrapped)
 
     return wrap
 
 
-table_options = with_options(*settings_options("Data", Reading))
-"""How a table is read, in every detail: where a recipe can be written."""
+def _click_option(group: str, field: dataclasses.Field[Any]) -> Callable[[Any], Any]:
+    typed, default = option_of(field), field.default
+    assert typed is not None  # noqa: S101  # chosen by that
+    help_text = help_of(field)
+    facts: dict[str, Any] = {"metavar": typed.metavar}
+    if isinstance(default, bool):
+        facts = {"is_flag": True, "flag_value": not default, "default": default}
+    elif typed.kind is Bytes:
+        facts["default"] = default
+        facts["callback"] = lambda _c, _o, given: None if given is None else parse_size(given)
+    elif typed.repeatable:
+        facts |= {"multiple": True, "callback": lambda _c, _o, given: given or default}
+        help_text = f"{help_text.rstrip('.')} (repeatable)."
+    else:
+        facts |= {"type": _click_type(typed), "default": default}
+        facts["show_default"] = default is not None
+    return click.option(
+        *flags_of(field), *typed.former, field.name, cls=GroupedOption,
+        group=typed.group or group, common=typed.common, help=help_text, page=typed.page,
+        former=typed.former, **facts,
+    )  # fmt: skip
 
-COMMON_READING = ("drop", "counts", "missing", "categorical", "discretize", "recipe")
-common_table_options = with_options(*settings_options("Data", Reading, *COMMON_READING))
-"""How a table is read, elsewhere: a recipe has the details."""
 
-score_options = with_options(
-    *settings_options("Model", Scoring, "score", "lambda_", "prior", "log_base")
-)
-"""What a family's score is."""
+def _click_type(typed: Option) -> Any:
+    if typed.least is None:
+        return typed.kind
+    ranges: dict[type, Any] = {int: click.IntRange, float: click.FloatRange}
+    return ranges[typed.kind](min=typed.least)
 
-search_options = with_options(
-    *settings_options("Model", Scoring, but=("score", "lambda_", "prior", "log_base")),
-    *CONSTRAINTS,
-)
-"""Limits, rules and constraints of a search."""
 
-limit_options = with_options(*settings_options("Limits", Running, "time_limit", "memory"))
-"""When long work ends."""
+COMMON_READING = ("drop", "missing", "categorical", "discretize", "recipe")
+"""How a table is read, where a recipe has the details."""
 
-scale_options = with_options(*settings_options("Limits", Scaling))
-"""Where long work runs, and what it keeps."""
-
-run_options = with_options(JSON, *settings_options("Limits", Running, "threads"))
-"""JSON and threads."""
-
-SIZE = option(
-    "--size",
-    common=False,
-    metavar="WIDTH",
-    help="Width of a picture on paper: column (89 mm), page (183 mm), slide, or such as 120mm.",
-)
-
-WRITE_RECIPE = option(
-    "--write-recipe", group="Data", common=False, metavar="FILE",
-    help="Write how the table was read (TOML), for --recipe.",
+READING = settings("reading", Reading, "Data")
+SHORT_READING = settings("reading", Reading, "Data", *COMMON_READING)
+RECIPE_ALONE = settings("reading", Reading, "Data", "recipe")
+JSON = click.option(
+    "--json", "as_json", cls=GroupedOption, group="Output", common=True, is_flag=True,
+    help="Print one JSON object on stdout.",
 )  # fmt: skip
 
 
-def load_table(data: Any, options: dict[str, Any]) -> Table:
-    """Read the table that DATA and the table options describe."""
-    from parentage.data.reading import as_table
+@dataclass(frozen=True)
+class Model(Settings):
+    """What is typed about the model, before the names of the variables are known."""
 
-    table = as_table(data, take(Reading, options))
-    tell_reading(table, options)
-    return table
+    max_parents: tuple[str, ...] | None = like(Scoring, "max_parents")
+    score: str = like(Scoring, "score")
+    lambda_: float | None = like(Scoring, "lambda_")
+    prior: str | None = like(Scoring, "prior")
+    rules: str | None = like(Scoring, "rules")
+    width: float | None = like(Scoring, "width")
+    require: tuple[str, ...] = setting(
+        (), "Require this arc, or those of a CSV file.",
+        Option("A,B|FILE", repeatable=True, common=True),
+    )  # fmt: skip
+    forbid: tuple[str, ...] = setting(
+        (), "Forbid this arc, or those of a CSV file.",
+        Option("A,B|FILE", repeatable=True, common=True),
+    )  # fmt: skip
+    tiers: str | None = setting(
+        None, "Allow no arc from a later group to an earlier one.", Option("A,B<C,D", common=True)
+    )
+    constraints: str | None = setting(
+        None, "Constraints from a TOML file.", Option("FILE", page="constraints.md", common=True)
+    )
+
+    def scoring(self, names: Sequence[str]) -> Scoring:
+        """Return the settings of scoring for these variables."""
+        return Scoring(
+            max_parents=parse_max_parents(self.max_parents)[0],
+            score=self.score,
+            lambda_=self.lambda_,
+            prior=self.belief(),
+            rules=self.rules,
+            width=self.width,
+            constraints=self._constraints(names),
+        )
+
+    def belief(self) -> Prior | None:
+        """Turn ``--prior P`` or ``--prior FILE`` into probabilities of arcs."""
+        from parentage.scoring.formats.prior import read_prior
+        from parentage.scoring.prior import Prior
+
+        if self.prior is None:
+            return None
+        try:
+            probability = float(self.prior)
+        except ValueError:
+            return read_prior(self.prior)
+        return Prior.of(probability)
+
+    def _constraints(self, names: Sequence[str]) -> Constraints:
+        """Gather the constraints from the options and the file."""
+        from parentage.scoring.constraints import Constraints
+        from parentage.scoring.formats.constraints import read_constraints
+
+        given = Constraints(
+            required=frozenset(parse_arcs(self.require, names, "--require")),
+            forbidden=frozenset(parse_arcs(self.forbid, names, "--forbid")),
+            max_parents=parse_max_parents(self.max_parents)[1],
+            tiers=parse_tiers(self.tiers),
+        )
+        if self.constraints is not None:
+            given = read_constraints(self.constraints).merge(given)
+        given.check(names)
+        return given
 
 
-def missing_rule(table: Table) -> str:
-    """Return how the missing cells of a table that was read were treated."""
-    assert table.recipe is not None  # noqa: S101  # every table that is read has one
-    return table.recipe.settings.missing
+@dataclass(frozen=True)
+class Recording(Settings):
+    """What is kept of how a table was read."""
 
-
-def tell_reading(table: Table, options: dict[str, Any]) -> None:
-    """Say on stderr what was done to a table, in one line; JSON has it instead."""
-    recipe = table.recipe
-    if recipe is not None and recipe.parts() and not options.get("as_json"):
-        click.echo(f"parentage: read {visible(recipe.words())}", err=True)
-
-
-def check_outputs(
-    outputs: Sequence[str | None], reads: Sequence[str | None], options: dict[str, Any]
-) -> None:
-    """Refuse outputs that would overwrite an input of the command, or each other."""
-    from parentage.files.atomic import check_targets
-
-    inputs = ("data_for_parameters", "constraints_file", "start", "recipe")
-    check_targets(
-        [*outputs, options.get("write_recipe")], [*reads, *(options.get(name) for name in inputs)]
+    write_recipe: str | None = setting(
+        None,
+        "Write how the table was read (TOML), for --recipe.",
+        Option("FILE", group="Data"),
     )
 
 
-def write_recipe_of(recipe: Recipe | None, options: dict[str, Any]) -> None:
+RUNNING = settings("running", Running, "Limits")
+SCALING = settings("scaling", Scaling, "Limits")
+MODEL = settings("model", Model, "Model")
+
+
+def load_table(data: Any, reading: Reading, *, quiet: bool = False) -> Table:
+    """Read the table that DATA and the options describe; say what was done, unless ``quiet``."""
+    from parentage.data.reading import as_table
+
+    table = as_table(data, reading)
+    if not quiet:
+        tell_reading(table)
+    return table
+
+
+def tell_reading(table: Table) -> None:
+    """Say on stderr what was done to a table, in one line."""
+    recipe = table.recipe
+    if recipe is not None and recipe.parts():
+        click.echo(f"parentage: read {visible(recipe.words())}", err=True)
+
+
+def check_outputs(outputs: Sequence[str | None], *reads: object) -> None:
+    """Refuse outputs that would overwrite an input of the command, or each other."""
+    from parentage.files.atomic import check_targets
+
+    check_targets(outputs, [path for path in reads if isinstance(path, str)])
+
+
+def write_recipe_of(recipe: Recipe | None, path: str | None) -> None:
     """Write the recipe where it was asked for."""
     from parentage.data.recipe import write_recipe
-    from parentage.errors import InputError
 
-    path = options["write_recipe"]
     if path is None:
         return
     if recipe is None:
@@ -171,47 +424,12 @@ def write_recipe_of(recipe: Recipe | None, options: dict[str, Any]) -> None:
     click.echo(f"parentage: wrote the recipe to {path}; --recipe reads it", err=True)
 
 
-def running_of(options: dict[str, Any]) -> Running:
-    """Turn the limits typed into settings."""
-    memory = options.get("memory")
-    size = None if memory is None else parse_size(memory)
-    return take(Running, {**options, "memory": size})
-
-
-def scoring_of(options: dict[str, Any], names: Sequence[str]) -> Scoring:
-    """Turn the search options typed into settings for these variables."""
-    common, _ = parse_max_parents(options.get("max_parents"))
-    constraints = parse_constraints(names, options)
-    more = {"max_parents": common, "constraints": constraints, "prior": prior_of(options)}
-    return take(Scoring, {**options, **more})
-
-
-def prior_of(options: dict[str, Any]) -> Prior | None:
-    """Turn ``--prior P`` or ``--prior FILE`` into probabilities of arcs."""
-    from parentage.scoring.formats.prior import read_prior
-    from parentage.scoring.prior import Prior
-
-    text = options.get("prior")
-    if text is None:
-        return None
-    try:
-        return Prior.of(float(text))
-    except ValueError as error:
-        from parentage.errors import ParentageError
-
-        if isinstance(error, ParentageError):
-            raise
-    return read_prior(text)
-
-
 def parse_size(text: str) -> int:
     """Read a size of memory in bytes.
 
     >>> parse_size("4GB"), parse_size("512MiB"), parse_size("1.5g")
     (4000000000, 536870912, 1500000000)
     """
-    from parentage.errors import InputError
-
     found = _SIZE.fullmatch(text.strip())
     if found is None:
         raise InputError(f"--memory {text!r}: type a size such as 4GB or 500MB")
@@ -226,8 +444,6 @@ def parse_max_parents(texts: Sequence[str] | None) -> tuple[int | None, dict[str
     >>> parse_max_parents(["3", "a=b=1"])
     (3, {'a=b': 1})
     """
-    from parentage.errors import InputError
-
     common: int | None = None
     by_name: dict[str, int] = {}
     for text in texts or ():
@@ -247,25 +463,6 @@ def parse_max_parents(texts: Sequence[str] | None) -> tuple[int | None, dict[str
     return common, by_name
 
 
-def parse_constraints(names: Sequence[str], options: dict[str, Any]) -> Constraints:
-    """Gather the constraints from the options and the file."""
-    from parentage.scoring.constraints import Constraints
-    from parentage.scoring.formats.constraints import read_constraints
-
-    _, by_name = parse_max_parents(options.get("max_parents"))
-    required, forbidden = options.get("require", ()), options.get("forbid", ())
-    given = Constraints(
-        required=frozenset(parse_arcs(required, names, "--require")),
-        forbidden=frozenset(parse_arcs(forbidden, names, "--forbid")),
-        max_parents=by_name,
-        tiers=parse_tiers(options.get("tiers")),
-    )
-    if file := options.get("constraints_file"):
-        given = read_constraints(file).merge(given)
-    given.check(names)
-    return given
-
-
 def parse_arcs(texts: Sequence[str], names: Sequence[str], option: str) -> list[tuple[str, str]]:
     """Return arcs that are typed as ``A,B``, or those of CSV files."""
     from parentage.scoring.formats.constraints import read_arcs
@@ -279,8 +476,6 @@ def parse_arcs(texts: Sequence[str], names: Sequence[str], option: str) -> list[
 
 def parse_arc(text: str, names: Sequence[str], option: str) -> tuple[str, str]:
     """Split ``A,B`` at the comma that leaves two known names."""
-    from parentage.errors import InputError
-
     parts = text.split(",")
     splits = [(",".join(parts[:i]), ",".join(parts[i:])) for i in range(1, len(parts))]
     if not splits:
@@ -299,8 +494,6 @@ def parse_tiers(text: str | None) -> tuple[tuple[str, ...], ...]:
         return ()
     tiers = tuple(tuple(name.strip() for name in tier.split(",")) for tier in text.split("<"))
     if len(tiers) < 2:
-        from parentage.errors import InputError
-
         raise InputError(f"--tiers {text!r} has one group; separate groups by <, e.g. a,b<c")
     return tiers
 

@@ -2,44 +2,83 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, NamedTuple
 
 import click
 
-from parentage.cli.help import command, option
-from parentage.cli.model import load_model, model_options
-from parentage.cli.options import JSON
-from parentage.cli.output import print_json, table_text
+from parentage.cli.options import JSON, RECIPE_ALONE, Command, command, load_table, settings
+from parentage.cli.output import print_json, show_progress, table_text
+from parentage.network.settings import Estimating
+from parentage.work.settings import Option, Settings, changed, setting
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
+    from parentage.data.settings import Reading
+    from parentage.data.table import Table
     from parentage.network.inference import Joint, MostProbable, Posterior
     from parentage.network.parameters import Parameters
+
+
+@dataclass(frozen=True)
+class Origin(Settings):
+    """Where the probabilities come from."""
+
+    data: str | None = setting(
+        None,
+        "Estimate the probabilities from this table instead of taking those of the file.",
+        Option("TABLE", common=True),
+    )
+
+
+@dataclass(frozen=True)
+class Question(Settings):
+    """What is asked of a network."""
+
+    given: tuple[str, ...] = setting(
+        (),
+        "Evidence: the variable A is in its state x …",
+        Option("A=x,B=y", repeatable=True, common=True),
+    )
+    intervene: tuple[str, ...] = setting(
+        (),
+        "Intervention do(C=z): ignore the parents of C.",
+        Option("C=z", repeatable=True, common=True),
+    )
+    joint: bool = setting(
+        False,
+        "The targets together, not one by one.",
+        Option(common=True, group="Output"),
+    )
+    mpe: bool = setting(
+        False,
+        "The most probable state of all variables together.",
+        Option(common=True, group="Output"),
+    )
+
+
+def takes_model(function: Command) -> Command:
+    """Give a command the options of a network with probabilities."""
+    estimating = settings("estimating", Estimating, "Model")
+    return settings("origin", Origin, "Data")(estimating(RECIPE_ALONE(function)))
 
 
 @command()
 @click.argument("net")
 @click.argument("targets", nargs=-1, metavar="[TARGET]...")
-@option(
-    "--given",
-    group="Data",
-    multiple=True,
-    metavar="A=x,B=y",
-    help="What was seen: the variable A in its state x … (repeatable).",
-)
-@option(
-    "--intervene",
-    group="Data",
-    multiple=True,
-    metavar="C=z",
-    help="What is set from outside; its causes are cut off (repeatable).",
-)
-@option("--joint", is_flag=True, help="The targets together, not one by one.")
-@option("--mpe", is_flag=True, help="The most probable state of all variables together.")
+@settings("question", Question, "Data")
 @JSON
-@model_options
-def query(net: str, targets: tuple[str, ...], joint: bool, mpe: bool, **options: Any) -> None:
+@takes_model
+def query(
+    net: str,
+    targets: tuple[str, ...],
+    question: Question,
+    origin: Origin,
+    estimating: Estimating,
+    reading: Reading,
+    as_json: bool,
+) -> None:
     """Probabilities of every TARGET given evidence: exact, by variable elimination.
 
     NET is a network with probabilities (.bif, .xmlbif, .json), or any network file together with
@@ -48,34 +87,93 @@ def query(net: str, targets: tuple[str, ...], joint: bool, mpe: bool, **options:
     """
     from parentage.errors import InputError
 
-    if mpe and (targets or joint):
+    if question.mpe and (targets or question.joint):
         raise InputError("--mpe is about all variables together; leave the targets and --joint out")
-    if joint and len(targets) < 2:
+    if question.joint and len(targets) < 2:
         raise InputError("--joint needs two targets or more")
-    found = load_model(net, options).parameters
-    given = parse_findings(options["given"], found, "--given")
-    intervene = parse_findings(options["intervene"], found, "--intervene")
-    if mpe:
+    found = load_model(net, origin, estimating, reading).parameters
+    given = parse_findings(question.given, found, "--given")
+    intervene = parse_findings(question.intervene, found, "--intervene")
+    if question.mpe:
         best = found.most_probable(given, intervene=intervene)
-        if options["as_json"]:
+        if as_json:
             print_json(best.to_dict())
         else:
             click.echo(most_probable_text(best))
         return
-    if joint:
+    if question.joint:
         together = found.joint(targets, given, intervene=intervene)
-        if options["as_json"]:
+        if as_json:
             print_json(together.to_dict())
         else:
             click.echo(joint_text(together))
         return
     answer = found.query(given, intervene=intervene, targets=targets)
     before = found.query(targets=list(answer.marginals)) if given or intervene else None
-    if options["as_json"]:
+    if as_json:
         prior = {} if before is None else {"before": before.to_dict()["marginals"]}
         print_json({**answer.to_dict(), **prior})
     else:
         click.echo(posterior_text(answer, before))
+
+
+class LoadedModel(NamedTuple):
+    """Parameters, and the table they were taken from if one was given."""
+
+    parameters: Parameters
+    table: Table | None
+
+    @property
+    def known(self) -> Table:
+        """A table with the states, and cut points if there are any, that new rows are read in."""
+        from parentage.data.table import Table
+
+        if self.table is not None:
+            return self.table
+        import numpy as np
+
+        names, states = self.parameters.network.names, self.parameters.states
+        return Table(names, states, np.zeros((len(names), 0), np.uint16))
+
+
+def load_model(net: str, origin: Origin, estimating: Estimating, reading: Reading) -> LoadedModel:
+    """Read a network with probabilities, or its arcs alone and estimate them from a table."""
+    from parentage.errors import InputError
+    from parentage.network.formats import read_network, read_parameters
+    from parentage.network.parameters import fit_parameters
+    from parentage.work.context import Context
+
+    if origin.data is None:
+        refuse_without_table(net, "used", reading, estimating)
+        return LoadedModel(read_parameters(net), None)
+    network = read_network(net)
+    table = load_table(origin.data, reading)
+    missing = [name for name in network.names if name not in table.names]
+    if missing:
+        raise InputError(
+            f"--data {origin.data!r} has no column {missing[0]!r}, which is a variable of {net!r}"
+        )
+    with show_progress() as shown:
+        fitted = fit_parameters(
+            network,
+            table,
+            smoothing=estimating.smoothing,
+            context=Context(report=shown),
+        )
+    return LoadedModel(fitted, table.select(network.names))
+
+
+def refuse_without_table(net: str, how: str, *given: Settings) -> None:
+    """Refuse settings of reading and estimating where no table is given."""
+    from parentage.errors import InputError, Way
+
+    for one in given:
+        for name in changed(one):
+            raise InputError(
+                f"is for a table, and {net!r} is {how} with its own probabilities",
+                Way("table", ..., "as well", flag="data"),
+                about=Way(name, getattr(one, name)),
+            )
 
 
 def parse_findings(texts: Sequence[str], known: Parameters, option: str) -> dict[str, str]:

@@ -3,33 +3,33 @@
 from __future__ import annotations
 
 import sys
+from dataclasses import dataclass
 from pathlib import PurePath
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
 from parentage.arcs.settings import Supporting
-from parentage.cli.help import command, option
 from parentage.cli.options import (
+    RECIPE_ALONE,
+    Model,
     check_outputs,
-    common_table_options,
+    command,
     load_table,
-    running_of,
-    scoring_of,
-    settings_options,
+    settings,
     tell_reading,
-    with_options,
 )
 from parentage.cli.output import show_progress, warn
-from parentage.data.settings import Reading
+from parentage.cli.query import refuse_without_table
 from parentage.network.settings import Estimating
 from parentage.optimise.settings import Optimising
 from parentage.work.running import Running
 from parentage.work.scaling import Scaling
-from parentage.work.settings import changed, take
+from parentage.work.settings import Option, Settings, setting
 
 if TYPE_CHECKING:
     from parentage.arcs.records import Baseline, Support
+    from parentage.data.settings import Reading
     from parentage.data.table import Table
     from parentage.network.parameters import Parameters
     from parentage.network.record import NetworkRecord
@@ -40,45 +40,48 @@ NETWORKS = (".json", ".bif", ".xml", ".xmlbif", ".bifxml")
 """Files that hold a network; everything else is a table."""
 
 
+@dataclass(frozen=True)
+class Page(Settings):
+    """What page is to be written."""
+
+    output: str = setting("", "The page to write: .html.", Option("FILE", short="-o", common=True))
+    title: str | None = setting(
+        None, "Title of the page; by default the name of the file.", Option("TEXT", common=True)
+    )
+    data: str | None = setting(
+        None,
+        "With NET: the table, for counts, probabilities and reasons.",
+        Option("TABLE", common=True, group="Data"),
+    )
+
+
 @command()
-@click.argument("data", metavar="TABLE|NET")
-@option("-o", "--output", metavar="FILE", required=True, help="The page to write: .html.")
-@option("--title", help="What to call it; by default the name of the file.")
-@option(
-    "--data",
-    "data_for_parameters",
-    group="Data",
-    metavar="TABLE",
-    help="With NET: the table, for counts, probabilities and reasons.",
-)
-@with_options(
-    *settings_options("Output", Supporting, "bootstrap", "within"),
-    *settings_options("Model", Estimating),
-    *settings_options("Limits", Running, "time_limit", "threads"),
-)
-@common_table_options
-def report(data: str, output: str, **options: Any) -> None:
+@click.argument("source", metavar="TABLE|NET")
+@settings("page", Page, "Output")
+@settings("estimating", Estimating, "Model")
+@RECIPE_ALONE
+def report(source: str, page: Page, estimating: Estimating, reading: Reading) -> None:
     """Write one page about a network: picture, what if, every arc, the proof.
 
-    TABLE is learned from first, and every arc is asked how sure it is. NET is a network's file
-    (.json, .bif, .xmlbif), shown as it is; --data TABLE adds counts and reasons. The page is one
-    file that needs no other computer, e.g.
-    parentage report clinic.csv -o clinic.html --bootstrap 100 --within 20
+    NET is a network's file (.json, .bif, .xmlbif), shown as it is; --data TABLE adds counts and
+    reasons. TABLE is learned from first, and every arc is asked how sure it is. The page is one
+    file that needs no other computer, e.g. parentage report clinic.csv -o clinic.html
 
-    Another score, limits or constraints: `parentage learn` and `parentage support` write the same
-    page with -o clinic.html, with all their options.
+    With other options: `parentage learn` and `parentage support` write the same page with
+    -o clinic.html, e.g. parentage support clinic.csv --bootstrap 100 --within 20 -o clinic.html
     """
-    beside = options["data_for_parameters"]
-    check_page(output)
-    check_outputs([output], [data], options)
-    if PurePath(data).suffix.lower() in NETWORKS:
-        report_network(data, output, options)
-        return
-    if beside:
-        from parentage.errors import InputError
+    from parentage.errors import InputError
 
-        raise InputError(f"--data {beside!r} goes with a network, and {data!r} is a table")
-    report_table(data, output, options)
+    if not page.output:
+        raise InputError("report writes a page; type -o clinic.html")
+    check_page(page.output)
+    check_outputs([page.output], source, page.data, reading.recipe)
+    if PurePath(source).suffix.lower() in NETWORKS:
+        report_network(source, page, estimating, reading)
+        return
+    if page.data is not None:
+        raise InputError(f"--data {page.data!r} goes with a network, and {source!r} is a table")
+    report_table(source, page, estimating, reading)
 
 
 def is_page(path: str) -> bool:
@@ -97,28 +100,28 @@ def check_page(path: str) -> None:
         raise InputError(f"cannot write {path!r}: there is no such folder")
 
 
-def report_table(data: str, output: str, options: dict[str, Any]) -> None:
+def report_table(source: str, page: Page, estimating: Estimating, reading: Reading) -> None:
     """Learn from a table, ask how sure every arc is, and write the page."""
     from parentage.arcs.support import support_of
     from parentage.work.stop import interruptible
 
-    running = running_of(options)
+    running, asked = Running(), Supporting()
     with interruptible(running.stop(), command=True) as stop:
         with (
             show_progress() as shown,
             Scaling().context(running.workers, stop, shown) as context,
         ):
-            baseline = baseline_of(data, options, context)
-            support = support_of(baseline, take(Supporting, options), context)
-            parameters = estimated_parameters(baseline, options, context)
-        write_page(output, data, baseline, support, parameters, options)
-        tell(output, support)
+            baseline = baseline_of(source, asked, reading, Model(), Optimising(), context)
+            support = support_of(baseline, asked, context)
+            parameters = estimated_parameters(baseline, estimating, context)
+        write_page(page.output, source, baseline, support, parameters, title=page.title)
+        tell(page.output, support)
     if stop.cancelled.is_set():
         sys.exit(130)
 
 
 def estimated_parameters(
-    baseline: Baseline, options: dict[str, Any], context: Context
+    baseline: Baseline, estimating: Estimating, context: Context
 ) -> Parameters:
     """Estimate the probabilities of a page."""
     from parentage.network.parameters import fit_parameters
@@ -127,18 +130,19 @@ def estimated_parameters(
     return fit_parameters(
         network,
         baseline.table.select(network.names),
-        smoothing=take(Estimating, options).smoothing,
+        smoothing=estimating.smoothing,
         context=context,
     )
 
 
 def write_page(
     output: str,
-    data: str,
+    source: str,
     baseline: Baseline,
     support: Support,
     parameters: Parameters | None,
-    options: dict[str, Any],
+    *,
+    title: str | None = None,
 ) -> None:
     """Write the page about the best network and how sure its arcs are."""
     from parentage.network.formats.network_json import provenance_of
@@ -151,62 +155,64 @@ def write_page(
         lists=baseline.lists,
         parameters=parameters,
         support=support,
-        title=options.get("title"),
-        provenance=provenance_of(baseline.table, command=["parentage", *sys.argv[1:]], source=data),
+        title=title,
+        provenance=provenance_of(
+            baseline.table, command=["parentage", *sys.argv[1:]], source=source
+        ),
     )
 
 
-def baseline_of(data: str, options: dict[str, Any], context: Context) -> Baseline:
+def baseline_of(
+    source: str,
+    asked: Supporting,
+    reading: Reading,
+    model: Model,
+    optimising: Optimising,
+    context: Context,
+    *,
+    quiet: bool = False,
+) -> Baseline:
     """Learn the network whose arcs are asked about, for the page and for ``support``."""
     from parentage.arcs.support import learn_baseline, scoring_for
     from parentage.pipeline import Asked
 
-    asked = take(Supporting, options)
     learning = Asked(
-        lambda names, _: scoring_for(scoring_of(options, names), asked.within),
-        take(Optimising, options),
-        reading=take(Reading, options),
+        lambda names, _: scoring_for(model.scoring(names), asked.within),
+        optimising,
+        reading=reading,
     )
     return learn_baseline(
-        data, learning, context, seen=lambda table: tell_reading(table, options), asked=asked
+        source, learning, context, seen=None if quiet else tell_reading, asked=asked
     )
 
 
-def report_network(net: str, output: str, options: dict[str, Any]) -> None:
+def report_network(net: str, page: Page, estimating: Estimating, reading: Reading) -> None:
     """Show a network of a file."""
-    from parentage.errors import InputError, Way
     from parentage.network.parameters import fit_parameters
     from parentage.report import write_report
     from parentage.work.context import Context
 
     record, table = read_record(net), None
-    given = take(Estimating, options)
     parameters = record.parameters
-    if options["data_for_parameters"] is not None:
-        table = table_for(record, options)
+    if page.data is None:
+        refuse_without_table(net, "shown", reading, estimating)
+    else:
+        table = table_for(record, page.data, reading)
         with show_progress() as shown:
             parameters = fit_parameters(
                 record.network,
                 table,
-                smoothing=given.smoothing,
+                smoothing=estimating.smoothing,
                 context=Context(report=shown),
             )
-    else:
-        for settings in (take(Reading, options), given):
-            for name in changed(settings):
-                raise InputError(
-                    f"is for a table, and {net!r} is shown with its own probabilities",
-                    Way("table", ..., "as well", flag="data"),
-                    about=Way(name, getattr(settings, name)),
-                )
     write_report(
         record,
-        output,
+        page.output,
         table=table,
         parameters=parameters,
-        title=options["title"] or PurePath(net).name,
+        title=page.title or PurePath(net).name,
     )
-    tell(output, None)
+    tell(page.output, None)
 
 
 def read_record(net: str) -> NetworkRecord:
@@ -222,12 +228,11 @@ def read_record(net: str) -> NetworkRecord:
     return NetworkRecord(found.network, found)
 
 
-def table_for(record: NetworkRecord, options: dict[str, Any]) -> Table:
+def table_for(record: NetworkRecord, name: str, reading: Reading) -> Table:
     """Read the table that goes with a network."""
     from parentage.errors import InputError
 
-    name = options["data_for_parameters"]
-    table = load_table(name, options)
+    table = load_table(name, reading)
     missing = [variable for variable in record.network.names if variable not in table.names]
     if missing:
         raise InputError(

@@ -3,74 +3,92 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from parentage.cli.account import account_json, account_text
-from parentage.cli.help import command, option
 from parentage.cli.options import (
-    WRITE_RECIPE,
+    JSON,
+    MODEL,
+    RUNNING,
+    SCALING,
+    SHORT_READING,
+    Model,
     check_outputs,
-    limit_options,
+    command,
     load_table,
-    missing_rule,
-    run_options,
-    running_of,
-    scale_options,
-    score_options,
-    scoring_of,
-    search_options,
-    table_options,
+    settings,
     tell_saved,
-    write_recipe_of,
 )
 from parentage.cli.output import print_json, show_progress, table_text, warn
-from parentage.work.scaling import Scaling
-from parentage.work.settings import take
+from parentage.work.display import number
+from parentage.work.settings import Option, Settings, setting
 
 if TYPE_CHECKING:
+    from parentage.data.settings import Reading
+    from parentage.scoring.account import Account, Limit
     from parentage.scoring.lists import CandidateLists
+    from parentage.work.running import Running
+    from parentage.work.scaling import Scaling
+
+
+@dataclass(frozen=True)
+class Written(Settings):
+    """Files to write."""
+
+    output: tuple[str, ...] = setting(
+        (),
+        "Write the lists: .jkl, .pss or .parquet.",
+        Option("FILE", short="-o", repeatable=True, common=True),
+    )
 
 
 @command()
-@click.argument("data")
-@option("-o", "--output", metavar="FILE", multiple=True,
-              help="Write the lists: .jkl, .pss or .parquet (repeatable).")  # fmt: skip
-@WRITE_RECIPE
-@table_options
-@score_options
-@search_options
-@limit_options
-@scale_options
-@run_options
-def score(data: str, output: tuple[str, ...], **options: Any) -> None:
+@click.argument("source", metavar="DATA")
+@settings("written", Written, "Output")
+@SHORT_READING
+@MODEL
+@RUNNING
+@SCALING
+@JSON
+def score(
+    source: str,
+    written: Written,
+    reading: Reading,
+    model: Model,
+    running: Running,
+    scaling: Scaling,
+    as_json: bool,
+) -> None:
     """List the parent sets that can be in an optimal network, with their scores.
 
     DATA is a table: CSV, TSV, Parquet, Arrow, ARFF, .dat or Excel, compressed or not; several
     files by a pattern ('visits-*.csv'); or - for standard input. Without -k nothing limits the
     number of parents but what the rules prove. Ctrl-C keeps what is complete so far.
     """
+    from parentage.data.reading import rule_for_missing
     from parentage.scoring.candidates import cut_short_text, score_table
     from parentage.scoring.formats import check_lists_target
     from parentage.structural_em import complete_and_score
     from parentage.work.stop import interruptible
 
-    for path in output:
+    for path in written.output:
         check_lists_target(path)
-    check_outputs(output, [data], options)
-    running, scaling = running_of(options), take(Scaling, options)
+    check_outputs(written.output, source, reading.recipe, model.constraints)
     with interruptible(running.stop(), command=True) as stop:
-        table = load_table(data, options)
-        settings = scoring_of(options, table.names).for_missing(missing_rule(table))
+        table = load_table(source, reading, quiet=as_json)
+        rule = rule_for_missing(table)
+        scoring = model.scoring(table.names).for_missing(rule)
         with (
             show_progress() as progress,
             scaling.context(running.workers, stop, progress) as context,
         ):
-            if missing_rule(table) == "em" and table.has_holes:
-                lists = complete_and_score(table, settings, context).lists
+            if rule == "em" and table.has_holes:
+                lists = complete_and_score(table, scoring, context).lists
             else:
-                lists = score_table(table, settings, context)
+                lists = score_table(table, scoring, context)
         completion = lists.known().completion
         settled = completion is None or completion.settled
         if not lists.account.complete:
@@ -80,14 +98,14 @@ def score(data: str, output: tuple[str, ...], **options: Any) -> None:
                 "expectation maximisation ended before the network repeated; "
                 "the lists are of the data completed by then"
             )
-        report_lists(lists, output, options)
+        report_lists(lists, written.output, as_json=as_json)
         if not (lists.account.complete and settled):
             tell_saved(scaling)
     if stop.cancelled.is_set():
         sys.exit(130)
 
 
-def report_lists(lists: CandidateLists, output: tuple[str, ...], options: dict[str, Any]) -> None:
+def report_lists(lists: CandidateLists, output: tuple[str, ...], *, as_json: bool) -> None:
     """Write and print what was found."""
     from parentage.scoring.formats import write_lists
 
@@ -96,8 +114,7 @@ def report_lists(lists: CandidateLists, output: tuple[str, ...], options: dict[s
     if output:
         names = ", ".join(output)
         click.echo(f"parentage: wrote {lists.n_sets:,} parent sets to {names}", err=True)
-    write_recipe_of(lists.known().recipe, options)
-    if options["as_json"]:
+    if as_json:
         content = account_json(lists)
         if not output:
             content["lists"] = {
@@ -119,3 +136,73 @@ def as_text(lists: CandidateLists) -> str:
         rows.append((child, best, str(len(sets)), f"{sets[0].score:.4f}", gain))
     head = ("child", "best parents", "sets", "score", "over ∅")
     return "\n".join([table_text(head, rows, left=2), "", account_text(lists.known())])
+
+
+def account_json(lists: CandidateLists) -> dict[str, Any]:
+    """Return what ``score --json`` prints of scored lists, without the lists."""
+    account = lists.known()
+    tallies = account.tallies
+    return {
+        "variables": list(lists.names),
+        "rows": account.rows,
+        "score": account.score,
+        "max_parents": account.max_parents,
+        "families": tallies.families,
+        "sets_counted": tallies.sets_counted,
+        "families_scored": tallies.families_scored,
+        "pruned": dict(tallies.pruned),
+        "kept": tallies.kept,
+        "seconds": tallies.seconds,
+        "rules": list(account.rules),
+        "log_base": "e" if account.log_base is None else account.log_base,
+        "width": account.width,
+        "complete_to": account.complete_to,
+        "missing_cells": dict(zip(lists.names, account.missing_cells, strict=False)),
+        "prior": account.prior.to_dict(),
+        "ended": account.ended,
+        "explored": account.explored,
+        "completion": None if account.completion is None else account.completion.to_dict(),
+        "digest": lists.digest,
+        "live_sets": list(tallies.live_sets),
+        "recipe": None if account.recipe is None else account.recipe.to_dict(),
+    }
+
+
+def account_text(account: Account) -> str:
+    """Say what was kept, counted and skipped."""
+    tallies = account.tallies
+    limit = account.max_parents if account.complete else account.complete_to
+    families = number(tallies.families + len(account.constant))
+    whole = f" of {families}" if account.complete else ""
+    beyond = f"; {account.explored:,} larger families tried" if account.explored else ""
+    lines = [
+        f"{tallies.kept:,} candidate parent sets{whole} ({limit_text(limit)}{beyond})",
+        f"{tallies.sets_counted:,} sets counted, {tallies.families_scored:,} families scored, "
+        f"{tallies.seconds:.2f} s",
+    ]
+    lines += [line for line in (holes_text(account), account.prior.words()) if line]
+    pruned = [f"{rule} {count:,}" for rule, count in tallies.pruned.items() if count]
+    if pruned:
+        lines.append("families ruled out when met: " + ", ".join(pruned))
+    return "\n".join(lines)
+
+
+def holes_text(account: Account) -> str:
+    """Say how many cells are missing and what was done about it; nothing if none is."""
+    if not account.missing_cells:
+        return ""
+    total, most = sum(account.missing_cells), max(account.missing_cells)
+    cells = account.rows * len(account.missing_cells)
+    told = f"{total:,} of {cells:,} cells are missing, at most {most:,} in a column"
+    if account.completion is not None:
+        return f"{told}\n{account.completion.words()}"
+    return f"{told}; {account.score}: every family is scored on the rows where it is complete"
+
+
+def limit_text(limit: Limit) -> str:
+    """Say what limits the parents."""
+    if limit is None:
+        return "no limit on parents"
+    if isinstance(limit, Mapping):
+        return "with limits on parents by name"
+    return f"at most {limit} parent{'' if limit == 1 else 's'}"

@@ -4,61 +4,76 @@ from __future__ import annotations
 
 import sys
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import PurePath
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
 from parentage.arcs.settings import Supporting
-from parentage.cli.help import command, option
 from parentage.cli.options import (
-    CONSTRAINTS,
+    JSON,
+    RUNNING,
+    SCALING,
+    SHORT_READING,
+    Model,
     check_outputs,
-    common_table_options,
-    limit_options,
-    run_options,
-    running_of,
-    scale_options,
-    settings_options,
-    with_options,
+    command,
+    settings,
 )
 from parentage.cli.output import print_json, show_progress, table_text, warn
 from parentage.cli.report import baseline_of, check_page, estimated_parameters, is_page, write_page
+from parentage.network.settings import Estimating
 from parentage.optimise.settings import Optimising
-from parentage.scoring.settings import Scoring
-from parentage.work.scaling import Scaling
-from parentage.work.settings import take
+from parentage.work.settings import Option, Settings, setting
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from parentage.arcs.records import ArcSupport, Bootstrap, NearSet, Support
+    from parentage.data.settings import Reading
     from parentage.work.progress import Progress, Report
+    from parentage.work.running import Running
+    from parentage.work.scaling import Scaling
 
 SHOWN = 15
 """Pairs outside the network that are shown in a terminal."""
 
 
+@dataclass(frozen=True)
+class Written(Settings):
+    """The file to write."""
+
+    output: str | None = setting(
+        None,
+        "Write arcs, .csv or .json, the page, .html, or the averaged network, .bif.",
+        Option("FILE", short="-o", common=True),
+    )
+
+
 @command()
-@click.argument("data", metavar="TABLE")
+@click.argument("source", metavar="TABLE")
 @click.argument("network", metavar="[NETWORK]", required=False)
-@option(
-    "-o",
-    "--output",
-    metavar="FILE",
-    help="Write arcs, .csv or .json, the page, .html, or the averaged network, .bif.",
-)
-@with_options(
-    *settings_options("Output", Supporting),
-    *settings_options("Model", Optimising, "engine", "seed"),
-    *settings_options("Model", Scoring, "score", "max_parents", "prior"),
-    *CONSTRAINTS,
-)
-@limit_options
-@scale_options
-@common_table_options
-@run_options
-def support(data: str, network: str | None, output: str | None, **options: Any) -> None:
+@settings("written", Written, "Output")
+@settings("asked", Supporting, "Output")
+@settings("optimising", Optimising, "Model", "seed")
+@settings("model", Model, "Model", but=("lambda_", "rules", "width"))
+@RUNNING
+@SCALING
+@SHORT_READING
+@JSON
+def support(
+    source: str,
+    network: str | None,
+    written: Written,
+    asked: Supporting,
+    optimising: Optimising,
+    model: Model,
+    running: Running,
+    scaling: Scaling,
+    reading: Reading,
+    as_json: bool,
+) -> None:
     """Say how sure each arc of the best network is, or of the network in a file.
 
     For every arc: what it gains, how far the best network without it falls short (need), how far
@@ -72,42 +87,43 @@ def support(data: str, network: str | None, output: str | None, **options: Any) 
     from parentage.network.formats import read_network
     from parentage.work.stop import interruptible
 
+    output = written.output
     paged = output is not None and is_page(output)
     if paged and network is not None:
         raise InputError(
             f"{output!r} would show the best network, and {network!r} is asked about",
-            f"leave it out, or type parentage report {network} --data {data} -o {output}",
+            f"leave it out, or type parentage report {network} --data {source} -o {output}",
         )
-    asked = take(Supporting, options)
     averaged = output is not None and is_averaged(output, asked)
     if output is not None and not averaged:
         check_page(output) if paged else support_format(output)
-    check_outputs([output], [data, network], options)
+    check_outputs([output], source, network, reading.recipe, model.constraints)
     meant = None if network is None else read_network(network)
-    running, scaling = running_of(options), take(Scaling, options)
     with interruptible(running.stop(), command=True) as stop:
         with (
             show_progress() as shown,
             estimating(shown) as report,
             scaling.context(running.workers, stop, report) as context,
         ):
-            ground = baseline_of(data, options, context)
-            found = support_of(ground, asked, context, network=meant)
-            parameters = estimated_parameters(ground, options, context) if paged else None
+            baseline = baseline_of(
+                source, asked, reading, model, optimising, context, quiet=as_json
+            )
+            found = support_of(baseline, asked, context, network=meant)
+            parameters = estimated_parameters(baseline, Estimating(), context) if paged else None
         for point in found.open_points:
             warn(point)
         if output is not None:
             if paged:
-                write_page(output, data, ground, found, parameters, options)
+                write_page(output, source, baseline, found, parameters)
             elif averaged:
-                found.averaged.save(output, table=ground.table)
+                found.averaged.save(output, table=baseline.table)
             else:
                 write_support(found, output)
             click.echo(f"parentage: wrote {output}", err=True)
-        if options["as_json"]:
-            print_json({**found.to_dict(), "scope": ground.best.scope.to_dict()})
+        if as_json:
+            print_json({**found.to_dict(), "scope": baseline.best.scope.to_dict()})
         elif output is None:
-            directions = ground.best.scope.about_directions()
+            directions = baseline.best.scope.about_directions()
             click.echo("\n".join([as_text(found), *filter(None, [directions])]))
     if stop.cancelled.is_set():
         sys.exit(130)

@@ -8,24 +8,42 @@ from __future__ import annotations
 
 import os
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, Unpack
+from typing import TYPE_CHECKING, Any
 
 from parentage.data.applying import fitted_table
 from parentage.data.deciding import build_table
 from parentage.data.formats import read_columns
 from parentage.data.recipe import Recipe, read_recipe
-from parentage.data.settings import OF_FILES, Reading, ReadingKeywords
+from parentage.data.settings import OF_FILES, Reading, names_of, texts_of
 from parentage.data.table import Table
 from parentage.errors import InputError, Way
 from parentage.files.source import Source
-from parentage.work.settings import changed, check_names, take, takes
+from parentage.work.settings import changed, takes
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
     from parentage.data.columns import RawTable
 
 
-@takes(reading=Reading)
-def read_table(source: object, **settings: Unpack[ReadingKeywords]) -> Table:
+@takes(Reading)
+def read_table(
+    source: object,
+    *,
+    format: str | None = None,  # noqa: A002  # the user's word for it
+    header: bool = True,
+    encoding: str = "utf-8",
+    decimal: str = ".",
+    sheet: str | None = None,
+    drop: Iterable[str] = (),
+    keep: Iterable[str] = (),
+    counts: str | None = None,
+    na: object = None,
+    missing: str = "error",
+    categorical: Iterable[str] = (),
+    discretize: str | Iterable[str] | Mapping[str, str] | None = None,
+    recipe: str | os.PathLike[str] | Recipe | None = None,
+) -> Table:
     r"""Read a table of categorical data from a file or a data frame.
 
     CSV, TSV, Parquet, ARFF, blip's .dat, Arrow and Excel are read, compressed or not; a pattern
@@ -36,7 +54,7 @@ def read_table(source: object, **settings: Unpack[ReadingKeywords]) -> Table:
     source
         A path or a pattern of paths, ``"-"`` for standard input, the content as bytes, or a
         pandas, polars or pyarrow data frame, which the settings of files do not concern.
-    {reading}
+    {settings}
 
     Returns
     -------
@@ -55,8 +73,29 @@ def read_table(source: object, **settings: Unpack[ReadingKeywords]) -> Table:
     >>> table.names, table.states[0]
     (('smoker', 'cough'), ('no', 'yes'))
     """
-    check_names(read_table, settings)
-    return as_table(source, take(Reading, settings))
+    reading = Reading(
+        format=format,
+        header=header,
+        encoding=encoding,
+        decimal=decimal,
+        sheet=sheet,
+        drop=names_of(drop),
+        keep=names_of(keep),
+        counts=counts,
+        na=None if na is None else texts_of(na, "na"),
+        missing=missing,
+        categorical=names_of(categorical),
+        discretize=texts_of(discretize, "discretize"),
+        recipe=recipe,
+    )
+    return as_table(source, reading)
+
+
+def rule_for_missing(table: Table, asked: str = "error") -> str:
+    """Return what is done about the missing values of a table: as asked, or as it was read."""
+    if asked != "error" or table.recipe is None:
+        return asked
+    return table.recipe.settings.missing
 
 
 def as_table(source: object, reading: Reading | None = None, **settings: Any) -> Table:

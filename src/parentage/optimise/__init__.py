@@ -12,16 +12,16 @@ the cuts.
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING, Unpack
+from typing import TYPE_CHECKING
 
 from parentage.errors import InputError
 from parentage.optimise.near import NearOptimal, within
-from parentage.optimise.settings import ENGINES, Optimising, OptimisingKeywords
+from parentage.optimise.settings import ENGINES, Optimising
 from parentage.optimise.solution import Solution, scope_of
 from parentage.scoring.account import Account, Limit, limits_by_name
 from parentage.scoring.constraints import Constraints
-from parentage.work.running import Running, RunningKeywords
-from parentage.work.settings import check_names, take, takes
+from parentage.work.running import Running
+from parentage.work.settings import takes
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -36,20 +36,21 @@ if TYPE_CHECKING:
 __all__ = ["ENGINES", "NearOptimal", "Solution", "learn_lists", "optimise_lists", "within"]
 
 
-class SolvingKeywords(OptimisingKeywords, RunningKeywords, total=False):
-    """What may be given for the settings of :func:`learn_lists`."""
-
-
-@takes(optimising=Optimising, running=Running)
+@takes(Optimising, Running)
 def learn_lists(
     lists: CandidateLists,
     *,
     max_parents: Limit = None,
     constraints: Constraints | None = None,
+    engine: str = "auto",
+    gap_limit: float = 0.0,
+    seed: int = 0,
+    threads: int | None = None,
+    time_limit: float | None = None,
+    memory: int | None = None,
     start: Network | None = None,
     progress: Report | None = None,
     stop: Stop | None = None,
-    **settings: Unpack[SolvingKeywords],
 ) -> Solution:
     """Find the network with the highest score that the lists allow, and prove it.
 
@@ -61,8 +62,7 @@ def learn_lists(
         Largest number of parents, for all variables or by name: picks among the lists.
     constraints
         Required and forbidden arcs, in-degrees, tiers.
-    {optimising}
-    {running}
+    {settings}
     start
         A network to begin from: what is found scores at least as much, as far as the lists have
         its sets.
@@ -97,11 +97,10 @@ def learn_lists(
     >>> solution.network.to_dict()
     {'rain': [], 'wet': ['rain', 'hose'], 'hose': []}
     """
-    check_names(learn_lists, settings)
-    running = take(Running, settings)
+    running = Running(threads, time_limit, memory)
     return optimise_lists(
         lists,
-        take(Optimising, settings),
+        Optimising(engine, gap_limit, seed),
         stop or running.stop(),
         threads=running.workers,
         max_parents=max_parents,

@@ -3,53 +3,35 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TypedDict
 
 from parentage.errors import InputError, did_you_mean
-from parentage.work.settings import Option, setting
+from parentage.work.settings import Option, Settings, setting
 
 ENGINES = ("auto", "branch-and-cut", "orders", "subsets")
 
 
-class OptimisingKeywords(TypedDict, total=False):
-    """What may be given for the settings of optimising."""
-
-    engine: str
-    gap_limit: float
-    seed: int
-
-
 @dataclass(frozen=True)
-class Optimising:
+class Optimising(Settings):
     """Settings of the third stage; see :func:`parentage.optimise.learn_lists`."""
 
     engine: str = setting(
         "auto",
         """
-        ``"subsets"``: dynamic programming, sure, for parts of up to about 28 variables;
-        ``"orders"``: anytime local search, no proof; ``"branch-and-cut"``: integer programming
-        with proof; ``"auto"``: what suits each strongly connected part.
+        How the network is found: ``"subsets"`` (dynamic programming with proof, for parts of up to
+        about 28 variables), ``"branch-and-cut"`` (integer programming with proof), ``"orders"``
+        (local search without proof), or ``"auto"``, which chooses for each strongly connected part.
         """,
-        Option(("--engine",), "How the network is found.", "auto|subsets|orders|branch-and-cut"),
+        Option("auto|subsets|orders|branch-and-cut"),
     )
     gap_limit: float = setting(
         0.0,
         "Stop when no network can score more than this above the one found.",
-        Option(
-            ("--gap-limit",),
-            "Stop when no network can score more than G better.",
-            "G",
-            float,
-            least=0,
-        ),
+        Option("G", float, least=0),
     )
-    seed: int = setting(
-        0,
-        "Seed of the order search.",
-        Option(("--seed",), "Seed of everything random.", "INTEGER", int),
-    )
+    seed: int = setting(0, "Seed of everything random.", Option("INTEGER", int))
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         if self.engine not in ENGINES:
             raise InputError(f"no engine {self.engine!r}; {did_you_mean(self.engine, ENGINES)}")
         if self.seed < 0:

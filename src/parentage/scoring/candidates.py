@@ -11,13 +11,14 @@ import contextlib
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, NamedTuple, Unpack
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
-from parentage.data.reading import as_table
-from parentage.errors import UnprovenWarning, warn
+from parentage.data.reading import as_table, rule_for_missing
+from parentage.data.settings import IN_READ_TABLE, Reading, names_of, texts_of
+from parentage.errors import InputError, UnprovenWarning, Way, warn
 from parentage.scoring.account import Account, Tallies
 from parentage.scoring.dominance import best_subsets
 from parentage.scoring.forecast import (
@@ -30,46 +31,66 @@ from parentage.scoring.plan import prepare
 from parentage.scoring.rulebook import ORDER
 from parentage.scoring.search import FIRST_LEVEL, search
 from parentage.scoring.search_state import LevelStore
-from parentage.scoring.settings import Scoring, ScoringKeywords
+from parentage.scoring.settings import Scoring
 from parentage.scoring.steps import Kept
 from parentage.work.checkpoint import TABLE
 from parentage.work.executor import size_here
 from parentage.work.memory import available_memory, used_memory
-from parentage.work.running import Running, RunningKeywords, working
-from parentage.work.scaling import Scaling, ScalingKeywords
-from parentage.work.settings import check_names, take, takes
+from parentage.work.running import Running, working
+from parentage.work.scaling import Scaling
+from parentage.work.settings import takes
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    import os
+    from collections.abc import Iterable, Sequence
+    from concurrent.futures import Executor
+    from pathlib import Path
 
+    from parentage.data.recipe import Recipe
     from parentage.data.table import Table
+    from parentage.scoring.constraints import Constraints
     from parentage.scoring.entropy import Int64s
     from parentage.scoring.plan import Preparation, SearchPlan
+    from parentage.scoring.prior import Prior
     from parentage.scoring.steps import Outcome
     from parentage.work.context import Context
     from parentage.work.progress import Report
 
 
-class ScoreKeywords(ScoringKeywords, RunningKeywords, ScalingKeywords, total=False):
-    """What may be given for the settings of :func:`score`."""
-
-
-@takes(scoring=Scoring, running=Running, scaling=Scaling)
+@takes(Scoring, Reading, Running, Scaling, elsewhere=IN_READ_TABLE)
 def score(
-    table: object,
+    source: object,
     *,
+    score: str = "bic",
+    max_parents: int | Mapping[str, int] | None = None,
+    constraints: Constraints | None = None,
+    prior: Prior | Mapping[tuple[str, str], float] | float | None = None,
+    rules: str | Iterable[str] | None = None,
+    width: float | None = None,
+    lambda_: float | None = None,
+    log_base: float | str | None = None,
+    drop: Iterable[str] = (),
+    missing: str = "error",
+    categorical: Iterable[str] = (),
+    discretize: str | Iterable[str] | Mapping[str, str] | None = None,
+    recipe: str | os.PathLike[str] | Recipe | None = None,
+    time_limit: float | None = None,
+    memory: int | None = None,
+    threads: int | None = None,
+    cluster: str | None = None,
+    client: Any = None,
+    executor: Executor | None = None,
+    exchange: str | Path | None = None,
+    checkpoint: str | Path | None = None,
     progress: Report | bool | None = None,
-    **settings: Unpack[ScoreKeywords],
 ) -> CandidateLists:
     """List, for every variable, the parent sets that can be in an optimal network.
 
     Parameters
     ----------
-    table
+    source
         The data: a table, or a data frame or path, which are read as :func:`read_table` does.
-    {scoring}
-    {running}
-    {scaling}
+    {settings}
     progress
         True shows a bar in terminals and notebooks; or a function that is called with a
         :class:`parentage.work.progress.Progress` after every chunk of work.
@@ -93,10 +114,25 @@ def score(
     >>> score(rain)["wet"][0].parents
     ('rain',)
     """
-    check_names(score, settings)
-    scoring = take(Scoring, settings)
-    with working(settings, progress) as context:
-        lists = score_table(as_table(table), scoring, context)
+    scoring = Scoring(max_parents, score, lambda_, prior, log_base, rules, width, constraints)
+    reading = Reading(
+        drop=names_of(drop),
+        missing=missing,
+        categorical=names_of(categorical),
+        discretize=texts_of(discretize, "discretize"),
+        recipe=recipe,
+    )
+    scaling = Scaling(cluster, client, executor, exchange, checkpoint)
+    with working(Running(threads, time_limit, memory), progress, scaling) as context:
+        table = as_table(source, reading)
+        rule = rule_for_missing(table, missing)
+        if rule == "em" and table.has_holes:
+            raise InputError(
+                "completes the data by networks, and scoring alone finds none",
+                "take parentage.learn(…, missing='em').lists",
+                about=Way("missing", rule),
+            )
+        lists = score_table(table, scoring.for_missing(rule), context)
     if not lists.account.complete:
         warn(UnprovenWarning(cut_short_text(lists)))
     return lists

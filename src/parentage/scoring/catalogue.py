@@ -162,10 +162,6 @@ def not_equivalent(name: str) -> str:
     )
 
 
-def score_help() -> str:
-    r"""Return what ``--help`` says of the scores, one line each, as click lays it out (``\b``)."""
-    width = max(len(kind.typed) for kind in KINDS) + 2
-    lines = [f"{kind.typed:<{width}}{kind.use}" for kind in KINDS]
-    return "\n".join(
-        ["What is maximised, bic by default:", "", "\b", *lines, "", "More in docs/scores.md."]
-    )
+def names_and_uses() -> tuple[tuple[str, str], ...]:
+    """Return what is typed for every score, and when to use it."""
+    return tuple((kind.typed, kind.use) for kind in KINDS)

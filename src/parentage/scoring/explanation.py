@@ -12,13 +12,16 @@ from dataclasses import dataclass, field
 from html import escape
 from typing import TYPE_CHECKING, Any
 
-from parentage.data.reading import as_table
+from parentage.data.reading import as_table, rule_for_missing
+from parentage.data.settings import IN_READ_TABLE
 from parentage.errors import InputError
 from parentage.scoring.family import Family, RuleCheck
 from parentage.scoring.plan import check_table, score_for
 from parentage.scoring.prior import Prior
 from parentage.scoring.rulebook import BY_NAME
 from parentage.scoring.scores import unit_of
+from parentage.scoring.settings import Scoring
+from parentage.work.settings import takes
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -116,8 +119,9 @@ class Explanation:
         return f"<pre>{escape(str(self))}</pre><table>{head}{rows}</table>"
 
 
+@takes(Scoring, elsewhere=IN_READ_TABLE)
 def explain(
-    table: object,
+    source: object,
     child: str,
     parents: Sequence[str],
     *,
@@ -130,6 +134,14 @@ def explain(
 
     Constraints are not considered, nor arcs that the prior makes certain.
 
+    Parameters
+    ----------
+    source
+        The data: a table, or a data frame or path, which are read as :func:`read_table` does.
+    child, parents
+        Names of the variables.
+    {settings}
+
     Examples
     --------
     >>> from parentage.data.table import Table
@@ -139,12 +151,13 @@ def explain(
     >>> explain(t, "a", ["b", "c"]).dominated_by
     ('b',)
     """
-    table = as_table(table)
+    table = as_table(source)
     check_table(table)
     members = _check_family(table, child, parents)
     belief = Prior.of(prior)
     belief.check(table.names)
-    by = score_for(table, score, lambda_)
+    scoring = Scoring(score=score).for_missing(rule_for_missing(table))
+    by = score_for(table, scoring.score, lambda_)
     family = Family(table, by, child, members, unit_of(log_base), belief)
     best, value = family.best_proper_subset()
     kept = best is None or family.is_kept()

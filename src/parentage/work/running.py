@@ -5,75 +5,48 @@ from __future__ import annotations
 import contextlib
 import os
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, TypedDict
+from typing import TYPE_CHECKING
 
-from parentage.errors import InputError
+from parentage.errors import Bytes, InputError
 from parentage.work.display import shown
 from parentage.work.scaling import Scaling
-from parentage.work.settings import Option, setting, take
+from parentage.work.settings import Option, Settings, setting
 from parentage.work.stop import Stop, interruptible
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterator
 
     from parentage.work.context import Context
     from parentage.work.progress import Report
 
 
-class RunningKeywords(TypedDict, total=False):
-    """What may be given for threads and limits."""
-
-    threads: int | None
-    time_limit: float | None
-    memory: int | None
-
-
 @dataclass(frozen=True)
-class Running:
+class Running(Settings):
     """Settings of every stage that can take long."""
 
     threads: int | None = setting(
         None,
-        "Number of threads, by default one per core. Proven results do not depend on it.",
-        Option(
-            ("--threads",),
-            "Threads; one per core by default. Proven results do not depend on it.",
-            "N",
-            int,
-            least=1,
-            common=True,
-        ),
+        "Number of threads; one per core by default. Proven results do not depend on it.",
+        Option("N", int, least=1, common=True),
     )
     time_limit: float | None = setting(
         None,
         """
-        Seconds of wall time for everything. Scoring gets half of it when a network is to be
-        learned as well; what is cut short says so, and is not called optimal.
+        Stop after this many seconds and return the best result so far. Scoring gets half of the
+        time when a network is to be learned as well; a result that is not proven says so.
         """,
-        Option(
-            ("--time-limit",),
-            "Seconds for everything. Then what there is by then, and what it is worth.",
-            "S",
-            float,
-            least=0,
-            common=True,
-        ),
+        Option("S", float, least=0, common=True),
     )
     memory: int | None = setting(
         None,
         """
-        Bytes that the whole process may take, by default most of what is free. A level of the
-        search that does not fit goes to files in the folder for temporary ones, or in
-        ``exchange``; if they do not fit there either, the search ends, with lists that are
-        complete up to some number of parents.
+        Memory of the whole process, e.g. 4GB. Most of what is free by default; a level of the
+        search that does not fit goes to disk. If it does not fit there either, the search ends,
+        with lists that are complete up to some number of parents.
+
+        A number of bytes.
         """,
-        Option(
-            ("--memory",),
-            "Memory for everything, e.g. 4GB. Most of what is free by default; what does not fit "
-            "goes to disk.",
-            "SIZE",
-            common=True,
-        ),
+        Option("SIZE", Bytes, common=True),
     )
 
     def stop(self) -> Stop:
@@ -91,13 +64,14 @@ class Running:
 
 
 @contextlib.contextmanager
-def working(settings: Mapping[str, Any], progress: Report | bool | None) -> Iterator[Context]:
-    """Make the context of one call from its settings by name, and end it afterwards."""
-    running, scaling = take(Running, settings), take(Scaling, settings)
+def working(
+    running: Running, progress: Report | bool | None, scaling: Scaling | None = None
+) -> Iterator[Context]:
+    """Make the context of one call from its settings, and end it afterwards."""
     with (
         interruptible(running.stop()) as stop,
         shown(progress) as report,
-        scaling.context(running.workers, stop, report) as context,
+        (scaling or Scaling()).context(running.workers, stop, report) as context,
     ):
         yield context
 

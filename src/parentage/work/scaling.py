@@ -7,7 +7,7 @@ import os
 from concurrent.futures import Executor
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypedDict
+from typing import TYPE_CHECKING, Any
 
 from parentage.errors import InputError, Way, WorkersError
 from parentage.work.cluster import DaskCrew
@@ -16,7 +16,7 @@ from parentage.work.context import Context
 from parentage.work.crew import LeftError, nothing
 from parentage.work.exchange import Processes
 from parentage.work.executor import crew_of
-from parentage.work.settings import Option, changed, setting
+from parentage.work.settings import Option, Settings, changed, setting
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -28,32 +28,18 @@ if TYPE_CHECKING:
     from parentage.work.stop import Stop
 
 
-class ScalingKeywords(TypedDict, total=False):
-    """What may be given for clusters and folders."""
-
-    cluster: str | None
-    client: Any
-    executor: Executor | None
-    exchange: str | Path | None
-    checkpoint: str | Path | None
-
-
 @dataclass(frozen=True)
-class Scaling:
+class Scaling(Settings):
     """Settings of work that is long enough for many machines, or for a break."""
 
     cluster: str | None = setting(
         None,
         """
-        Dask workers that share the scoring: the address of a scheduler, ``"tcp://host:8786"``, or
-        ``"local:4"`` for four processes of this machine. Results do not depend on it.
+        Score on Dask workers: the address of a scheduler, ``"tcp://HOST:8786"``, or ``"local:4"``
+        for four processes of this machine. Results do not depend on it. Needs
+        pip install 'parentage[dask]'.
         """,
-        Option(
-            ("--cluster",),
-            "Score on Dask workers: tcp://HOST:8786, or local:4 for four processes of this "
-            "machine. Results do not depend on it. Needs pip install 'parentage[dask]'.",
-            "ADDRESS",
-        ),
+        Option("ADDRESS"),
     )
     client: Any = setting(
         None,
@@ -66,30 +52,21 @@ class Scaling:
     exchange: str | Path | None = setting(
         None,
         """
-        A folder for large arrays, seen by all workers: they map its files instead of being sent
-        copies. Levels that do not fit into memory go there as well. Without it workers of this
-        machine get a folder for temporary files, others are sent copies through the scheduler, and
-        such levels go to that folder.
+        Directory shared by all workers for large arrays; also used for levels of the search that do
+        not fit into memory.
+
+        Without it workers of this machine use the folder for temporary files, others are sent
+        copies through the scheduler, and such levels go to that folder.
         """,
-        Option(
-            ("--exchange",),
-            "Folder for large arrays: for workers, who all see it, and for levels that do not fit "
-            "into memory.",
-            "DIR",
-        ),
+        Option("DIR"),
     )
     checkpoint: str | Path | None = setting(
         None,
         """
-        A folder in which the state of the work is saved. If it holds the checkpoint of the same
-        job, the work continues from there, and the result is that of a run without a break; the
-        checkpoint of another job is refused.
+        Save the state of the work in this folder; the same call continues from it. The result is
+        that of a run without a break. The checkpoint of another job is refused.
         """,
-        Option(
-            ("--checkpoint", "--resume"),
-            "Save the state of the work in this folder; the same command continues from it.",
-            "DIR",
-        ),
+        Option("DIR", former=("--resume",)),
     )
 
     def folder(self, name: str) -> Path | None:

@@ -1,82 +1,151 @@
 """What the user can set, declared once: name, default, meaning, and how it is typed.
 
-Every stage has one frozen dataclass of settings whose fields are made by :func:`setting`, and
-beside it a typed dictionary of what callers may give for them. Functions take
-``**settings: Unpack[…]`` of it: :func:`takes` writes names and defaults into their signature and
-the meaning into their docstring, :func:`check_names` refuses any other name. The estimator has the
-same names as parameters, the command line makes its options from the fields
-(:mod:`parentage.cli.options`), and the page of the command line its tables. So an option of a
-stage is declared in the settings of the stage and used where it acts.
+Every stage has one frozen dataclass, a subclass of :class:`Settings`, whose fields are made by
+:func:`setting`. The public functions spell out the keywords that they take; :func:`takes` writes
+their meaning into the docstring and refuses any other keyword with the right one. The command line
+makes its options from the fields (:mod:`parentage.cli.options`), and its help and its page from
+their meaning.
 """
 
 from __future__ import annotations
 
 import dataclasses
+import functools
 import inspect
+import re
 import textwrap
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, TypeVar, cast
+from typing import TYPE_CHECKING, Any, Self, TypeVar, cast
 
-from parentage.errors import InputError, Way, did_you_mean
+from parentage.errors import TAKEN, InputError, Way, did_you_mean
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
 
-_Documented = TypeVar("_Documented", bound="Callable[..., Any]")
-_Settings = TypeVar("_Settings")
+_Function = TypeVar("_Function", bound="Callable[..., Any]")
 
 
 @dataclass(frozen=True)
 class Option:
     """How a setting is typed on the command line.
 
+    The flag is the name of the setting; that of a setting which is True by default begins with
+    ``--no-``, and nothing follows the flag of a truth value.
+
     Parameters
     ----------
-    flags
-        ``("-k", "--max-parents")``; messages show the one that is named like the setting.
-    help
-        One sentence.
     metavar
         What follows the flag.
     kind
-        ``str``, ``int`` or ``float``.
+        ``str``, ``int``, ``float`` or :class:`parentage.errors.Bytes`, which is typed with a unit.
+    short
+        A second flag, ``"-k"``.
+    former
+        Flags of earlier versions, which are accepted and not shown.
     repeatable
         May be typed several times.
-    is_flag
-        Followed by nothing: typing it sets the opposite of the default.
     least
         The smallest number allowed.
     page
         The page of the documentation with the details, ``"scores.md"``.
     common
         Shown by ``--help``, by its first sentence; others by ``--help-all`` only.
+    group
+        The group of the help, where it is not that of the other settings of the stage.
+    values
+        What may be typed, each with its meaning, for a list.
     """
 
-    flags: tuple[str, ...]
-    help: str
     metavar: str | None = None
     kind: type = str
+    short: str = ""
+    former: tuple[str, ...] = ()
     repeatable: bool = False
-    is_flag: bool = False
     least: float | None = None
     page: str | None = None
     common: bool = False
+    group: str | None = None
+    values: tuple[tuple[str, str], ...] = ()
+
+
+@dataclass(frozen=True)
+class Settings:
+    """Base of the settings of a stage: refuses wrong names, and texts where numbers are needed."""
+
+    def __new__(cls, *_args: Any, **given: Any) -> Self:
+        """Refuse a keyword that is not a setting, with the one that is most like it."""
+        _check_names(cls.__name__, given, fields_of(cls), {})
+        return super().__new__(cls)
+
+    def __post_init__(self) -> None:
+        for field in dataclasses.fields(self):
+            option, value = option_of(field), getattr(self, field.name)
+            if option is not None and option.kind is not str and isinstance(value, str):
+                _refuse_text(field.name, value, option.kind)
 
 
 def setting(default: Any, meaning: str, option: Option | None = None) -> Any:
-    """Declare a field of a settings class."""
+    """Declare a field of a settings class.
+
+    The first paragraph of the meaning is for Python and for the command line; further ones, about
+    values that cannot be typed there, are for Python alone. That of a setting which is True by
+    default begins with a verb, because its flag says not to do it.
+    """
     facts = {"meaning": textwrap.dedent(meaning).strip(), "option": option}
     return dataclasses.field(default=default, metadata=facts)
 
 
+def like(kind: type, name: str) -> Any:
+    """Declare a field that is a setting of another class: the same default, meaning and option."""
+    field = fields_of(kind)[name]
+    return dataclasses.field(default=field.default, metadata=field.metadata)
+
+
+def fields_of(*kinds: type) -> dict[str, dataclasses.Field[Any]]:
+    """Return the settings of classes by name."""
+    return {field.name: field for kind in kinds for field in dataclasses.fields(cast("Any", kind))}
+
+
 def meaning_of(field: dataclasses.Field[Any]) -> str:
-    """Return what a setting means."""
-    return str(field.metadata["meaning"])
+    """Return what a setting means, with the list of its values if it has one."""
+    option = option_of(field)
+    values = () if option is None else option.values
+    return "\n".join(
+        [field.metadata["meaning"], *(f'* ``"{value}"``: {use}' for value, use in values)]
+    )
+
+
+def help_of(field: dataclasses.Field[Any]) -> str:
+    r"""Return what a setting means, in the words of the command line.
+
+    >>> @dataclass(frozen=True)
+    ... class Frying(Settings):
+    ...     oil: str | None = setting(None, '``"olive"``, ``"nut"`` or None.\n\nOr a :class:`Jar`.')
+    >>> help_of(fields_of(Frying)["oil"])
+    'olive, nut or None.'
+    """
+    text, option = field.metadata["meaning"].split("\n\n")[0], option_of(field)
+    shown = re.sub(r"``\"?(.*?)\"?``", r"\1", " ".join(text.split()))
+    if field.default is True:  # its flag begins with --no-
+        shown = f"Do not {shown[0].lower()}{shown[1:]}"
+    if option is None or not option.values:
+        return shown
+    widest = max(len(value) for value, _ in option.values)
+    lines = [f"{value:<{widest}}  {use}" for value, use in option.values]
+    return "\n".join([shown, "", "\b", *lines])  # click does not fill lines after this mark
 
 
 def option_of(field: dataclasses.Field[Any]) -> Option | None:
     """Return how a setting is typed, None if it is not."""
     return cast("Option | None", field.metadata["option"])
+
+
+def flags_of(field: dataclasses.Field[Any]) -> tuple[str, ...]:
+    """Return the flags of a setting that is typed; the last one is named like it."""
+    option = option_of(field)
+    short = () if option is None or not option.short else (option.short,)
+    name = field.name.rstrip("_").replace("_", "-")
+    return (*short, f"--{'no-' if field.default is True else ''}{name}")
 
 
 def changed(settings: Any) -> list[str]:
@@ -88,17 +157,6 @@ def changed(settings: Any) -> list[str]:
     ]
 
 
-def take(kind: type[_Settings], values: Mapping[str, Any]) -> _Settings:
-    """Make settings from those of the values that it knows."""
-    fields = {field.name: field for field in dataclasses.fields(cast("Any", kind))}
-    taken = {name: value for name, value in values.items() if name in fields}
-    for name, value in taken.items():
-        option = option_of(fields[name])
-        if option is not None and option.kind in (int, float) and isinstance(value, str):
-            _refuse_text(name, value, option.kind)
-    return kind(**taken)
-
-
 def _refuse_text(name: str, text: str, kind: type) -> None:
     """Refuse a text where a number is needed; if it is one in quotes, say so."""
     try:
@@ -108,102 +166,81 @@ def _refuse_text(name: str, text: str, kind: type) -> None:
     raise InputError("is a text, and a number is needed", *ways, about=Way(name, text))
 
 
-def documented(**kinds: type) -> Callable[[_Documented], _Documented]:
-    """Replace ``{name}`` lines in a docstring by the parameters of a settings class.
+def takes(
+    *kinds: type, elsewhere: Mapping[str, str] | None = None
+) -> Callable[[_Function], _Function]:
+    """Document the keywords of a function that are settings, and refuse any it does not have.
+
+    Messages raised below it name only keywords that it has. The line ``{settings}`` of the
+    docstring becomes the meaning of all keywords that are settings of the given kinds, in their
+    order. ``elsewhere`` has, for settings that the function does not take, what to do instead.
 
     >>> @dataclass(frozen=True)
-    ... class Frying:
-    ...     heat: int = setting(3, "From 1 to 5.")
-    >>> @documented(frying=Frying)
-    ... def fry(heat: int = 3) -> None:
+    ... class Frying(Settings):
+    ...     heat: int = setting(3, "From 1 to 5.", Option("N", int))
+    >>> @takes(Frying, elsewhere={"oil": "it belongs in Pan(oil=…)"})
+    ... def fry(egg: str, *, heat: int = 3) -> Frying:
     ...     '''Fry.
     ...
-    ...     {frying}
+    ...     {settings}
     ...     '''
+    ...     return Frying(heat)
     >>> print(fry.__doc__)
     Fry.
     <BLANKLINE>
         heat
             From 1 to 5.
     <BLANKLINE>
-    """
-
-    def write(function: _Documented) -> _Documented:
-        text = function.__doc__ or ""
-        for name, kind in kinds.items():
-            line = next(line for line in text.split("\n") if line.strip() == f"{{{name}}}")
-            indent = line[: len(line) - len(line.lstrip())]
-            text = text.replace(line, textwrap.indent(_parameters(kind), indent))
-        function.__doc__ = text
-        return function
-
-    return write
-
-
-def takes(**kinds: type) -> Callable[[_Documented], _Documented]:
-    """Let a function that ends in ``**settings`` show the settings of stages as its keywords.
-
-    >>> @dataclass(frozen=True)
-    ... class Frying:
-    ...     heat: int = setting(3, "From 1 to 5.")
-    >>> @takes(frying=Frying)
-    ... def fry(egg, *, timer=None, **settings):
-    ...     '''Fry.
-    ...
-    ...     {frying}
-    ...     '''
-    ...     check_names(fry, settings)
-    ...     return take(Frying, settings)
-    >>> str(inspect.signature(fry))
-    "(egg, *, heat: 'int' = 3, timer=None)"
     >>> fry("egg", heat=5)
     Frying(heat=5)
     >>> fry("egg", heet=5)
     Traceback (most recent call last):
         ...
     TypeError: fry() has no keyword 'heet'; did you mean 'heat'?
+    >>> fry("egg", oil="nut")
+    Traceback (most recent call last):
+        ...
+    TypeError: fry() has no keyword 'oil'; it belongs in Pan(oil=…)
     """
-    fields = [field for kind in kinds.values() for field in dataclasses.fields(cast("Any", kind))]
+    known = fields_of(*kinds)
 
-    def write(function: _Documented) -> _Documented:
-        known = inspect.signature(function)
-        by_place = [p for p in known.parameters.values() if p.kind is p.POSITIONAL_OR_KEYWORD]
-        own = [p for p in known.parameters.values() if p.kind is p.KEYWORD_ONLY]
-        named = [
-            inspect.Parameter(
-                field.name,
-                inspect.Parameter.KEYWORD_ONLY,
-                default=field.default,
-                annotation=field.type,
-            )
-            for field in fields
-        ]
-        shown = known.replace(parameters=[*by_place, *named, *own])
-        cast("Any", function).__signature__ = shown
-        return documented(**kinds)(function)
+    def wrap(function: _Function) -> _Function:
+        taken = inspect.signature(function).parameters
 
-    return write
+        @functools.wraps(function)
+        def call(*args: Any, **keywords: Any) -> Any:
+            _check_names(function.__name__, keywords, taken, elsewhere or {})
+            outermost = TAKEN.set(TAKEN.get() or taken)
+            try:
+                return function(*args, **keywords)
+            finally:
+                TAKEN.reset(outermost)
+
+        settings = [known[name] for name in taken if name in known]
+        call.__doc__ = _with_settings(function.__doc__ or "", settings)
+        return cast("_Function", call)
+
+    return wrap
 
 
-def check_names(function: Callable[..., Any], given: Iterable[str]) -> None:
-    """Refuse keywords that a function made by :func:`takes` does not have.
-
-    Raises
-    ------
-    TypeError
-        With the keyword that is most like it.
-    """
-    known = inspect.signature(function).parameters
+def _check_names(
+    function: str, given: Iterable[str], known: Mapping[str, Any], elsewhere: Mapping[str, str]
+) -> None:
     for name in given:
         if name not in known:
-            raise TypeError(
-                f"{function.__name__}() has no keyword {name!r}; {did_you_mean(name, known)}"
-            )
+            hint = elsewhere.get(name) or did_you_mean(name, known)
+            raise TypeError(f"{function}() has no keyword {name!r}; {hint}")
 
 
-def _parameters(kind: type) -> str:
-    """Lay out the fields as the parameters of a numpy docstring."""
-    return "\n".join(
-        f"{field.name}\n{textwrap.indent(meaning_of(field), '    ')}"
-        for field in dataclasses.fields(cast("Any", kind))
+def _with_settings(text: str, settings: list[dataclasses.Field[Any]]) -> str:
+    """Put the meaning of settings in place of the line ``{settings}``."""
+    lines = text.split("\n")
+    place = next((i for i, line in enumerate(lines) if line.strip() == "{settings}"), None)
+    if place is None:
+        return text
+    indent = lines[place][: -len("{settings}")]
+    told = "\n".join(
+        f"{field.name}\n{textwrap.indent(meaning_of(field), '    ')}" for field in settings
     )
+    lines[place] = textwrap.indent(told, indent)
+    return "\n".join(lines)
