@@ -75,9 +75,9 @@ def run(table: Table, complete: int, effort: float, seed: int) -> dict[str, Any]
         if progress.incumbent is not None:
             rise.append((round(time.process_time() - began, 2), round(progress.incumbent, 1)))
 
-    settings: dict[str, Any] = {"complete": complete, "effort": effort} if effort else {}
+    settings = Advanced(complete=complete, effort=effort) if effort else None
     table = table.select(np.random.default_rng(seed).permutation(table.names).tolist())
-    found = learn(table, seed=seed, threads=THREADS, progress=note, **settings)
+    found = learn(table, seed=seed, threads=THREADS, progress=note, advanced=settings)
     spent = time.process_time() - began
     if found.stopped == "interrupt":
         raise KeyboardInterrupt  # not a measurement

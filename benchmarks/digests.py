@@ -97,7 +97,8 @@ def expanded_jobs() -> Iterator[Job]:
     for name in ("andes_1000", "munin1_1000", "pigs_1000"):
         path = measure.shared() / "data" / "large" / f"{name}.csv.gz"
         for score in ("bic", "bdeu"):
-            settings = {"score": score, "complete": 1, "effort": 2.0, "seed": 1}
+            few = parentage.Advanced(complete=1, effort=2.0)
+            settings: dict[str, Any] = {"score": score, "advanced": few, "seed": 1}
             yield f"{name} {score}", partial(learned_record, path, **settings)
 
 

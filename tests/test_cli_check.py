@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pytest
 
+import parentage
 from certificates import document
 from command import ok, refused, run
 from parentage.check import Verdict, check, sealed
@@ -113,10 +114,10 @@ def test_a_verdict_states_the_terms_of_the_claim(xor: str, tmp_path: Path) -> No
                  "no width", "200 rows", f"data sha256:{read_table(xor).digest}"):  # fmt: skip
         assert term in text
     rules = write(tmp_path, 'forbidden = [["a", "c"], ["b", "c"]]\n', "rules.toml")
-    given = ("--constraints", rules, "--score", "bdeu:2", "--prior", "0.2", "--log-base", "2")
+    given = ("--constraints", rules, "--score", "bdeu:2", "--prior", "0.2")
     code, text = verdict_on(xor, learned(xor, tmp_path, *given), tmp_path)
     assert code == 0
-    for term in ("score bdeu:2 in logarithms to base 2", "no limit on parents",
+    for term in ("score bdeu:2", "no limit on parents",
                  "forbidden arcs: a -> c, b -> c", "prior: 0.2 for every arc"):  # fmt: skip
         assert term in text
 
@@ -231,8 +232,6 @@ CASES = {
     "limits by name": ("-k", "a=1", "-k", "c=0"),
     "constraints": ("--constraints", "rules.toml"),
     "constraints and prior": ("--constraints", "rules.toml", "--prior", "prior.toml"),
-    "width": ("--width", "2"),
-    "rules and base": ("--rules", "none", "--log-base", "10"),
     "bdeu": ("--score", "bdeu:0.3"),
     "ebic": ("--score", "ebic:0.1"),
 }
@@ -259,6 +258,26 @@ def test_genuine_certificates_of_a_table_are_verified(
         assert "Terms: score " in text
 
 
+@pytest.mark.parametrize(
+    ("advanced", "term"),
+    [
+        (parentage.Advanced(width=2.0), "width 2"),
+        (parentage.Advanced(rules="none", log_base=10), "in logarithms to base 10"),
+    ],
+    ids=["width", "rules and base"],
+)
+def test_certificates_of_advanced_settings_are_verified(
+    advanced: parentage.Advanced, term: str, xor: str, tmp_path: Path
+) -> None:
+    proof = tmp_path / "proof.json"
+    certificate = parentage.learn(xor, advanced=advanced).certificate
+    assert certificate is not None
+    certificate.write(str(proof))
+    code, text = verdict_on(xor, content_of(str(proof)), tmp_path)
+    assert code == 0, text
+    assert term in text
+
+
 @pytest.mark.parametrize("missing", ["pnal", "em"])
 def test_certificates_of_data_with_missing_values(missing: str, tmp_path: Path) -> None:
     rng = np.random.default_rng(3)
@@ -274,14 +293,15 @@ def test_certificates_of_data_with_missing_values(missing: str, tmp_path: Path) 
     ok("score", table, "--missing", missing, "-o", lists)
     code, text = verdict_on(lists, content, tmp_path)
     assert code == 0, text
-    proof = str(tmp_path / "edited.json")
+    proof, recipe = str(tmp_path / "edited.json"), str(tmp_path / "read.toml")
+    ok("info", table, "--missing", missing, "--write-recipe", recipe)
     if missing == "pnal":
         assert "score pnal:" in text
-        assert ok("check", table, proof, "--missing", "pnal").startswith("Verified")
+        assert ok("check", table, proof, "--recipe", recipe).startswith("Verified")
         return
     assert "missing values completed by expectation maximisation" in text
     assert "200 rows" in text
-    assert "give the candidate lists" in refused("check", table, proof, "--missing", "em")
+    assert "give the candidate lists" in refused("check", table, proof, "--recipe", recipe)
 
 
 def test_a_damaged_proof_is_refused_with_the_step(

@@ -199,7 +199,6 @@ def test_bad_lists_are_refused(tmp_path: Path, content: str, said: str) -> None:
 def test_bad_options_are_refused(data: str, tmp_path: Path) -> None:
     lists = str(tmp_path / "lists.jkl")
     ok("score", data, "-o", lists)
-    assert "scored already" in refused("learn", lists, "--width", "1")
     assert "scored already" in refused("learn", lists, "--score", "aic")
     assert "scored already" in refused("learn", lists, "--drop", "a")
     limited = json.loads(ok("learn", lists, "-k", "0", "--json"))

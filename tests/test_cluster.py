@@ -29,6 +29,7 @@ import pytest
 
 import loaded
 from command import run as run_command
+from keywords import for_learn
 from parentage import learn, pipeline, score, support
 from parentage.arcs import resampling
 from parentage.arcs.support import learn_baseline
@@ -284,7 +285,7 @@ def test_lists_that_grow_are_the_same_on_a_cluster(
     far: Any, table: Table, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Stems are sent where they take long; here always."""
-    options: dict[str, Any] = {"complete": 1, "effort": 0.02, "seed": 1}
+    options = for_learn(complete=1, effort=0.02, seed=1)
     with pytest.warns(UnprovenWarning):
         alone = learn(table, threads=1, **options)
     monkeypatch.setattr(growth, "WORTH_SENDING", 0.0)

@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 
 import naive_em
 from command import refused, run
+from keywords import for_learn
 from network_cases import ASIA, all_dags, random_network
 from parentage import structural_em
 from parentage.data.datasets import chest_clinic
@@ -299,7 +300,7 @@ def test_of_two_starts_the_better_end_is_kept(seed: int) -> None:
 )
 def test_what_would_have_no_effect_is_refused(given: dict[str, Any], message: str) -> None:
     with pytest.raises(InputError, match=message):
-        learn(holes_of(chest_clinic(100), 0.1), missing="em", threads=1, **given)
+        learn(holes_of(chest_clinic(100), 0.1), missing="em", threads=1, **for_learn(**given))
 
 
 def test_every_step_is_solved_as_asked(tmp_path: Path) -> None:
@@ -333,7 +334,7 @@ def test_every_step_is_solved_as_asked(tmp_path: Path) -> None:
 def test_a_network_that_repeats_unproven_is_an_end(how: dict[str, Any]) -> None:
     """It repeats for ever: nobody asked for the proof that would settle it."""
     with pytest.warns(UnprovenWarning):
-        solution = learn(large_holes(), missing="em", threads=1, max_parents=2, **how)
+        solution = learn(large_holes(), missing="em", threads=1, max_parents=2, **for_learn(**how))
     account = solution.scope.origin
     assert isinstance(account, Account)
     assert account.completion is not None and not account.completion.settled

@@ -14,6 +14,7 @@ import numpy as np
 import pytest
 
 from command import run
+from keywords import for_learn
 from parentage import Network, structural_em
 from parentage.data.datasets import chest_clinic
 from parentage.errors import InputError, NotSavedWarning, UnprovenWarning
@@ -70,7 +71,7 @@ def learned(folder: Path | None, seed: int = SECOND, **how: Any) -> Solution:
     options: dict[str, Any] = {"missing": "em", "threads": 1, "checkpoint": folder, **how}
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UnprovenWarning)
-        return learn(options.pop("table", table(seed)), **options)
+        return learn(options.pop("table", table(seed)), **for_learn(**options))
 
 
 def end_of(solution: Solution) -> End:

@@ -66,7 +66,7 @@ def folder(tmp_path: Path) -> Path:
 
 def test_the_input_is_not_overwritten(folder: Path) -> None:
     (folder / "in.jkl").write_text(SMALL)
-    done = here("parentage score in.jkl --format csv -o ./in.jkl", folder)
+    done = here("parentage score in.jkl -o ./in.jkl", folder)
     assert_refused(done, "is read here", "another name")
     assert (folder / "in.jkl").read_text() == SMALL
 
@@ -87,9 +87,9 @@ def test_what_is_read_is_not_overwritten_under_any_name(folder: Path) -> None:
         ("learn small.csv --constraints IN.json", "-o --certificate --log --write-recipe"),
         ("learn small.csv --start IN.json", "-o --certificate --log --write-recipe"),
         ("learn small.csv --recipe IN.json", "-o --certificate --log --write-recipe"),
-        ("score IN.jkl", "-o --write-recipe"),
-        ("score small.csv --constraints IN.jkl", "-o --write-recipe"),
-        ("score small.csv --recipe IN.jkl", "-o --write-recipe"),
+        ("score IN.jkl", "-o"),
+        ("score small.csv --constraints IN.jkl", "-o"),
+        ("score small.csv --recipe IN.jkl", "-o"),
         ("info IN.csv", "--write-recipe"),
         ("info small.csv --recipe IN.csv", "--write-recipe"),
         ("support IN.json", "-o"),

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 import pytest
 
+from keywords import for_learn
 from parentage import Network
 from parentage.errors import InputError, NotSavedWarning, UnprovenWarning, WorkersError
 from parentage.learner import learn
@@ -85,7 +86,7 @@ def grown(folder: Path | None, n: int = SMALL, **how: Any) -> Solution:
     options = {"complete": 1, "effort": EFFORT[n], "threads": 1, "checkpoint": folder, **how}
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UnprovenWarning)
-        return learn(options.pop("table", table(n)), **options)
+        return learn(options.pop("table", table(n)), **for_learn(**options))
 
 
 def end_of(solution: Solution) -> End:

@@ -267,9 +267,11 @@ def test_warnings_fit_their_reader_too(tmp_path: Path, capsys: pytest.CaptureFix
     path.write_bytes(FAR)
     with pytest.warns(DataWarning, match=r"column 'b' holds 99 .*; pass na=\['b=99'\] if it"):
         parentage.read_table(path)
-    assert "type --na b=99 if it" in through_command(capsys, "score", str(path))
+    assert "type --na b=99 if it" in through_command(capsys, "info", str(path))
     given = ("--na", "b=99", "--missing", "drop")
-    assert "warning" not in through_command(capsys, "score", str(path), *given)
+    assert "warning" not in through_command(capsys, "info", str(path), *given)
+    note = f"parentage score has no --na; parentage info {path} --na b=99 --write-recipe"
+    assert note in through_command(capsys, "score", str(path))
 
 
 def test_a_search_that_is_too_large_names_its_limits(

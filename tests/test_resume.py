@@ -15,6 +15,7 @@ import numpy as np
 import pytest
 
 from command import run as command
+from keywords import for_learn
 from parentage import check
 from parentage.errors import InputError, NotSavedWarning
 from parentage.learner import learn
@@ -271,7 +272,7 @@ def test_a_checkpoint_of_another_job_is_refused(tmp_path: Path, what: str) -> No
     learn(SMALL, checkpoint=tmp_path / "kept")
     options, words = DIFFERENT[what]
     with pytest.raises(InputError, match=words):
-        learn(**{"source": SMALL, **options}, checkpoint=tmp_path / "kept")
+        learn(**for_learn(**{"source": SMALL, **options}), checkpoint=tmp_path / "kept")
     assert learn(SMALL, checkpoint=tmp_path / "kept").optimal
 
 

@@ -15,6 +15,7 @@ import pytest
 
 import parentage
 from accounts import account, cut_account
+from keywords import for_learn
 from naive_network import best_network
 from parentage.errors import (
     ConstraintError,
@@ -422,7 +423,7 @@ def test_lists_refuse_what_is_behind_them() -> None:
     lists = parentage.score(parentage.datasets.chest_clinic(100))
     for wrong in ({"score": "aic"}, {"rules": "none"}, {"drop": ["asia"]}, {"width": 1.0}):
         with pytest.raises(InputError, match="is for tables, and these are lists"):
-            parentage.learn(lists, **wrong)
+            parentage.learn(lists, **for_learn(**wrong))
     one = parentage.learn(lists, max_parents=1)
     assert one.network.max_in_degree == 1
     assert one.optimal

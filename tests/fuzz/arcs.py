@@ -17,6 +17,7 @@ from fuzz.truth import (
     best_where,
     families,
 )
+from keywords import for_learn
 from naive_support import equivalent_networks, meetings
 from parentage.arcs.support import support
 from parentage.errors import ConstraintError, ParentageWarning
@@ -60,7 +61,7 @@ def check(asked: Question) -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ParentageWarning)
         try:
-            found = support(as_table(asked), within=factor, **given)
+            found = support(as_table(asked), within=factor, **for_learn(**given))
         except ConstraintError:
             assert best == -math.inf, "constraints were refused that leave a network"
             return

@@ -20,6 +20,7 @@ from fuzz.truth import (
     prior_of,
     scorer,
 )
+from keywords import for_learn
 from naive_holes import HOLE
 from parentage.errors import ParentageWarning
 from parentage.learner import learn
@@ -73,7 +74,7 @@ def check(asked: Question) -> None:
     """
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ParentageWarning)
-        solution = learn(as_table(asked), missing="em", **scoring_keywords(asked))
+        solution = learn(as_table(asked), missing="em", **for_learn(**scoring_keywords(asked)))
     account = solution.scope.origin
     assert isinstance(account, Account) and account.completion is not None
     completion: Completion = account.completion

@@ -159,5 +159,13 @@ def _show_refusal(error: ValueError) -> None:
 def _show_warning(message: Warning | str, category: type[Warning], *_: Any, **__: Any) -> None:
     from parentage.errors import ParentageWarning
 
-    told = message.text("command line") if isinstance(message, ParentageWarning) else message
-    click.echo(f"parentage: warning: {visible(str(told))}", err=True)
+    if not isinstance(message, ParentageWarning):
+        click.echo(f"parentage: warning: {visible(str(message))}", err=True)
+        return
+    from parentage.cli.options import GroupedCommand
+
+    told, context = message.text("command line"), click.get_current_context(silent=True)
+    if context is not None and isinstance(context.command, GroupedCommand):
+        note = context.command.note_on(message.ways, context)
+        told += f"\n{note}" if note else ""
+    click.echo(f"parentage: warning: {visible(told)}", err=True)

@@ -10,7 +10,7 @@ import dataclasses
 import functools
 import re
 import shlex
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
@@ -153,15 +153,18 @@ class GroupedCommand(click.Command):
         try:
             return super().invoke(ctx)
         except ParentageError as error:
-            for way in error.ways:
-                if isinstance(way, Way) and self._reads_by_recipe(flag := _flag_of(way)):
-                    table = shlex.quote(str(ctx.params.get("source", "TABLE")))
-                    typed = way.typed("command line")
-                    error.add_note(
-                        f"parentage {self.name} has no {flag}; {_by_recipe(table, typed)}"
-                    )
-                    break
+            if note := self.note_on(error.ways, ctx):
+                error.add_note(note)
             raise
+
+    def note_on(self, ways: Iterable[Way | str], ctx: click.Context) -> str:
+        """Say how a way out is taken that this command has no option for; nothing if it has."""
+        for way in ways:
+            if isinstance(way, Way) and self._reads_by_recipe(flag := _flag_of(way)):
+                table = shlex.quote(str(ctx.params.get("source", "TABLE")))
+                typed = way.typed("command line")
+                return f"parentage {self.name} has no {flag}; {_by_recipe(table, typed)}"
+        return ""
 
     def _instead(self, flag: str) -> str | None:
         """Return what to type instead of an option that this command does not have."""
