@@ -32,8 +32,9 @@ codes[0, ::7] = np.iinfo(codes.dtype).max
 holes = type(table)(table.names, table.states, codes)
 for how in ("pnal", "em"):
     learn(holes, missing=how)
-learn(table, complete=1, effort=0.2)
-learn(table, score="bdeu", complete=1, effort=0.2)
+few = parentage.Advanced(complete=1, effort=0.2)
+learn(table, advanced=few)
+learn(table, score="bdeu", advanced=few)
 """
 SOLVING = """
 import warnings; warnings.simplefilter("ignore")
