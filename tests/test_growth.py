@@ -14,6 +14,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from keywords import for_learn
 from naive_network import all_networks, is_acyclic
 from parentage.errors import InputError, ResourceError, UnprovenWarning
 from parentage.learner import learn
@@ -54,7 +55,7 @@ def grown(table: Table, complete: int, effort: float = 1.0, **how: object) -> So
     """Learn with lists forced to grow."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UnprovenWarning)
-        return learn(table, advanced=Advanced(complete=complete, effort=effort), **how)  # type: ignore[arg-type]  # by name
+        return learn(table, **for_learn(complete=complete, effort=effort, **how))
 
 
 def wide_table(seed: int = 3, n: int = 24, rows: int = 300) -> Table:
