@@ -90,11 +90,11 @@ def write_vipr(
     text = "".join(head)
     if announce is not None:
         announce(Size(trial.count, trial.size + len(text)))
-    with replacing(path) as draft:
-        with _opened(draft, packed=str(path).lower().endswith(".gz")) as out:
-            out.write(text)
-            lines = Lines(model, out)
-            Proof(lines, walk).prove(root, [])
+    packed = str(path).lower().endswith(".gz")
+    with replacing(path) as draft, _opened(draft, packed=packed) as out:
+        out.write(text)
+        lines = Lines(model, out)
+        Proof(lines, walk).prove(root, [])
     return Size(lines.count, lines.size + len(text))
 
 
