@@ -86,8 +86,8 @@ def report(known: dict[str, Any]) -> str:
             f"Mean log-likelihood of a row that was held out ({FOLDS} folds, in nats). The column "
             "bic is that of BIC's networks; the others are what each score predicts better (+) or "
             "worse (−) than BIC. An asterisk marks differences of more than two standard errors. "
-            f"At most {K} parents a variable and {SECONDS:.0f} s a network on average. Tables of more "
-            f"than {MANY} variables have {FOLDS_OF_MANY} folds and no limit on parents; their "
+            f"At most {K} parents a variable and {SECONDS:.0f} s a network on average. Tables of "
+            f"more than {MANY} variables have {FOLDS_OF_MANY} folds and no limit on parents; their "
             "candidate lists are expanded. Smoothing: 1 added to every count.",
             "",
             "## Held-out log-likelihood",

@@ -1,3 +1,6 @@
+from .answers.effect import effect as effect
+from .answers.path import path as path
+from .answers.validate import validate as validate
 from .arcs.records import Support as Support
 from .arcs.support import support as support
 from .data import datasets as datasets

@@ -264,8 +264,9 @@ def path(
     >>> found.sentence()
     "The network stays the same from 0.73 to 4.00 times BIC's penalty."
     """
+    scoring = Scoring(score=score, max_parents=max_parents, constraints=constraints)
     with working(Running(threads, time_limit), progress) as context:
-        found = path_of(as_table(source), score, (least, most), max_parents, constraints, context)
+        found = path_of(as_table(source), scoring, (least, most), context)
     if not found.optimal:
         warn(UnprovenWarning(unproven_text(found)))
     return found
@@ -281,12 +282,7 @@ def unproven_text(found: PenaltyPath) -> str:
 
 
 def path_of(
-    table: Table,
-    score: str,
-    range_: tuple[float, float],
-    max_parents: int | Mapping[str, int] | None,
-    constraints: Constraints | None,
-    context: Context,
+    table: Table, scoring: Scoring, range_: tuple[float, float], context: Context
 ) -> PenaltyPath:
     """Find the path of a table."""
     if table.has_holes:
@@ -295,11 +291,12 @@ def path_of(
             Way("missing", "drop"),
             Way("missing", "state"),
         )
-    scoring = Scoring(max_parents=max_parents, constraints=constraints)
-    if score == "bdeu":
+    if scoring.score == "bdeu":
         return _grid(table, scoring, context)
-    if score != "bic":
-        raise InputError("the penalty path is that of bic or bdeu", about=Way("score", score))
+    if scoring.score != "bic":
+        raise InputError(
+            "has no penalty path", Way("score", "bic"), about=Way("score", scoring.score)
+        )
     least, most = range_
     if not (math.isfinite(most) and 0 < least < most):
         raise InputError(

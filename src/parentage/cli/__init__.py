@@ -38,6 +38,9 @@ class LazyGroup(click.Group):
         "Trust": {
             "support": "How sure each arc is: need, bootstrap, near-optimal.",
             "check": "Verify a proof that a network is the best one.",
+            "path": "Every optimal network as the penalty grows.",
+            "effect": "What setting one variable does to another.",
+            "validate": "How well networks predict rows left out.",
         },
         "Use": {
             "query": "Probabilities given evidence, what-if, explanations.",
@@ -51,7 +54,12 @@ class LazyGroup(click.Group):
     }
     """The commands by what they are for; each is in the module of its name."""
 
-    elsewhere: ClassVar[dict[str, str]] = {"sample": "apply"}
+    elsewhere: ClassVar[dict[str, str]] = {
+        "sample": "apply",
+        "path": "answers",
+        "effect": "answers",
+        "validate": "answers",
+    }
     """Modules of commands that share one."""
 
     gone: ClassVar[dict[str, str]] = {

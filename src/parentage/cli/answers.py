@@ -1,0 +1,304 @@
+"""``parentage path``, ``effect`` and ``validate``: what readers of a network ask next."""
+
+from __future__ import annotations
+
+import sys
+import textwrap
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import click
+
+from parentage.cli.options import (
+    JSON,
+    RUNNING,
+    SHORT_READING,
+    WIDE,
+    Model,
+    check_outputs,
+    command,
+    load_table,
+    settings,
+)
+from parentage.cli.output import print_json, show_progress, table_text, warn
+from parentage.errors import InputError
+from parentage.work.settings import Option, Settings, setting
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from parentage.answers.effect import Effect
+    from parentage.answers.path import PenaltyPath
+    from parentage.answers.validate import Validated, Validation
+    from parentage.data.settings import Reading
+    from parentage.work.context import Context
+    from parentage.work.running import Running
+
+SHOWN = 12
+"""Groups of networks that are shown in a terminal."""
+
+
+@dataclass(frozen=True)
+class Written(Settings):
+    """The file to write."""
+
+    output: str | None = setting(
+        None,
+        "Write the path: a figure, .svg, or the networks, .csv or .json.",
+        Option("FILE", short="-o", common=True),
+    )
+
+
+@dataclass(frozen=True)
+class Contrast(Settings):
+    """Which effect is meant."""
+
+    change: str | None = setting(
+        None,
+        "Set X from state A to state B. By default from its first to its last.",
+        Option("A,B", common=True),
+    )
+    state: str | None = setting(
+        None,
+        "State of Y whose probability is meant. By default its last.",
+        Option("S", common=True),
+    )
+    within: float = setting(
+        20.0,
+        "Use all networks with 1/FACTOR of the best one's probability.",
+        Option("FACTOR", float, least=1, common=True),
+    )
+
+
+@dataclass(frozen=True)
+class Folding(Settings):
+    """What is compared, and on which folds."""
+
+    score: tuple[str, ...] = setting(
+        (),
+        "Score to compare; bic by default.",
+        Option("NAME", repeatable=True, common=True, page="scores.md"),
+    )
+    target: str | None = setting(
+        None, "Judge the prediction of this variable, too.", Option("Y", common=True)
+    )
+    folds: int = setting(10, "Number of parts of the rows.", Option("N", int, least=2, common=True))
+    seed: int = setting(0, "Seed of the random folds.", Option("N", int, least=0, common=True))
+
+
+@contextmanager
+def working(running: Running) -> Iterator[Context]:
+    """Make the context of a command; exit with 130 if it was interrupted."""
+    from parentage.work.context import Context
+    from parentage.work.stop import interruptible
+
+    with interruptible(running.stop(), command=True) as stop, show_progress() as report:
+        yield Context(stop, running.workers, report=report)
+    if stop.cancelled.is_set():
+        sys.exit(130)
+
+
+@command()
+@click.argument("source", metavar="TABLE")
+@settings("written", Written, "Output")
+@settings("model", Model, "Model", "score", "max_parents", "require", "forbid")
+@RUNNING
+@SHORT_READING
+@JSON
+def path(
+    source: str, written: Written, model: Model, running: Running, reading: Reading, as_json: bool
+) -> None:
+    """Find every optimal network as the penalty for a parameter grows, and prove each.
+
+    The penalty runs from half of BIC's to four times BIC's, and no optimal network of that range is
+    left out, e.g. parentage path clinic.csv -o path.svg. With --score bdeu the equivalent sample
+    size takes ten values from 0.1 to 100.
+    """
+    from parentage.answers.path import LEAST, MOST, check_path_file, path_of, unproven_text
+
+    if written.output is not None:
+        check_path_file(written.output)
+    check_outputs([written.output], source, reading.recipe)
+    table = load_table(source, reading, quiet=as_json)
+    scoring = model.scoring(table.names)
+    with working(running) as context:
+        found = path_of(table, scoring, (LEAST, MOST), context)
+    if not found.optimal:
+        warn(unproven_text(found))
+    if written.output is not None:
+        found.save(written.output)
+        click.echo(f"parentage: wrote {written.output}", err=True)
+    if as_json:
+        print_json(found.to_dict())
+    elif written.output is None:
+        click.echo(path_text(found))
+
+
+def path_text(found: PenaltyPath) -> str:
+    """Lay out a path: one line for each network, and what changes from one to the next."""
+    rows, changes = [], ["change"]
+    for number, one in enumerate(found.stretches):
+        gone, new = found.changes(number) if number else ((), ())
+        marks = [f"− {a} — {b}" for a, b in gone] + [f"+ {a} — {b}" for a, b in new]
+        where = f"{one.low:g}" if found.grid else f"{one.low:.2f} – {one.high:.2f}"
+        rows.append((where, f"{one.network.n_arcs}", f"{one.parameters:,}", f"{one.score:.2f}"))
+        changes.append(", ".join(marks) + ("" if one.optimal else " (not proven)"))
+    head = ("penalty", "arcs", "parameters", "BIC")
+    if found.grid:
+        head = ("sample size", "arcs", "parameters", "BDeu")
+    lines = table_text(head, rows, left=1).splitlines()
+    lines = [f"{line}  {change}".rstrip() for line, change in zip(lines, changes, strict=True)]
+    proven = "all proven optimal" if found.optimal else "not all proven"
+    exact = "a grid: others may lie between" if found.grid else "none is missing"
+    return "\n".join([*lines, "", f"{len(found)} networks, {proven}; {exact}.", found.sentence()])
+
+
+@command()
+@click.argument("source", metavar="TABLE")
+@click.argument("cause", metavar="X")
+@click.argument("outcome", metavar="Y")
+@settings("contrast", Contrast, "Model")
+@settings("model", Model, "Model", "score", "max_parents", "require", "forbid")
+@RUNNING
+@SHORT_READING
+@JSON
+def effect(
+    source: str,
+    cause: str,
+    outcome: str,
+    contrast: Contrast,
+    model: Model,
+    running: Running,
+    reading: Reading,
+    as_json: bool,
+) -> None:
+    """Say what setting X does to Y, in every network close to the best.
+
+    For each network the probability of a state of Y when X is set from one state to another; the
+    answer is their range, e.g. parentage effect clinic.csv smoke dysp --change no,yes --state yes.
+    Arcs that are known narrow it: --require smoke,dysp.
+    """
+    from parentage.answers.effect import effect_of, near_networks
+    from parentage.network.settings import SMOOTHING
+    from parentage.optimise.near import cut_text
+
+    table = load_table(source, reading, quiet=as_json)
+    change = None if contrast.change is None else split_change(contrast.change)
+    with working(running) as context:
+        near = near_networks(table, model.scoring(table.names), contrast.within, context)
+        found = effect_of(
+            table, near, (cause, change), (outcome, contrast.state), contrast.within, SMOOTHING
+        )
+    if not found.complete:
+        warn(cut_text(near))
+    if as_json:
+        print_json(found.to_dict())
+    else:
+        click.echo(effect_text(found))
+
+
+def split_change(text: str) -> tuple[str, str]:
+    """Split ``A,B`` into two states.
+
+    >>> split_change("no,yes")
+    ('no', 'yes')
+    """
+    first, comma, last = text.partition(",")
+    if not comma:
+        raise InputError(f"--change {text!r}: type two states, e.g. --change no,yes")
+    return first, last
+
+
+def effect_text(found: Effect) -> str:
+    """Lay out an effect: the answer, the values with their networks, and what is assumed."""
+    rows = [
+        (f"{group.difference:+.4f}", f"{group.ratio:.3f}", f"{group.networks:,}",
+         f"{group.classes:,}", f"{group.share:.1%}")
+        for group in found.groups[:SHOWN]
+    ]  # fmt: skip
+    lines = [
+        textwrap.fill(found.sentence(), WIDE),
+        f"Difference between the rows themselves: {found.observed:+.3f}.",
+        "",
+        table_text(("difference", "ratio", "networks", "classes", "probability"), rows, left=0),
+    ]
+    more = len(found.groups) - SHOWN
+    if more > 0:
+        lines.append(f"and {more:,} more value{'' if more == 1 else 's'} (all: --json)")
+    return "\n".join([*lines, "", "Assumed:", *(f"- {text}" for text in found.assumptions)])
+
+
+@command()
+@click.argument("source", metavar="TABLE")
+@settings("folding", Folding, "Model")
+@settings("model", Model, "Model", "max_parents", "require", "forbid")
+@RUNNING
+@SHORT_READING
+@JSON
+def validate(
+    source: str,
+    folding: Folding,
+    model: Model,
+    running: Running,
+    reading: Reading,
+    as_json: bool,
+) -> None:
+    """Predict rows that were left out when learning, for several scores and for baselines.
+
+    Every score learns from all folds but one and predicts that one, e.g. parentage validate
+    clinic.csv --score bic --score aic --target dysp.
+    """
+    from parentage.answers.validate import unproven_text, validation_of
+    from parentage.network.settings import SMOOTHING
+
+    table = load_table(source, reading, quiet=as_json)
+    dealing = (folding.folds, folding.seed, SMOOTHING)
+    with working(running) as context:
+        found = validation_of(
+            table, model.scoring(table.names), folding.score, folding.target, dealing, context
+        )
+    if text := unproven_text(found):
+        warn(text)
+    if as_json:
+        print_json(found.to_dict())
+    else:
+        click.echo(validation_text(found))
+
+
+def validation_text(found: Validation) -> str:
+    """Lay out a validation: one line for each score and baseline, then for the target."""
+    rows = [(one.name, *_likelihood_cells(one, found)) for one in found.models]
+    head = ("learned by", "log-likelihood", "behind", "arcs", "proven")
+    lines = [table_text(head, rows, left=1)]
+    if found.target is not None:
+        measured = [(one.name, *_target_cells(one)) for one in found.models]
+        lines += [
+            "",
+            f"{found.target}, predicted from the rest of the row:",
+            table_text(("learned by", "accuracy", "log-loss", "Brier", "AUC"), measured, left=1),
+        ]
+    notes = [f"Note: {text}." for text in found.notes]
+    rows_of = f"{found.rows:,} rows, {found.folds} folds; log-likelihood per row, in nats."
+    return "\n".join([*lines, "", rows_of, *notes])
+
+
+def _likelihood_cells(one: Validated, found: Validation) -> tuple[str, ...]:
+    first = one is found.models[0]
+    return (
+        f"{one.log_likelihood:.4f} ± {one.error:.4f}",
+        "" if first else f"{one.difference:.4f} ± {one.difference_error:.4f}",
+        f"{one.arcs:.1f}",
+        "" if one.proven is None else f"{one.proven} of {found.folds}",
+    )
+
+
+def _target_cells(one: Validated) -> tuple[str, ...]:
+    assert one.target is not None  # noqa: S101  # every model has one where there is a target
+    area = "" if one.target.auc is None else f"{one.target.auc:.3f}"
+    return (
+        f"{one.target.accuracy:.1%}",
+        f"{one.target.log_loss:.4f}",
+        f"{one.target.brier:.4f}",
+        area,
+    )
