@@ -24,11 +24,9 @@ from parentage.scoring.forecast import bytes_per_set
 from parentage.scoring.portions import joins_per_task
 from parentage.scoring.settings import Scoring
 from parentage.scoring.steps import MOST_PAIRS
-from parentage.work.cluster import DaskCrew
-from parentage.work.connection import connected, load_distributed
+from parentage.work.cluster import DaskPool, connected, load_distributed
 from parentage.work.context import Context
-from parentage.work.crew import nothing
-from parentage.work.executor import in_order
+from parentage.work.executor import in_order, nothing
 from parentage.work.stop import Stop
 
 if TYPE_CHECKING:
@@ -45,7 +43,7 @@ DISK = 1e9
 """Bytes a second with which a machine gets what is shared, on paper."""
 
 
-class Watching(DaskCrew):
+class Watching(DaskPool):
     """Counts what it sends, starts and gets back, and what that should be."""
 
     def __init__(self, client: Any) -> None:
@@ -53,27 +51,27 @@ class Watching(DaskCrew):
         self.out = self.tasks = self.back = 0
         self.paper_bytes = self.paper_tasks = 0
 
-    def bring(self, shared: tuple[Any, ...]) -> None:
+    def share(self, shared: tuple[Any, ...]) -> None:
         """Count the copies of what is let go, and how much that is on paper."""
-        before = self.shared if self.parcels is None else self.parcels.shared
+        before = self.shared if self.files is None else self.files.shared
         for place, value in enumerate(before):
             if not any(value is other for other in shared):
                 self.out += size_of(value) * self._copies(place)
         for value in shared:
             if not any(value is other for other in before):
                 self._add_paper(value)
-        super().bring(shared)
+        super().share(shared)
 
     def _copies(self, place: int) -> int:
         """How many workers have a shared object; a file is one copy for all."""
-        if self.parcels is not None:
+        if self.files is not None:
             return 1
         future = self.sent[place]
         return len(self.client.who_has([future])[future.key])
 
     def _add_paper(self, value: Any) -> None:
         """Add what sets take, and a task for every so many joins."""
-        copies = 1 if self.parcels is not None else self.size
+        copies = 1 if self.files is not None else self.size
         if hasattr(value, "level"):
             sets, size = value.level.members.shape
             self.paper_bytes += copies * sets * bytes_per_set(size)
@@ -86,9 +84,9 @@ class Watching(DaskCrew):
         self.tasks += 1
         return super().start(function, task, name)
 
-    def result(self, started: Any, look: Callable[[], None] = nothing) -> Any:
+    def result(self, started: Any, poll: Callable[[], None] = nothing) -> Any:
         """Count what comes back."""
-        found = super().result(started, look)
+        found = super().result(started, poll)
         self.back += size_of(found)
         return found
 
@@ -117,7 +115,7 @@ class Spent(NamedTuple):
     per_byte: float
 
 
-class OnPaper(DaskCrew):
+class OnPaper(DaskPool):
     """So many workers, of whom only the number is known."""
 
     def __init__(self, size: int) -> None:
@@ -165,7 +163,7 @@ def main() -> None:
 def feeding(client: Any, function: Callable[[int], Any], tasks: list[int]) -> float:
     """Return the CPU seconds of this process, which has the scheduler in it, for some tasks."""
     cpu = time.process_time()
-    for _ in in_order(function, tasks, DaskCrew(client)):
+    for _ in in_order(function, tasks, DaskPool(client)):
         pass
     return time.process_time() - cpu
 

@@ -12,7 +12,6 @@ import logging
 import math
 import multiprocessing
 import os
-import pickle
 import signal
 import socket
 import subprocess
@@ -21,6 +20,7 @@ import tempfile
 import threading
 import time
 from concurrent.futures import Executor, Future, ProcessPoolExecutor, ThreadPoolExecutor
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -43,33 +43,34 @@ from parentage.scoring.settings import Scoring
 from parentage.scoring.stems import Stem, Stems
 from parentage.scoring.terms import terms_of
 from parentage.work import cluster as dask_cluster
-from parentage.work import exchange
+from parentage.work import executor
 from parentage.work.checkpoint import Checkpoint
-from parentage.work.cluster import DaskCrew, Watch
-from parentage.work.connection import STAY, connected
+from parentage.work.cluster import STAY, DaskPool, Watch, connected
 from parentage.work.context import Context
-from parentage.work.crew import Crew, LeftError, LostError, nothing
-from parentage.work.exchange import (
-    Parcel,
-    Processes,
-    make_folder,
-    pack,
-    read_letter,
-    unpack,
-    write_letter,
-)
 from parentage.work.executor import (
-    GRACE,
-    MOST_LOSSES,
+    ExecutorPool,
+    LeftError,
+    LostError,
+    WorkerPool,
     in_order,
     is_elsewhere,
     leave,
     memory_each,
+    nothing,
     size_here,
     size_of,
 )
 from parentage.work.scaling import Scaling
+from parentage.work.shared_files import (
+    SharedFile,
+    make_folder,
+    read_message,
+    read_shared,
+    write_message,
+    write_shared,
+)
 from parentage.work.stop import Stop
+from parentage.work.tuning import TUNING
 from strategies import make_table, random_columns
 
 if TYPE_CHECKING:
@@ -181,25 +182,30 @@ def assert_equal(found: CandidateLists, expected: CandidateLists) -> None:
     assert found.known().tallies.sets_counted == expected.known().tallies.sets_counted
 
 
-class Lossy(Crew):
+def impatient(monkeypatch: pytest.MonkeyPatch, **times: float) -> None:
+    """Wait for other times on a cluster."""
+    monkeypatch.setattr(dask_cluster, "TUNING", replace(TUNING, **times))  # type: ignore[arg-type]  # all are floats
+
+
+class Lossy(WorkerPool):
     """Workers that lose every task."""
 
     size, started = 1, 0
 
-    def bring(self, shared: tuple[Any, ...]) -> None:
+    def share(self, shared: tuple[Any, ...]) -> None:
         pass
 
     def start(self, function: Callable[..., Any], task: Any, name: str) -> int:
         self.started += 1
         return self.started
 
-    def result(self, started: int, look: Callable[[], None] = nothing) -> Any:
+    def result(self, started: int, poll: Callable[[], None] = nothing) -> Any:
         raise LostError("killed by the nanny at 95 % of its memory")
 
     def cancel(self, started: int) -> None:
         pass
 
-    def repair(self, look: Callable[[], None] = nothing) -> None:
+    def repair(self, poll: Callable[[], None] = nothing) -> None:
         pass
 
     def close(self) -> None:
@@ -245,9 +251,9 @@ def test_support_elsewhere_is_left_when_it_is_cancelled(monkeypatch: pytest.Monk
     stop = Stop()
 
     class Slow(Lossy):
-        def result(self, started: int, look: Callable[[], None] = nothing) -> Any:
+        def result(self, started: int, poll: Callable[[], None] = nothing) -> Any:
             stop.cancelled.set()
-            look()
+            poll()
             raise AssertionError("waited on")
 
     ground = learn_baseline(
@@ -259,7 +265,7 @@ def test_support_elsewhere_is_left_when_it_is_cancelled(monkeypatch: pytest.Monk
 
 def test_tasks_may_take_what_their_workers_have(far: Any, processes: Executor) -> None:
     limits = [worker["memory_limit"] for worker in far.scheduler_info()["workers"].values()]
-    assert memory_each(DaskCrew(far), 1000) == min(limits) // 2 > 10**6
+    assert memory_each(DaskPool(far), 1000) == min(limits) // 2 > 10**6
     assert memory_each(processes, 1000) == 500
 
 
@@ -271,7 +277,7 @@ def test_stems_are_the_same_on_a_cluster_and_on_any_executor(
     sets = [Stem(0, stem) for stem in members]
     alone = Stems(counters, 1, 2**20)
     alone.hold(sets)
-    for workers in (DaskCrew(client), processes):
+    for workers in (DaskPool(client), processes):
         shared = Stems(counters, workers, 2**20)
         shared.hold(sets)
         shared.hold([*sets, Stem(0, (8, 12))])
@@ -325,7 +331,7 @@ def test_tasks_have_names_that_the_dashboard_shows(client: Any, table: Table) ->
 
     seen: list[str] = []
 
-    class Watching(DaskCrew):
+    class Watching(DaskPool):
         def start(self, function: Callable[..., Any], task: Any, name: str) -> Any:
             started = super().start(function, task, name)
             seen.append(key_split(started.key))
@@ -397,7 +403,7 @@ def assert_equal_with_kills(
             threading.Timer(after, kill, (cluster, how_many)).start()
 
     with time_limit(100), connection(cluster, near) as client:
-        crew = DaskCrew(client)
+        crew = DaskPool(client)
         if at == 0:
             kill(cluster, how_many)
         assert_equal(score_table(table, SETTINGS, Context(workers=crew, report=report)), expected)
@@ -459,7 +465,7 @@ def test_a_client_that_is_closed_is_told(cluster: Any, table: Table) -> None:
             client.close()
 
     with pytest.raises(WorkersError, match="cannot be reached any more"):
-        score_table(table, SETTINGS, Context(workers=DaskCrew(client), report=report))
+        score_table(table, SETTINGS, Context(workers=DaskPool(client), report=report))
 
 
 @contextlib.contextmanager
@@ -506,8 +512,7 @@ def test_a_cluster_that_goes_away_is_told_and_what_is_finished_is_kept(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """First the only worker dies, then, in a second run, the scheduler stops to answer."""
-    monkeypatch.setattr(dask_cluster, "PATIENCE", 4.0)
-    monkeypatch.setattr(dask_cluster, "POLL", 0.2)
+    impatient(monkeypatch, patience=4.0, watch_seconds=0.2)
     with far_away() as (address, scheduler, worker):
         client = distributed.Client(address, set_as_default=False, timeout=60)
         client.wait_for_workers(1, timeout=60)
@@ -515,7 +520,7 @@ def test_a_cluster_that_goes_away_is_told_and_what_is_finished_is_kept(
         saved = Checkpoint(tmp_path / "job")
         with pytest.raises(WorkersError, match="had no worker for 4 s"):
             score_table(
-                table, SETTINGS, Context(workers=DaskCrew(client), report=report, checkpoint=saved)
+                table, SETTINGS, Context(workers=DaskPool(client), report=report, checkpoint=saved)
             )
         resumed: list[Progress] = []
         again = Checkpoint(tmp_path / "job")
@@ -525,7 +530,7 @@ def test_a_cluster_that_goes_away_is_told_and_what_is_finished_is_kept(
         assert len(resumed) == count_chunks(table) - report.seen
         os.kill(scheduler.pid, signal.SIGSTOP)
         with pytest.raises(WorkersError, match="cannot be reached any more"):
-            DaskCrew(client)
+            DaskPool(client)
         scheduler.kill()
         client.close(timeout=1)
 
@@ -534,14 +539,13 @@ def test_a_cluster_that_goes_away_is_told_and_what_is_finished_is_kept(
 def test_a_scheduler_that_dies_is_told(
     preloaded: None, table: Table, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(dask_cluster, "PATIENCE", 4.0)
-    monkeypatch.setattr(dask_cluster, "POLL", 0.2)
+    impatient(monkeypatch, patience=4.0, watch_seconds=0.2)
     with far_away() as (address, scheduler, _):
         client = distributed.Client(address, set_as_default=False, timeout=60)
         client.wait_for_workers(1, timeout=60)
         report = Bell(8, scheduler.kill)
         with pytest.raises(WorkersError, match="cannot be reached any more"):
-            score_table(table, SETTINGS, Context(workers=DaskCrew(client), report=report))
+            score_table(table, SETTINGS, Context(workers=DaskPool(client), report=report))
         client.close(timeout=1)
 
 
@@ -554,11 +558,11 @@ def test_a_stop_is_heard_when_the_scheduler_has_gone(
     preloaded: None, table: Table, monkeypatch: pytest.MonkeyPatch, how: signal.Signals
 ) -> None:
     """It is waited for, in vain; what is complete by then is the result."""
-    monkeypatch.setattr(dask_cluster, "POLL", 0.2)
+    impatient(monkeypatch, watch_seconds=0.2)
     with far_away() as (address, scheduler, _):
         client = distributed.Client(address, set_as_default=False, timeout=60)
         client.wait_for_workers(1, timeout=60)
-        stop, crew = Stop(), DaskCrew(client)
+        stop, crew = Stop(), DaskPool(client)
 
         def lose() -> None:
             os.kill(scheduler.pid, how)
@@ -630,7 +634,7 @@ def test_ctrl_c_in_a_terminal_is_for_the_caller_alone(tmp_path: Path, moment: st
         env={**os.environ, "TMPDIR": str(tmp_path / "tmp")},
     )  # fmt: skip
     try:
-        pattern = "dask-scratch-space/*" if moment == "starting" else "parentage-*/parcel-*"
+        pattern = "dask-scratch-space/*" if moment == "starting" else "parentage-*/shared-*"
         give_up = time.monotonic() + 100
         while not list((tmp_path / "tmp").glob(pattern)) and time.monotonic() < give_up:
             assert begun.poll() is None
@@ -651,9 +655,9 @@ def test_growing_is_left_when_it_is_cancelled(table: Table) -> None:
     stop = Stop()
 
     class Slow(Lossy):
-        def repair(self, look: Callable[[], None] = nothing) -> None:
+        def repair(self, poll: Callable[[], None] = nothing) -> None:
             stop.cancelled.set()
-            look()
+            poll()
             raise AssertionError("waited on")
 
     found = search_table(table, Scoring(), Context(), up_to=1)
@@ -667,19 +671,19 @@ def test_growing_is_left_when_it_is_cancelled(table: Table) -> None:
 def test_tasks_elsewhere_are_left_when_their_time_is_long_over() -> None:
     leave(Stop.after(0.0))()
     with pytest.raises(LeftError):
-        leave(Stop(time.monotonic() - GRACE - 1))()
+        leave(Stop(time.monotonic() - TUNING.grace_seconds - 1))()
 
 
 def test_nothing_stays_of_a_cluster_without_workers(
     lonely: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(dask_cluster, "PATIENCE", 0.5)
+    impatient(monkeypatch, patience=0.5)
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
     with (
         distributed.Client(lonely, set_as_default=False) as client,
         pytest.raises(WorkersError, match="had no worker"),
     ):
-        DaskCrew(client)
+        DaskPool(client)
     assert list(tmp_path.iterdir()) == []
 
 
@@ -706,7 +710,7 @@ def test_what_dask_logs_is_not_shown(cluster: Any) -> None:
 @pytest.mark.long
 def test_a_pool_whose_process_dies_is_told(preloaded: None, tmp_path: Path) -> None:
     with ProcessPoolExecutor(1, mp_context=multiprocessing.get_context("forkserver")) as pool:
-        crew = Processes(pool, tmp_path)
+        crew = ExecutorPool(pool, tmp_path)
         with pytest.raises(WorkersError, match=r"ProcessPoolExecutor were lost \(BrokenProcess"):
             list(in_order(end_suddenly, [9], crew))
         with pytest.raises(WorkersError, match="start again with new ones"):
@@ -729,24 +733,23 @@ def test_waiting_ends_when_nobody_works() -> None:
     busy = described(metrics={"task_counts": {"executing": 1}})
     watch = Watch(60, 0)
     for now in range(0, 10_001, 50):  # a task may take as long as it likes
-        watch.look({"a": busy, "b": described()}, now)
-    watch.look({"a": described()}, 10_030)
-    watch.look({"a": described()}, 10_061)  # not heard of since: perhaps too busy to say so
+        watch.check({"a": busy, "b": described()}, now)
+    watch.check({"a": described()}, 10_030)
+    watch.check({"a": described()}, 10_061)  # not heard of since: perhaps too busy to say so
     with pytest.raises(LostError, match="no worker has done anything for 61 s"):
-        watch.look({"a": described(last_seen=2.0)}, 10_061)
+        watch.check({"a": described(last_seen=2.0)}, 10_061)
     with pytest.raises(WorkersError, match=r"paused for 61 s.*; give every worker more memory"):
-        watch.look({"a": described(status="paused")}, 10_061)
+        watch.check({"a": described(status="paused")}, 10_061)
     with pytest.raises(WorkersError, match=r"had no worker for 60 s"):
-        watch.look({}, 10_061)
+        watch.check({}, 10_061)
     with pytest.raises(LostError):  # a new one each time, none of which ever works
-        watch.look({"c": described()}, 10_361)
+        watch.check({"c": described()}, 10_361)
 
 
 @pytest.mark.long
 def test_workers_short_of_memory_are_told(preloaded: None, monkeypatch: pytest.MonkeyPatch) -> None:
     """Dask pauses a worker whose memory is nearly full, and waits for ever."""
-    monkeypatch.setattr(dask_cluster, "PATIENCE", 4.0)
-    monkeypatch.setattr(dask_cluster, "POLL", 0.2)
+    impatient(monkeypatch, patience=4.0, watch_seconds=0.2)
     paused = {
         "distributed.worker.multiprocessing-method": "forkserver",
         "distributed.worker.memory.terminate": False,
@@ -757,7 +760,7 @@ def test_workers_short_of_memory_are_told(preloaded: None, monkeypatch: pytest.M
         dask.config.set(paused),
         distributed.LocalCluster(**options, dashboard_address=":0", silence_logs=50) as small,
         distributed.Client(small, set_as_default=False) as client,
-        contextlib.closing(DaskCrew(client)) as crew,
+        contextlib.closing(DaskPool(client)) as crew,
     ):
         while "running" in [worker["status"] for worker in crew._workers().values()]:
             time.sleep(0.1)
@@ -767,7 +770,7 @@ def test_workers_short_of_memory_are_told(preloaded: None, monkeypatch: pytest.M
 
 def test_workers_without_the_program_are_told(far: Any) -> None:
     with pytest.raises(WorkersError, match=r"cannot load the program.*; install the same version"):
-        list(in_order(import_nothing, ["parentage_of_tomorrow"], DaskCrew(far)))
+        list(in_order(import_nothing, ["parentage_of_tomorrow"], DaskPool(far)))
 
 
 def import_nothing(name: str) -> Any:
@@ -779,13 +782,13 @@ def test_workers_without_memory_are_told(table: Table) -> None:
     crew = Lossy()
     with pytest.raises(WorkersError, match=r"lost 6 times .*; give every worker more memory"):
         score_table(table, SETTINGS, Context(workers=crew))
-    assert MOST_LOSSES < crew.started <= 4 * (MOST_LOSSES + 1)
+    assert TUNING.most_losses < crew.started <= 4 * (TUNING.most_losses + 1)
 
 
 @pytest.mark.long
 def test_a_worker_that_runs_into_its_memory_limit_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
     """The nanny ends a worker that takes too much; the task is started again, and then given up."""
-    monkeypatch.setattr(dask_cluster, "PATIENCE", 40.0)
+    impatient(monkeypatch, patience=40.0)
     options = {"n_workers": 1, "threads_per_worker": 1, "processes": True}
     with (
         dask.config.set(STAY),
@@ -794,7 +797,7 @@ def test_a_worker_that_runs_into_its_memory_limit_is_told(monkeypatch: pytest.Mo
         ) as small,
         distributed.Client(small, set_as_default=False) as client,
     ):
-        crew = DaskCrew(client)
+        crew = DaskPool(client)
         with time_limit(300), pytest.raises(WorkersError, match="give every worker more memory"):
             list(in_order(fill, [2_000_000_000], crew))
 
@@ -825,17 +828,17 @@ def test_results_come_in_order_and_no_more_is_started_than_needed(workers: Worke
 
 
 def test_errors_of_tasks_are_theirs(client: Any, processes: Executor) -> None:
-    for workers in (1, 2, processes, DaskCrew(client)):
+    for workers in (1, 2, processes, DaskPool(client)):
         with pytest.raises(ValueError, match="math domain error"):
             list(in_order(math.sqrt, [4.0, -1.0, 9.0], workers))
 
 
 def test_what_is_shared_is_sent_once(tmp_path: Path, processes: Executor) -> None:
-    crew = Processes(processes, tmp_path)
+    crew = ExecutorPool(processes, tmp_path)
     first, second, third = np.arange(5), np.arange(7), np.arange(9)
-    crew.bring((first, second))
+    crew.share((first, second))
     names = {path.name for path in tmp_path.iterdir()}
-    crew.bring((first, third))
+    crew.share((first, third))
     again = {path.name for path in tmp_path.iterdir()}
     assert len(names) == len(again) == 2 and len(names & again) == 1
     crew.close()
@@ -844,8 +847,8 @@ def test_what_is_shared_is_sent_once(tmp_path: Path, processes: Executor) -> Non
 
 def test_every_worker_gets_what_is_shared(far: Any) -> None:
     """Dask starts tasks where their data is: with one copy of much data one worker would do all."""
-    crew = DaskCrew(far)
-    crew.bring((np.zeros(10_000_000), "small"))
+    crew = DaskPool(far)
+    crew.share((np.zeros(10_000_000), "small"))
     assert len(crew.copies) == 2
     for copies in crew.copies.values():  # each task is done where it was told to fetch the object
         assert [copy.result(timeout=60) for copy in copies] == [None, None]
@@ -855,35 +858,30 @@ def test_every_worker_gets_what_is_shared(far: Any) -> None:
     assert crew.copies == {}
 
 
-def test_parcels_hold_anything_and_their_arrays_can_be_written_to(tmp_path: Path) -> None:
+def test_shared_files_hold_anything_and_their_arrays_can_be_written_to(tmp_path: Path) -> None:
     value = {"a": np.arange(12).reshape(3, 4), "b": ("x", np.empty((0, 3))), "c": 1.5}
-    parcel = pack(tmp_path, 0, value)
-    found = unpack(parcel)
+    file = write_shared(tmp_path, 0, value)
+    found = read_shared(file)
     assert found["c"] == 1.5 and found["b"][0] == "x" and found["b"][1].shape == (0, 3)
     assert (found["a"] == value["a"]).all() and found["a"].flags.writeable
     found["a"][0, 0] = 99  # a copy of its own
-    other = unpack(Parcel(str(tmp_path), 1, parcel.name))
+    other = read_shared(SharedFile(str(tmp_path), 1, file.name))
     assert other["a"][0, 0] == 0
 
 
-def test_letters_hold_anything_and_who_passes_them_on_reads_nothing() -> None:
+def test_messages_hold_anything_and_who_passes_them_on_reads_nothing() -> None:
     numbers = np.arange(12).reshape(3, 4)
     value = {"a": numbers, "b": ("x", np.empty((0, 3))), "c": 1.5}
-    letter = write_letter(value)
-    assert letter.size > numbers.nbytes
-    for _ in range(3):  # client, scheduler, worker
-        buffers: list[pickle.PickleBuffer] = []
-        sent = pickle.dumps(letter, protocol=5, buffer_callback=buffers.append)
-        assert b"numpy" not in sent[: sent.index(letter.head)] and len(buffers) == 2
-        letter = pickle.loads(sent, buffers=[bytes(one.raw()) for one in buffers])  # noqa: S301
-    found = read_letter(letter)
+    message = write_message(value)
+    assert type(message) is bytes and len(message) > numbers.nbytes
+    found = read_message(message)
     assert (found["a"] == numbers).all() and found["a"].flags.writeable
     assert found["b"][1].shape == (0, 3) and found["c"] == 1.5
 
 
 def test_a_folder_that_workers_do_not_see_is_told(tmp_path: Path) -> None:
     with pytest.raises(WorkersError, match=r"cannot read .*; pass exchange=… for a folder that"):
-        unpack(Parcel(str(tmp_path), 0, "parcel-of-nobody"))
+        read_shared(SharedFile(str(tmp_path), 0, "shared-by-nobody"))
 
 
 # What is refused
@@ -903,7 +901,7 @@ def test_what_is_no_client_and_no_executor_is_refused(table: Table) -> None:
         score(table, executor=wrong)
 
 
-@pytest.mark.parametrize("name", ["cluster", "exchange", "checkpoint", "resume"])
+@pytest.mark.parametrize("name", ["cluster", "exchange", "checkpoint"])
 def test_what_is_no_address_and_no_folder_is_refused(table: Table, name: str) -> None:
     wrong: Any = {name: 5}
     with pytest.raises(InputError, match=rf"{name} is .*, not 5"):
@@ -955,7 +953,7 @@ def test_a_folder_that_cannot_be_written_to_is_told(
         patch.setattr(Path, "open", refuse)
         patch.setattr(Path, "unlink", refuse)
         with pytest.raises(InputError, match=r"Read-only .*exchange=… for a folder to write to"):
-            pack(tmp_path, 0, [1])
+            write_shared(tmp_path, 0, [1])
     with monkeypatch.context() as patch:
         patch.setattr(tempfile, "mkdtemp", refuse)
         with pytest.raises(InputError, match=r"temporary files: Read-only .*; pass exchange=…"):
@@ -1015,8 +1013,8 @@ def test_workers_of_another_version_are_told(
     far: Any, processes: Executor, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(dask_cluster, "__version__", "9.9")
-    monkeypatch.setattr(exchange, "__version__", "9.9")
-    for crew in (DaskCrew(far), Processes(processes, tmp_path)):
+    monkeypatch.setattr(executor, "__version__", "9.9")
+    for crew in (DaskPool(far), ExecutorPool(processes, tmp_path)):
         with pytest.raises(WorkersError, match=r"has version .*, and here it is 9\.9; install"):
             list(in_order(math.sqrt, [4.0], crew))
         crew.close()
@@ -1024,7 +1022,7 @@ def test_workers_of_another_version_are_told(
 
 def test_memory_here_does_not_depend_on_workers_elsewhere(far: Any, processes: Executor) -> None:
     """Results stay with Dask's workers until they are asked for; a pool sends them at once."""
-    crew = DaskCrew(far)
+    crew = DaskPool(far)
     assert (crew.size, size_here(crew)) == (2, 1)
     assert [size_here(3), size_here(processes)] == [3, 2]
 

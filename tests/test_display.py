@@ -14,9 +14,8 @@ from parentage.arcs.support import support
 from parentage.data.datasets import chest_clinic
 from parentage.errors import InputError
 from parentage.network.network import Network
-from parentage.work import display
-from parentage.work.display import Notebook, Terminal, in_notebook, shown
-from parentage.work.progress import Progress
+from parentage.work import progress as display
+from parentage.work.progress import Notebook, Progress, Terminal, in_notebook, shown
 
 if TYPE_CHECKING:
     from parentage.work.progress import Report

@@ -33,8 +33,8 @@ from parentage.scoring.plan import SearchPlan, prepare
 from parentage.scoring.search import search
 from parentage.scoring.settings import Scoring
 from parentage.work.context import Context
-from parentage.work.executor import AHEAD
 from parentage.work.stop import Reason, Stop
+from parentage.work.tuning import TUNING
 from strategies import make_table, random_columns, random_table
 
 if TYPE_CHECKING:
@@ -256,7 +256,7 @@ def test_too_little_memory_is_said_with_all_that_is_needed(
 ) -> None:
     """Also where the program and the table alone would fit."""
     monkeypatch.setattr(forecasts, "used_memory", lambda: 300 * 10**6)
-    taken = 300 * 10**6 + forecasts.KERNELS + forecasts.IN_HAND * (1 + AHEAD)
+    taken = 300 * 10**6 + forecasts.KERNELS + forecasts.IN_HAND * (1 + TUNING.tasks_ahead)
     assert forecasts.room_for_levels(taken + forecasts.LEAST_ROOM, 1) == forecasts.LEAST_ROOM
     with pytest.raises(ResourceError) as refused:
         forecasts.room_for_levels(taken + 10**6, 1)

@@ -15,7 +15,7 @@ from parentage.scoring.portions import FEEDING, LONGEST, SHORTEST, joins_per_tas
 from parentage.scoring.settings import Scoring
 from parentage.work.checkpoint import Checkpoint
 from parentage.work.context import Context
-from parentage.work.crew import Crew, nothing
+from parentage.work.executor import WorkerPool, nothing
 from parentage.work.stop import Stop
 from strategies import make_table, random_columns
 
@@ -31,13 +31,13 @@ if TYPE_CHECKING:
 AT_ONCE = 65_536
 
 
-class Elsewhere(Crew):
+class Elsewhere(WorkerPool):
     """Workers that pretend to be elsewhere: so many, each task done when it is asked for."""
 
     def __init__(self, size: int) -> None:
         self.size, self.shared, self.tasks = size, (), 0
 
-    def bring(self, shared: tuple[Any, ...]) -> None:
+    def share(self, shared: tuple[Any, ...]) -> None:
         self.shared = shared
 
     def start(self, function: Callable[..., Any], task: Any, name: str) -> Callable[[], Any]:
@@ -45,8 +45,8 @@ class Elsewhere(Crew):
         shared = self.shared
         return lambda: function(*shared, task)
 
-    def result(self, started: Callable[[], Any], look: Callable[[], None] = nothing) -> Any:
-        look()
+    def result(self, started: Callable[[], Any], poll: Callable[[], None] = nothing) -> Any:
+        poll()
         return started()
 
     def cancel(self, started: object) -> None:
@@ -165,9 +165,9 @@ def test_what_is_waited_for_elsewhere_is_left_behind_when_time_is_over() -> None
     """A task there may take long; nobody waits for its end."""
 
     class Slow(Elsewhere):
-        def result(self, started: Callable[[], Any], look: Callable[[], None] = nothing) -> Any:
+        def result(self, started: Callable[[], Any], poll: Callable[[], None] = nothing) -> Any:
             stop.cancelled.set()
-            look()
+            poll()
             raise AssertionError("waited on")
 
     stop = Stop()

@@ -69,7 +69,7 @@ def warn(text: str) -> None:
 @contextmanager
 def show_progress() -> Iterator[Report | None]:
     """Show on stderr how far the work is; None, and silence, when it is not a terminal."""
-    from parentage.work.display import shown
+    from parentage.work.progress import shown
 
     say_if_compiling()
     with shown() as report:

@@ -23,7 +23,7 @@ from parentage.cli.options import (
     tell_saved,
 )
 from parentage.cli.output import print_json, show_progress, table_text, warn
-from parentage.work.display import number
+from parentage.work.progress import number
 from parentage.work.settings import Option, Settings, setting
 
 if TYPE_CHECKING:

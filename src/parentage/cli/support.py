@@ -150,7 +150,7 @@ def is_averaged(output: str, asked: Supporting) -> bool:
 @contextmanager
 def estimating(shown: Report | None) -> Iterator[Report]:
     """Say how long the bootstrap will take, as soon as that is known; a bar says it as well."""
-    from parentage.work.display import duration
+    from parentage.work.progress import duration
 
     said = False
 

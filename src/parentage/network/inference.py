@@ -39,7 +39,7 @@ from parentage.network.elimination import (
     plan_elimination,
     product,
 )
-from parentage.work.display import number
+from parentage.work.progress import number
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence

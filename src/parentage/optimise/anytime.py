@@ -35,7 +35,7 @@ from parentage.optimise.ranking import Ranking
 from parentage.scoring.forecast import SHARE_OF_MEMORY
 from parentage.scoring.growth import GROWTH_ARRAYS, Growth, worth_sending
 from parentage.work.checkpoint import State
-from parentage.work.crew import Crew
+from parentage.work.executor import WorkerPool
 from parentage.work.memory import available_memory, room_within, used_memory
 from parentage.work.progress import Progress
 
@@ -105,7 +105,7 @@ def grow_lists(
     starts = [] if start is None else [[at[name] for name in start.order if name in at]]
     widest = 0 if start is None else max(map(len, start.parents))
     with ThreadPoolExecutor(context.threads) as pool:
-        elsewhere = isinstance(workers, Crew) and worth_sending(encoded)
+        elsewhere = isinstance(workers, WorkerPool) and worth_sending(encoded)
         counting = workers if workers is not None and elsewhere else pool
         saved = None if slot is None else slot.state
         memory = memory_of_stems(saved, stop.memory, memory)

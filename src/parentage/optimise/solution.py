@@ -20,7 +20,7 @@ from parentage.scoring.account import Account, stricter
 from parentage.scoring.constraints import Constraints
 from parentage.scoring.merging import merged
 from parentage.scoring.scope import Scope
-from parentage.work.display import amount
+from parentage.work.progress import amount
 
 if TYPE_CHECKING:
     import os

@@ -12,7 +12,7 @@ from parentage.network.parameters import FALLBACK
 from parentage.report.records import Fact
 from parentage.scoring.account import Account
 from parentage.scoring.catalogue import by_name
-from parentage.work.display import amount
+from parentage.work.progress import amount
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping

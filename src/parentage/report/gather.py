@@ -48,7 +48,7 @@ from parentage.scoring.account import Account, limits_by_name
 from parentage.scoring.constraints import Constraints
 from parentage.scoring.prior import Prior
 from parentage.scoring.scores import Penalised, parse_score, unit_of
-from parentage.work.display import number
+from parentage.work.progress import number
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence

@@ -21,8 +21,8 @@ import numpy as np
 
 from parentage.errors import Bytes, ResourceError, Way
 from parentage.scoring.scores import BySums
-from parentage.work.executor import AHEAD
 from parentage.work.memory import available_memory, gigabytes, used_memory
+from parentage.work.tuning import TUNING
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -111,7 +111,7 @@ def room_for_levels(most: int, workers: int) -> int:
     ResourceError
         The program and the table leave too little of it.
     """
-    taken = used_memory() + KERNELS + IN_HAND * workers * (1 + AHEAD)
+    taken = used_memory() + KERNELS + IN_HAND * workers * (1 + TUNING.tasks_ahead)
     room = most - taken
     if room < LEAST_ROOM:
         least = -(-(taken + LEAST_ROOM) // 10**8) * 10**8

@@ -30,8 +30,7 @@ from parentage.scoring.stems import AT_ONCE, STEMS_PER_CHUNK, Stems, flat_stems,
 from parentage.scoring.steps import Kept
 from parentage.scoring.terms import Family, children_of, terms_of, variables_of
 from parentage.work.checkpoint import State
-from parentage.work.crew import LeftError, nothing
-from parentage.work.executor import leave
+from parentage.work.executor import LeftError, leave, nothing
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -41,8 +40,7 @@ if TYPE_CHECKING:
     from parentage.scoring.plan import Preparation
     from parentage.scoring.stems import Stem
     from parentage.scoring.steps import Outcome
-    from parentage.work.crew import Look
-    from parentage.work.executor import Workers
+    from parentage.work.executor import Poll, Workers
     from parentage.work.stop import Stop
 
 MOST_PER_TASK = 40
@@ -293,7 +291,7 @@ class Growth:
             )  # fmt: skip
         return self.n_sets - before
 
-    def _that_can_pay(self, families: list[Family], look: Look) -> list[Family]:
+    def _that_can_pay(self, families: list[Family], look: Poll) -> list[Family]:
         """Return the families that some further parent may pay for, from one stem of each."""
         from parentage.kernels.stems import can_pay
 

@@ -12,16 +12,14 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from parentage.work.crew import LeftError, nothing
-from parentage.work.executor import in_order
+from parentage.work.executor import LeftError, in_order, nothing
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from parentage.scoring.entropy import Int64s
     from parentage.scoring.stem_counting import Counter
-    from parentage.work.crew import Look
-    from parentage.work.executor import Workers
+    from parentage.work.executor import Poll, Workers
 
 AT_ONCE = 128
 """Parent sets that are enlarged together."""
@@ -63,7 +61,7 @@ class Stems:
         """Leave out what those who only count do not need: vectors, and who else counts."""
         return {**vars(self), "workers": 1, "vectors": self.vectors[:0], "row": {}, "_named": set()}
 
-    def hold(self, stems: Iterable[Stem], look: Look = nothing) -> None:
+    def hold(self, stems: Iterable[Stem], look: Poll = nothing) -> None:
         """Count the stems that are not held; let go of the oldest if there is no room.
 
         Raises

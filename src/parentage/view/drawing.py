@@ -19,7 +19,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from parentage.view.layout import Box, Placement, Point, layout
-from parentage.work.display import amount
+from parentage.work.progress import amount
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping

@@ -60,7 +60,7 @@ ARRAY = re.compile(rf"(search-{_NUMBER})-(level|below|memory|sets|kept)-{_NUMBER
 """Names of arrays: slot, what they hold, number of members, field."""
 
 _PASSING = re.compile(
-    rf"parentage\.lock|({_STATE.pattern})\.part|parentage-[a-z0-9_]{{8}}|parcel-[0-9a-f]{{16}}"
+    rf"parentage\.lock|({_STATE.pattern})\.part|parentage-[a-z0-9_]{{8}}|shared-[0-9a-f]{{16}}"
 )
 """What a killed run may leave, and what is there while the folder is also used for exchange."""
 

@@ -1,56 +1,309 @@
 """Workers of a Dask cluster, who may die: what is lost is made again, and no wait is without end.
 
-What tasks share goes through a folder that all workers see (:mod:`parentage.work.exchange`), a
-temporary one where the workers are processes of this machine. Without a folder it is in the
-arguments of a task, whose result the other tasks need. The scheduler keeps those arguments, so it
-makes the shared object again when all workers that had it are gone. Scattering would not do:
+What tasks share goes through a folder that all workers see (:mod:`parentage.work.shared_files`), a
+temporary one where the workers are processes of this machine. Without a folder it is a message in
+the arguments of a task, whose result the other tasks need. The scheduler keeps those arguments, so
+it makes the shared object again when all workers that had it are gone. Scattering would not do:
 scattered data cannot be made again, and a worker that dies while Dask replicates it to all can keep
 the scheduler trying for ever, with a lock that every later scatter waits for.
 
-Whoever waits for a result looks at the cluster now and then. Nobody there, or nobody at work, for a
-minute: then the task counts as lost, and what was shared and what waits is sent once more under new
-names. A scheduler that does not answer, or that gets no workers, is an error.
+Whoever waits for a result looks at the cluster now and then. If no worker was there, or none at
+work, for a minute, the task counts as lost, and what was shared and what waits is sent once more
+under new names. A scheduler that does not answer, or that gets no workers, is an error.
+
+A connection that may not answer is made in a thread of its own, so that Ctrl-C and a deadline are
+noticed meanwhile. That thread blocks SIGINT, and what it starts inherits that: a terminal sends the
+signal to all processes in it, and workers that end with a traceback each would take away what the
+caller is about to save.
 """
 
 from __future__ import annotations
 
 import contextlib
+import logging
 import math
+import os
+import re
+import signal
+import socket
+import threading
 import time
 import uuid
 import warnings
+from concurrent.futures import Future
 from typing import TYPE_CHECKING, Any
 
 from parentage import __version__
-from parentage.errors import WorkersError
-from parentage.work.connection import PATIENCE, aside, load_distributed
-from parentage.work.crew import POLL, Crew, LostError, Shared, attend, nothing
-from parentage.work.exchange import Parcels, have, read_letter, run, write_letter
+from parentage.errors import (
+    InputError,
+    MissingExtraError,
+    ParentageWarning,
+    Way,
+    WorkersError,
+    warn,
+)
+from parentage.work.executor import LostError, WorkerPool, nothing, wait_for
+from parentage.work.shared_files import (
+    Shared,
+    SharedFiles,
+    have,
+    read_message,
+    run,
+    write_message,
+)
+from parentage.work.tuning import TUNING
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping
+    from collections.abc import Callable, Iterable, Iterator, Mapping
     from pathlib import Path
 
-    from parentage.work.crew import Look
+    from parentage.work.executor import Poll
+
+STAY = {"distributed.deploy.lost-worker-timeout": "1d"}
+"""A worker that died is started anew; without this Dask takes it off the list if it dies again."""
+
+SCHEMES = ("", "tcp", "tls", "ws", "wss")
+"""Ways to a scheduler, of those that Dask knows; without one it is tcp."""
+
+_LOCAL = re.compile(r"local(?::([0-9]{1,18}))?")
+_PLACE = re.compile(r"(?:([a-z]+)://)?[^/]+:([0-9]{1,5})")
 
 
-SILENT = 6
-"""So many times longer is waited for workers that do not say what they do: they may be too busy."""
+def _check_address(address: str) -> None:
+    """Refuse what cannot be the address of a cluster."""
+    about = Way("cluster", address)
+    local, place = _LOCAL.fullmatch(address), _PLACE.fullmatch(address)
+    if local is not None:
+        most = max(64, 4 * (os.cpu_count() or 1))
+        asked = 1 if local[1] is None else int(local[1])
+        if asked < 1:
+            raise InputError("asks for no process", "local:N begins at local:1", about=about)
+        if asked > most:
+            raise InputError(
+                f"asks for more processes than the {most} that one machine may have here",
+                "give one for every core, which is local",
+                about=about,
+            )
+    elif place is None or address.startswith("local:") or int(place[2]) > 65535:
+        raise InputError(
+            "is not an address",
+            "give that of a scheduler, like tcp://host:8786, or local:4 for four processes of this "
+            "machine",
+            about=about,
+        )
+    elif (place[1] or "") not in SCHEMES:
+        known = ", ".join(f"{scheme}://" for scheme in SCHEMES if scheme)
+        raise InputError(
+            f"leads over {place[1]}, which is not among the ways to a scheduler: {known}",
+            "give an address like tcp://host:8786",
+            about=about,
+        )
 
-SLOWEST = 5e6
-"""Bytes a second, at least, that what is shared is taken to travel with."""
 
-SHARE_OF_WORKER = 0.5
-"""Of the memory of a worker, for what its tasks make: Dask spills and pauses above."""
+@contextlib.contextmanager
+def connected(address: str, patience: float | None = None, poll: Poll = nothing) -> Iterator[Any]:
+    """Connect to the scheduler at an address, or start ``local:N`` processes; yield the client.
+
+    ``poll`` is called while that takes long, and what it raises ends it.
+    """
+    _check_address(address)
+    patience = TUNING.patience if patience is None else patience
+    distributed = load_distributed()
+    import dask.system
+
+    local = _LOCAL.fullmatch(address)
+    with contextlib.ExitStack() as open_things:
+        open_things.enter_context(_quiet())
+        try:
+            if local is None:
+                _check_scheduler(address, patience, poll)
+                client = _made(
+                    lambda: distributed.Client(address, timeout=patience, set_as_default=False),
+                    poll,
+                )
+            else:
+                open_things.enter_context(dask.config.set(STAY))
+                cluster = _start_here(int(local[1] or dask.system.CPU_COUNT), poll)
+                open_things.callback(_close, cluster, TUNING.patience / 2)
+                making = in_thread(lambda: distributed.Client(cluster, set_as_default=False))
+                client = making.result()
+        except (OSError, ValueError) as error:
+            raise InputError(
+                f"cannot be reached ({error})",
+                "start a scheduler there, or give local:4 for four processes of this machine",
+                about=Way("cluster", address),
+            ) from error
+        open_things.callback(_close, client, TUNING.seconds_to_close)
+        yield client
 
 
-class DaskCrew(Crew):
+def _start_here(count: int, poll: Poll) -> Any:
+    """Start a scheduler and so many processes of this machine."""
+    from distributed import LocalCluster
+
+    _start_tracker()
+    cluster = in_thread(
+        lambda: LocalCluster(
+            n_workers=0,
+            threads_per_worker=1,
+            processes=True,
+            dashboard_address=":0",
+            silence_logs=logging.CRITICAL,
+        )
+    ).result()
+    try:
+        cluster.scale(count)
+        there, since = 0, time.monotonic()
+        while there < count and time.monotonic() < since + TUNING.patience:
+            time.sleep(0.05)
+            poll()
+            if len(cluster.scheduler.workers) > there:
+                there, since = len(cluster.scheduler.workers), time.monotonic()
+    except BaseException:  # to close them they have to be up: nobody waits for that
+        cluster.shutdown_on_close = False  # nor does Python at its end, with which they end
+        in_thread(lambda: _close(cluster, TUNING.patience / 2))
+        raise
+    return cluster
+
+
+def _made(make: Callable[[], Any], poll: Poll) -> Any:
+    """Make a client; one that comes when nobody waits any more is closed."""
+    making = in_thread(make)
+    try:
+        wait_for(making, poll, math.inf)
+    except BaseException:
+        making.add_done_callback(_let_go)
+        raise
+    return making.result()
+
+
+def _let_go(made: Future[Any]) -> None:
+    """Close what nobody waits for."""
+    if made.exception() is None:
+        _close(made.result(), TUNING.seconds_to_close)
+
+
+def _start_tracker() -> None:
+    """Let Python start what it starts with the first process now.
+
+    Done later, in a thread that blocks signals for the processes it starts, it would let them
+    through again.
+    """
+    with contextlib.suppress(ImportError, OSError):
+        from multiprocessing import resource_tracker
+
+        resource_tracker.ensure_running()
+
+
+@contextlib.contextmanager
+def _quiet() -> Iterator[None]:
+    """Keep what Dask logs from stderr: what matters becomes an error of ours."""
+    names = [name for name in logging.root.manager.loggerDict if name.startswith("distributed.")]
+    before = [(logger, logger.level) for logger in map(logging.getLogger, ["distributed", *names])]
+    for logger, level in before:
+        if level != logging.NOTSET:
+            logger.setLevel(max(level, logging.CRITICAL))
+    try:
+        yield
+    finally:
+        for logger, level in before:
+            logger.setLevel(level)
+
+
+def _check_scheduler(address: str, patience: float, poll: Poll = nothing) -> None:
+    """See that a scheduler answers at an address, before a client is made for it.
+
+    A client that finds nobody cannot be closed, and when it is collected later, in whatever thread,
+    it waits there for its own loop: a new client's loop may then never start. One that finds
+    another kind of server may wait for ever.
+
+    Raises
+    ------
+    OSError
+        Nobody answers, or somebody else.
+    """
+    import asyncio
+
+    host, _, port = address.rpartition("://")[2].rpartition(":")
+
+    def ask() -> Mapping[str, Any]:
+        where = (host.strip("[]"), int(port))
+        socket.create_connection(where, timeout=patience).close()
+        return asyncio.run(_ask(address, patience))
+
+    asked = in_thread(ask)  # in a thread: this one may have a loop of its own, as in a notebook
+    try:
+        if not wait_for(asked, poll, 2 * patience):
+            raise TimeoutError
+        answer = asked.result()
+    except TimeoutError:
+        raise OSError(f"no scheduler has answered for {patience:g} s") from None
+    if answer.get("type") != "Scheduler":
+        raise OSError("what answers there is no scheduler")
+
+
+async def _ask(address: str, patience: float) -> Mapping[str, Any]:
+    """Ask whoever listens at an address who that is."""
+    import asyncio
+
+    from distributed.comm.core import connect
+    from distributed.security import Security
+
+    async with asyncio.timeout(patience):
+        arguments = Security().get_connection_args("client")
+        there = await connect(address, timeout=patience, **arguments)
+        try:
+            await there.write({"op": "identity", "reply": True})
+            answer: Mapping[str, Any] = await there.read()
+        finally:
+            there.abort()
+    return answer
+
+
+def _close(thing: Any, seconds: float) -> None:
+    """Close a client or a cluster; one whose workers died may fail to, with nothing to be done."""
+    try:
+        thing.close(timeout=seconds)
+    except Exception as error:
+        warn(ParentageWarning(f"the cluster did not end well ({type(error).__name__}: {error})"))
+
+
+def load_distributed() -> Any:
+    """Import Dask's scheduler, or say how to install it."""
+    try:
+        import distributed
+    except ImportError:
+        raise MissingExtraError("a cluster", "Dask", "dask") from None
+    return distributed
+
+
+def in_thread(function: Callable[[], Any]) -> Future[Any]:
+    """Call a function in a thread of its own, which nobody has to wait for.
+
+    Ctrl-C is not for it, nor for the threads and processes that it starts: in a terminal that
+    signal goes to all processes, of which this one alone is to hear it.
+    """
+    called = Future[Any]()
+
+    def call() -> None:
+        if hasattr(signal, "pthread_sigmask"):
+            signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGINT])
+        try:
+            called.set_result(function())
+        except BaseException as error:  # handed on to whoever waits
+            called.set_exception(error)
+
+    threading.Thread(target=call, daemon=True).start()
+    return called
+
+
+class DaskPool(WorkerPool):
     """The workers of a Dask client; ``folder`` is one that all of them see.
 
-    Without it processes of this machine get a temporary one, and others are sent letters.
+    Without it processes of this machine get a temporary one, and others are sent messages.
     """
 
-    def __init__(self, client: Any, folder: Path | None = None, look: Look = nothing) -> None:
+    def __init__(self, client: Any, folder: Path | None = None, poll: Poll = nothing) -> None:
         distributed = load_distributed()
         self.client = client
         self.shared: Shared = ()
@@ -59,19 +312,19 @@ class DaskCrew(Crew):
         self.addresses: tuple[str, ...] = ()
         self.bytes = 0
         self.token, self.number = uuid.uuid4().hex, 0
-        self._wait_for_workers(look)
+        self._wait_for_workers(poll)
         is_here = isinstance(client.cluster, distributed.LocalCluster)
-        self.parcels = Parcels(folder) if is_here or folder is not None else None
+        self.files = SharedFiles(folder) if is_here or folder is not None else None
 
     @property
     def size_here(self) -> int:
         """One: results stay with the workers until they are asked for."""
         return 1
 
-    def bring(self, shared: Shared) -> None:
+    def share(self, shared: Shared) -> None:
         """Send what is new; let go of what is not shared any more."""
-        if self.parcels is not None:
-            self.parcels.replace(shared)
+        if self.files is not None:
+            self.files.replace(shared)
             return
         before = {id(value): sent for value, sent in zip(self.shared, self.sent, strict=True)}
         self.bytes = 0
@@ -87,11 +340,11 @@ class DaskCrew(Crew):
         with a large object that would be one worker. Nobody waits for these tasks: that of a
         worker who has died is never done.
         """
-        letter = write_letter(value)
-        self.bytes += letter.size
+        message = write_message(value)
+        self.bytes += len(message)
         with warnings.catch_warnings():
             warnings.filterwarnings("ignore", message="Sending large graph")
-            sent = self._submit("shared", read_letter, letter)
+            sent = self._submit("shared", read_message, message)
         self.copies[sent.key] = [
             self._submit("shared", have, sent, workers=[worker]) for worker in self.addresses
         ]
@@ -99,7 +352,7 @@ class DaskCrew(Crew):
 
     def start(self, function: Callable[..., Any], task: Any, name: str) -> Any:
         """Submit a task under a name that the dashboard shows."""
-        shared = self.sent if self.parcels is None else self.parcels.there
+        shared = self.sent if self.files is None else self.files.there
         return self._submit(name, run, __version__, function, task, *shared)
 
     def _submit(
@@ -114,14 +367,14 @@ class DaskCrew(Crew):
                 raise
             raise _gone(error) from error
 
-    def result(self, started: Any, look: Look = nothing) -> Any:
+    def result(self, started: Any, poll: Poll = nothing) -> Any:
         """Wait for a result, as long as the cluster is at work."""
         from distributed.scheduler import KilledWorker
 
-        awaited = aside(started.result)
-        watch = Watch(PATIENCE + self.bytes / SLOWEST, time.monotonic())
-        while not attend(awaited, look, POLL):
-            watch.look(self._workers(look), time.monotonic())
+        awaited = in_thread(started.result)
+        watch = Watch(TUNING.patience + self.bytes / TUNING.slowest_link, time.monotonic())
+        while not wait_for(awaited, poll, TUNING.watch_seconds):
+            watch.check(self._workers(poll), time.monotonic())
         try:
             return awaited.result()
         except Exception as error:
@@ -134,15 +387,17 @@ class DaskCrew(Crew):
                 ) from error
             raise
 
-    def _workers(self, look: Look = nothing) -> Mapping[str, Any]:
+    def _workers(self, poll: Poll = nothing) -> Mapping[str, Any]:
         """Ask the scheduler who is there, and what they do."""
         status = self.client.status
         if status != "running":
             raise LostError(f"the client is {status}")
-        asked = aside(
-            lambda: self.client.sync(self.client.scheduler.identity, callback_timeout=PATIENCE)
+        asked = in_thread(
+            lambda: self.client.sync(
+                self.client.scheduler.identity, callback_timeout=TUNING.patience
+            )
         )
-        attend(asked, look, math.inf)
+        wait_for(asked, poll, math.inf)
         try:
             found = asked.result()
         except Exception as error:  # whatever a scheduler that has gone leads to
@@ -150,13 +405,13 @@ class DaskCrew(Crew):
         workers: Mapping[str, Any] = found["workers"]
         return workers
 
-    def _wait_for_workers(self, look: Look) -> None:
+    def _wait_for_workers(self, poll: Poll) -> None:
         """Wait until somebody is there; find out how many."""
-        give_up = time.monotonic() + PATIENCE
+        give_up = time.monotonic() + TUNING.patience
         while True:
-            look()
+            poll()
             try:
-                workers = self._workers(look)
+                workers = self._workers(poll)
             except LostError as error:
                 if time.monotonic() > give_up or self.client.status == "closed":
                     raise _gone(error) from error
@@ -170,9 +425,9 @@ class DaskCrew(Crew):
                     raise _nobody()
             time.sleep(0.1)
 
-    def repair(self, look: Look = nothing) -> None:
+    def repair(self, poll: Poll = nothing) -> None:
         """Wait for workers, and send everything again: what a loss took with it is not known."""
-        self._wait_for_workers(look)
+        self._wait_for_workers(poll)
         self.bytes, self.copies = 0, {}
         self.sent = [self._send(value) for value in self.shared]
 
@@ -183,9 +438,9 @@ class DaskCrew(Crew):
 
     def close(self) -> None:
         """Let go of what was sent; the client is the caller's."""
-        self.bring(())
-        if self.parcels is not None:
-            self.parcels.close()
+        self.share(())
+        if self.files is not None:
+            self.files.close()
 
 
 class Watch:
@@ -195,8 +450,8 @@ class Watch:
         self.longest, self.since = longest, now
         self.heard: dict[str, float] = {}
 
-    def look(self, workers: Mapping[str, Any], now: float) -> None:
-        """Look at the workers, as the scheduler describes them."""
+    def check(self, workers: Mapping[str, Any], now: float) -> None:
+        """Poll at the workers, as the scheduler describes them."""
         if any(map(_is_at_work, workers.values())):
             self.since, self.heard = now, {}
             return
@@ -213,14 +468,14 @@ class Watch:
                 "give every worker more memory",
             )
         told = all(heard[name] > self.heard[name] for name in heard)
-        if told or now - self.since > SILENT * self.longest:
+        if told or now - self.since > TUNING.silence * self.longest:
             raise LostError(f"no worker has done anything for {now - self.since:.0f} s")
 
 
 def _memory_of(workers: Iterable[Mapping[str, Any]]) -> int | None:
     """Return what a task may take with any of the workers; None if one has no limit."""
     limits = [worker["memory_limit"] // worker["nthreads"] for worker in workers]
-    return int(SHARE_OF_WORKER * min(limits)) if all(limits) else None
+    return int(TUNING.worker_memory * min(limits)) if all(limits) else None
 
 
 def _is_at_work(worker: Mapping[str, Any]) -> bool:
@@ -238,7 +493,7 @@ def _is_unread(error: Exception) -> bool:
 
 def _nobody() -> WorkersError:
     return WorkersError(
-        f"the cluster has had no worker for {PATIENCE:.0f} s",
+        f"the cluster has had no worker for {TUNING.patience:.0f} s",
         "start some; with a checkpoint the work goes on from there",
     )
 

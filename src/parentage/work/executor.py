@@ -1,46 +1,221 @@
 """Tasks on threads, on any executor or on a cluster, results in order: one place submits work.
 
-Whoever has many independent tasks (chunks of a level, bootstrap replicates, arc needs, stems) hands
-them to :func:`in_order`. :data:`Workers` says on what they run: a number of threads, a
-:class:`concurrent.futures.Executor`, or a cluster. Tasks are taken from an iterator, a few ahead of
-what is consumed, and results come in the order of the tasks; so what is made of them does not
-depend on how many workers there are, which of them was fast and which of them died.
+Independent tasks (chunks of a level, bootstrap replicates, arc needs, sweeps) go to
+:func:`in_order`. :data:`Workers` says on what they run: a number of threads, a
+:class:`concurrent.futures.Executor`, or a :class:`WorkerPool`, such as that of a cluster
+(:mod:`parentage.work.cluster`). Tasks are taken from an iterator, a few ahead of what is consumed,
+and results come in the order of the tasks; so what is made of them does not depend on how many
+workers there are, which of them was fast and which of them died.
 
 Threads share memory, so a function may be a closure. Other workers are other processes: then it has
 to be at the top of an importable module, and what is large and the same for all tasks goes into
-``shared``, which is sent once, and not into a closure or a partial.
+``shared``, which is sent once (:mod:`parentage.work.shared_files`), and not into a closure or a
+partial.
+
+A result that was lost with its worker raises :class:`LostError`, and the task is started once more:
+the caller still has everything that was shared, so nothing but time is lost.
 """
 
 from __future__ import annotations
 
+import math
+import time
+from abc import ABC, abstractmethod
 from collections import deque
-from concurrent.futures import Executor, ThreadPoolExecutor
+from collections.abc import Callable
+from concurrent.futures import (
+    BrokenExecutor,
+    CancelledError,
+    Executor,
+    Future,
+    ThreadPoolExecutor,
+    wait,
+)
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from parentage.errors import WorkersError
-from parentage.work.crew import Crew, LeftError, LostError, Threads, nothing
-from parentage.work.exchange import Processes, workers_of
+from parentage import __version__
+from parentage.errors import InputError, WorkersError
+from parentage.work.shared_files import Shared, SharedFiles, run
+from parentage.work.tuning import TUNING
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
+    from collections.abc import Iterable, Iterator
+    from pathlib import Path
 
-    from parentage.work.crew import Look
     from parentage.work.stop import Stop
 
 Task = TypeVar("Task")
 Result = TypeVar("Result")
 
-Workers = int | Executor | Crew
-"""On what tasks run: so many threads of this process, an executor, or a crew."""
+Poll = Callable[[], None]
+"""Callback while waiting; an exception raised here ends the wait."""
 
-AHEAD = 4
-"""Tasks started per worker: one that runs, and some that wait for it."""
 
-GRACE = 3.0
-"""Seconds after a deadline for the answers of tasks elsewhere, which keep to it themselves."""
+def nothing() -> None:
+    """Continue to wait."""
 
-MOST_LOSSES = 5
-"""How often one task may be lost; then it is the task that ends its workers."""
+
+class LeftError(Exception):
+    """Nobody waits for a result any more."""
+
+
+class LostError(Exception):
+    """A task, or what it needs, was lost with a worker; it may be started once more."""
+
+
+def wait_for(awaited: Future[Any], poll: Poll, seconds: float) -> bool:
+    """Wait for up to a number of seconds, polling meanwhile; return whether it is done."""
+    until = time.monotonic() + seconds
+    while True:
+        left = max(0.0, until - time.monotonic())
+        if wait([awaited], timeout=min(TUNING.poll_seconds, left)).done:
+            return True
+        poll()
+        if time.monotonic() >= until:
+            return False
+
+
+def submitted(executor: Executor, function: Callable[..., Any], *arguments: Any) -> Future[Any]:
+    """Submit a call to an executor, which may be anybody's.
+
+    Raises
+    ------
+    InputError
+        It does not return a future.
+    WorkersError
+        It takes nothing any more.
+    """
+    kind = type(executor).__name__
+    try:
+        started: object = executor.submit(function, *arguments)
+    except BrokenExecutor:
+        raise
+    except RuntimeError as error:
+        raise WorkersError(
+            f"the workers of {kind} take no tasks ({error})",
+            "give an executor that is not shut down",
+        ) from error
+    if not isinstance(started, Future):
+        raise InputError(
+            f"executor is of a kind, {kind}, whose submit returns {started!r} and no future",
+            "give a concurrent.futures.Executor",
+        )
+    return started
+
+
+class WorkerPool(ABC):
+    """Workers of one kind."""
+
+    size: int
+    """How many tasks run at a time."""
+
+    memory: int | None = None
+    """Bytes that each task may take, if the workers have memory of their own and say how much."""
+
+    @property
+    def size_here(self) -> int:
+        """For how many workers results wait in the memory of this process."""
+        return self.size
+
+    @abstractmethod
+    def share(self, shared: Shared) -> None:
+        """Bring what the next tasks share to the workers.
+
+        What was shared before and is shared again, the same object, is not sent again; what is
+        not shared any more is let go.
+        """
+
+    @abstractmethod
+    def start(self, function: Callable[..., Any], task: Any, name: str) -> Any:
+        """Start ``function(*shared, task)``; return something to ask for its result."""
+
+    @abstractmethod
+    def result(self, started: Any, poll: Poll = nothing) -> Any:
+        """Wait for a result; raise what the task or ``poll`` raised, or LostError."""
+
+    @abstractmethod
+    def cancel(self, started: Any) -> None:
+        """Let go of a task whose result nobody wants."""
+
+    def repair(self, poll: Poll = nothing) -> None:
+        """Make good what was lost with a worker, so that tasks can be started again.
+
+        Raises what ``poll`` raised, if that takes long.
+        """
+        raise NotImplementedError("only a pool that raises LostError can lose something")
+
+    @abstractmethod
+    def close(self) -> None:
+        """End what the pool itself began."""
+
+
+class ExecutorPool(WorkerPool):
+    """The workers of an executor: threads of this process, or other processes.
+
+    Threads are given shared objects as they are. For others these are in a folder that all workers
+    see; without ``folder`` it is a temporary one, which is enough for processes of this machine.
+    ``own`` executors are ended with the pool.
+    """
+
+    def __init__(
+        self, executor: Executor, folder: Path | None = None, *, own: bool = False
+    ) -> None:
+        self.executor, self.own = executor, own
+        self.size = workers_of(executor)
+        here = isinstance(executor, ThreadPoolExecutor)
+        self.files = None if here else SharedFiles(folder)
+        self.shared: Shared = ()
+
+    def share(self, shared: Shared) -> None:
+        """Write what is new; remove what is not shared any more."""
+        self.shared = shared
+        if self.files is not None:
+            self.files.replace(shared)
+
+    def start(self, function: Callable[..., Any], task: Any, name: str) -> Future[Any]:
+        """Submit a task."""
+        try:
+            if self.files is None:
+                return submitted(self.executor, function, *self.shared, task)
+            return submitted(self.executor, run, __version__, function, task, *self.files.there)
+        except BrokenExecutor as error:
+            raise self._broken(error) from error
+
+    def result(self, started: Future[Any], poll: Poll = nothing) -> Any:
+        """Wait for a result; one that uses this process is not left behind."""
+        try:
+            if self.files is not None:
+                wait_for(started, poll, math.inf)
+            return started.result()
+        except (BrokenExecutor, CancelledError) as error:
+            raise self._broken(error) from error
+
+    def _broken(self, error: BaseException) -> WorkersError:
+        return WorkersError(
+            f"the workers of {type(self.executor).__name__} were lost "
+            f"({type(error).__name__}: {error})",
+            "see whether they ran out of memory, and start again with new ones",
+        )
+
+    def cancel(self, started: Future[Any]) -> None:
+        """Take a task off the queue."""
+        started.cancel()
+
+    def close(self) -> None:
+        """Remove the files, and end the executor if it is our own."""
+        if self.files is not None:
+            self.files.close()
+        if self.own:
+            self.executor.shutdown(wait=True, cancel_futures=True)
+
+
+def workers_of(executor: Executor) -> int:
+    """Return how many workers an executor says it has."""
+    return max(1, int(getattr(executor, "_max_workers", None) or TUNING.unknown_workers))
+
+
+Workers = int | Executor | WorkerPool
+"""On what tasks run: a number of threads of this process, an executor, or a pool."""
 
 
 def in_order(
@@ -49,12 +224,12 @@ def in_order(
     workers: Workers = 1,
     shared: tuple[Any, ...] = (),
     name: str = "",
-    look: Look = nothing,
+    poll: Poll = nothing,
 ) -> Iterator[Result]:
     """Yield ``function(*shared, task)`` for every task, in their order.
 
     Stop consuming and nothing more is started; what waits is cancelled. ``name`` is what a
-    cluster's dashboard shows. ``look`` is called now and then while a task elsewhere, or a worker,
+    cluster's dashboard shows. ``poll`` is called now and then while a task elsewhere, or a worker,
     is waited for; what it raises ends the waiting, LeftError without an error.
 
     Raises
@@ -71,13 +246,13 @@ def in_order(
         for task in tasks:
             yield function(*shared, task)
         return
-    crew = crew_of(workers)
-    queue = _Queue(crew, function, name or function.__name__, look)
+    pool = pool_of(workers)
+    queue = _Queue(pool, function, name or function.__name__, poll)
     try:
-        crew.bring(shared)
+        pool.share(shared)
         for task in tasks:
             queue.add(task)
-            if len(queue) >= AHEAD * crew.size:
+            if len(queue) >= TUNING.tasks_ahead * pool.size:
                 yield queue.next()
         while len(queue):
             yield queue.next()
@@ -85,15 +260,17 @@ def in_order(
         return
     finally:
         queue.clear()
-        if crew is not workers:
-            crew.close()
+        if pool is not workers:
+            pool.close()
 
 
 class _Queue:
     """Tasks that were started, first in, first out; the lost ones are started again."""
 
-    def __init__(self, crew: Crew, function: Callable[..., Any], name: str, look: Look) -> None:
-        self.crew, self.function, self.name, self.look = crew, function, name, look
+    def __init__(
+        self, pool: WorkerPool, function: Callable[..., Any], name: str, poll: Poll
+    ) -> None:
+        self.pool, self.function, self.name, self.poll = pool, function, name, poll
         self.waiting: deque[tuple[Any, Any]] = deque()
         self.losses = 0
 
@@ -102,16 +279,16 @@ class _Queue:
 
     def add(self, task: Any) -> None:
         """Start a task."""
-        self.waiting.append((task, self.crew.start(self.function, task, self.name)))
+        self.waiting.append((task, self.pool.start(self.function, task, self.name)))
 
     def next(self) -> Any:
         """Return the result of the task that was started first."""
         while True:
             try:
-                result = self.crew.result(self.waiting[0][1], self.look)
+                result = self.pool.result(self.waiting[0][1], self.poll)
             except LostError as lost:
                 self.losses += 1
-                if self.losses > MOST_LOSSES:
+                if self.losses > TUNING.most_losses:
                     raise WorkersError(
                         f"a task of {self.name!r} was lost {self.losses} times with its worker: "
                         f"{lost}",
@@ -127,37 +304,35 @@ class _Queue:
         """Start all that waits once more; what a loss took with it is not known."""
         tasks = [task for task, _ in self.waiting]
         self.clear()
-        self.crew.repair(self.look)
+        self.pool.repair(self.poll)
         for task in tasks:
             self.add(task)
 
     def clear(self) -> None:
         """Let go of everything."""
         for _, started in self.waiting:
-            self.crew.cancel(started)
+            self.pool.cancel(started)
         self.waiting.clear()
 
 
-def crew_of(workers: Workers) -> Crew:
-    """Make a crew of threads or of an executor's workers.
+def pool_of(workers: Workers, folder: Path | None = None) -> WorkerPool:
+    """Make a pool of threads or of an executor's workers, which share ``folder``.
 
-    >>> crew_of(3).size, crew_of(ThreadPoolExecutor(5)).size
+    >>> pool_of(3).size, pool_of(ThreadPoolExecutor(5)).size
     (3, 5)
     """
-    if isinstance(workers, Crew):
+    if isinstance(workers, WorkerPool):
         return workers
     if isinstance(workers, int):
-        return Threads(max(1, workers))
-    if isinstance(workers, ThreadPoolExecutor):
-        return Threads(workers._max_workers, workers)
-    return Processes(workers)
+        return ExecutorPool(ThreadPoolExecutor(max(1, workers)), own=True)
+    return ExecutorPool(workers, folder)
 
 
 def size_of(workers: Workers) -> int:
     """Return how many tasks run at a time."""
     if isinstance(workers, int):
         return max(1, workers)
-    return workers.size if isinstance(workers, Crew) else workers_of(workers)
+    return workers.size if isinstance(workers, WorkerPool) else workers_of(workers)
 
 
 def is_elsewhere(workers: Workers) -> bool:
@@ -166,20 +341,22 @@ def is_elsewhere(workers: Workers) -> bool:
     >>> is_elsewhere(3), is_elsewhere(ThreadPoolExecutor(5))
     (False, False)
     """
-    return not isinstance(workers, int | ThreadPoolExecutor | Threads)
+    if isinstance(workers, ExecutorPool):
+        return workers.files is not None
+    return not isinstance(workers, int | ThreadPoolExecutor)
 
 
-def leave(stop: Stop) -> Look:
+def leave(stop: Stop) -> Poll:
     """Return what ends waiting when the work is cancelled: workers elsewhere do not hear of it.
 
     They know of a deadline; what is not there soon after it is not waited for.
     """
 
-    def look() -> None:
-        if stop.cancelled.is_set() or stop.seconds_left < -GRACE:
+    def poll() -> None:
+        if stop.cancelled.is_set() or stop.seconds_left < -TUNING.grace_seconds:
             raise LeftError
 
-    return look
+    return poll
 
 
 def memory_each(workers: Workers, memory: int) -> int:
@@ -188,10 +365,10 @@ def memory_each(workers: Workers, memory: int) -> int:
     >>> memory_each(4, 1000)
     250
     """
-    own = workers.memory if isinstance(workers, Crew) else None
+    own = workers.memory if isinstance(workers, WorkerPool) else None
     return max(1, memory // size_of(workers)) if own is None else own
 
 
 def size_here(workers: Workers) -> int:
     """Return for how many workers results wait in the memory of this process."""
-    return size_of(workers) if not isinstance(workers, Crew) else workers.size_here
+    return size_of(workers) if not isinstance(workers, WorkerPool) else workers.size_here

@@ -1,14 +1,26 @@
-"""Where long work is: one type for every stage, passed to whoever shows it.
+"""Where long work is: one type for every stage, and how it is shown to a person.
 
 Work reports, it never prints. A callback gets a :class:`Progress` after every chunk of a search,
 whenever a network or a bound improves, and now and then in between.
+
+``progress=True`` of the functions and the commands show the same: while scoring a bar for every
+size of parent sets, while learning the best score and the bound, for support how many networks are
+done and how long the rest will take. Terminals get it on stderr by way of rich, notebooks as HTML
+by way of IPython, which is there whenever a notebook is. Everywhere else nothing is shown.
 """
 
 from __future__ import annotations
 
+import contextlib
+import sys
+import time
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Literal
+from html import escape
+from typing import TYPE_CHECKING, Any, Literal
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
 
 Stage = Literal[
     "scoring", "learning", "parameters", "needs", "bootstrap", "near-optimal", "path", "folds"
@@ -53,3 +65,156 @@ class Progress:
 
 Report = Callable[[Progress], None]
 """What is called with the progress of the work."""
+
+
+REFRESH = 0.1
+"""Seconds between two pictures in a notebook."""
+
+
+@contextlib.contextmanager
+def shown(progress: Report | bool | None = True) -> Iterator[Report | None]:
+    """Give what is to be called with the progress of the work: what was given, or a display."""
+    if progress is not True:
+        yield progress or None
+        return
+    display: Terminal | Notebook
+    if in_notebook():
+        display = Notebook()
+    elif sys.stderr is not None and sys.stderr.isatty():
+        display = Terminal()
+    else:
+        yield None
+        return
+    try:
+        yield display
+    finally:
+        display.close()
+
+
+def in_notebook() -> bool:
+    """Whether a notebook's kernel runs us; nothing is imported to find out."""
+    loaded = sys.modules.get("IPython")
+    shell = loaded.get_ipython() if loaded is not None else None
+    return type(shell).__name__ == "ZMQInteractiveShell"
+
+
+def words(at: Progress) -> str:
+    """Say where the work is, in a line.
+
+    >>> words(Progress("learning", "root LP", 12.3, incumbent=-10.5, bound=-10.25))
+    'root LP: best -10.5000, bound -10.2500, gap 0.25, 12 s'
+    >>> words(Progress("scoring", "2 parents", 2.0, 50, 100, sets_counted=5000))
+    '2 parents: 5,000 sets counted, 2,500 a second'
+    >>> words(Progress("bootstrap", "3 of 200 replicates", 2.0, 3, 200, seconds_left=131.3))
+    'bootstrap: 3 of 200 replicates, about 2 min left'
+    """
+    if at.stage == "scoring":
+        rate = at.sets_counted / max(at.seconds, 1e-9)
+        return f"{at.phase}: {at.sets_counted:,} sets counted, {rate:,.0f} a second"
+    if at.incumbent is not None and at.bound is not None:
+        return (
+            f"{at.phase}: best {at.incumbent:.4f}, bound {at.bound:.4f}, "
+            f"gap {amount(at.bound - at.incumbent)}, {at.seconds:.0f} s"
+        )
+    left = "" if at.seconds_left is None else f", about {duration(at.seconds_left)} left"
+    return f"{at.stage}: {at.phase}{left}"
+
+
+def amount(value: float) -> str:
+    """Write a difference of scores with four digits, or all that stand before the point.
+
+    >>> [amount(x) for x in (0.00123456, 7.0, 1234.56, 89218.4, 1e9)]
+    ['0.001235', '7', '1235', '89,218', '1,000,000,000']
+    """
+    return f"{value:,.0f}" if 1e4 <= abs(value) < 1e15 else f"{value:.4g}"
+
+
+def number(count: int) -> str:
+    """Write a whole number with all its digits, as long as anybody reads them.
+
+    >>> [number(n) for n in (1_024, 123_456_789_012, 433_883_298_582_611_803, 10**400)]
+    ['1,024', '123,456,789,012', '4.34e+17', 'over 1e+300']
+    """
+    if count < 10**15:
+        return f"{count:,}"
+    return f"{count:.3g}" if count < 10**300 else "over 1e+300"
+
+
+def duration(seconds: float) -> str:
+    """Write a time roughly, as a person would.
+
+    >>> [duration(s) for s in (0.2, 59.0, 200.0, 8000.0, 200000.0)]
+    ['1 s', '59 s', '3 min', '2.2 h', '2.3 days']
+    """
+    if seconds < 100:
+        return f"{max(1, round(seconds))} s"
+    if seconds < 6000:
+        return f"{seconds / 60:.0f} min"
+    return f"{seconds / 3600:.1f} h" if seconds < 48 * 3600 else f"{seconds / 86400:.1f} days"
+
+
+class Terminal:
+    """Bars and lines on stderr, gone when the work is done."""
+
+    def __init__(self, console: Any = None) -> None:
+        from rich.console import Console
+        from rich.progress import BarColumn, TextColumn, TimeElapsedColumn
+        from rich.progress import Progress as Bars
+
+        columns = (
+            BarColumn(), TextColumn("{task.percentage:>3.0f} %"),
+            TextColumn("{task.description}", markup=False), TimeElapsedColumn(),
+        )  # fmt: skip
+        console = console or Console(stderr=True)
+        self.bars = Bars(*columns, console=console, transient=True)
+        self.line = console.status("learning")
+        self.tasks: dict[tuple[str, str], Any] = {}
+        self.running: Any = None
+
+    def __call__(self, at: Progress) -> None:
+        """Show a moment of the work."""
+        from rich.text import Text
+
+        part = self.bars if at.total else self.line
+        if part is not self.running:
+            self.close()
+            part.start()
+            self.running = part
+        if not at.total:
+            self.line.update(Text(words(at)))
+            return
+        key = (at.stage, at.phase if at.stage == "scoring" else "")
+        if key not in self.tasks:
+            self.tasks[key] = self.bars.add_task("", total=at.total)
+        self.bars.update(self.tasks[key], completed=at.done, description=words(at))
+
+    def close(self) -> None:
+        """Leave nothing of the display behind."""
+        self.bars.stop()
+        self.line.stop()
+        self.running = None
+
+
+class Notebook:
+    """One line of HTML below the cell, gone when the work is done."""
+
+    def __init__(self) -> None:
+        from IPython.display import HTML, display
+
+        self._html = HTML
+        self._handle: Any = display(HTML(""), display_id=True)
+        self._last = -1.0
+
+    def __call__(self, at: Progress) -> None:
+        """Show a moment of the work; not more often than anyone can see."""
+        now = time.monotonic()
+        if now - self._last < REFRESH:
+            return
+        self._last = now
+        share = f' value="{at.done}" max="{at.total}"' if at.total else ""
+        bar = f'<progress style="vertical-align:middle"{share}></progress>'
+        self._handle.update(self._html(f"<div>{bar} {escape(words(at))}</div>"))
+
+    def close(self) -> None:
+        """Leave nothing of the display behind."""
+        self._handle.update(self._html(""))

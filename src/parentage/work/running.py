@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from parentage.errors import Bytes, InputError
-from parentage.work.display import shown
+from parentage.work.progress import shown
 from parentage.work.scaling import Scaling
 from parentage.work.settings import Option, Settings, setting
 from parentage.work.stop import Stop, interruptible

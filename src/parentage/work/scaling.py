@@ -10,20 +10,16 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from parentage.errors import InputError, Way, WorkersError
-from parentage.work.cluster import DaskCrew
-from parentage.work.connection import connected, load_distributed
+from parentage.work.cluster import DaskPool, connected, load_distributed
 from parentage.work.context import Context
-from parentage.work.crew import LeftError, nothing
-from parentage.work.exchange import Processes
-from parentage.work.executor import crew_of
+from parentage.work.executor import LeftError, nothing, pool_of
 from parentage.work.settings import Option, Settings, changed, setting
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from parentage.work.checkpoint import Checkpoint
-    from parentage.work.crew import Look
-    from parentage.work.executor import Workers
+    from parentage.work.executor import Poll, Workers
     from parentage.work.progress import Report
     from parentage.work.stop import Stop
 
@@ -146,29 +142,25 @@ class Scaling(Settings):
         with opened(folder) as checkpoint:
             yield checkpoint
 
-    def _found(self, to_close: contextlib.ExitStack, threads: int, look: Look) -> Workers:
+    def _found(self, to_close: contextlib.ExitStack, threads: int, poll: Poll) -> Workers:
         """Find or start the workers."""
         exchange = self.folder("exchange")
         if self.cluster is not None:
-            look()
-            client = to_close.enter_context(connected(self.cluster, look=look))
-            return DaskCrew(client, exchange, look)
+            poll()
+            client = to_close.enter_context(connected(self.cluster, poll=poll))
+            return DaskPool(client, exchange, poll)
         if self.client is not None:
-            return DaskCrew(self.client, exchange, look)
+            return DaskPool(self.client, exchange, poll)
         if self.executor is None:
             return threads
-        crew = crew_of(self.executor)
-        if isinstance(crew, Processes) and exchange is not None:
-            crew.close()
-            return Processes(self.executor, exchange)
-        return crew
+        return pool_of(self.executor, exchange)
 
 
-def _at_end(stop: Stop) -> Look:
+def _at_end(stop: Stop) -> Poll:
     """Return what ends waiting as soon as the stop says so."""
 
-    def look() -> None:
+    def poll() -> None:
         if stop.reason() is not None:
             raise LeftError
 
-    return look
+    return poll

@@ -24,6 +24,31 @@ class Tuning:
         adds.
     disk_left
         Bytes of a disk that temporary files leave free.
+    tasks_ahead
+        Tasks started per worker: one that runs, and some that wait for it
+        (benchmarks/results/cluster.md).
+    unknown_workers
+        Workers of an executor that does not say how many it has.
+    poll_seconds
+        Time between two polls of the stop while something elsewhere is waited for.
+    watch_seconds
+        Time between two looks at a cluster while a task runs there.
+    grace_seconds
+        Time after a deadline for the answers of tasks elsewhere, which know the deadline.
+    most_losses
+        How often one task may be lost; after that it is the task that ends its workers.
+    patience
+        Seconds without any worker at work, or without an answer of the scheduler, after which a
+        cluster counts as lost.
+    silence
+        This many times the patience is waited for workers that do not say what they do: they may
+        be too busy.
+    seconds_to_close
+        Time that closing the connection to a scheduler may take, which may not answer any more.
+    slowest_link
+        Bytes a second with which shared objects are expected to travel at least.
+    worker_memory
+        The share of a worker's memory that its tasks may use: Dask spills and pauses above.
     """
 
     writing_share: float = 0.04
@@ -32,6 +57,17 @@ class Tuning:
     seconds_to_write: float = 0.03
     bytes_a_second: float = 4e8
     disk_left: int = 2**30
+    tasks_ahead: int = 4
+    unknown_workers: int = 16
+    poll_seconds: float = 0.5
+    watch_seconds: float = 2.0
+    grace_seconds: float = 3.0
+    most_losses: int = 5
+    patience: float = 60.0
+    silence: float = 6.0
+    seconds_to_close: float = 5.0
+    slowest_link: float = 5e6
+    worker_memory: float = 0.5
 
 
 TUNING = Tuning()
