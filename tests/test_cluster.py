@@ -69,7 +69,7 @@ from parentage.work.shared_files import (
     write_message,
     write_shared,
 )
-from parentage.work.stop import Stop
+from parentage.work.stop import Stop, now
 from parentage.work.tuning import TUNING
 from strategies import make_table, random_columns
 
@@ -671,7 +671,7 @@ def test_growing_is_left_when_it_is_cancelled(table: Table) -> None:
 def test_tasks_elsewhere_are_left_when_their_time_is_long_over() -> None:
     leave(Stop.after(0.0))()
     with pytest.raises(LeftError):
-        leave(Stop(time.monotonic() - TUNING.grace_seconds - 1))()
+        leave(Stop(now() - TUNING.grace_seconds - 1))()
 
 
 def test_nothing_stays_of_a_cluster_without_workers(
@@ -732,8 +732,8 @@ def described(**facts: Any) -> dict[str, Any]:
 def test_waiting_ends_when_nobody_works() -> None:
     busy = described(metrics={"task_counts": {"executing": 1}})
     watch = Watch(60, 0)
-    for now in range(0, 10_001, 50):  # a task may take as long as it likes
-        watch.check({"a": busy, "b": described()}, now)
+    for at in range(0, 10_001, 50):  # a task may take as long as it likes
+        watch.check({"a": busy, "b": described()}, at)
     watch.check({"a": described()}, 10_030)
     watch.check({"a": described()}, 10_061)  # not heard of since: perhaps too busy to say so
     with pytest.raises(LostError, match="no worker has done anything for 61 s"):

@@ -20,7 +20,7 @@ from parentage import Constraints, datasets, learn
 from parentage.data.table import MISSING, Table
 from parentage.errors import InputError, UnprovenWarning
 from parentage.kernels import _options
-from parentage.kernels._options import JIT, Compiling, njit
+from parentage.kernels._options import JIT, njit
 from parentage.optimise import learn_lists
 from parentage.optimise import orders as orders_module
 from parentage.optimise.engines import TINY
@@ -36,7 +36,7 @@ from parentage.scoring.plan import prepare
 from parentage.scoring.settings import Scoring
 from parentage.structural_em import complete_and_score
 from parentage.work.context import Context
-from parentage.work.stop import Reason, Stop
+from parentage.work.stop import CompileClock, Reason, Stop
 from strategies import make_table
 
 
@@ -45,7 +45,7 @@ def add_one(x: int) -> int:
 
 
 def test_compiling_puts_deadlines_off_and_is_told_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    mine = Compiling()
+    mine = CompileClock()
     monkeypatch.setattr(_options, "compiling", mine)
     monkeypatch.setattr("parentage.work.stop.compiling", mine)
     told: list[bool] = []
@@ -65,7 +65,7 @@ def test_compiling_puts_deadlines_off_and_is_told_once(monkeypatch: pytest.Monke
 
 
 def test_loading_counts_as_working_time() -> None:
-    mine = Compiling()
+    mine = CompileClock()
     assert mine.timed(math.sqrt, 4.0) == 2.0
     assert mine.seconds == 0.0
     with pytest.raises(ValueError, match="math"):

@@ -15,7 +15,6 @@ from __future__ import annotations
 
 import math
 import os
-import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
@@ -38,6 +37,7 @@ from parentage.structural_em import complete_and_score
 from parentage.work.checkpoint import LISTS
 from parentage.work.scaling import Scaling
 from parentage.work.settings import Settings, changed, fields_of, like
+from parentage.work.stop import now
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -263,7 +263,7 @@ def grow(
         if stop.deadline == math.inf:
             counted = sum(outcome.sets_counted for outcome in searched.outcomes)
             effort = max(LEAST_EFFORT, seconds_for(counted, searched.prepared.table.n_rows))
-    began = time.monotonic()
+    began = now()
     found, network, trace = grow_lists(
         searched,
         effort,
@@ -271,7 +271,7 @@ def grow(
         seed=seed,
         start=asked.start,
     )
-    return found, Grown(network, trace, time.monotonic() - began)
+    return found, Grown(network, trace, now() - began)
 
 
 def share_of_growing(n: int, seconds_left: float) -> float:

@@ -19,7 +19,6 @@ is kept is the end at which the penalised likelihood of the observed cells is la
 from __future__ import annotations
 
 import math
-import time
 from collections import Counter
 from dataclasses import asdict, dataclass, field, replace
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -41,7 +40,7 @@ from parentage.scoring.prior import Prior
 from parentage.scoring.scores import Penalised, parse_score, unit_of
 from parentage.scoring.weighted import WeightedTable, check_weighable
 from parentage.work.checkpoint import COMPLETION, State
-from parentage.work.stop import MOMENT
+from parentage.work.stop import MOMENT, now
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -329,9 +328,9 @@ def _best_end(
     if start is not None:
         return _found(work, _end_of(work, 0, lambda: start, score))
     first = start_settings(work.settings)
-    began = time.monotonic()
+    began = now()
     best = _end_of(work, 0, lambda: _started(work, first), score)
-    took = time.monotonic() - began
+    took = now() - began
     if work.stop.reason() is not None or took > work.stop.seconds_left:
         return _found(work, best)
     own = score.weight(work.table) / work.table.n_rows
@@ -407,7 +406,7 @@ def _iterate(work: Work, at: Iterate, score: Penalised, known: Network | None = 
     network, before, steps = at.network, at.before, list(at.steps)
     last: End | None = None
     while True:
-        began = time.monotonic()
+        began = now()
         theta, likelihood = _parameters(work, network)
         cut = work.stop.is_over()
         if cut and last is not None:
@@ -438,7 +437,7 @@ def _iterate(work: Work, at: Iterate, score: Penalised, known: Network | None = 
             return last
         before, network = network, solution.network
         work.progress.move(Iterate(network, before, tuple(steps)))
-        if time.monotonic() - began > work.stop.seconds_left:
+        if now() - began > work.stop.seconds_left:
             return last
 
 

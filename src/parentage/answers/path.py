@@ -28,7 +28,6 @@ import io
 import itertools
 import json
 import math
-import time
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -47,6 +46,7 @@ from parentage.scoring.scores.counts import free_parameters
 from parentage.scoring.settings import Scoring
 from parentage.work.progress import Progress
 from parentage.work.running import Running, working
+from parentage.work.stop import now
 
 if TYPE_CHECKING:
     import os
@@ -338,7 +338,7 @@ class Envelope:
         self.parameters = parameters_of_sets(self.lists, table)
         self.cuts: dict[float, list[Cut]] = {}
         self.crossings: list[tuple[float, Point, Point, bool]] = []
-        self.solved, self.began = 0, time.monotonic()
+        self.solved, self.began = 0, now()
 
     def path(self) -> PenaltyPath:
         """Find every piece, with BIC's own network among the points where it is in the range."""
@@ -372,7 +372,7 @@ class Envelope:
         number = free_parameters_of(network, self.table)
         if self.context.report is not None:
             share = weight / self.unit
-            seconds = time.monotonic() - self.began
+            seconds = now() - self.began
             phase = f"{share:.3g} times BIC's penalty"
             self.context.report(Progress("path", phase, seconds, self.solved))
         return Point(solution.score + weight * number, number, network, solution.optimal)

@@ -13,7 +13,6 @@ taken over the differences row by row, because the same rows are predicted by bo
 from __future__ import annotations
 
 import math
-import time
 import warnings
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
@@ -31,6 +30,7 @@ from parentage.optimise.settings import Optimising
 from parentage.scoring.settings import Growing, Scoring
 from parentage.work.progress import Progress
 from parentage.work.running import Running, working
+from parentage.work.stop import now
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -249,7 +249,7 @@ def validation_of(
     ]
     counts = dealt(table, folds, seed)
     tallies = [Tally(one.name, target is not None) for one in learners]
-    began, jobs, done = time.monotonic(), folds * len(learners), 0
+    began, jobs, done = now(), folds * len(learners), 0
     for number in range(folds):
         training = chosen(table, counts.sum(axis=0) - counts[number])
         held = chosen(table, counts[number])
@@ -263,7 +263,7 @@ def validation_of(
                 tally.add_target(fitted.predict(held, target), held, target)
             done += 1
             if context.report is not None:
-                phase, seconds = f"fold {number + 1} of {folds}", time.monotonic() - began
+                phase, seconds = f"fold {number + 1} of {folds}", now() - began
                 left = seconds / done * (jobs - done)
                 context.report(Progress("folds", phase, seconds, done, jobs, seconds_left=left))
     notes = []

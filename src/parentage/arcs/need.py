@@ -19,7 +19,6 @@ cut short, whether they grew or not: the bound is for everything that was asked.
 
 from __future__ import annotations
 
-import time
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
@@ -30,6 +29,7 @@ from parentage.scoring.constraints import Constraints
 from parentage.scoring.requiring import lists_requiring
 from parentage.work.executor import in_order, leave
 from parentage.work.progress import Progress
+from parentage.work.stop import now
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -80,7 +80,7 @@ def needs(baseline: Baseline, arcs: Iterable[Arc], context: Context) -> Needs:
             open_.append(question)
         else:
             found[question] = known
-    began, left = time.monotonic(), len(open_)
+    began, left = now(), len(open_)
     tasks = ((question, len(open_) - i) for i, question in enumerate(open_))
     stop, report = context.stop, context.report
     shared = (baseline, stop, context.tasks)
@@ -92,7 +92,7 @@ def needs(baseline: Baseline, arcs: Iterable[Arc], context: Context) -> Needs:
             found[question] = need
         left -= 1
         if report is not None:
-            seconds, done = time.monotonic() - began, len(open_) - left
+            seconds, done = now() - began, len(open_) - left
             report(
                 Progress(
                     "needs", f"{question.arc[0]} → {question.arc[1]}", seconds, done, len(open_),

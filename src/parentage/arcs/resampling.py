@@ -32,7 +32,6 @@ of exactly ½ make several t equally good, the largest is taken, which leaves th
 
 from __future__ import annotations
 
-import time
 import warnings
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, NamedTuple
@@ -50,6 +49,7 @@ from parentage.scoring.settings import Growing
 from parentage.work.context import Context
 from parentage.work.executor import in_order, leave
 from parentage.work.progress import Progress
+from parentage.work.stop import now
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -272,7 +272,7 @@ def bootstrap(
 ) -> Bootstrap:
     """Learn from so many replicates, and count what they join."""
     stop, report = context.stop, context.report
-    began = time.monotonic()
+    began = now()
     done: list[Replicate] = []
     stopped: Reason | None = None
     for replicate, left in _timed(baseline, asked, seed, context):
@@ -281,7 +281,7 @@ def bootstrap(
             break
         done.append(replicate)
         if report is not None:
-            phase, seconds = f"{len(done)} of {asked} replicates", time.monotonic() - began
+            phase, seconds = f"{len(done)} of {asked} replicates", now() - began
             report(Progress("bootstrap", phase, seconds, len(done), asked, seconds_left=left))
     stopped = None if len(done) == asked else stopped or stop.reason()
     return _counted(baseline, asked, seed, done, stopped)
@@ -300,9 +300,9 @@ def _timed(
     tasks = [(number, asked - number) for number in range(asked)]
     alone = 0
     for task in tasks[:2]:
-        start = time.monotonic()
+        start = now()
         replicate = learn_replicate(*shared, task)
-        took = time.monotonic() - start
+        took = now() - start
         alone += 1
         if task[0] == 0:
             more = replace(baseline, cuts=tuple(unique([*baseline.cuts, *replicate.cuts])))
@@ -311,10 +311,10 @@ def _timed(
         yield replicate, took * (asked - alone) / size if known else None
         if known:
             break
-    start = time.monotonic()
+    start = now()
     rest = in_order(learn_replicate, tasks[alone:], workers, shared, "replicate", leave(stop))
     for count, replicate in enumerate(rest, 1):
-        took = time.monotonic() - start
+        took = now() - start
         yield replicate, took / count * (asked - alone - count)
 
 

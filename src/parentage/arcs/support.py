@@ -7,7 +7,6 @@ and :mod:`.near_shares` can say; the answers are in :class:`parentage.arcs.recor
 from __future__ import annotations
 
 import math
-import time
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
@@ -31,6 +30,7 @@ from parentage.work.memory import available_memory
 from parentage.work.running import Running, working
 from parentage.work.scaling import Scaling
 from parentage.work.settings import takes
+from parentage.work.stop import now
 
 if TYPE_CHECKING:
     import os
@@ -224,18 +224,18 @@ def support_of(
     seconds: dict[str, float] = {}
     near, answers, drawn = None, {}, None
     if asked.within is not None:
-        began, own = time.monotonic(), context.share(1 / sum(pieces))
+        began, own = now(), context.share(1 / sum(pieces))
         near = near_shares(baseline, asked.within, asked.max_networks, own)
-        seconds["near-optimal"] = time.monotonic() - began
+        seconds["near-optimal"] = now() - began
     each = _each(context)
     if asked.need:
-        began, own = time.monotonic(), each.share(1 / sum(pieces[1:]))
+        began, own = now(), each.share(1 / sum(pieces[1:]))
         answers = needs(baseline, meant.arcs, own)
-        seconds["need"] = time.monotonic() - began
+        seconds["need"] = now() - began
     if asked.bootstrap:
-        began, seed = time.monotonic(), baseline.optimising.seed
+        began, seed = now(), baseline.optimising.seed
         drawn = draw(baseline, asked.bootstrap, seed, each)
-        seconds["bootstrap"] = time.monotonic() - began
+        seconds["bootstrap"] = now() - began
     return _put_together(baseline, meant, asked, Answers(answers, drawn, near), seconds)
 
 

@@ -51,7 +51,7 @@ def table_text(head: tuple[str, ...], rows: Sequence[tuple[str, ...]], left: int
 
 def say_if_compiling() -> None:
     """Have it printed, when kernels are compiled, what the user waits for."""
-    from parentage.kernels._options import compiling
+    from parentage.work.stop import compiling
 
     def tell(cached: bool) -> None:
         later = "; later runs reuse them" if cached else ""

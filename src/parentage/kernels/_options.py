@@ -3,8 +3,8 @@
 ``nogil`` because threads run over chunks; ``cache`` because compiling costs seconds;
 no ``fastmath``, because safe pruning rests on the arithmetic being what it says.
 
-:data:`compiling` measures the time that compiling takes, so that time limits leave it out
-(:class:`parentage.work.stop.Stop`).
+The time that compiling takes goes to a clock of its own (:data:`parentage.work.stop.compiling`), so
+that no time limit counts it.
 
 The cache is a convenience: where it cannot be written (a read-only installation and home) or is
 damaged, kernels are compiled in memory, and one warning says so. It never runs other code than
@@ -18,11 +18,10 @@ from __future__ import annotations
 import functools
 import hashlib
 import os
-import threading
-import time
 from typing import TYPE_CHECKING, Any
 
 from parentage.errors import InputError, ParentageWarning, warn
+from parentage.work.stop import compiling
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -42,48 +41,6 @@ _NOT_CACHED = (
 _DAMAGED = (
     "a file in the cache of compiled kernels is damaged ({reason}); its kernel is compiled again"
 )
-
-
-class Compiling:
-    """The time this process has spent compiling; loading what is compiled does not count.
-
-    Parameters
-    ----------
-    tell
-        Called when compiling begins for the first time, with whether the result is cached.
-    """
-
-    def __init__(self, tell: Callable[[bool], None] | None = None) -> None:
-        self.tell = tell
-        self.seconds = 0.0
-        self._lock = threading.Lock()
-        self._depth, self._began = 0, 0.0
-        self._counts = False
-
-    def timed(self, compile_one: Callable[..., Any], *args: Any) -> Any:
-        """Compile or load one signature of a kernel, with those it calls."""
-        with self._lock:
-            if self._depth == 0:
-                self._began, self._counts = time.monotonic(), False
-            self._depth += 1
-        try:
-            return compile_one(*args)
-        finally:
-            with self._lock:
-                self._depth -= 1
-                if self._depth == 0 and self._counts:
-                    self.seconds += time.monotonic() - self._began
-
-    def begins(self, cached: bool) -> None:
-        """Note that a kernel is compiled and not loaded, and whether the result will be cached."""
-        self._counts = True
-        tell, self.tell = self.tell, None
-        if tell is not None:
-            tell(cached)
-
-
-compiling = Compiling()
-"""Of this process."""
 
 
 def check_settings() -> None:

@@ -20,7 +20,6 @@ on every machine and with any number of threads. The clock only ends the work.
 from __future__ import annotations
 
 import math
-import time
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple
@@ -38,6 +37,7 @@ from parentage.work.checkpoint import State
 from parentage.work.executor import WorkerPool
 from parentage.work.memory import available_memory, room_within, used_memory
 from parentage.work.progress import Progress
+from parentage.work.stop import now
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -219,7 +219,7 @@ class Anytime:
         self._facts: Mapping[str, int | None] = {}
         self._noted: tuple[Extent, Round] | None = None
         self._noted_at = -math.inf
-        self._began = time.monotonic()
+        self._began = now()
         self._looked = self._idle = 0
         self._whole = True  # whether neither effort nor stop has cut a round short
         self._most = stop.memory or used_memory() + int(SHARE_OF_MEMORY * available_memory())
@@ -257,8 +257,9 @@ class Anytime:
 
     def _end_round(self) -> None:
         """Note a whole round, and save it if a write is due."""
-        now = time.perf_counter()
-        if self._slot is None or not self._whole or now - self._noted_at < SECONDS_BETWEEN_NOTES:
+        ended = now()
+        noted = ended - self._noted_at < SECONDS_BETWEEN_NOTES
+        if self._slot is None or not self._whole or noted:
             return
         streams = self._streams
         at = Round(
@@ -270,7 +271,7 @@ class Anytime:
             self._closed.copy(),
             np.array([self._looked, self._laid, self._idle]),
         )
-        self._noted, self._noted_at = (self.growth.extent(), at), now
+        self._noted, self._noted_at = (self.growth.extent(), at), ended
         if self._slot.due():
             self.save()
 
@@ -420,14 +421,14 @@ class Anytime:
 
     def _round(self) -> bool:
         """Let every stream search for one budget; whether that found a better network."""
-        budget, began = budget_of(self.growth.n, self.growth.n_sets), time.monotonic()
+        budget, began = budget_of(self.growth.n, self.growth.n_sets), now()
         over = self.stop.is_over
         whole = self._pool.map(lambda one: one.advance(self.space, budget, over), self._streams)
         self._is(all(list(whole)))
         self._looked += sum(int(stream.work.looked) for stream in self._streams)
         leader = best_of(self._streams, self.space)
         gained = self._take(leader.best)
-        self._round_took = time.monotonic() - began
+        self._round_took = now() - began
         renew(self._streams, leader)
         return gained
 
@@ -454,7 +455,7 @@ class Anytime:
         self.cost = -self.score()
 
     def _tell(self) -> None:
-        seconds = time.monotonic() - self._began
+        seconds = now() - self._began
         self.trace.append((seconds, -self.cost, math.inf))
         if self.report is not None:
             self.report(

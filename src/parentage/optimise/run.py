@@ -14,12 +14,10 @@ from __future__ import annotations
 
 import json
 import math
-import time
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from parentage.kernels._options import compiling
 from parentage.network.network import topological_order
 from parentage.network.record import Effort
 from parentage.optimise.cuts import Sets, moved, project, read_cut, unique, written_cut
@@ -27,7 +25,7 @@ from parentage.optimise.problem import rounding
 from parentage.work.checkpoint import State
 from parentage.work.memory import room_within
 from parentage.work.progress import Progress
-from parentage.work.stop import Stop
+from parentage.work.stop import Stop, now
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -96,7 +94,7 @@ class Run:
         self.trace: list[TracePoint] = []
         self.rounding = rounding(lists)
         self._report = report
-        self._began, self._compiled = time.monotonic(), compiling.seconds
+        self._began = now()
         self._last_call = -math.inf
         self._begun = 0  # so many parts, from the first on, have a network
         self._written: dict[Cut, str] = {}
@@ -111,7 +109,7 @@ class Run:
     @property
     def seconds(self) -> float:
         """Wall time since the start, without what went into compiling."""
-        return time.monotonic() - self._began - (compiling.seconds - self._compiled)
+        return now() - self._began
 
     @property
     def seconds_left(self) -> float:

@@ -8,7 +8,6 @@ was counted, scored and ruled out, and of how far the lists reach.
 from __future__ import annotations
 
 import contextlib
-import time
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -39,6 +38,7 @@ from parentage.work.memory import available_memory, used_memory
 from parentage.work.running import Running, working
 from parentage.work.scaling import Scaling
 from parentage.work.settings import takes
+from parentage.work.stop import now
 
 if TYPE_CHECKING:
     import os
@@ -217,7 +217,7 @@ def search_table(
 
     ``up_to`` and ``foresee`` are those of :func:`parentage.scoring.search.search`.
     """
-    began = time.perf_counter()
+    began = now()
     stop, workers, checkpoint = context.stop, context.pool, context.checkpoint
     prepared = prepare(table, settings)
     for plan in prepared.plans:
@@ -331,7 +331,7 @@ def _account(
             pruned={rule: int(tally[ORDER.index(rule)]) for rule in prepared.rules.names},
             live_sets=tuple(outcomes[0].live),
             kept=kept,
-            seconds=time.perf_counter() - began,
+            seconds=now() - began,
         ),
         recipe=table.recipe,
     )

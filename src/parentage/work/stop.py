@@ -13,13 +13,12 @@ import signal
 import threading
 import time
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from parentage.errors import InputError
-from parentage.kernels._options import compiling
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
 Reason = Literal["time", "memory", "interrupt", "gap", "asked", "forecast"]
 """Why work ended before it was done.
@@ -35,6 +34,66 @@ MOMENT = 1.0
 save nothing worth its result."""
 
 
+class CompileClock:
+    """The time this process has spent compiling kernels; loading compiled ones does not count.
+
+    Parameters
+    ----------
+    tell
+        Called when compiling begins for the first time, with whether the result is cached.
+    """
+
+    def __init__(self, tell: Callable[[bool], None] | None = None) -> None:
+        self.tell = tell
+        self._done = 0.0
+        self._lock = threading.Lock()
+        self._depth, self._began = 0, 0.0
+        self._counts = False
+
+    @property
+    def seconds(self) -> float:
+        """Seconds so far, with those of a kernel that is being compiled."""
+        with self._lock:
+            return self._done + (self._running() if self._depth > 0 and self._counts else 0.0)
+
+    def _running(self) -> float:
+        return time.monotonic() - self._began
+
+    def timed(self, compile_one: Callable[..., Any], *args: Any) -> Any:
+        """Compile or load one signature of a kernel, with those it calls."""
+        with self._lock:
+            if self._depth == 0:
+                self._began, self._counts = time.monotonic(), False
+            self._depth += 1
+        try:
+            return compile_one(*args)
+        finally:
+            with self._lock:
+                self._depth -= 1
+                if self._depth == 0 and self._counts:
+                    self._done += self._running()
+
+    def begins(self, cached: bool) -> None:
+        """Note that a kernel is compiled and not loaded, and whether the result will be cached."""
+        self._counts = True
+        tell, self.tell = self.tell, None
+        if tell is not None:
+            tell(cached)
+
+
+compiling = CompileClock()
+"""The clock of this process."""
+
+
+def now() -> float:
+    """Return seconds on a clock that stands still while kernels are compiled.
+
+    Limits and all times that are reported are measured by it: what compiling takes, once on a
+    machine, says nothing about the work.
+    """
+    return time.monotonic() - compiling.seconds
+
+
 @dataclass(frozen=True)
 class Stop:
     """A deadline, a memory limit and a way to cancel.
@@ -42,14 +101,11 @@ class Stop:
     Parameters
     ----------
     deadline
-        When to end, on the clock of :func:`time.monotonic`; infinite for never.
+        When to end, on the clock of :func:`now`; infinite for never.
     memory
         Bytes that large arrays may take; None lets each stage take most of what is free.
     cancelled
         Set it to end the work from another thread or a signal handler.
-    compiled
-        Seconds that had gone into compiling when the clock was set. What goes there later, which
-        happens once on a machine, puts the deadline off.
 
     Examples
     --------
@@ -64,7 +120,6 @@ class Stop:
     deadline: float = math.inf
     memory: int | None = None
     cancelled: threading.Event = field(default_factory=threading.Event, compare=False)
-    compiled: float = field(default_factory=lambda: compiling.seconds, compare=False)
 
     @classmethod
     def after(cls, seconds: float | None, memory: float | None = None) -> Stop:
@@ -81,13 +136,13 @@ class Stop:
             raise InputError(
                 f"the memory limit must be a positive number of bytes, such as 4e9, not {memory!r}"
             )
-        deadline = math.inf if seconds is None else time.monotonic() + seconds
+        deadline = math.inf if seconds is None else now() + seconds
         return cls(deadline, None if memory is None else int(memory))
 
     @property
     def seconds_left(self) -> float:
         """Wall time until the deadline, infinite without one."""
-        return self.deadline + (compiling.seconds - self.compiled) - time.monotonic()
+        return self.deadline - now()
 
     def reason(self) -> Reason | None:
         """Why to stop now; None to go on."""
@@ -104,8 +159,7 @@ class Stop:
         left = self.seconds_left
         if left == math.inf:
             return self
-        deadline = time.monotonic() + part * max(0.0, left)
-        return replace(self, deadline=deadline, compiled=compiling.seconds)
+        return replace(self, deadline=now() + part * max(0.0, left))
 
     def leaving(self, seconds: float) -> Stop:
         """Return a stop that leaves so much time at least, for what is worth going over a limit.
@@ -113,8 +167,7 @@ class Stop:
         >>> Stop.after(0.0).leaving(60.0).reason() is None
         True
         """
-        deadline = max(time.monotonic() + self.seconds_left, time.monotonic() + seconds)
-        return replace(self, deadline=deadline, compiled=compiling.seconds)
+        return replace(self, deadline=max(self.deadline, now() + seconds))
 
     def untimed(self) -> Stop:
         """Return a stop without a deadline, for work that is finished whatever the clock says.
@@ -160,7 +213,7 @@ class Moment:
 
 
 def _arrived(seconds: float, memory: int | None) -> Stop:
-    return Stop(time.monotonic() + seconds, memory)
+    return Stop(now() + seconds, memory)
 
 
 @contextlib.contextmanager
