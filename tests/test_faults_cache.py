@@ -113,7 +113,8 @@ def test_a_change_in_another_file_of_the_kernels_is_seen(tmp_path: Path) -> None
     copy.mkdir()
     for name in ("__init__.py", "errors.py"):
         shutil.copy(package / name, copy)
-    shutil.copytree(package / "kernels", copy / "kernels", ignore=lambda *_: ["__pycache__"])
+    for name in ("kernels", "work"):
+        shutil.copytree(package / name, copy / name, ignore=lambda *_: ["__pycache__"])
     env = {**os.environ, "PYTHONPATH": str(tmp_path), "NUMBA_CACHE_DIR": str(tmp_path / "cache")}
 
     def hashed() -> list[int]:
