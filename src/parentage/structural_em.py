@@ -400,10 +400,16 @@ def _iterate(work: Work, at: Iterate, score: Penalised, known: Network | None = 
     none is begun for which the time will not do, if it takes as long as the one before; nor is one
     kept: after a break it is done again. What comes to an end that is ``known`` goes no further;
     nor does a network that repeats unproven, because the settings ask for no proof.
+
+    Another network may score as much on the completed data as the one that completed them. If it
+    completes them differently, its own completions are tried next: the answer is to be the best
+    network on data that it completed itself. If that leads back to a network that was tried, the
+    iteration ends without having settled.
     """
     bits, unit = bits_for(work.table.n_rows), unit_of(work.settings.log_base)
     prior = Prior.of(work.settings.prior)
     network, before, steps = at.network, at.before, list(at.steps)
+    tried: set[Network] = set()
     last: End | None = None
     while True:
         began = now()
@@ -427,12 +433,15 @@ def _iterate(work: Work, at: Iterate, score: Penalised, known: Network | None = 
                 solution.optimal,
             )
         )
-        settled = not cut and solution.optimal and _is_best(network, lists, solution)
+        best = not cut and solution.optimal and _is_best(network, lists, solution)
+        settled = best and _completes_alike(network, solution.network)
         completion = Completion(tuple(steps), settled, bits, completed.stored_rows)
         last = End(network, solution.network, completion, (lists, solution, completed))
         if stopped:
             return last
-        if settled or len(steps) == MOST_STEPS or solution.network in (known, network):
+        tried.add(network)
+        again = solution.network in (known, network) or (best and solution.network in tried)
+        if settled or again or len(steps) == MOST_STEPS:
             work.progress.end(last)
             return last
         before, network = network, solution.network
@@ -470,6 +479,11 @@ def _price(network: Network, table: Table, score: Penalised) -> float:
         for name in network.names
         if network.parents_of(name) or name not in constant
     )
+
+
+def _completes_alike(network: Network, other: Network) -> bool:
+    """Whether two networks complete data alike: equivalent ones have the same distributions."""
+    return network == other or network.equivalence_class() == other.equivalence_class()
 
 
 def _is_best(network: Network, lists: CandidateLists, solution: Solution) -> bool:
