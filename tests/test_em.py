@@ -294,8 +294,8 @@ def test_of_two_starts_the_better_end_is_kept(seed: int) -> None:
 @pytest.mark.parametrize(
     ("given", "message"),
     [
-        ({"complete": 1}, "complete=1 has no effect"),
-        ({"effort": 2.0}, "effort=2.0 has no effect"),
+        ({"complete": 1}, r"complete=1\) has no effect"),
+        ({"effort": 2.0}, r"effort=2.0\) has no effect"),
     ],
 )
 def test_what_would_have_no_effect_is_refused(given: dict[str, Any], message: str) -> None:
