@@ -11,6 +11,7 @@ import pytest
 import parentage
 from certificates import document
 from command import ok, refused, run
+from naive_network import random_lists
 from parentage.check import Verdict, check, sealed
 from parentage.check.document import SETTINGS
 from parentage.check.terms import terms_text
@@ -21,6 +22,7 @@ from parentage.scoring.constraints import Constraints
 from parentage.scoring.formats import read_lists, write_lists
 from parentage.scoring.lists import CandidateLists
 from test_cli import SMALL, write
+from vipr_checker import check_vipr
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -343,3 +345,54 @@ def test_bad_input_is_told_apart(files: tuple[str, str, str], tmp_path: Path) ->
         "check", table, unknown
     )
     assert ok("check", lists, unknown).startswith("Verified")
+
+
+def test_proofs_for_other_checkers(files: tuple[str, str, str], tmp_path: Path) -> None:
+    """`learn` writes them at once, `check` makes them of certificates and says how to go on."""
+    table, lists, proof = files
+    learned, made = tmp_path / "learned.vipr.gz", tmp_path / "made.vipr"
+    done = run("learn", table, "-k", "1", "--certificate", str(learned))
+    assert done.returncode == 0
+    assert "the proof will have about" in done.stderr
+    assert f"wrote the proof to {learned}; `viprchk` reads it once it is unpacked" in done.stderr
+    for data in (table, lists):
+        done = run("check", data, proof, "--vipr", str(made))
+        assert done.returncode == 0
+        assert done.stdout.startswith("Verified")
+        assert f"wrote the proof to {made}; `viprchk {made}` checks it" in done.stderr
+        check_vipr(made)
+    check_vipr(learned)
+
+
+def test_a_vipr_file_has_its_name(files: tuple[str, str, str], tmp_path: Path) -> None:
+    _, lists, proof = files
+    why = refused("check", lists, proof, "--vipr", str(tmp_path / "proof.txt"))
+    assert "give a name that ends in .vipr or .vipr.gz" in why
+    before = content_of(proof)
+    refused("check", lists, proof, "--vipr", proof)
+    assert content_of(proof) == before
+
+
+def test_no_vipr_file_of_a_refused_proof(files: tuple[str, str, str], tmp_path: Path) -> None:
+    _, lists, proof = files
+    made = tmp_path / "made.vipr"
+    broken = write(tmp_path, json.dumps({**content_of(proof), "nodes": [{}]}), "broken.json")
+    assert run("check", lists, broken, "--vipr", str(made)).returncode == 1
+    assert not made.exists()
+
+
+def test_why_no_vipr_file_is_written(tmp_path: Path) -> None:
+    """A part of 13 variables that was solved by dynamic programming."""
+    lists = random_lists(np.random.default_rng(1), 13)
+    path, proof = str(tmp_path / "hard.jkl"), str(tmp_path / "proof.json")
+    made = tmp_path / "made.vipr"
+    write_lists(lists, path)
+    ok("learn", path, "--engine", "subsets", "--certificate", proof)
+    why = refused("check", path, proof, "--vipr", str(made))
+    assert f"at most 12; `parentage learn … --certificate {made}` looks for a proof" in why
+    done = run("learn", path, "--engine", "subsets", "--certificate", str(made))
+    assert "no certificate is written: node 1: it solves 13 variables" in done.stderr
+    assert "leave out --engine subsets" in done.stderr
+    assert not made.exists()
+    ok("learn", path, "--certificate", str(made))
+    check_vipr(made)

@@ -10,9 +10,16 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from parentage.cli.options import JSON, RECIPE_ALONE, command, load_table, settings
+from parentage.cli.options import (
+    JSON,
+    RECIPE_ALONE,
+    check_outputs,
+    command,
+    load_table,
+    settings,
+)
 from parentage.cli.output import print_json
-from parentage.errors import Bytes
+from parentage.errors import Bytes, InputError
 from parentage.work.running import Running
 from parentage.work.settings import Option, Settings, setting
 
@@ -22,6 +29,22 @@ if TYPE_CHECKING:
     from parentage.check import Verdict
     from parentage.data.settings import Reading
     from parentage.scoring.lists import CandidateLists
+    from parentage.vipr import Size
+
+
+@dataclass(frozen=True)
+class Exporting(Settings):
+    """Where the proof is written for other checkers."""
+
+    vipr: str | None = setting(
+        None, "Write the proof for viprchk: .vipr or .vipr.gz.", Option("FILE", common=True)
+    )
+
+    def __post_init__(self) -> None:
+        from parentage.vipr import is_vipr
+
+        if self.vipr is not None and not is_vipr(self.vipr):
+            raise InputError(f"--vipr {self.vipr!r}: give a name that ends in .vipr or .vipr.gz")
 
 
 @dataclass(frozen=True)
@@ -38,12 +61,19 @@ class Room(Settings):
 @command()
 @click.argument("source", metavar="LISTS|TABLE")
 @click.argument("certificate")
+@settings("exporting", Exporting, "Output")
 @settings("room", Room, "Limits")
 @RECIPE_ALONE
 @JSON
 @settings("running", Running, "Limits", "threads")
 def check(
-    source: str, certificate: str, room: Room, reading: Reading, running: Running, as_json: bool
+    source: str,
+    certificate: str,
+    exporting: Exporting,
+    room: Room,
+    reading: Reading,
+    running: Running,
+    as_json: bool,
 ) -> None:
     """Verify that a network is the best one, from its CERTIFICATE, in whole-number arithmetic.
 
@@ -55,6 +85,7 @@ def check(
     from parentage.check import check as verify
 
     refuse_swapped(source, certificate)
+    check_outputs([exporting.vipr], source, certificate, reading.recipe)
     document = read_document(certificate)
     memory = MEMORY if room.memory is None else room.memory
     names: Sequence[str] = ()
@@ -64,6 +95,8 @@ def check(
         verdict = verify(lists, document, memory=memory)
     except ProofError as refusal:
         verdict, began = Verdict.refused(str(refusal)), time.monotonic()
+    if verdict and exporting.vipr is not None:
+        export(lists, document, exporting.vipr)
     if as_json:
         print_json(verdict_json(verdict, names, time.monotonic() - began))
     else:
@@ -72,10 +105,35 @@ def check(
         sys.exit(1)
 
 
+def announce_size(size: Size) -> None:
+    """Print how large a VIPR file will be."""
+    click.echo(f"parentage: the proof will have about {size.text()}", err=True)
+
+
+def vipr_written(path: str) -> str:
+    """What to do with a VIPR file that was written."""
+    packed = path.lower().endswith(".gz")
+    how = "`viprchk` reads it once it is unpacked" if packed else f"`viprchk {path}` checks it"
+    return f"parentage: wrote the proof to {path}; {how}"
+
+
+def export(lists: CandidateLists, document: Mapping[str, Any], path: str) -> None:
+    """Write the proof as a VIPR file; the reason why not is an error."""
+    from parentage.check import ProofError
+    from parentage.vipr import write_vipr
+
+    try:
+        write_vipr(lists, document, path, announce=announce_size)
+    except ProofError as refusal:
+        raise InputError(
+            f"{refusal}; `parentage learn … --certificate {path}` looks for a proof without that"
+        ) from None
+    click.echo(vipr_written(path), err=True)
+
+
 def refuse_swapped(data: str, certificate: str) -> None:
     """Refuse a certificate where lists or a table belong, and the other way round."""
     from parentage.check import read_document
-    from parentage.errors import InputError
 
     if not data.lower().endswith((".json", ".json.gz")):
         return
@@ -101,7 +159,6 @@ def gather(
     """
     from parentage.check import ProofError, recorded_settings
     from parentage.data.reading import settled
-    from parentage.errors import InputError
     from parentage.files.detect import detect
     from parentage.files.source import open_source
     from parentage.scoring.formats import read_lists
@@ -134,7 +191,6 @@ def scoring_of(settings: Mapping[str, Any]) -> dict[str, Any]:
     InputError
         Settings of a form that scoring does not know.
     """
-    from parentage.errors import InputError
     from parentage.scoring.constraints import Constraints
     from parentage.scoring.prior import Prior
 

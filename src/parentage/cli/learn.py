@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import click
 
 from parentage.arcs.settings import Supporting
+from parentage.cli.check import announce_size, vipr_written
 from parentage.cli.options import (
     JSON,
     READING,
@@ -84,7 +85,7 @@ class Goal(Settings):
     )
     certificate: str | None = setting(
         None,
-        "Write the proof for `parentage check`: .json or .json.gz.",
+        "Write the proof: .json[.gz], or .vipr[.gz] for viprchk.",
         Option("FILE", common=True),
     )
     start: str | None = setting(
@@ -163,12 +164,15 @@ def learn(
     """
     from parentage import pipeline
     from parentage.network.formats import check_network_target, read_network
+    from parentage.vipr import is_vipr
     from parentage.work.stop import interruptible
 
     outputs = [*goal.output, goal.certificate, goal.log, goal.write_recipe]
     reads = (source, goal.data, goal.start, reading.recipe, model.constraints)
     check_outputs(outputs, *reads)
     goal.check()
+    if optimising.engine == "auto" and is_vipr(goal.certificate or ""):  # without large subsets
+        optimising = replace(optimising, engine="branch-and-cut")
     start = None if goal.start is None else read_network(goal.start)
     typed = Typed(reading, model, growing, optimising, goal, as_json)
     began = time.monotonic()
@@ -331,18 +335,27 @@ def report_solution(
     if goal.output:
         click.echo(f"parentage: wrote {', '.join(goal.output)}. {proof_text(solution)}", err=True)
     if goal.certificate is not None:
-        write_certificate(solution, goal.certificate)
+        write_certificate(solution, goal.certificate, typed.optimising.engine)
     if typed.quiet:
         print_json(solution_json(solution, work, typed, seconds))
     elif not goal.output:
         click.echo(as_text(solution, work))
 
 
-def write_certificate(solution: Solution, path: str) -> None:
+def write_certificate(solution: Solution, path: str, engine: str) -> None:
     """Write the proof, or say why there is none."""
+    from parentage.check import ProofError
     from parentage.scoring.account import Account
+    from parentage.vipr import is_vipr
 
-    if solution.certificate is not None:
+    if solution.certificate is not None and is_vipr(path):
+        try:
+            solution.certificate.write(path, announce=announce_size)
+        except ProofError as refusal:
+            warn(f"no certificate is written: {refusal}; leave out --engine {engine}")
+        else:
+            click.echo(vipr_written(path), err=True)
+    elif solution.certificate is not None:
         solution.certificate.write(path)
         origin = solution.scope.origin
         completed = isinstance(origin, Account) and origin.completion is not None

@@ -23,6 +23,7 @@ from parentage.check.document import FORMAT, VERSION, sealed
 from parentage.files.atomic import replacing
 from parentage.optimise.cuts import Sets, written_cut
 from parentage.optimise.problem import allowed_sets
+from parentage.vipr import is_vipr, write_vipr
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -34,6 +35,7 @@ if TYPE_CHECKING:
     from parentage.optimise.run import Part, Run
     from parentage.scoring.constraints import Constraints
     from parentage.scoring.lists import CandidateLists
+    from parentage.vipr import Size
 
 DECIMALS = 6
 """Scores with at most so many decimals are exact."""
@@ -82,8 +84,16 @@ class Certificate:
         """Return the document as text, without spaces."""
         return json.dumps(self.document, separators=(",", ":"), ensure_ascii=False) + "\n"
 
-    def write(self, path: str | Path) -> None:
-        """Write the document; compressed when the name ends in ``.gz``."""
+    def write(self, path: str | Path, *, announce: Callable[[Size], None] | None = None) -> None:
+        """Write the document, or its proof as a VIPR file; compressed when the name ends in .gz.
+
+        ``announce`` is called with a forecast of the size before a VIPR file (``.vipr`` or
+        ``.vipr.gz``) is written. A proof that no such file is written for raises a
+        :class:`~parentage.check.ProofError` with the reason.
+        """
+        if is_vipr(path):
+            write_vipr(self.lists, self.document, path, announce=announce)
+            return
         data = self.to_json().encode()
         if str(path).endswith(".gz"):
             data = gzip.compress(data, mtime=0)

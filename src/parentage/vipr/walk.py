@@ -1,8 +1,8 @@
 """A proof gone through before it is written: what every step removes, and what each cut is for.
 
-The steps are carried out as a check does, but for two of them. Dominance is no consequence of the
+The steps are carried out as a check does, but for two of them. Dominance does not follow from the
 model: a network may take a set although another one would do. Such a set is kept, and counts in
-branchings as the one that would do, which is no worse in any bound. The best forest is a round:
+branchings as the one that would do, which never makes a bound worse. The best forest is a round:
 what Edmonds' algorithm charges to groups of variables are multipliers of their cluster cuts.
 """
 
@@ -269,8 +269,7 @@ class Walk:
             if len(node.variables) > MOST_MEMBERS:
                 raise ProofError(
                     f"{where}: it solves {len(node.variables)} variables by dynamic programming, "
-                    f"and a VIPR file is written for at most {MOST_MEMBERS}; "
-                    "learn again with --engine branch-and-cut"
+                    f"and a VIPR file is written for at most {MOST_MEMBERS}"
                 )
             node.left = np.flatnonzero(state.left & self._inside(node))
         else:

@@ -35,6 +35,14 @@ class Size(NamedTuple):
     derivations: int
     bytes: int
 
+    def text(self) -> str:
+        """The size in words.
+
+        >>> Size(17417, 7_640_000).text()
+        '17,417 derivations, 7.6 MB'
+        """
+        return f"{self.derivations:,} derivations, {self.bytes / 1e6:.1f} MB"
+
 
 def is_vipr(path: str | Path) -> bool:
     """Whether a file of this name is a VIPR file, compressed or not.
