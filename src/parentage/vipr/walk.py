@@ -36,6 +36,10 @@ if TYPE_CHECKING:
     from parentage.check.whole import Flags, Ints
 
 
+SHARES = (0.3, 0.1, 0.03, 0.01)
+"""Rounds that remove less than this share of the sets left are left out, if the rest is enough."""
+
+
 class Removal(NamedTuple):
     """A round of cuts with multipliers, and the sets it removes; none if it closes the node."""
 
@@ -129,13 +133,41 @@ class Walk:
     def _node(self, number: int, variables: list[int], goal: int, state: State) -> Node:
         node = Node(variables, goal)
         source = self.certificate.nodes[number]
+        start = state.copy()
         if self._exhausted(node, state):
             return node
         for step in source.steps:
             if self._step(node, step, state) or self._exhausted(node, state):
+                self._shorten(node, start)
+                self._note(node, start)
                 return node
+        self._note(node, start)
         self._end(node, source.end, state, number)
         return node
+
+    def _shorten(self, node: Node, start: State) -> None:
+        """Leave out rounds that remove little, if the others close a node as well."""
+        rounds = [move for move in node.moves if isinstance(move, Removal)]
+        if len(rounds) < len(node.moves) or not rounds or len(rounds[-1].gone):
+            return
+        for share in SHARES:
+            trial, state = Node(node.variables, node.goal), start.copy()
+            for move in rounds:
+                much = len(move.gone) >= share * state.left.sum() or move is rounds[-1]
+                if much and self._round(trial, move.cuts, move.times, move.scale, state):
+                    node.moves = trial.moves
+                    return
+
+    def _note(self, node: Node, start: State) -> None:
+        """Note for which sets the cuts of a node are used."""
+        left = start.left & self._inside(node)
+        for move in node.moves:
+            if isinstance(move, Exhausted):
+                continue
+            for k in move.cuts if isinstance(move, Removal) else ():
+                used = self.used.setdefault(k, np.zeros(self.families.m, np.bool_))
+                used |= left
+            left[move.gone] = False
 
     def _step(self, node: Node, step: Step, state: State) -> bool:
         """Carry out a step; True when it closes the node."""
@@ -171,9 +203,6 @@ class Walk:
         gone = np.flatnonzero(inside & (rise > room)) if room >= 0 else np.zeros(0, np.int64)
         if room >= 0 and not len(gone):
             return False
-        for k in cuts:
-            used = self.used.setdefault(k, np.zeros(families.m, np.bool_))
-            used |= inside
         node.moves.append(Removal(cuts, times, scale, gone))
         state.left[gone] = False
         return room < 0
@@ -263,8 +292,10 @@ class Walk:
                 variables = sorted(part.variables)
                 node.parts.append(self._node(part.node, variables, part.goal, state.copy()))
         elif isinstance(end, Forest):
+            start, moves = state.copy(), len(node.moves)
             if not self._forest(node, state):
                 raise ProofError(f"{where} (forest): its bound is less than the goal")
+            self._note(Node(node.variables, node.goal, node.moves[moves:]), start)
         elif isinstance(end, Subsets):
             if len(node.variables) > MOST_MEMBERS:
                 raise ProofError(
