@@ -62,7 +62,7 @@ def derive_cut(lines: Lines, cut: Cut, sets: Collection[int]) -> int | None:
         A cut that does not hold, or of more members than a file is written for.
     """
     if isinstance(cut, Cluster):
-        return _cluster(lines, frozenset(cut.members), cut.k, sets)
+        return _cluster(lines, frozenset(cut.members), cut.k, sets, {})
     if len(cut.members) > MOST_MEMBERS:
         raise ProofError(
             f"VIPR: a local cut has {len(cut.members)} members, at most {MOST_MEMBERS} are written"
@@ -70,12 +70,54 @@ def derive_cut(lines: Lines, cut: Cut, sets: Collection[int]) -> int | None:
     return _local(lines, cut, sets)
 
 
-def _cluster(lines: Lines, members: frozenset[int], k: int, sets: Collection[int]) -> int | None:
+def _cluster(
+    lines: Lines,
+    members: frozenset[int],
+    k: int,
+    sets: Collection[int],
+    known: dict[tuple[frozenset[int], int], int | None],
+) -> int | None:
     """Derive that at most |C| − k members have k parents or more in C.
 
     Assume that more have. For k = 1 everyone then has a parent in C. Otherwise, if f came first in
-    C, the others would have k − 1 parents or more without it, and of them there are too few.
+    C, the others would have k − 1 parents or more without it, and of them there are too few. Where
+    k is large, fewer sets of members come up in the dynamic programme of a local cut.
     """
+    if (members, k) in known:
+        return known[members, k]
+    if 2 * k > len(members) <= MOST_MEMBERS:
+        found = _packing(lines, members, k, sets)
+    else:
+        found = _crowd(lines, members, k, sets, known)
+    known[members, k] = found
+    return found
+
+
+def _packing(lines: Lines, members: frozenset[int], k: int, sets: Collection[int]) -> int | None:
+    """Derive a cluster cut as a local cut in which every set of k parents or more is worth 1."""
+    model, order = lines.model, sorted(members)
+    bit = {u: 1 << t for t, u in enumerate(order)}
+    found = []
+    for v in order:
+        masks = {i: sum(bit.get(u, 0) for u in model.parents[i]) for i in model.sets(v)}
+        choices = {
+            i: Choice(1, mask) for i, mask in masks.items() if i in sets and mask.bit_count() >= k
+        }
+        rows = {t: [model.link(u, v)] for t, u in enumerate(order) if (u, v) in model.holders}
+        found.append(Member(v, choices, rows))
+    if not any(member.choices for member in found):
+        return None
+    return best_order(lines, found, len(members) - k)
+
+
+def _crowd(
+    lines: Lines,
+    members: frozenset[int],
+    k: int,
+    sets: Collection[int],
+    known: dict[tuple[frozenset[int], int], int | None],
+) -> int | None:
+    """Derive a cluster cut by who comes first."""
     model = lines.model
     many = {
         v: [
@@ -104,7 +146,7 @@ def _cluster(lines: Lines, members: frozenset[int], k: int, sets: Collection[int
         bare = [v for v, own in many.items() if not own][:1]
         others = {v: others[v] for v in bare or others}  # such a one cannot be first by itself
         for f in others:
-            fewer = _cluster(lines, members - {f}, k - 1, sets)
+            fewer = _cluster(lines, members - {f}, k - 1, sets, known)
             terms = [(high, 1)] + ([] if fewer is None else [(fewer, -1)])
             clauses[f] = _clause(lines, f, others[f], terms)
     absurd = refute(lines, clauses, others)

@@ -40,6 +40,10 @@ SHARES = (0.3, 0.1, 0.03, 0.01)
 """Rounds that remove less than this share of the sets left are left out, if the rest is enough."""
 
 
+DEEPEST = 200
+"""Nodes below one another: each is a few calls deep, and Python stops at a thousand."""
+
+
 class Removal(NamedTuple):
     """A round of cuts with multipliers, and the sets it removes; none if it closes the node."""
 
@@ -130,10 +134,14 @@ class Walk:
         everything = State(np.ones(self.families.m, np.bool_), np.arange(self.families.m))
         return self._node(0, list(range(self.families.n)), goal, everything)
 
-    def _node(self, number: int, variables: list[int], goal: int, state: State) -> Node:
+    def _node(
+        self, number: int, variables: list[int], goal: int, state: State, depth: int = 0
+    ) -> Node:
         node = Node(variables, goal)
         source = self.certificate.nodes[number]
         start = state.copy()
+        if depth > DEEPEST:
+            raise ProofError(f"node {number}: it is more than {DEEPEST} branches and splits deep")
         if self._exhausted(node, state):
             return node
         for step in source.steps:
@@ -142,7 +150,7 @@ class Walk:
                 self._note(node, start)
                 return node
         self._note(node, start)
-        self._end(node, source.end, state, number)
+        self._end(node, source.end, state, number, depth + 1)
         return node
 
     def _shorten(self, node: Node, start: State) -> None:
@@ -283,14 +291,14 @@ class Walk:
         families = self.families
         return set(families.parents[families.starts[i] : families.starts[i + 1]].tolist())
 
-    def _end(self, node: Node, end: object, state: State, number: int) -> None:
+    def _end(self, node: Node, end: object, state: State, number: int, depth: int) -> None:
         where = f"node {number}"
         if isinstance(end, Branch):
-            self._branch(node, end, state)
+            self._branch(node, end, state, depth)
         elif isinstance(end, Split):
             for part in end.parts:
                 variables = sorted(part.variables)
-                node.parts.append(self._node(part.node, variables, part.goal, state.copy()))
+                node.parts.append(self._node(part.node, variables, part.goal, state.copy(), depth))
         elif isinstance(end, Forest):
             start, moves = state.copy(), len(node.moves)
             if not self._forest(node, state):
@@ -306,7 +314,7 @@ class Walk:
         else:
             raise ProofError(f"{where}: it stays open after its last step")
 
-    def _branch(self, node: Node, end: Branch, state: State) -> None:
+    def _branch(self, node: Node, end: Branch, state: State, depth: int) -> None:
         families = self.families
         own = np.arange(families.offsets[end.child], families.offsets[end.child + 1])
         holding = self._holding(end.child, end.parent)
@@ -317,8 +325,8 @@ class Walk:
         node.case = Case(
             end.child,
             own[holding],
-            self._node(end.without, node.variables, node.goal, without),
-            self._node(end.with_, node.variables, node.goal, with_),
+            self._node(end.without, node.variables, node.goal, without, depth),
+            self._node(end.with_, node.variables, node.goal, with_, depth),
         )
 
     def _forest(self, node: Node, state: State) -> bool:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import io
+import json
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -149,6 +150,7 @@ def _head(
         "% The best network of candidate lists, as an integer programme.\n",
         f"% lists {certificate.digest}\n",
         f"% unit of costs {'10^-' if unit.decimal else '2^-'}{unit.digits}\n",
+        *(f"% {v} {json.dumps(name)}\n" for v, name in enumerate(lists.names)),
         f"VER 1.0\nVAR {model.n_variables}\n",
         "\n".join(model.names()),
         f"\nINT {model.n_variables}\n",
