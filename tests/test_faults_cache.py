@@ -111,7 +111,7 @@ def test_a_change_in_another_file_of_the_kernels_is_seen(tmp_path: Path) -> None
     package = Path(parentage.__file__).parent
     copy = tmp_path / "parentage"
     copy.mkdir()
-    for name in ("__init__.py", "errors.py"):
+    for name in ("__init__.py", "__init__.pyi", "errors.py"):
         shutil.copy(package / name, copy)
     for name in ("kernels", "work"):
         shutil.copytree(package / name, copy / name, ignore=lambda *_: ["__pycache__"])

@@ -35,8 +35,7 @@ from parentage.optimise.settings import Optimising
 from parentage.scoring.candidates import score
 from parentage.scoring.explanation import explain
 from parentage.scoring.settings import Growing, Scoring
-from parentage.work.running import Running
-from parentage.work.scaling import Scaling
+from parentage.work.running import Running, Scaling
 from parentage.work.settings import Settings, fields_of, flags_of, help_of, meaning_of, option_of
 
 if TYPE_CHECKING:
@@ -45,8 +44,8 @@ if TYPE_CHECKING:
 
 STAGES: tuple[type[Settings], ...] = (Reading, Scoring, Growing, Optimising, Running, Scaling)
 
-ASKED_FOR_DIFFERENTLY = {"constraints", "client", "executor"}
-"""Typed as --require, --forbid, --tiers and --constraints; and as --cluster."""
+ASKED_FOR_DIFFERENTLY = {"constraints"}
+"""Typed as --require, --forbid, --tiers and --constraints."""
 
 
 def defaults_of(*stages: type[Settings]) -> dict[str, Any]:
@@ -63,7 +62,7 @@ IN_SHORT = {"drop", "missing", "categorical", "discretize", "recipe"}
 """How a table is read, where ``read_table`` has the details."""
 
 RUN = {"time_limit", "memory", "threads", "checkpoint", "executor", "progress"}
-TRANSITION = {"lambda_", "cluster", "client"}
+TRANSITION = {"lambda_"}
 MODEL = {"score", "max_parents", "constraints", "prior"}
 LEARN = MODEL | IN_SHORT | RUN | {"seed", "start", "advanced"}
 

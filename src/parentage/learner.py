@@ -15,14 +15,12 @@ from parentage.errors import UnprovenWarning, warn
 from parentage.optimise.settings import Optimising
 from parentage.pipeline import IN_ADVANCED, Advanced
 from parentage.scoring.settings import Scoring
-from parentage.work.running import Running, working
-from parentage.work.scaling import Scaling
+from parentage.work.running import Running, Scaling, working
 from parentage.work.settings import takes
 
 if TYPE_CHECKING:
     import os
     from collections.abc import Iterable, Mapping
-    from concurrent.futures import Executor
     from pathlib import Path
 
     from parentage.data.recipe import Recipe
@@ -53,9 +51,7 @@ def learn(
     threads: int | None = None,
     seed: int = 0,
     start: Network | None = None,
-    cluster: str | None = None,
-    client: Any = None,
-    executor: Executor | None = None,
+    executor: Any = None,
     checkpoint: str | Path | None = None,
     progress: Report | bool | None = None,
     advanced: Advanced | None = None,
@@ -105,7 +101,7 @@ def learn(
     asked = pipeline.Asked(
         lambda *_: scoring, more.optimising(seed), more.growing(), start, reading
     )
-    scaling = Scaling(cluster, client, executor, more.exchange, checkpoint)
+    scaling = Scaling(executor, more.exchange, checkpoint)
     found = run(source, asked, Running(threads, time_limit, memory), scaling, progress)
     return replace(found.solution, table=found.table, lists=found.lists)
 

@@ -35,7 +35,7 @@ from parentage.scoring.lists import CandidateLists
 from parentage.scoring.settings import Growing, Scoring
 from parentage.structural_em import complete_and_score
 from parentage.work.checkpoint import LISTS
-from parentage.work.scaling import Scaling
+from parentage.work.running import Scaling
 from parentage.work.settings import Settings, changed, fields_of, like
 from parentage.work.stop import now
 

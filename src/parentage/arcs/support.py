@@ -27,15 +27,13 @@ from parentage.scoring.scores import unit_of
 from parentage.scoring.settings import Growing, Scoring
 from parentage.work.executor import memory_each
 from parentage.work.memory import available_memory
-from parentage.work.running import Running, working
-from parentage.work.scaling import Scaling
+from parentage.work.running import Running, Scaling, working
 from parentage.work.settings import takes
 from parentage.work.stop import now
 
 if TYPE_CHECKING:
     import os
     from collections.abc import Callable, Iterable, Mapping
-    from concurrent.futures import Executor
     from pathlib import Path
 
     from parentage.arcs.near_shares import NearShares
@@ -83,9 +81,7 @@ def support(
     memory: int | None = None,
     threads: int | None = None,
     seed: int = 0,
-    cluster: str | None = None,
-    client: Any = None,
-    executor: Executor | None = None,
+    executor: Any = None,
     checkpoint: str | Path | None = None,
     progress: Report | bool | None = None,
     advanced: Advanced | None = None,
@@ -134,7 +130,7 @@ def support(
     learning = pipeline.Asked(
         lambda *_: scoring_for(scoring, within), more.optimising(seed), reading=reading
     )
-    scaling = Scaling(cluster, client, executor, more.exchange, checkpoint)
+    scaling = Scaling(executor, more.exchange, checkpoint)
     with working(Running(threads, time_limit, memory), progress, scaling) as context:
         baseline = learn_baseline(source, learning, context, asked=asked)
         found = support_of(baseline, asked, context, network=network)

@@ -47,8 +47,7 @@ if TYPE_CHECKING:
     from parentage.scoring.lists import CandidateLists
     from parentage.scoring.settings import Scoring
     from parentage.work.context import Context
-    from parentage.work.running import Running
-    from parentage.work.scaling import Scaling
+    from parentage.work.running import Running, Scaling
 
 SHOWN = 30
 """Classes, and arcs, of near-optimal networks that are shown in a terminal."""

@@ -20,8 +20,7 @@ from parentage.cli.output import visible
 from parentage.data.settings import Reading
 from parentage.errors import Bytes, InputError, ParentageError, Way
 from parentage.scoring.settings import Scoring
-from parentage.work.running import Running
-from parentage.work.scaling import Scaling
+from parentage.work.running import Running, Scaling
 from parentage.work.settings import (
     Option,
     Settings,

@@ -23,8 +23,7 @@ from parentage.cli.output import show_progress, warn
 from parentage.cli.query import refuse_without_table
 from parentage.network.settings import Estimating
 from parentage.optimise.settings import Optimising
-from parentage.work.running import Running
-from parentage.work.scaling import Scaling
+from parentage.work.running import Running, Scaling
 from parentage.work.settings import Option, Settings, setting
 
 if TYPE_CHECKING:

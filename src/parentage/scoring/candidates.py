@@ -35,15 +35,13 @@ from parentage.scoring.steps import Kept
 from parentage.work.checkpoint import TABLE
 from parentage.work.executor import size_here
 from parentage.work.memory import available_memory, used_memory
-from parentage.work.running import Running, working
-from parentage.work.scaling import Scaling
+from parentage.work.running import Running, Scaling, working
 from parentage.work.settings import takes
 from parentage.work.stop import now
 
 if TYPE_CHECKING:
     import os
     from collections.abc import Iterable, Sequence
-    from concurrent.futures import Executor
     from pathlib import Path
 
     from parentage.data.recipe import Recipe
@@ -77,9 +75,7 @@ def score(
     time_limit: float | None = None,
     memory: int | None = None,
     threads: int | None = None,
-    cluster: str | None = None,
-    client: Any = None,
-    executor: Executor | None = None,
+    executor: Any = None,
     exchange: str | Path | None = None,
     checkpoint: str | Path | None = None,
     progress: Report | bool | None = None,
@@ -122,7 +118,7 @@ def score(
         discretize=texts_of(discretize, "discretize"),
         recipe=recipe,
     )
-    scaling = Scaling(cluster, client, executor, exchange, checkpoint)
+    scaling = Scaling(executor, exchange, checkpoint)
     with working(Running(threads, time_limit, memory), progress, scaling) as context:
         table = as_table(source, reading)
         rule = rule_for_missing(table, missing)

@@ -71,7 +71,7 @@ _PLACE = re.compile(r"(?:([a-z]+)://)?[^/]+:([0-9]{1,5})")
 
 def _check_address(address: str) -> None:
     """Refuse what cannot be the address of a cluster."""
-    about = Way("cluster", address)
+    about = Way("executor", address)
     local, place = _LOCAL.fullmatch(address), _PLACE.fullmatch(address)
     if local is not None:
         most = max(64, 4 * (os.cpu_count() or 1))
@@ -131,7 +131,7 @@ def connected(address: str, patience: float | None = None, poll: Poll = nothing)
             raise InputError(
                 f"cannot be reached ({error})",
                 "start a scheduler there, or give local:4 for four processes of this machine",
-                about=Way("cluster", address),
+                about=Way("executor", address),
             ) from error
         open_things.callback(_close, client, TUNING.seconds_to_close)
         yield client

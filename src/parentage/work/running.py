@@ -1,22 +1,27 @@
-"""What any long work may use: threads, time and memory."""
+"""What any long work may use: threads, time, memory, workers elsewhere, and its folders."""
 
 from __future__ import annotations
 
 import contextlib
 import os
+import sys
+from concurrent.futures import Executor
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
-from parentage.errors import Bytes, InputError
+from parentage.errors import Bytes, InputError, Way, WorkersError
+from parentage.work.context import Context
+from parentage.work.executor import LeftError, nothing, pool_of
 from parentage.work.progress import shown
-from parentage.work.scaling import Scaling
 from parentage.work.settings import Option, Settings, setting
 from parentage.work.stop import Stop, interruptible
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from parentage.work.context import Context
+    from parentage.work.checkpoint import Checkpoint
+    from parentage.work.executor import Poll, Workers
     from parentage.work.progress import Report
 
 
@@ -61,6 +66,133 @@ class Running(Settings):
         if self.threads < 1:
             raise InputError(f"threads must be at least 1, not {self.threads}")
         return self.threads
+
+
+@dataclass(frozen=True)
+class Scaling(Settings):
+    """Settings of work that is long enough for many machines, or for a break."""
+
+    executor: Any = setting(
+        None,
+        """
+        Score on workers elsewhere: the address of a Dask scheduler, ``"tcp://HOST:8786"``, or
+        ``"local:4"`` for four processes of this machine. Results do not depend on it. Needs
+        pip install 'parentage[dask]'.
+
+        Or a ``dask.distributed.Client``, or any ``concurrent.futures.Executor``.
+        """,
+        Option("ADDRESS", former=("--cluster",)),
+    )
+    exchange: str | Path | None = setting(
+        None,
+        """
+        Directory shared by all workers for large arrays; also used for levels of the search that do
+        not fit into memory.
+
+        Without it workers of this machine use the folder for temporary files, others are sent
+        copies through the scheduler, and such levels go to that folder.
+        """,
+        Option("DIR"),
+    )
+    checkpoint: str | Path | None = setting(
+        None,
+        """
+        Save the state of the work in this folder; the same call continues from it. The result is
+        that of a run without a break. The checkpoint of another job is refused.
+        """,
+        Option("DIR", former=("--resume",)),
+    )
+
+    def folder(self, name: str) -> Path | None:
+        """Return the folder given as ``exchange`` or ``checkpoint``."""
+        value = getattr(self, name)
+        if not isinstance(value, str | os.PathLike | None):
+            raise InputError(f"{name} is the path of a folder, not {value!r}")
+        if value == "":  # which as a path is the current folder
+            raise InputError("names no folder", "name a new or empty one", about=Way(name, ""))
+        return None if value is None else Path(value)
+
+    @contextlib.contextmanager
+    def workers(self, threads: int, stop: Stop | None = None) -> Iterator[Workers]:
+        """Give what tasks run on: what was asked for, or threads; end it afterwards.
+
+        If ``stop`` ends the waiting for a cluster it is threads as well: what is asked of them with
+        that stop ends as it does on one machine.
+        """
+        with contextlib.ExitStack() as to_close:
+            workers: Workers = threads
+            with contextlib.suppress(LeftError):
+                workers = self._found(to_close, threads, nothing if stop is None else _at_end(stop))
+            if not isinstance(workers, int | Executor):
+                to_close.callback(workers.close)
+            yield workers
+
+    @contextlib.contextmanager
+    def context(self, threads: int, stop: Stop, report: Report | None = None) -> Iterator[Context]:
+        """Make the context of a piece of work, and end its workers afterwards.
+
+        The folder of a checkpoint is locked meanwhile.
+        """
+        with self._opened() as checkpoint, self.workers(threads, stop) as workers:
+            elsewhere = None if isinstance(workers, int) else workers
+            try:
+                yield Context(stop, threads, elsewhere, report, self.folder("exchange"), checkpoint)
+            except WorkersError as error:
+                if checkpoint is None:
+                    raise
+                way = Way("checkpoint", str(checkpoint.folder), "to continue from what is saved")
+                raise WorkersError(error.message, way, *error.ways, about=error.about) from error
+
+    @contextlib.contextmanager
+    def _opened(self) -> Iterator[Checkpoint | None]:
+        folder = self.folder("checkpoint")
+        if folder is None:
+            yield None
+            return
+        from parentage.work.checkpoint import opened
+
+        with opened(folder) as checkpoint:
+            yield checkpoint
+
+    def _found(self, to_close: contextlib.ExitStack, threads: int, poll: Poll) -> Workers:
+        """Find or start the workers."""
+        from parentage.work.cluster import DaskPool, connected
+
+        exchange, given = self.folder("exchange"), self.executor
+        if given is None:
+            return threads
+        if isinstance(given, Executor):
+            return pool_of(given, exchange)
+        if isinstance(given, str):
+            poll()
+            given = to_close.enter_context(connected(given, poll=poll))
+        else:
+            _check_client(given)
+        return DaskPool(given, exchange, poll)
+
+
+def _check_client(given: object) -> None:
+    """Refuse what is no client of Dask, while that is easy to tell."""
+    distributed = sys.modules.get("distributed")
+    if distributed is None or not isinstance(given, distributed.Client):
+        ways = [Way("threads", given, "for a number of threads")] if type(given) is int else []
+        raise InputError(
+            "executor is a concurrent.futures.Executor, a dask.distributed.Client or an address, "
+            f"like 'tcp://host:8786' or 'local:4', not {given!r}",
+            *ways,
+        )
+    if given.asynchronous:
+        raise InputError("the client is asynchronous", "make one with asynchronous=False")
+
+
+def _at_end(stop: Stop) -> Poll:
+    """Return what ends waiting as soon as the stop says so."""
+
+    def poll() -> None:
+        if stop.reason() is not None:
+            raise LeftError
+
+    return poll
 
 
 @contextlib.contextmanager
