@@ -4,37 +4,47 @@
 
 Sections: ``proof`` (every instance to proof, or to the limit), ``roots`` (the gap that each
 family of cuts leaves at the root), ``anytime`` (order search alone, seeds 1 to 5, ten seconds),
-``ablation`` (branch-and-cut without one of its means), ``tables`` (from table to proof, and where
-hill climbing ends). What is recorded already is not measured
-again unless asked for, so a long benchmark can be run piece by piece.
+``cutting``, ``branching``, ``searching`` (the ablation: one thing changed at a time, one thread),
+``tables`` (from table to proof, and where hill climbing ends). What is recorded already is not
+measured again unless asked for, so a long benchmark can be run piece by piece.
 
-Reading and compiling are excluded. Two threads. Wall and CPU seconds; the CPU seconds are the ones
-to compare, the machine had other work.
+Reading and compiling are excluded. Two threads, in the ablation one. Wall and CPU seconds; the
+CPU seconds are the ones to compare, the machine had other work.
 """
 
 from __future__ import annotations
 
 import argparse
+import contextlib
 import json
+import math
 import time
 import warnings
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
+from unittest import mock
 
 import measure
-from parentage.optimise import learn_lists
+from parentage.optimise import engines, learn_lists
 from parentage.optimise.engines import solve
-from parentage.optimise.lp.cutting import Tactics
-from parentage.optimise.problem import prepare
+from parentage.optimise.lp import cutting, separation
+from parentage.optimise.lp.cutting import CutBandit, Cutter
 from parentage.optimise.run import Run
+from parentage.optimise.settings import Optimising
+from parentage.optimise.tuning import TUNING, Patience, Tuning
 from parentage.scoring.formats import read_lists
+from parentage.work.context import Context
 from parentage.work.stop import Stop
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
     from parentage.data.table import Table
     from parentage.network.network import Network
     from parentage.scoring.lists import CandidateLists
+
+Record = dict[str, Any]
+Changes = dict[str, Any]
 
 KNOWN = {
     "zoo_BIC": -773.486072,
@@ -61,13 +71,13 @@ ROOTS = (
     "hailfinder_10000_BDeu",
     "mobs_soybean_BIC.txt",
 )
-FAMILIES = {
-    "clusters": Tactics(set_packing=False, local_cuts=False),
-    "+ set packing, k": Tactics(local_cuts=False),
-    "+ local ≤ 4": Tactics(sizes=((4,),)),
-    "≤ 6": Tactics(sizes=((5, 6),)),
-    "≤ 8": Tactics(sizes=((5, 6), (5, 8))),
-    "≤ 11": Tactics(sizes=((5, 6), (5, 8), (5, 8, 11))),
+FAMILIES: dict[str, Changes] = {
+    "clusters": {"set_packing": False, "local_cuts": False},
+    "+ set packing, k": {"local_cuts": False},
+    "+ local ≤ 4": {"sizes": ((4,),)},
+    "≤ 6": {"sizes": ((5, 6),)},
+    "≤ 8": {"sizes": ((5, 6), (5, 8))},
+    "≤ 11": {"sizes": ((5, 6), (5, 8), (5, 8, 11))},
 }
 """What the root may use, from left to right in the table of root gaps."""
 
@@ -81,30 +91,140 @@ LATER_KNOWN = (
 )
 """Instances of up to 60 variables that this benchmark proved first."""
 
-ABLATED = (
-    "alarm1000_BIC",
-    "alarm_10000_BIC",
-    "slim_insurance-5000.jkl",
-    "slim_alarm-5000.jkl",
-    "hailfinder500_BDe",
-    "slim_hailfinder-5000.jkl",
-    "slim_hepar2-5000.jkl",
-    "slim_pathfinder-5000.jkl",
-    "mobs_soybean_BIC.txt",
-)
-VARIANTS = {
-    "all of it": Tactics(),
-    "without set packing": Tactics(set_packing=False),
-    "without warm start": Tactics(warm_start=False),
-    "without local cuts": Tactics(local_cuts=False),
+SLOW = ("mobs_soybean_BIC.txt", "mobs_steel_BIC.txt", "slim_diabetes-5000.jkl",
+        "slim_link-5000.jkl", "slim_munin1-5000.jkl", "slim_pigs-5000.jkl")  # fmt: skip
+"""Instances that take more than 20 CPU seconds: left out of the ablation of cutting."""
+
+BRANCHED = ("mobs_soybean_BIC.txt", "aur_hailfinder_10000.jaa", "slim_pathfinder-5000.jkl")
+"""Instances for the ablation of branching."""
+
+SEARCHED = (
+    "slim_barley-5000.jkl", "hailfinder_10000_BDeu", "aur_hailfinder_10000.jaa",
+    "slim_alarm-5000.jkl", "aur_alarm_10000.jaa", "mobs_soybean_BIC.txt",
+    "slim_pathfinder-5000.jkl", "slim_munin1-5000.jkl",
+)  # fmt: skip
+"""Instances for the ablation of the order search, each with two seeds."""
+
+NEVER = 10**9
+
+
+def nothing(*_: object, **__: object) -> None:
+    """Stand in for what is left out."""
+
+
+def no_cuts(*_: object, **__: object) -> list[object]:
+    """Find no cuts."""
+    return []
+
+
+def never(*_: object, **__: object) -> bool:
+    """Climb nowhere."""
+    return False
+
+
+def largest_open(bandit: Any, least: int = 0) -> int:
+    """Choose without learning: the largest support sets that may be used."""
+    return int(max(bandit.limit, least))
+
+
+PATCHES: dict[str, tuple[Any, str, Any]] = {
+    "no bandit: largest support sets": (CutBandit, "choose", largest_open),
+    "no short cycles": (separation, "short_cycles", no_cuts),
+    "no through cuts": (cutting, "ThroughCuts", nothing),
+    "no forest as a start": (engines, "start_from_forest", nothing),
+    "no climbing from LP solutions": (Cutter, "climb", never),
 }
+"""Means that no number switches off: what stands in their place."""
+
+CUTTING: dict[str, Changes] = {
+    "as it is": {},
+    "large parts like small ones": {"large": NEVER},
+    "small parts like large ones": {"large": 8},
+    "cuts from 9 variables on": {"at_once": 8},
+    "cuts never hand over to subsets": {"soon": math.inf},
+    "subsets wherever possible": {"soon": 0.0},
+    "no order search before cutting": {"warm_rounds": 0},
+    "order search until 5 idle rounds": {"warm_rounds": 5},
+    "no set packing": {"set_packing": False},
+    "no local cuts": {"local_cuts": False},
+    "k-clusters and cycles in every round": {"few": NEVER},
+    "no k-clusters, cycles in large parts only": {"few": 0},
+    "all cuts found are added": {"most": NEVER},
+    "clusters from 100 arcs": {"starts": 100},
+    "clusters from all arcs": {"starts": NEVER},
+    "cycles may share arcs": {"shared": NEVER},
+    "no exact clusters": {"exact_tries": 0},
+    "exact clusters to the end": {"exact_nodes": NEVER},
+    "walks without tenure": {"tenure": 0},
+    "walks of half the patience": {"walk": 6},
+    "clusters of any size": {"largest": NEVER},
+    "local cuts when plain ones are none": {"dry": 0},
+    "local cuts from the first round": {"dry": NEVER},
+    "local cuts only when few": {"slow": 0.0},
+    "larger support sets only when none": {"sparse": 1},
+    "larger support sets at once": {"sparse": NEVER},
+    "one level of support sets": {"sizes": ((5, 8, 11),)},
+    "support sets of up to 8": {"sizes": ((5, 6), (5, 8))},
+    "support sets never passed over": {"crowded": NEVER},
+    "a tenth of the local work": {"local_work": 40_000_000},
+    "local work without limit": {"local_work": 10**15},
+    "half as many support sets": {"seeds": 30},
+    "no limit on local cuts": {"enough": NEVER},
+    "support sets without noise": {"noise": 0.0},
+    "dense support sets, too": {"most_families": 400},
+    "bandit forgets at once": {"memory": 0.0},
+    "bandit forgets nothing": {"memory": 1.0},
+    "bandit without curiosity": {"curiosity": 1.0},
+    "work: no overheads": {"overhead": 0, "round_work": 0},
+    "cuts never forgotten": {"old": NEVER},
+    "old cuts forgotten at once": {"loose": 0},
+    "removed columns stay": {"spare": NEVER},
+    "removed columns go from half on": {"spare": 0},
+    "every round climbs": {"climbs": NEVER},
+    "climbs give up at once": {"climbs": 0},
+    "one patience for all roots": {"root_patience": Patience(30, 0.01)},
+    "large roots without patience": {"large_patience": Patience(8, 0.04)},
+    "large parts: local cuts at once": {"stall": Patience(0, 1.0)},
+    **{name: {} for name in PATCHES},
+}
+"""What the ablation of cutting changes, by the fields of :class:`.tuning.Tuning`."""
+BRANCHING: dict[str, Changes] = {
+    "as it is": {},
+    "first arc": {"candidates": 1},
+    "trials of 10 iterations": {"trial": 10},
+    "trials in every node": {"reliable": NEVER},
+    "one trial is reliable": {"reliable": 1},
+    "nearly whole arcs, too": {"half": 0.0},
+    "no dives": {"dive": -1.0},
+    "only dives": {"dive": 1e9},
+    "nodes as long as roots": {"node_patience": Patience(8, 0.04)},
+    "nodes without patience": {"node_patience": Patience(1, 0.5)},
+    "nodes with the work of roots": {"node_share": 1},
+    "forced arcs followed up seldom": {"much": NEVER},
+    "forced arcs followed up always": {"much": 0},
+}
+"""What the ablation of branching changes."""
+SEARCHING: dict[str, Changes] = {
+    "as it is": {},
+    "no stream accepts worse orders": {"slacks": (0.0, 0.0, 0.0, 0.0)},
+    "one stream": {"slacks": (0.0,)},
+    "one move a disturbance": {"strength": 1},
+    "eight moves a disturbance": {"strength": 8},
+    "blocks of one": {"block": 1},
+    "blocks of any length": {"block": NEVER},
+    "no regions": {"width": 1},
+    "regions of 6": {"width": 6},
+    "regions of 12": {"width": 12},
+    "two draws a member": {"tries": 2},
+    "the leader never goes back": {"stale": NEVER},
+}
+"""What the ablation of the order search changes."""
+
 TABLES = ("zoo", "vote", "hepatitis", "tic-tac-toe", "insurance 1000", "alarm 1000", "alarm 10000")
 THREADS = 2
 ANYTIME_SECONDS = 10.0
 
-SECTIONS = ("proof", "roots", "anytime", "ablation", "tables")
-
-Record = dict[str, Any]
+SECTIONS = ("proof", "roots", "anytime", "cutting", "branching", "searching", "tables")
 
 
 def instance(name: str) -> CandidateLists:
@@ -123,12 +243,14 @@ def compile_kernels() -> None:
 
 
 def timed(
-    lists: CandidateLists, engine: str, limit: float, tactics: Tactics, seed: int = 0
-) -> Record:
+    lists: CandidateLists, settings: Optimising, limit: float, tuning: Tuning = TUNING,
+    threads: int = THREADS,
+) -> Record:  # fmt: skip
     """Solve once and say what came of it."""
     cpu = time.process_time()
-    run = Run(lists, prepare(lists), stop=Stop.after(limit), threads=THREADS, seed=seed)
-    solution = solve(run, engine, tactics)
+    run = Run(lists, None, settings, Context(Stop.after(limit), threads), tuning=tuning)
+    solution = solve(run)
+    effort = solution.record.effort
     return {
         "variables": lists.n_variables,
         "sets": lists.n_sets,
@@ -139,8 +261,9 @@ def timed(
         "seconds": round(solution.seconds, 2),
         "cpu_seconds": round(time.process_time() - cpu, 2),
         "root_gap": solution.record.root_gap,
-        "nodes": solution.record.effort.nodes,
-        "cuts": sum(solution.record.effort.cuts.values()),
+        "nodes": effort.nodes,
+        "rounds": effort.lp_rounds,
+        "cuts": sum(effort.cuts.values()),
         "incumbent_after": round(
             next(t for t, s, _ in solution.trace if s >= solution.score - 1e-6), 2
         ),
@@ -149,7 +272,7 @@ def timed(
 
 def prove(name: str, limit: float) -> Record:
     """Solve an instance to proof and compare with what is known."""
-    record = timed(instance(name), "auto", limit, Tactics())
+    record = timed(instance(name), Optimising(), limit)
     if name in KNOWN and record["optimal"]:
         assert abs(record["score"] - KNOWN[name]) < 1e-3, (name, record["score"])
     return record
@@ -157,20 +280,20 @@ def prove(name: str, limit: float) -> Record:
 
 def roots(name: str) -> Record:
     """Cut at the root with ever more families, from the best network known; no branching."""
-    from parentage.optimise.lp.cutting import solve_root
     from parentage.optimise.orders import first_incumbent, search_orders
 
     lists = instance(name)
     record: Record = {}
-    for family, tactics in FAMILIES.items():
-        run = Run(lists, prepare(lists), threads=THREADS)
+    for family, changes in FAMILIES.items():
+        tuning = replace(TUNING, **changes)
+        run = Run(lists, context=Context(threads=THREADS), tuning=tuning)
         for part in run.parts:
             first_incumbent(part)
         large = [part for part in run.parts if part.problem.n > 20]
         search_orders(large, patience=20)
         cpu, gap = time.process_time(), 0.0
         for part in large:
-            solve_root(part, tactics)
+            cutting.solve_root(part)
             gap += part.cost - part.bound
         record[family] = {"gap": gap, "cpu_seconds": round(time.process_time() - cpu, 1)}
     return record
@@ -179,20 +302,39 @@ def roots(name: str) -> Record:
 def anytime(name: str) -> Record:
     """Let the order search work alone, from five seeds."""
     lists = instance(name)
-    runs = [timed(lists, "orders", ANYTIME_SECONDS, Tactics(), seed) for seed in range(1, 6)]
+    asked = [Optimising(engine="orders", seed=seed) for seed in range(1, 6)]
+    runs = [timed(lists, settings, ANYTIME_SECONDS) for settings in asked]
     return {
         "scores": [run["score"] for run in runs],
         "incumbent_after": [run["incumbent_after"] for run in runs],
     }
 
 
-def ablate(name: str, limit: float) -> Record:
-    """Solve by branch-and-cut with all its means, and without one of them."""
-    lists = instance(name)
+def ablate(variant: str, changes: Changes, names: Sequence[str], limit: float) -> Record:
+    """Solve instances to proof, by one thread, with one thing changed."""
+    with contextlib.ExitStack() as stack:
+        if variant in PATCHES:
+            stack.enter_context(mock.patch.object(*PATCHES[variant]))
+        tuning = replace(TUNING, **changes)
+        return {name: timed(instance(name), Optimising(), limit, tuning, 1) for name in names}
+
+
+def ablate_orders(changes: Changes) -> Record:
+    """Let the order search alone search instances until it finds no more, two seeds each."""
+    tuning = replace(TUNING, **changes)
     return {
-        variant: timed(lists, "branch-and-cut", limit, tactics)
-        for variant, tactics in VARIANTS.items()
+        f"{name} {seed}": timed(
+            instance(name), Optimising(engine="orders", seed=seed), math.inf, tuning, 1
+        )
+        for name in SEARCHED
+        for seed in (1, 2)
     }
+
+
+def all_instances() -> list[str]:
+    """Names of the instances that the ablation of cutting takes."""
+    folder = measure.shared() / "data" / "instances"
+    return [path.name for path in sorted(folder.iterdir()) if path.name not in SLOW]
 
 
 def table_of(name: str) -> Table:
@@ -307,15 +449,43 @@ def anytime_table(found: dict[str, Record], proofs: dict[str, Record]) -> str:
 
 
 def ablation_table(found: dict[str, Record]) -> str:
-    """Ablation as Markdown."""
+    """One row for each thing that was changed, all instances added up."""
+    base = found["as it is"]
+    rows = []
+    for variant, runs in found.items():
+        names = [name for name in runs if name in base]
+        spent = {name: runs[name]["cpu_seconds"] - base[name]["cpu_seconds"] for name in names}
+        open_ = [name for name in names if base[name]["optimal"] and not runs[name]["optimal"]]
+        cpu = sum(runs[name]["cpu_seconds"] for name in names)
+        times = cpu / sum(base[name]["cpu_seconds"] for name in names)
+        most = max(names, key=lambda name: abs(spent[name]))
+        rows.append([
+            variant, f"{cpu:.1f}", "" if runs is base else f"{times:.2f}",
+            str(sum(runs[name]["rounds"] for name in names)),
+            str(sum(runs[name]["nodes"] for name in names)),
+            "" if runs is base else f"`{most}` {spent[most]:+.1f}",
+            ", ".join(f"`{name}`" for name in open_),
+        ])  # fmt: skip
+    head = ["changed", "CPU s", "×", "rounds", "nodes", "most by", "not proven any more"]
+    return measure.markdown(head, rows)
 
-    def cell(r: Record) -> str:
-        proof = f"{r['seconds']:.1f} s" if r["optimal"] else f"gap {r['bound'] - r['score']:.3g}"
-        root = "" if r["root_gap"] is None else f", root {r['root_gap']:.1f}"
-        return f"{proof} ({r['nodes']} nodes{root})"
 
-    rows = [[f"`{name}`", *(cell(r[v]) for v in VARIANTS)] for name, r in found.items()]
-    return measure.markdown(["instance", *VARIANTS], rows)
+def searching_table(found: dict[str, Record]) -> str:
+    """One row for each change of the order search."""
+    best: dict[str, float] = {}
+    for runs in found.values():
+        for name, r in runs.items():
+            key = name.split()[0]
+            best[key] = max(best.get(key, -math.inf), r["score"])
+    rows = []
+    for variant, runs in found.items():
+        short = {name: best[name.split()[0]] - r["score"] for name, r in runs.items()}
+        reached = sum(gap < 1e-3 for gap in short.values())
+        cpu = sum(r["cpu_seconds"] for r in runs.values())
+        rows.append([variant, f"{reached} of {len(runs)}", f"{max(short.values()):.1f}",
+                     f"{cpu:.1f}"])  # fmt: skip
+    return measure.markdown(["changed", "best network found", "falls short by at most", "CPU s"],
+                            rows)  # fmt: skip
 
 
 def tables_table(found: dict[str, Record]) -> str:
@@ -349,8 +519,13 @@ def report(found: dict[str, dict[str, Record]]) -> str:
             "## Order search alone, ten seconds\n\n"
             + anytime_table(found["anytime"], found["proof"])
         )
-    if found["ablation"]:
-        parts.append("## Branch-and-cut without …\n\n" + ablation_table(found["ablation"]))
+    for section, title, table in (
+        ("cutting", "Cutting with one thing changed", ablation_table),
+        ("branching", "Branching with one thing changed", ablation_table),
+        ("searching", "Order search with one thing changed", searching_table),
+    ):
+        if found["ablation"].get(section):
+            parts.append(f"## {title}\n\n{table(found['ablation'][section])}")
     if found["tables"]:
         parts.append(
             "## From table to proof, no limit on parents, and a local search beside it\n\n"
@@ -369,18 +544,39 @@ def main() -> None:
     parser.add_argument("--again", action="store_true")
     options = parser.parse_args()
     path = measure.RESULTS / "optimise.json"
-    found: dict[str, dict[str, Record]] = {s: {} for s in (*SECTIONS, "before")}
+    found: dict[str, dict[str, Record]] = {
+        s: {} for s in ("proof", "roots", "anytime", "ablation", "tables", "before")
+    }
     if path.exists():
         found |= json.loads(path.read_text())
     jobs: dict[str, tuple[tuple[str, ...], Callable[[str], Record]]] = {
         "proof": (tuple(KNOWN), lambda name: prove(name, options.limit)),
         "roots": (ROOTS, roots),
         "anytime": ((*tuple(KNOWN)[:11], *LATER_KNOWN), anytime),
-        "ablation": (ABLATED, lambda name: ablate(name, options.limit)),
         "tables": (TABLES, lambda name: from_table(name, options.limit)),
+    }
+    rows: dict[str, tuple[dict[str, Changes], Callable[[str, Changes], Record]]] = {
+        "cutting": (
+            CUTTING,
+            lambda row, changes: ablate(row, changes, all_instances(), options.limit),
+        ),
+        "branching": (
+            BRANCHING,
+            lambda row, changes: ablate(row, changes, BRANCHED, options.limit),
+        ),
+        "searching": (SEARCHING, lambda _, changes: ablate_orders(changes)),
     }
     compile_kernels()
     for section in options.sections:
+        if section in rows:
+            variants, change = rows[section]
+            known = found["ablation"].setdefault(section, {})
+            for variant, changes in variants.items():
+                if options.again or variant not in known:
+                    print(f"{section} {variant} …", flush=True)
+                    known[variant] = change(variant, changes)
+                    measure.write("optimise", found, report(found))
+            continue
         names, job = jobs[section]
         for name in options.instances or names:
             if options.again or name not in found[section]:

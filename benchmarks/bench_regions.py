@@ -18,8 +18,8 @@ from typing import Any
 import numpy as np
 
 import measure
-from parentage.optimise.orders import OrderSpace, climb
-from parentage.optimise.problem import prepare
+from parentage.optimise.orders import climb_order
+from parentage.optimise.problem import OrderSpace, prepare
 from parentage.scoring.formats import read_lists
 
 INSTANCES = (
@@ -38,7 +38,7 @@ def climbs(space: OrderSpace, orders: int, regions: bool) -> tuple[list[float], 
     for seed in range(-1, orders):  # the first compiles
         order = np.random.default_rng(max(seed, 0)).permutation(n)
         began = time.process_time()
-        climb(space, order, np.array([seed + 1], np.uint64), lambda: False, regions=regions)
+        climb_order(space, order, np.array([seed + 1], np.uint64), lambda: False, regions=regions)
         if seed >= 0:
             seconds.append(time.process_time() - began)
             costs.append(float(space.cost[space.fit(order)].sum()))

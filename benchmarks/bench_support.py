@@ -83,7 +83,7 @@ def asked_of(arcs: list[Arc]) -> list[Question]:
 def solved_anew(baseline: Baseline, arc: Arc) -> float:
     """The best score without an adjacency, found from nothing but the lists."""
     change = Constraints(forbidden=frozenset({arc, arc[::-1]}))
-    found = optimise_lists(baseline.lists, Optimising(), Stop(), constraints=change)
+    found = optimise_lists(baseline.lists, Optimising(), Context(), constraints=change)
     assert found.optimal
     return found.score
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import os
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -15,11 +16,10 @@ from parentage.check import check, sealed
 from parentage.errors import ConstraintError, ListsError
 from parentage.optimise import learn_lists
 from parentage.optimise.engines import conclude, cut_and_branch
-from parentage.optimise.lp import cutting
-from parentage.optimise.lp.cutting import Tactics
 from parentage.optimise.orders import first_incumbent
-from parentage.optimise.problem import prepare
 from parentage.optimise.run import Run
+from parentage.optimise.settings import Optimising
+from parentage.optimise.tuning import TUNING, Patience
 from parentage.scoring.lists import CandidateLists
 from strategies import each
 from test_forest import one_parent_lists
@@ -35,7 +35,7 @@ QUICK = (
     "alarm_10000_BIC",
     "aur_insurance_1000.jaa",
 )
-WEAK = Tactics(warm_start=False, set_packing=False, local_cuts=False)
+WEAK = replace(TUNING, warm_rounds=0, set_packing=False, local_cuts=False)
 """Cluster cuts only, so that there is something left to branch on."""
 
 OPEN = ("slim_munin1-5000.jkl",)
@@ -119,10 +119,8 @@ def test_rounding_that_adds_up_over_many_variables() -> None:
 
 
 @each("seed", 6)
-def test_near_ties_within_rounding_errors(monkeypatch: pytest.MonkeyPatch, seed: int) -> None:
+def test_near_ties_within_rounding_errors(seed: int) -> None:
     """A superset that scores more by less than rounding errors comes back in a branch."""
-    monkeypatch.setattr(cutting, "ROOT_PATIENCE", cutting.Patience(1, 0.5))
-    monkeypatch.setattr(cutting, "NODE_PATIENCE", cutting.Patience(1, 0.5))
     rng = np.random.default_rng(seed)
     lists = hard_lists(9, 8, seed)
     families: dict[str, list[tuple[float, tuple[str, ...]]]] = {}
@@ -133,10 +131,12 @@ def test_near_ties_within_rounding_errors(monkeypatch: pytest.MonkeyPatch, seed:
             own.setdefault(parents | {str(more)}, score + 5e-6 * rng.random())
         families[v] = [(score, tuple(parents)) for parents, score in own.items()]
     lists = CandidateLists.from_families(families)
-    run = Run(lists, prepare(lists))
+    soon = Patience(1, 0.5)
+    tuning = replace(WEAK, root_patience=soon, node_patience=soon)
+    run = Run(lists, None, Optimising(engine="branch-and-cut"), tuning=tuning)
     for part in run.parts:
         first_incumbent(part)
-        cut_and_branch(part, WEAK, subsets=False)
+        cut_and_branch(part)
     assert_certified(lists, conclude(run))
 
 

@@ -46,6 +46,7 @@ from parentage.network.formats.network_json import read_network_json
 from parentage.network.network import Network
 from parentage.network.parameters import FALLBACK, fit_parameters
 from parentage.optimise.settings import Optimising
+from parentage.optimise.solution import Start
 from parentage.report.gather import gather
 from parentage.report.page import document, page_data
 from parentage.scoring.constraints import Constraints
@@ -197,13 +198,13 @@ def test_an_iteration_that_is_ended_answers_with_its_last_network() -> None:
     found = pipeline.Gathered(done.lists, holes, scoring, completed=done)
     late = Stop().at_once()
     for how in (Optimising(), Optimising(seed=3)):
-        answer = pipeline.optimise(found, how, Context(late), start=empty)
+        answer = pipeline.optimise(found, how, Context(late), start=Start(empty))
         assert answer.score == done.solution.score
         assert "on data completed by the network before it" in answer.proof()
         assert answer.facts()["settled"] is False
-    assert pipeline.optimise(found, Optimising(), Context(late), start=empty).optimal
+    assert pipeline.optimise(found, Optimising(), Context(late), Start(empty)).optimal
     whole = pipeline.Gathered(done.lists, holes, scoring)
-    before = pipeline.optimise(whole, Optimising(seed=3), Context(late), start=empty)
+    before = pipeline.optimise(whole, Optimising(seed=3), Context(late), Start(empty))
     assert before.network.n_arcs == 0 or before.score <= done.solution.score
 
 

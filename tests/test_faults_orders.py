@@ -12,8 +12,7 @@ import pytest
 
 from parentage.kernels.orders import improve, new_work, refit
 from parentage.optimise import learn_lists
-from parentage.optimise.orders import OrderSpace
-from parentage.optimise.problem import make_problem
+from parentage.optimise.problem import OrderSpace, make_problem
 from parentage.scoring.lists import CandidateLists
 
 

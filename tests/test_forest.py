@@ -17,6 +17,7 @@ from parentage.optimise.orders import first_incumbent
 from parentage.optimise.problem import prepare
 from parentage.optimise.run import Run
 from parentage.scoring.lists import CandidateLists
+from parentage.work.context import Context
 from parentage.work.memory import used_memory
 from parentage.work.stop import Stop
 from strategies import each
@@ -84,7 +85,7 @@ def test_sets_that_cost_far_more_than_the_network_change_nothing(seed: int, dear
 
 def test_an_exact_engine_that_falls_behind_the_incumbent_proves_nothing() -> None:
     lists = one_parent_lists(np.random.default_rng(1), 10)
-    part = Run(lists, prepare(lists)).parts[-1]
+    part = Run(lists).parts[-1]
     first_incumbent(part)
     worst = part.problem.offsets[1:] - 1
     with pytest.raises(AssertionError, match=r"forest: .* against a network that costs"):
@@ -167,7 +168,7 @@ def test_nested_cycles_are_taken_apart() -> None:
 def test_the_forest_is_a_start_for_larger_sets(seed: int) -> None:
     from test_optimise_limits import hard_lists
 
-    run = Run(lists := hard_lists(12, 12, seed), prepare(lists))
+    run = Run(hard_lists(12, 12, seed))
     part = run.parts[-1]
     first_incumbent(part)
     before = part.cost
@@ -189,7 +190,7 @@ def test_a_forest_that_does_not_fit_the_memory_is_no_start(
         tried.append(problem.n)
 
     memory = used_memory() + (10**9 if fits else 0)
-    run = Run(lists := hard_lists(12, 12, 0), prepare(lists), stop=Stop(memory=memory))
+    run = Run(hard_lists(12, 12, 0), context=Context(Stop(memory=memory)))
     first_incumbent(run.parts[-1])
     monkeypatch.setattr(exact, "best_forest", none)
     start_from_forest(run.parts[-1])

@@ -45,6 +45,7 @@ if TYPE_CHECKING:
 
     from parentage.data.table import Table
     from parentage.optimise import Solution
+    from parentage.optimise.problem import OrderSpace
 
 GROWTH = "growth.state"
 SMALL, LARGE = 16, 104
@@ -363,7 +364,7 @@ def test_a_round_that_gains_and_is_cut_short_is_not_kept(
     calls = count()
 
     def advancing(
-        stream: Stream, space: orders.OrderSpace, budget: int, stopped: Callable[[], bool]
+        stream: Stream, space: OrderSpace, budget: int, stopped: Callable[[], bool]
     ) -> bool:
         if next(calls) != cut_at:
             return advance(stream, space, budget, stopped)

@@ -15,20 +15,22 @@ from parentage.kernels.local import (
     best_worth,
     core,
     cover,
-    grow,
+    grow_sets,
     lift,
     local_cut,
-    project,
+    project_support,
 )
 from parentage.optimise.cuts import Cut, Sets, cut_row
 from parentage.optimise.exact import read_choice, subset_table
-from parentage.optimise.lp.cutting import CutBandit, Tactics, solve_root
-from parentage.optimise.lp.local_cuts import Effort, LocalCuts, ThroughCuts, upwards
+from parentage.optimise.lp.cutting import CutBandit, solve_root
+from parentage.optimise.lp.local_cuts import LocalCuts, ThroughCuts, upwards
 from parentage.optimise.lp.programme import CutLP
 from parentage.optimise.lp.separation import Support, clusters, packings
 from parentage.optimise.orders import first_incumbent
-from parentage.optimise.problem import Problem, offsets_of, prepare, unpack
+from parentage.optimise.problem import Problem, offsets_of, unpack
 from parentage.optimise.run import Run
+from parentage.optimise.tuning import TUNING
+from parentage.work.context import Context
 from strategies import each
 from test_optimise_cuts import random_network, random_point, random_problem
 from test_optimise_limits import hard_lists
@@ -144,7 +146,7 @@ def test_places_are_strongly_connected(seed: int) -> None:
     seeds = np.array([[0, -1], [1, 2]])
     places = np.empty((2, 6), np.int64)
     state = np.array([seed], np.uint64)
-    counts = grow(seeds, np.array([5, 6]), np.array([0.3, 0.6]), tie, arc, state, places)
+    counts = grow_sets(seeds, np.array([5, 6]), np.array([0.3, 0.6]), tie, arc, state, places)
     for row, count in zip(places, counts, strict=True):
         inside = row[:count]
         assert sorted(set(inside.tolist())) == inside.tolist()
@@ -182,8 +184,8 @@ def assert_local_cuts(seed: int) -> int:
     problem = random_problem(rng, int(rng.integers(4, 11)))
     best = subset_table(problem, problem.cost)
     assert best is not None
-    lp = CutLP(problem)
-    separation = LocalCuts(seed)
+    lp = CutLP(problem, TUNING)
+    separation = LocalCuts(TUNING, seed)
     found_local = 0
     for _ in range(25):
         lp.solver.run()
@@ -193,8 +195,8 @@ def assert_local_cuts(seed: int) -> int:
         bound, _ = lp.lagrangian(lp.y)
         assert bound <= best[-1] + 1e-6
         support = Support.of(lp.sets, lp.x)
-        found = packings(support) + clusters(support)
-        local = separation.separate(support, lp.binding(), Effort(), int(rng.integers(4)))
+        found = packings(support, TUNING) + clusters(support, TUNING)
+        local = separation.separate(support, lp.binding(), int(rng.integers(4)))
         for cut in local:
             assert_cut_holds(rng, problem, cut)
             row = cut_row(lp.sets, cut, lp.removed)
@@ -221,7 +223,7 @@ def assert_shrunken_cuts(seed: int) -> tuple[int, int]:
     """Cut a random problem with shrunken cuts too; return how many, and those that pass through."""
     rng = np.random.default_rng(seed)
     lists = hard_lists(int(rng.integers(8, 13)), int(rng.integers(3, 7)), seed)
-    run = Run(lists, prepare(lists))
+    run = Run(lists)
     part = run.parts[-1]
     problem = part.problem
     if problem.n < 5:
@@ -230,14 +232,14 @@ def assert_shrunken_cuts(seed: int) -> tuple[int, int]:
     assert best is not None
     networks = [random_network(rng, problem) for _ in range(60)]
     networks.append(read_choice(problem, problem.cost, best))
-    lp, separation = CutLP(problem), ThroughCuts(part, seed)
+    lp, separation = CutLP(problem, TUNING), ThroughCuts(part)
     count = passing = 0
     for _ in range(20):
         lp.solver.run()
         lp.x = np.array(lp.solver.getSolution().col_value)
         support = Support.of(lp.sets, lp.x)
-        found = packings(support) + clusters(support)
-        shrunken = [] if found else separation.separate(lp.x, Effort())
+        found = packings(support, TUNING) + clusters(support, TUNING)
+        shrunken = [] if found else separation.separate(lp.x)
         for cut in shrunken:
             row = cut_row(lp.sets, cut, lp.removed)
             assert row.values @ lp.x[row.columns] > row.side
@@ -294,7 +296,7 @@ def test_a_point_inside_the_hull_is_not_cut_off() -> None:
         for weight in rng.dirichlet(np.ones(4)):
             x[random_network(rng, problem)] += weight
         support = Support.of(Sets.of(problem), x)
-        assert LocalCuts(0).separate(support, [], Effort(), 3) == []
+        assert LocalCuts(TUNING, 0).separate(support, [], 3) == []
 
 
 def test_projection_counts_what_is_inside() -> None:
@@ -303,7 +305,7 @@ def test_projection_counts_what_is_inside() -> None:
     x = random_point(rng, problem)
     support = Support.of(Sets.of(problem), x)
     members = np.array([1, 3, 4, 6])
-    first, masks, value = project(
+    first, masks, value = project_support(
         members, support.own_at, support.value, support.starts, support.parents
     )
     flags = unpack(problem.masks, problem.n)[:, members] @ (1 << np.arange(4))
@@ -323,7 +325,7 @@ def test_a_known_facet_is_found() -> None:
     support = Support(3, child, np.full(6, 0.5), np.arange(7), parents)
     table, side, violation, _ = local_cut(
         np.arange(3), support.own_at, support.value, support.starts, support.parents, 1e-3,
-        np.arange(3),
+        100, np.arange(3),
     )  # fmt: skip
     assert violation == pytest.approx(0.5)
     assert side == 2
@@ -332,11 +334,11 @@ def test_a_known_facet_is_found() -> None:
 
 def solve_with(threads: int) -> tuple[list[tuple[int, ...]], float, int]:
     lists = hard_lists(14, 8)
-    run = Run(lists, prepare(lists), threads=threads)
+    run = Run(lists, context=Context(threads=threads))
     part = run.parts[-1]
     first_incumbent(part)
     with ThreadPoolExecutor(threads) as pool:
-        cutter, root = solve_root(part, Tactics(), pool=pool if threads > 1 else None)
+        cutter, root = solve_root(part, pool=pool if threads > 1 else None)
     return [cut.members for cut in cutter.lp.cuts], root.bound, cutter.rounds
 
 
@@ -349,7 +351,7 @@ def test_the_same_input_gives_the_same_run_whatever_the_threads() -> None:
 
 
 def test_arms_prefer_what_brings_most_for_its_work() -> None:
-    arms = CutBandit(3)
+    arms = CutBandit(3, TUNING)
     assert arms.choose() == 0
     arms.learn(0, 0.1, 10.0)
     arms.wait()

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
@@ -18,11 +19,11 @@ from naive_network import (
 )
 from parentage.errors import ConstraintError, ListsError
 from parentage.optimise import Solution, learn_lists
-from parentage.optimise.engines import cut_and_branch, solve
-from parentage.optimise.lp.cutting import Tactics
+from parentage.optimise.engines import conclude, cut_and_branch
 from parentage.optimise.orders import first_incumbent
-from parentage.optimise.problem import prepare
 from parentage.optimise.run import Run
+from parentage.optimise.settings import Optimising
+from parentage.optimise.tuning import TUNING, Tuning
 from strategies import each
 
 if TYPE_CHECKING:
@@ -71,14 +72,14 @@ def check(solution: Solution, lists: CandidateLists) -> None:
     assert solution.trace[-1] == (solution.seconds, solution.score, solution.bound)
 
 
-def by_cuts(lists: CandidateLists, constraints: Constraints | None, tactics: Tactics) -> Solution:
+def by_cuts(lists: CandidateLists, constraints: Constraints | None, tuning: Tuning) -> Solution:
     """Solve by cuts and branching even what is small enough for dynamic programming."""
-    run = Run(lists, prepare(lists, constraints))
+    run = Run(lists, constraints, Optimising(engine="branch-and-cut"), tuning=tuning)
     for part in run.parts:
         first_incumbent(part)
         if not part.proven:
-            cut_and_branch(part, tactics, subsets=False)
-    return solve(run, "orders")
+            cut_and_branch(part)
+    return conclude(run)
 
 
 def assert_agreement(seed: int) -> None:
@@ -102,14 +103,15 @@ def assert_agreement(seed: int) -> None:
         if solution.ties == "fewest arcs":
             assert solution.network.n_arcs == fewest
         assert engine not in ("auto", "subsets") or solution.ties == "fewest arcs"
-    for tactics in (
-        Tactics(),
-        Tactics(warm_start=False),
-        Tactics(local_cuts=False),
-        Tactics(set_packing=False),
-        Tactics(warm_start=False, local_cuts=False, set_packing=False),
-    ):
-        solution = by_cuts(lists, constraints, tactics)
+    changed: list[dict[str, Any]] = [
+        {},
+        {"warm_rounds": 0},
+        {"local_cuts": False},
+        {"set_packing": False},
+        {"warm_rounds": 0, "local_cuts": False, "set_packing": False},
+    ]
+    for changes in changed:
+        solution = by_cuts(lists, constraints, replace(TUNING, **changes))
         check(solution, lists)
         assert solution.optimal
         assert solution.score == pytest.approx(best, abs=1e-6)

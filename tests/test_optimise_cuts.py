@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from itertools import combinations
 from typing import TYPE_CHECKING
 
@@ -24,6 +25,7 @@ from parentage.optimise.lp.separation import (
 )
 from parentage.optimise.problem import Problem, blocked_group, make_problem, prepare, unpack
 from parentage.optimise.run import Run
+from parentage.optimise.tuning import TUNING
 from parentage.scoring.lists import CandidateLists
 
 if TYPE_CHECKING:
@@ -109,12 +111,13 @@ def test_found_cuts_are_violated(seed: int) -> None:
     problem = random_problem(rng, int(rng.integers(4, 9)))
     x = random_point(rng, problem)
     support = support_of(problem, x)
-    found = packings(support) + clusters(support) + clusters(support, 2) + short_cycles(support)
+    found = packings(support, TUNING) + clusters(support, TUNING) + clusters(support, TUNING, 2)
+    found += short_cycles(support, TUNING)
     for cut in found:
         assert 1 <= cut.k < len(cut.members)
         assert left_side(problem, cut, x) < cut.k - 1e-4
         assert not row_holds(problem, cut, x)
-    assert len({cut.key for cut in found}) >= len(clusters(support))
+    assert len({cut.key for cut in found}) >= len(clusters(support, TUNING))
 
 
 @given(SEEDS)
@@ -128,7 +131,8 @@ def test_packings_miss_nothing(seed: int) -> None:
         for members in combinations(range(problem.n), size)
         if left_side(problem, counting_cut(members, size - 1), x) < size - 1 - 1e-2
     }
-    assert {cut.members for cut in packings(support_of(problem, x), most=10**6)} >= expected
+    all_of_them = replace(TUNING, most=10**6)
+    assert {cut.members for cut in packings(support_of(problem, x), all_of_them)} >= expected
 
 
 @settings(max_examples=30)
@@ -142,7 +146,7 @@ def test_exact_separation_finds_a_cluster_iff_there_is_one(seed: int) -> None:
         for size in range(2, problem.n + 1)
         for members in combinations(range(problem.n), size)
     }
-    cut = exact_cluster(support_of(problem, x), 10.0)
+    cut = exact_cluster(support_of(problem, x), TUNING, 10.0)
     if cut is None:
         assert min(sides.values()) > 1 - 1e-2
     else:
@@ -156,8 +160,8 @@ def test_walks_find_a_cluster_when_one_is_badly_violated(seed: int) -> None:
     problem = random_problem(rng, 6)
     x = random_point(rng, problem)
     support = support_of(problem, x)
-    if exact_cluster(support, 10.0, least=0.24) is not None:
-        assert clusters(support)
+    if exact_cluster(support, replace(TUNING, least=0.24), 10.0) is not None:
+        assert clusters(support, TUNING)
 
 
 @given(SEEDS)
@@ -184,9 +188,10 @@ def test_cycles_of_a_whole_numbered_solution_are_cut_off(seed: int) -> None:
 def test_the_lagrangian_stays_below_every_network(seed: int) -> None:
     rng = np.random.default_rng(seed)
     problem = random_problem(rng, int(rng.integers(3, 7)))
-    lp = CutLP(problem)
+    lp = CutLP(problem, TUNING)
     x = random_point(rng, problem)
-    lp.add(packings(support_of(problem, x)) + clusters(support_of(problem, x)))
+    support = support_of(problem, x)
+    lp.add(packings(support, TUNING) + clusters(support, TUNING))
     y = rng.random(len(lp.rows)) * 20
     bound, rise = lp.lagrangian(y)
     for _ in range(20):
@@ -199,7 +204,7 @@ def test_the_lagrangian_stays_below_every_network(seed: int) -> None:
 @settings(max_examples=30)
 @given(SEEDS)
 def test_the_bound_of_the_root_is_below_the_optimum(seed: int) -> None:
-    from parentage.optimise.lp.cutting import Tactics, solve_root
+    from parentage.optimise.lp.cutting import solve_root
     from parentage.optimise.orders import first_incumbent
 
     rng = np.random.default_rng(seed)
@@ -207,11 +212,11 @@ def test_the_bound_of_the_root_is_below_the_optimum(seed: int) -> None:
     truth = best_network(lists)
     if truth is None:
         return
-    run = Run(lists, prepare(lists))
+    run = Run(lists)
     for part in run.parts:
         first_incumbent(part)
         if part.problem.n > 1 and not part.proven:
-            cutter, root = solve_root(part, Tactics())
+            cutter, root = solve_root(part)
             assert not cutter.lp.removed[part.choice].any()
             assert (root.left == ~cutter.lp.removed).all()
     assert run.bound() >= truth[0] - 1e-6
@@ -252,8 +257,8 @@ def test_set_packing_is_seen() -> None:
     lists = CandidateLists.from_families(families)
     problem = make_problem(lists, np.ones(6, np.bool_))
     x = np.full(6, 0.5)
-    assert [cut.key for cut in packings(support_of(problem, x))] == [((0, 1, 2), 2)]
-    assert packings(support_of(problem, x), largest=2) == []
+    assert [cut.key for cut in packings(support_of(problem, x), TUNING)] == [((0, 1, 2), 2)]
+    assert packings(support_of(problem, x), TUNING, largest=2) == []
 
 
 @pytest.mark.parametrize("n", [63, 64, 65, 130])

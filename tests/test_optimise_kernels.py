@@ -16,8 +16,8 @@ from parentage.kernels.dominance import best_proper_subsets, undominated
 from parentage.kernels.orders import improve, new_work, refit
 from parentage.optimise import exact
 from parentage.optimise.exact import low_bits, read_choice, subset_table, whole_prices
-from parentage.optimise.orders import OrderSpace
 from parentage.optimise.problem import (
+    OrderSpace,
     Problem,
     feasible_order,
     make_problem,
@@ -194,7 +194,7 @@ def test_feasible_order_places_all_it_can(seed: int) -> None:
 def test_a_disturbed_order_is_an_order(seed: int, n: int) -> None:
     state, order = np.array([seed], np.uint64), np.arange(n)
     for _ in range(20):
-        exchange_blocks(order, state)
+        exchange_blocks(order, 24, state)
         assert sorted(order.tolist()) == list(range(n))
 
 

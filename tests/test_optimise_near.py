@@ -16,6 +16,7 @@ from parentage.errors import ConstraintError, DataWarning, InputError, ListsErro
 from parentage.optimise import NearOptimal, learn_lists, within
 from parentage.scoring.candidates import score
 from parentage.scoring.lists import CandidateLists
+from parentage.work.context import Context
 from parentage.work.stop import Stop
 from strategies import each
 
@@ -160,7 +161,7 @@ def test_what_a_limit_leaves_is_the_best_and_complete_as_far_as_said(seed: int) 
 def test_a_time_limit_leaves_a_true_statement() -> None:
     lists = complete(random_lists(np.random.default_rng(1), 6))
     with pytest.warns(UnprovenWarning, match="at least 1 network.*before the proof|at least"):
-        near = within(lists, width=100.0, stop=Stop.after(0.0))
+        near = within(lists, width=100.0, context=Context(Stop.after(0.0)))
     assert len(near) >= 1
     assert not near.complete
     assert near.stopped == "time"
@@ -171,7 +172,7 @@ def test_cancelling_ends_the_search() -> None:
     stop.cancelled.set()
     lists = complete(random_lists(np.random.default_rng(1), 9))
     with pytest.warns(UnprovenWarning, match="interruption"):
-        near = within(lists, width=100.0, stop=stop)
+        near = within(lists, width=100.0, context=Context(stop))
     assert near.stopped == "interrupt"
 
 
@@ -243,7 +244,7 @@ def test_alarm_within_a_factor_of_20(real: RealData) -> None:
     lists = score(real.table("alarm1000.csv"), width=math.log(20))
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UnprovenWarning)
-        near = within(lists, factor=20, stop=Stop.after(120))
+        near = within(lists, factor=20, context=Context(Stop.after(120)))
     assert near.score == pytest.approx(-11783.052412, abs=1e-5)
     check_classes(near)
     if near.complete:

@@ -7,18 +7,18 @@ certificate.
 from __future__ import annotations
 
 import contextlib
-from dataclasses import dataclass
+from dataclasses import dataclass, fields, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
 
 from naive_network import best_network, varied_lists
-from parentage.optimise import Solution, engines, exact, learn_lists, orders
-from parentage.optimise.engines import cut_and_branch
-from parentage.optimise.lp import cutting, local_cuts, programme, separation, tree
-from parentage.optimise.lp.cutting import Cutter, Patience, Tactics
+from parentage.optimise import Solution, engines, exact, learn_lists, orders, run
+from parentage.optimise.lp import cutting, local_cuts, programme
+from parentage.optimise.lp.cutting import Cutter
 from parentage.optimise.lp.programme import CutLP
+from parentage.optimise.tuning import TUNING, Patience, Tuning
 from strategies import each
 from test_certificates import assert_certified
 from test_optimise import OPTIMA, SLOWER_OPTIMA
@@ -28,7 +28,6 @@ if TYPE_CHECKING:
     from types import ModuleType
 
     from parentage.arrays import Ints
-    from parentage.optimise.orders import OrderSpace
     from parentage.optimise.problem import Problem
     from parentage.optimise.run import Part
     from parentage.scoring.lists import CandidateLists
@@ -38,63 +37,80 @@ MUCH = 10**9
 AT_ONCE, SOON, LATE = Patience(0, 0.5), Patience(1, 1.0), Patience(MUCH, 0.0)
 PATIENCE = (AT_ONCE, SOON, LATE)
 
-THRESHOLDS: dict[ModuleType, dict[str, tuple[Any, ...]]] = {
-    engines: {
-        "TINY": (0, 4),
-        "AT_ONCE": (0, 5),
-        "LATER": (0, 6),
-        "SOON": (0.0, 1e-6, 1e6),
-        "MANY": (0, 20),
-        "MOST_FOR_FOREST": (0,),
-        "AT_A_GLANCE": (0,),
-        "LARGE": (0, 4),
-        "WARM_PATIENCE": (1,),
-        "PATIENCE": (1,),
-    },
-    cutting: {
-        "MEMORY": (0.0, 1.0),
-        "CURIOSITY": (1.0, 10.0),
-        "FEW": (0, MUCH),
-        "MOST": (1, 3),
-        "DRY": (0, MUCH),
-        "ROUND": (0,),
-        "SPARSE": (0, MUCH),
-        "SLOW": (0.0, 1.0),
-        "IDLE": (0, MUCH),
-        "SELDOM": (1, MUCH),
-        "MUCH": (0, MUCH),
-        "EXACT_TRIES": (0, 100),
-        "ROOT_PATIENCE": PATIENCE,
-        "LARGE_PATIENCE": PATIENCE,
-        "NODE_PATIENCE": PATIENCE,
-        "STALL": (AT_ONCE, LATE),
-        "LARGE": (0, 4),
-    },
-    tree: {
-        "CANDIDATES": (0, 1),
-        "TRIAL": (0, 1),
-        "RELIABLE": (0, MUCH),
-        "HALF": (0.0, 0.5),
-        "DIVE": (-1.0, 0.0, 1e9),
-    },
-    separation: {
-        "EXACT_NODES": (0,),
-        "STARTS": (0,),
-        "STARTS_EACH": (0,),
-        "LARGE": (0,),
-        "SHARED": (0,),
-    },
-    programme: {"SLICE": (1,), "OLD": (0,), "GRID": (2.0**10,)},
-    local_cuts: {"SIZES": (((4,), (5,)),), "BATCH": (1,), "SMALLEST": (MUCH,), "CROWDED": (0,)},
+FORCED: dict[str, tuple[Any, ...]] = {
+    "large": (0, 4),
+    "at_once": (0, 5),
+    "soon": (0.0, 1e-6, 1e6),
+    "many": (0, 20),
+    "at_a_glance": (0,),
+    "warm_rounds": (0, 3),
+    "patience": (1,),
+    "set_packing": (False,),
+    "local_cuts": (False,),
+    "least": (1e-9, 0.5),
+    "few": (0, MUCH),
+    "most": (1, 3),
+    "starts": (0,),
+    "shared": (0,),
+    "exact_tries": (0, 100),
+    "exact_nodes": (0,),
+    "tenure": (0, MUCH),
+    "walk": (0,),
+    "largest": (2,),
+    "dry": (0, MUCH),
+    "slow": (0.0, 1.0),
+    "stall": (AT_ONCE, LATE),
+    "sparse": (0, MUCH),
+    "sizes": (((4,), (5,)),),
+    "crowded": (0,),
+    "local_work": (0,),
+    "seeds": (0, 1),
+    "enough": (0,),
+    "node_share": (1, MUCH),
+    "noise": (0.0, 100.0),
+    "most_families": (3, MUCH),
+    "memory": (0.0, 1.0),
+    "curiosity": (1.0, 10.0),
+    "overhead": (0,),
+    "round_work": (0,),
+    "old": (0,),
+    "loose": (0, MUCH),
+    "spare": (0, MUCH),
+    "climbs": (0, MUCH),
+    "seldom": (1, MUCH),
+    "much": (0, MUCH),
+    "root_patience": PATIENCE,
+    "large_patience": PATIENCE,
+    "node_patience": PATIENCE,
+    "candidates": (0, 1),
+    "trial": (0, 1),
+    "reliable": (0, MUCH),
+    "half": (0.0, 0.5),
+    "dive": (-1.0, 0.0, 1e9),
+    "slacks": ((0.0,), (1.0, 1.0)),
+    "strength": (1,),
+    "block": (1,),
+    "width": (1, 3),
+    "tries": (0, 1),
+    "stale": (0, MUCH),
 }
-"""Thresholds of the solver with the values that force them one way or the other."""
+"""Numbers of the solver with the values that force them one way or the other."""
 
-TACTICS = (
-    Tactics(),
-    Tactics(warm_start=False),
-    Tactics(set_packing=False),
-    Tactics(local_cuts=False),
-    Tactics(warm_start=False, set_packing=False, local_cuts=False),
+CONSTANTS: dict[tuple[ModuleType, str], tuple[Any, ...]] = {
+    (engines, "TINY"): (0, 4),
+    (programme, "SLICE"): (1,),
+    (programme, "GRID"): (2.0**10,),
+    (local_cuts, "BATCH"): (1,),
+    (local_cuts, "SMALLEST"): (MUCH,),
+}
+"""The same for constants of modules."""
+
+TACTICS: tuple[dict[str, Any], ...] = (
+    {},
+    {"warm_rounds": 0},
+    {"set_packing": False},
+    {"local_cuts": False},
+    {"warm_rounds": 0, "set_packing": False, "local_cuts": False},
 )
 
 
@@ -112,11 +128,9 @@ def no_cuts(*_args: object, **_settings: object) -> list[object]:
     return []
 
 
-def without_climbing(
-    part: Part, space: OrderSpace, order: Ints, **_settings: bool
-) -> bool:  # as `climb_from`
+def without_climbing(part: Part, order: Ints, **_settings: bool) -> bool:  # as `climb_from`
     """Offer what an order leads to as it is."""
-    choice = space.choice(order)
+    choice = part.problem.orders.choice(order)
     return choice is not None and part.offer(choice, orders.PHASE)
 
 
@@ -138,31 +152,31 @@ class Forced:
     """The solver with some of its heuristics off and some of its thresholds forced."""
 
     patch: pytest.MonkeyPatch
+    tuning: Tuning = TUNING
 
     def switch_off(self, heuristic: str) -> None:
         """Do without a heuristic."""
         for owner, name, instead in HEURISTICS[heuristic]:
             self.patch.setattr(owner, name, instead)
 
-    def use(self, tactics: Tactics) -> None:
-        """Cut by these tactics, whatever was asked for."""
-
-        def cut(part: Part, _tactics: Tactics, *, subsets: bool) -> None:
-            cut_and_branch(part, tactics, subsets=subsets)
-
-        self.patch.setattr(engines, "cut_and_branch", cut)
+    def use(self, **changes: Any) -> None:
+        """Work by other numbers."""
+        self.tuning = replace(self.tuning, **changes)
+        self.patch.setattr(run, "TUNING", self.tuning)
 
     def at_random(self, rng: np.random.Generator) -> None:
         """Force a random share of everything."""
         share = rng.choice([0.1, 0.4, 0.9])
-        for module, thresholds in THRESHOLDS.items():
-            for name, values in thresholds.items():
-                if rng.random() < share:
-                    self.patch.setattr(module, name, values[int(rng.integers(len(values)))])
+        for name, values in FORCED.items():
+            if rng.random() < share:
+                self.use(**{name: values[int(rng.integers(len(values)))]})
+        for (module, name), values in CONSTANTS.items():
+            if rng.random() < share:
+                self.patch.setattr(module, name, values[int(rng.integers(len(values)))])
         for heuristic in HEURISTICS:
             if rng.random() < 0.1 + 0.4 * share:
                 self.switch_off(heuristic)
-        self.use(TACTICS[int(rng.integers(len(TACTICS)))])
+        self.use(**TACTICS[int(rng.integers(len(TACTICS)))])
 
 
 @contextlib.contextmanager
@@ -185,26 +199,20 @@ def assert_proved(lists: CandidateLists, engine: str = "branch-and-cut") -> Solu
     return solution
 
 
-@pytest.mark.parametrize("module", [engines, cutting, tree])
-def test_every_threshold_is_forced(module: ModuleType) -> None:
-    numbers = {
-        name
-        for name, value in vars(module).items()
-        if name.isupper() and isinstance(value, int | float | Patience)
-    }
-    numbers -= {"DECIDED", "TYPE_CHECKING"}  # a rounding error, and no number
-    assert numbers == set(THRESHOLDS[module])
+def test_every_number_is_forced() -> None:
+    assert {one.name for one in fields(TUNING)} == set(FORCED)
 
 
-@pytest.mark.parametrize(
-    ("module", "name"), [(module, name) for module, own in THRESHOLDS.items() for name in own]
-)
-def test_no_threshold_decides_what_is_proved(module: ModuleType, name: str) -> None:
+@pytest.mark.parametrize("name", [*FORCED, *CONSTANTS])
+def test_no_number_decides_what_is_proved(name: str | tuple[ModuleType, str]) -> None:
     """One by one, where there is something left to branch on."""
-    for value in THRESHOLDS[module][name]:
+    for value in FORCED[name] if isinstance(name, str) else CONSTANTS[name]:
         with forced() as solver:
-            solver.patch.setattr(module, name, value)
-            solver.use(TACTICS[-1])
+            solver.use(**TACTICS[-1])
+            if isinstance(name, str):
+                solver.use(**{name: value})
+            else:
+                solver.patch.setattr(*name, value)
             for seed in range(3):
                 assert_proved(varied_lists(np.random.default_rng([seed, 1]), 7))
 
@@ -244,8 +252,8 @@ class Unreliable:
 def test_no_linear_programme_has_to_be_solved(share: float, seed: int) -> None:
     made = CutLP.__init__
 
-    def make(programme: CutLP, problem: Problem) -> None:
-        made(programme, problem)
+    def make(programme: CutLP, problem: Problem, tuning: Tuning) -> None:
+        made(programme, problem, tuning)
         programme.solver = Unreliable(programme.solver, share)
 
     with forced() as solver:

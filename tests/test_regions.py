@@ -23,8 +23,9 @@ from parentage.kernels.regions import (
     settle,
 )
 from parentage.optimise import orders as order_search
-from parentage.optimise.orders import OrderSpace, Stream, best_of, climb, renew
-from parentage.optimise.problem import make_problem, numbers_of
+from parentage.optimise.orders import Stream, best_of, climb_order, renew
+from parentage.optimise.problem import OrderSpace, make_problem, numbers_of
+from parentage.optimise.tuning import TUNING
 
 if TYPE_CHECKING:
     import numpy.typing as npt
@@ -33,6 +34,7 @@ if TYPE_CHECKING:
 
     Ints = npt.NDArray[np.int64]
 
+MOVES = order_search.moves_of(TUNING)
 SEEDS = st.integers(0, 10**6)
 
 
@@ -133,7 +135,7 @@ def test_settling_gains_what_it_says_and_stays_a_network(seed: int, n: int) -> N
     before, optimum = space.cost[fit].sum(), best_network(lists)
     work, state = new_work(), np.array([seed], np.uint64)
     work.pause = 1 << 40
-    arrays = space.offsets, space.sets, space.cost, state, work
+    arrays = space.offsets, space.sets, space.cost, MOVES, state, work
     marked = np.ones(n, np.bool_)
     gain = settle(order, fit, marked, *arrays)
     assert not marked.any()
@@ -152,11 +154,11 @@ def test_settling_ends_at_its_limit_and_goes_on() -> None:
     work, state = new_work(), np.array([1], np.uint64)
     work.pause = 1
     marked = np.ones(9, np.bool_)
-    settle(order, fit, marked, space.offsets, space.sets, space.cost, state, work)
+    settle(order, fit, marked, space.offsets, space.sets, space.cost, MOVES, state, work)
     assert 0 < marked.sum() < 9 + 1
     assert work.looked >= 1
     work.pause = 1 << 40
-    settle(order, fit, marked, space.offsets, space.sets, space.cost, state, work)
+    settle(order, fit, marked, space.offsets, space.sets, space.cost, MOVES, state, work)
     assert not marked.any()
 
 
@@ -169,7 +171,7 @@ def test_a_region_hangs_together(seed: int, n: int, w: int) -> None:
     region, place = np.full(min(w, n), -1), np.full(n, -1)
     region[0] = rng.integers(n)
     state = np.array([seed], np.uint64)
-    count = draw_region(region, place, fit, first, links, space.offsets, space.sets, state)
+    count = draw_region(region, place, fit, first, links, space.offsets, space.sets, 4, state)
     members = region[:count].tolist()
     assert len(set(members)) == count >= 1
     assert place[members].tolist() == list(range(count))
@@ -215,7 +217,7 @@ def test_regions_go_on_where_insertions_end() -> None:
         totals = []
         for regions in (False, True):
             order, state = start.copy(), np.array([seed], np.uint64)
-            looked, ended = climb(space, order, state, lambda: False, regions=regions)
+            looked, ended = climb_order(space, order, state, lambda: False, regions=regions)
             assert ended
             assert looked > 0
             totals.append(space.cost[space.fit(order)].sum())

@@ -9,6 +9,7 @@ import signal
 import subprocess
 import sys
 import time
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -19,7 +20,7 @@ from keywords import for_learn
 from parentage import check
 from parentage.errors import InputError, NotSavedWarning
 from parentage.learner import learn
-from parentage.optimise import engines, learn_lists, optimise_lists
+from parentage.optimise import learn_lists, optimise_lists
 from parentage.optimise import run as running
 from parentage.optimise.cuts import (
     Cut,
@@ -30,16 +31,16 @@ from parentage.optimise.cuts import (
     read_cut,
     written_cut,
 )
-from parentage.optimise.lp.cutting import Tactics
 from parentage.optimise.orders import first_incumbent
-from parentage.optimise.problem import prepare
 from parentage.optimise.run import Run, from_slot, from_state
 from parentage.optimise.settings import Optimising
+from parentage.optimise.tuning import TUNING as SOLVING
 from parentage.scoring.candidates import score
 from parentage.scoring.constraints import Constraints
 from parentage.scoring.formats import read_lists, write_lists
 from parentage.scoring.lists import CandidateLists
 from parentage.work.checkpoint import Checkpoint, Slot
+from parentage.work.context import Context
 from parentage.work.stop import Stop
 from parentage.work.tuning import TUNING
 from strategies import each
@@ -55,7 +56,7 @@ if TYPE_CHECKING:
     from parentage.work.checkpoint import State
     from parentage.work.progress import Progress
 
-WEAK = Tactics(warm_start=False, set_packing=False, local_cuts=False)
+WEAK = replace(SOLVING, warm_rounds=0, set_packing=False, local_cuts=False)
 CUTTING = Optimising(engine="branch-and-cut")
 
 
@@ -67,8 +68,7 @@ def eager(monkeypatch: pytest.MonkeyPatch, save_always: None) -> None:
 
 @pytest.fixture
 def weak(monkeypatch: pytest.MonkeyPatch) -> None:
-    solve = engines.solve
-    monkeypatch.setattr(engines, "solve", lambda run, engine, _=None: solve(run, engine, WEAK))
+    monkeypatch.setattr(running, "TUNING", WEAK)
 
 
 def two_parts(seed: int) -> CandidateLists:
@@ -85,7 +85,7 @@ def two_parts(seed: int) -> CandidateLists:
 
 def solved(lists: CandidateLists, folder: Path | None, stop: Stop | None = None) -> Solution:
     kept = None if folder is None else job_in(folder)
-    return optimise_lists(lists, CUTTING, stop or Stop(), checkpoint=kept)
+    return optimise_lists(lists, CUTTING, Context(stop or Stop(), checkpoint=kept))
 
 
 def job_in(folder: Path) -> Checkpoint:
@@ -214,8 +214,8 @@ def test_a_run_that_was_stopped_goes_on(tmp_path: Path) -> None:
         if looks == 40:
             stop.cancelled.set()
 
-    kept = job_in(tmp_path / "kept")
-    first = optimise_lists(lists, CUTTING, stop, report=cancel, checkpoint=kept)
+    context = Context(stop, report=cancel, checkpoint=job_in(tmp_path / "kept"))
+    first = optimise_lists(lists, CUTTING, context)
     assert first.stopped == "interrupt"
     assert first.record.effort.cuts["local"] > 0
     found, whole = solved(lists, tmp_path / "kept"), solved(lists, None)
@@ -338,7 +338,7 @@ def test_cuts_are_read_as_they_were_written(seed: int) -> None:
 def test_a_resumed_part_has_the_cuts_that_pass_through_its_variables() -> None:
     """Their weights hold for the lists they were found in, and for no others."""
     lists, others = hard_lists(12, 20, 3), hard_lists(12, 10, 3)
-    first = Run(lists, prepare(lists))
+    first = Run(lists)
     (part,) = (one for one in first.parts if one.problem.n == 12)
     table = np.zeros((3, 8), np.int16)
     table[0, 6:] = 1
@@ -350,8 +350,7 @@ def test_a_resumed_part_has_the_cuts_that_pass_through_its_variables() -> None:
     ]
     state = first.to_state()
     for known, families in ((lists, ["packing", "shrunken"]), (others, ["packing"])):
-        saved = from_state(state, known)
-        again = Run(known, prepare(known), cuts=saved.cuts, starts=saved.orders)
+        again = Run(known, known=from_state(state, known))
         (whole,) = (one for one in again.parts if one.problem.n == 12)
         assert [cut.family for cut in whole.take_cuts()] == families
     assert moved(part.cuts[0], {v: v for v in range(12) if v != 7}) is None
@@ -368,7 +367,8 @@ def test_lists_that_have_grown_use_the_incumbent_and_the_cuts(tmp_path: Path) ->
         saved = from_slot(job_in(tmp_path / "kept").slot("solve-0"), lists)
         assert bool(saved.cuts) == (lists is many)
         assert len(saved.orders) == (lists is many)
-        found = optimise_lists(lists, CUTTING, Stop(), checkpoint=job_in(tmp_path / "kept"))
+        context = Context(checkpoint=job_in(tmp_path / "kept"))
+        found = optimise_lists(lists, CUTTING, context)
         assert_same(found, learn_lists(lists), lists, tmp_path)
 
 
@@ -383,7 +383,7 @@ def test_saving_takes_a_small_part_of_the_time(
         return taken
 
     monkeypatch.setattr(Slot, "write", noting)
-    optimise_lists(hard_lists(30), CUTTING, Stop.after(4.0), checkpoint=kept)
+    optimise_lists(hard_lists(30), CUTTING, Context(Stop.after(4.0), checkpoint=kept))
     ended = time.perf_counter() - kept.began
     assert spent[-2] <= TUNING.writing_share * ended  # the last one is written in any case
     assert spent[-1] > spent[-2] > 0.0

@@ -718,7 +718,7 @@ def test_nothing_is_said_of_what_is_missing_where_better_networks_may_be() -> No
         table, pipeline.Asked(lambda *_: Scoring(width=math.log(3)), Optimising()), Context()
     )
     lists = search_table(table, whole.scoring, Context(), up_to=1).lists()
-    best = optimise_lists(lists, Optimising(), Stop())
+    best = optimise_lists(lists, Optimising(), Context())
     assert not best.optimal and best.score < whole.best.score - 1
     cut = near_shares(replace(whole, lists=lists, best=best), 3.0, 1000, Context()).facts
     assert not cut.complete and cut.each_missing is None

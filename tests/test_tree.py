@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import json
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -17,11 +18,14 @@ from parentage.optimise.certificate import whole_unit
 from parentage.optimise.cuts import Sets
 from parentage.optimise.engines import conclude, cut_and_branch
 from parentage.optimise.exact import subset_table
-from parentage.optimise.lp.cutting import Node, State, Tactics, solve_root
+from parentage.optimise.lp.cutting import Node, NodeState, solve_root
 from parentage.optimise.lp.tree import Memory, Tree
 from parentage.optimise.orders import first_incumbent
-from parentage.optimise.problem import prepare, unpack
+from parentage.optimise.problem import unpack
 from parentage.optimise.run import Run
+from parentage.optimise.settings import Optimising
+from parentage.optimise.tuning import TUNING
+from parentage.work.context import Context
 from strategies import each
 from test_optimise_cuts import random_network, random_problem
 from test_optimise_limits import hard_lists
@@ -33,15 +37,16 @@ if TYPE_CHECKING:
     from parentage.optimise.solution import Solution
     from parentage.scoring.lists import CandidateLists
 
-WEAK = Tactics(warm_start=False, set_packing=False, local_cuts=False)
+WEAK = replace(TUNING, warm_rounds=0, set_packing=False, local_cuts=False)
 """Cluster cuts only, so that there is something left to branch on."""
+
+CUTTING = Optimising(engine="branch-and-cut")
 
 
 def weak_tree(part: Part) -> Tree:
     """Branch after a root that was hardly cut."""
     first_incumbent(part)
-    cutter, root = solve_root(part, WEAK)
-    part.root = root
+    cutter, root = solve_root(part)
     tree = Tree(cutter, root)
     if not part.proven:
         tree.solve()
@@ -63,7 +68,7 @@ def test_branching_finds_the_optimum() -> None:
         lists = hard_lists(11, 20, seed)
         truth = best_network(lists)
         assert truth is not None
-        run = Run(lists, prepare(lists))
+        run = Run(lists, tuning=WEAK)
         trees = [weak_tree(part) for part in run.parts if part.problem.n > 1]
         assert run.proven()
         assert run.score() == pytest.approx(truth[0], abs=1e-6)
@@ -75,7 +80,7 @@ def test_branching_finds_the_optimum() -> None:
 def test_the_bound_of_a_node_is_below_its_networks(seed: int) -> None:
     rng = np.random.default_rng(seed)
     lists = hard_lists(10, 10, seed)
-    run = Run(lists, prepare(lists))
+    run = Run(lists, tuning=WEAK)
     part = run.parts[-1]
     tree = weak_tree(part)
     flags = unpack(part.problem.masks, part.problem.n)
@@ -115,7 +120,7 @@ def test_forced_arcs_shut_only_what_no_network_has(seed: int) -> None:
 
 
 def test_gains_are_remembered() -> None:
-    memory = Memory()
+    memory = Memory(3)
     assert not memory.known((0, 1))
     for gain in (1.0, 2.0, 3.0):
         memory.add((0, 1), 0, gain)
@@ -130,11 +135,11 @@ def test_the_same_input_gives_the_same_tree() -> None:
     lists = hard_lists(12, 14, 3)
     records = []
     for threads in (1, 1, 2):
-        run = Run(lists, prepare(lists), threads=threads)
+        run = Run(lists, None, CUTTING, Context(threads=threads))
         for part in run.parts:
             first_incumbent(part)
             if not part.proven:
-                cut_and_branch(part, Tactics(), subsets=False)
+                cut_and_branch(part)
         effort = conclude(run).record.effort
         records.append((effort.nodes, effort.lp_rounds, effort.cuts, effort.fixed))
     assert records[0] == records[1] == records[2]
@@ -144,12 +149,12 @@ def test_a_stopped_tree_keeps_a_valid_bound() -> None:
     lists = hard_lists(12, 20, 1)
     truth = best_network(lists)
     assert truth is not None
-    run = Run(lists, prepare(lists))
+    run = Run(lists, tuning=WEAK)
     part = run.parts[-1]
     first_incumbent(part)
-    cutter, root = solve_root(part, WEAK)
+    cutter, root = solve_root(part)
     run.stop.cancelled.set()
-    assert cutter.work(root) is State.STOPPED
+    assert cutter.work(root) is NodeState.STOPPED
     Tree(cutter, root).solve()
     assert not part.proven
     assert run.bound() >= truth[0] - 1e-6
@@ -181,11 +186,11 @@ def test_certificates_are_complete_and_pass_the_check(seed: int, tmp_path: Path)
     lists = random_lists(rng, 8) if seed % 2 else hard_lists(12, 10, seed)
     if best_network(lists) is None:
         return
-    run = Run(lists, prepare(lists))
+    run = Run(lists, None, CUTTING, tuning=WEAK if seed % 3 else TUNING)
     for part in run.parts:
         first_incumbent(part)
         if not part.proven:
-            cut_and_branch(part, WEAK if seed % 3 else Tactics(), subsets=False)
+            cut_and_branch(part)
     solution = conclude(run)
     document = assert_document(solution, lists)
     assert solution.certificate is not None

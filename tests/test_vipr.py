@@ -29,10 +29,9 @@ from parentage.vipr import Size, is_vipr, write_vipr
 from parentage.vipr.lines import Lines
 from parentage.vipr.model import Model, Row
 from strategies import each
-from test_certificates import WEAK
 from test_check import DECIMAL, certificate, small_case
 from test_forest import one_parent_lists
-from test_proofs import forced
+from test_proofs import TACTICS, forced
 from vipr_checker import RefusedError, Stated, check_vipr, problem_faults, read_text
 
 if TYPE_CHECKING:
@@ -126,7 +125,7 @@ def assert_learned(seed: int, path: Path) -> None:
         if seed % 3:
             solver.at_random(rng)
         else:
-            solver.use(WEAK)
+            solver.use(**TACTICS[-1])
         engine = "branch-and-cut" if rng.random() < 0.8 else "subsets"
         try:
             solution = learn_lists(lists, engine=engine, constraints=rules)

@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import math
 import os
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
@@ -25,8 +25,9 @@ from parentage.errors import InputError, Way
 from parentage.files.detect import detect
 from parentage.files.source import Source, open_source
 from parentage.optimise import check_start, optimise_lists
-from parentage.optimise.problem import LARGE
 from parentage.optimise.settings import Optimising
+from parentage.optimise.solution import NOWHERE, Start
+from parentage.optimise.tuning import TUNING
 from parentage.scoring.candidates import search_table
 from parentage.scoring.constraints import Constraints
 from parentage.scoring.forecast import seconds_for
@@ -45,7 +46,6 @@ if TYPE_CHECKING:
     from parentage.data.table import Table
     from parentage.network.network import Network
     from parentage.optimise import Solution
-    from parentage.optimise.cuts import Cut
     from parentage.optimise.solution import TracePoint
     from parentage.scoring.candidates import Searched
     from parentage.structural_em import Completed
@@ -267,7 +267,7 @@ def grow(
     found, network, trace = grow_lists(
         searched,
         effort,
-        context.share(0.5 if n <= LARGE else share_of_growing(n, stop.seconds_left)),
+        context.share(0.5 if n <= TUNING.large else share_of_growing(n, stop.seconds_left)),
         seed=seed,
         start=asked.start,
     )
@@ -289,38 +289,31 @@ def optimise(
     found: Gathered,
     optimising: Optimising,
     context: Context,
-    *,
-    start: Network | None = None,
-    cuts: Sequence[Cut] | None = None,
-    kept_cuts: list[Cut] | None = None,
+    start: Start = NOWHERE,
 ) -> Solution:
     """Solve lists within the limits; after an interrupt, take the first network there is.
 
-    ``cuts`` are those of another run; what is cut here is put into ``kept_cuts``, for solving again
-    with a little changed. Lists of completed data were solved when they were made, with the same
-    settings: that is the answer, or, if it was stopped early, where solving goes on.
+    Lists of completed data were solved when they were made, with the same settings: that is the
+    answer, or, if it was stopped early, where solving continues.
     """
     stop, grown, completed = context.stop, found.grown, found.completed
     interrupted = stop.cancelled.is_set()
     if completed is not None:
         if completed.solution.stopped in (None, "gap"):
             return completed.solution
-        start = completed.solution.network
+        start = replace(start, network=completed.solution.network)
+    if grown is not None:
+        start = replace(start, network=grown.network)
     if context.checkpoint is not None:
         context.checkpoint.claim(_solving(found, optimising))
     far = grown is not None and is_far(found.lists.n_variables, stop)
     solution = optimise_lists(
         found.lists,
         optimising,
-        stop.at_once() if interrupted or far else stop,
-        threads=context.threads,
+        context.ending(stop.at_once()) if interrupted or far else context,
         max_parents=found.scoring.max_parents,
         constraints=found.scoring.constraints,
-        start=start if grown is None else grown.network,
-        report=context.report,
-        cuts=cuts,
-        kept_cuts=kept_cuts,
-        checkpoint=context.checkpoint,
+        start=start,
     )
     if grown is not None:
         solution = _with_growing(solution, found.lists, grown)
@@ -350,7 +343,7 @@ def _solving(found: Gathered, optimising: Optimising) -> dict[str, Any]:
 
 def is_far(n: int, stop: Stop) -> bool:
     """Whether a proof of lists that grew is out of reach, so that none is tried."""
-    return n > (FEW_VARIABLES if stop.deadline == math.inf else LARGE)
+    return n > (FEW_VARIABLES if stop.deadline == math.inf else TUNING.large)
 
 
 def _with_growing(solution: Solution, lists: CandidateLists, grown: Grown) -> Solution:
@@ -370,7 +363,7 @@ def _with_growing(solution: Solution, lists: CandidateLists, grown: Grown) -> So
 def run(source: object, asked: Asked, context: Context) -> Learned:
     """Follow the whole path."""
     found = gather(source, asked, context)
-    solution = optimise(found, asked.optimising, context, start=asked.start)
+    solution = optimise(found, asked.optimising, context, Start(asked.start))
     return Learned(found.table, found.lists, solution)
 
 

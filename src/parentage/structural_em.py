@@ -29,7 +29,7 @@ from parentage.data.table import MISSING, Table
 from parentage.network.completions import completed_rows
 from parentage.network.expectation import Expectation
 from parentage.network.network import Network
-from parentage.optimise import optimise_lists
+from parentage.optimise import Start, optimise_lists
 from parentage.optimise.settings import Optimising
 from parentage.scoring.account import limits_by_name
 from parentage.scoring.candidates import score_table
@@ -91,16 +91,14 @@ class Work:
     ) -> tuple[CandidateLists, Solution]:
         """Score a table and find its best network, from ``start`` on: none that is worse."""
         lists = score_table(table, settings, self.context.share(0.5))
-        alone = self.optimising.engine == "orders"
+        alone, context = self.optimising.engine == "orders", self.context.unsaved()
         solution = optimise_lists(
             lists,
             self.optimising,
-            self.stop.share(SHARE_OF_ORDERS) if alone else self.stop,
-            threads=self.context.threads,
+            context.share(SHARE_OF_ORDERS) if alone else context,
             max_parents=settings.max_parents,
             constraints=settings.constraints,
-            start=start,
-            report=self.context.report,
+            start=Start(start),
         )
         return lists, solution
 

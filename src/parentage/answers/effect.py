@@ -300,8 +300,7 @@ def near_networks(table: Table, scoring: Scoring, factor: float, context: Contex
             factor=factor,
             max_networks=MAX_NETWORKS,
             constraints=limited(lists, scoring.max_parents, scoring.constraints),
-            threads=context.threads,
-            stop=context.stop,
+            context=context,
         )
 
 

@@ -38,12 +38,13 @@ import numpy.typing as npt
 from parentage.data.reading import as_table
 from parentage.errors import InputError, UnprovenWarning, Way, warn
 from parentage.files.atomic import write_text
-from parentage.optimise import optimise_lists
+from parentage.optimise import Start, optimise_lists
 from parentage.optimise.settings import Optimising
 from parentage.scoring.candidates import score_table
 from parentage.scoring.lists import CandidateLists
 from parentage.scoring.scores.counts import free_parameters
 from parentage.scoring.settings import Scoring
+from parentage.work.context import Context
 from parentage.work.progress import Progress
 from parentage.work.running import Running, working
 from parentage.work.stop import now
@@ -56,7 +57,6 @@ if TYPE_CHECKING:
     from parentage.network.network import Network
     from parentage.optimise.cuts import Cut
     from parentage.scoring.constraints import Constraints
-    from parentage.work.context import Context
     from parentage.work.progress import Report
 
 LEAST, MOST = 0.5, 4.0
@@ -336,7 +336,7 @@ class Envelope:
         priced = replace(scoring, score=f"penalty:{self.least!r}")
         self.lists = score_table(table, priced, context.share(0.5))
         self.parameters = parameters_of_sets(self.lists, table)
-        self.cuts: dict[float, list[Cut]] = {}
+        self.cuts: dict[float, tuple[Cut, ...]] = {}
         self.crossings: list[tuple[float, Point, Point, bool]] = []
         self.solved, self.began = 0, now()
 
@@ -354,19 +354,15 @@ class Envelope:
 
     def solve(self, weight: float, near: tuple[float, Point] | None) -> Point:
         """Find the best network at a weight, from a network and the cuts of a weight nearby."""
-        found: list[Cut] = []
         solution = optimise_lists(
             reweighted(self.lists, self.parameters, weight - self.least, weight),
             Optimising(),
-            self.context.stop,
-            threads=self.context.threads,
+            Context(self.context.stop, self.context.threads),
             max_parents=self.scoring.max_parents,
             constraints=self.scoring.constraints,
-            start=None if near is None else near[1].network,
-            cuts=None if near is None else self.cuts[near[0]],
-            kept_cuts=found,
+            start=Start() if near is None else Start(near[1].network, self.cuts[near[0]]),
         )
-        self.cuts[weight] = found
+        self.cuts[weight] = solution.cuts
         self.solved += 1
         network = solution.network
         number = free_parameters_of(network, self.table)
@@ -466,11 +462,10 @@ def _grid(table: Table, scoring: Scoring, context: Context) -> PenaltyPath:
         solution = optimise_lists(
             lists,
             Optimising(),
-            context.stop,
-            threads=context.threads,
+            Context(context.stop, context.threads),
             max_parents=scoring.max_parents,
             constraints=scoring.constraints,
-            start=found[-1].network if found else None,
+            start=Start(found[-1].network if found else None),
         )
         number = free_parameters_of(solution.network, table)
         found.append(

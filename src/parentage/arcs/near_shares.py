@@ -137,9 +137,8 @@ def near_shares(
             factor=factor,
             max_networks=max_networks,
             constraints=limited(baseline.lists, baseline.scoring.max_parents, baseline.constraints),
-            threads=context.threads,
             seed=baseline.optimising.seed,
-            stop=context.stop,
+            context=context,
         )
     shares = near.arc_shares
     return NearShares(

@@ -23,10 +23,11 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from parentage.errors import InfeasibleError, UnseenError
-from parentage.optimise import optimise_lists
+from parentage.optimise import Start, optimise_lists
 from parentage.pipeline import is_far
 from parentage.scoring.constraints import Constraints
 from parentage.scoring.requiring import lists_requiring
+from parentage.work.context import Context
 from parentage.work.executor import in_order, leave
 from parentage.work.progress import Progress
 from parentage.work.stop import now
@@ -37,7 +38,6 @@ if TYPE_CHECKING:
     from parentage.arcs.records import Baseline
     from parentage.optimise import Solution
     from parentage.scoring.constraints import Arc
-    from parentage.work.context import Context
     from parentage.work.stop import Stop
 
 
@@ -152,11 +152,10 @@ def solve_changed(baseline: Baseline, question: Question, stop: Stop) -> Solutio
         return optimise_lists(
             lists,
             replace(baseline.optimising, gap_limit=0.0),
-            stop,
+            Context(stop),
             max_parents=baseline.scoring.max_parents,
             constraints=wanted,
-            start=baseline.best.network,
-            cuts=baseline.cuts,
+            start=Start(baseline.best.network, baseline.cuts),
         )
     except (InfeasibleError, UnseenError):
         return None

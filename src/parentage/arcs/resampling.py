@@ -44,6 +44,7 @@ from parentage.errors import DataWarning
 from parentage.network.equivalence import compelled_arcs
 from parentage.network.network import topological_order
 from parentage.optimise.cuts import unique
+from parentage.optimise.solution import Start
 from parentage.scoring.scores import local_score
 from parentage.scoring.settings import Growing
 from parentage.work.context import Context
@@ -239,11 +240,9 @@ def learn_replicate(
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", DataWarning)  # said of the whole table already
         lists = pipeline.list_sets(table, scoring, asked, own)
-    cuts: list[Cut] = []
-    found = pipeline.optimise(
-        lists, baseline.optimising, own, start=asked.start, cuts=baseline.cuts, kept_cuts=cuts
-    )
-    first = tuple(cuts) if number == 0 else ()
+    start = Start(asked.start, baseline.cuts)
+    found = pipeline.optimise(lists, baseline.optimising, own, start)
+    first = found.cuts if number == 0 else ()
     return Replicate(found.network.parents, found.score, found.optimal, first)
 
 

@@ -172,11 +172,10 @@ def learn_baseline(
     found = pipeline.gather(source, learning, context, seen=first_seen, part=SHARE_OF_LEARNING)
     if found.table is None:
         raise InputError("support needs the table: lists have no rows to draw from")
-    cuts: list[Any] = []
     own = context.share(SHARE_OF_LEARNING * (1 - pipeline.SHARE_OF_SCORING))
-    best = pipeline.optimise(found, optimising, own, kept_cuts=cuts)
+    best = pipeline.optimise(found, optimising, own)
     grown = found.grown is not None
-    return Baseline(found.table, found.lists, _as_used(found), optimising, best, tuple(cuts), grown)
+    return Baseline(found.table, found.lists, _as_used(found), optimising, best, best.cuts, grown)
 
 
 def _as_used(found: pipeline.Gathered) -> Scoring:

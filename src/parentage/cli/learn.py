@@ -189,7 +189,9 @@ def learn(
             if goal.within is not None:
                 show_near(work, typed, goal.within, context)
                 return
-            solution = pipeline.optimise(work.found, optimising, context, start=start)
+            from parentage.optimise.solution import Start
+
+            solution = pipeline.optimise(work.found, optimising, context, Start(start))
             solution = with_gains(solution, work)
             parameters = estimated(solution, work, goal.output, context)
         if stop.cancelled.is_set() and work.lists.account.complete:
@@ -475,9 +477,8 @@ def show_near(work: Work, typed: Typed, factor: float, context: Context) -> None
             factor=factor,
             max_networks=typed.goal.max_networks,
             constraints=allowed,
-            threads=context.threads,
             seed=typed.optimising.seed,
-            stop=context.stop,
+            context=context,
         )
     if typed.quiet:
         print_json(near_json(near, factor))

@@ -27,14 +27,15 @@ if TYPE_CHECKING:
     from parentage.arrays import Flags, Floats, Ints
 
 
-TENURE = 4
-"""Steps for which a variable that changed sides stays where it is."""
+class Walk(NamedTuple):
+    """How a walk through clusters goes (:class:`parentage.optimise.tuning.Tuning`)."""
 
-PATIENCE = 12
-"""Steps without a better cluster after which a walk ends."""
-
-LARGEST = 60
-"""Clusters do not grow beyond this many variables."""
+    tenure: int
+    """Steps for which a variable that changed sides stays where it is."""
+    patience: int
+    """Steps without a better cluster after which it ends."""
+    largest: int
+    """Most variables of a cluster."""
 
 
 class SupportArrays(NamedTuple):
@@ -107,7 +108,7 @@ def flip(u: int, k: int, sums: ClusterSums, support: SupportArrays) -> None:
 
 @njit(**JIT)
 def walk_clusters(
-    n: int, k: int, tails: Ints, heads: Ints, least: float,
+    n: int, k: int, tails: Ints, heads: Ints, least: float, walk: Walk,
     child: Ints, value: Floats, starts: Ints, parents: Ints,
     users_at: Ints, users: Ints, own_at: Ints,
 ) -> tuple[Flags, Floats]:  # fmt: skip
@@ -143,7 +144,7 @@ def walk_clusters(
             size += -1 if inside[new] else 1
             flip(new, k, sums, support)
             step += 1
-            waits[new] = step + TENURE
+            waits[new] = step + walk.tenure
             idle += 1
             if size > k and f < best_f - 1e-9:
                 best_f = f
@@ -153,7 +154,7 @@ def walk_clusters(
                 new = heads[start]
                 continue
             new = -1
-            if idle > PATIENCE:
+            if idle > walk.patience:
                 break
             least_change = np.inf
             for v in range(n):
@@ -162,7 +163,7 @@ def walk_clusters(
                 if inside[v]:
                     change = regain[v] - loss[v] if size > k + 1 else np.inf
                 else:
-                    change = loss[v] - gain[v] if gain[v] > 1e-9 and size < LARGEST else np.inf
+                    change = loss[v] - gain[v] if gain[v] > 1e-9 and size < walk.largest else np.inf
                 if change < least_change:
                     least_change = change
                     new = v

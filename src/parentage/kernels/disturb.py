@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -16,8 +16,17 @@ if TYPE_CHECKING:
     from parentage.arrays import Ints, Words
 
 
-LONGEST_BLOCK = 24
-"""Blocks that change places are at most this long."""
+class Moves(NamedTuple):
+    """How far an order search goes at a time (:class:`parentage.optimise.tuning.Tuning`)."""
+
+    strength: int
+    """Most moves of one disturbance."""
+    block: int
+    """Longest block that changes places."""
+    width: int
+    """Most variables of a region."""
+    tries: int
+    """Draws for each member of a region."""
 
 
 @njit(**JIT)
@@ -60,12 +69,12 @@ def shuffle(values: Ints, state: Words) -> None:
 
 
 @njit(**JIT)
-def exchange_blocks(order: Ints, state: Words) -> None:
-    """Exchange two neighbouring blocks of random lengths."""
+def exchange_blocks(order: Ints, longest: int, state: Words) -> None:
+    """Exchange two neighbouring blocks of random lengths up to ``longest``."""
     n = order.shape[0]
     start = draw(state, n)
-    middle = min(n, start + 1 + draw(state, LONGEST_BLOCK))
-    end = min(n, middle + 1 + draw(state, LONGEST_BLOCK))
+    middle = min(n, start + 1 + draw(state, longest))
+    end = min(n, middle + 1 + draw(state, longest))
     block = order[start:middle].copy()
     for j in range(middle, end):
         order[start + j - middle] = order[j]

@@ -82,7 +82,7 @@ def slots_for(sets: int) -> int:
 
 
 @njit(**JIT)
-def enter(i: int, key: np.uint64, slots: Ints, room: int) -> None:
+def enter_set(i: int, key: np.uint64, slots: Ints, room: int) -> None:
     """Put set ``i`` into the first ``room`` of ``slots``, a hash table."""
     last = np.uint64(room - 1)
     at = (key ^ (key >> np.uint64(32))) & last
@@ -183,7 +183,7 @@ def undominated(offsets: Ints, masks: Words) -> Flags:
                 kept[n_kept] = i
                 n_kept += 1
                 keep[i] = True
-                enter(i, keys[i], slots, room)
+                enter_set(i, keys[i], slots, room)
     return keep
 
 
@@ -208,7 +208,7 @@ def best_proper_subsets(
         room = slots_for(high - low)
         slots[:room] = -1
         for i in range(low, high):
-            enter(i, keys[i], slots, room)
+            enter_set(i, keys[i], slots, room)
         for i in range(low, high):
             size = members_of(masks[i], members)
             first = high

@@ -27,9 +27,6 @@ WHOLE_UP_TO = 60
 """Prices are multiplied by at most this to become whole; else by :data:`OTHERWISE`, rounded."""
 
 OTHERWISE = 720
-MOST_FAMILIES = 140
-"""Supports with more families are left alone."""
-
 MOST_STEPS = 1500
 """Pivots after which a cover is given up; its prices are a cut all the same."""
 
@@ -80,7 +77,7 @@ def insert(members, count, v):
 
 
 @njit(**JIT)
-def grow(seeds, sizes, noise, tie, arc, state, places):
+def grow_sets(seeds, sizes, noise, tie, arc, state, places):
     """Grow a place from each of ``seeds[c, 2]`` (−1: only one seed) to at most ``sizes[c]``.
 
     Next comes the variable with the strongest ties to those inside, each tie disturbed by up to
@@ -131,7 +128,7 @@ def overlap(words, other):
 
 
 @njit(**JIT)
-def unite(sets, counts, starts, sizes, arc, state, places):
+def unite_sets(sets, counts, starts, sizes, arc, state, places):
     """Unite overlapping sets ``uint64[c, W]`` of ``counts[c]`` members while they fit.
 
     From each of ``starts`` on, the set that shares most for what it adds joins, until nothing fits
@@ -168,7 +165,7 @@ def unite(sets, counts, starts, sizes, arc, state, places):
 
 
 @njit(**JIT)
-def project(members, own_at, value, starts, parents):
+def project_support(members, own_at, value, starts, parents):
     """Count a support by what its sets hold inside ``members[L]``.
 
     The support is that of :mod:`parentage.kernels.cuts`. Returns ``first``, ``masks`` and
@@ -556,17 +553,17 @@ def best_worth(table):
 
 
 @njit(**JIT)
-def local_cut(members, own_at, value, starts, parents, least, turns):
+def local_cut(members, own_at, value, starts, parents, least, most, turns):
     """Look for a cut on ``members[L]``; return its table, right side, violation and the work.
 
     The table ``int64[L, 2^L]`` and the right side are whole numbers made by whole numbers alone:
     the cut holds for every network, whatever the floats before it did. The violation is relative to
-    the right side, and zero when there is no cut.
+    the right side, and zero when there is no cut; more than ``most`` families are left alone.
     """
     work = np.zeros(1, np.int64)
-    first, masks, inside = project(members, own_at, value, starts, parents)
+    first, masks, inside = project_support(members, own_at, value, starts, parents)
     nothing = np.zeros((0, 0), np.int64)
-    if masks.shape[0] < 3 or masks.shape[0] > MOST_FAMILIES:
+    if masks.shape[0] < 3 or masks.shape[0] > most:
         return nothing, 0, 0.0, work[0]
     weight, price = cover(first, masks, inside, least, work)
     if weight <= 1.0 + least:

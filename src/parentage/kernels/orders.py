@@ -42,6 +42,7 @@ from parentage.kernels.regions import order_of, settle
 
 if TYPE_CHECKING:
     from parentage.arrays import Flags, Floats, Ints, Numbers, Octets, Words
+    from parentage.kernels.disturb import Moves
 
 
 LEAST_GAIN = 1e-9
@@ -209,7 +210,7 @@ def best_insertion(
 
 
 @njit(**JIT)
-def climb(
+def insert_in_turn(
     order: Ints,
     fit: Ints,
     turns: Ints,
@@ -253,7 +254,7 @@ def climb(
 
 
 @njit(**JIT)
-def feasible_order(offsets: Ints, sets: Numbers, order: Ints, work: Any) -> int:
+def place_in_order(offsets: Ints, sets: Numbers, order: Ints, work: Any) -> int:
     """Fill ``order[n]`` so that each variable has a set among its predecessors.
 
     Returns how many variables can be placed; the others, at the end, block each other: all
@@ -300,7 +301,7 @@ def improve(
     """
     if work.idle == 0 and work.turn == 0:
         shuffle(turns, state)
-    climb(order, fit, turns, offsets, sets, cost, reach, work)
+    insert_in_turn(order, fit, turns, offsets, sets, cost, reach, work)
 
 
 @njit(**JIT)
@@ -384,7 +385,7 @@ def move_some(
     order: Ints,
     fit: Ints,
     marked: Flags,
-    moves: int,
+    moves: Moves,
     sets: Numbers,
     state: Words,
 ) -> None:
@@ -393,11 +394,12 @@ def move_some(
     To turn the arc from p to x around, x is put in front of p. Says who was moved.
     """
     n = order.shape[0]
+    count = 1 + draw(state, min(moves.strength, n))
     kind = draw(state, 4)
     if kind == 0:
-        exchange_blocks(order, state)
+        exchange_blocks(order, moves.block, state)
         return
-    for _ in range(moves):
+    for _ in range(count):
         source = draw(state, n)
         x = order[source]
         target = draw(state, n)
@@ -409,11 +411,11 @@ def move_some(
 
 
 @njit(**JIT)
-def search(
+def search_round(
     orders: Orders,
     work: Any,
     budget: int,
-    strength: int,
+    moves: Moves,
     slack: float,
     marked: Flags,
     offsets: Ints,
@@ -446,7 +448,7 @@ def search(
     if work.phase == SETTLING:
         overwrite(order, orders.base)
         overwrite(fit, base)
-        settle_order(order, fit, marked, offsets, sets, cost, state, work)
+        settle_order(order, fit, marked, offsets, sets, cost, moves, state, work)
         stand(fit, cost, orders, work)
         overwrite(base, fit)
         if work.looked >= work.pause:
@@ -454,12 +456,12 @@ def search(
         work.phase = MOVING
     while work.looked < min(budget, work.pause):
         overwrite(order, orders.base)
-        move_some(order, base, marked, 1 + draw(state, strength), sets, state)
+        move_some(order, base, marked, moves, sets, state)
         refit(order, fit, 0, n, offsets, sets, work)
         now = repair(order, fit, base, marked, offsets, sets, cost, reach, work)
         for v in range(n):
             marked[v] = fit[v] != base[v]
-        if settle_order(order, fit, marked, offsets, sets, cost, state, work) > 0.0:
+        if settle_order(order, fit, marked, offsets, sets, cost, moves, state, work) > 0.0:
             now = total_cost(fit, cost)
         if now < work.best - least_gain(now):
             overwrite(orders.best, order)
@@ -488,6 +490,7 @@ def settle_order(
     offsets: Ints,
     sets: Numbers,
     cost: Floats,
+    moves: Moves,
     state: Words,
     work: Any,
 ) -> float:
@@ -495,7 +498,7 @@ def settle_order(
 
     An order of the network that regions leave may allow better sets still.
     """
-    gain = settle(order, fit, marked, offsets, sets, cost, state, work)
+    gain = settle(order, fit, marked, offsets, sets, cost, moves, state, work)
     if gain > 0.0:
         refit(order, fit, 0, order.shape[0], offsets, sets, work)
     return float(gain)

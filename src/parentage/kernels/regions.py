@@ -28,13 +28,8 @@ from parentage.kernels.disturb import draw, shuffle
 
 if TYPE_CHECKING:
     from parentage.arrays import Floats, Ints, Numbers, Words
+    from parentage.kernels.disturb import Moves
 
-
-WIDTH = 10
-"""Most variables of a region: a tenth of a millisecond."""
-
-TRIES = 4
-"""Draws per place in a region; with too few neighbours it stays smaller."""
 
 LEAST_GAIN = 1e-7
 ROUNDING = 2.0**-44
@@ -114,16 +109,20 @@ def draw_region(
     links: Ints,
     offsets: Ints,
     sets: Numbers,
+    tries: int,
     state: Words,
 ) -> int:
     """Fill ``region[w]`` with variables around the first in it; return how many there are.
 
     Next comes a neighbour in the network of one that is in it already, or one time in four a
-    parent in a set that would be better and is not possible now. ``place[n]`` is −1 outside.
+    parent in a set that would be better and is not possible now. After ``tries`` draws for every
+    member the region stays smaller. ``place[n]`` is −1 outside.
     """
     n, w, count = fit.shape[0], region.shape[0], 1
     place[region[0]] = 0
-    for _ in range(TRIES * w):
+    for _ in range(tries * w):
+        if count == w:
+            break
         v = region[draw(state, count)]
         u = np.int64(n)
         if draw(state, 4) == 0:
@@ -136,8 +135,6 @@ def draw_region(
             place[u] = count
             region[count] = u
             count += 1
-            if count == w:
-                break
     return count
 
 
@@ -254,6 +251,7 @@ def settle(
     offsets: Ints,
     sets: Numbers,
     cost: Floats,
+    moves: Moves,
     state: Words,
     work: Any,
 ) -> float:
@@ -262,7 +260,7 @@ def settle(
     Ends at ``work.pause``, too, with those marked that were not tried by then. ``order`` stays one
     of the network. Returns the whole gain.
     """
-    n, w = order.shape[0], min(WIDTH, order.shape[0])
+    n, w = order.shape[0], min(moves.width, order.shape[0])
     queue, head, count = np.empty(n, np.int64), 0, 0
     for v in range(n):
         if marked[v]:
@@ -280,7 +278,7 @@ def settle(
         count -= 1
         marked[x] = False
         region[0] = x
-        inside = draw_region(region, place, fit, first, links, offsets, sets, state)
+        inside = draw_region(region, place, fit, first, links, offsets, sets, moves.tries, state)
         members_above(order, place, fit, sets, above)
         work.looked += n
         for t in range(inside):

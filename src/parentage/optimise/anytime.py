@@ -28,9 +28,10 @@ import numpy as np
 import numpy.typing as npt
 
 from parentage.network.network import Network
-from parentage.optimise.orders import SLACKS, Stream, best_of, budget_of, climb, renew, respecting
+from parentage.optimise.orders import Stream, best_of, budget_of, climb_order, renew, respecting
 from parentage.optimise.problem import memory_of_sets
 from parentage.optimise.ranking import Ranking
+from parentage.optimise.tuning import TUNING
 from parentage.scoring.forecast import SHARE_OF_MEMORY
 from parentage.scoring.growth import GROWTH_ARRAYS, Growth, worth_sending
 from parentage.work.checkpoint import State
@@ -413,7 +414,7 @@ class Anytime:
     def _climb(self) -> bool:
         """Climb from the best order; whether that found a better network."""
         order, first = self.order.copy(), self._streams[0]
-        looked, ended = climb(self.space, order, first.state, self.stop.is_over, anyway=True)
+        looked, ended = climb_order(self.space, order, first.state, self.stop.is_over, anyway=True)
         self._is(ended)
         self._looked += looked
         first.move(order, self.space)
@@ -474,7 +475,7 @@ def first_streams(
     The first has required parents in front of their children, so that there is a network at once.
     """
     streams = []
-    for k, slack in enumerate(SLACKS):
+    for k, slack in enumerate(TUNING.slacks):
         rng = np.random.default_rng(np.random.SeedSequence([seed, n, k]))
         order = rng.permutation(n)
         if k == 0:

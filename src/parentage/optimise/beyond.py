@@ -1,8 +1,10 @@
-"""The bound for what was asked when the lists were cut short.
+"""What was asked, answered: lists solved, and bounded where they do not hold all that was asked.
 
-Lists that a search left early hold every set of up to k parents. A network that was asked for may
-use larger ones; of those the account knows only what they can score at most (``beyond``). Two
-bounds follow, both valid:
+:meth:`Question.solve` finds the best network that the lists allow. Two cases need a wider bound:
+
+**Lists of a search that stopped early** hold every set of up to k parents. A network that was asked
+for may use larger ones; of those the account knows only what they can score at most (``beyond``).
+Two bounds follow, both valid (:meth:`Question.bound_beyond`):
 
 * *Plain.* A network with at least one set beyond the lists scores at most what remains when some
   variable X takes its ``beyond`` and every other variable the better of its best listed set and
@@ -12,21 +14,139 @@ bounds follow, both valid:
   no less, because leaving parents out closes no cycle. So a bound for the relaxed lists is a bound
   for what was asked. If their optimum uses none of the added sets, the optimum of the lists is
   proven for everything that was asked.
+
+**Arcs that are required only now** may need sets that are missing, because a subset without the arc
+scored better. The best network without these requirements bounds those with them
+(:meth:`Question.bound_required`): dropping a requirement allows more networks, and of these the
+lists have all that can be best.
 """
 
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
 
+from parentage.optimise.engines import solve
+from parentage.optimise.problem import (
+    allowed_sets,
+    check_start,
+    limited,
+    memory_of_problem,
+)
+from parentage.optimise.run import Run, from_slot
+from parentage.optimise.solution import NOWHERE, scope_of
 from parentage.scoring.account import Account
+from parentage.scoring.constraints import Constraints
 from parentage.scoring.lists import CandidateLists
+from parentage.work.memory import require_memory
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from parentage.arrays import Flags, Floats
-    from parentage.scoring.constraints import Constraints
+    from parentage.optimise.run import Known
+    from parentage.optimise.settings import Optimising
+    from parentage.optimise.solution import Solution, Start
+    from parentage.scoring.account import Limit
+    from parentage.work.context import Context
+
+
+@dataclass(frozen=True, eq=False)
+class Question:
+    """Which networks of the lists are asked for, how they are searched, and within which limits."""
+
+    lists: CandidateLists
+    settings: Optimising
+    context: Context
+    max_parents: Limit = None
+    constraints: Constraints | None = None
+
+    @cached_property
+    def allowed(self) -> Constraints:
+        """All that restricts the choice."""
+        return limited(self.lists, self.max_parents, self.constraints)
+
+    def answer(self, start: Start = NOWHERE) -> Solution:
+        """Return the best network, with a bound for everything that was asked."""
+        solution = self.solve(start)
+        if self.requires_more():
+            return self.bound_required(solution)
+        return solution if self.lists.account.complete else self.bound_beyond(solution)
+
+    def solve(self, start: Start = NOWHERE) -> Solution:
+        """Return the best network that the lists allow, with a bound for those."""
+        lists = self.lists
+        require_memory(
+            memory_of_problem(lists),
+            f"learning from {lists.n_sets} sets of {lists.n_variables} variables",
+            "allow fewer parents when scoring",
+            limit=self.context.stop.memory,
+        )
+        orders = []
+        if start.network is not None:
+            check_start(start.network, lists.names)
+            orders.append([lists.index(name) for name in start.network.order])
+        known = self.known(lists, start, orders)
+        run = Run(lists, self.allowed, self.settings, self.context, known)
+        scope = scope_of(lists, run.tolerance, self.max_parents, self.constraints)
+        return replace(solve(run), scope=scope, cuts=tuple(run.found_cuts()))
+
+    def known(
+        self, lists: CandidateLists, start: Start = NOWHERE, orders: Sequence[list[int]] = ()
+    ) -> Known:
+        """Return what a run begins from: what is given, and what an earlier run has saved."""
+        checkpoint = self.context.checkpoint
+        saved = from_slot(None if checkpoint is None else checkpoint.next_slot("solve"), lists)
+        near, cuts = start.cuts is not None, start.cuts or saved.cuts
+        return replace(saved, orders=[*orders, *saved.orders], cuts=cuts, near=near)
+
+    def bound_beyond(self, solution: Solution) -> Solution:
+        """Bound what a search that stopped early has left out of the lists."""
+        lists = self.lists
+        solution = replace(solution, certificate=None)  # it is about the lists, not what was asked
+        beyond = beyond_scores(lists, self.allowed)
+        plain = plain_bound(lists, allowed_sets(lists, self.allowed), beyond)
+        if plain <= solution.score:
+            return solution
+        bound = max(solution.bound, plain)
+        if self.context.stop.reason() is None:
+            wider = relaxed_lists(lists, self.allowed, beyond)
+            settings = replace(self.settings, gap_limit=0.0)
+            relaxed = Run(wider, self.allowed, settings, self.context, self.known(wider))
+            bound = max(solution.bound, min(bound, solve(relaxed).bound))
+        found = bounded(solution, bound)
+        if found.optimal:
+            return found
+        return replace(found, stopped=solution.stopped or lists.known().ended)
+
+    def requires_more(self) -> bool:
+        """Whether arcs are required that were not when the lists were scored."""
+        origin = self.lists.account
+        if not isinstance(origin, Account):
+            return False
+        return bool(self.allowed.required - origin.constraints.required)
+
+    def bound_required(self, solution: Solution) -> Solution:
+        """Bound a solution by the best network without the arcs that are required only now."""
+        given = self.constraints or Constraints()
+        old = self.lists.known().constraints.required
+        wider = replace(self, constraints=replace(given, required=given.required & old)).answer()
+        found = bounded(solution, max(solution.score, wider.bound))
+        optimal = wider.optimal and found.optimal
+        return replace(found, optimal=optimal, ties="unknown", certificate=None)
+
+
+def bounded(solution: Solution, bound: float) -> Solution:
+    """Return a solution under another bound; it may not be proven any more."""
+    trace = tuple((t, s, max(b, bound)) for t, s, b in solution.trace)
+    solution = replace(solution, bound=bound, trace=trace)
+    if solution.optimal and bound - solution.score <= solution.scope.tolerance:
+        return solution
+    return replace(solution, optimal=False, ties="unknown", certificate=None)
 
 
 def beyond_scores(lists: CandidateLists, constraints: Constraints) -> Floats:
@@ -59,12 +179,18 @@ def relaxed_lists(
     lists: CandidateLists, constraints: Constraints, beyond: Floats
 ) -> CandidateLists:
     """Add to every variable its required parents alone, at the score of what lies beyond."""
-    families: dict[str, list[tuple[float, tuple[str, ...]]]] = {}
-    for v, name in enumerate(lists.names):
-        sets = {candidate.parents: candidate.score for candidate in lists[name]}
-        if np.isfinite(beyond[v]):
-            required = constraints.required_parents.get(name, frozenset())
-            alone = tuple(other for other in lists.names if other in required)
-            sets[alone] = max(sets.get(alone, -math.inf), float(beyond[v]))
-        families[name] = [(score, parents) for parents, score in sets.items()]
-    return CandidateLists.from_families(families)
+    required = [
+        sorted(lists.index(p) for p in constraints.required_parents.get(name, ()))
+        for name in lists.names
+    ]
+    added = np.flatnonzero(np.isfinite(beyond))
+    children = np.repeat(np.arange(lists.n_variables), np.diff(lists.offsets))
+    sizes = [len(required[v]) for v in added]
+    members = np.array([p for v in added for p in required[v]], np.int32)
+    return CandidateLists.from_arrays(
+        lists.names,
+        np.concatenate([children, added]),
+        np.concatenate([lists.starts, lists.starts[-1] + np.cumsum(sizes, dtype=np.int64)]),
+        np.concatenate([lists.parents, members]),
+        np.concatenate([lists.scores, beyond[added]]),
+    )

@@ -109,9 +109,9 @@ def certificate_of(run: Run, constraints: Constraints | None) -> Certificate | N
 
 
 def _provable(part: Part) -> bool:
-    if part.closed_by == "subsets":
+    if part.proof.closed_by == "subsets":
         return part.problem.n <= MOST_SUBSETS
-    return all(_provable(piece) for piece in part.parts)
+    return all(_provable(piece) for piece in part.proof.pieces)
 
 
 def whole_unit(scores: Floats) -> tuple[dict[str, int], float, Ints]:
@@ -176,7 +176,7 @@ class _Writer:
         """Choose how finely multipliers are written, so that no number becomes too large."""
         most = float(largest)
         for part in _all_parts(self.run.parts):
-            for node in _all_nodes(part.root):
+            for node in _all_nodes(part.proof.root):
                 for step in (*node.steps, node.best):
                     if step is not None:
                         weights = [_largest(cut) for cut in step[0]]
@@ -198,7 +198,7 @@ class _Writer:
             return min(ties, self._cost(part))
         gap = min(run.tolerance, max(run.tolerance / 2, part.best_cost - part.bound))
         own = int((gap + run.slack) * self.factor) + n * rounded
-        return max(own, sum(self._tolerance(piece) for piece in part.parts))
+        return max(own, sum(self._tolerance(piece) for piece in part.proof.pieces))
 
     def _cost(self, part: Part) -> int:
         """Return the whole cost of the incumbent of a part."""
@@ -223,7 +223,7 @@ def _largest(cut: Cut) -> int:
 def _all_parts(parts: list[Part]) -> list[Part]:
     found = list(parts)
     for part in found:
-        found.extend(part.parts)
+        found.extend(part.proof.pieces)
     return found
 
 
@@ -281,14 +281,14 @@ class NodeWriter:
 
     def _part(self, written: dict[str, Any], part: Part) -> None:
         """Write how a part was closed."""
-        if part.closed_by in ("subsets", "forest"):
-            written[part.closed_by] = True
-        elif part.root is None:
+        if part.proof.closed_by in ("subsets", "forest"):
+            written[part.proof.closed_by] = True
+        elif part.proof.root is None:
             written["steps"] = [["round", [], []]]
         else:
-            self._node(written, part.root, part)
-            if part.parts:
-                self._split(written, part.parts)
+            self._node(written, part.proof.root, part)
+            if part.proof.pieces:
+                self._split(written, part.proof.pieces)
 
     def _node(self, written: dict[str, Any], node: Node, part: Part) -> None:
         """Write the steps of a node, and the nodes below it."""

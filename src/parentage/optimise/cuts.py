@@ -78,7 +78,7 @@ class Cut:
         return (self.members, self.k) if self.table is None else (id(self),)
 
 
-class Row(NamedTuple):
+class CutRow(NamedTuple):
     """A cut as a row of the programme: ``sum of values · x[columns] <= side``."""
 
     columns: Ints
@@ -113,7 +113,7 @@ def unique(cuts: Iterable[Cut]) -> list[Cut]:
     return list({cut.key: cut for cut in reversed(list(cuts))}.values())[::-1]
 
 
-def cut_row(sets: Sets, cut: Cut, removed: Flags) -> Row:
+def cut_row(sets: Sets, cut: Cut, removed: Flags) -> CutRow:
     """Write a cut as a row, without the removed sets."""
     from parentage.kernels.cuts import counting_row, passing_row, table_row
 
@@ -130,7 +130,7 @@ def cut_row(sets: Sets, cut: Cut, removed: Flags) -> Row:
         asked = np.array(above, np.int64)
         count = passing_row(u, asked, cut.weight, *sets, removed, columns, values, count)
         side += cut.weight
-    return Row(columns[:count].copy(), values[:count].copy(), float(side - shift))
+    return CutRow(columns[:count].copy(), values[:count].copy(), float(side - shift))
 
 
 def reach_of(cut: Cut, n: int) -> Ints:

@@ -21,7 +21,7 @@ import numpy as np
 
 from parentage.errors import Way
 from parentage.optimise.cuts import Sets
-from parentage.optimise.orders import OrderSpace, climb_from, order_of_choice
+from parentage.optimise.orders import climb_from, order_of_choice
 from parentage.work.memory import available_memory, require_memory, room_within
 
 if TYPE_CHECKING:
@@ -63,7 +63,7 @@ def solve_subsets(part: Part, *, anyway: bool = False) -> None:
     part.solved(read_choice(problem, price, best), SUBSETS, fewest_arcs=fewest_arcs)
 
 
-def needed_memory(n: int, threads: int = 1) -> int:
+def memory_of_subsets(n: int, threads: int = 1) -> int:
     """Bytes the table and the scratch rows take for ``n`` variables."""
     return 8 * (1 << n) + threads * 8 * (MOST_BITS + 1) * (1 << min(n, MOST_BITS))
 
@@ -71,21 +71,21 @@ def needed_memory(n: int, threads: int = 1) -> int:
 def check_memory(problem: Problem, threads: int) -> None:
     """Refuse a part whose table does not fit into memory."""
     require_memory(
-        needed_memory(problem.n, threads),
+        memory_of_subsets(problem.n, threads),
         f"dynamic programming over the subsets of {problem.n} variables",
         Way("engine", "auto"),
         Way("engine", "branch-and-cut"),
     )
 
 
-def forecast_seconds(n: int, threads: int = 1) -> float:
-    """Roughly how long ``n`` variables take (measured on one core of a server, 2024)."""
-    return 2.5e-9 * n * 2.0**n / threads
+def work_of_subsets(n: int) -> float:
+    """Return the work of ``n`` variables: five halves of a step for every subset and member."""
+    return 5 * n * 2.0 ** (n - 1)
 
 
 def fits(problem: Problem, threads: int) -> bool:
     """Whether the table takes at most a quarter of the memory that is free."""
-    return 4 * needed_memory(problem.n, threads) <= available_memory()
+    return 4 * memory_of_subsets(problem.n, threads) <= available_memory()
 
 
 def whole_prices(problem: Problem, known: float) -> tuple[Floats, float]:
@@ -186,12 +186,13 @@ def solve_forest(part: Part) -> None:
 def start_from_forest(part: Part) -> None:
     """Climb from an order of the best forest, if the small sets have one and memory allows it."""
     room = room_within(part.run.stop.memory)
-    if room is not None and memory_of_forest(part.problem.n) > room:
+    needed = memory_of_forest(part.problem.n)
+    if 4 * needed > available_memory() or (room is not None and needed > room):
         return
     price, _ = whole_prices(part.problem, part.cost)
     choice = best_forest(part.problem, price.astype(np.int64))
     if choice is not None:
-        climb_from(part, OrderSpace.of(part.problem), order_of_choice(part.problem, choice))
+        climb_from(part, order_of_choice(part.problem, choice))
 
 
 def memory_of_forest(n: int) -> int:

@@ -22,7 +22,8 @@ import numpy as np
 from parentage.errors import DataWarning, InputError, UnprovenWarning, Way, warn
 from parentage.network.equivalence import equivalence_classes
 from parentage.optimise.near_search import Search, find_pieces, first_of_equals
-from parentage.optimise.problem import allowed_problem, prepare
+from parentage.optimise.problem import allowed_problem
+from parentage.optimise.settings import Optimising
 from parentage.scoring.account import Account, Unknown
 from parentage.scoring.scope import about_directions
 
@@ -32,14 +33,14 @@ if TYPE_CHECKING:
     from parentage.arrays import Ints
     from parentage.network.equivalence import EquivalenceClass
     from parentage.network.network import Network
-    from parentage.optimise.near_search import Choices
+    from parentage.optimise.near_search import NetworkChoices
     from parentage.optimise.problem import Problem
     from parentage.optimise.run import Run
     from parentage.optimise.solution import Solution
     from parentage.scoring.account import Origin
     from parentage.scoring.constraints import Constraints
     from parentage.scoring.lists import CandidateLists
-    from parentage.work.stop import Stop
+    from parentage.work.context import Context
 
 MAX_NETWORKS = 100_000
 """Networks that are enumerated unless a larger limit is given."""
@@ -206,9 +207,8 @@ def within(
     width: float | None = None,
     max_networks: int = MAX_NETWORKS,
     constraints: Constraints | None = None,
-    threads: int = 1,
     seed: int = 0,
-    stop: Stop | None = None,
+    context: Context | None = None,
 ) -> NearOptimal:
     """Return all networks whose score is within a factor, or a width, of the optimum.
 
@@ -227,10 +227,10 @@ def within(
         The largest number of networks; with more, the best of them, and a warning.
     constraints
         Required and forbidden arcs, in-degrees, tiers.
-    threads, seed
+    seed
         As in :func:`~parentage.optimise.learn_lists`.
-    stop
-        Ends the search early: what was found by then is returned, with a warning.
+    context
+        Stop and threads. A search that is stopped returns what was found by then, with a warning.
 
     Raises
     ------
@@ -257,9 +257,8 @@ def within(
         width=distance,
         max_networks=max_networks,
         constraints=constraints,
-        threads=threads,
         seed=seed,
-        stop=stop,
+        context=context,
     ):
         found = near
     if found.complete_to < distance:
@@ -273,9 +272,8 @@ def widening(
     width: float,
     max_networks: int = MAX_NETWORKS,
     constraints: Constraints | None = None,
-    threads: int = 1,
     seed: int = 0,
-    stop: Stop | None = None,
+    context: Context | None = None,
 ) -> Iterator[NearOptimal]:
     """Yield all networks within growing widths, the last time all that :func:`within` returns.
 
@@ -293,14 +291,8 @@ def widening(
 
     if max_networks < 1:
         raise InputError(f"max_networks must be at least 1, not {max_networks}")
-    run = Run(
-        lists,
-        prepare(lists, constraints),
-        stop=stop,
-        threads=threads,
-        seed=seed,
-    )
-    best = solve(run, "auto")
+    run = Run(lists, constraints, Optimising(seed=seed), context)
+    best = solve(run)
     if not best.optimal:
         yield _collect(run, best, width, max_networks, None)
         return
@@ -341,7 +333,7 @@ def _rows_of(problem: Problem, lists: CandidateLists, chosen: Ints) -> Ints:
 
 
 def _collect(
-    run: Run, best: Solution, width: float, most: int, found: Choices | None
+    run: Run, best: Solution, width: float, most: int, found: NetworkChoices | None
 ) -> NearOptimal:
     """Put what was found in order: the network of learning first, then by score.
 

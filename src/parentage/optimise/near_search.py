@@ -23,9 +23,9 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from parentage.optimise.exact import subset_table
-from parentage.optimise.lp.cutting import PHASE, Cutter, Tactics
+from parentage.optimise.lp.cutting import PHASE, Cutter
 from parentage.optimise.lp.separation import Support
-from parentage.optimise.problem import Problem, offsets_of, pack, unpack
+from parentage.optimise.problem import Problem, pack, unpack
 from parentage.optimise.run import Part
 
 if TYPE_CHECKING:
@@ -66,8 +66,8 @@ class Piece(NamedTuple):
     rise: Floats
 
 
-class Choices(NamedTuple):
-    """Choices of sets: ``excess[k]`` over the best, rising; ``sets[k, …]`` as in the lists.
+class NetworkChoices(NamedTuple):
+    """NetworkChoices of sets: ``excess[k]`` over the best, rising; ``sets[k, …]`` as in the lists.
 
     ``complete_to`` is the width up to which none is missing.
     """
@@ -83,14 +83,14 @@ def find_pieces(run: Run, problem: Problem, best: Ints, width: float) -> list[Pi
     The problem is that of all variables, with all sets but repeated ones.
     """
     found: list[Piece] = []
-    waiting = split(problem)
+    waiting = problem.parts(prune=False)
     while waiting:
         part = Part(run, waiting.pop())
         least = cost_of(part.problem, best)
         bound, rise = reduced_costs(part, least, width)
         keep = (bound + rise <= least + width) | np.isin(part.problem.sets, best)
         left = part.problem.only(keep)
-        smaller = split(left)
+        smaller = left.parts(prune=False)
         if len(smaller) > 1:
             waiting.extend(smaller)
         else:
@@ -112,32 +112,6 @@ def first_of_equals(problem: Problem) -> Problem:
     return problem.only(keep)
 
 
-def split(problem: Problem) -> list[Problem]:
-    """Split into strongly connected parts, every set kept."""
-    from parentage.kernels.digraph import strong_components
-
-    reach = np.bitwise_or.reduceat(problem.masks, problem.offsets[:-1], axis=0)
-    above = unpack(reach, problem.n)
-    label = strong_components(offsets_of(above.sum(axis=1)), np.nonzero(above)[1].astype(np.int64))
-    n_parts = int(label.max(initial=-1)) + 1
-    if n_parts == 1:
-        return [problem]
-    return [restrict(problem, np.flatnonzero(label == part)) for part in range(n_parts)]
-
-
-def restrict(problem: Problem, inside: Ints) -> Problem:
-    """Return the problem of some variables; sets that differ only outside stay apart."""
-    spans = problem.spans()
-    rows = np.concatenate([np.arange(*spans[v]) for v in inside])
-    return Problem(
-        problem.variables[inside],
-        offsets_of(np.diff(problem.offsets)[inside]),
-        pack(unpack(problem.masks[rows], problem.n)[:, inside]),
-        problem.cost[rows],
-        problem.sets[rows],
-    )
-
-
 class Search:
     """Enumerates pieces; ``limit`` choices of a piece are enough."""
 
@@ -147,7 +121,7 @@ class Search:
 
     def widen(
         self, pieces: list[Piece], best: Ints, width: float, margin: float
-    ) -> Iterator[Choices]:
+    ) -> Iterator[NetworkChoices]:
         """Yield all choices within growing shares of the width, the last time all there are.
 
         Each holds the choices of those before, until ``limit`` choices are reached or the run
@@ -165,14 +139,14 @@ class Search:
             if cut or self.run.stopped():
                 return
 
-    def product(self, pieces: list[Piece], width: float) -> Choices:
+    def product(self, pieces: list[Piece], width: float) -> NetworkChoices:
         """Enumerate pieces and combine their choices up to ``width``, sets by variable."""
         parts = [self.piece(piece, width) for piece in pieces]
-        found = combine(parts, width, self.limit)
+        found = combined(parts, width, self.limit)
         place = np.argsort(np.concatenate([piece.problem.variables for piece in pieces]))
         return found._replace(sets=found.sets[:, place])
 
-    def piece(self, piece: Piece, width: float) -> Choices:
+    def piece(self, piece: Piece, width: float) -> NetworkChoices:
         """Enumerate the choices of a piece that exceed its least cost by at most ``width``."""
         if piece.problem.n <= SMALL:
             return self.by_table(piece, width)
@@ -182,11 +156,11 @@ class Search:
             return found
         return self.divided(piece, *arc, width)
 
-    def enough(self, found: Choices) -> bool:
+    def enough(self, found: NetworkChoices) -> bool:
         """Whether to be content with what there is."""
         return len(found.excess) >= self.limit or self.run.stopped()
 
-    def by_table(self, piece: Piece, width: float) -> Choices:
+    def by_table(self, piece: Piece, width: float) -> NetworkChoices:
         """Enumerate with the table of the dynamic programme over subsets."""
         from parentage.kernels.near import enumerate_by_sinks
 
@@ -211,7 +185,7 @@ class Search:
         rows, complete = self.collect(go_on, state, n, np.inf)
         return sorted_choices(piece, order[rows], complete)
 
-    def by_rises(self, piece: Piece, width: float, patience: float) -> Choices:
+    def by_rises(self, piece: Piece, width: float, patience: float) -> NetworkChoices:
         """Enumerate with the rises of the bound, unless that takes too long."""
         from parentage.kernels.near import enumerate_networks
 
@@ -249,7 +223,7 @@ class Search:
             idle += STEPS if count < FEW else 0
         return np.concatenate(found), bool(state[0] < 0)
 
-    def divided(self, piece: Piece, u: int, v: int, width: float) -> Choices:
+    def divided(self, piece: Piece, u: int, v: int, width: float) -> NetworkChoices:
         """Enumerate the choices with an arc from ``u`` to ``v``, and those without it."""
         flags = unpack(piece.problem.masks, piece.problem.n)
         having = flags[:, u] | (piece.problem.child != v)
@@ -258,12 +232,12 @@ class Search:
         excess = np.concatenate([case.excess for case in cases])
         rank = np.argsort(excess, kind="stable")
         sets = np.concatenate([case.sets for case in cases])[rank]
-        return Choices(excess[rank], sets, min(case.complete_to for case in cases))
+        return NetworkChoices(excess[rank], sets, min(case.complete_to for case in cases))
 
-    def case(self, piece: Piece, keep: Flags, width: float) -> Choices:
+    def case(self, piece: Piece, keep: Flags, width: float) -> NetworkChoices:
         """Enumerate what is left of a piece with some sets only, by new bounds."""
         most = piece.least + width
-        problems = split(piece.problem.only(keep))
+        problems = piece.problem.only(keep).parts(prune=False)
         while True:
             parts = [Part(self.run, problem) for problem in problems]
             bounds = [reduced_costs(part, most, 0.0) for part in parts]
@@ -271,9 +245,9 @@ class Search:
             room = most - total
             if room < 0:
                 empty = np.zeros((0, piece.problem.n), np.int64)
-                return Choices(np.zeros(0), empty, np.inf)
+                return NetworkChoices(np.zeros(0), empty, np.inf)
             left = [p.only(rise <= room) for p, (_, rise) in zip(problems, bounds, strict=True)]
-            smaller = [part for problem in left for part in split(problem)]
+            smaller = [part for problem in left for part in problem.parts(prune=False)]
             if len(smaller) == len(problems):
                 break
             problems = smaller
@@ -284,7 +258,7 @@ class Search:
         found = self.product(pieces, room)
         shift = total - piece.least
         reached = np.inf if found.complete_to >= room else found.complete_to + shift
-        return Choices(found.excess + shift, found.sets, reached)
+        return NetworkChoices(found.excess + shift, found.sets, reached)
 
 
 def dividing_arc(piece: Piece) -> tuple[int, int] | None:
@@ -307,16 +281,18 @@ def dividing_arc(piece: Piece) -> tuple[int, int] | None:
     return int(u), int(v)
 
 
-def cut_short(found: Choices) -> bool:
+def cut_short(found: NetworkChoices) -> bool:
     """Whether choices may be missing."""
     return found.complete_to < 0
 
 
-def sorted_choices(piece: Piece, rows: Ints, complete: bool) -> Choices:
+def sorted_choices(piece: Piece, rows: Ints, complete: bool) -> NetworkChoices:
     """Return choices, given by rows of the problem, by rising excess."""
     excess = piece.problem.cost[rows].sum(axis=1) - piece.least
     rank = np.argsort(excess, kind="stable")
-    return Choices(excess[rank], piece.problem.sets[rows[rank]], np.inf if complete else -1.0)
+    return NetworkChoices(
+        excess[rank], piece.problem.sets[rows[rank]], np.inf if complete else -1.0
+    )
 
 
 def narrower(piece: Piece, best: Ints, width: float) -> list[Piece]:
@@ -327,11 +303,11 @@ def narrower(piece: Piece, best: Ints, width: float) -> list[Piece]:
         Piece(
             part, cost_of(part, best), piece.lack, np.array([rise[i] for i in part.sets.tolist()])
         )
-        for part in split(piece.problem.only(keep))
+        for part in piece.problem.only(keep).parts(prune=False)
     ]
 
 
-def combine(parts: list[Choices], width: float, limit: int) -> Choices:
+def combined(parts: list[NetworkChoices], width: float, limit: int) -> NetworkChoices:
     """Combine the choices of pieces, the best ``limit`` of those within ``width``."""
     excess = np.zeros(1)
     reached = min([width, *(part.complete_to for part in parts)])
@@ -344,7 +320,7 @@ def combine(parts: list[Choices], width: float, limit: int) -> Choices:
     sets = [np.zeros((len(excess), 0), np.int64)] * len(parts)
     for column, i in enumerate(place):
         sets[i] = parts[i].sets[picked[:, column]]
-    return Choices(excess, np.concatenate(sets, axis=1), reached)
+    return NetworkChoices(excess, np.concatenate(sets, axis=1), reached)
 
 
 def smallest_sums(
@@ -385,7 +361,7 @@ def reduced_costs(part: Part, least: float, width: float) -> tuple[float, Floats
     rise: Floats = problem.cost - np.repeat(cheapest, np.diff(problem.offsets))
     if problem.n < 2 or least - bound <= part.run.tolerance:
         return bound, rise
-    cutter = Cutter(part, Tactics())
+    cutter = Cutter(part)
     lp, node, patience = cutter.lp, cutter.root(), cutter.patience
     lp.remove(bound + rise > least + width)
     gaps: list[float] = []
@@ -398,10 +374,7 @@ def reduced_costs(part: Part, least: float, width: float) -> tuple[float, Floats
         lp.remove(now + its_rise > least + width)
         gaps.append(least - bound)
         cutter.learn(gaps)
-        stalled = len(gaps) > patience.rounds
-        if stalled and gaps[-1] > (1 - patience.share) * gaps[-1 - patience.rounds]:
-            break
-        if gaps[-1] <= part.run.tolerance:
+        if patience.is_over(gaps) or gaps[-1] <= part.run.tolerance:
             break
         found = cutter.separate(Support.of(lp.sets, lp.x), node, gaps)
         if not found or part.stopped():

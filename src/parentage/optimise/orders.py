@@ -17,18 +17,20 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import numpy.typing as npt
 
 from parentage.network.network import topological_order
 from parentage.optimise.problem import feasible_order
+from parentage.optimise.tuning import TUNING
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from parentage.arrays import Floats, Ints, Words
+    from parentage.arrays import Ints, Words
+    from parentage.kernels.disturb import Moves
     from parentage.kernels.orders import Orders
-    from parentage.optimise.problem import Problem
+    from parentage.optimise.problem import OrderSpace, Problem
     from parentage.optimise.run import Part
+    from parentage.optimise.tuning import Tuning
 
 PHASE = "orders"
 BUDGET = 4_000_000
@@ -46,102 +48,6 @@ SMALL_BUDGET = 500
 ROUNDS_OF_CLIMBS = 20
 """In large parts a round has room for so many climbs over all positions of all variables."""
 
-SLACKS = (0.0, 1e-5, 1e-4, 1e-3)
-"""How much worse, relative to its cost, each stream lets itself become."""
-
-STRENGTH = 4
-"""Most moves of one disturbance."""
-
-STALE = 12
-"""Rounds without a gain after which the leader goes back to its best order."""
-
-
-@dataclass(frozen=True, eq=False)
-class OrderSpace:
-    """A problem in which every order is possible: children without an empty set get one.
-
-    Its price, the ``penalty``, is above that of any network, so the search leaves it behind.
-    ``real[m]`` gives the set of the problem, −1 for such an empty set. The arrays are those of
-    :mod:`parentage.kernels.orders`.
-    """
-
-    offsets: Ints
-    sets: npt.NDArray[np.uint16]
-    cost: Floats
-    reach: Words
-    real: Ints
-
-    @classmethod
-    def of(cls, problem: Problem) -> OrderSpace:
-        """Add empty sets where they lack."""
-        last = problem.offsets[1:] - 1
-        lacking = problem.masks[last].any(axis=1)
-        at = problem.offsets[1:][lacking]
-        most = np.maximum.reduceat(problem.cost, problem.offsets[:-1]).sum()
-        offsets = problem.offsets.copy()
-        offsets[1:] += np.cumsum(lacking)
-        return cls(
-            offsets,
-            np.insert(problem.numbers, at, problem.n, axis=0),
-            np.insert(problem.cost, at, 1.0 + most),
-            np.bitwise_or.reduceat(problem.masks, problem.offsets[:-1], axis=0),
-            np.insert(np.arange(problem.m), at, -1),
-        )
-
-    @classmethod
-    def requiring(
-        cls,
-        offsets: Ints,
-        sets: npt.NDArray[np.uint16],
-        cost: Floats,
-        reach: Words,
-        real: Ints,
-        required: Sequence[Sequence[int]],
-    ) -> OrderSpace:
-        """Add to every set of a child its required parents, and an empty set to such a child.
-
-        ``sets`` are numbers of parents.
-        """
-        n, longest = len(required), max(map(len, required), default=0)
-        always = np.full((n, longest), n, np.uint16)
-        reach = reach.copy()
-        for v, parents in enumerate(required):
-            always[v, : len(parents)] = parents
-            for p in parents:
-                reach[v, p >> 6] |= np.uint64(1) << np.uint64(p & 63)
-        lacking = np.array([len(parents) > 0 for parents in required])
-        at, counts = offsets[1:][lacking], np.diff(offsets)
-        most = np.maximum.reduceat(cost, offsets[:-1]).sum()
-        both = np.hstack([np.repeat(always, counts, axis=0), sets])
-        both.sort(axis=1)  # numbers stand in front of padding
-        offsets = offsets.copy()
-        offsets[1:] += np.cumsum(lacking)
-        return cls(
-            offsets,
-            np.insert(both, at, n, axis=0),
-            np.insert(cost, at, 1.0 + most),
-            reach,
-            np.insert(real, at, -1),
-        )
-
-    @property
-    def arrays(self) -> tuple[Ints, npt.NDArray[np.uint16], Floats, Words]:
-        """What kernels that climb take: offsets, sets, cost and reach."""
-        return self.offsets, self.sets, self.cost, self.reach
-
-    def choice(self, order: Ints) -> Ints | None:
-        """Return the sets an order leads to; None if some variable has none."""
-        found = self.real[self.fit(order)]
-        return None if (found < 0).any() else found
-
-    def fit(self, order: Ints) -> Ints:
-        """Return the set that every variable has under an order, as an index into ``sets``."""
-        from parentage.kernels.orders import new_work, refit
-
-        fit = np.empty(len(order), np.int64)
-        refit(order, fit, 0, len(order), self.offsets, self.sets, new_work())
-        return fit
-
 
 def first_incumbent(part: Part) -> None:
     """Give a part its first network: any feasible order, climbed to a local optimum."""
@@ -152,28 +58,29 @@ def first_incumbent(part: Part) -> None:
     order, placed = feasible_order(problem)
     if placed < problem.n:
         raise AssertionError("a part without an acyclic choice reached the search")
-    climb_from(part, OrderSpace.of(problem), order, anyway=True)
+    climb_from(part, order, anyway=True)
 
 
-def climb_from(
-    part: Part, space: OrderSpace, order: Ints, *, anyway: bool = False, regions: bool = True
-) -> bool:
+def climb_from(part: Part, order: Ints, *, anyway: bool = False, regions: bool = True) -> bool:
     """Climb from an order to a local optimum and offer it; whether it was an improvement.
 
     A stopped run gets what the climb has reached by then, which is nothing unless it has to climb
     for a moment ``anyway``. With ``regions`` it is improved region by region, too.
     """
+    space = part.problem.orders
     state = np.array([part.run.seed % (1 << 64)], np.uint64)
-    climb(space, order, state, part.stopped, anyway=anyway, regions=regions)
+    how = {"anyway": anyway, "regions": regions}
+    climb_order(space, order, state, part.stopped, part.run.tuning, **how)
     choice = space.choice(order)
     return choice is not None and part.offer(choice, PHASE)
 
 
-def climb(
+def climb_order(
     space: OrderSpace,
     order: Ints,
     state: Words,
     stopped: Callable[[], bool],
+    tuning: Tuning = TUNING,
     *,
     anyway: bool = False,
     regions: bool = True,
@@ -195,7 +102,8 @@ def climb(
     waiting = np.full(n, regions)
     while ended and waiting.any() and not stopped():
         work.pause = work.looked + CLIMB
-        settle_order(order, fit, waiting, space.offsets, space.sets, space.cost, state, work)
+        arrays = space.offsets, space.sets, space.cost
+        settle_order(order, fit, waiting, *arrays, moves_of(tuning), state, work)
     return int(work.looked), ended and not waiting.any()
 
 
@@ -203,22 +111,23 @@ def climb(
 class Stream:
     """One of the searches: its orders, where it stands, its random numbers.
 
-    ``work`` and ``orders`` are those of :func:`parentage.kernels.orders.search`.
+    ``work`` and ``orders`` are those of :func:`parentage.kernels.orders.search_round`.
     """
 
     orders: Orders
     slack: float
     state: Words
     work: Any
+    tuning: Tuning = TUNING
     stale: int = 0
 
     @classmethod
-    def at(cls, order: Ints, slack: float, state: Words) -> Stream:
+    def at(cls, order: Ints, slack: float, state: Words, tuning: Tuning = TUNING) -> Stream:
         """Begin at an order."""
         from parentage.kernels.orders import Orders, new_work
 
         orders = Orders(order.copy(), order.copy(), order.copy(), np.arange(len(order)))
-        return cls(orders, slack, state, new_work())
+        return cls(orders, slack, state, new_work(), tuning)
 
     @property
     def n(self) -> int:
@@ -257,16 +166,16 @@ class Stream:
 
         Climbing and settling may take several budgets. What is not settled then stays as it is.
         """
-        from parentage.kernels.orders import MOVING, SETTLING, search
+        from parentage.kernels.orders import MOVING, SETTLING, search_round
 
         work, marked = self.work, np.ones(self.n, np.bool_)
-        slack, strength = self._allowance(), np.int64(min(STRENGTH, self.n))
+        slack, moves = self._allowance(), moves_of(self.tuning)
         most = LONGEST_CLIMB * budget
         work.looked = 0
         while not stopped():
             work.pause = min(work.looked + CLIMB, most)
-            search(
-                self.orders, work, np.int64(budget), strength, slack, marked, *space.arrays,
+            search_round(
+                self.orders, work, np.int64(budget), moves, slack, marked, *space.arrays,
                 self.state,
             )  # fmt: skip
             if work.looked >= (budget if work.phase == MOVING else most):
@@ -311,6 +220,18 @@ class Stream:
         self.stale = 0
 
 
+def moves_of(tuning: Tuning) -> Moves:
+    """Return how far a search moves at a time."""
+    from parentage.kernels.disturb import Moves
+
+    return Moves(tuning.strength, tuning.block, tuning.width, tuning.tries)
+
+
+def random_state(rng: np.random.Generator) -> Words:
+    """Draw a state for the random numbers of the kernels."""
+    return rng.integers(1 << 63, size=1, dtype=np.uint64)
+
+
 def budget_of(n: int, m: int) -> int:
     """Return how many sets a stream looks at in a round."""
     return min(max(BUDGET, ROUNDS_OF_CLIMBS * n * n), SMALL_BUDGET * n * m)
@@ -339,7 +260,7 @@ def renew(streams: list[Stream], leader: Stream) -> None:
     from parentage.kernels.disturb import shuffle
 
     for stream in streams:
-        if stream.stale < (STALE if stream is leader else 1):
+        if stream.stale < (stream.tuning.stale if stream is leader else 1):
             continue
         if stream is leader:
             stream.orders.base[:] = stream.best
@@ -357,7 +278,7 @@ class OrderSearch:
     def __init__(self, part: Part) -> None:
         self.part = part
         self.idle = 0
-        self._space = OrderSpace.of(part.problem)
+        self._space = part.problem.orders
         self._streams = _streams(part)
 
     def round(self, pool: Executor) -> None:
@@ -404,11 +325,11 @@ def order_of_choice(problem: Problem, choice: Ints) -> Ints:
 def _streams(part: Part) -> list[Stream]:
     """Start the streams: the first from the incumbent, the others at random."""
     streams = []
-    for k, slack in enumerate(SLACKS):
+    for k, slack in enumerate(part.run.tuning.slacks):
         seed = np.random.SeedSequence([part.run.seed, int(part.problem.variables[0]), k])
         rng = np.random.default_rng(seed)
         order = incumbent_order(part) if k == 0 else rng.permutation(part.problem.n)
-        streams.append(Stream.at(order, slack, rng.integers(1 << 63, size=1, dtype=np.uint64)))
+        streams.append(Stream.at(order, slack, random_state(rng), part.run.tuning))
     return streams
 
 

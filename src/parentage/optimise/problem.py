@@ -25,11 +25,16 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from parentage.errors import InfeasibleError, ListsError
+from parentage.errors import InfeasibleError, InputError, ListsError
+from parentage.scoring.account import limits_by_name
+from parentage.scoring.constraints import Constraints
 
 if TYPE_CHECKING:
-    from parentage.arrays import Flags, Floats, Ints, Words
-    from parentage.scoring.constraints import Constraints
+    from collections.abc import Sequence
+
+    from parentage.arrays import Flags, Floats, Ints, Numbers, Words
+    from parentage.network.network import Network
+    from parentage.scoring.account import Limit
     from parentage.scoring.lists import CandidateLists
 
 
@@ -42,9 +47,6 @@ LARGEST_SCORE = 1e100
 
 SHOWN = 10
 """Names an error message lists before it says how many more there are."""
-
-LARGE = 100
-"""A part of more variables is large: its linear programme and its expansion get more time."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -104,9 +106,14 @@ class Problem:
         return offsets_of(np.bincount(found, minlength=self.m)), parent[order]
 
     @cached_property
-    def numbers(self) -> npt.NDArray[np.uint16]:
+    def numbers(self) -> Numbers:
         """``uint16[m, K]``: the parents of every set in a row, padded with ``n``."""
         return numbers_of(*self.members, self.n)
+
+    @cached_property
+    def orders(self) -> OrderSpace:
+        """The problem as the order search takes it."""
+        return OrderSpace.of(self)
 
     def spans(self) -> list[tuple[int, int]]:
         """First set, and the one after the last, of every variable."""
@@ -137,13 +144,13 @@ class Problem:
             keep[by_score] |= undominated(self.offsets, self.masks[by_score])
         return self.only(keep)
 
-    def part(self, inside: Ints) -> Problem:
+    def part(self, inside: Ints, *, prune: bool = True) -> Problem:
         """Return the problem of some variables when all others come before them.
 
         Parents outside cost nothing in acyclicity, so sets are compared by what they hold
-        inside; those that become dominated go.
+        inside; those that become dominated go, if they are to be pruned.
         """
-        if len(inside) == 1:  # nothing is left of any set, so the first, which costs least, stays
+        if prune and len(inside) == 1:  # nothing is left of any set: the first, the cheapest, stays
             first = self.offsets[inside]
             empty = np.zeros((1, 1), np.uint64)
             offsets = np.arange(2, dtype=np.int64)
@@ -156,19 +163,21 @@ class Problem:
         masks = np.empty((len(rows), n_words(len(inside))), np.uint64)
         for some in slices(len(rows), self.n):
             masks[some] = pack(unpack(self.masks[rows[some]], self.n)[:, inside])
-        return Problem(
+        part = Problem(
             self.variables[inside],
             offsets_of(np.diff(self.offsets)[inside]),
             masks,
             self.cost[rows],
             self.sets[rows],
-        ).pruned()
+        )
+        return part.pruned() if prune else part
 
-    def parts(self) -> list[Problem]:
+    def parts(self, *, prune: bool = True) -> list[Problem]:
         """Split into strongly connected parts, smallest first; a part of one is trivial.
 
         An arc between two parts is on no cycle, so each part is solved apart. Comparing sets by
-        their members inside can break a part up again; that is repeated until it does not.
+        their members inside can break a part up again; that is repeated until it does not. Where
+        nothing may be pruned, sets that differ only outside stay apart.
         """
         from parentage.kernels.digraph import strong_components
 
@@ -183,9 +192,96 @@ class Problem:
         found: list[Problem] = []
         by_label = np.argsort(label, kind="stable")
         for inside in np.split(by_label, np.cumsum(np.bincount(label))[:-1]):
-            part = self.part(inside)
-            found.extend(part.parts() if part.n > 1 else [part])
+            part = self.part(inside, prune=prune)
+            found.extend(part.parts() if prune and part.n > 1 else [part])
         return sorted(found, key=lambda problem: problem.n)
+
+
+@dataclass(frozen=True, eq=False)
+class OrderSpace:
+    """A problem in which every order is possible: children without an empty set get one.
+
+    Its price, the ``penalty``, is above that of any network, so the search leaves it behind.
+    ``real[m]`` gives the set of the problem, −1 for such an empty set. The arrays are those of
+    :mod:`parentage.kernels.orders`.
+    """
+
+    offsets: Ints
+    sets: Numbers
+    cost: Floats
+    reach: Words
+    real: Ints
+
+    @classmethod
+    def of(cls, problem: Problem) -> OrderSpace:
+        """Add empty sets where they lack."""
+        last = problem.offsets[1:] - 1
+        lacking = problem.masks[last].any(axis=1)
+        at = problem.offsets[1:][lacking]
+        most = np.maximum.reduceat(problem.cost, problem.offsets[:-1]).sum()
+        offsets = problem.offsets.copy()
+        offsets[1:] += np.cumsum(lacking)
+        return cls(
+            offsets,
+            np.insert(problem.numbers, at, problem.n, axis=0),
+            np.insert(problem.cost, at, 1.0 + most),
+            np.bitwise_or.reduceat(problem.masks, problem.offsets[:-1], axis=0),
+            np.insert(np.arange(problem.m), at, -1),
+        )
+
+    @classmethod
+    def requiring(
+        cls,
+        offsets: Ints,
+        sets: Numbers,
+        cost: Floats,
+        reach: Words,
+        real: Ints,
+        required: Sequence[Sequence[int]],
+    ) -> OrderSpace:
+        """Add to every set of a child its required parents, and an empty set to such a child.
+
+        ``sets`` are numbers of parents.
+        """
+        n, longest = len(required), max(map(len, required), default=0)
+        always = np.full((n, longest), n, np.uint16)
+        reach = reach.copy()
+        for v, parents in enumerate(required):
+            always[v, : len(parents)] = parents
+            for p in parents:
+                reach[v, p >> 6] |= np.uint64(1) << np.uint64(p & 63)
+        lacking = np.array([len(parents) > 0 for parents in required])
+        at, counts = offsets[1:][lacking], np.diff(offsets)
+        most = np.maximum.reduceat(cost, offsets[:-1]).sum()
+        both = np.hstack([np.repeat(always, counts, axis=0), sets])
+        both.sort(axis=1)  # numbers stand in front of padding
+        offsets = offsets.copy()
+        offsets[1:] += np.cumsum(lacking)
+        return cls(
+            offsets,
+            np.insert(both, at, n, axis=0),
+            np.insert(cost, at, 1.0 + most),
+            reach,
+            np.insert(real, at, -1),
+        )
+
+    @property
+    def arrays(self) -> tuple[Ints, Numbers, Floats, Words]:
+        """What kernels that climb take: offsets, sets, cost and reach."""
+        return self.offsets, self.sets, self.cost, self.reach
+
+    def choice(self, order: Ints) -> Ints | None:
+        """Return the sets an order leads to; None if some variable has none."""
+        found = self.real[self.fit(order)]
+        return None if (found < 0).any() else found
+
+    def fit(self, order: Ints) -> Ints:
+        """Return the set that every variable has under an order, as an index into ``sets``."""
+        from parentage.kernels.orders import new_work, refit
+
+        fit = np.empty(len(order), np.int64)
+        refit(order, fit, 0, len(order), self.offsets, self.sets, new_work())
+        return fit
 
 
 def offsets_of(sizes: npt.NDArray[np.integer[Any]]) -> Ints:
@@ -263,7 +359,7 @@ def masks_of(lists: CandidateLists, sets: Ints) -> Words:
     return masks
 
 
-def numbers_of(starts: Ints, parents: Ints, n: int) -> npt.NDArray[np.uint16]:
+def numbers_of(starts: Ints, parents: Ints, n: int) -> Numbers:
     """Return sets given as CSR in rows of numbers, padded with ``n``."""
     sizes = np.diff(starts)
     rows = np.full((len(sizes), max(1, int(sizes.max(initial=0)))), n, np.uint16)
@@ -279,7 +375,7 @@ def feasible_order(problem: Problem) -> tuple[Ints, int]:
     from parentage.kernels import orders
 
     order, work = np.empty(problem.n, np.int64), orders.new_work()
-    placed = orders.feasible_order(problem.offsets, problem.numbers, order, work)
+    placed = orders.place_in_order(problem.offsets, problem.numbers, order, work)
     return order, int(placed)
 
 
@@ -293,7 +389,7 @@ def prepare(lists: CandidateLists, constraints: Constraints | None = None) -> Pr
     InfeasibleError
         Constraints that contradict each other or the lists.
     """
-    check_lists(lists)
+    refuse_broken_lists(lists)
     problem = allowed_problem(lists, constraints).pruned()
     blocked = blocked_group(problem)
     if not blocked:
@@ -320,7 +416,7 @@ def allowed_problem(lists: CandidateLists, constraints: Constraints | None) -> P
     return make_problem(lists, allowed)
 
 
-def check_lists(lists: CandidateLists) -> None:
+def refuse_broken_lists(lists: CandidateLists) -> None:
     """Refuse variables without sets, scores that are not numbers, and impossible parents."""
     counts = np.diff(lists.offsets)
     if (counts == 0).any():
@@ -420,3 +516,28 @@ def _arcs_among(constraints: Constraints, names: list[str]) -> str:
 def _enumerate(items: list[str]) -> str:
     more = len(items) - SHOWN
     return ", ".join(items[:SHOWN]) + (f" and {more} more" if more > 0 else "")
+
+
+def limited(
+    lists: CandidateLists,
+    max_parents: Limit,
+    constraints: Constraints | None,
+) -> Constraints:
+    """Return all that restricts the choice: constraints and limits on parents together."""
+    given = constraints or Constraints()
+    by_name = limits_by_name(lists.names, max_parents)
+    return given.merge(Constraints(max_parents=by_name)) if by_name else given
+
+
+def check_start(start: Network, names: Sequence[str]) -> None:
+    """Refuse a network to start from that has other variables than those there are.
+
+    Raises
+    ------
+    InputError
+        A variable is in one only.
+    """
+    if odd := set(start.names) ^ set(names):
+        raise InputError(
+            f"the network to start from has other variables: {min(odd)!r} is in one only"
+        )

@@ -6,8 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from parentage.optimise.orders import OrderSpace
-from parentage.optimise.problem import n_words, offsets_of
+from parentage.optimise.problem import OrderSpace, n_words, offsets_of
 
 if TYPE_CHECKING:
     from parentage.scoring.growth import Growth

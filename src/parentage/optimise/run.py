@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import json
 import math
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -21,11 +22,14 @@ import numpy as np
 from parentage.network.network import topological_order
 from parentage.network.record import Effort
 from parentage.optimise.cuts import Sets, moved, project, read_cut, unique, written_cut
-from parentage.optimise.problem import rounding
+from parentage.optimise.problem import prepare, rounding
+from parentage.optimise.settings import Optimising
+from parentage.optimise.tuning import TUNING
 from parentage.work.checkpoint import State
+from parentage.work.context import Context
 from parentage.work.memory import room_within
 from parentage.work.progress import Progress
-from parentage.work.stop import Stop, now
+from parentage.work.stop import now
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -35,10 +39,10 @@ if TYPE_CHECKING:
     from parentage.optimise.lp.cutting import Node
     from parentage.optimise.problem import Problem
     from parentage.optimise.solution import TracePoint
+    from parentage.optimise.tuning import Tuning
     from parentage.scoring.constraints import Constraints
     from parentage.scoring.lists import CandidateLists
     from parentage.work.checkpoint import Slot
-    from parentage.work.progress import Report
     from parentage.work.stop import Reason
 
 HEARTBEAT = 0.2
@@ -48,6 +52,28 @@ TOLERANCE = 1e-6
 """A proof shows that no network is better by more than this (the arithmetic of LP solvers)."""
 
 
+@dataclass(frozen=True, eq=False)
+class Known:
+    """What is known before a run begins.
+
+    Parameters
+    ----------
+    orders
+        Orders of all variables that networks respect, to begin from.
+    cuts
+        Cuts of another run over the same variables; they hold for all networks.
+    near
+        Whether the orders are of a network that is near: no other is searched for before cutting.
+    slot
+        Where the state of the run is saved from time to time.
+    """
+
+    orders: Sequence[Sequence[int]] = ()
+    cuts: Sequence[Cut] = ()
+    near: bool = False
+    slot: Slot | None = None
+
+
 class Run:
     """Limits, clock and totals of one call of the optimiser.
 
@@ -55,56 +81,55 @@ class Run:
     ----------
     lists
         The candidate lists; scores of incumbents are summed from them.
-    problem
-        All variables, filtered and pruned.
     constraints
-        What was applied to make the problem.
-    starts
-        Orders of all variables to begin from.
-    cuts
-        Cuts of another run over the same variables, to begin with; they hold for all networks.
-    slot
-        Where the state is saved from time to time.
+        What restricts the choice among them.
+    settings
+        How the network is found.
+    context
+        Stop, threads and progress.
+    known
+        What the run begins from.
+    tuning
+        The numbers that the engines work by, :data:`.tuning.TUNING` by default.
     """
 
     def __init__(
         self,
         lists: CandidateLists,
-        problem: Problem,
-        *,
-        stop: Stop | None = None,
-        gap_limit: float = 0.0,
-        threads: int = 1,
-        seed: int = 0,
-        report: Report | None = None,
         constraints: Constraints | None = None,
-        starts: Sequence[Sequence[int]] = (),
-        cuts: Sequence[Cut] = (),
-        slot: Slot | None = None,
+        settings: Optimising | None = None,
+        context: Context | None = None,
+        known: Known | None = None,
+        tuning: Tuning | None = None,
     ) -> None:
+        problem = prepare(lists, constraints)
+        context = context or Context()
         self.lists = lists
         self.constraints = constraints
-        self.starts = starts
-        self.cuts = cuts
-        self.slot = slot
-        self.threads = threads
-        self.seed = seed
-        self.stop = stop or Stop()
+        self.settings = settings or Optimising()
+        self.known = known or Known()
+        self.tuning = tuning or TUNING
+        self.threads = context.threads
+        self.stop = context.stop
         self.stop_reason: Reason | None = None
         self.trace: list[TracePoint] = []
         self.rounding = rounding(lists)
-        self._report = report
+        self._report = context.report
         self._began = now()
         self._last_call = -math.inf
         self._begun = 0  # so many parts, from the first on, have a network
         self._written: dict[Cut, str] = {}
-        self._gap_limit = gap_limit
         scores, sizes = lists.scores[problem.sets], np.diff(lists.starts)[problem.sets]
         self.best_per_child = math.fsum(float(scores[a:b].max()) for a, b in problem.spans())
         most_arcs = sum(int(sizes[a:b].max()) for a, b in problem.spans())
         self.slack = self.rounding * (most_arcs + 1)
         self.tolerance = max(TOLERANCE, self.slack)
         self.parts = [Part(self, part) for part in problem.parts()]
+
+    @property
+    def seed(self) -> int:
+        """Seed of everything random."""
+        return self.settings.seed
 
     @property
     def seconds(self) -> float:
@@ -164,13 +189,14 @@ class Run:
         """Return the parts, and the smaller ones that they were split into."""
         found = list(self.parts)
         for part in found:
-            found.extend(part.parts)
+            found.extend(part.proof.pieces)
         return found
 
     def save(self) -> None:
         """Save the state, if there is a checkpoint and a network."""
-        if self.slot is not None and all(part.cost < math.inf for part in self.parts):
-            self.slot.write(self.to_state)
+        slot = self.known.slot
+        if slot is not None and all(part.cost < math.inf for part in self.parts):
+            slot.write(self.to_state)
 
     def to_state(self) -> State:
         """Return what a later run can begin from: an order of the incumbent, and all cuts.
@@ -207,16 +233,51 @@ class Run:
         bound = self._bound_above(score)
         if changed:
             self.trace.append((now, score, bound))
-        if self._gap_limit > 0 and bound - score <= self._gap_limit and self.stop_reason is None:
+        limit = self.settings.gap_limit
+        if limit > 0 and bound - score <= limit and self.stop_reason is None:
             self.stop_reason = "gap"
         if self._report is not None:
             self._report(Progress("learning", phase, now, incumbent=score, bound=bound))
-        if self.slot is not None and self.slot.due():
-            self.slot.write(self.to_state)
+        slot = self.known.slot
+        if slot is not None and slot.due():
+            slot.write(self.to_state)
+
+
+class Incumbent(NamedTuple):
+    """The best network of a part: what it costs, its sets, and which engine found or proved it."""
+
+    cost: float
+    choice: Ints
+    engine: str
+
+
+@dataclass(eq=False)
+class PartProof:
+    """How a part was closed: all that a certificate needs.
+
+    Parameters
+    ----------
+    closed_by
+        The engine that showed it, ``"bound"`` if the first bound was met, empty while it is open.
+    fewest_arcs
+        Whether no network of the same cost has fewer arcs.
+    root
+        The first node, if the part was cut.
+    root_bound
+        The bound that cutting reached at that node.
+    pieces
+        Smaller parts that it was split into when sets that cannot improve were removed.
+    """
+
+    closed_by: str = ""
+    fewest_arcs: bool = False
+    root: Node | None = None
+    root_bound: float | None = None
+    pieces: list[Part] = field(default_factory=list)
 
 
 class Part:
-    """What is known about one strongly connected part of the problem.
+    """What is known about one strongly connected part of the problem: an incumbent and a proof.
 
     ``cuts`` are those that it begins with, then those of its linear programme, as positions in it.
     """
@@ -224,27 +285,38 @@ class Part:
     def __init__(self, run: Run, problem: Problem) -> None:
         self.run = run
         self.problem = problem
-        self.cost = math.inf
-        self.choice: Ints = np.full(problem.n, -1, np.int64)
-        self.parts: list[Part] = []
-        self.engine = "orders"
-        self.fewest_arcs = False
+        self.best = Incumbent(math.inf, np.full(problem.n, -1, np.int64), "orders")
+        self.proof = PartProof()
         self.effort = Effort()
-        self.root_bound: float | None = None
-        self.root: Node | None = None
-        self.closed_by = ""
         self.cuts: list[Cut] = []
         self._bound = problem.cheapest()
+
+    @property
+    def cost(self) -> float:
+        """Cost of the incumbent, without what its pieces have found."""
+        return self.best.cost
+
+    @property
+    def choice(self) -> Ints:
+        """Sets of the incumbent, as indices into the problem."""
+        return self.best.choice
+
+    @property
+    def engine(self) -> str:
+        """The engine that proved or found the incumbent; those of its pieces if it was split."""
+        pieces = {piece.engine for piece in self.proof.pieces if piece.problem.n > 1}
+        joined = "" if self.proof.closed_by else " + ".join(sorted(pieces))
+        return joined or self.best.engine
 
     def offer(self, choice: Ints, phase: str, engine: str = "orders") -> bool:
         """Take one set per variable (indices into the problem) if it beats the incumbent."""
         cost = math.fsum(self.problem.cost[choice])
         if cost >= self.cost:
             return False
-        self.cost, self.choice, self.engine = cost, choice.copy(), engine
+        self.best = Incumbent(cost, choice.copy(), engine)
         if self.cost - self._bound < self.run.rounding / 2:
             self.prove(engine, phase, fewest_arcs=True)
-            self.closed_by = "bound"
+            self.proof.closed_by = "bound"
         else:
             self.run.note(phase, changed=True)
         return True
@@ -266,8 +338,8 @@ class Part:
     def prove(self, engine: str, phase: str, *, fewest_arcs: bool = False) -> None:
         """Say that the incumbent is best, and which engine showed it."""
         self._bound = self.cost
-        self.engine, self.fewest_arcs = engine, fewest_arcs
-        self.closed_by = engine
+        self.best = self.best._replace(engine=engine)
+        self.proof.closed_by, self.proof.fewest_arcs = engine, fewest_arcs
         self.run.note(phase, changed=True)
 
     def solved(self, choice: Ints, engine: str, *, fewest_arcs: bool) -> None:
@@ -285,31 +357,34 @@ class Part:
         self.prove(engine, engine, fewest_arcs=fewest_arcs)
 
     def split(self, problems: list[Problem]) -> list[Part]:
-        """Go on with smaller problems, made by leaving out sets that cannot improve."""
-        self.parts = [Part(self.run, problem) for problem in problems]
-        return self.parts
+        """Continue with smaller problems, made by leaving out sets that cannot improve."""
+        self.proof.pieces = [Part(self.run, problem) for problem in problems]
+        return self.proof.pieces
 
     def take_cuts(self) -> list[Cut]:
         """Return the cuts; before the part is cut those that the run began with."""
-        if self.root is None and not self.cuts:
+        known = self.run.known.cuts
+        if self.proof.root is None and not self.cuts and known:
             position = {int(v): i for i, v in enumerate(self.problem.variables)}
-            through = [moved(cut, position) for cut in self.run.cuts if cut.through]
-            self.cuts = project(self.run.cuts, position)
+            through = [moved(cut, position) for cut in known if cut.through]
+            self.cuts = project(known, position)
             self.cuts += [cut for cut in through if cut is not None]
         return self.cuts
 
     @property
     def bound(self) -> float:
         """Lower bound on the cost of any network."""
-        lower = math.fsum(part.bound for part in self.parts) if self.parts else 0.0
+        lower = math.fsum(piece.bound for piece in self.proof.pieces)
         return min(self.best_cost, max(self._bound, lower))
 
     @property
     def best_cost(self) -> float:
-        """Cost of the incumbent, smaller parts included."""
-        return min(
-            self.cost, math.fsum(p.best_cost for p in self.parts) if self.parts else math.inf
-        )
+        """Cost of the incumbent, or that of its pieces together if it is less."""
+        return min(self.cost, self._cost_of_pieces())
+
+    def _cost_of_pieces(self) -> float:
+        pieces = self.proof.pieces
+        return math.fsum(piece.best_cost for piece in pieces) if pieces else math.inf
 
     @property
     def proven(self) -> bool:
@@ -331,29 +406,22 @@ class Part:
 
     def write(self, chosen: Ints) -> None:
         """Enter the incumbent's sets into ``chosen``."""
-        if self.parts and math.fsum(p.best_cost for p in self.parts) <= self.cost:
-            for part in self.parts:
-                part.write(chosen)
+        if self.proof.pieces and self._cost_of_pieces() <= self.cost:
+            for piece in self.proof.pieces:
+                piece.write(chosen)
         else:
             chosen[self.problem.variables] = self.problem.sets[self.choice]
 
 
-class Saved(NamedTuple):
-    """What an earlier run leaves to begin from."""
-
-    orders: Sequence[Sequence[int]] = ()
-    cuts: Sequence[Cut] = ()
-
-
-def from_slot(slot: Slot | None, lists: CandidateLists) -> Saved:
+def from_slot(slot: Slot | None, lists: CandidateLists) -> Known:
     """Return what an earlier run saved, as far as it holds for ``lists``."""
     if slot is None or slot.state is None:
-        return Saved()
+        return Known(slot=slot)
     with slot.reading():
-        return from_state(slot.state, lists)
+        return replace(from_state(slot.state, lists), slot=slot)
 
 
-def from_state(saved: State, lists: CandidateLists) -> Saved:
+def from_state(saved: State, lists: CandidateLists) -> Known:
     """Return the order and the cuts of :meth:`Run.to_state` that hold for ``lists``.
 
     What a cut weighs that passes through variables holds for the lists it was found in only.
@@ -369,4 +437,4 @@ def from_state(saved: State, lists: CandidateLists) -> Saved:
         raise ValueError("an order of other variables")
     cuts = [read_cut(json.loads(text)) for text in state["cuts"]]
     same = state["lists"] == lists.digest
-    return Saved([order], [cut for cut in cuts if same or not cut.through])
+    return Known([order], [cut for cut in cuts if same or not cut.through])

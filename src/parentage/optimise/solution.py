@@ -2,8 +2,8 @@
 
 A :class:`Solution` has a network, made of one candidate set per variable, and what is known about
 how good it can be: ``score <= best possible <= bound``, where *possible* is what the user allowed
-(:class:`parentage.scoring.scope.Scope`). It can only be made by :func:`checked_solution`, which
-re-sums the score from the lists, refuses cycles and never lets the bound fall below the score.
+(:class:`parentage.scoring.scope.Scope`). Its network and score come from :func:`checked_network`,
+which sums the score from the lists and refuses cycles.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from parentage.errors import InputError
 from parentage.files.atomic import writer_of
-from parentage.network.network import Network, arc_gains, listed_gains
+from parentage.network.network import Network, arc_gains
 from parentage.network.record import Finding
 from parentage.scoring.account import Account, stricter
 from parentage.scoring.constraints import Constraints
@@ -31,11 +31,32 @@ if TYPE_CHECKING:
     from parentage.network.parameters import Parameters
     from parentage.network.record import SearchRecord
     from parentage.optimise.certificate import Certificate
+    from parentage.optimise.cuts import Cut
     from parentage.scoring.account import Limit
     from parentage.scoring.constraints import Arc
     from parentage.scoring.lists import CandidateLists
     from parentage.work.stop import Reason
 
+
+@dataclass(frozen=True)
+class Start:
+    """What solving begins from.
+
+    Parameters
+    ----------
+    network
+        What is found scores at least as much, as far as the lists have its sets.
+    cuts
+        Cuts of another run over the same variables, whatever its lists and constraints, or none of
+        them. Whoever gives them begins from a network that is near, and no other is searched for
+        before cutting.
+    """
+
+    network: Network | None = None
+    cuts: Sequence[Cut] | None = None
+
+
+NOWHERE = Start()
 
 TracePoint = tuple[float, float, float]
 """Seconds since the start, incumbent score, bound."""
@@ -82,6 +103,8 @@ class Solution:
     certificate
         The proof, to be written and checked; None when nothing is proven, or by an engine that
         cannot be checked (dynamic programming over more than 28 variables).
+    cuts
+        Those that cutting found, for solving again with a little changed (:class:`Start`).
     listed_gains
         Whether gains compare with what is listed, and not with the family without the parent.
     table, lists
@@ -101,6 +124,7 @@ class Solution:
     trace: tuple[TracePoint, ...]
     seconds: float
     certificate: Certificate | None = field(default=None, compare=False, repr=False)
+    cuts: tuple[Cut, ...] = field(default=(), compare=False, repr=False)
     listed_gains: bool = True
     table: Table | None = field(default=None, compare=False, repr=False)
     lists: CandidateLists | None = field(default=None, compare=False, repr=False)
@@ -220,24 +244,8 @@ class Solution:
         return f"<p>{escape(said)}</p>{picture}"
 
 
-def checked_solution(
-    lists: CandidateLists,
-    chosen: Sequence[int],
-    *,
-    bound: float,
-    proven: bool,
-    scope: Scope,
-    engine: str,
-    ties: str,
-    stopped: Reason | None,
-    record: SearchRecord,
-    trace: Sequence[TracePoint],
-    seconds: float,
-    certificate: Certificate | None = None,
-) -> Solution:
-    """Make a solution of one set per variable; ``chosen`` holds indices of sets of the lists.
-
-    ``bound`` and ``proven`` are about the networks made of the lists.
+def checked_network(lists: CandidateLists, chosen: Sequence[int]) -> tuple[Network, float]:
+    """Return the network of one set per variable, and its score summed from the lists.
 
     Raises
     ------
@@ -250,25 +258,7 @@ def checked_solution(
         if not lists.offsets[v] <= i < lists.offsets[v + 1]:
             raise AssertionError(f"set {i} is not one of {lists.names[v]!r}")
     parents = tuple(tuple(int(p) for p in lists.parents_of(i)) for i in chosen)
-    network = Network(lists.names, parents)
-    score = math.fsum(float(lists.scores[i]) for i in chosen)
-    bound = score if proven else max(bound, score)
-    steps = [(t, min(s, score), max(b, bound)) for t, s, b in trace]
-    return Solution(
-        network,
-        score,
-        bound,
-        proven,
-        scope,
-        listed_gains(network, lists),
-        engine,
-        ties,
-        stopped,
-        record,
-        (*steps, (seconds, score, bound)),
-        seconds,
-        certificate,
-    )
+    return Network(lists.names, parents), math.fsum(float(lists.scores[i]) for i in chosen)
 
 
 def scope_of(

@@ -253,14 +253,16 @@ class CandidateLists:
         DataWarning
             The lists were pruned for the optimum: ``score(…, width=…)`` makes wider ones.
         """
+        from parentage.work.context import Context
+
         limit = {} if max_networks is None else {"max_networks": max_networks}
         near: NearOptimal = writer_of("near")(
             self,
             factor=factor,
             width=width,
             constraints=constraints,
-            threads=threads,
             seed=seed,
+            context=Context(threads=threads),
             **limit,
         )
         return near

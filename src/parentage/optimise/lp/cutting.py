@@ -12,11 +12,11 @@ from __future__ import annotations
 import enum
 import math
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from parentage.optimise.lp.local_cuts import DECIDED, SIZES, Effort, LocalCuts, ThroughCuts
+from parentage.optimise.lp.local_cuts import DECIDED, LocalCuts, ThroughCuts
 from parentage.optimise.lp.programme import CutLP
 from parentage.optimise.lp.separation import (
     Support,
@@ -25,8 +25,7 @@ from parentage.optimise.lp.separation import (
     fractional_order,
     plain_cuts,
 )
-from parentage.optimise.orders import OrderSpace, climb_from
-from parentage.optimise.problem import LARGE
+from parentage.optimise.orders import climb_from
 
 if TYPE_CHECKING:
     from concurrent.futures import Executor
@@ -34,68 +33,14 @@ if TYPE_CHECKING:
     from parentage.arrays import Flags, Floats, Ints
     from parentage.optimise.cuts import Cut
     from parentage.optimise.run import Part
+    from parentage.optimise.tuning import Tuning
 
     Step = tuple[list[Cut], Floats] | None
 
 PHASE = "root LP"
-FEW = 8
-"""With fewer plain cuts, k-cluster cuts are looked for, too."""
-
-MOST = 70
-"""Cuts of one kind added in a round, or one per variable if these are more."""
-
-DRY = 20
-"""With fewer plain cuts than this, local ones are looked for."""
-
-ROUND = 3_000_000
-"""Work of a round apart from the programme and the local cuts."""
-
-SPARSE = 10
-"""With fewer local cuts than this, larger places may be tried."""
-
-SLOW = 0.02
-"""So they are, when the last round closed less than this share of the gap."""
-
-IDLE, SELDOM = 12, 6
-"""After so many climbs without a gain, only every so many rounds there is one."""
-
-MUCH = 5
-"""When a node lost more sets than this, what is forced now is followed up."""
-
-EXACT_TRIES = 6
-"""How often clusters are separated exactly when nothing else is found."""
 
 
-MEMORY = 0.6
-"""How much of its past an arm keeps when it is used again."""
-
-CURIOSITY = 1.12
-"""By which factor an arm looks better with every round in which it was not used."""
-
-
-class Patience(NamedTuple):
-    """A node is left when so many rounds close less than this share of its gap."""
-
-    rounds: int
-    share: float
-
-
-ROOT_PATIENCE, LARGE_PATIENCE = Patience(8, 0.04), Patience(30, 0.01)
-NODE_PATIENCE = Patience(4, 0.05)
-STALL = Patience(12, 0.01)
-
-
-@dataclass(frozen=True)
-class Tactics:
-    """What cutting and branching may use; switched off one by one in the benchmark's ablation."""
-
-    warm_start: bool = True
-    set_packing: bool = True
-    local_cuts: bool = True
-    sizes: tuple[tuple[int, ...], ...] = SIZES
-
-
-class State(enum.Enum):
+class NodeState(enum.Enum):
     """What became of a node."""
 
     CLOSED = "closed"
@@ -130,8 +75,9 @@ class CutBandit:
     used for long is tried again; only those up to ``limit`` can be chosen.
     """
 
-    def __init__(self, count: int) -> None:
+    def __init__(self, count: int, tuning: Tuning) -> None:
         self.limit = 0
+        self._memory, self._curiosity = tuning.memory, tuning.curiosity
         self._gain = [0.0] * count
         self._work = [0.0] * count
         self._waited = [0] * count
@@ -144,8 +90,8 @@ class CutBandit:
     def learn(self, arm: int, gain: float, work: float) -> None:
         """Say what an arm brought and what it cost."""
         self._waited[arm] = -1
-        self._gain[arm] = MEMORY * self._gain[arm] + max(0.0, gain)
-        self._work[arm] = MEMORY * self._work[arm] + work
+        self._gain[arm] = self._memory * self._gain[arm] + max(0.0, gain)
+        self._work[arm] = self._memory * self._work[arm] + work
 
     def wait(self) -> None:
         """Let a round pass."""
@@ -158,7 +104,7 @@ class CutBandit:
     def _promise(self, arm: int) -> float:
         if self._work[arm] == 0.0:
             return math.inf
-        return self._gain[arm] / self._work[arm] * CURIOSITY ** self._waited[arm]
+        return self._gain[arm] / self._work[arm] * self._curiosity ** self._waited[arm]
 
 
 def shrinkage(before: float, after: float) -> float:
@@ -169,29 +115,25 @@ def shrinkage(before: float, after: float) -> float:
 class Cutter:
     """Cuts at the nodes of one part, with one linear programme for all of them."""
 
-    def __init__(
-        self, part: Part, tactics: Tactics, pool: Executor | None = None, work: float = np.inf
-    ) -> None:
+    def __init__(self, part: Part, pool: Executor | None = None, work: float = np.inf) -> None:
         self.part = part
-        self.tactics = tactics
-        self.lp = CutLP(part.problem)
-        self.space = OrderSpace.of(part.problem)
-        self.local = LocalCuts(part.run.seed, pool, tactics.sizes)
+        self.tuning = tuning = part.run.tuning
+        self.lp = CutLP(part.problem, tuning)
+        self.local = LocalCuts(tuning, part.run.seed, pool)
+        self.large = part.problem.n > tuning.large
         self.through: ThroughCuts | None = None
-        if part.problem.n > LARGE and tactics.local_cuts:
-            self.through = ThroughCuts(part, part.run.seed, pool)
-        self.last_arm = len(tactics.sizes) + (self.through is not None)
-        self.bandit = CutBandit(self.last_arm + 1)
+        if self.large and tuning.local_cuts:
+            self.through = ThroughCuts(part, pool)
+        self.last_arm = len(tuning.sizes) + (self.through is not None)
+        self.bandit = CutBandit(self.last_arm + 1, tuning)
         self.arm = 0
         self.local_share = 0.0
         self.work_before = 0, 0
         self.rounds = 0
-        self.most = max(MOST, part.problem.n)
-        self.exact_left = EXACT_TRIES
+        self.exact_left = tuning.exact_tries
         self.idle_climbs = 0
         self.most_work = work
-        n = part.problem.n
-        self.patience = LARGE_PATIENCE if n > LARGE else ROOT_PATIENCE
+        self.patience = tuning.large_patience if self.large else tuning.root_patience
 
     @property
     def goal(self) -> float:
@@ -206,38 +148,35 @@ class Cutter:
         """Return the root, before any cutting."""
         return Node(np.ones(self.part.problem.m, np.bool_), self.part.bound)
 
-    def work(self, node: Node, phase: str = PHASE) -> State:
+    def work(self, node: Node, phase: str = PHASE) -> NodeState:
         """Cut at a node until it is closed, cutting stalls or the run stops."""
         if node.depth > 0 and not self.follow_up(node):
-            return State.CLOSED
+            return NodeState.CLOSED
         self.lp.leave_open(node.left)
         gaps: list[float] = []
-        patience = self.patience if node.depth == 0 else NODE_PATIENCE
+        patience = self.patience if node.depth == 0 else self.tuning.node_patience
         while True:
             if not self.lp.solve(self.part, phase):
                 if self.lp.infeasible() and self.shown_empty(node):
-                    return State.CLOSED
-                return State.STOPPED if self.part.stopped() else State.OPEN
+                    return NodeState.CLOSED
+                return NodeState.STOPPED if self.part.stopped() else NodeState.OPEN
             self.rounds += 1
             if self.tighten(node, phase):
-                return State.CLOSED
+                return NodeState.CLOSED
             support = Support.of(self.lp.sets, self.lp.x)
             better = self.climb(support, len(gaps), node)
             if (self.offer_solution(phase) or better) and self.tighten(node, phase):
-                return State.CLOSED
+                return NodeState.CLOSED
             self.part.tick(phase)
             gaps.append(self.part.cost - node.bound)
             self.learn(gaps)
-            late = len(gaps) > patience.rounds
-            if late and gaps[-1] > (1 - patience.share) * gaps[-1 - patience.rounds]:
-                return State.OPEN
-            if self.exhausted():
-                return State.OPEN
+            if patience.is_over(gaps) or self.exhausted():
+                return NodeState.OPEN
             found = self.separate(support, node, gaps)
             if self.part.stopped():
-                return State.STOPPED
+                return NodeState.STOPPED
             if not found:
-                return State.OPEN
+                return NodeState.OPEN
             self.lp.forget()
             self.lp.compact()
             self.lp.add(found)
@@ -247,9 +186,10 @@ class Cutter:
 
         Nodes do that once; the root, when it brought nothing for long, now and then.
         """
-        if (node.depth and round_) or (self.idle_climbs > IDLE and round_ % SELDOM):
+        in_vain = self.idle_climbs > self.tuning.climbs
+        if (node.depth and round_) or (in_vain and round_ % self.tuning.seldom):
             return False
-        better = climb_from(self.part, self.space, fractional_order(support), regions=False)
+        better = climb_from(self.part, fractional_order(support), regions=False)
         self.idle_climbs = 0 if better else self.idle_climbs + 1
         return better
 
@@ -279,12 +219,12 @@ class Cutter:
 
     def separate(self, support: Support, node: Node, gaps: list[float]) -> list[Cut]:
         """Return cuts for the present solution: plain ones, local ones when these do not do."""
-        found = plain_cuts(support, set_packing=self.tactics.set_packing, most=self.most, few=FEW)
-        if not found and support.n > LARGE:
+        found = plain_cuts(support, self.tuning)
+        if not found and self.large:
             found = self.exact(support, node)
         if self.ran_dry(len(found), gaps):
             self.bandit.open(1)
-        self.arm = self.bandit.choose(least=0 if found else 1) if self.tactics.local_cuts else 0
+        self.arm = self.bandit.choose(least=0 if found else 1) if self.tuning.local_cuts else 0
         plain = len(found)
         if self.arm:
             found += self.find_local(support, node, urgent=not found)
@@ -298,7 +238,7 @@ class Cutter:
         if node.depth > 0 or self.exact_left == 0:
             return []
         self.exact_left -= 1
-        cut = exact_cluster(support, self.part.seconds_left)
+        cut = exact_cluster(support, self.tuning, self.part.seconds_left)
         return [] if cut is None else [cut]
 
     def ran_dry(self, plain: int, gaps: list[float]) -> bool:
@@ -306,33 +246,30 @@ class Cutter:
 
         In large parts few plain cuts still bring much, so these go on until they stall.
         """
-        if self.part.problem.n > LARGE:
-            stalled = len(gaps) > STALL.rounds
-            return stalled and gaps[-1] > (1 - STALL.share) * gaps[-1 - STALL.rounds]
-        slow = len(gaps) > 1 and gaps[-1] > (1 - SLOW) * gaps[-2]
-        return plain < (max(DRY, self.part.problem.n // 2) if slow else DRY)
+        tuning = self.tuning
+        if self.large:
+            return tuning.stall.is_over(gaps)
+        slow = len(gaps) > 1 and gaps[-1] > (1 - tuning.slow) * gaps[-2]
+        return plain < (max(tuning.dry, self.part.problem.n // 2) if slow else tuning.dry)
 
     def find_local(self, support: Support, node: Node, *, urgent: bool) -> list[Cut]:
         """Return local cuts of the chosen arm; if there are none and that is urgent, of others."""
-        enough = max(40, support.n // 2)
-        effort = Effort(enough=enough)
-        if node.depth > 0:
-            effort = Effort(work=effort.work // 3, places=20, enough=enough)
         while True:
-            found = self.look(support, effort)
-            if len(found) < SPARSE:
+            found = self.look(support, node)
+            if len(found) < self.tuning.sparse:
                 self.bandit.open(self.arm + 1)
             last = self.arm >= self.last_arm
             if found or last or not urgent or self.part.stopped():
                 return found
             self.arm += 1
 
-    def look(self, support: Support, effort: Effort) -> list[Cut]:
-        """Look for local cuts as the chosen arm says; the last one of large parts shrinks."""
+    def look(self, support: Support, node: Node) -> list[Cut]:
+        """Look for local cuts by the chosen arm; the last one of large parts passes through."""
+        share = 1 if node.depth == 0 else self.tuning.node_share
         if self.through is not None and self.arm == self.last_arm:
-            return self.through.separate(self.lp.x, effort, self.part.stopped)
+            return self.through.separate(self.lp.x, share, self.part.stopped)
         binding, level = self.lp.binding(), self.arm - 1
-        return self.local.separate(support, binding, effort, level, self.part.stopped)
+        return self.local.separate(support, binding, level, share, self.part.stopped)
 
     @property
     def local_work(self) -> int:
@@ -341,7 +278,7 @@ class Cutter:
 
     def learn(self, gaps: list[float]) -> None:
         """Tell the arms what the last one brought and cost, plain and local cuts apart."""
-        work = self.lp.work + ROUND * self.rounds, self.local_work
+        work = self.lp.work + self.tuning.round_work * self.rounds, self.local_work
         if len(gaps) > 1:
             gain, share = shrinkage(*gaps[-2:]), self.local_share
             common = work[0] - self.work_before[0]
@@ -360,7 +297,7 @@ class Cutter:
         if self.absorb(node, self.step(), bound, rise, phase):
             return True
         removed = before - int(node.left.sum())
-        if node.depth > 0 and removed > MUCH and not self.follow_up(node):
+        if node.depth > 0 and removed > self.tuning.much and not self.follow_up(node):
             return True
         if removed:
             self.lp.leave_open(node.left)
@@ -421,20 +358,16 @@ class Cutter:
 
 
 def solve_root(
-    part: Part,
-    tactics: Tactics,
-    *,
-    pool: Executor | None = None,
-    work: float = np.inf,
+    part: Part, *, pool: Executor | None = None, work: float = np.inf
 ) -> tuple[Cutter, Node]:
     """Cut at the root, beginning with the cuts that the part has; return the cutter and the root.
 
     From then on the cuts of the part are those of its linear programme, as it is.
     """
-    cutter = Cutter(part, tactics, pool, work)
+    cutter = Cutter(part, pool, work)
     cutter.lp.add(part.cuts)
     part.cuts = cutter.lp.cuts
-    part.root = root = cutter.root()
+    part.proof.root = root = cutter.root()
     cutter.work(root)
-    part.root_bound = part.bound
+    part.proof.root_bound = part.bound
     return cutter, root

@@ -1,7 +1,7 @@
 """Local cuts: every facet of the networks on a few variables, where the LP solution needs them.
 
-For a small set S of variables (a *place*) take the LP solution as it looks there: child v has the
-value x(v, U) on the sets whose part inside S is U. Either that is a mixture of networks on S,
+For a small set S of variables (a *support set*) take the LP solution as it looks there: child v has
+the value x(v, U) on the sets whose part inside S is U. Either that is a mixture of networks on S,
 or some inequality that all networks on S satisfy cuts it off. Which of the two, and the
 inequality, comes out of covering x by networks of least weight (:mod:`parentage.kernels.local`): a
 linear programme over all networks on S, whose columns are made by dynamic programming over the
@@ -11,7 +11,7 @@ of Applegate, Bixby, Chvátal and Cook for the travelling salesman.
 
 Most of the art is in choosing S: grown from fractional variables and from fractional arcs along
 fractional arcs, united from overlapping cuts that bind, and where cuts were found before; each
-cut down to its strongly connected core. Budgets count work, not time, and places are
+cut down to its strongly connected core. Budgets count work, not time, and support sets are
 looked at in batches whose size does not depend on the number of threads: the same input gives the
 same cuts everywhere.
 
@@ -26,13 +26,12 @@ only real parents count, and the difference is the weight that those variables e
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from parentage.optimise.cuts import Cut, Sets, reach_of
-from parentage.optimise.lp.separation import Support
+from parentage.optimise.lp.separation import FRACTIONAL, ZERO, Support
 from parentage.optimise.problem import offsets_of, pack
 
 if TYPE_CHECKING:
@@ -41,88 +40,56 @@ if TYPE_CHECKING:
 
     from parentage.arrays import Flags, Floats, Ints
     from parentage.optimise.run import Part
+    from parentage.optimise.tuning import Tuning
 
-    Place = tuple[int, ...]
-
-LEAST = 1e-3
-"""Relative violation below which a cut is not worth having."""
+    SupportSet = tuple[int, ...]
+    Look = tuple[Ints, int, float, int]  # table, right side, violation, work
 
 BATCH, SHARE = 32, 8
-"""Places looked at before the budget is compared with the work done; those a thread takes."""
+"""Support sets looked at before the budget is compared with the work done; those a thread takes."""
 
-OVERHEAD = 120_000
-"""Work that a place costs before anything is computed."""
-
-FRACTIONAL = 1e-6
 SMALLEST = 4
-"""Places of fewer variables have no local cuts beyond set packing and clusters."""
+"""Support sets of fewer variables have no local cuts beyond set packing and clusters."""
 
-SIZES = ((5, 6), (5, 8), (5, 8, 11), (6, 9, 12))
-"""Sizes of places, level by level: larger ones when smaller ones give too little."""
-
-CROWDED = 3
-"""Cuts of one round on every variable of a place after which it is passed over."""
-
-DECIDED = 1.0 - 1e-6
-LEVEL = 1
-"""The sizes of places (:data:`.local_cuts.SIZES`)."""
-
-
-@dataclass(frozen=True)
-class Effort:
-    """How hard one round of separation tries.
-
-    Parameters
-    ----------
-    work
-        Steps of the innermost loops, roughly nanoseconds.
-    places
-        Starts of each kind: arcs, unions, places remembered.
-    enough
-        Cuts after which the round ends.
-    """
-
-    work: int = 400_000_000
-    places: int = 60
-    enough: int = 40
+DECIDED = 1.0 - FRACTIONAL
+"""A set of more value is the one its child takes."""
 
 
 class LocalCuts:
     """The separation of local cuts for one part, with what it remembers from round to round."""
 
-    def __init__(
-        self,
-        seed: int,
-        pool: Executor | None = None,
-        sizes: tuple[tuple[int, ...], ...] = SIZES,
-    ) -> None:
-        self.sizes = sizes
+    def __init__(self, tuning: Tuning, seed: int, pool: Executor | None = None) -> None:
+        self.tuning = tuning
         self.level = 0
         self.tried = 0
         self.work = 0
         self._pool = pool
         self._rng = np.random.default_rng([seed, 9])
         self._state = self._rng.integers(1 << 63, size=1, dtype=np.uint64)
-        self._success: dict[Place, float] = {}
+        self._success: dict[SupportSet, float] = {}
 
     def separate(
         self,
         support: Support,
         binding: Sequence[Cut],
-        effort: Effort,
         level: int = 0,
+        share: int = 1,
         stopped: Callable[[], bool] = lambda: False,
     ) -> list[Cut]:
-        """Return violated local cuts on places of a level of ``sizes``, most violated first."""
-        self.level = level
-        places = self._places(support, binding, effort.places)
+        """Return violated local cuts on support sets of a level of sizes, most violated first.
+
+        One part in ``share`` of the work is granted.
+        """
+        self.level, tuning = level, self.tuning
+        most, enough = tuning.local_work // share, max(tuning.enough, support.n // 2)
+        places = self._choose(support, binding, tuning.seeds // share)
         crowd = np.zeros(support.n, np.int64)
         found: list[tuple[float, Cut]] = []
         at, work = 0, 0
-        while at < len(places) and work < effort.work and len(found) < effort.enough:
-            batch: list[Place] = []
+        while at < len(places) and work < most and len(found) < enough:
+            batch: list[SupportSet] = []
             while at < len(places) and len(batch) < BATCH:
-                if crowd[list(places[at])].min() < CROWDED:
+                if crowd[list(places[at])].min() < tuning.crowded:
                     batch.append(places[at])
                 at += 1
             if stopped():
@@ -130,7 +97,7 @@ class LocalCuts:
             for place, (table, side, violation, used) in zip(
                 batch, self._look(support, batch), strict=True
             ):
-                work += used + OVERHEAD
+                work += used + tuning.overhead
                 self.tried += 1
                 if violation > 0.0:
                     cut = Cut("local", place, int(side), 0, table.astype(np.int16))
@@ -143,23 +110,24 @@ class LocalCuts:
         found.sort(key=lambda pair: -pair[0])
         return [cut for _, cut in found]
 
-    def _look(self, support: Support, places: list[Place]) -> list[tuple[Ints, int, float, int]]:
-        """Look for a cut at every place, side by side."""
+    def _look(self, support: Support, batch: list[SupportSet]) -> list[Look]:
+        """Look for a cut at every support set, side by side."""
         from parentage.kernels.local import local_cut
 
         arrays = support.own_at, support.value, support.starts, support.parents
-        tasks = [(np.array(p, np.int64), self._rng.permutation(len(p))) for p in places]
+        least, most = self.tuning.least, self.tuning.most_families
+        tasks = [(np.array(p, np.int64), self._rng.permutation(len(p))) for p in batch]
 
-        def look(share: list[tuple[Ints, Ints]]) -> list[tuple[Ints, int, float, int]]:
-            return [local_cut(place, *arrays, LEAST, turns) for place, turns in share]
+        def look(share: list[tuple[Ints, Ints]]) -> list[Look]:
+            return [local_cut(place, *arrays, least, most, turns) for place, turns in share]
 
         shares = [tasks[at : at + SHARE] for at in range(0, len(tasks), SHARE)]
         return [
             cut for cuts in (self._pool.map if self._pool else map)(look, shares) for cut in cuts
         ]
 
-    def _places(self, support: Support, binding: Sequence[Cut], most: int) -> list[Place]:
-        """Return places worth a look, each once, small ones rather first."""
+    def _choose(self, support: Support, binding: Sequence[Cut], most: int) -> list[SupportSet]:
+        """Return support sets worth a look, each once, small ones rather first."""
         arc = support.matrix
         fraction = np.clip(np.minimum(arc, 1.0 - arc), 0.0, None)
         tie = fraction + fraction.T + 0.25 * (arc + arc.T)
@@ -173,11 +141,11 @@ class LocalCuts:
         order = np.array([len(place) for place in places]) + 3 * self._rng.random(len(places))
         return [places[i] for i in np.argsort(order, kind="stable")]
 
-    def _grown(self, fraction: Floats, arc: Floats, tie: Floats, most: int) -> list[Place]:
-        """Grow places from every fractional variable, and from some fractional arcs."""
-        from parentage.kernels.local import grow
+    def _grown(self, fraction: Floats, arc: Floats, tie: Floats, most: int) -> list[SupportSet]:
+        """Grow support sets from every fractional variable, and from some fractional arcs."""
+        from parentage.kernels.local import grow_sets
 
-        sizes = self.sizes[self.level]
+        sizes, own = self.tuning.sizes[self.level], self.tuning.noise
         split = fraction > FRACTIONAL
         alone = np.flatnonzero(split.any(axis=0) | split.any(axis=1))
         heads, tails = np.nonzero(split)
@@ -186,17 +154,17 @@ class LocalCuts:
         single = np.stack([alone, np.full(len(alone), -1)], axis=1)
         seeds = np.concatenate([*(single for _ in sizes), pairs]).astype(np.int64)
         size = np.concatenate([np.repeat(sizes, len(alone)), self._rng.choice(sizes, len(pairs))])
-        noise = np.concatenate([np.full(len(sizes) * len(alone), 0.3), np.full(len(pairs), 0.6)])
+        noise = np.repeat([own, 2 * own], [len(sizes) * len(alone), len(pairs)])
         places = np.empty((len(seeds), max(sizes)), np.int64)
         self.work += 4 * int(size.sum()) * len(arc)
-        counts = grow(seeds, size.astype(np.int64), noise, tie, arc, self._state, places)
-        return _as_places(places, counts)
+        counts = grow_sets(seeds, size.astype(np.int64), noise, tie, arc, self._state, places)
+        return _as_sets(places, counts)
 
-    def _united(self, binding: Sequence[Cut], arc: Floats, most: int) -> list[Place]:
+    def _united(self, binding: Sequence[Cut], arc: Floats, most: int) -> list[SupportSet]:
         """Unite overlapping cuts that bind."""
-        from parentage.kernels.local import unite
+        from parentage.kernels.local import unite_sets
 
-        largest = max(self.sizes[self.level])
+        largest = max(self.tuning.sizes[self.level])
         sets = list(dict.fromkeys(c.members for c in binding if len(c.members) < largest))
         if len(sets) < 2:
             return []
@@ -204,21 +172,21 @@ class LocalCuts:
         for row, members in zip(flags, sets, strict=True):
             row[list(members)] = True
         starts = self._rng.permutation(len(sets))[:most]
-        sizes = self._rng.choice(self.sizes[self.level][-2:], len(starts))
+        sizes = self._rng.choice(self.tuning.sizes[self.level][-2:], len(starts))
         places = np.empty((3 * most, largest), np.int64)
-        counts = unite(pack(flags), flags.sum(axis=1), starts, sizes, arc, self._state, places)
-        return _as_places(places, counts)
+        counts = unite_sets(pack(flags), flags.sum(axis=1), starts, sizes, arc, self._state, places)
+        return _as_sets(places, counts)
 
 
-def _as_places(places: Ints, counts: Ints) -> list[Place]:
+def _as_sets(places: Ints, counts: Ints) -> list[SupportSet]:
     return [tuple(row[:count].tolist()) for row, count in zip(places, counts, strict=False)]
 
 
 class ThroughCuts:
     """The separation of local cuts that pass through decided variables, for one part."""
 
-    def __init__(self, part: Part, seed: int, pool: Executor | None = None) -> None:
-        self._local = LocalCuts(seed + 1, pool)
+    def __init__(self, part: Part, pool: Executor | None = None) -> None:
+        self._local = LocalCuts(part.run.tuning, part.run.seed + 1, pool)
         self._sets = Sets.of(part.problem)
         self._listed = listed_sets(part)
 
@@ -228,16 +196,17 @@ class ThroughCuts:
         return self._local.work
 
     def separate(
-        self, x: Floats, effort: Effort, stopped: Callable[[], bool] = lambda: False
+        self, x: Floats, share: int = 1, stopped: Callable[[], bool] = lambda: False
     ) -> list[Cut]:
-        """Return violated cuts, most violated first."""
+        """Return violated cuts, most violated first; ``share`` as in :class:`LocalCuts`."""
         sets, n = self._sets, len(self._sets.offsets) - 1
         used = np.flatnonzero(x > DECIDED)
         decided = np.full(n, -1, np.int64)
         decided[np.searchsorted(sets.offsets, used, side="right") - 1] = used
         above = upwards(sets, decided)
         support = shrunken_support(Support.of(sets, x), decided >= 0, above)
-        found = self._local.separate(support, [], effort, LEVEL, stopped)
+        level = min(1, len(self._local.tuning.sizes) - 1)
+        found = self._local.separate(support, [], level, share, stopped)
         return [self._complete(cut, x, decided) for cut in found]
 
     def _complete(self, cut: Cut, x: Floats, decided: Ints) -> Cut:
@@ -325,7 +294,7 @@ def passed(
         p
         for v in members
         for i in range(*sets.offsets[v : v + 2])
-        if x[i] > 1e-7
+        if x[i] > ZERO
         for p in parents_of(i)
     ]
     met: dict[int, list[int]] = {}

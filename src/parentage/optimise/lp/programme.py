@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from parentage.optimise.cuts import Cut, Row, Sets, cut_row
+from parentage.optimise.cuts import Cut, CutRow, Sets, cut_row
 from parentage.optimise.problem import offsets_of
 
 if TYPE_CHECKING:
@@ -33,15 +33,13 @@ if TYPE_CHECKING:
     from parentage.arrays import Flags, Floats, Ints
     from parentage.optimise.problem import Problem
     from parentage.optimise.run import Part
+    from parentage.optimise.tuning import Tuning
 
 SLICE = 4000
 """Iterations after which the LP solver lets us look whether to stop."""
 
 GRID = 2.0**34
 """Multipliers are whole multiples of one over this."""
-
-OLD = 12
-"""Rounds without a multiplier after which a cut may be forgotten."""
 
 BINDING = 1e-9
 """Multipliers below this are zero."""
@@ -56,20 +54,20 @@ class CutLP:
     does not depend on the machine.
     """
 
-    def __init__(self, problem: Problem) -> None:
+    def __init__(self, problem: Problem, tuning: Tuning) -> None:
         import highspy
 
+        self._tuning = tuning
         self.problem = problem
         self.sets = Sets.of(problem)
         self.cuts: list[Cut] = []
-        self.rows: list[Row] = []
+        self.rows: list[CutRow] = []
         self.counts: Counter[str] = Counter()
         self.removed: Flags = np.zeros(problem.m, np.bool_)
         self.shut: Flags = np.zeros(problem.m, np.bool_)
         self.x: Floats = np.zeros(problem.m)
         self.y: Floats = np.zeros(0)
         self.age: Ints = np.zeros(0, np.int64)
-        self.iterations = 0
         self.work = 0
         self.kept: Ints = np.arange(problem.m)
         self.at: Ints = np.arange(problem.m)
@@ -81,7 +79,7 @@ class CutLP:
         m = problem.m
         self.solver.addVars(m, np.zeros(m), np.ones(m))
         self.solver.changeColsCost(m, np.arange(m, dtype=np.int32), problem.cost)
-        whole = [Row(np.arange(a, b), np.ones(b - a), 1.0) for a, b in problem.spans()]
+        whole = [CutRow(np.arange(a, b), np.ones(b - a), 1.0) for a, b in problem.spans()]
         self._add_rows(whole, lower=1.0)
 
     def solve(self, part: Part, phase: str) -> bool:
@@ -97,9 +95,7 @@ class CutLP:
                 end = self.solver.getRunTime() + part.seconds_left
                 self.solver.setOptionValue("time_limit", end)
             self.solver.run()
-            steps = max(0, self.solver.getInfo().simplex_iteration_count)
-            self.work += steps * (50_000 + 40 * len(self.kept)) + 800 * len(self.kept)
-            self.iterations += steps
+            self.count_work()
             part.tick(phase)
             if self.solver.getModelStatus() != statuses.kIterationLimit:
                 break
@@ -118,11 +114,15 @@ class CutLP:
         """Let the solver work a little; return the objective, infinite if it is infeasible."""
         self.limit_iterations(most)
         self.solver.run()
-        steps = max(0, self.solver.getInfo().simplex_iteration_count)
-        self.work += steps * (50_000 + 40 * len(self.kept)) + 800 * len(self.kept)
+        self.count_work()
         if self.infeasible():
             return math.inf
         return float(self.solver.getInfo().objective_function_value)
+
+    def count_work(self) -> None:
+        """Add the work of the solver's last run: by its iterations, and by the columns."""
+        steps = max(0, self.solver.getInfo().simplex_iteration_count)
+        self.work += steps * (50_000 + 40 * len(self.kept)) + 800 * len(self.kept)
 
     def limit_iterations(self, most: int) -> None:
         """Let the solver do so many iterations at a time."""
@@ -145,7 +145,7 @@ class CutLP:
         used = np.flatnonzero(y > 0)
         return self.bound_of([self.rows[i] for i in used], y[used], self.shut)
 
-    def bound_of(self, rows: Sequence[Row], y: Floats, shut: Flags) -> tuple[float, Floats]:
+    def bound_of(self, rows: Sequence[CutRow], y: Floats, shut: Flags) -> tuple[float, Floats]:
         """Return the same for any rows, when the sets in ``shut`` are left out."""
         problem = self.problem
         reduced = problem.cost.copy()
@@ -191,10 +191,11 @@ class CutLP:
                 self.solver.changeColsBounds(len(columns), columns, zero, zero + upper)
         self.shut = shut
 
-    def forget(self, old: int = OLD) -> None:
+    def forget(self) -> None:
         """Forget cuts that have not been binding for long, when they have become many."""
+        old = self._tuning.old
         loose = np.flatnonzero(self.age > old)
-        if len(loose) <= 30 + 0.1 * len(self.rows):
+        if len(loose) <= self._tuning.loose + 0.1 * len(self.rows):
             return
         self.solver.deleteRows(len(loose), (loose + self.problem.n).astype(np.int32))
         keep = np.flatnonzero(self.age <= old)
@@ -205,7 +206,7 @@ class CutLP:
     def compact(self) -> None:
         """Delete the columns of removed sets, when they have become many."""
         gone = np.flatnonzero(self.removed[self.kept])
-        if 2 * len(gone) < len(self.kept) + 1000:
+        if 2 * len(gone) < len(self.kept) + self._tuning.spare:
             return
         self.solver.deleteCols(len(gone), gone.astype(np.int32))
         self.kept = np.delete(self.kept, gone)
@@ -213,13 +214,13 @@ class CutLP:
         self.at[self.kept] = np.arange(len(self.kept))
         for i, row in enumerate(self.rows):
             live = ~self.removed[row.columns]
-            self.rows[i] = Row(row.columns[live], row.values[live], row.side)
+            self.rows[i] = CutRow(row.columns[live], row.values[live], row.side)
 
     def binding(self) -> list[Cut]:
         """Return the cuts with a multiplier."""
         return [self.cuts[i] for i in np.flatnonzero(self.y > BINDING)]
 
-    def _add_rows(self, rows: Sequence[Row], lower: float = -math.inf) -> None:
+    def _add_rows(self, rows: Sequence[CutRow], lower: float = -math.inf) -> None:
         if not rows:
             return
         starts = offsets_of(np.array([len(row.columns) for row in rows]))

@@ -26,24 +26,13 @@ from parentage.optimise.problem import offsets_of
 if TYPE_CHECKING:
     from parentage.arrays import Floats, Ints
     from parentage.optimise.cuts import Sets
+    from parentage.optimise.tuning import Tuning
 
 ZERO = 1e-7
 """Values below this are not in the support."""
 
-EXACT_NODES = 200
-"""Nodes after which exact separation gives up."""
-
-FEASIBLE = 2
-"""HiGHS's word for a feasible solution."""
-
-STARTS, STARTS_EACH = 600, 6
-"""Arcs from which clusters are grown, heaviest first: so many, or so many per variable."""
-
-LARGE = 60
-"""Parts of more variables get cycle cuts in every round."""
-
-SHARED = 4
-"""Cycles of one round that go through the same arcs."""
+FRACTIONAL = 1e-6
+"""Values this close to 0 or 1 count as whole."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -102,9 +91,7 @@ class Support:
         return tails[order], heads[order], weight[order]
 
 
-def packings(
-    support: Support, *, largest: int = 4, least: float = 1e-3, most: int = 80
-) -> list[Cut]:
+def packings(support: Support, tuning: Tuning, *, largest: int = 4) -> list[Cut]:
     """Return violated set-packing cuts of up to ``largest`` members, most violated first."""
     from parentage.kernels.cuts import count_groups, list_groups
 
@@ -116,8 +103,8 @@ def packings(
     key = ((code[:, 0] << 16 | code[:, 1]) << 16 | code[:, 2]) << 15 | code[:, 3]
     _, first, slot = np.unique(key, return_index=True, return_inverse=True)
     totals = np.bincount(slot, weights, len(first))
-    violated = np.flatnonzero(totals > 1.0 + least)
-    violated = violated[np.argsort(-totals[violated], kind="stable")][:most]
+    violated = np.flatnonzero(totals > 1.0 + tuning.least)
+    violated = violated[np.argsort(-totals[violated], kind="stable")][: most_of(support, tuning)]
     found = []
     for row in groups[first[violated]]:
         members = tuple(sorted(int(v) for v in row if v >= 0))
@@ -125,19 +112,20 @@ def packings(
     return found
 
 
-def clusters(support: Support, k: int = 1, *, least: float = 1e-3, most: int = 60) -> list[Cut]:
+def clusters(support: Support, tuning: Tuning, k: int = 1) -> list[Cut]:
     """Return violated (k-)cluster cuts found by short walks, most violated first."""
-    from parentage.kernels.cuts import walk_clusters
+    from parentage.kernels.cuts import Walk, walk_clusters
 
     tails, heads, _ = support.arcs
     users_at, users = support.users
-    starts = max(STARTS, STARTS_EACH * support.n)
+    starts = max(tuning.starts, 6 * support.n)
     found, values = walk_clusters(
         support.n,
         k,
         tails[:starts],
         heads[:starts],
-        least,
+        tuning.least,
+        Walk(tuning.tenure, tuning.walk, tuning.largest),
         support.child,
         support.value,
         support.starts,
@@ -146,11 +134,11 @@ def clusters(support: Support, k: int = 1, *, least: float = 1e-3, most: int = 6
         users,
         support.own_at,
     )
-    order = np.argsort(values, kind="stable")[:most]
+    order = np.argsort(values, kind="stable")[: most_of(support, tuning)]
     return [counting_cut(np.flatnonzero(found[i]), k) for i in order]
 
 
-def short_cycles(support: Support, *, least: float = 1e-2, most: int = 60) -> list[Cut]:
+def short_cycles(support: Support, tuning: Tuning) -> list[Cut]:
     """Return violated cluster cuts on cycles of the support, most violated first.
 
     An arc of value w is 1 − w long: exactly the cycles shorter than one are too heavy.
@@ -164,18 +152,18 @@ def short_cycles(support: Support, *, least: float = 1e-2, most: int = 60) -> li
     length = np.maximum(0.0, 1.0 - weight) + ruffled
     rings, sizes = np.empty((support.n, support.n), np.int64), np.zeros(support.n, np.int64)
     starts = offsets_of(np.bincount(tails, minlength=support.n))
-    lengths = shortest_cycles(starts, heads, length, 1.0 - least, rings, sizes)
+    lengths = shortest_cycles(starts, heads, length, 1.0 - 10 * tuning.least, rings, sizes)
     found: dict[tuple[int, ...], Cut] = {}
     shared: dict[tuple[int, int], int] = {}
     for v in np.argsort(lengths, kind="stable")[: np.count_nonzero(sizes)]:
         ring = rings[v, : sizes[v]].tolist()
         pairs = list(zip(ring, ring[1:] + ring[:1], strict=True))
         key = tuple(sorted(ring))
-        if key in found or min(shared.get(pair, 0) for pair in pairs) >= SHARED:
+        if key in found or min(shared.get(pair, 0) for pair in pairs) >= tuning.shared:
             continue
         shared.update({pair: shared.get(pair, 0) + 1 for pair in pairs})
         found[key] = counting_cut(key, 1, "cycle")
-        if len(found) == most:
+        if len(found) == most_of(support, tuning):
             break
     return list(found.values())
 
@@ -215,24 +203,27 @@ def _cycle(above: list[list[int]], start: int) -> list[int]:
     raise AssertionError("a strongly connected component without a cycle")
 
 
-def plain_cuts(support: Support, *, set_packing: bool, most: int, few: int) -> list[Cut]:
-    """Return what the quick separators find; k-cluster cuts only when that is ``few``.
+def plain_cuts(support: Support, tuning: Tuning) -> list[Cut]:
+    """Return what the quick separators find; k-cluster cuts only when that is little.
 
     Cycle cuts are for large parts and for when the walks find few. Set packing is a special case
     of k-cluster cuts, so without it there are none of those.
     """
-    found = clusters(support, most=most)
-    found += packings(support, largest=4 if set_packing else 2, most=most)
-    if support.n > LARGE or len(found) < few:
-        found += short_cycles(support, most=most)
-    if set_packing and len(found) < few:
-        found += clusters(support, 2, most=most)
+    found = clusters(support, tuning)
+    found += packings(support, tuning, largest=4 if tuning.set_packing else 2)
+    if support.n > 60 or len(found) < tuning.few:
+        found += short_cycles(support, tuning)
+    if tuning.set_packing and len(found) < tuning.few:
+        found += clusters(support, tuning, 2)
     return unique(found)
 
 
-def exact_cluster(
-    support: Support, seconds: float = math.inf, *, least: float = 1e-3
-) -> Cut | None:
+def most_of(support: Support, tuning: Tuning) -> int:
+    """Return how many cuts of one kind a round adds at most."""
+    return max(tuning.most, support.n)
+
+
+def exact_cluster(support: Support, tuning: Tuning, seconds: float = math.inf) -> Cut | None:
     """Return a violated cluster cut if there is one; None, too, when that became too much work.
 
     An integer programme: y[v] = 1 for members; z = 1 for a set of the support that belongs to a
@@ -250,9 +241,9 @@ def exact_cluster(
     solver.silent()
     if math.isfinite(seconds):
         solver.setOptionValue("time_limit", max(0.0, seconds))
-    solver.setOptionValue("mip_max_nodes", EXACT_NODES)
+    solver.setOptionValue("mip_max_nodes", tuning.exact_nodes)
     solver.setOptionValue("threads", 1)
-    solver.setOptionValue("objective_target", -1.0 + 10 * least)
+    solver.setOptionValue("objective_target", -1.0 + 10 * tuning.least)
     solver.changeObjectiveSense(highspy.ObjSense.kMaximize)
     every, members = np.arange(len(cost), dtype=np.int32), len(nodes)
     solver.addVars(len(cost), np.zeros(len(cost)), np.ones(len(cost)))
@@ -265,7 +256,8 @@ def exact_cluster(
     solver.addRow(2.0, highspy.kHighsInf, members, every[:members], np.ones(members))
     solver.run()
     info = solver.getInfo()
-    if info.primal_solution_status != FEASIBLE or info.objective_function_value <= -1.0 + least:
+    feasible = info.primal_solution_status == highspy.SolutionStatus.kSolutionStatusFeasible
+    if not feasible or info.objective_function_value <= -1.0 + tuning.least:
         return None
     values = np.array(solver.getSolution().col_value[:members])
     return counting_cut(nodes[values > 0.5], 1)

@@ -16,8 +16,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from parentage.optimise.lp.cutting import Node, State
-from parentage.optimise.lp.separation import Support
+from parentage.optimise.lp.cutting import Node, NodeState
+from parentage.optimise.lp.separation import FRACTIONAL, Support
 
 if TYPE_CHECKING:
     from parentage.arrays import Flags
@@ -26,26 +26,13 @@ if TYPE_CHECKING:
     Arc = tuple[int, int]
 
 PHASE = "branch-and-cut"
-CANDIDATES = 6
-"""Arcs that are tried before one is branched on."""
-
-TRIAL = 100
-"""Iterations of the dual simplex for each side of a trial."""
-
-RELIABLE = 3
-"""Trials of an arc after which its gains are taken from memory."""
-
-HALF = 0.02
-"""Arcs with a value this close to a whole number are not tried when there are others."""
-
-DIVE = 0.25
-"""A dive goes on while the node's bound is above the least one by at most this share of the gap."""
 
 
 class Memory:
     """What branching on an arc brought, per side: the mean gain per unit of value moved."""
 
-    def __init__(self) -> None:
+    def __init__(self, reliable: int) -> None:
+        self._reliable = reliable
         self._gains: dict[tuple[Arc, int], tuple[int, float]] = {}
 
     def add(self, arc: Arc, side: int, gain: float) -> None:
@@ -55,7 +42,7 @@ class Memory:
 
     def known(self, arc: Arc) -> bool:
         """Whether both sides were tried often enough."""
-        return all(self._gains.get((arc, side), (0, 0.0))[0] >= RELIABLE for side in (0, 1))
+        return all(self._gains.get((arc, side), (0, 0.0))[0] >= self._reliable for side in (0, 1))
 
     def gain(self, arc: Arc, side: int) -> float:
         """Return the mean gain, 0 if nothing is known."""
@@ -69,28 +56,29 @@ class Tree:
     def __init__(self, cutter: Cutter, root: Node) -> None:
         self.cutter = cutter
         self.part = cutter.part
+        self.tuning = cutter.tuning
         self.nodes = 1
         self._root = root
         self._heap: list[tuple[float, int, Node]] = []
         self._count = 0
-        self._memory = Memory()
+        self._memory = Memory(self.tuning.reliable)
 
     def solve(self) -> None:
         """Branch until the part is proven, the run stops or the work is used up."""
         node: Node | None = self._root
         fresh = True
         while node is not None:
-            state = State.OPEN if fresh else self.cutter.work(node, PHASE)
+            state = NodeState.OPEN if fresh else self.cutter.work(node, PHASE)
             self.nodes += not fresh
             fresh = False
             following: Node | None = None
-            if state is State.OPEN and not self.cutter.exhausted():
+            if state is NodeState.OPEN and not self.cutter.exhausted():
                 following = self._branch(node)
-            elif state is not State.CLOSED:
+            elif state is not NodeState.CLOSED:
                 self._push(node)
             least = min(self._least(), following.bound if following else math.inf)
             self.part.tick(PHASE)
-            if state is State.STOPPED or self.part.stopped() or self.cutter.exhausted():
+            if state is NodeState.STOPPED or self.part.stopped() or self.cutter.exhausted():
                 if following is not None:
                     self._push(following)
                 self.part.raise_bound(min(least, self.part.cost), PHASE)
@@ -117,7 +105,7 @@ class Tree:
         first, second = (without, with_) if gains[0] <= gains[1] else (with_, without)
         self._push(second)
         gap = self.part.cost - self._least()
-        if first.bound > self._least() + DIVE * gap:
+        if first.bound > self._least() + self.tuning.dive * gap:
             self._push(first)
             return None
         return first
@@ -149,7 +137,7 @@ class Tree:
                 gains = self._memory.gain(arc, 0), self._memory.gain(arc, 1)
             else:
                 gains = self._try(arc, node, base, basis)
-            worth = max(gains[0], 1e-6) * max(gains[1], 1e-6)
+            worth = max(gains[0], FRACTIONAL) * max(gains[1], FRACTIONAL)
             if best is None or worth > best[0]:
                 best = worth, arc, gains
         lp.leave_open(node.left)
@@ -163,10 +151,11 @@ class Tree:
         lp = self.cutter.lp
         arc = Support.of(lp.sets, lp.x).matrix
         fraction = np.clip(np.minimum(arc, 1.0 - arc), 0.0, None)
-        least = HALF if (fraction > HALF).any() else 1e-6
+        half = self.tuning.half
+        least = half if (fraction > half).any() else FRACTIONAL
         heads, tails = np.nonzero(fraction > least)
         value = fraction[heads, tails] + 0.3 * fraction[tails, heads]
-        order = np.argsort(-value, kind="stable")[:CANDIDATES]
+        order = np.argsort(-value, kind="stable")[: self.tuning.candidates]
         return [(int(tails[i]), int(heads[i])) for i in order]
 
     def _try(self, arc: Arc, node: Node, base: float, basis: object) -> tuple[float, float]:
@@ -180,7 +169,7 @@ class Tree:
             if self.cutter.follow_up(trial):
                 lp.leave_open(trial.left)
                 lp.solver.setBasis(basis)
-                gain = min(room, max(0.0, lp.try_iterations(TRIAL) - base))
+                gain = min(room, max(0.0, lp.try_iterations(self.tuning.trial) - base))
             gains.append(gain)
             self._memory.add(arc, side, gain)
         return gains[0], gains[1]

@@ -1,0 +1,183 @@
+"""How the solver works, never what it proves: every number it was tuned by, in one record.
+
+Whatever these numbers are, a network that is called optimal is optimal: they decide how long that
+takes (:mod:`tests.test_proofs` forces each of them to extremes). A field has a unit, a reason, and
+the row of the ablation in ``benchmarks/results/optimise.md`` that shows what it is worth; what was
+worth nothing is not here.
+
+*Work* is counted in steps of innermost loops, each roughly a nanosecond. It is never timed, so the
+same lists lead to the same proof on every machine and with any number of threads.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
+
+
+class Patience(NamedTuple):
+    """Cutting goes on while ``rounds`` rounds close at least a ``share`` of the gap."""
+
+    rounds: int
+    share: float
+
+    def is_over(self, gaps: list[float]) -> bool:
+        """Whether the last gaps have closed too little."""
+        late = len(gaps) > self.rounds
+        return late and gaps[-1] > (1 - self.share) * gaps[-1 - self.rounds]
+
+
+def tuned(value: Any, unit: str, why: str, row: str) -> Any:
+    """Declare a field: its value, its unit, why it is there, and the row that pays for it."""
+    return field(default=value, metadata={"unit": unit, "why": why, "row": row})
+
+
+@dataclass(frozen=True)
+class Tuning:
+    """The numbers, grouped by the part of the solver that reads them."""
+
+    large: int = tuned(
+        100,
+        "variables",
+        "A larger part is large: plain cuts continue until they stall, cycle cuts are separated in "
+        "every round, cuts may pass through decided variables.",
+        "large parts like small ones",
+    )
+    at_once: int = tuned(
+        22,
+        "variables",
+        "A part of at most this size goes to dynamic programming without cutting.",
+        "cuts from 9 variables on",
+    )
+    soon: float = tuned(
+        0.3,
+        "share",
+        "Where dynamic programming is possible, cutting may take this share of its work before.",
+        "cuts never hand over to subsets",
+    )
+    many: int = tuned(
+        30_000,
+        "sets",
+        "A part of more sets goes to dynamic programming, where that is possible, without cutting.",
+        "cuts first whatever the number of sets",
+    )
+    at_a_glance: int = tuned(
+        500_000,
+        "sets",
+        "With at most this many, the best forest may be found after the time is over.",
+        "",
+    )
+    warm_rounds: int = tuned(
+        1,
+        "rounds",
+        "An order search before cutting ends after this many rounds without a gain; 0: none.",
+        "no order search before cutting",
+    )
+    patience: int = tuned(
+        20,
+        "rounds",
+        "The engine orders without a time limit ends after this many rounds without a gain.",
+        "",
+    )
+    set_packing: bool = tuned(True, "", "Whether set-packing cuts are used.", "no set packing")
+    local_cuts: bool = tuned(True, "", "Whether local cuts are used.", "no local cuts")
+    least: float = tuned(
+        1e-3, "of the right side", "A cut that is violated by less is not added.", ""
+    )
+    few: int = tuned(
+        8, "cuts", "With fewer plain cuts, cycle cuts and k-cluster cuts are separated, too.", ""
+    )
+    most: int = tuned(
+        70, "cuts", "Cuts of one kind added in a round; more in a part of more variables.", ""
+    )
+    starts: int = tuned(
+        600, "arcs", "Arcs from which clusters are grown, heaviest first; six per variable.", ""
+    )
+    shared: int = tuned(4, "cycles", "Cycle cuts of one round that use the same arc.", "")
+    exact_tries: int = tuned(
+        6,
+        "programmes",
+        "How often clusters are separated exactly at a root when nothing else is found.",
+        "no exact clusters",
+    )
+    exact_nodes: int = tuned(200, "nodes", "Exact separation of clusters gives up after that.", "")
+    tenure: int = tuned(
+        4, "steps", "A variable that entered or left a cluster stays that long.", ""
+    )
+    walk: int = tuned(12, "steps", "A walk ends after this many without a better cluster.", "")
+    largest: int = tuned(60, "variables", "Clusters do not grow beyond this.", "")
+    dry: int = tuned(20, "cuts", "With fewer plain cuts, local cuts are considered.", "")
+    slow: float = tuned(
+        0.02, "of the gap", "So they are with more cuts if the last round closed less.", ""
+    )
+    stall: Patience = tuned(
+        Patience(12, 0.01), "rounds, share", "In a large part plain cuts continue until then.", ""
+    )
+    sparse: int = tuned(
+        10, "cuts", "With fewer local cuts, the next larger support sets are considered.", ""
+    )
+    sizes: tuple[tuple[int, ...], ...] = tuned(
+        ((5, 6), (5, 8), (5, 8, 11), (6, 9, 12)),
+        "variables",
+        "Sizes of support sets, one level for each arm of the bandit.",
+        "support sets of up to 8",
+    )
+    crowded: int = tuned(
+        3,
+        "cuts",
+        "A support set is passed over when each of its variables has that many cuts of the round.",
+        "",
+    )
+    local_work: int = tuned(400_000_000, "work", "Local cuts of a round end after that.", "")
+    seeds: int = tuned(
+        60, "support sets", "Support sets tried of each kind: around arcs, united, remembered.", ""
+    )
+    enough: int = tuned(
+        40, "cuts", "Local cuts after which a round ends; half as many as variables.", ""
+    )
+    node_share: int = tuned(
+        3, "part", "A node gets one part in so many of the local work and seeds of the root.", ""
+    )
+    noise: float = tuned(
+        0.3, "of a tie", "Random share added to ties when support sets are grown; arcs double.", ""
+    )
+    most_families: int = tuned(140, "families", "Denser support sets are left alone.", "")
+    memory: float = tuned(0.6, "share", "Of its past an arm keeps that much when it is used.", "")
+    curiosity: float = tuned(
+        1.12, "factor", "An arm looks better by this with every round without it.", ""
+    )
+    overhead: int = tuned(120_000, "work", "What a support set costs before anything is done.", "")
+    round_work: int = tuned(3_000_000, "work", "What a round costs besides.", "")
+    old: int = tuned(12, "rounds", "Cuts without a multiplier for longer are forgotten.", "")
+    loose: int = tuned(30, "cuts", "Cuts are forgotten when that many and a tenth are old.", "")
+    spare: int = tuned(1000, "columns", "Removed columns are kept up to half and this many.", "")
+    climbs: int = tuned(12, "climbs", "After that many in vain, only some rounds climb.", "")
+    seldom: int = tuned(6, "rounds", "One round in so many climbs then.", "")
+    much: int = tuned(5, "sets", "A node that lost more has its forced arcs followed up.", "")
+    root_patience: Patience = tuned(Patience(8, 0.04), "rounds, share", "At a root.", "")
+    large_patience: Patience = tuned(Patience(30, 0.01), "rounds, share", "At a large root.", "")
+    node_patience: Patience = tuned(Patience(4, 0.05), "rounds, share", "At another node.", "")
+    candidates: int = tuned(6, "arcs", "Arcs that are tried before one is branched on.", "")
+    trial: int = tuned(100, "iterations", "Dual simplex iterations for each side of a trial.", "")
+    reliable: int = tuned(3, "trials", "After so many, gains of an arc come from memory.", "")
+    half: float = tuned(0.02, "of an arc", "Arcs nearer to 0 or 1 are tried only alone.", "")
+    dive: float = tuned(
+        0.25, "of the gap", "A dive goes on while its bound is that close to the least.", ""
+    )
+    slacks: tuple[float, ...] = tuned(
+        (0.0, 1e-5, 1e-4, 1e-3),
+        "of the cost",
+        "How much worse each stream of the order search lets itself become.",
+        "no stream accepts worse orders",
+    )
+    strength: int = tuned(4, "moves", "Most moves of one disturbance.", "one move a disturbance")
+    block: int = tuned(24, "variables", "Blocks that change places are at most that long.", "")
+    width: int = tuned(10, "variables", "Most variables of a region.", "regions of 6")
+    tries: int = tuned(4, "draws", "Draws for each member of a region.", "")
+    stale: int = tuned(
+        12, "rounds", "Without a gain, the leader then goes back to its best order.", ""
+    )
+
+
+TUNING = Tuning()
+"""The values that the solver uses."""
