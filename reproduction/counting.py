@@ -51,7 +51,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
 
     from parentage.data.table import Table
-    from parentage.scoring.entropy import Encoded, Int64s
+    from parentage.scoring.entropy import Encoded
+    from parentage.scoring.fixed_point import Int64s
 
 # ---------------------------------------------------------------------------------------------
 # How to count: as printed and as stated

@@ -270,7 +270,7 @@ def test_a_level_whose_rest_cannot_be_finished_is_left_as_it_is(
     )
     state = saved_in(tmp_path / "kept")
     with monkeypatch.context() as patch:
-        patch.setattr(search, "_at_least", lambda *_: math.inf)
+        patch.setattr(search.LevelSearch, "_at_least", lambda *_: math.inf)
         kept = Checkpoint(tmp_path / "kept")
         found = search_table(
             table, settings, Context(Stop.after(1000.0), checkpoint=kept), foresee=True
@@ -423,7 +423,7 @@ def test_levels_that_do_not_fit_go_to_disk(
     """To the folder of temporary files, or to the one that is given."""
     monkeypatch.setenv("TMPDIR", str(tmp_path))
     monkeypatch.setattr("tempfile.tempdir", None)
-    monkeypatch.setattr(steps, "SETS_AT_ONCE", 7)
+    monkeypatch.setattr("parentage.scoring.measures.measure.SETS_AT_ONCE", 7)
     table, folder = example(9, 10), tmp_path / "exchange"
     written = []
     append = GrowingArray.append

@@ -38,7 +38,7 @@ from parentage.optimise.settings import Optimising
 from parentage.scoring import growth, portions, steps
 from parentage.scoring.account import Account
 from parentage.scoring.candidates import score_table, search_table
-from parentage.scoring.plan import prepare
+from parentage.scoring.plan import encode_plans, prepare
 from parentage.scoring.settings import Scoring
 from parentage.scoring.stems import Stem, Stems
 from parentage.scoring.terms import terms_of
@@ -272,7 +272,8 @@ def test_tasks_may_take_what_their_workers_have(far: Any, processes: Executor) -
 def test_stems_are_the_same_on_a_cluster_and_on_any_executor(
     client: Any, processes: Executor, table: Table
 ) -> None:
-    counters = terms_of(prepare(table, Scoring(score="bdeu"))).counters
+    prepared = prepare(table, Scoring(score="bdeu"))
+    counters = terms_of(prepared, encode_plans(prepared)).counters
     members = [(1, 4), (2,), (0, 3, 7), (5, 6), *((v, v + 1) for v in range(1, 20))]
     sets = [Stem(0, stem) for stem in members]
     alone = Stems(counters, 1, 2**20)
@@ -661,7 +662,7 @@ def test_growing_is_left_when_it_is_cancelled(table: Table) -> None:
             raise AssertionError("waited on")
 
     found = search_table(table, Scoring(), Context(), up_to=1)
-    grown = growth.Growth(found.prepared, found.outcomes, workers=Slow())
+    grown = growth.Growth(found, workers=Slow())
     families = [family for i in range(grown.n_sets) if grown.is_open(family := grown.family(i))]
     before = grown.extent()
     assert families and grown.enlarge(families, stop) == 0

@@ -28,7 +28,7 @@ from parentage.scoring.account import Account
 from parentage.scoring.candidates import score, search_table
 from parentage.scoring.constraints import Constraints
 from parentage.scoring.growth import Growth, can_grow
-from parentage.scoring.plan import prepare
+from parentage.scoring.plan import encode_plans, prepare
 from parentage.scoring.settings import Scoring
 from parentage.scoring.stems import Stem, Stems
 from parentage.scoring.terms import terms_of
@@ -76,10 +76,11 @@ def wide_table(seed: int = 3, n: int = 24, rows: int = 300) -> Table:
 @given(tables(most_variables=6, most_rows=60))
 def test_a_stem_is_counted_with_every_variable(table: Table) -> None:
     prepared = prepare(table, Scoring(max_parents=1))
-    encoded = prepared.plans[0].encoded
+    plans = encode_plans(prepared)
+    encoded = plans[0].encoded
     n, f = encoded.n_variables, encoded.grid.f
     stems = [s for size in range(n + 1) for s in itertools.combinations(range(n), size)]
-    counter = Stems(terms_of(prepared).counters, 1, 2**20)
+    counter = Stems(terms_of(prepared, plans).counters, 1, 2**20)
     counter.hold(Stem(0, stem) for stem in stems)
     for stem in stems:
         for y in range(n):
@@ -93,7 +94,8 @@ def test_a_stem_is_counted_with_every_variable(table: Table) -> None:
 
 def test_vectors_that_had_to_go_are_counted_again() -> None:
     table = wide_table()
-    counters = terms_of(prepare(table, Scoring(max_parents=1))).counters
+    prepared = prepare(table, Scoring(max_parents=1))
+    counters = terms_of(prepared, encode_plans(prepared)).counters
     small, large = Stems(counters, 1, 1), Stems(counters, 1, 2**30)
     pairs = [Stem(0, s) for s in itertools.combinations(range(table.n_variables), 3)]
     for first in range(0, len(pairs), 100):
@@ -110,7 +112,7 @@ def test_grown_sets_have_the_right_scores_and_complete_ones_are_all_there(
     table: Table, complete: int
 ) -> None:
     found = searched(table, complete)
-    if not can_grow(found.prepared, found.outcomes):
+    if not can_grow(found):
         assert found.complete
         return
     more, network, _ = grow_lists(found, 1.0, Context())
@@ -240,7 +242,7 @@ def test_lists_do_not_grow() -> None:
 def test_nothing_to_do_ends_by_itself() -> None:
     table = random_table(1, 4, 40)
     found = searched(table, 0)
-    growth = Growth(found.prepared, found.outcomes)
+    growth = Growth(found)
     with ThreadPoolExecutor(1) as pool:
         anytime = Anytime(growth, Stop(), pool)
         anytime.run(1e9)
@@ -250,9 +252,9 @@ def test_nothing_to_do_ends_by_itself() -> None:
 @given(tables(most_variables=6, most_rows=40), st.integers(1, 40))
 def test_families_are_ranked_as_if_sorted_anew(table: Table, at_once: int) -> None:
     found = searched(table, 0)
-    if not can_grow(found.prepared, found.outcomes):
+    if not can_grow(found):
         return
-    growth = Growth(found.prepared, found.outcomes)
+    growth = Growth(found)
     ranking, done = Ranking(growth), 0
     while done < growth.n_sets < 200:
         families = [growth.family(i) for i in range(done, min(done + at_once, growth.n_sets))]
@@ -340,7 +342,7 @@ def test_a_level_that_nobody_joins_bounds_as_one_that_is_stored(
 ) -> None:
     streamed = outcome_of(table, how, up_to, chunk)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(search, "_bounding", lambda levels, level, at, worth: at.new)
+        patch.setattr(search.LevelSearch, "_last_level", lambda levels: levels.at.new)
         stored = outcome_of(table, how, up_to, chunk)
     assert streamed.live == stored.live
     assert streamed.complete_to == stored.complete_to
@@ -366,7 +368,7 @@ def test_a_level_that_cannot_be_joined_in_time_is_let_go() -> None:
 
     whole = outcome_of(table, "bic", 2, 20)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(search, "_worth", lambda *_: worth)
+        patch.setattr(search.LevelSearch, "_worth", lambda *_: worth)
         cut = outcome_of(table, "bic", 4, 20)
     assert asked[0] == 0
     assert max(asked) >= 50

@@ -18,10 +18,10 @@ from parentage.scoring.candidates import score
 from parentage.scoring.constraints import Constraints
 from parentage.scoring.entropy import pack_states
 from parentage.scoring.growth import Growth, can_grow
-from parentage.scoring.plan import prepare
+from parentage.scoring.measures.sweeping import Swept, with_a_bit_in_front
+from parentage.scoring.plan import encode_plans, prepare
 from parentage.scoring.prior import Prior
 from parentage.scoring.settings import Scoring
-from parentage.scoring.stem_counting import Swept, with_a_bit_in_front
 from parentage.scoring.terms import terms_of
 from parentage.work.context import Context
 from strategies import BY_SUMS, random_table, with_holes
@@ -30,8 +30,8 @@ from test_prior import Soft
 
 if TYPE_CHECKING:
     from parentage.data.table import Table
-    from parentage.scoring.entropy import Int64s
-    from parentage.scoring.stem_counting import Members
+    from parentage.scoring.fixed_point import Int64s
+    from parentage.scoring.measures.measure import Members
 
 KINDS = ["bic", "aic", *BY_SUMS, "pnal:0.05"]
 
@@ -84,7 +84,7 @@ def test_grown_families_score_as_brute_force_and_as_complete_lists(
     if not seen_together(asked):
         return
     found = searched(asked.table, complete, **asked.wanted)
-    if not can_grow(found.prepared, found.outcomes):
+    if not can_grow(found):
         assert found.complete
         return
     more, network, _ = grow_lists(found, 1.0, Context())
@@ -119,9 +119,9 @@ def test_enlarging_finds_what_beats_a_set_and_its_subsets(
     if not seen_together(asked):
         return
     found = searched(asked.table, complete, **asked.wanted)
-    if not can_grow(found.prepared, found.outcomes):
+    if not can_grow(found):
         return
-    growth = Growth(found.prepared, found.outcomes)
+    growth = Growth(found)
     truth = Soft(asked.table, name, asked.prior)
     label = [asked.table.names[v] for v in growth.encoded.order]
     at = [truth.label.index(name) for name in label]
@@ -217,10 +217,12 @@ def test_functions_reach_every_count(monkeypatch: pytest.MonkeyPatch, name: str)
     monkeypatch.setattr(Swept, "sums", noting)
     table = random_table(2, 5, 60, 60)
     rows = table.n_rows
-    for counter in terms_of(prepare(table, Scoring(score=name))).counters:
-        counter.count([()])
+    prepared = prepare(table, Scoring(score=name))
+    counters = terms_of(prepared, encode_plans(prepared)).counters
+    for number in range(len(counters.counters)):
+        counters.count(number, [()])
         assert lengths[0] > rows
-        counter.count([(0, 1)])
+        counters.count(number, [(0, 1)])
         assert lengths[2] > max(np.bincount(column).max() for column in table.to_codes())
 
 
@@ -244,12 +246,12 @@ def test_families_are_taken_as_they_are_with_the_scores_of_complete_lists(
     if not seen_together(asked):
         return
     found = searched(asked.table, complete, **asked.wanted)
-    if not can_grow(found.prepared, found.outcomes):
+    if not can_grow(found):
         return
     start = random_network(asked.table, seed)
-    growth = Growth(found.prepared, found.outcomes, widest=max(map(len, start.parents)))
+    growth = Growth(found, widest=max(map(len, start.parents)))
     first = growth.n_sets
-    order = found.prepared.plans[0].encoded.order
+    order = found.plans[0].encoded.order
     at = {asked.table.names[v]: i for i, v in enumerate(order.tolist())}
     taken = growth.take(families_of(start, at, growth.terms.required))
     assert growth.n_sets == first + taken
@@ -263,13 +265,13 @@ def test_families_are_taken_as_they_are_with_the_scores_of_complete_lists(
         expected = truth.s(label[child], tuple(sorted(label[p] for p in whole)))
         assert growth.nats(np.array([i]))[0] == pytest.approx(expected, abs=1e-6)
         entered.add(asked.table.names[order[child]])
-    both = Growth(found.prepared, found.outcomes)
+    both = Growth(found)
     for family in (growth.family(i) for i in range(first, growth.n_sets)):
         child, parents = family
         stems = both.terms.stems_of(family)
         both._stems.hold(stems)
         without, along = (both._stems.vectors[both._stems.row[stem]] for stem in stems)
-        counted = [both.terms.counters[s.counter].alone(s.members) for s in stems if s.members]
+        counted = [both.terms.counters.alone(s) for s in stems if s.members]
         assert counted[-1] == along[child]  # bit for bit
         assert both.terms.by_child or counted[0] == without[parents[0]]
     for own, chosen in start.to_dict().items():

@@ -28,7 +28,7 @@ from parentage.scoring.account import Account
 from parentage.scoring.candidates import search_table
 from parentage.scoring.constraints import Constraints
 from parentage.scoring.growth import GROWTH_ARRAYS
-from parentage.scoring.plan import prepare
+from parentage.scoring.plan import encode_plans, prepare
 from parentage.scoring.settings import Scoring
 from parentage.scoring.stems import Stem, Stems, stems_of
 from parentage.scoring.terms import terms_of
@@ -414,7 +414,8 @@ def test_stems_are_held_as_before_under_the_same_limit(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("capacity", [96, 4096])
 def test_stems_that_were_held_are_counted_again_but_not_as_new(capacity: int) -> None:
-    counters = terms_of(prepare(table(SMALL), Scoring(max_parents=1))).counters
+    prepared = prepare(table(SMALL), Scoring(max_parents=1))
+    counters = terms_of(prepared, encode_plans(prepared)).counters
     random = np.random.default_rng(5)
     asked = [
         [Stem(0, tuple(sorted(random.choice(SMALL, 3, replace=False).tolist()))) for _ in range(24)]

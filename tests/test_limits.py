@@ -28,10 +28,10 @@ from parentage.scoring import candidates, steps
 from parentage.scoring import search as search_module
 from parentage.scoring.account import Account
 from parentage.scoring.candidates import cut_short_text, score, search_table, why_not_grown
-from parentage.scoring.forecast import UpTo
+from parentage.scoring.forecast import UpTo, seconds_for
 from parentage.scoring.lists import CandidateLists
 from parentage.scoring.overview import _complete_to
-from parentage.scoring.plan import prepare
+from parentage.scoring.plan import encode_plans, prepare
 from parentage.scoring.settings import Scoring
 from parentage.structural_em import complete_and_score
 from parentage.work.context import Context
@@ -140,7 +140,7 @@ def test_small_work_ends_at_an_interrupt() -> None:
 def test_after_the_time_limit_there_is_a_moment_in_all(monkeypatch: pytest.MonkeyPatch) -> None:
     """Not one for each level: pairs and triples leave too little of 150 joins for at most 140."""
     table, settings = datasets.chest_clinic(250), Scoring(rules="none")
-    price = search_module._seconds_per_join(prepare(table, settings).plans[0])
+    price = seconds_for(1, encode_plans(prepare(table, settings))[0].encoded.distinct_rows)
     monkeypatch.setattr("parentage.work.stop.MOMENT", 150 * price)
     cut = search_table(table, settings, Context(Stop.after(0.0)))
     assert [outcome.complete_to for outcome in cut.outcomes] == [2]
@@ -210,7 +210,7 @@ def lists_by_set(lists: CandidateLists, child: str) -> list[tuple[frozenset[str]
 def test_a_level_that_cannot_be_finished_is_not_begun(
     monkeypatch: pytest.MonkeyPatch, name: str
 ) -> None:
-    monkeypatch.setattr(search_module, "_at_least", lambda *_: math.inf)
+    monkeypatch.setattr(search_module.LevelSearch, "_at_least", lambda *_: math.inf)
     table, stop = datasets.chest_clinic(100), Stop.after(1000.0)
     searched = search_table(table, Scoring(score=name), Context(stop), foresee=True)
     assert [outcome.complete_to for outcome in searched.outcomes] == [1]

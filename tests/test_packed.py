@@ -26,7 +26,7 @@ from parentage.network.network import Network
 from parentage.scoring import entropy, merging, residuals
 from parentage.scoring.candidates import score
 from parentage.scoring.formats import read_lists, write_lists
-from parentage.scoring.stem_counting import Swept
+from parentage.scoring.measures.sweeping import Swept
 from strategies import each
 from test_rows import NAMES, SETTINGS, as_parquet, mixed_frame, repeated, what_comes
 

@@ -177,14 +177,14 @@ def test_every_level_of_one_table_cut_by_time_and_by_memory() -> None:
 
 def test_a_wrong_bound_would_be_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
     """The harness bites: with twice the penalty in the bound, it fails."""
-    real = search_module._cut_short
+    real = search_module.LevelSearch._cut_short
 
-    def greedy(outcome: object, plan: object, *rest: object) -> None:
-        real(outcome, plan, *rest)  # type: ignore[arg-type]  # whatever it is given
-        if outcome.beyond is not None:  # type: ignore[attr-defined]  # an Outcome
-            outcome.beyond *= 2  # type: ignore[attr-defined]  # the same
+    def greedy(levels: search_module.LevelSearch, *rest: Any) -> None:
+        real(levels, *rest)
+        if levels.outcome.beyond is not None:
+            levels.outcome.beyond *= 2
 
-    monkeypatch.setattr(search_module, "_cut_short", greedy)
+    monkeypatch.setattr(search_module.LevelSearch, "_cut_short", greedy)
     with pytest.raises(AssertionError):
         for seed in range(60):
             assert_honest(random_table(seed, 6, 40), 1, Scoring(rules="none"))

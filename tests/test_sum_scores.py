@@ -24,9 +24,9 @@ from parentage.data.reading import read_table
 from parentage.errors import InputError, UnprovenWarning
 from parentage.optimise.near import within
 from parentage.scoring import rules as r
-from parentage.scoring.arities import Multisets
 from parentage.scoring.candidates import score
 from parentage.scoring.explanation import explain
+from parentage.scoring.measures.sums import Multisets
 from parentage.scoring.overview import overview
 from parentage.scoring.rulebook import RULES, FamilyNumbers, choose_rules
 from parentage.scoring.scores import local_score, parse_score

@@ -251,7 +251,7 @@ def grow(
     from parentage.optimise.anytime import SECONDS_TO_LIST, grow_lists
     from parentage.scoring.growth import can_grow
 
-    if not can_grow(searched.prepared, searched.outcomes):
+    if not can_grow(searched):
         return searched.with_partial(), None
     stop, seed, n = context.stop, asked.optimising.seed, searched.prepared.table.n_variables
     if stop.deadline < math.inf:

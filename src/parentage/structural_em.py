@@ -35,9 +35,9 @@ from parentage.scoring.account import limits_by_name
 from parentage.scoring.candidates import score_table
 from parentage.scoring.completion import Completion, EmStep
 from parentage.scoring.constraints import Constraints
-from parentage.scoring.holes import check_holes
 from parentage.scoring.prior import Prior
 from parentage.scoring.scores import Penalised, parse_score, unit_of
+from parentage.scoring.scores.node_average import check_observed
 from parentage.scoring.weighted import WeightedTable, check_weighable
 from parentage.work.checkpoint import COMPLETION, State
 from parentage.work.stop import MOMENT, now
@@ -283,7 +283,7 @@ def complete_and_score(
         A row with too many completions, known before the first step of its network.
     """
     score = check_weighable(parse_score(settings.score))
-    check_holes(table)
+    check_observed(table)
     seen = np.zeros(table.stored_rows, np.bool_)
     for v in range(table.n_variables):
         seen |= table.column(v) != MISSING

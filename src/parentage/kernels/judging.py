@@ -1,8 +1,8 @@
 """The rules in fixed point: which families of one set are ruled out before it is counted.
 
 The functions of :mod:`parentage.scoring.rules` are the readable reference of what
-:func:`first_rule` decides; bit ``r`` of ``measures.rules`` switches on rule number r of
-``rulebook.RULES``. :mod:`parentage.kernels.families` has the levels that the sets come from.
+:func:`first_rule` decides; bit ``r`` of ``rules`` switches on rule number r of
+``rulebook.RULES``. :mod:`parentage.kernels.levels` has the levels that the sets come from.
 """
 
 from __future__ import annotations
@@ -31,19 +31,6 @@ class Join(NamedTuple):
     """``[member]``: joint states of the others."""
     best: npt.NDArray[np.int64]
     """``[child]``: best score of a proper subset, or DEAD + rule."""
-
-
-class Measures(NamedTuple):
-    """The numbers every judgement uses, from :class:`~parentage.kernels.families.SearchFacts`."""
-
-    rules: int
-    """Bit r: rule number r is on."""
-    unit: int
-    """Penalty of one free parameter."""
-    cap: int
-    """Most free parameters."""
-    slack: int
-    """Tolerance plus width."""
 
 
 @njit(**JIT)
@@ -111,14 +98,13 @@ def inherited_rule(a, subset, best):
 
 
 @njit(**INLINE)  # a call costs a tenth of the whole
-def thm1p_families(alive, join, G, best, arity, residual, measures, ceiling):
+def thm1p_families(alive, join, G, best, arity, residual, unit, cap, slack, ceiling):
     """Decide Theorem 1⁺ alone for the children in ``alive``: the everyday rule, kept tight.
 
     Same result as :func:`judge_families` with only that rule on, which a test asserts. Returns
     the children that stay alive.
     """
     variables, subset, q, out = join
-    _, unit, cap, slack = measures
     m = len(variables)
     for b in range(m):
         ceiling[b] = G[subset[b]] - residual[variables[b]] + slack
@@ -146,14 +132,16 @@ def thm1p_families(alive, join, G, best, arity, residual, measures, ceiling):
 
 
 @njit(**JIT)
-def judge_families(alive, join, G, best, subsets, G_below, single, arity, residual, measures):
+def judge_families(alive, join, level, facts, terms):
     """Decide every chosen rule for every child of one set.
 
     ``join.best[a]`` becomes the best score of a proper subset, or DEAD + rule: the inherited one,
     else the first in the order that fires. Returns the children that stay alive.
     """
     variables, subset, q, out = join
-    rules, unit, cap, slack = measures
+    best, subsets, G = level.best, level.subsets, level.columns.G
+    arity, single, residual, G_below = terms.arity, terms.single, terms.residual, terms.G_below
+    rules, slack, unit, cap = facts.rules, facts.slack, terms.unit, terms.cap
     m = len(variables)
     needs_G_star = rules & (1 << ALG1 | 1 << ALG2 | 1 << THM1) != 0
     earliest = 0  # the first rule that is on: none can come before it

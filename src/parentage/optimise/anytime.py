@@ -97,7 +97,7 @@ def grow_lists(
     are listed before anything grows, so that no network is returned that is worse.
     """
     slot = slot_of(context, seed, start)
-    table, encoded = searched.prepared.table, searched.prepared.plans[0].encoded
+    table, encoded = searched.prepared.table, searched.plans[0].encoded
     stop, workers = context.stop, context.workers
     room = room_within(stop.memory)
     memory = None if room is None else max(0, room) // SHARE_OF_STEMS
@@ -110,9 +110,7 @@ def grow_lists(
         counting = workers if workers is not None and elsewhere else pool
         saved = None if slot is None else slot.state
         memory = memory_of_stems(saved, stop.memory, memory)
-        growth = Growth(
-            searched.prepared, searched.outcomes, workers=counting, memory=memory, widest=widest
-        )
+        growth = Growth(searched, workers=counting, memory=memory, widest=widest)
         resumed = None
         if slot is not None and saved is not None:
             with slot.reading():

@@ -26,7 +26,7 @@ from parentage.scoring.forecast import (
     room_for_levels,
 )
 from parentage.scoring.lists import CandidateLists
-from parentage.scoring.plan import prepare
+from parentage.scoring.plan import encode_plans, prepare
 from parentage.scoring.rulebook import ORDER
 from parentage.scoring.search import FIRST_LEVEL, search
 from parentage.scoring.search_state import LevelStore
@@ -47,7 +47,7 @@ if TYPE_CHECKING:
     from parentage.data.recipe import Recipe
     from parentage.data.table import Table
     from parentage.scoring.constraints import Constraints
-    from parentage.scoring.entropy import Int64s
+    from parentage.scoring.fixed_point import Int64s
     from parentage.scoring.plan import Preparation, SearchPlan
     from parentage.scoring.prior import Prior
     from parentage.scoring.steps import Outcome
@@ -144,6 +144,7 @@ class Searched:
     """What a search found, before it becomes lists."""
 
     prepared: Preparation
+    plans: tuple[SearchPlan, ...]
     outcomes: tuple[Outcome, ...]
     began: float
 
@@ -154,8 +155,8 @@ class Searched:
 
     def lists(self) -> CandidateLists:
         """Make lists; the one place where a search becomes lists."""
-        lists = _assemble(self.prepared, self.outcomes)
-        account = _account(self.prepared, self.outcomes, lists.n_sets, self.began)
+        lists = _assemble(self)
+        account = _account(self, lists.n_sets)
         return replace(lists, account=replace(account, digest=lists.digest))
 
     def with_best_partial(self, most: int) -> Searched:
@@ -216,7 +217,8 @@ def search_table(
     began = now()
     stop, workers, checkpoint = context.stop, context.pool, context.checkpoint
     prepared = prepare(table, settings)
-    for plan in prepared.plans:
+    plans = encode_plans(prepared)
+    for plan in plans:
         refuse_what_cannot_fit(plan, size_here(workers))
     if stop.memory is None:
         room = int(SHARE_OF_MEMORY * available_memory())
@@ -228,7 +230,7 @@ def search_table(
     if checkpoint is not None:
         checkpoint.claim(_job(prepared))
     outcomes = []
-    for number, plan in enumerate(prepared.plans):
+    for number, plan in enumerate(plans):
         slot = None if checkpoint is None else checkpoint.slot(f"search-{number}")
         with contextlib.closing(LevelStore(slot, context.exchange, most)) as store:
             found = search(
@@ -236,7 +238,7 @@ def search_table(
                 store=store, first=first, moment=moment,
             )  # fmt: skip
         outcomes.append(found)
-    return Searched(prepared, tuple(outcomes), began)
+    return Searched(prepared, plans, tuple(outcomes), began)
 
 
 def _job(prepared: Preparation) -> dict[str, Any]:
@@ -296,10 +298,9 @@ def why_not_grown(asked: Account | Preparation) -> str | None:
     return "lists with a width do not grow" if asked.width is not None else None
 
 
-def _account(
-    prepared: Preparation, outcomes: Sequence[Outcome], kept: int, began: float
-) -> Account:
+def _account(searched: Searched, kept: int) -> Account:
     """Write down how the lists were made and how far they reach."""
+    prepared, outcomes = searched.prepared, searched.outcomes
     table, unit = prepared.table, prepared.unit
     tally = np.sum([outcome.tally for outcome in outcomes], axis=0)
     cut = [outcome for outcome in outcomes if outcome.complete_to is not None]
@@ -315,34 +316,35 @@ def _account(
         constraints=prepared.constraints,
         complete_to=min((o.complete_to for o in cut if o.complete_to is not None), default=None),
         ended=next((outcome.ended for outcome in cut), None),
-        beyond=_beyond(prepared, outcomes) if cut else (),
+        beyond=_beyond(searched) if cut else (),
         explored=sum(outcome.explored for outcome in outcomes),
-        tolerance=_tolerance(prepared) / unit,
+        tolerance=_tolerance(searched) / unit,
         missing_cells=tuple(int(n) for n in table.missing_cells) if table.has_holes else (),
         prior=prepared.prior,
         tallies=Tallies(
-            families=sum(plan.n_families() for plan in prepared.plans),
+            families=sum(plan.n_families() for plan in searched.plans),
             sets_counted=sum(outcome.sets_counted for outcome in outcomes),
             families_scored=sum(outcome.families_scored for outcome in outcomes),
             pruned={rule: int(tally[ORDER.index(rule)]) for rule in prepared.rules.names},
             live_sets=tuple(outcomes[0].live),
             kept=kept,
-            seconds=now() - began,
+            seconds=now() - searched.began,
         ),
         recipe=table.recipe,
     )
 
 
-def _tolerance(prepared: Preparation) -> float:
+def _tolerance(searched: Searched) -> float:
     """Return how close scores are equal, in nats."""
-    grids = [plan.encoded.grid for plan in prepared.plans]
+    grids = [plan.encoded.grid for plan in searched.plans]
     return max(float(grid.to_float(grid.tolerance)) for grid in grids)
 
 
-def _beyond(prepared: Preparation, outcomes: Sequence[Outcome]) -> tuple[float | None, ...]:
+def _beyond(searched: Searched) -> tuple[float | None, ...]:
     """What no set that was not searched exceeds, per column of the table."""
+    prepared = searched.prepared
     bounds: list[float | None] = [None] * prepared.table.n_variables
-    for plan, outcome in zip(prepared.plans, outcomes, strict=True):
+    for plan, outcome in zip(searched.plans, searched.outcomes, strict=True):
         if outcome.beyond is None:
             continue
         for v, bound in zip(plan.encoded.order, outcome.beyond, strict=True):
@@ -389,14 +391,14 @@ def _with_prior(prepared: Preparation, found: Found) -> Found:
     return found._replace(scores=found.scores + np.bincount(row, added, len(found.scores)))
 
 
-def _beating_subsets(prepared: Preparation, found: Found) -> Found:
+def _beating_subsets(searched: Searched, found: Found) -> Found:
     """Keep what beats its subsets: under a prior (Proposition 3), and of families that grew.
 
     Those were compared with the sets of one parent less that were known when they were found.
     """
-    scores = found.scores
+    scores, prepared = found.scores, searched.prepared
     best = best_subsets(prepared.table.n_variables, *found)
-    tolerance = _tolerance(prepared)
+    tolerance = _tolerance(searched)
     if prepared.width is not None:
         keep = scores >= best - prepared.width * prepared.unit - tolerance
     elif prepared.prior:
@@ -418,16 +420,17 @@ def _join(pieces: list[Found]) -> Found:
     )
 
 
-def _assemble(prepared: Preparation, outcomes: Sequence[Outcome]) -> CandidateLists:
+def _assemble(searched: Searched) -> CandidateLists:
     """Put kept families into lists; a constant has the empty set alone, with score 0."""
+    prepared, outcomes = searched.prepared, searched.outcomes
     table = prepared.table
     constants = np.array([table.index(name) for name in table.constant], np.int64)
     empty = np.empty(0, np.int64)
     constant = Found(constants, np.zeros_like(constants), empty, np.zeros(len(constants)))
-    found = [_in_table_order(*pair) for pair in zip(prepared.plans, outcomes, strict=True)]
+    found = [_in_table_order(*pair) for pair in zip(searched.plans, outcomes, strict=True)]
     whole = _with_prior(prepared, _join([constant, *found]))
     if prepared.prior or any(outcome.explored for outcome in outcomes):
-        whole = _beating_subsets(prepared, whole)
+        whole = _beating_subsets(searched, whole)
     starts = np.concatenate([[0], np.cumsum(whole.sizes)])
     return CandidateLists.from_arrays(
         table.names, whole.children, starts, whole.parents, whole.scores / prepared.unit

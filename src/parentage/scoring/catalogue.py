@@ -47,6 +47,10 @@ class Kind:
     least_allowed: bool = False
     by_table: bool = False
     """Whether the parameter may be left out because the table then decides it."""
+    definition: str = "penalised.Penalised"
+    """Module of :mod:`parentage.scoring.scores` and class: one family by definition."""
+    measure: str = "penalised.PenalisedMeasure"
+    """Module of :mod:`parentage.scoring.measures` and class: what the search needs of it."""
 
     @property
     def typed(self) -> str:
@@ -64,6 +68,8 @@ class Kind:
         return f"{self.name}:{repr(parameter).removesuffix('.0')}"
 
 
+SUMS = "sums.SumMeasure"
+
 KINDS: tuple[Kind, ...] = (
     Kind("bic", "BIC", "the usual choice: few arcs"),
     Kind("aic", "AIC", "more arcs, for prediction"),
@@ -77,11 +83,46 @@ KINDS: tuple[Kind, ...] = (
         least_allowed=True,
     ),
     Kind("penalty", "penalty", "W nats a parameter", parameter="W"),
-    Kind("qnml", "qNML", "like BIC for few rows, no parameter"),
-    Kind("bdeu", "BDeu", "Bayesian; ESS 1", parameter="ESS", default=1.0),
-    Kind("k2", "K2", "Bayesian, uniform priors", equivalent=False),
-    Kind("jeffreys", "Jeffreys", "Bayesian, Jeffreys' priors", equivalent=False),
-    Kind("fnml", "fNML", "qNML's forerunner", equivalent=False),
+    Kind(
+        "qnml",
+        "qNML",
+        "like BIC for few rows, no parameter",
+        definition="nml.QNML",
+        measure=SUMS,
+    ),
+    Kind(
+        "bdeu",
+        "BDeu",
+        "Bayesian; ESS 1",
+        parameter="ESS",
+        default=1.0,
+        definition="dirichlet.Dirichlet",
+        measure=SUMS,
+    ),
+    Kind(
+        "k2",
+        "K2",
+        "Bayesian, uniform priors",
+        equivalent=False,
+        definition="dirichlet.Dirichlet",
+        measure=SUMS,
+    ),
+    Kind(
+        "jeffreys",
+        "Jeffreys",
+        "Bayesian, Jeffreys' priors",
+        equivalent=False,
+        definition="dirichlet.Dirichlet",
+        measure=SUMS,
+    ),
+    Kind(
+        "fnml",
+        "fNML",
+        "qNML's forerunner",
+        equivalent=False,
+        definition="nml.FNML",
+        measure=SUMS,
+    ),
     Kind(
         "pnal",
         "PNAL",
@@ -89,12 +130,14 @@ KINDS: tuple[Kind, ...] = (
         equivalent=False,
         parameter="LAMBDA",
         by_table=True,
+        definition="node_average.NodeAverage",
+        measure="missing.MissingMeasure",
     ),
 )
 """All kinds of scores, in the order in which they are shown."""
 
 _BY_NAME = {kind.name: kind for kind in KINDS}
-PENALISED = frozenset({"bic", "aic", "hqc", "ebic", "penalty"})
+PENALISED = frozenset(kind.name for kind in KINDS if kind.definition == Kind.definition)
 """The kinds that are a likelihood minus a weight times the number of free parameters."""
 
 

@@ -17,17 +17,14 @@ from dataclasses import asdict, dataclass
 from itertools import zip_longest
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 from parentage.errors import Bytes, ResourceError, Way
-from parentage.scoring.scores import BySums
 from parentage.work.memory import available_memory, gigabytes, used_memory
 from parentage.work.tuning import TUNING
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from parentage.scoring.entropy import Encoded
+    from parentage.scoring.entropy import Encoding
     from parentage.scoring.plan import SearchPlan
     from parentage.scoring.steps import Outcome
 
@@ -93,14 +90,12 @@ def bytes_per_set(size: int, more: int = 0) -> int:
     return 14 * size + 8 + more
 
 
-def fixed_memory(encoded: Encoded, threads: int) -> int:
+def fixed_memory(encoded: Encoding, threads: int) -> int:
     """Return what encoding and the threads' workspaces take, in bytes."""
     n_rows = encoded.distinct_rows
-    columns = int(encoded.offset[-1])
-    copies = 4 * encoded.codes.nbytes or 3 * encoded.row_bits.nbytes  # words that are sorted
-    tables = copies + encoded.row_bits.nbytes + encoded.grid.f.nbytes
+    columns = int(encoded.arity.sum())
     repeated = 32 if len(encoded.repeats) else 0
-    return int(tables + threads * n_rows * (48 + repeated + columns // 4))
+    return int(encoded.nbytes + threads * n_rows * (48 + repeated + columns // 4))
 
 
 def room_for_levels(most: int, workers: int) -> int:
@@ -133,13 +128,6 @@ def level_memory(sizes: Sequence[int], more: int = 0) -> int:
     return peak
 
 
-def more_per_set(plan: SearchPlan) -> int:
-    """Return the bytes that a set takes besides, under scores by sums: minus, row, occupied."""
-    if not isinstance(plan.score, BySums):
-        return 0
-    return 8 + 8 * (len(set(plan.encoded.arity.tolist())) if plan.score.own_minus else 1)
-
-
 def all_sets(n: int, deepest: int) -> list[int]:
     """Return the number of sets of 1 … deepest + 1 variables, or MOST_COUNTED if there are more.
 
@@ -157,29 +145,6 @@ def many(sets: int) -> str:
     ('1.23e+11', 'over 1e+300')
     """
     return f"{sets:.3g}" if sets < MOST_COUNTED else f"over {MOST_COUNTED:.3g}"
-
-
-def live_sets_at_most(encoded: Encoded, deepest: int, width: float = 0.0) -> list[int]:
-    """Return an upper bound on the live sets of each size, from the arities alone.
-
-    A live set S has a child X with q_Π < 1 + 2·(N·H(X) + γ)/(w (r_X − 1)) for the others Π
-    (Theorem 1 with nothing given), hence q_S < r_X times that. The sets with a product of arities
-    below the largest such number are counted by dynamic programming over products.
-    """
-    spare = encoded.grid.to_float(encoded.entropies) + width
-    r = encoded.arity.astype(np.float64)
-    most = math.ceil(float(np.max(r * (1 + 2 * spare / (encoded.w * (r - 1))))))
-    ways: dict[tuple[int, int], int] = {(0, 1): 1}
-    for arity in encoded.arity.tolist():
-        for (size, product), count in list(ways.items()):
-            if size <= deepest and product * arity < most:
-                key = (size + 1, product * arity)
-                ways[key] = ways.get(key, 0) + count
-    sizes = [0] * (deepest + 1)
-    for (size, _), count in ways.items():
-        if size:
-            sizes[size - 1] += count
-    return sizes
 
 
 def seconds_for(sets: int, n_rows: int) -> float:
@@ -200,7 +165,7 @@ def forecast(plan: SearchPlan, threads: int = 1) -> Forecast:
         "at most" if closed else "counted",
         sets,
         seconds_for(sets, encoded.distinct_rows),
-        fixed_memory(encoded, threads) + level_memory(stored, more_per_set(plan)),
+        fixed_memory(encoded, threads) + level_memory(stored, plan.measure.more_bytes_per_set),
         tuple(sizes),
     )
 
@@ -212,7 +177,9 @@ def sizes_at_most(plan: SearchPlan) -> list[int]:
     sizes = all_sets(encoded.n_variables, deepest)
     if not plan.rules.closed:
         return sizes
-    bound = live_sets_at_most(encoded, deepest, plan.width or 0.0)
+    bound = plan.measure.live_at_most(deepest)
+    if bound is None:
+        return sizes
     bound[0] = encoded.n_variables  # single variables are counted whether they are live or not
     return [min(a, b) for a, b in zip(sizes, bound, strict=True)]
 
@@ -234,7 +201,10 @@ def sharpen(known: Forecast, plan: SearchPlan, outcome: Outcome, spent: float) -
         "searched" if finished else "extrapolated",
         known.sets_at_most,
         spent * sets / max(outcome.sets_counted, 1),
-        min(known.memory, fixed_memory(encoded, 1) + level_memory(sizes, more_per_set(plan))),
+        min(
+            known.memory,
+            fixed_memory(encoded, 1) + level_memory(sizes, plan.measure.more_bytes_per_set),
+        ),
         tuple(sizes),
     )
 

@@ -7,8 +7,8 @@ further parent at once, and keeps what beats all known subsets. Who tells it is 
 network (:mod:`parentage.optimise.anytime`), so lists and network feed each other.
 
 **Stems.** One set is counted with all other variables in one sweep
-(:mod:`parentage.scoring.stem_counting`). All families (X, Π ∪ y) need two such vectors
-(:mod:`parentage.scoring.terms`), which are kept within a share of the memory
+(:meth:`parentage.scoring.measures.measure.Measure.sweep`). All families (X, Π ∪ y) need two such
+vectors (:mod:`parentage.scoring.terms`), which are kept within a share of the memory
 (:mod:`parentage.scoring.stems`); the oldest go first.
 
 **What it proves.** Nothing: every score is exact, but sets beyond the complete ones may be missing.
@@ -36,8 +36,9 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
     from parentage.kernels.stems import Store, Tasks
-    from parentage.scoring.entropy import Encoded, Int64s
-    from parentage.scoring.plan import Preparation
+    from parentage.scoring.candidates import Searched
+    from parentage.scoring.entropy import Encoding
+    from parentage.scoring.fixed_point import Int64s
     from parentage.scoring.stems import Stem
     from parentage.scoring.steps import Outcome
     from parentage.work.executor import Poll, Workers
@@ -73,16 +74,15 @@ class Extent(NamedTuple):
     """Stems with a vector, the oldest first."""
 
 
-def can_grow(prepared: Preparation, outcomes: Sequence[Outcome]) -> bool:
+def can_grow(searched: Searched) -> bool:
     """Whether lists were cut short and can grow.
 
     With a width every set near its best subset is asked for, so single ones do not help.
     """
-    cut = any(outcome.complete_to is not None for outcome in outcomes)
-    return cut and prepared.width is None
+    return not searched.complete and searched.prepared.width is None
 
 
-def worth_sending(encoded: Encoded) -> bool:
+def worth_sending(encoded: Encoding) -> bool:
     """Whether rows and variables are so many that workers elsewhere help with stems."""
     pairs = int(encoded.arity.sum()) // 2
     return seconds_for(STEMS_PER_CHUNK * pairs, encoded.distinct_rows) >= WORTH_SENDING
@@ -99,23 +99,22 @@ class Growth:
 
     def __init__(
         self,
-        prepared: Preparation,
-        outcomes: Sequence[Outcome],
+        searched: Searched,
         *,
         workers: Workers = 1,
         memory: int | None = None,
         widest: int = 0,
     ) -> None:
-        self.outcomes = tuple(outcomes)
-        self.encoded = prepared.plans[0].encoded
+        prepared, plans, self.outcomes = searched.prepared, searched.plans, searched.outcomes
+        self.encoded = plans[0].encoded
         self.n = self.encoded.n_variables
-        self.terms = terms_of(prepared)
+        self.terms = terms_of(prepared, plans)
         self._growing = self.terms.growing
         self.complete_to = np.zeros(self.n, np.int64)
         self.most = np.zeros(self.n, np.int64)
         self._asked = np.zeros(self.n, np.int64)  # the same without what the rules say
-        self._own = variables_of(prepared)
-        for plan, own, outcome in zip(prepared.plans, self._own, self.outcomes, strict=True):
+        self._own = variables_of(prepared, plans)
+        for plan, own, outcome in zip(plans, self._own, self.outcomes, strict=True):
             most = plan.limits.most.copy()
             for cap in plan.limits.caps.values():
                 most = np.minimum(most, cap)

@@ -1,21 +1,22 @@
-"""Tables with holes made ready for counting: the stage between table and search for PNAL.
+"""Tables with missing values made ready for counting: the stage between table and search for PNAL.
 
 Rows in which a required parent is missing are of no use to its child and left out; N stays the
 number of rows of the table. Which rows a set is counted on is decided set by set
-(:mod:`parentage.kernels.holes`).
+(:mod:`parentage.kernels.missing`).
 """
 
 from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from parentage.data.table import MISSING
-from parentage.errors import TableError, UnseenError, Way
-from parentage.scoring.entropy import Encoded, FixedPoint, Int64s, Labels
+from parentage.errors import UnseenError
+from parentage.scoring.entropy import Encoding, Labels
 from parentage.scoring.residuals import residuals
 from parentage.scoring.scores.node_average import complete_rows
 
@@ -23,11 +24,13 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from parentage.data.table import Table
+    from parentage.kernels.missing import Rows
+    from parentage.scoring.fixed_point import Int64s
     from parentage.scoring.scores import NodeAverage
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class EncodedHoles(Encoded):
+class EncodedMissing(Encoding):
     """A table whose codes may be MISSING."""
 
     label: Int64s
@@ -36,34 +39,32 @@ class EncodedHoles(Encoded):
     n_rows: int
     """N, rows that are left out included."""
 
+    @cached_property
+    def rows(self) -> Rows:
+        """What is counted, for the kernels."""
+        from parentage.kernels.missing import Rows
 
-def encode_with_holes(
+        once = np.ones(len(self.label), np.uint32)
+        repeats = self.repeats if len(self.repeats) else once
+        return Rows(self.codes, self.label, self.n_labels, repeats, self.grid.f)
+
+
+def encode_missing(
     table: Table, score: NodeAverage, width: float = 0.0, context: Sequence[int] = ()
-) -> EncodedHoles:
+) -> EncodedMissing:
     """Encode the columns that vary; with a ``context``, the rows in which it is observed."""
     left_out = {*(table.index(name) for name in table.constant), *context}
-    order = np.array([v for v in range(table.n_variables) if v not in left_out], np.int64)
+    kept = [v for v in range(table.n_variables) if v not in left_out]
     times = math.prod(int(table.cardinalities[v]) for v in context)
-    arity = np.ascontiguousarray(table.cardinalities[order])
-    grid = FixedPoint.fit(
-        table.n_rows, score.weight(table) * times, int(arity.max(initial=2)), width
-    )
     part = rows_with(table, context)
     label = Labels.of(part.select(table.names[v] for v in context)).join(part, context)
-    nothing = np.zeros(len(order), np.int64)
-    return EncodedHoles(
-        order,
-        arity,
-        np.ascontiguousarray(part.to_codes([int(v) for v in order]), np.uint16),
-        np.concatenate([[0], np.cumsum(arity)]),
-        np.zeros((part.stored_rows, 0), np.uint64),
-        np.arange(part.stored_rows, dtype=np.uint32),
-        np.array([0, part.stored_rows], np.uint32),
-        grid,
-        nothing,
-        0,
-        times,
-        part.repeats,
+    return EncodedMissing(
+        order=np.array(kept, np.int64),
+        arity=np.ascontiguousarray(table.cardinalities[kept]),
+        codes=np.ascontiguousarray(part.to_codes(kept), np.uint16),
+        grid=score.grid(table, kept, times, width, None, lambda: part.stored_rows),
+        context_states=times,
+        repeats=part.repeats,
         label=label.of_row,
         n_labels=label.count,
         n_rows=table.n_rows,
@@ -75,32 +76,17 @@ def rows_with(table: Table, variables: Sequence[int]) -> Table:
     return table.chosen_rows(complete_rows(table, variables))
 
 
-def complete_residuals(encoded: Encoded, table: Table, context: Sequence[int] = ()) -> Int64s:
+def complete_residuals(encoded: Encoding, table: Table, context: Sequence[int] = ()) -> Int64s:
     """Return h of every variable over the rows where nothing is missing; zeros if there are none.
 
-    It is not yet divided by a number of rows: :func:`parentage.kernels.holes.bound_with_holes`.
+    It is not yet divided by a number of rows: :func:`parentage.kernels.missing.bound_of`.
     """
     part = rows_with(table, [*context, *(int(v) for v in encoded.order)])
     if not part.n_rows:
-        return np.zeros_like(encoded.single)
+        return np.zeros(encoded.n_variables, np.int64)
     given = part.to_codes()
     codes = np.where(given == MISSING, np.uint16(0), given)  # in constant columns
     return residuals(encoded, replace(part, codes=codes), context)
-
-
-def check_holes(table: Table) -> None:
-    """Refuse a column in which every cell is missing.
-
-    Raises
-    ------
-    TableError
-        With the column.
-    """
-    for name, missing in zip(table.names, table.missing_cells, strict=True):
-        if missing == table.n_rows:
-            raise TableError(
-                f"column {name!r} has no values at all", Way("drop", [name], "to leave it out")
-            )
 
 
 def check_seen_together(table: Table, child: str, required: Sequence[str]) -> None:

@@ -19,13 +19,10 @@ from parentage.scoring.forecast import (
     SHARE_OF_MEMORY,
     fixed_memory,
     forecast,
-    more_per_set,
     sharpen,
     together,
 )
-from parentage.scoring.plan import prepare
-from parentage.scoring.residuals import residuals
-from parentage.scoring.scores import BySums, NodeAverage
+from parentage.scoring.plan import encode_plans, prepare
 from parentage.scoring.search import LONGEST_LEVEL, MOST_SETS, ends_by_rules, search
 from parentage.scoring.settings import Scoring
 from parentage.work.array_files import disk_folder
@@ -121,12 +118,13 @@ def overview(
     [1, 1, 0]
     """
     prepared = prepare(table, settings or Scoring())
-    share = probe_seconds / len(prepared.plans)
-    known = together([_forecast(plan, share) for plan in prepared.plans])
-    plan = prepared.plans[0]
-    rows = known.up_to(fixed_memory(plan.encoded, 1), more_per_set(plan))
+    plans = encode_plans(prepared)
+    share = probe_seconds / len(plans)
+    known = together([_forecast(plan, share) for plan in plans])
+    plan = plans[0]
+    rows = known.up_to(fixed_memory(plan.encoded, 1), plan.measure.more_bytes_per_set)
     bic = prepared.score.name == "bic"
-    caps = _caps(table, prepared.plans[0])
+    caps = _caps(table, plan)
     variables = tuple(
         VariableInfo(
             label,
@@ -152,7 +150,7 @@ def overview(
         r.corollary1_prime(table.n_rows) if bic else None,
         known,
         prepared.score.name,
-        _ends(prepared.plans[0], known),
+        _ends(plan, known),
         tuple(rows),
         complete_to,
         why_not_grown(prepared),
@@ -192,15 +190,16 @@ def _complete_to(
 def _caps(table: Table, plan: SearchPlan) -> dict[str, tuple[float, int | None, int | None]]:
     """Entropy per row, Theorem 3 and Theorem 3″ by variable; zeros for a constant."""
     encoded, grid, n = plan.encoded, plan.encoded.grid, table.n_rows
-    if isinstance(plan.score, BySums | NodeAverage):
+    found: dict[str, tuple[float, int | None, int | None]]
+    known = plan.measure.entropies
+    if known is None:
         return {name: (_entropy(table, v), None, None) for v, name in enumerate(table.names)}
-    unexplained = plan.h if plan.rules.needs_residuals else residuals(encoded, table)
-    entropies = [float(x) for x in grid.to_float(encoded.entropies)]
+    unexplained = plan.h if plan.rules.needs_residuals else plan.measure.residuals(encoded, table)
+    entropies = [float(x) for x in grid.to_float(known)]
     h = [float(x) for x in grid.to_float(unexplained)]
     arity = [int(a) for a in encoded.arity]
     third = r.theorem3(n, [e / n for e in entropies], arity)
     second = r.theorem3_double_prime(entropies, h, arity, encoded.w)
-    found: dict[str, tuple[float, int | None, int | None]]
     found = dict.fromkeys(table.names, (0.0, 0, 0))
     for i, v in enumerate(encoded.order):
         found[table.names[v]] = (entropies[i] / n, third[i], second[i])
@@ -228,7 +227,7 @@ def _forecast(plan: SearchPlan, seconds: float) -> Forecast:
 
 def _ends(plan: SearchPlan, known: Forecast) -> bool:
     """Whether the search ends by itself before anybody's patience does."""
-    return not isinstance(plan.score, BySums) or known.sets_at_most < MOST_SETS
+    return plan.measure.forecast_ends or known.sets_at_most < MOST_SETS
 
 
 def _probe(plan: SearchPlan, known: Forecast, seconds: float) -> Forecast:
@@ -244,4 +243,4 @@ def _compile(plan: SearchPlan) -> None:
     """Have the kernels of such a search compiled, by a search of three variables."""
     columns = {"a": "0011" * 9, "b": "0011" * 9, "c": "0101" * 9}
     tiny = prepare(Table.from_columns(columns), Scoring(score=plan.score.name))
-    search(tiny.plans[0], Running().stop())
+    search(encode_plans(tiny)[0], Running().stop())

@@ -20,33 +20,20 @@ import numpy.typing as npt
 from parentage.errors import InfeasibleError, InputError, TableError, Way
 from parentage.scoring.account import check_limit
 from parentage.scoring.constraints import Constraints
-from parentage.scoring.entropy import Encoded, encode
-from parentage.scoring.holes import (
-    check_holes,
-    check_seen_together,
-    complete_residuals,
-    encode_with_holes,
-)
+from parentage.scoring.holes import check_seen_together
+from parentage.scoring.measures import measure_for
 from parentage.scoring.prior import Prior, most_added
-from parentage.scoring.residuals import residuals
-from parentage.scoring.rulebook import (
-    CAPS,
-    ORDER,
-    RuleSet,
-    TableNumbers,
-    caps_by_rule,
-    choose_rules,
-)
-from parentage.scoring.scores import NodeAverage, parse_score, unit_of
-from parentage.scoring.scores.counts import HOLE_WAYS
+from parentage.scoring.rulebook import CAPS, ORDER, RuleSet, choose_rules
+from parentage.scoring.scores import parse_score, unit_of
 from parentage.scoring.weighted import check_weighable
 
 if TYPE_CHECKING:
     from parentage.data.table import Table
-    from parentage.kernels.families import SearchFacts
     from parentage.scoring.account import Limit
-    from parentage.scoring.entropy import Int64s
-    from parentage.scoring.scores import AnyScore, Score
+    from parentage.scoring.entropy import Encoding
+    from parentage.scoring.fixed_point import Int64s
+    from parentage.scoring.measures.measure import Measure
+    from parentage.scoring.scores import Score
     from parentage.scoring.settings import Scoring
 
 
@@ -109,7 +96,7 @@ class SearchPlan:
     """
 
     score: Score
-    encoded: Encoded
+    encoded: Encoding
     rules: RuleSet
     h: Int64s
     forbidden: npt.NDArray[np.bool_]
@@ -122,27 +109,10 @@ class SearchPlan:
         """Whether sets that nobody needs are left out; else every set is counted."""
         return self.rules.closed or self.rules.bounded
 
-    def facts(self) -> SearchFacts:
-        """Put together what the kernels need for a penalised likelihood."""
-        from parentage.kernels.families import SearchFacts
-
-        grid = self.encoded.grid
-        width = 0 if self.width is None else grid.to_fixed(self.width)
-        margin = grid.tolerance if self.width is None else -width - grid.tolerance - 1
-        forbidden = self.forbidden if self.forbidden.any() else np.zeros((0, 0), np.bool_)
-        return SearchFacts(
-            self.encoded.arity,
-            self.encoded.entropies,
-            self.h,
-            np.ascontiguousarray(forbidden),
-            grid.unit,
-            grid.cap,
-            grid.tolerance,
-            width,
-            margin,
-            self.rules.mask,
-            self.rules.closed,
-        )
+    @cached_property
+    def measure(self) -> Measure:
+        """What the search needs to know of the score."""
+        return measure_for(self.score)(self)
 
     def n_families(self) -> int:
         """The size of the space: parent sets within all limits, empty ones included."""
@@ -153,7 +123,7 @@ class SearchPlan:
 
 @dataclass(frozen=True, eq=False)
 class Preparation:
-    """A table and its settings, checked, with one plan per search that they ask for.
+    """A table and its settings, checked; :func:`encode_plans` makes the plans of its searches.
 
     Parameters
     ----------
@@ -213,12 +183,6 @@ class Preparation:
         """Size in nats of the unit scores are reported in."""
         return unit_of(self.log_base)
 
-    @cached_property
-    def plans(self) -> tuple[SearchPlan, ...]:
-        """The search of all children, then one for every child with required parents."""
-        children = [None, *sorted(self.constraints.required_parents)]
-        return tuple(self._plan(child) for child in children)
-
     @property
     def limit(self) -> Limit:
         """The limit on parents as reported: one number, None for none, or by name."""
@@ -230,54 +194,44 @@ class Preparation:
         values = set(by_name.values())
         return values.pop() if len(values) == 1 else by_name
 
-    def _plan(self, child: str | None) -> SearchPlan:
-        table, required = self.table, self.constraints.required_parents
-        context = tuple(table.index(p) for p in sorted(required.get(child or "", ())))
-        rules = self.rules
-        if context:
-            rules = rules.in_context()
-        width = self.search_width
-        encoded: Encoded
-        if isinstance(self.score, NodeAverage):
-            encoded, unexplained = (
-                encode_with_holes(table, self.score, width or 0.0, context),
-                complete_residuals,
-            )
-        else:
-            encoded, unexplained = (
-                encode(
-                    table,
-                    self.score.name,
-                    width or 0.0,
-                    context,
-                    live_only=rules.closed,
-                    most_parents=int(self.most.max(initial=0)),
-                ),
-                residuals,
-            )
-        order = encoded.order
-        h = np.zeros_like(encoded.single)
-        if rules.needs_residuals:
-            h = unexplained(encoded, table, context)
-        if child is None:
-            elsewhere = [table.index(name) for name in required]
-            limit = np.where(np.isin(order, elsewhere), -1, self.most[order])
-        else:
-            x = table.index(child)
-            limit = np.where(order == x, self.most[x] - len(context), -1)
-        return SearchPlan(
-            self.score,
-            encoded,
-            rules,
-            h,
-            self.constraints.barred(table.names)[np.ix_(order, order)],
-            Limits(
-                np.minimum(limit, encoded.n_variables - 1),
-                _caps(table, encoded, rules, h, width),
-            ),
-            width,
-            context,
-        )
+
+def encode_plans(prepared: Preparation) -> tuple[SearchPlan, ...]:
+    """Encode the table: for the search of all children, and for each with required parents."""
+    children = [None, *sorted(prepared.constraints.required_parents)]
+    return tuple(_encode_plan(prepared, child) for child in children)
+
+
+def _encode_plan(prepared: Preparation, child: str | None) -> SearchPlan:
+    table, required = prepared.table, prepared.constraints.required_parents
+    context = tuple(table.index(p) for p in sorted(required.get(child or "", ())))
+    rules = prepared.rules.in_context() if context else prepared.rules
+    measure, width = measure_for(prepared.score), prepared.search_width
+    most = int(prepared.most.max(initial=0))
+    encoded = measure.encode(table, prepared.score, width or 0.0, context, rules.closed, most)
+    order, grid = encoded.order, encoded.grid
+    h = np.zeros(encoded.n_variables, np.int64)
+    if rules.needs_residuals:
+        h = measure.residuals(encoded, table, context)
+    if child is None:
+        elsewhere = [table.index(name) for name in required]
+        limit = np.where(np.isin(order, elsewhere), -1, prepared.most[order])
+    else:
+        x = table.index(child)
+        limit = np.where(order == x, prepared.most[x] - len(context), -1)
+    below = (width or 0.0) + float(grid.to_float(grid.tolerance))  # kept may be that far below
+    return SearchPlan(
+        prepared.score,
+        encoded,
+        rules,
+        h,
+        prepared.constraints.barred(table.names)[np.ix_(order, order)],
+        Limits(
+            np.minimum(limit, encoded.n_variables - 1),
+            measure.caps(encoded, table, rules, h, below),
+        ),
+        width,
+        context,
+    )
 
 
 def prepare(table: Table, settings: Scoring) -> Preparation:
@@ -313,41 +267,10 @@ def prepare(table: Table, settings: Scoring) -> Preparation:
     return replace(prepared, rules=rules)
 
 
-def score_for(table: Table, name: str, rate: float | None = None) -> AnyScore:
-    """Return the score of a name for a table: the λ of PNAL is settled, holes are refused.
-
-    Raises
-    ------
-    InputError
-        A λ for a score that has none, or two of them.
-    TableError
-        A table with holes and a score that cannot deal with them, or a column without a value.
-    """
-    score = parse_score(name)
-    if isinstance(score, NodeAverage):
-        check_holes(table)
-        if rate is not None:
-            if score.parameter is not None:
-                raise InputError(f"is given, and so is {score.name}", about=Way("lambda_", rate))
-            score = NodeAverage(score.kind, check_rate(rate))
-        return NodeAverage(score.kind, score.rate(table))
-    if rate is not None:
-        raise InputError(
-            f"is for the score pnal, not for {score.name}",
-            Way("missing", "pnal"),
-            about=Way("lambda_", rate),
-        )
-    table.refuse_holes(f"the score {score.name}", *HOLE_WAYS)
-    if table.unit_bits:
-        check_weighable(score)
-    return score
-
-
-def check_rate(rate: float) -> float:
-    """Refuse a λ that is not a positive number."""
-    if not (math.isfinite(rate) and rate > 0):
-        raise InputError("must be a number above 0", about=Way("lambda_", rate))
-    return float(rate)
+def score_for(table: Table, name: str, rate: float | None = None) -> Score:
+    """Return the score of a name for a table: λ is settled, what it cannot deal with refused."""
+    score = parse_score(name).settled(table, rate)
+    return check_weighable(score) if table.unit_bits else score
 
 
 def check_table(table: Table) -> None:
@@ -383,22 +306,6 @@ def check_constraints(constraints: Constraints, table: Table) -> None:
                     f"the required arc {parent} -> {child} has the constant column {end!r}; "
                     f"leave that arc out"
                 )
-
-
-def _caps(
-    table: Table, encoded: Encoded, rules: RuleSet, h: Int64s, width: float | None
-) -> dict[str, Int64s]:
-    """What the cap rules prove, per encoded variable."""
-    grid = encoded.grid
-    numbers = TableNumbers(
-        table.n_rows,
-        [float(x) for x in grid.to_float(encoded.entropies)],
-        [float(x) for x in grid.to_float(h)],
-        [int(r) for r in encoded.arity],
-        encoded.w,
-        (width or 0.0) + float(grid.to_float(grid.tolerance)),  # kept may be that far below
-    )
-    return caps_by_rule(rules, numbers)
 
 
 def max_parents_by_variable(

@@ -21,7 +21,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from parentage.data.table import Table
-    from parentage.scoring.entropy import Encoded, Int64s
+    from parentage.scoring.entropy import Encoding
+    from parentage.scoring.fixed_point import Int64s
     from parentage.scoring.merging import Layout
 
 SORTED_FROM = 1 << 22
@@ -30,7 +31,7 @@ SORTED_FROM = 1 << 22
 _ROWS_AT_ONCE = 1 << 20
 
 
-def residuals(encoded: Encoded, table: Table, context: Sequence[int] = ()) -> Int64s:
+def residuals(encoded: Encoding, table: Table, context: Sequence[int] = ()) -> Int64s:
     """Return h of every variable, in fixed point."""
     table, f = merged(table), encoded.grid.f
     order = [int(v) for v in encoded.order]

@@ -1,7 +1,8 @@
 """Vectors of stems, counted when asked for and kept as long as there is room.
 
-A part of :mod:`parentage.scoring.growth`. What a vector holds is up to who counts it
-(:mod:`parentage.scoring.stem_counting`).
+A part of :mod:`parentage.scoring.growth`. A stem is a set of variables; its vector has one number
+for every variable y, what the measure counts of the set with y
+(:meth:`parentage.scoring.measures.measure.Measure.sweep`).
 """
 
 from __future__ import annotations
@@ -17,8 +18,8 @@ from parentage.work.executor import LeftError, in_order, nothing
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from parentage.scoring.entropy import Int64s
-    from parentage.scoring.stem_counting import Counter
+    from parentage.scoring.fixed_point import Int64s
+    from parentage.scoring.measures.measure import Measure
     from parentage.work.executor import Poll, Workers
 
 AT_ONCE = 128
@@ -37,15 +38,53 @@ class Stem(NamedTuple):
     members: tuple[int, ...]
 
 
+class Counters:
+    """What counts the stems of all plans, each measure's kinds of sweeps one after the other.
+
+    Sets and vectors are in the numbers of all ``n`` variables, ``own[plan][i]`` is that of variable
+    i of a plan; those of its context have a 0.
+    """
+
+    def __init__(
+        self, measures: Sequence[Measure], own: Sequence[Int64s], kinds: Sequence[int], n: int
+    ) -> None:
+        self.measures, self.own, self.n = tuple(measures), tuple(own), n
+        self.counters = [(plan, kind) for plan, of in enumerate(kinds) for kind in range(of)]
+
+    def count(self, counter: int, sets: Sequence[tuple[int, ...]]) -> list[Int64s]:
+        """Count sets of sizes that rise, each with every variable."""
+        plan, kind = self.counters[counter]
+        found: list[Int64s] = []
+        for size in sorted({len(members) for members in sets}):
+            chosen = [members for members in sets if len(members) == size]
+            own = self._own(plan)[np.array(chosen, np.int64).reshape(len(chosen), size)]
+            vectors = np.zeros((len(chosen), self.n), np.int64)
+            vectors[:, self.own[plan]] = self.measures[plan].sweep(kind, own)
+            found.extend(vectors)
+        return found
+
+    def alone(self, stem: Stem) -> int:
+        """Count one set by itself: what its vector has at its members, of which there are some."""
+        plan, kind = self.counters[stem.counter]
+        one = self._own(plan)[np.array([stem.members], np.int64)]
+        return self.measures[plan].count_alone(kind, one)
+
+    def _own(self, plan: int) -> npt.NDArray[np.uint16]:
+        """``[variable]``: its number in a plan."""
+        found = np.zeros(self.n, np.uint16)
+        found[self.own[plan]] = np.arange(len(self.own[plan]))
+        return found
+
+
 class Stems:
     """The vectors: ``vectors[row[stem], y]`` is F(S ∪ y), in fixed point."""
 
-    def __init__(self, counters: Sequence[Counter], workers: Workers, memory: int) -> None:
+    def __init__(self, counters: Counters, workers: Workers, memory: int) -> None:
         self.counters, self.workers = counters, workers
-        n = counters[0].n
+        n = counters.n
         self._capacity = max(FEWEST_STEMS, memory // (8 * n))
         self.vectors: Int64s = np.empty((min(self._capacity, 2 * FEWEST_STEMS), n), np.int64)
-        (self.vectors[0],) = counters[0].count([()])
+        (self.vectors[0],) = counters.count(0, [()])
         self.row: dict[Stem, int] = {Stem(0, ()): 0}
         self.counted = 0
         self._named: set[Stem] = set()  # held, but their vectors are not there
@@ -109,7 +148,7 @@ class Stems:
         found: list[Int64s] = []
         for number in sorted({stem.counter for stem in stems}):
             own = [stem.members for stem in stems if stem.counter == number]
-            found.extend(self.counters[number].count(own))
+            found.extend(self.counters.count(number, own))
         return found
 
 

@@ -3,16 +3,14 @@
 A step joins the siblings of one level, judges, counts and scores what survives; a chunk of it works
 on private arrays and chunks are put together in order, so the result is bit for bit the same for
 any number of threads, or of workers elsewhere (:mod:`parentage.work.executor`). Part of
-:mod:`parentage.scoring.search`; what the levels hold is in :mod:`parentage.scoring.penalty_search`
-and :mod:`parentage.scoring.sum_search`.
+:mod:`parentage.scoring.search`; what the levels hold is up to the measure
+(:mod:`parentage.scoring.measures.measure`).
 """
 
 from __future__ import annotations
 
 import math
-import threading
 import time
-from abc import ABC, abstractmethod
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
@@ -20,16 +18,21 @@ import numpy as np
 import numpy.typing as npt
 
 from parentage.scoring.forecast import JOINING, LISTING
+from parentage.scoring.measures.measure import arrays_of, blocks, never
 from parentage.scoring.portions import joins_per_task
 from parentage.scoring.rulebook import ORDER
-from parentage.work.array_files import is_mapped, let_pages_go, room_beside
+from parentage.work.array_files import is_mapped, room_beside
 from parentage.work.executor import in_order
 from parentage.work.progress import Progress
+from parentage.work.stop import StoppedError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
-    from parentage.scoring.entropy import Encoded, Int64s
+    from parentage.kernels.levels import Level
+    from parentage.scoring.entropy import Encoding
+    from parentage.scoring.fixed_point import Int64s
+    from parentage.scoring.measures.measure import Measure, Rung
     from parentage.scoring.search_state import LevelStore, SearchState
     from parentage.work.array_files import Array
     from parentage.work.executor import Workers
@@ -37,12 +40,9 @@ if TYPE_CHECKING:
     from parentage.work.stop import Reason, Stop
 
 MOST_PAIRS = 65_536
-SETS_AT_ONCE = 2**20
 FEWEST_PAIRS = 256
 
 S = TypeVar("S", bound=np.generic)
-NOT_SENT = ("encoded", "siblings", "pairs")
-_MAKING_READY = threading.Lock()
 
 
 class Kept(NamedTuple):
@@ -105,50 +105,36 @@ class Clock(NamedTuple):
             raise StoppedError(reason)
 
 
-class StoppedError(Exception):
-    """The search was asked to stop, or what it keeps does not fit."""
+class LevelStep:
+    """From one level to the next: joins, counts and scores runs of its sets.
 
-    def __init__(self, reason: Reason) -> None:
-        super().__init__(reason)
-        self.reason = reason
-
-
-def go_on() -> None:
-    """Ask nobody: what is begun is finished."""
-
-
-class Step(ABC):
-    """From one level to the next.
-
-    ``level`` is a named tuple of arrays with ``members``, ``subsets`` and ``best``, the level below
-    has ``n_below`` sets; ``capped`` says per child what bars the new in-degree, ``store`` whether
-    the new level is needed for a further one. Looking through the level asks ``check`` between
-    blocks, which may raise StoppedError.
+    A step is sent as what it is made of; which sets are joined with which is found where it
+    arrives, faster than it could be sent. ``below`` is the number of sets of the level below,
+    ``store`` says whether the new level is needed for a further one. Looking through the level
+    calls ``check`` between blocks, which may raise StoppedError.
     """
 
     def __init__(
         self,
-        encoded: Encoded,
-        level: Any,
-        n_below: int,
-        capped: Int64s,
+        level: Level,
+        below: int,
+        rung: Rung,
         store: bool,
-        check: Callable[[], None] = go_on,
+        check: Callable[[], None] = never,
     ) -> None:
-        self.encoded = encoded
-        self.level = level
-        self.n_below = n_below
-        self.capped = capped
-        self.store = store
+        self.level, self.below, self.rung, self.store = level, below, rung, store
         self.overflowed = False
         self._find_siblings(check)
 
-    def _find_siblings(self, check: Callable[[], None] = go_on) -> None:
-        """See which sets are joined with which, and how many joins come before each."""
-        from parentage.kernels.joining import Siblings, live_members
+    def __reduce__(self) -> tuple[type[LevelStep], tuple[Any, ...]]:
+        return LevelStep, (self.level, self.below, self.rung, self.store)
 
-        level, n_below, n_sets = self.level, self.n_below, len(self.level.members)
-        children = np.zeros(n_below + 1, np.int64)
+    def _find_siblings(self, check: Callable[[], None]) -> None:
+        """See which sets are joined with which, and how many joins come before each."""
+        from parentage.kernels.levels import Siblings, live_members
+
+        level, n_sets = self.level, len(self.level.members)
+        children = np.zeros(self.below + 1, np.int64)
         for some in blocks(n_sets, level.subsets, check=check):
             prefix = level.subsets[some, -1]
             low, high = int(prefix[0]), int(prefix[-1])  # they rise
@@ -160,7 +146,7 @@ class Step(ABC):
         live = room_beside(beside, n_sets, np.uint64)
         self.pairs = room_beside(beside, n_sets + 1, np.int64)
         before = 0
-        for some in blocks(n_sets, *level, end, tails, live, self.pairs, check=check):
+        for some in blocks(n_sets, *arrays_of(level), end, tails, live, self.pairs, check=check):
             end[some] = children[level.subsets[some, -1] + 1]
             tails[some] = level.members[some, -1]
             live_members(level.best[some], live[some])
@@ -170,78 +156,44 @@ class Step(ABC):
         self.pairs[n_sets] = before
         self.siblings = Siblings(end, children, tails, live)
 
-    def __getstate__(self) -> dict[str, Any]:
-        """Leave out what every step shares, and what a worker finds out faster than it is sent."""
-        facts = vars(self).copy()  # another thread may be in make_ready
-        return {name: value for name, value in facts.items() if name not in NOT_SENT}
-
-    def make_ready(self, encoded: Encoded) -> None:
-        """Complete a step that was sent; one that was not is complete."""
-        with _MAKING_READY:
-            if "pairs" not in vars(self):
-                self.encoded = encoded
-                self._find_siblings()
-
-    def work(self, span: tuple[int, int]) -> Chunk:
+    def work(self, measure: Measure, span: tuple[int, int]) -> Chunk:
         """Join, count and score one run of sets; touches nothing shared."""
+        from parentage.kernels.levels import Level, score_level
+
         first, last = span
         pairs = int(self.pairs[last] - self.pairs[first])
-        room = self.room((pairs, self.level.members.shape[1] + 1))
+        shape = pairs, self.level.members.shape[1] + 1
+        room = Level(
+            np.empty(shape, np.uint16),
+            np.empty(shape, np.int32),
+            np.empty(shape, np.int64),
+            measure.uncounted(pairs),
+        )
         tally = np.zeros(len(ORDER), np.int64)
-        end = int(self.join(np.int64(first), np.int64(last), room, tally))
+        run = np.int64(first), np.int64(last)
+        end = measure.join(run, self.siblings, self.level, self.rung, room, tally)
         if end == 0:
             return Chunk(pairs, None, None, 0, 0, tally)
-        families = end * room.members.shape[1]
-        where = np.empty(families, np.int32)
-        child = np.empty(families, np.uint8)
-        score = np.empty(families, np.int64)
-        parts, scored, kept = self.score(room, end, where, child, score)
-        found = collect(room.members, where[:kept], child[:kept], score[:kept])
-        return Chunk(pairs, parts, found, end, int(scored), tally)
+        members, subsets, best, *uncounted = (self._trimmed(a, end) for a in arrays_of(room))
+        columns, terms = measure.count(members, measure.columns_of(uncounted), self.rung)
+        new = Level(members, subsets, best, columns)
+        where = np.empty(members.size, np.int32)
+        child = np.empty(members.size, np.uint8)
+        score = np.empty(members.size, np.int64)
+        scored, kept = score_level(
+            new, self.level.columns, self.rung.facts, terms, where, child, score
+        )
+        found = collect(members, where[:kept], child[:kept], score[:kept])
+        return Chunk(pairs, arrays_of(measure.stored(new)), found, end, int(scored), tally)
 
-    @abstractmethod
-    def room(self, shape: tuple[int, int]) -> Any:
-        """Return room for a level of so many sets of so many members, not counted yet."""
-
-    @abstractmethod
-    def join(self, first: np.int64, last: np.int64, room: Any, tally: Int64s) -> int:
-        """Join a run of sets and judge the families; return how many sets are left."""
-
-    def join_whole(self, first: np.int64, last: np.int64, room: Any) -> np.int64:
-        """Join a run of sets, for a search that is not closed; return how many there are."""
-        from parentage.kernels.joining import join_whole
-
-        level = self.level
-        return np.int64(
-            join_whole(
-                first, last, self.siblings, level.members, level.subsets, level.best,
-                room.members, room.subsets, room.best,
-            )
-        )  # fmt: skip
-
-    @abstractmethod
-    def score(
-        self,
-        room: Any,
-        end: int,
-        where: npt.NDArray[np.int32],
-        child: npt.NDArray[np.uint8],
-        score: Int64s,
-    ) -> tuple[tuple[Array, ...], int, int]:
-        """Count the sets that are left and score their families, of which the kept are noted.
-
-        Returns the fields of the new level, and how many families were scored and kept.
-        """
-
-    def trimmed(self, array: npt.NDArray[S], end: int) -> npt.NDArray[S]:
+    def _trimmed(self, array: npt.NDArray[S], end: int) -> npt.NDArray[S]:
         """Return the first rows, without the rest if that would stay in memory for nothing."""
         part = array[:end]
         return part.copy() if self.store and 4 * end < 3 * len(array) else part
 
-    @property
-    def at_once(self) -> int:
-        """Joins that are made, counted and scored together."""
-        rows = max(1, len(self.encoded.first_rows))
+    def at_once(self, encoded: Encoding) -> int:
+        """Return the number of joins that are made, counted and scored together."""
+        rows = max(1, encoded.rows_in_groups)
         return min(MOST_PAIRS, max(FEWEST_PAIRS, 2**30 // rows))
 
     def runs(self, first: int, end: int, most: int) -> Iterator[tuple[int, int]]:
@@ -253,12 +205,12 @@ class Step(ABC):
                 yield first, last
             first = last
 
-    def per_task(self, workers: Workers, seconds_left: float) -> int:
+    def per_task(self, encoded: Encoding, workers: Workers, seconds_left: float) -> int:
         """Return the joins of a task; a set that is sent back is wider by one than one of ours."""
         sets, size = self.level.members.shape
-        width = sum(array.nbytes for array in self.level) * (size + 1) // (sets * size)
+        width = sum(array.nbytes for array in arrays_of(self.level)) * (size + 1) // (sets * size)
         return joins_per_task(
-            self.at_once, int(self.pairs[-1]), self.encoded.distinct_rows,
+            self.at_once(encoded), int(self.pairs[-1]), encoded.distinct_rows,
             width if self.store else 0, workers, seconds_left,
         )  # fmt: skip
 
@@ -269,13 +221,20 @@ class Step(ABC):
             yield start, end, self.store
 
     def run(
-        self, outcome: Outcome, workers: Workers, clock: Clock, at: SearchState, store: LevelStore
+        self,
+        measure: Measure,
+        outcome: Outcome,
+        workers: Workers,
+        clock: Clock,
+        at: SearchState,
+        store: LevelStore,
     ) -> None:
         """Do the chunks that are missing, in order; what is found is in the state's ``new``."""
         memory = math.inf if clock.stop.memory is None else clock.stop.memory
-        held = resident(self.level) + resident((*self.siblings, self.pairs)) + outcome.listing()
-        tasks = self.tasks(at.pairs, self.per_task(workers, clock.stop.seconds_left))
-        shared = (self.encoded, self)
+        arrays = (*arrays_of(self.level), *self.siblings, self.pairs)
+        held = resident(arrays) + outcome.listing()
+        most = self.per_task(measure.encoded, workers, clock.stop.seconds_left)
+        tasks, shared = self.tasks(at.pairs, most), (measure, self)
         for chunk in in_order(work_on, tasks, workers, shared, self.phase, clock.check):
             at.pairs += chunk.pairs
             outcome.sets_counted += chunk.sets
@@ -298,7 +257,7 @@ class Step(ABC):
             reason = clock.stop.reason()
             if reason is not None and at.pairs < self.pairs[-1]:
                 raise StoppedError(reason)
-            store.relieve((*self.level, *self.siblings, self.pairs))
+            store.relieve(arrays)
             store.save_chunk(at, outcome)
             if clock.report is not None:
                 clock.report(self.progress(at.pairs, outcome.sets_counted, clock.began))
@@ -321,34 +280,12 @@ class Step(ABC):
         )
 
 
-def with_single_parents(best_alone: Int64s, pairs: Any) -> Int64s:
-    """Return ``[x, y]``, Bin of the single parent y, for Proposition 2; a pair left out is dead.
-
-    On the diagonal, Bin of no parent, it is what it was; ``pairs`` is the level of two members.
-    """
-    from parentage.kernels.judging import DEAD
-
-    alone = np.full_like(best_alone, DEAD)
-    np.fill_diagonal(alone, best_alone.diagonal())
-    a, b = pairs.members[:, 0], pairs.members[:, 1]
-    alone[a, b], alone[b, a] = pairs.best[:, 0], pairs.best[:, 1]
-    return alone
-
-
-def room_for_sets(
-    shape: tuple[int, int],
-) -> tuple[npt.NDArray[np.uint16], npt.NDArray[np.int32], Int64s]:
-    """Return room for the members, subsets and Bin of so many sets of so many members."""
-    return np.empty(shape, np.uint16), np.empty(shape, np.int32), np.empty(shape, np.int64)
-
-
-def work_on(encoded: Encoded, step: Step, task: tuple[int, int, bool]) -> Chunk:
-    """Do one run of a step, wherever; sets that nobody will store are not sent back."""
+def work_on(measure: Measure, step: LevelStep, task: tuple[int, int, bool]) -> Chunk:
+    """Run one task of a step, in any worker; sets that nobody will store are not sent back."""
     first, last, store = task
-    step.make_ready(encoded)
     chunks = []
-    for run in step.runs(first, last, step.at_once):
-        chunk = step.work(run)
+    for run in step.runs(first, last, step.at_once(measure.encoded)):
+        chunk = step.work(measure, run)
         chunks.append(chunk if store else replace(chunk, parts=None))
     return put_together(chunks)
 
@@ -369,21 +306,9 @@ def put_together(chunks: Sequence[Chunk]) -> Chunk:
     )
 
 
-def blocks(rows: int, *arrays: Array, check: Callable[[], None] = go_on) -> Iterator[slice]:
-    """Cut many sets into slices, worked on one after the other; mapped pages go after each.
-
-    Before each but the first ``check`` is asked whether to go on.
-    """
-    for first in range(0, rows, SETS_AT_ONCE):
-        if first:
-            check()
-        yield slice(first, min(first + SETS_AT_ONCE, rows))
-        let_pages_go(arrays)
-
-
-def resident(level: Any) -> int:
-    """Return what a level takes in memory, in bytes: files that are mapped take none."""
-    return sum(array.nbytes for array in level if not is_mapped(array))
+def resident(arrays: Sequence[Array]) -> int:
+    """Return what arrays take in memory, in bytes: files that are mapped take none."""
+    return sum(array.nbytes for array in arrays if not is_mapped(array))
 
 
 def collect(

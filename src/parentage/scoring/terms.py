@@ -4,9 +4,10 @@ A part of :mod:`parentage.scoring.growth`. With y a further parent of X besides 
 
     s(X, Π ∪ y) = along(y) − without(y) − unit·(r − 1)·q − constant + log odds of the arcs,
 
-where *along* and *without* are vectors of two stems. For a penalised likelihood they are G of
+where *along* and *without* are vectors of two stems that the measure counts
+(:class:`parentage.scoring.measures.measure.FamilyTerms`). For a penalised likelihood they are G of
 Π ∪ X and of Π; for a score by sums its value of Π ∪ X and what parents Π subtract, and parameters
-have no price; for a table with holes *along* is the likelihood itself and *without* is 0.
+have no price; with missing values *along* is the likelihood itself and *without* is 0.
 
 A child with required parents has them in every set: its families are those of its own plan, within
 the *context* of those parents, on the grid of that plan, and are held without them. So every score
@@ -17,29 +18,18 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
 
-from parentage.scoring.holes import EncodedHoles
-from parentage.scoring.scores import BySums
-from parentage.scoring.stem_counting import (
-    Counter,
-    HoleCounter,
-    Nothing,
-    SumCounter,
-    Swept,
-    ValueCounter,
-)
-from parentage.scoring.stems import Stem
-from parentage.scoring.sum_functions import SumFunctions
+from parentage.scoring.stems import Counters, Stem
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Sequence
 
     from parentage.kernels.stems import Growing
-    from parentage.scoring.entropy import Int64s
+    from parentage.scoring.fixed_point import Int64s
     from parentage.scoring.plan import Preparation, SearchPlan
 
 Family = tuple[int, tuple[int, ...]]
@@ -52,11 +42,11 @@ class Terms:
 
     growing: Growing
     """For the kernels."""
-    counters: tuple[Counter, ...]
+    counters: Counters
     without: Int64s
-    """``[child]``: who counts the stem of Π."""
+    """``[child]``: index of the counter for the stem of Π."""
     along: Int64s
-    """``[child]``: who counts the other one."""
+    """``[child]``: index of the counter for the other one."""
     by_child: bool
     """Whether the other one is of Π for the child, not of Π ∪ X."""
     payable: bool
@@ -83,9 +73,7 @@ class Terms:
         free = math.prod([int(g.free[child]), *g.arity[list(parents)].tolist()])
         if free >= g.cap[child]:
             return None
-        without, along = (
-            self.counters[stem.counter].alone(stem.members) for stem in self.stems_of(family)
-        )
+        without, along = (self.counters.alone(stem) for stem in self.stems_of(family))
         odds = self.added(np.array([child]), np.array([parents]))
         price = int(g.unit[child]) * free + int(g.constant[child])
         return along - without - price + int(odds[0])
@@ -108,102 +96,74 @@ def joined(parents: tuple[int, ...], child: int) -> tuple[int, ...]:
     return tuple(sorted((*parents, child)))
 
 
-@dataclass(frozen=True, eq=False)
-class _Part:
-    """The children of one plan: who counts their stems, and what they have without parents."""
-
-    plan: SearchPlan
-    own: Int64s
-    """``[variable of the plan]``: its number among all."""
-    counters: list[Counter]
-    without: Int64s
-    """``[child]``: index into ``counters``."""
-    along: Int64s
-    """``[child]``: index into ``counters``."""
-    empty: Int64s
-    """``[child]``: what *without* has for the empty set."""
-    constant: Int64s
-    """``[child]``."""
-
-    @property
-    def children(self) -> Int64s:
-        """Their numbers."""
-        return children_of(self.plan, self.own)
-
-
-def terms_of(prepared: Preparation) -> Terms:
+def terms_of(prepared: Preparation, plans: Sequence[SearchPlan]) -> Terms:
     """Put together what the families of all plans are scored by."""
     from parentage.kernels.stems import Growing
 
-    own, encoded = variables_of(prepared), prepared.plans[0].encoded
-    n = encoded.n_variables
-    parts = [_part(plan, numbers, n) for plan, numbers in zip(prepared.plans, own, strict=True)]
-    place = _places(prepared)
-    contexts = [place[list(part.plan.context)] for part in parts]
+    encoded, measures = plans[0].encoded, [plan.measure for plan in plans]
+    n, place, own = encoded.n_variables, places(prepared, plans), variables_of(prepared, plans)
     required: list[tuple[int, ...]] = [()] * n
-    forbidden = np.array(prepared.plans[0].forbidden, order="C")
-    residual = np.zeros((len(parts), n), np.int64)
-    odds = np.zeros((n, n) if prepared.prior else (0, 0), np.int64)
-    odds_always = np.zeros(n, np.int64)
+    forbidden = np.array(plans[0].forbidden, order="C")
     log_odds = prepared.log_odds[np.ix_(encoded.order, encoded.order)]
-    for number, (part, context) in enumerate(zip(parts, contexts, strict=True)):
-        children, scale = part.children, part.plan.encoded.grid.scale
-        residual[number, part.own] = part.plan.h
-        forbidden[np.ix_(children, context)] = True
-        for child in children.tolist():
-            required[child] = tuple(sorted(context.tolist()))
-        if prepared.prior:
-            odds[children] = np.rint(log_odds[children] * scale)
-            always = log_odds[np.ix_(children, context)].sum(axis=1)
-            odds_always[children] = np.rint(always * scale)
-
-    def by_child(values: Callable[[_Part], object], of: type = np.int64) -> npt.NDArray[Any]:
-        found: npt.NDArray[Any] = np.zeros(n, of)
-        for part in parts:
-            found[part.children] = values(part)
-        return found
-
-    before = np.cumsum([0, *(len(part.counters) for part in parts)])
     keys = np.random.default_rng(20_180_612).integers(1 << 63, size=(2, n), dtype=np.uint64)
     keys = keys * np.uint64(2) + np.uint64(1)
-    by_sums, holes = isinstance(prepared.score, BySums), isinstance(encoded, EncodedHoles)
     growing = Growing(
         arity=encoded.arity,
-        free=np.zeros(n, np.int64) if by_sums else encoded.arity - 1,
-        residual=residual,
-        plan=by_child(parts.index),
+        free=encoded.arity - 1 if measures[0].priced else np.zeros(n, np.int64),
+        residual=np.zeros((len(plans), n), np.int64),
+        plan=np.zeros(n, np.int64),
         forbidden=forbidden,
-        odds=odds,
-        odds_always=odds_always,
+        odds=np.zeros((n, n) if prepared.prior else (0, 0), np.int64),
+        odds_always=np.zeros(n, np.int64),
         child_key=keys[0],
         parent_key=keys[1],
-        unit=by_child(lambda part: part.plan.encoded.grid.unit),
-        cap=by_child(lambda part: max(1, part.plan.encoded.grid.cap)),
-        tolerance=by_child(lambda part: part.plan.encoded.grid.tolerance),
-        empty=by_child(lambda part: part.empty),
-        constant=by_child(lambda part: part.constant),
+        unit=np.zeros(n, np.int64),
+        cap=np.zeros(n, np.int64),
+        tolerance=np.zeros(n, np.int64),
+        empty=np.zeros(n, np.int64),
+        constant=np.zeros(n, np.int64),
     )
+    without, along, scale = np.zeros(n, np.int64), np.zeros(n, np.int64), np.zeros(n)
+    kinds: list[int] = []
+    for number, (plan, numbers) in enumerate(zip(plans, own, strict=True)):
+        children, grid, context = children_of(plan, numbers), plan.encoded.grid, list(plan.context)
+        terms = plan.measure.family_terms(np.flatnonzero(plan.limits.most >= 0))
+        without[children] = terms.without + sum(kinds)
+        along[children] = terms.along + sum(kinds)
+        kinds.append(terms.sweeps)
+        growing.residual[number, numbers] = plan.h
+        growing.plan[children] = number
+        growing.unit[children], growing.cap[children] = grid.unit, max(1, grid.cap)
+        growing.tolerance[children], scale[children] = grid.tolerance, grid.scale
+        growing.empty[children], growing.constant[children] = terms.empty, terms.constant
+        forbidden[np.ix_(children, place[context])] = True
+        for child in children.tolist():
+            required[child] = tuple(sorted(place[context].tolist()))
+        if prepared.prior:
+            growing.odds[children] = np.rint(log_odds[children] * grid.scale)
+            always = log_odds[np.ix_(children, place[context])].sum(axis=1)
+            growing.odds_always[children] = np.rint(always * grid.scale)
     return Terms(
         growing=growing,
-        counters=tuple(counter for part in parts for counter in part.counters),
-        without=by_child(lambda part: part.without + before[parts.index(part)]),
-        along=by_child(lambda part: part.along + before[parts.index(part)]),
-        by_child=holes,
-        payable=not (by_sums or holes),
+        counters=Counters(measures, own, kinds, n),
+        without=without,
+        along=along,
+        by_child=measures[0].whole_families,
+        payable=measures[0].payable,
         required=tuple(required),
-        scale=by_child(lambda part: part.plan.encoded.grid.scale, np.float64),
+        scale=scale,
     )
 
 
-def variables_of(prepared: Preparation) -> list[Int64s]:
+def variables_of(prepared: Preparation, plans: Sequence[SearchPlan]) -> list[Int64s]:
     """Return, per plan, the numbers that its variables have in the first one."""
-    place = _places(prepared)
-    return [place[plan.encoded.order] for plan in prepared.plans]
+    place = places(prepared, plans)
+    return [place[plan.encoded.order] for plan in plans]
 
 
-def _places(prepared: Preparation) -> Int64s:
+def places(prepared: Preparation, plans: Sequence[SearchPlan]) -> Int64s:
     """``[column of the table]``: its number in the first plan; 0 for a constant, which has none."""
-    order = prepared.plans[0].encoded.order
+    order = plans[0].encoded.order
     place = np.zeros(prepared.table.n_variables, np.int64)
     place[order] = np.arange(len(order))
     return place
@@ -212,31 +172,3 @@ def _places(prepared: Preparation) -> Int64s:
 def children_of(plan: SearchPlan, own: Int64s) -> Int64s:
     """Return the numbers of the children whose families a plan has."""
     return own[plan.limits.most >= 0]
-
-
-def _part(plan: SearchPlan, own: Int64s, n: int) -> _Part:
-    """See who counts what of the children of a plan."""
-    encoded, score = plan.encoded, plan.score
-    children = np.flatnonzero(plan.limits.most >= 0)
-    none = np.zeros(len(children), np.int64)
-    if isinstance(encoded, EncodedHoles):
-        by_child = [HoleCounter(encoded, child, own, n) for child in children.tolist()]
-        counters = [Nothing(own, n), *by_child]
-        return _Part(plan, own, counters, none, 1 + np.arange(len(children)), none, none)
-    swept = Swept(encoded)
-    if not isinstance(score, BySums):
-        counter = SumCounter(swept, encoded.grid.f, own, n)
-        return _Part(plan, own, [counter], none, none, none + encoded.empty, none)
-    functions = SumFunctions(score, encoded)
-    value = ValueCounter(swept, functions, own, n)
-    states = encoded.arity[children].tolist()
-    constant = functions.constants(states)
-    if not score.own_minus:
-        nothing = functions.nothing(encoded.context_states)
-        return _Part(plan, own, [value], none, none, none + nothing, constant)
-    arities = sorted(set(states))
-    minus = [SumCounter(swept, functions.minus(r), own, n) for r in arities]
-    nothings = {r: functions.minus_nothing(r) for r in arities}
-    which = np.array([1 + arities.index(r) for r in states], np.int64)
-    empty = np.array([nothings[r] for r in states], np.int64)
-    return _Part(plan, own, [value, *minus], which, none, empty, constant)

@@ -16,17 +16,16 @@ half a unit off: six sums, three units a distinct row.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 import numpy as np
 import numpy.typing as npt
 
 from parentage.data.table import Table
 from parentage.errors import InputError, Way
-from parentage.scoring.scores import Penalised
 
 if TYPE_CHECKING:
-    from parentage.scoring.scores import AnyScore
+    from parentage.scoring.scores import Penalised, Score
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -62,7 +61,7 @@ class WeightedTable(Table):
         return np.ldexp(self.repeats.astype(np.float64), -self.bits)
 
 
-def check_weighable(score: AnyScore) -> Penalised:
+def check_weighable(score: Score) -> Penalised:
     """Return a score that is proved for expected counts; refuse another one.
 
     The log-likelihood is linear in the counts of complete rows at given parameters, so that its
@@ -74,11 +73,11 @@ def check_weighable(score: AnyScore) -> Penalised:
     InputError
         With the scores that are.
     """
-    if not isinstance(score, Penalised):
+    if not score.takes_weights:
         raise InputError(
             f"takes penalised likelihoods (bic, aic, hqc, ebic, penalty), not {score.name}: "
             "expected counts do not tell what to expect of that score",
             Way("missing", "pnal"),
             about=Way("missing", "em"),
         )
-    return score
+    return cast("Penalised", score)

@@ -94,6 +94,14 @@ def now() -> float:
     return time.monotonic() - compiling.seconds
 
 
+class StoppedError(Exception):
+    """Work was told to stop, or what it holds does not fit; raised and caught within a stage."""
+
+    def __init__(self, reason: Reason) -> None:
+        super().__init__(reason)
+        self.reason = reason
+
+
 @dataclass(frozen=True)
 class Stop:
     """A deadline, a memory limit and a way to cancel.

@@ -9,11 +9,12 @@ base only changes the unit in which scores are reported, never which parent sets
 from __future__ import annotations
 
 import math
+from importlib import import_module
 from typing import TYPE_CHECKING
 
 from parentage.errors import InputError
-from parentage.scoring.catalogue import PENALISED, parse_name
-from parentage.scoring.scores.counts import entropy_sum, free_parameters
+from parentage.scoring.catalogue import parse_name
+from parentage.scoring.scores.counts import conditional_entropy, entropy_sum, free_parameters
 from parentage.scoring.scores.dirichlet import Dirichlet
 from parentage.scoring.scores.nml import FNML, QNML
 from parentage.scoring.scores.node_average import NodeAverage
@@ -30,12 +31,12 @@ if TYPE_CHECKING:
 __all__ = [
     "FNML",
     "QNML",
-    "AnyScore",
     "BySums",
     "Dirichlet",
     "NodeAverage",
     "Penalised",
     "Score",
+    "conditional_entropy",
     "entropy_sum",
     "family_score",
     "free_parameters",
@@ -45,23 +46,16 @@ __all__ = [
 ]
 
 
-AnyScore = Penalised | BySums | NodeAverage
-"""The kinds of scores there are, each with a search of its own."""
-
-
-def parse_score(name: str) -> AnyScore:
+def parse_score(name: str) -> Score:
     """Return the score of a name as typed; refuse an unknown one.
 
     >>> parse_score("BIC").name, parse_score("ebic").name, parse_score("bdeu").name
     ('bic', 'ebic:0.5', 'bdeu:1')
     """
     kind, parameter = parse_name(name)
-    makers: dict[str, type[BySums]] = {"qnml": QNML, "fnml": FNML}
-    if kind.name in PENALISED:
-        return Penalised(kind, parameter)
-    if kind.name == "pnal":
-        return NodeAverage(kind, parameter)
-    return makers.get(kind.name, Dirichlet)(kind, parameter)
+    module, made_by = kind.definition.split(".")
+    made: Score = getattr(import_module(f"{__name__}.{module}"), made_by)(kind, parameter)
+    return made
 
 
 def unit_of(log_base: float | str | None) -> float:

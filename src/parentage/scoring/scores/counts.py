@@ -59,6 +59,12 @@ def entropy_sum(table: Table, variables: Iterable[int]) -> float:
     return math.fsum(counts * np.log(counts))
 
 
+def conditional_entropy(table: Table, v: int, given: Iterable[int] = ()) -> float:
+    """Return N·H(v | given)."""
+    inside = list(given)
+    return entropy_sum(table, inside) - entropy_sum(table, [*inside, v])
+
+
 def joint_states(table: Table, variables: Iterable[int]) -> int:
     """Return q, the number of joint states, declared ones that never occur included."""
     return math.prod(int(table.cardinalities[v]) for v in variables)

@@ -81,6 +81,13 @@ class Dirichlet(BySums):
             return cells
         return max(0.0, cells - self.unexplained(table, x))
 
+    def bound_in_words(self, table: Table, x: int, parents: Sequence[int]) -> str:
+        """Return how many joint states of a family occur, which is what BDeu's price is for."""
+        if self.parameter is None:
+            return super().bound_in_words(table, x, parents)
+        cells = len(joint_counts(table, [*parents, x]))
+        return f"for {cells} joint states that occur (ln {int(table.cardinalities[x])} each)"
+
     def unexplained(self, table: Table, x: int) -> float:
         """Return N·H(X | all others), or with K2 and Jeffreys Σ ln of multinomials instead."""
         if self.parameter is not None:

@@ -28,6 +28,8 @@ if TYPE_CHECKING:
 class QNML(BySums):
     """Quotient NML: F(S) = G(S) − ln C(N, q_S)."""
 
+    by_states = True
+
     def local(self, table: Table, x: int, parents: Sequence[int]) -> float:
         """Return LL − [ln C(N, r q) − ln C(N, q)]."""
         likelihood = entropy_sum(table, [x, *parents]) - entropy_sum(table, parents)
@@ -36,9 +38,9 @@ class QNML(BySums):
     def price(self, table: Table, x: int, parents: Sequence[int]) -> float:
         """Return the penalty, which grows with q (Lemma 7)."""
         q = joint_states(table, parents)
-        return self.penalty(table.n_rows, int(table.cardinalities[x]), q)
+        return self.price_of_states(table.n_rows, int(table.cardinalities[x]), q)
 
-    def penalty(self, n_rows: int, r: int, q: int) -> float:
+    def price_of_states(self, n_rows: int, r: int, q: int) -> float:
         """Return ln C(N, r q) − ln C(N, q)."""
         return float(log_regret(n_rows, r * q) - log_regret(n_rows, q))
 

@@ -24,16 +24,26 @@ import numpy as np
 import numpy.typing as npt
 
 from parentage.data.table import MISSING, Table
+from parentage.errors import InputError, TableError, Way
+from parentage.scoring.fixed_point import FixedPoint
 from parentage.scoring.scores.counts import entropy_sum, free_parameters
 from parentage.scoring.scores.score import Score
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
 
 @dataclass(frozen=True)
 class NodeAverage(Score):
     """Penalised node-average likelihood; ``parameter`` is λ, None for what the table says."""
+
+    def settled(self, table: Table, rate: float | None = None) -> NodeAverage:
+        """Return it with λ as a number: the one asked for, else the one of the table."""
+        check_observed(table)
+        if rate is not None and self.parameter is not None:
+            raise InputError(f"is given, and so is {self.name}", about=Way("lambda_", rate))
+        asked = self if rate is None else NodeAverage(self.kind, check_rate(rate))
+        return NodeAverage(self.kind, asked.rate(table))
 
     def rate(self, table: Table) -> float:
         """Return λ."""
@@ -67,6 +77,20 @@ class NodeAverage(Score):
         """Return the penalty."""
         return self.weight(table) * free_parameters(table, x, parents)
 
+    def grid(
+        self,
+        table: Table,
+        columns: Sequence[int],
+        times: int,
+        width: float,
+        most_parents: int | None,
+        distinct_rows: Callable[[], int],
+    ) -> FixedPoint:
+        """Return a grid for likelihoods and penalties."""
+        del most_parents, distinct_rows
+        widest = int(table.cardinalities[columns].max(initial=2))
+        return FixedPoint.fit(table.n_rows, self.weight(table) * times, widest, width)
+
     def unexplained(self, table: Table, x: int, parents: Sequence[int] = ()) -> float:
         """Return N h / n (Theorem 8), h of X over the rows where nothing is missing.
 
@@ -92,3 +116,25 @@ def complete_rows(table: Table, variables: Sequence[int]) -> npt.NDArray[np.bool
     for v in variables:
         rows &= table.column(v) != MISSING
     return rows
+
+
+def check_rate(rate: float) -> float:
+    """Refuse a λ that is not a positive number."""
+    if not (math.isfinite(rate) and rate > 0):
+        raise InputError("must be a number above 0", about=Way("lambda_", rate))
+    return float(rate)
+
+
+def check_observed(table: Table) -> None:
+    """Refuse a column in which every cell is missing.
+
+    Raises
+    ------
+    TableError
+        With the column.
+    """
+    for name, missing in zip(table.names, table.missing_cells, strict=True):
+        if missing == table.n_rows:
+            raise TableError(
+                f"column {name!r} has no values at all", Way("drop", [name], "to leave it out")
+            )

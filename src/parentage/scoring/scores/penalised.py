@@ -24,11 +24,12 @@ from typing import TYPE_CHECKING
 
 from parentage.errors import InputError
 from parentage.scoring.catalogue import by_name
+from parentage.scoring.fixed_point import FixedPoint
 from parentage.scoring.scores.counts import entropy_sum, free_parameters
 from parentage.scoring.scores.score import Score
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from parentage.data.table import Table
 
@@ -36,6 +37,8 @@ if TYPE_CHECKING:
 @dataclass(frozen=True)
 class Penalised(Score):
     """BIC, AIC, HQC, eBIC or a weight of one's own."""
+
+    takes_weights = True
 
     def weight(self, table: Table) -> float:
         """Return w, the penalty of one free parameter in nats.
@@ -68,6 +71,27 @@ class Penalised(Score):
     def price(self, table: Table, x: int, parents: Sequence[int]) -> float:
         """Return the penalty: no likelihood exceeds −h_X."""
         return self.weight(table) * free_parameters(table, x, parents)
+
+    def grid(
+        self,
+        table: Table,
+        columns: Sequence[int],
+        times: int,
+        width: float,
+        most_parents: int | None,
+        distinct_rows: Callable[[], int],
+    ) -> FixedPoint:
+        """Return a grid for likelihoods and penalties, of rows with weights if they have them."""
+        del most_parents
+        w, widest = self.weight(table) * times, int(table.cardinalities[columns].max(initial=2))
+        if table.unit_bits:
+            return FixedPoint.for_weights(table, w, widest, width)
+        return FixedPoint.fit(table.n_rows, w, widest, width, distinct_rows)
+
+    def bound_in_words(self, table: Table, x: int, parents: Sequence[int]) -> str:
+        """Return nothing: the rules say it."""
+        del table, x, parents
+        return ""
 
     def on_columns_of(self, table: Table) -> Score:
         """Return the same weight as a number: eBIC's depends on the number of columns."""

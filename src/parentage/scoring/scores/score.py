@@ -4,20 +4,25 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar
 
-from parentage.scoring.scores.counts import entropy_sum
+from parentage.errors import InputError, Way
+from parentage.scoring.scores.counts import HOLE_WAYS, entropy_sum
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from parentage.data.table import Table
     from parentage.scoring.catalogue import Kind
+    from parentage.scoring.fixed_point import FixedPoint
 
 
 @dataclass(frozen=True)
 class Score(ABC):
     """A decomposable score: a network's is the sum over its families. Higher is better."""
+
+    takes_weights: ClassVar[bool] = False
+    """Whether it is proved for expected counts (:mod:`parentage.scoring.weighted`)."""
 
     kind: Kind
     parameter: float | None = None
@@ -32,6 +37,25 @@ class Score(ABC):
         """Whether Markov equivalent networks score alike."""
         return self.kind.equivalent
 
+    def settled(self, table: Table, rate: float | None = None) -> Score:
+        """Return the score for a table, with the λ that was asked for if it has one.
+
+        Raises
+        ------
+        InputError
+            A λ for a score that has none, or two of them.
+        TableError
+            Missing values under a score that cannot deal with them, or a column without a value.
+        """
+        if rate is not None:
+            raise InputError(
+                f"is for the score pnal, not for {self.name}",
+                Way("missing", "pnal"),
+                about=Way("lambda_", rate),
+            )
+        table.refuse_holes(f"the score {self.name}", *HOLE_WAYS)
+        return self
+
     @abstractmethod
     def local(self, table: Table, x: int, parents: Sequence[int]) -> float:
         """Return the score of one family in nats, by definition."""
@@ -43,6 +67,28 @@ class Score(ABC):
         Every set that contains them scores at most −(unexplained + price), and the price never
         falls when parents are added (``docs/theory.md``): the child's side of the rules.
         """
+
+    @abstractmethod
+    def grid(
+        self,
+        table: Table,
+        columns: Sequence[int],
+        times: int,
+        width: float,
+        most_parents: int | None,
+        distinct_rows: Callable[[], int],
+    ) -> FixedPoint:
+        """Return the grid on which the sums of families of these columns are exact.
+
+        Every family has the required parents as well, which have ``times`` joint states, and
+        ``most_parents`` besides at most; None: all. A kept set may be ``width`` below its best
+        subset, in nats. ``distinct_rows`` counts them, and is called when that helps.
+        """
+
+    def bound_in_words(self, table: Table, x: int, parents: Sequence[int]) -> str:
+        """Return what the price of a family is for; nothing where the rules say it."""
+        del table, x, parents
+        return "for the parents"
 
     def unexplained(self, table: Table, x: int) -> float:
         """Return h_X, what all other variables together leave: N·H(X | all others)."""

@@ -9,13 +9,21 @@ counting fast. Where m is f, one sum per set serves all children in it.
 
 from __future__ import annotations
 
+import math
 from abc import abstractmethod
 from dataclasses import dataclass
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 import numpy.typing as npt
 
+from parentage.scoring.fixed_point import FixedPoint, require_numbers
 from parentage.scoring.scores.score import Score
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from parentage.data.table import Table
 
 Longs = npt.NDArray[np.longdouble]
 
@@ -23,6 +31,9 @@ Longs = npt.NDArray[np.longdouble]
 @dataclass(frozen=True)
 class BySums(Score):
     """A score that is not a plain penalised likelihood."""
+
+    by_states: ClassVar[bool] = False
+    """Whether parents cost what their number of joint states says (:meth:`price_of_states`)."""
 
     @property
     def one_function(self) -> bool:
@@ -51,6 +62,10 @@ class BySums(Score):
         """Return k of a child with r states."""
         return np.longdouble(n_rows * np.log(np.longdouble(r)))
 
+    def price_of_states(self, n_rows: int, r: int, q: int) -> float:
+        """Return what parents of q joint states cost a child of r, if that is all they cost."""
+        raise NotImplementedError
+
     def leftover(self, most: int) -> Longs:
         """Return the function whose sums give h: c ln c, so that h_X = N·H(X | all others)."""
         return entropy_function(most)
@@ -59,6 +74,25 @@ class BySums(Score):
         """Whether price and h add up for parents with q joint states (Theorem 4)."""
         del q
         return True
+
+    def grid(
+        self,
+        table: Table,
+        columns: Sequence[int],
+        times: int,
+        width: float,
+        most_parents: int | None,
+        distinct_rows: Callable[[], int],
+    ) -> FixedPoint:
+        """Return a grid for sums over sets of as many joint states as can be met."""
+        del distinct_rows
+        arity = table.cardinalities[columns]
+        largest_first = sorted((int(r) for r in arity), reverse=True)
+        joint = largest_first[: 1 + (len(columns) if most_parents is None else most_parents)]
+        log_q = math.log(times) + math.fsum(math.log(r) for r in joint)
+        largest = self.largest(table.n_rows, log_q, int(arity.max(initial=2))) + width
+        require_numbers(table.n_rows, 48)
+        return FixedPoint.for_sums(table.n_rows, largest, self.leftover(table.n_rows))
 
     @abstractmethod
     def largest(self, n_rows: int, log_q: float, r: int) -> float:

@@ -1,6 +1,6 @@
-"""From one level of sets to the next under penalised likelihoods: join, judge, score.
+"""Penalised likelihoods: join and judge in one go, and the score of a family.
 
-Levels and families are those of :mod:`parentage.kernels.joining`. All one-smaller subsets of a set
+Levels and families are those of :mod:`parentage.kernels.levels`. All one-smaller subsets of a set
 are in the level, or it is not needed (closure theorem, ``docs/theory.md``); in a closed search
 neither is a set without a live family. The rules themselves are in
 :mod:`parentage.kernels.judging`.
@@ -15,35 +15,27 @@ import numpy.typing as npt
 
 from parentage.kernels._options import INLINE, JIT, njit
 from parentage.kernels.bits import popcount
-from parentage.kernels.joining import lists_beside
 from parentage.kernels.judging import (
     DEAD,
     THM1P,
     Join,
-    Measures,
     credit_rules,
-    has_forbidden,
     judge_families,
     products_without,
     thm1p_families,
 )
+from parentage.kernels.levels import for_terms, lists_beside, local_scores
 
 
-class Level(NamedTuple):
-    """The sets of one size; see the module's first lines."""
+class Likelihoods(NamedTuple):
+    """What is counted of the sets of a level."""
 
-    members: npt.NDArray[np.uint16]
-    """``[set, member]``, rising."""
-    subsets: npt.NDArray[np.int32]
-    """``[set, member]``: where the set without this member is in the level below."""
     G: npt.NDArray[np.int64]
     """``[set]``."""
-    best: npt.NDArray[np.int64]
-    """``[set, child]``: Bin, or DEAD + rule."""
 
 
-class SearchFacts(NamedTuple):
-    """What rules and scores need to know of the data, all in fixed point."""
+class LikelihoodTerms(NamedTuple):
+    """What rules and scores need to know of the data, in fixed point."""
 
     arity: npt.NDArray[np.int64]
     """``[variable]``."""
@@ -51,22 +43,14 @@ class SearchFacts(NamedTuple):
     """``[variable]``: N·H(V)."""
     residual: npt.NDArray[np.int64]
     """``[variable]``: h, the entropy that nothing explains; 0 where it is not used."""
-    forbidden: npt.NDArray[np.bool_]
-    """``[child, parent]``: arcs that no family may contain."""
     unit: int
     """Penalty of one free parameter."""
     cap: int
     """Free parameters beyond this many are as good as infinitely many."""
-    tolerance: int
-    """Scores closer than this are equal."""
-    width: int
-    """How far below its best subset a kept set may be."""
-    margin: int
-    """A set is kept if it exceeds its best proper subset by more than this (may be negative)."""
-    rules: int
-    """Bit r: rule number r is on."""
     closed: bool
     """Whether sets without a live family may be left out."""
+    G_below: npt.NDArray[np.int64]
+    """``[set below]``: G of the level below the one that is joined."""
 
 
 @njit(**JIT)
@@ -118,20 +102,15 @@ def start_joins(i, members, subsets, children, arity, cap, at, stop, variables, 
 
 
 @njit(**JIT)
-def join_siblings(first, last, siblings, level, G_below, facts, capped, new, tally):
+def join_siblings(first, last, siblings, level, facts, terms, new, tally):
     """Join each of the sets ``first … last − 1`` with its later siblings.
 
     Parameters
     ----------
     siblings, level
         The level and how it hangs together.
-    G_below
-        ``int64[set below]``.
-    capped
-        ``int64[variable]``: the rule that bars families of the new size from this child,
-        −1 for none, −2 if a constraint does (then no rule is credited).
     new
-        The new level, with room for every pair; all but its G is written.
+        The new level, with room for every pair; all but its columns is written.
     tally
         ``int64[rule]``: raised by the families that each rule removes.
 
@@ -144,9 +123,10 @@ def join_siblings(first, last, siblings, level, G_below, facts, capped, new, tal
     """
     # unpacked once: a field of a tuple taken in the loop costs a reference count each time
     sibling_end, children, tails, live = siblings
-    members, subsets, G, best = level
-    arity, residual, single = facts.arity, facts.residual, facts.single
-    forbidden, closed, cap = facts.forbidden, facts.closed, facts.cap
+    members, subsets, best, G = level.members, level.subsets, level.best, level.columns.G
+    arity, residual = terms.arity, terms.residual
+    closed, unit, cap = terms.closed, terms.unit, terms.cap
+    forbidden, capped, rules, slack = facts.forbidden, facts.capped, facts.rules, facts.slack
     out_members, out_subsets, out_best = new.members, new.subsets, new.best
     s = subsets.shape[1]
     at, stop = np.empty(s + 1, np.int64), np.empty(s + 1, np.int64)
@@ -154,8 +134,7 @@ def join_siblings(first, last, siblings, level, G_below, facts, capped, new, tal
     q, out = np.empty(s + 1, np.int64), np.empty(s + 1, np.int64)
     own, ceiling = np.empty(s, np.int64), np.empty(s + 1, np.int64)
     join = Join(variables, subset, q, out)
-    measures = Measures(facts.rules, facts.unit, cap, facts.tolerance + facts.width)
-    only_thm1p = facts.rules == 1 << THM1P
+    only_thm1p = rules == 1 << THM1P
     simple_tally = only_thm1p and capped.max() == -1 and capped.min() == -1 and len(forbidden) == 0
     end = 0
     for i in range(first, last):
@@ -175,11 +154,11 @@ def join_siblings(first, last, siblings, level, G_below, facts, capped, new, tal
             for a in range(s):
                 q[a] = min(own[a] * arity[z], 4 * cap)
             if only_thm1p:
-                alive = thm1p_families(alive, join, G, best, arity, residual, measures, ceiling)
-            else:
-                alive = judge_families(
-                    alive, join, G, best, subsets, G_below, single, arity, residual, measures
+                alive = thm1p_families(
+                    alive, join, G, best, arity, residual, unit, cap, slack, ceiling
                 )
+            else:
+                alive = judge_families(alive, join, level, facts, terms)
             if simple_tally:  # nothing but Theorem 1⁺ to credit
                 tally[THM1P] += np.int64(s + 1) - np.int64(popcount(alive))
             else:
@@ -194,64 +173,15 @@ def join_siblings(first, last, siblings, level, G_below, facts, capped, new, tal
     return end
 
 
-@njit(**JIT)
-def score_families(new, level, facts, capped, kept_set, kept_child, kept_score):
-    """Score the live families of a new level, raise ``best`` and note what Lemma 1 keeps.
-
-    Parameters
-    ----------
-    new, level
-        The new level, counted, and the one below it.
-    capped
-        ``int64[variable]``: children with −1 may have parent sets of this size.
-    kept_set, kept_child, kept_score
-        ``int32``, ``uint8`` and ``int64``, room for every family: the families whose score exceeds
-        every proper subset's, as set and position of the child, and that score.
-
-    Returns
-    -------
-    tuple
-        Number of families scored, and kept.
-    """
-    members, subsets, G, best = new
-    G_below, arity, forbidden = level.G, facts.arity, facts.forbidden
-    unit, cap, margin = facts.unit, facts.cap, facts.margin
+@for_terms(local_scores, LikelihoodTerms)
+def _local_scores(new, below, terms, scores):
+    members, subsets, best, G, G_below = new.members, new.subsets, new.best, new.columns.G, below.G
+    arity, unit, cap = terms.arity, terms.unit, terms.cap
     n_sets, s = members.shape
-    constrained = len(forbidden) > 0
-    variables = np.empty(s, np.int64)
-    q = np.empty(s, np.int64)
-    scored = 0
-    kept = 0
+    states = np.empty(s, np.int64)
     for i in range(n_sets):
+        products_without(members[i], arity, cap, states)
         for a in range(s):
-            variables[a] = members[i, a]
-        products_without(variables, arity, cap, q)
-        for a in range(s):
-            x = variables[a]
-            if best[i, a] >= DEAD or capped[x] != -1:
-                continue
-            if constrained and has_forbidden(a, variables, forbidden):
-                continue
-            likelihood = G[i] - G_below[subsets[i, a]]
-            score = likelihood - unit * min((arity[x] - 1) * q[a], cap)
-            scored += 1
-            if score > best[i, a] + margin:
-                kept_set[kept] = i
-                kept_child[kept] = a
-                kept_score[kept] = score
-                kept += 1
-            best[i, a] = max(best[i, a], score)
-    return scored, kept
-
-
-@njit(**JIT)
-def fewest_states(members, best, states, least):
-    """Lower ``least[variable]`` to the joint states of the parents in its live families."""
-    for i in range(len(members)):
-        whole = 1.0
-        for a in range(members.shape[1]):
-            whole *= states[members[i, a]]
-        for a in range(members.shape[1]):
-            x = members[i, a]
             if best[i, a] < DEAD:
-                least[x] = min(least[x], whole / states[x])
+                parameters = min((arity[members[i, a]] - 1) * states[a], cap)
+                scores[i, a] = G[i] - G_below[subsets[i, a]] - unit * parameters

@@ -1,4 +1,4 @@
-r"""Count, judge and score where cells are missing (:mod:`parentage.scoring.hole_search`).
+r"""Data with missing values: sets counted on their complete rows, bounds, local scores.
 
 **Counting.** Every set S is counted once, on the rows where all its members are observed: n rows,
 counts per joint state. For child a in S both sums of the family come from that one table, the
@@ -25,49 +25,41 @@ import numpy as np
 import numpy.typing as npt
 
 from parentage.kernels._options import INLINE, JIT, njit
-from parentage.kernels.joining import best_single_parent, move_set
-from parentage.kernels.judging import CHILD, DEAD, credit_rules, has_forbidden, products_without
+from parentage.kernels.judging import CHILD, DEAD, products_without
 from parentage.kernels.labels import join_labels
+from parentage.kernels.levels import (
+    bound_outside,
+    for_terms,
+    local_scores,
+    note_set,
+    rule_out,
+)
 
 MISSING = 65_535
 
 
-class HoleLevel(NamedTuple):
-    """The sets of one size."""
+class CompleteRows(NamedTuple):
+    """What is counted of the sets of a level."""
 
-    members: npt.NDArray[np.uint16]
-    """``[set, member]``, rising."""
-    subsets: npt.NDArray[np.int32]
-    """``[set, member]``: where the set without this member is in the level below."""
     rows: npt.NDArray[np.int64]
     """``[set]``: rows in which all members are observed."""
-    best: npt.NDArray[np.int64]
-    """``[set, child]``: Bin, or DEAD + rule."""
 
 
-class HoleFacts(NamedTuple):
+class MissingTerms(NamedTuple):
     """What judging and scoring need to know of the data, in fixed point."""
 
     arity: npt.NDArray[np.int64]
     """``[variable]``."""
     residual: npt.NDArray[np.int64]
     """``[variable]``: h over the rows where nothing is missing; not yet divided by n."""
-    forbidden: npt.NDArray[np.bool_]
-    """``[child, parent]``: arcs that no family may contain."""
     n_rows: int
     """N."""
     unit: int
     """Penalty of one free parameter, N λ."""
     cap: int
     """Free parameters beyond this many are as good as infinitely many."""
-    slack: int
-    """Tolerance plus width."""
-    margin: int
-    """A set is kept if it exceeds its best proper subset by more than this (may be negative)."""
-    rules: int
-    """Bit r: rule number r is on."""
-    best_alone: npt.NDArray[np.int64]
-    """``[x, y]``: Bin of the single parent y, on the diagonal of none; −DEAD where not known."""
+    left: npt.NDArray[np.int64]
+    """``[set, child]``: n·H(child | the others) of the sets that are scored; empty before."""
 
 
 class Rows(NamedTuple):
@@ -88,6 +80,13 @@ class Rows(NamedTuple):
 def scaled(x, n_rows, n):
     """Return ⌊x N / n⌋ for x ≥ 0 without leaving 64 bits."""
     return (x // n) * n_rows + ((x % n) * n_rows) // n
+
+
+@njit(**JIT)
+def scale_all(x, n_rows, n, out):
+    """Set ``out[i]`` to ⌊x[i] N / n[i]⌋."""
+    for i in range(len(x)):
+        out[i] = scaled(x[i], n_rows, n[i])
 
 
 @njit(**JIT)
@@ -120,10 +119,10 @@ def count_complete(members, rows, arity, n, left):
             q = min(q * arity[members[i, t]], dense + 1)
         if q > dense:
             n[i] = count_by_labels(members[i], rows, arity, left[i])
-            found = -1  # the stem is that of another set
+            found = -1  # the prefix is that of another set
             continue
         if i == 0 or found < 0 or differs(members, i):
-            found = stem_cells(members[i], codes, label, arity, there, cell)
+            found = prefix_cells(members[i], codes, label, arity, there, cell)
         z = members[i, s - 1]
         r = arity[z]
         counts[:q] = 0
@@ -155,7 +154,7 @@ def differs(members, i):
 
 
 @njit(**JIT)
-def stem_cells(chosen, codes, label, arity, there, cell):
+def prefix_cells(chosen, codes, label, arity, there, cell):
     """List the rows complete in all members but the last, and their joint states with the context.
 
     Returns how many there are.
@@ -239,59 +238,61 @@ def total_of(labels, count, times, f):
 
 
 @njit(**INLINE)
-def bound_with_holes(x, most_rows, q, facts):
+def bound_of(rules, x, most_rows, q, terms):
     """Return what no superset exceeds (Theorem 8); DEAD while the rule is off."""
-    if facts.rules & (1 << CHILD) == 0:
+    if rules & (1 << CHILD) == 0:
         return np.int64(DEAD)
-    price = facts.unit * min((facts.arity[x] - 1) * q, facts.cap)
-    return -scaled(facts.residual[x], np.int64(facts.n_rows), most_rows) - price
+    price = terms.unit * min((terms.arity[x] - 1) * q, terms.cap)
+    return -scaled(terms.residual[x], np.int64(terms.n_rows), most_rows) - price
 
 
-@njit(**JIT)
-def needed_outside(variables, q, most_rows, facts):
-    """Whether a variable outside the set may have it as parents (Proposition 2)."""
-    for x in range(len(facts.arity)):
-        top, outside = best_single_parent(x, variables, facts.best_alone)
-        if outside and top - facts.slack < bound_with_holes(x, most_rows, q, facts):
-            return True
-    return False
-
-
-@njit(**JIT)
-def judge_with_holes(end, new, level, facts, capped, tally):
-    """Decide the rule for the first ``end`` joined sets; leave out those that nobody needs.
-
-    As :func:`parentage.kernels.sums.judge_sums`; sets that are never seen together go as well.
-    """
-    members, subsets, _, best = new
-    rows, arity, forbidden = level.rows, facts.arity, facts.forbidden
-    cap, rules, slack = facts.cap, facts.rules, facts.slack
+@for_terms(rule_out, MissingTerms)
+def _rule_out(end, new, level, facts, terms, known):
+    members, subsets, best, rows = new.members, new.subsets, new.best, level.columns.rows
+    arity, cap, rules, slack = terms.arity, terms.cap, facts.rules, facts.slack
     m = members.shape[1]
-    q = np.empty(m, np.int64)
-    left = 0
+    states = np.empty(m, np.int64)
     for i in range(end):
         most_rows = rows[subsets[i, 0]]
         for t in range(1, m):
             most_rows = min(most_rows, rows[subsets[i, t]])
-        if most_rows == 0:
+        known[i, 0] = most_rows if most_rows > 0 else -1
+        if most_rows == 0 or rules == 0:
             continue
-        if rules != 0:
-            products_without(members[i], arity, cap, q)
-            dead = 0
-            for a in range(m):
-                top = best[i, a]
-                if top < DEAD and top - slack >= bound_with_holes(
-                    members[i, a], most_rows, q[a], facts
-                ):
-                    best[i, a] = DEAD + CHILD
-                dead += best[i, a] >= DEAD
-            credit_rules(members[i], best[i], capped, forbidden, tally)
-            states = min(q[0] * arity[members[i, 0]], 4 * cap)
-            if dead == m and not needed_outside(members[i], states, most_rows, facts):
-                continue
-        move_set(i, left, members, subsets, best)
-        left += 1
-    return left
+        products_without(members[i], arity, cap, states)
+        known[i, 1] = min(states[0] * arity[members[i, 0]], 4 * cap)
+        for a in range(m):
+            bound = bound_of(rules, members[i, a], most_rows, states[a], terms)
+            if best[i, a] < DEAD and best[i, a] - slack >= bound:
+                best[i, a] = DEAD + CHILD
+
+
+@for_terms(bound_outside, MissingTerms)
+def _bound_outside(x, subsets, known, level, facts, terms):
+    return bound_of(facts.rules, x, known[0], known[1], terms)
+
+
+@for_terms(note_set, MissingTerms)
+def _note_set(to, known, columns, terms):
+    pass
+
+
+@for_terms(local_scores, MissingTerms)
+def _local_scores(new, below, terms, scores):
+    members, best, rows = new.members, new.best, new.columns.rows
+    arity, unit, cap, left = terms.arity, terms.unit, terms.cap, terms.left
+    n_rows = np.int64(terms.n_rows)
+    n_sets, s = members.shape
+    states = np.empty(s, np.int64)
+    for i in range(n_sets):
+        if rows[i] == 0:
+            scores[i] = DEAD
+            continue
+        products_without(members[i], arity, cap, states)
+        for a in range(s):
+            if best[i, a] < DEAD:
+                price = unit * min((arity[members[i, a]] - 1) * states[a], cap)
+                scores[i, a] = -scaled(left[i, a], n_rows, rows[i]) - price
 
 
 @njit(**JIT)
@@ -302,41 +303,3 @@ def rows_of_live(members, rows, best, most):
             if best[i, a] < DEAD:
                 x = members[i, a]
                 most[x] = max(most[x], rows[i])
-
-
-@njit(**JIT)
-def score_with_holes(new, left, facts, capped, kept_set, kept_child, kept_score):
-    """Score the live families of a new level; as ``score_families``.
-
-    ``left[set, child]`` is n·H(child | the others). Sets without a row are passed over.
-    """
-    members, _, rows, best = new
-    arity, cap, margin = facts.arity, facts.cap, facts.margin
-    n_rows = np.int64(facts.n_rows)
-    n_sets, s = members.shape
-    constrained = len(facts.forbidden) > 0
-    variables, q = np.empty(s, np.int64), np.empty(s, np.int64)
-    scored = 0
-    kept = 0
-    for i in range(n_sets):
-        if rows[i] == 0:
-            continue
-        for a in range(s):
-            variables[a] = members[i, a]
-        products_without(variables, arity, cap, q)
-        for a in range(s):
-            x = variables[a]
-            if best[i, a] >= DEAD or capped[x] != -1:
-                continue
-            if constrained and has_forbidden(a, variables, facts.forbidden):
-                continue
-            price = facts.unit * min((arity[x] - 1) * q[a], cap)
-            score = -scaled(left[i, a], n_rows, rows[i]) - price
-            scored += 1
-            if score > best[i, a] + margin:
-                kept_set[kept] = i
-                kept_child[kept] = a
-                kept_score[kept] = score
-                kept += 1
-            best[i, a] = max(best[i, a], score)
-    return scored, kept

@@ -1,0 +1,343 @@
+"""Levels of sets: how one is joined into the next, judged and scored, whatever the measure.
+
+A *level* holds the sets of one size ``s`` that a search still needs, in lexicographic order, which
+makes it a prefix trie: sets that differ only in their last member (*siblings*) are neighbours, and
+every set one larger is the join of two siblings. A set is needed only if all its one-smaller
+subsets are in the level. A family is a set and the position of the child in it: family ``(i, a)``
+has child ``members[i, a]`` and the rest as parents.
+
+``best[i, a]`` is Bin, the best score of the family's parent set and all its subsets, or
+``DEAD + rule`` once a rule has ruled out the parent set and all its supersets. Scores are never
+positive, so a dead family compares as better than anything.
+
+What is counted of a set, how a family is scored and what no superset exceeds depends on the measure
+(:mod:`parentage.scoring.measures`). Its *terms*, a named tuple, select that code by their type: the
+functions below that only raise are written in :mod:`parentage.kernels.likelihoods`,
+:mod:`parentage.kernels.sums` and :mod:`parentage.kernels.missing` (:func:`for_terms`), and are
+compiled into :func:`judge_level` and :func:`score_level`. Where a set without a live family can be
+passed over, joining and judging go hand in hand instead (``likelihoods.join_siblings``).
+"""
+
+from __future__ import annotations
+
+import inspect
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+from numba.extending import overload
+
+from parentage.kernels._options import INLINE, JIT, njit
+from parentage.kernels.judging import (
+    CELLS,
+    CHILD,
+    DEAD,
+    credit_rules,
+    has_forbidden,
+    inherited_rule,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+
+class Level(NamedTuple):
+    """The sets of one size."""
+
+    members: npt.NDArray[np.uint16]
+    """``[set, member]``, rising."""
+    subsets: npt.NDArray[np.int32]
+    """``[set, member]``: where the set without this member is in the level below."""
+    best: npt.NDArray[np.int64]
+    """``[set, child]``: Bin, or DEAD + rule."""
+    columns: Any
+    """What the measure counts of a set: a named tuple of arrays ``[set, …]``."""
+
+
+class Siblings(NamedTuple):
+    """A level as a trie: which sets share all but the last member."""
+
+    end: npt.NDArray[np.int64]
+    """``[set]``: end of the siblings of a set."""
+    children: npt.NDArray[np.int64]
+    """``[set below + 1]``: the sets whose prefix is set p of the level below are
+    ``children[p] … children[p + 1] − 1``."""
+    tails: npt.NDArray[np.uint16]
+    """``[set]``: last members."""
+    live: npt.NDArray[np.uint64]
+    """``[set]``: which families are alive (:func:`live_members`)."""
+
+
+class Facts(NamedTuple):
+    """What judging and scoring need to know under every measure, in fixed point."""
+
+    forbidden: npt.NDArray[np.bool_]
+    """``[child, parent]``: arcs that no family may contain; empty: none."""
+    capped: npt.NDArray[np.int64]
+    """``[variable]``: the rule that bars families of the new size from this child, −1 for none,
+    −2 if a constraint does (then no rule is credited)."""
+    best_alone: npt.NDArray[np.int64]
+    """``[x, y]``: Bin of the single parent y, on the diagonal of none; −DEAD where not known."""
+    slack: int
+    """Tolerance plus width."""
+    margin: int
+    """A set is kept if it exceeds its best proper subset by more than this (may be negative)."""
+    rules: int
+    """Bit r: rule number r is on."""
+
+
+def for_terms(hook: Callable[..., Any], kind: type) -> Callable[[Any], Any]:
+    """Register the code of ``hook`` for terms of one kind, which select it when compiled.
+
+    LLVM inlines it. Numba's own ``inline="always"`` loses what such code writes into arrays.
+    """
+    at = list(inspect.signature(hook).parameters).index("terms")
+
+    def register(code: Callable[..., Any]) -> Callable[..., Any]:
+        def choose(*types: Any) -> Callable[..., Any] | None:
+            return code if getattr(types[at], "instance_class", None) is kind else None
+
+        choose.__signature__ = inspect.signature(code)  # type: ignore[attr-defined]  # Numba asks
+        options: Any = {name: JIT[name] for name in ("nogil", "boundscheck", "error_model")}
+        overload(hook, jit_options=options)(choose)
+        return code
+
+    return register
+
+
+def local_scores(new, below, terms, scores):
+    """Set ``scores[set, child]`` to the score of every live family; DEAD: it has none.
+
+    ``new`` is a level, counted, ``below`` are the columns of the level below it.
+    """
+    raise NotImplementedError("for kernels only")
+
+
+def rule_out(end, new, level, facts, terms, known):
+    """Set ``new.best`` of every family that a rule rules out to DEAD + rule.
+
+    The sets are the first ``end`` of ``new``, one larger than those of ``level``; ``best`` has the
+    best of the proper subsets. ``known[set, 0]`` is set to −1 if the set is not needed whatever is
+    outside it; otherwise it and ``known[set, 1]`` are what :func:`bound_outside` needs and what
+    :func:`note_set` writes.
+    """
+    raise NotImplementedError("for kernels only")
+
+
+def bound_outside(x, subsets, known, level, facts, terms):
+    """Return what no superset of a joined set exceeds as parents of x, which is outside it."""
+    raise NotImplementedError("for kernels only")
+
+
+def note_set(to, known, columns, terms):
+    """Write what is known of a joined set, before it is counted, where it will be."""
+    raise NotImplementedError("for kernels only")
+
+
+@njit(**JIT)
+def live_members(best, live):
+    """Set bit a of ``live[set]`` if the family with child a is alive.
+
+    A set of 64 members never gets this far: its families have 2^63 joint states, or there are
+    2^64 sets to count.
+    """
+    n_sets, s = best.shape
+    for i in range(n_sets):
+        mask = np.uint64(0)
+        for a in range(s):
+            if best[i, a] < DEAD:
+                mask |= np.uint64(1) << np.uint64(a)
+        live[i] = mask
+
+
+@njit(**INLINE)
+def lists_beside(i, subsets, children, at, stop):
+    """Set ``at[t] … stop[t] − 1`` to the sets with all members of set i but the t-th and the last.
+
+    Joined with a later sibling of i, the set without its t-th member is among them.
+    """
+    for t in range(subsets.shape[1] - 1):
+        p = subsets[i, t]
+        at[t] = children[p]
+        stop[t] = children[p + 1]
+
+
+@njit(**INLINE)
+def move_set(i, to, members, subsets, best):
+    """Move a joined set to a place further in front."""
+    if i != to:
+        for a in range(members.shape[1]):
+            members[to, a] = members[i, a]
+            subsets[to, a] = subsets[i, a]
+            best[to, a] = best[i, a]
+
+
+@njit(**INLINE)
+def best_single_parent(x, variables, best_alone):
+    """Return Bin of no parent or a single one of the set for x, and whether x is outside it."""
+    top = best_alone[x, x]
+    outside = True
+    for t in range(len(variables)):
+        outside = outside and variables[t] != x
+        top = max(top, best_alone[x, variables[t]])
+    return top, outside
+
+
+@njit(**JIT)
+def join_whole(first, last, siblings, members, subsets, best, out_members, out_subsets, out_best):
+    """Join each of the sets ``first … last − 1`` with its later siblings if no subset is missing.
+
+    Parameters
+    ----------
+    siblings, members, subsets, best
+        The level and how it hangs together.
+    out_members, out_subsets
+        ``uint16[set, member]`` and ``int32[set, member]``, room for every pair: filled.
+    out_best
+        ``int64[set, child]``: filled with the best score of a proper subset, or DEAD + rule.
+
+    Returns
+    -------
+    int
+        Number of sets.
+    """
+    sibling_end, children, tails, _ = siblings
+    s = subsets.shape[1]
+    at, stop = np.empty(s + 1, np.int64), np.empty(s + 1, np.int64)
+    end = 0
+    for i in range(first, last):
+        lists_beside(i, subsets, children, at, stop)
+        at[s] = i
+        for j in range(i + 1, sibling_end[i]):
+            z = tails[j]
+            whole = True
+            for t in range(s - 1):
+                k, k1 = at[t], stop[t]
+                while k < k1 and tails[k] < z:
+                    k += 1
+                at[t] = k
+                if k == k1 or tails[k] != z:
+                    whole = False
+                    break
+            if not whole:
+                continue
+            at[s - 1] = j
+            for a in range(s):
+                out_members[end, a] = members[i, a]
+            out_members[end, s] = z
+            for a in range(s + 1):
+                top = -np.int64(DEAD)
+                for b in range(a):
+                    top = max(top, best[at[b], a - 1])
+                for b in range(a + 1, s + 1):
+                    top = max(top, best[at[b], a])
+                out_best[end, a] = top if top < DEAD else inherited_rule(a, at, best)
+                out_subsets[end, a] = at[a]
+            end += 1
+    return end
+
+
+@njit(**JIT)
+def needed_outside(members, subsets, known, level, facts, terms):
+    """Whether a variable outside the set may have it as parents (Proposition 2)."""
+    best_alone, slack = facts.best_alone, facts.slack
+    for x in range(len(best_alone)):
+        top, outside = best_single_parent(x, members, best_alone)
+        if outside and top - slack < bound_outside(x, subsets, known, level, facts, terms):
+            return True
+    return False
+
+
+@njit(**JIT)
+def judge_level(end, new, level, facts, terms, tally):
+    """Decide the rules for the first ``end`` joined sets; leave out those that nobody needs.
+
+    ``new`` has members, subsets and the best of the proper subsets; ``new.best`` gets DEAD + rule
+    where one fires, and ``tally[rule]`` is raised by the families that each rule removes. Returns
+    the number of sets left, moved to the front: those with a live family, or with a variable
+    outside that may need them.
+    """
+    # unpacked once: a field of a tuple taken in the loop costs a reference count each time
+    members, subsets, best, columns = new
+    forbidden, capped, rules = facts.forbidden, facts.capped, facts.rules
+    bounded = rules & (1 << CHILD | 1 << CELLS) != 0
+    plain = len(forbidden) == 0 and capped.max() == -1 and capped.min() == -1
+    m = members.shape[1]
+    known = np.empty((end, 2), np.int64)
+    rule_out(end, new, level, facts, terms, known)
+    left = 0
+    for i in range(end):
+        if known[i, 0] < 0:
+            continue
+        dead = 0
+        for a in range(m if rules != 0 else 0):
+            dead += best[i, a] >= DEAD
+        if rules != 0 and (dead > 0 or not plain):
+            credit_rules(members[i], best[i], capped, forbidden, tally)
+        if (
+            dead == m
+            and bounded
+            and not needed_outside(members[i], subsets[i], known[i], level, facts, terms)
+        ):
+            continue
+        note_set(left, known[i, 0], columns, terms)
+        move_set(i, left, members, subsets, best)
+        left += 1
+    return left
+
+
+@njit(**JIT)
+def score_level(new, below, facts, terms, kept_set, kept_child, kept_score):
+    """Score the live families of a new level, raise ``best`` and note what Lemma 1 keeps.
+
+    Parameters
+    ----------
+    new
+        The new level, counted.
+    below
+        Columns of the level below it.
+    kept_set, kept_child, kept_score
+        ``int32``, ``uint8`` and ``int64``, room for every family: the families whose score exceeds
+        every proper subset's, as set and position of the child, and that score.
+
+    Returns
+    -------
+    tuple
+        Number of families scored, and kept.
+    """
+    members, best = new.members, new.best
+    forbidden, capped, margin = facts.forbidden, facts.capped, facts.margin
+    n_sets, s = members.shape
+    constrained = len(forbidden) > 0
+    scores = np.empty((n_sets, s), np.int64)
+    local_scores(new, below, terms, scores)
+    scored = 0
+    kept = 0
+    for i in range(n_sets):
+        for a in range(s):
+            score = scores[i, a]
+            if best[i, a] >= DEAD or score >= DEAD or capped[members[i, a]] != -1:
+                continue
+            if constrained and has_forbidden(a, members[i], forbidden):
+                continue
+            scored += 1
+            if score > best[i, a] + margin:
+                kept_set[kept] = i
+                kept_child[kept] = a
+                kept_score[kept] = score
+                kept += 1
+            best[i, a] = max(best[i, a], score)
+    return scored, kept
+
+
+@njit(**JIT)
+def fewest_states(members, best, states, least):
+    """Lower ``least[variable]`` to the joint states of the parents in its live families."""
+    for i in range(len(members)):
+        whole = 1.0
+        for a in range(members.shape[1]):
+            whole *= states[members[i, a]]
+        for a in range(members.shape[1]):
+            x = members[i, a]
+            if best[i, a] < DEAD:
+                least[x] = min(least[x], whole / states[x])

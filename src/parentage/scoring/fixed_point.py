@@ -1,0 +1,174 @@
+"""Numbers in fixed point: c ln c and its relatives as whole numbers, and one tolerance.
+
+Below the scores, each of which chooses its grid (``Score.grid``). f(c) is rounded once to an
+integer multiple of 1/scale and added up in int64, so that equal partitions have equal sums and no
+result depends on the order of additions, the threads or the machine.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+import numpy.typing as npt
+
+from parentage.errors import ResourceError
+from parentage.work.memory import require_memory
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from parentage.data.table import Table
+
+Int64s = npt.NDArray[np.int64]
+
+FINE = 1e-7
+"""A tolerance of so many nats is fine; a wider one is worth a better grid."""
+
+_AT_A_TIME = 1 << 20
+
+MOST_BITS = 48
+FEWEST_BITS = 16
+MOST_PARAMETERS = 2**28  # so that the kernels' products of two capped numbers stay below 2^63
+
+
+@dataclass(frozen=True, eq=False)
+class FixedPoint:
+    """Numbers as integer multiples of 1/scale, and how far rounding can reach.
+
+    Every f(c) is off by at most half a unit (plus what the logarithm itself is off), a set has at
+    most N/2 joint states with two rows or more, and a rule compares at most six G and two
+    penalties of at most ``cap`` parameters, each of which may be half a unit off: that sum is
+    ``tolerance``. Scores closer than that are equal; a rule that is not beyond its threshold by
+    more than that does not fire.
+
+    With many rows that bound is too wide to be called rounding. Then the grid is made so that the
+    penalty of one parameter is a whole number of units, without error, and no set is taken to
+    have more joint states than the table has distinct rows.
+    """
+
+    scale: float
+    """Units in one nat."""
+    f: Int64s
+    """``f[c]`` = c ln c for c = 0 … N."""
+    unit: int
+    """Penalty of one free parameter."""
+    cap: int
+    """No family with this many free parameters can be kept: more need not be told apart."""
+    tolerance: int
+
+    @classmethod
+    def fit(
+        cls,
+        n_rows: int,
+        w: float,
+        most_states: int,
+        width: float = 0.0,
+        distinct_rows: Callable[[], int] | None = None,
+    ) -> FixedPoint:
+        """Choose the finest grid on which sums stay below 2^61.
+
+        ``distinct_rows`` counts the distinct rows of the table; asked when there are many rows.
+
+        With ``cap`` = (N ln N + width)/w + r parameters, a family is worse than the empty set by
+        more than the width whatever its likelihood.
+        """
+        everything = n_rows * math.log(max(n_rows, 2))
+        cap = math.ceil((everything + width) / w) + most_states
+        largest = 2 * everything + width + w * cap
+        bits = min(MOST_BITS, 60 - math.ceil(math.log2(largest)))
+        if bits < FEWEST_BITS or cap > MOST_PARAMETERS:
+            raise ResourceError(_too_large(n_rows, w, most_states, width, everything))
+        logarithm = 8 * everything * 2.0**bits * float(np.finfo(np.longdouble).eps)
+        tolerance = math.ceil(1.5 * n_rows + cap + logarithm)
+        if distinct_rows is None or tolerance <= FINE * 2.0**bits:
+            f = rounded_c_ln_c(n_rows, 2.0**bits)
+            return cls(2.0**bits, f, round(w * 2.0**bits), cap, tolerance)
+        unit = math.floor(w * 2.0**bits)
+        scale = unit / w
+        f = rounded_c_ln_c(n_rows, unit, w)
+        states = min(n_rows // 2, distinct_rows())
+        own = 4 * everything * scale * float(np.finfo(np.float64).eps)  # w itself is rounded
+        return cls(scale, f, unit, cap, math.ceil(3 * states + 2 + logarithm + own))
+
+    @classmethod
+    def for_weights(
+        cls, table: Table, w: float, most_states: int, width: float = 0.0
+    ) -> FixedPoint:
+        """Choose the grid for rows with weights: f(c) = 2^−b c ln c for c units of 2^−b of a row.
+
+        A set has at most as many joint states as there are distinct rows.
+        """
+        n_rows, unit = table.n_rows, 1 << table.unit_bits
+        everything = n_rows * math.log(max(n_rows * unit, most_states, 2))
+        cap = math.ceil((everything + width) / w) + most_states
+        largest = 2 * everything + width + w * cap
+        bits = min(MOST_BITS, 60 - math.ceil(math.log2(largest)))
+        if bits < FEWEST_BITS or cap > MOST_PARAMETERS:
+            raise ResourceError(
+                f"{n_rows} rows with weights, or a penalty of {w:.3g} nats a parameter, are too "
+                "much for 64-bit arithmetic; use fewer rows"
+            )
+        f = rounded_c_ln_c(n_rows * unit, 2.0 ** (bits - table.unit_bits))
+        logarithm = 8 * everything * 2.0**bits * float(np.finfo(np.longdouble).eps)
+        tolerance = math.ceil(3 * table.stored_rows + cap + logarithm)
+        return cls(2.0**bits, f, round(w * 2.0**bits), cap, tolerance)
+
+    @classmethod
+    def for_sums(
+        cls, n_rows: int, largest: float, leftover: npt.NDArray[np.longdouble]
+    ) -> FixedPoint:
+        """Choose the grid for a score whose sums are at most ``largest``; f is ``leftover``.
+
+        A comparison has at most six sums of N/2 rounded terms each and N rounded logarithms of
+        arities; the terms themselves were added up in extended precision.
+        """
+        bits = min(MOST_BITS, 60 - math.ceil(math.log2(2 * largest)))
+        if bits < FEWEST_BITS:
+            raise ResourceError(
+                f"{n_rows} rows and sets of so many joint states are too large for 64-bit "
+                "arithmetic; use fewer rows or a smaller limit on parents"
+            )
+        f = np.rint(leftover * np.longdouble(2.0**bits)).astype(np.int64)
+        summing = 8 * n_rows * largest * 2.0**bits * float(np.finfo(np.longdouble).eps)
+        return cls(2.0**bits, f, 0, 0, math.ceil(2 * n_rows + 16 + summing))
+
+    def to_fixed(self, x: float) -> int:
+        """Round a number to the grid."""
+        return round(x * self.scale)
+
+    def to_float(self, x: int | Int64s) -> npt.NDArray[np.float64]:
+        """Return fixed-point values as floats."""
+        return np.asarray(x, np.float64) / self.scale
+
+
+def rounded_c_ln_c(n_rows: int, times: float, over: float = 1.0) -> Int64s:
+    """Return c ln c · times / over for c = 0 … N, rounded, some at a time."""
+    require_numbers(n_rows, 8)
+    f = np.empty(n_rows + 1, np.int64)
+    for first in range(0, n_rows + 1, _AT_A_TIME):
+        c = np.arange(first, min(first + _AT_A_TIME, n_rows + 1), dtype=np.longdouble)
+        scaled = c * np.log(np.maximum(c, 1)) * np.longdouble(times) / np.longdouble(over)
+        f[first : first + len(c)] = np.rint(scaled)
+    return f
+
+
+def require_numbers(n_rows: int, each: int) -> None:
+    """Refuse rows, of which few may differ, whose counts 0 … N have no room for their f."""
+    require_memory(each * (n_rows + 1), f"counting up to {n_rows:,} rows", "use fewer rows")
+
+
+def _too_large(n_rows: int, w: float, most_states: int, width: float, everything: float) -> str:
+    """Say what makes the numbers too large: the width, the penalties, or the rows."""
+    if width > max(everything, w * most_states):
+        return f"a width of {width:.3g} nats is too large for 64-bit arithmetic; use a smaller one"
+    if w < 0.5 and everything / w > MOST_PARAMETERS / 2:
+        return f"a penalty of {w:.3g} nats a parameter is too small for 64-bit arithmetic"
+    if w * most_states > everything:
+        return (
+            f"a penalty of {w:.3g} nats a parameter and up to {most_states} states are too large "
+            "for 64-bit arithmetic; merge states, drop the column, or require fewer parents"
+        )
+    return f"{n_rows} rows are too many for 64-bit arithmetic; use fewer rows"

@@ -1,0 +1,312 @@
+"""What a measure is: everything about a score on one table that the search has to know.
+
+The search over levels (:mod:`parentage.scoring.search`), the expansion of lists
+(:mod:`parentage.growth`), the forecast and ``explain`` are written once. What differs between
+families of scores is here: what is counted of a set (the *columns* of a level), what rules and
+scores need to know of the data (the *terms*, a named tuple whose type selects the code of
+:mod:`parentage.kernels.levels`), and what no larger family exceeds.
+
+Levels hold numbers of encoded variables; everything is in the fixed point of the encoded table
+unless nats are mentioned.
+"""
+
+from __future__ import annotations
+
+import math
+from abc import ABC, abstractmethod
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from parentage.work.array_files import let_pages_go
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+
+    from parentage.data.table import Table
+    from parentage.kernels.levels import Facts, Level, Siblings
+    from parentage.scoring.entropy import Encoding
+    from parentage.scoring.fixed_point import Int64s
+    from parentage.scoring.plan import SearchPlan
+    from parentage.scoring.rulebook import FamilyNumbers, RuleSet
+    from parentage.work.array_files import Array
+
+    Members = npt.NDArray[np.uint16]
+
+SETS_AT_ONCE = 2**20
+"""Sets of a level that are looked through at a time: between two blocks a search can be stopped,
+and the pages of mapped levels are let go."""
+
+
+class Rung(NamedTuple):
+    """What the step from one level to the next needs to know; it is sent to workers."""
+
+    facts: Facts
+    terms: Any
+    """Of the measure, for the kernels."""
+    counting: Any
+    """What the measure needs for counting the new sets, besides the table."""
+
+
+class FamilyTerms(NamedTuple):
+    """What the families of some children are scored by when lists are expanded.
+
+    With y a further parent of X besides Π,
+
+        s(X, Π ∪ y) = along(y) − without(y) − unit·(r − 1)·q − constant + log odds of the arcs,
+
+    where *along* and *without* are vectors of two sweeps (:meth:`Measure.sweep`).
+    """
+
+    sweeps: int
+    """Number of kinds of sweeps that the measure has."""
+    without: Int64s
+    """``[child]``: which kind of sweep *without* is."""
+    along: Int64s
+    """``[child]``: which kind of sweep *along* is."""
+    empty: Int64s
+    """``[child]``: what *without* has for the empty set."""
+    constant: Int64s
+    """``[child]``."""
+
+
+class Measure(ABC):
+    """A score on one table, within one plan."""
+
+    endless: ClassVar[bool] = False
+    """Whether the rules may leave a search without a limit on parents without an end."""
+    forecast_ends: ClassVar[bool] = True
+    """Whether a search of more sets than anybody waits for still ends by itself."""
+    slower_by: ClassVar[float] = 1.0
+    """How many times as long as forecast a set takes."""
+    priced: ClassVar[bool] = True
+    """Whether free parameters have a price of their own; else it is within the sums."""
+    whole_families: ClassVar[bool] = False
+    """Whether a sweep counts families of one child, so that nothing is taken off."""
+    payable: ClassVar[bool] = False
+    """Whether Theorem 1⁺ tells from one sweep that no further parent can pay."""
+
+    def __init__(self, plan: SearchPlan) -> None:
+        self.plan = plan
+
+    # From a table to the plan of a search
+
+    @staticmethod
+    @abstractmethod
+    def encode(
+        table: Table, score: Any, width: float, context: Sequence[int], closed: bool, most: int
+    ) -> Encoding:
+        """Encode a table for searches within a context, of ``most`` further parents."""
+
+    @staticmethod
+    @abstractmethod
+    def residuals(encoded: Any, table: Table, context: Sequence[int] = ()) -> Int64s:
+        """Return ``[variable]``: h, what all other variables together leave unexplained."""
+
+    @staticmethod
+    def caps(
+        encoded: Any, table: Table, rules: RuleSet, h: Int64s, width: float
+    ) -> dict[str, Int64s]:
+        """Return what the cap rules prove, per encoded variable; a set may be ``width`` below."""
+        del encoded, table, rules, h, width
+        return {}
+
+    @property
+    def entropies(self) -> Int64s | None:
+        """N·H of every variable, for the caps on parents; None where none are proved."""
+        return None
+
+    # The search
+
+    @property
+    def encoded(self) -> Encoding:
+        """The table, ready for counting."""
+        return self.plan.encoded
+
+    @abstractmethod
+    def first(self) -> tuple[Level, Any]:
+        """Return the single variables, and the columns of the empty set below them."""
+
+    @abstractmethod
+    def columns_of(self, arrays: Sequence[Array]) -> Any:
+        """Make columns of their arrays."""
+
+    @abstractmethod
+    def uncounted(self, sets: int) -> Any:
+        """Return columns for joined sets, before they are counted."""
+
+    @abstractmethod
+    def terms(
+        self, level: Level, below: Any, store: bool, check: Callable[[], None]
+    ) -> tuple[Any, Any]:
+        """Return the terms of the step from a level, and what counting its new sets needs.
+
+        ``below`` are the columns of the level below; ``store`` says whether the new level is needed
+        for a further one. Looking through a level calls ``check``, which may end it.
+        """
+
+    @abstractmethod
+    def count(self, members: Members, uncounted: Any, rung: Rung) -> tuple[Any, Any]:
+        """Count sets; return their columns, and the terms for scoring them."""
+
+    @abstractmethod
+    def beyond(self, level: Level, below: Any, complete_to: int) -> npt.NDArray[np.float64]:
+        """Bound per child, in nats, what families of more than ``complete_to`` parents score.
+
+        −∞: there are none. A family that can matter contains, with every Y left out, families that
+        are alive: so its parents contain those of a live family of the level, and at least so many
+        more that there are ``complete_to`` + 1.
+        """
+
+    def level_of(self, arrays: Sequence[Array]) -> Level:
+        """Make a level of the arrays that it is stored as (:func:`arrays_of`)."""
+        from parentage.kernels.levels import Level
+
+        members, subsets, best, *columns = arrays
+        return Level(members, subsets, best, self.columns_of(columns))
+
+    def stored(self, level: Level) -> Level:
+        """Return the sets of a counted level that a further one may need."""
+        return level
+
+    def best_alone(self, first: Level) -> Int64s:
+        """Return ``[x, y]``: Bin of no parent on the diagonal; see :func:`with_single_parents`."""
+        n = len(first.members)
+        alone = np.full((n, n), -(2**62), np.int64)
+        np.fill_diagonal(alone, first.best[:, 0])
+        return alone
+
+    def rung(
+        self,
+        level: Level,
+        below: Any,
+        alone: Int64s,
+        store: bool,
+        check: Callable[[], None],
+    ) -> Rung:
+        """Return what the step from a level needs to know."""
+        from parentage.kernels.levels import Facts
+
+        plan, grid = self.plan, self.encoded.grid
+        width = 0 if plan.width is None else grid.to_fixed(plan.width)
+        forbidden = plan.forbidden if plan.forbidden.any() else np.zeros((0, 0), np.bool_)
+        facts = Facts(
+            np.ascontiguousarray(forbidden),
+            plan.limits.capped(level.members.shape[1]),
+            alone,
+            grid.tolerance + width,
+            grid.tolerance if plan.width is None else -width - grid.tolerance - 1,
+            plan.rules.mask,
+        )
+        return Rung(facts, *self.terms(level, below, store, check))
+
+    def join(
+        self,
+        span: tuple[np.int64, np.int64],
+        siblings: Siblings,
+        level: Level,
+        rung: Rung,
+        room: Level,
+        tally: Int64s,
+    ) -> int:
+        """Join a run of sets into ``room`` and judge their families; return how many are left."""
+        from parentage.kernels.levels import join_whole, judge_level
+
+        end = join_whole(
+            *span, siblings, level.members, level.subsets, level.best,
+            room.members, room.subsets, room.best,
+        )  # fmt: skip
+        return int(judge_level(np.int64(end), room, level, rung.facts, rung.terms, tally))
+
+    def least_products(self, level: Level, complete_to: int) -> npt.NDArray[np.float64]:
+        """Return per child the fewest joint states of parents beyond ``complete_to``; ∞: none."""
+        from parentage.kernels.levels import fewest_states
+
+        encoded, members, best = self.encoded, level.members, level.best
+        least = np.full(encoded.n_variables, np.inf)
+        states = encoded.arity.astype(np.float64)
+        for some in blocks(len(members), members, best):
+            fewest_states(members[some], best[some], states, least)
+        least[self.plan.limits.capped(complete_to + 1) != -1] = np.inf
+        more = complete_to + 1 - (members.shape[1] - 1)
+        least *= math.prod(sorted(encoded.arity.tolist())[:more])
+        return least
+
+    # Forecasts
+
+    @property
+    def more_bytes_per_set(self) -> int:
+        """What a stored set takes besides members, subsets, best and one 64-bit column."""
+        return 0
+
+    def live_at_most(self, deepest: int) -> list[int] | None:
+        """Return a proved bound on the live sets of each size; None: no better than all sets."""
+        del deepest
+        return None
+
+    # Expansion
+
+    @abstractmethod
+    def family_terms(self, children: Int64s) -> FamilyTerms:
+        """Return what the families of these children are scored by."""
+
+    @abstractmethod
+    def sweep(self, kind: int, sets: Members) -> Int64s:
+        """Return ``[set, y]``: what sets ``[set, member]`` have together with every variable y."""
+
+    @abstractmethod
+    def count_alone(self, kind: int, one: Members) -> int:
+        """Return what a sweep of one set ``[1, member]`` has at its members."""
+
+    # Explanation
+
+    def unexplained(self, table: Table, x: int, parents: Sequence[int]) -> float:
+        """Return h of a column of the table in nats; a constant has none."""
+        del table, parents
+        (where,) = np.nonzero(self.encoded.order == x)
+        return float(self.encoded.grid.to_float(self.plan.h[where[0]])) if len(where) else 0.0
+
+    @abstractmethod
+    def numbers(
+        self, table: Table, x: int, parents: Sequence[int], y: int, bin_star: float
+    ) -> FamilyNumbers:
+        """Return what the rules compare for a family because of its parent ``y``, in nats.
+
+        Variables are columns of the table; ``bin_star`` is Bin of the parents without y.
+        """
+
+
+def arrays_of(level: Level) -> tuple[Array, ...]:
+    """Return the arrays of a level, one row per set each: members, subsets, best, columns."""
+    return (level.members, level.subsets, level.best, *level.columns)
+
+
+def with_single_parents(best_alone: Int64s, pairs: Level) -> Int64s:
+    """Return ``[x, y]``, Bin of the single parent y, for Proposition 2; a pair left out is dead.
+
+    On the diagonal, Bin of no parent, it is what it was; ``pairs`` is the level of two members.
+    """
+    from parentage.kernels.judging import DEAD
+
+    alone = np.full_like(best_alone, DEAD)
+    np.fill_diagonal(alone, best_alone.diagonal())
+    a, b = pairs.members[:, 0], pairs.members[:, 1]
+    alone[a, b], alone[b, a] = pairs.best[:, 0], pairs.best[:, 1]
+    return alone
+
+
+def never() -> None:
+    """Do not end what was begun."""
+
+
+def blocks(rows: int, *arrays: Array, check: Callable[[], None] = never) -> Iterator[slice]:
+    """Cut many sets into slices, worked on one after the other; mapped pages go after each.
+
+    ``check`` is called before each but the first, and may end the work by raising.
+    """
+    for first in range(0, rows, SETS_AT_ONCE):
+        if first:
+            check()
+        yield slice(first, min(first + SETS_AT_ONCE, rows))
+        let_pages_go(arrays)

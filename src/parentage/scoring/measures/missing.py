@@ -1,0 +1,208 @@
+"""Data with missing values: node-average likelihoods (PNAL).
+
+A measure (:mod:`parentage.scoring.measures.measure`). Each set is counted once, on its complete
+rows, and that table gives the likelihood of every child in it; nothing of a set is needed when it
+becomes parents, because the next set has other rows. Rules and their proof: Theorem 8 in
+``docs/theory.md``.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+import numpy.typing as npt
+
+from parentage.scoring.holes import EncodedMissing, complete_residuals, encode_missing
+from parentage.scoring.measures.measure import FamilyTerms, Measure, blocks
+from parentage.scoring.rulebook import FamilyNumbers
+from parentage.scoring.scores.node_average import complete_rows
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from parentage.data.table import Table
+    from parentage.kernels.levels import Level
+    from parentage.kernels.missing import CompleteRows, MissingTerms
+    from parentage.scoring.fixed_point import Int64s
+    from parentage.scoring.measures.measure import Members, Rung
+    from parentage.scoring.scores import NodeAverage
+    from parentage.work.array_files import Array
+
+UNSEEN = -(2**61)
+"""Likelihood of a family that no row has complete."""
+
+
+class MissingMeasure(Measure):
+    """The average likelihood of a family over the rows that have it, minus a penalty."""
+
+    endless = True
+    slower_by = 15.0
+    whole_families = True
+
+    @staticmethod
+    def encode(
+        table: Table,
+        score: NodeAverage,
+        width: float,
+        context: Sequence[int],
+        closed: bool,
+        most: int,
+    ) -> EncodedMissing:
+        """Encode a table with its missing values."""
+        del closed, most
+        return encode_missing(table, score, width, context)
+
+    residuals = staticmethod(complete_residuals)
+
+    @property
+    def encoded(self) -> EncodedMissing:
+        """The table, ready for counting."""
+        return self.plan.encoded  # type: ignore[return-value]  # it was encoded here
+
+    @property
+    def score(self) -> NodeAverage:
+        """The definition of the score."""
+        return self.plan.score  # type: ignore[return-value]  # the catalogue says so
+
+    def columns_of(self, arrays: Sequence[Array]) -> CompleteRows:
+        """Return the rows."""
+        from parentage.kernels.missing import CompleteRows
+
+        return CompleteRows(*arrays)
+
+    def uncounted(self, sets: int) -> CompleteRows:
+        """Return no room: counting makes it."""
+        del sets
+        return self.columns_of([np.empty(0, np.int64)])
+
+    def first(self) -> tuple[Level, CompleteRows]:
+        """Return the single variables, and the empty set."""
+        from parentage.kernels.levels import Level
+
+        e, grid = self.encoded, self.encoded.grid
+        members = np.arange(e.n_variables, dtype=np.uint16)[:, None]
+        rows, left = self._count(members)
+        best = self._likelihoods(rows, left[:, 0]) - grid.unit * np.minimum(e.arity - 1, grid.cap)
+        level = Level(
+            members,
+            np.zeros((len(members), 1), np.int32),
+            np.ascontiguousarray(best[:, None]),
+            self.columns_of([rows]),
+        )
+        return level, self.columns_of([np.array([e.total_rows])])
+
+    def terms(
+        self, level: Level, below: CompleteRows, store: bool, check: Callable[[], None]
+    ) -> tuple[MissingTerms, None]:
+        """Return what the rule compares."""
+        from parentage.kernels.missing import MissingTerms
+
+        del level, below, store, check
+        e, grid = self.encoded, self.encoded.grid
+        none = np.empty((0, 0), np.int64)
+        return MissingTerms(e.arity, self.plan.h, e.n_rows, grid.unit, grid.cap, none), None
+
+    def count(
+        self, members: Members, uncounted: CompleteRows, rung: Rung
+    ) -> tuple[CompleteRows, MissingTerms]:
+        """Count complete rows, and what is left of every member given the others."""
+        del uncounted
+        rows, left = self._count(members)
+        return self.columns_of([rows]), rung.terms._replace(left=left)
+
+    def stored(self, level: Level) -> Level:
+        """Leave out what is never seen together, with all that contains it."""
+        seen = level.columns.rows > 0
+        return self.level_of([*(a[seen] for a in level[:3]), level.columns.rows[seen]])
+
+    def beyond(
+        self, level: Level, below: CompleteRows, complete_to: int
+    ) -> npt.NDArray[np.float64]:
+        """Bound what larger families score: h over the most rows that a live family has."""
+        from parentage.kernels.missing import rows_of_live
+
+        del below
+        e, grid, rows = self.encoded, self.encoded.grid, level.columns.rows
+        least = self.least_products(level, complete_to)
+        most_rows = np.ones(e.n_variables, np.int64)
+        for some in blocks(len(level.members), level.members, rows, level.best):
+            rows_of_live(level.members[some], rows[some], level.best[some], most_rows)
+        unexplained = grid.to_float(self.plan.h) * (e.n_rows / most_rows)
+        price = e.w * (e.arity.astype(np.float64) - 1) * least
+        bound: npt.NDArray[np.float64] = float(grid.to_float(grid.tolerance)) - unexplained - price
+        return bound
+
+    def _count(self, members: Members) -> tuple[Int64s, Int64s]:
+        """Return ``[set]`` complete rows, and ``[set, member]`` n·H(member | the others)."""
+        from parentage.kernels.missing import count_complete
+
+        rows, left = np.empty(len(members), np.int64), np.empty(members.shape, np.int64)
+        count_complete(members, self.encoded.rows, self.encoded.arity, rows, left)
+        return rows, left
+
+    def _likelihoods(self, rows: Int64s, left: Int64s) -> Int64s:
+        """Return N·LL / n; of no row, which a context may leave, what one row would have."""
+        from parentage.kernels.missing import scale_all
+
+        found = np.empty(len(rows), np.int64)
+        scale_all(
+            np.ascontiguousarray(left), np.int64(self.encoded.n_rows), np.maximum(rows, 1), found
+        )
+        return -found
+
+    # Expansion: sweep 0 is nothing, sweep 1 + x the likelihood of child x
+
+    def family_terms(self, children: Int64s) -> FamilyTerms:
+        """Return one sweep per child: a family is counted whole, on rows of its own."""
+        none = np.zeros(len(children), np.int64)
+        return FamilyTerms(1 + self.encoded.n_variables, none, 1 + children, none, none)
+
+    def sweep(self, kind: int, sets: Members) -> Int64s:
+        """Return likelihoods of a child with Π ∪ y; at the child itself that with Π alone.
+
+        The sets counted are (Π, child, y), in which neighbours share all but the last member.
+        """
+        (count, size), n, child = sets.shape, self.encoded.n_variables, kind - 1
+        if not kind:
+            return np.zeros((count, n), np.int64)
+        members = np.empty((count, n, size + 2), np.uint16)
+        members[:, :, :size] = sets[:, None, :]
+        members[:, :, size] = child
+        members[:, :, size + 1] = np.arange(n)
+        found = self._likelihood_of(members.reshape(count * n, size + 2), size).reshape(count, n)
+        found[:, child] = self._likelihood_of(np.ascontiguousarray(members[:, 0, :-1]), size)
+        return found
+
+    def count_alone(self, kind: int, one: Members) -> int:
+        """Count Π and the child."""
+        if not kind:
+            return 0
+        members = np.append(one, np.array([[kind - 1]], np.uint16), axis=1)
+        return int(self._likelihood_of(members, one.shape[1])[0])
+
+    def _likelihood_of(self, members: Members, at: int) -> Int64s:
+        """Return N·LL / n per set, of the member at that place; UNSEEN without a row."""
+        rows, left = self._count(members)
+        return np.where(rows > 0, self._likelihoods(rows, left[:, at]), UNSEEN)
+
+    # Explanation
+
+    def unexplained(self, table: Table, x: int, parents: Sequence[int]) -> float:
+        """Return h spread over the rows that have x and these parents."""
+        return self.score.unexplained(table, x, parents)
+
+    def numbers(
+        self, table: Table, x: int, parents: Sequence[int], y: int, bin_star: float
+    ) -> FamilyNumbers:
+        """Return what the one rule compares; h is spread over rows of subsets."""
+        score = self.score
+        fewest = max(score.unexplained(table, x, [p for p in parents if p != z]) for z in parents)
+        without_x = table.rows_in(complete_rows(table, parents))
+        with_x = table.rows_in(complete_rows(table, [x]))
+        if 0 < without_x < with_x:
+            fewest = max(fewest, score.unexplained(table, x) * with_x / without_x)
+        nothing = dict.fromkeys(FamilyNumbers._fields[:11], 0.0)
+        bound = FamilyNumbers(**nothing, adds=True)
+        price = score.price(table, x, parents)
+        return bound._replace(h_x=fewest, penalty=price, bin_star=bin_star)

@@ -1,0 +1,219 @@
+"""Penalised likelihoods, BIC and its relatives: one G per set, the penalty from the arities.
+
+A measure (:mod:`parentage.scoring.measures.measure`) whose rules are closed: only live sets are
+looked at, and joining and judging are one kernel.
+"""
+
+from __future__ import annotations
+
+import math
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+
+from parentage.scoring.entropy import Encoded, encode
+from parentage.scoring.measures.measure import FamilyTerms, Measure
+from parentage.scoring.measures.sweeping import Swept
+from parentage.scoring.residuals import residuals
+from parentage.scoring.rulebook import FamilyNumbers, RuleSet, TableNumbers, caps_by_rule
+from parentage.scoring.scores import conditional_entropy
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from parentage.data.table import Table
+    from parentage.kernels.levels import Level, Siblings
+    from parentage.kernels.likelihoods import Likelihoods, LikelihoodTerms
+    from parentage.scoring.fixed_point import Int64s
+    from parentage.scoring.measures.measure import Members, Rung
+    from parentage.scoring.scores import Score
+    from parentage.work.array_files import Array
+
+
+class PenalisedMeasure(Measure):
+    """The likelihood of a family minus a weight for each of its free parameters."""
+
+    payable = True
+
+    @staticmethod
+    def encode(
+        table: Table, score: Score, width: float, context: Sequence[int], closed: bool, most: int
+    ) -> Encoded:
+        """Encode a table, for a search over live sets or over all."""
+        return encode(table, score, width, context, live_only=closed, most_parents=most)
+
+    residuals = staticmethod(residuals)
+
+    @staticmethod
+    def caps(
+        encoded: Encoded, table: Table, rules: RuleSet, h: Int64s, width: float
+    ) -> dict[str, Int64s]:
+        """Return what the cap rules prove."""
+        grid = encoded.grid
+        numbers = TableNumbers(
+            table.n_rows,
+            [float(x) for x in grid.to_float(encoded.entropies)],
+            [float(x) for x in grid.to_float(h)],
+            [int(r) for r in encoded.arity],
+            encoded.w,
+            width,
+        )
+        return caps_by_rule(rules, numbers)
+
+    @property
+    def encoded(self) -> Encoded:
+        """The table, ready for counting."""
+        return self.plan.encoded  # type: ignore[return-value]  # it was encoded here
+
+    @property
+    def entropies(self) -> Int64s:
+        """N·H of every variable."""
+        return self.encoded.entropies
+
+    def first(self) -> tuple[Level, Likelihoods]:
+        """Return the single variables, and G of the empty set."""
+        from parentage.kernels.levels import Level
+        from parentage.kernels.likelihoods import Likelihoods
+
+        e = self.encoded
+        best = (e.single - e.empty - e.grid.unit * (e.arity - 1))[:, None]
+        level = Level(
+            np.arange(e.n_variables, dtype=np.uint16)[:, None],
+            np.zeros((e.n_variables, 1), np.int32),
+            np.ascontiguousarray(best),
+            Likelihoods(e.single),
+        )
+        return level, Likelihoods(np.array([e.empty], np.int64))
+
+    def columns_of(self, arrays: Sequence[Array]) -> Likelihoods:
+        """Return G."""
+        from parentage.kernels.likelihoods import Likelihoods
+
+        return Likelihoods(*arrays)
+
+    def uncounted(self, sets: int) -> Likelihoods:
+        """Return no room: counting makes it."""
+        del sets
+        return self.columns_of([np.empty(0, np.int64)])
+
+    def best_alone(self, first: Level) -> Int64s:
+        """Return nothing: no set is kept for a variable outside it."""
+        del first
+        return np.empty((0, 0), np.int64)
+
+    def terms(
+        self, level: Level, below: Likelihoods, store: bool, check: Callable[[], None]
+    ) -> tuple[LikelihoodTerms, None]:
+        """Return what the rules compare."""
+        from parentage.kernels.likelihoods import LikelihoodTerms
+
+        del level, store, check
+        e, plan = self.encoded, self.plan
+        return LikelihoodTerms(
+            e.arity, e.entropies, plan.h, e.grid.unit, e.grid.cap, plan.rules.closed, below.G
+        ), None
+
+    def join(
+        self,
+        span: tuple[np.int64, np.int64],
+        siblings: Siblings,
+        level: Level,
+        rung: Rung,
+        room: Level,
+        tally: Int64s,
+    ) -> int:
+        """Join and judge in one go; a set without a live family is passed over."""
+        from parentage.kernels.likelihoods import join_siblings
+
+        facts, terms, _ = rung
+        return int(join_siblings(*span, siblings, level, facts, terms, room, tally))
+
+    def count(
+        self, members: Members, uncounted: Likelihoods, rung: Rung
+    ) -> tuple[Likelihoods, LikelihoodTerms]:
+        """Count G."""
+        del uncounted
+        return self.columns_of([self.encoded.count(members)]), rung.terms
+
+    def beyond(self, level: Level, below: Likelihoods, complete_to: int) -> npt.NDArray[np.float64]:
+        """Bound what larger families score: −h, and the penalty of the fewest joint states."""
+        del below
+        encoded = self.encoded
+        states = encoded.arity.astype(np.float64)
+        least = self.least_products(level, complete_to)
+        unexplained = encoded.grid.to_float(self.plan.h - encoded.grid.tolerance)
+        bound: npt.NDArray[np.float64] = -unexplained - encoded.w * (states - 1) * least
+        return bound
+
+    def live_at_most(self, deepest: int) -> list[int]:
+        """Return an upper bound on the live sets of each size."""
+        return live_sets_at_most(self.encoded, deepest, self.plan.width or 0.0)
+
+    @cached_property
+    def _swept(self) -> Swept:
+        return Swept(self.encoded)
+
+    def family_terms(self, children: Int64s) -> FamilyTerms:
+        """Return the one sweep there is, of G."""
+        none = np.zeros(len(children), np.int64)
+        return FamilyTerms(1, none, none, none + self.encoded.empty, none)
+
+    def sweep(self, kind: int, sets: Members) -> Int64s:
+        """Return G of every set with every variable."""
+        del kind
+        return self._swept.sums(sets, self.encoded.grid.f[None, :])
+
+    def count_alone(self, kind: int, one: Members) -> int:
+        """Return G of one set."""
+        del kind
+        return self._swept.alone(one, self.encoded.grid.f)
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Leave out what is made again faster than it is sent."""
+        return {"plan": self.plan}
+
+    def numbers(
+        self, table: Table, x: int, parents: Sequence[int], y: int, bin_star: float
+    ) -> FamilyNumbers:
+        """Return entropies and penalties."""
+        score = self.plan.score
+        star = [p for p in parents if p != y]
+        penalty_star = score.price(table, x, star)
+        x_star = conditional_entropy(table, x, star)
+        return FamilyNumbers(
+            n_h_x=conditional_entropy(table, x),
+            n_h_y=conditional_entropy(table, y),
+            n_h_x_star=x_star,
+            n_h_y_star=conditional_entropy(table, y, star),
+            h_x=self.unexplained(table, x, parents),
+            h_y=self.unexplained(table, y, parents),
+            added=(int(table.cardinalities[y]) - 1) * penalty_star,
+            penalty=score.price(table, x, parents),
+            bin_star=bin_star,
+            delta=bin_star - (-x_star - penalty_star),
+        )
+
+
+def live_sets_at_most(encoded: Encoded, deepest: int, width: float = 0.0) -> list[int]:
+    """Return an upper bound on the live sets of each size, from the arities alone.
+
+    A live set S has a child X with q_Π < 1 + 2·(N·H(X) + γ)/(w (r_X − 1)) for the others Π
+    (Theorem 1 with nothing given), hence q_S < r_X times that. The sets with a product of arities
+    below the largest such number are counted by dynamic programming over products.
+    """
+    spare = encoded.grid.to_float(encoded.entropies) + width
+    r = encoded.arity.astype(np.float64)
+    most = math.ceil(float(np.max(r * (1 + 2 * spare / (encoded.w * (r - 1))))))
+    ways: dict[tuple[int, int], int] = {(0, 1): 1}
+    for arity in encoded.arity.tolist():
+        for (size, product), count in list(ways.items()):
+            if size <= deepest and product * arity < most:
+                key = (size + 1, product * arity)
+                ways[key] = ways.get(key, 0) + count
+    sizes = [0] * (deepest + 1)
+    for (size, _), count in ways.items():
+        if size:
+            sizes[size - 1] += count
+    return sizes
