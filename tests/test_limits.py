@@ -32,10 +32,11 @@ from parentage.scoring.forecast import UpTo, seconds_for
 from parentage.scoring.lists import CandidateLists
 from parentage.scoring.overview import _complete_to
 from parentage.scoring.plan import encode_plans, prepare
+from parentage.scoring.search import search
 from parentage.scoring.settings import Scoring
 from parentage.structural_em import complete_and_score
 from parentage.work.context import Context
-from parentage.work.stop import CompileClock, Reason, Stop
+from parentage.work.stop import CompileClock, Reason, Stop, compiling
 from strategies import make_table
 
 
@@ -76,6 +77,29 @@ def test_loading_counts_as_working_time() -> None:
 
     mine.timed(mine.timed, slow)
     assert 0.01 <= mine.seconds < 1.0
+
+
+def test_compiling_is_not_booked_as_scoring_or_solving(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nor does a limit count it: half a second of compiling within a limit of 0.4 s."""
+
+    def compile_slowly() -> None:
+        compiling.begins(cached=True)
+        time.sleep(0.5)
+
+    def compiled_first(*arguments: object, **options: object) -> object:
+        compiling.timed(compile_slowly)
+        return search(*arguments, **options)  # type: ignore[arg-type]  # passed on as they come
+
+    table = datasets.chest_clinic(100)
+    learn(table, threads=1)
+    monkeypatch.setattr(candidates, "search", compiled_first)
+    before = compiling.seconds
+    found = learn(table, threads=1, time_limit=0.4)
+    assert compiling.seconds - before >= 0.5
+    assert found.optimal
+    assert found.lists is not None
+    assert found.lists.known().tallies.seconds < 0.4
+    assert found.seconds < 0.4
 
 
 def lists_of(n: int) -> CandidateLists:

@@ -35,6 +35,7 @@ from parentage.data.settings import Reading
 from parentage.optimise.settings import Optimising
 from parentage.scoring.settings import Growing
 from parentage.work.settings import Option, Settings, like, setting
+from parentage.work.stop import compiling
 
 if TYPE_CHECKING:
     from parentage.data.recipe import Recipe
@@ -401,6 +402,8 @@ def provenance(work: Work, solution: Solution) -> dict[str, Any]:
     timings = {"solving": solution.seconds}
     if work.found.table is not None:
         timings["scoring"] = work.lists.known().tallies.seconds
+    if compiling.seconds > 0:
+        timings["compiling"] = compiling.seconds
     origin = provenance_of(
         work.table,
         command=["parentage", *sys.argv[1:]],
