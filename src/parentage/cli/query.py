@@ -10,7 +10,8 @@ import click
 from parentage.cli.options import JSON, RECIPE_ALONE, Command, command, load_table, settings
 from parentage.cli.output import print_json, show_progress, table_text
 from parentage.network.settings import Estimating
-from parentage.work.settings import Option, Settings, changed, setting
+from parentage.optimise.settings import Optimising
+from parentage.work.settings import Option, Settings, changed, like, setting
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -18,7 +19,14 @@ if TYPE_CHECKING:
     from parentage.data.settings import Reading
     from parentage.data.table import Table
     from parentage.network.inference import Joint, MostProbable, Posterior
+    from parentage.network.intervals import Intervals
     from parentage.network.parameters import Parameters
+
+
+ABOUT_INTERVALS = (
+    "intervals: exact answers in 1,000 draws of the tables from their Dirichlet posteriors, given "
+    "the structure"
+)
 
 
 @dataclass(frozen=True)
@@ -56,6 +64,12 @@ class Question(Settings):
         "The most probable state of all variables together.",
         Option(common=True, group="Output"),
     )
+    intervals: bool = setting(
+        False,
+        "Add 95 % credible intervals, from the rows of --data TABLE.",
+        Option(common=True, group="Output"),
+    )
+    seed: int = like(Optimising, "seed")
 
 
 def takes_model(function: Command) -> Command:
@@ -91,6 +105,8 @@ def query(
         raise InputError("--mpe is about all variables together; leave the targets and --joint out")
     if question.joint and len(targets) < 2:
         raise InputError("--joint needs two targets or more")
+    if question.intervals and (question.mpe or question.joint):
+        raise InputError("--intervals is for one variable at a time; leave --mpe and --joint out")
     found = load_model(net, origin, estimating, reading).parameters
     given = parse_findings(question.given, found, "--given")
     intervene = parse_findings(question.intervene, found, "--intervene")
@@ -110,11 +126,14 @@ def query(
         return
     answer = found.query(given, intervene=intervene, targets=targets)
     before = found.query(targets=list(answer.marginals)) if given or intervene else None
+    ends: Intervals = {}
+    if question.intervals:
+        ends = found.intervals(given, intervene=intervene, targets=targets, seed=question.seed)
     if as_json:
-        prior = {} if before is None else {"before": before.to_dict()["marginals"]}
-        print_json({**answer.to_dict(), **prior})
+        more = {} if before is None else {"before": before.to_dict()["marginals"]}
+        print_json({**answer.to_dict(), **more, **({"intervals": ends} if ends else {})})
     else:
-        click.echo(posterior_text(answer, before))
+        click.echo(posterior_text(answer, before, ends))
 
 
 class LoadedModel(NamedTuple):
@@ -244,15 +263,25 @@ def _findings_text(findings: Mapping[str, str]) -> str:
     return ", ".join(f"{name} = {label}" for name, label in findings.items())
 
 
-def posterior_text(answer: Posterior, before: Posterior | None) -> str:
-    """Lay out marginals, beside them what they are without evidence."""
+def posterior_text(answer: Posterior, before: Posterior | None, ends: Intervals) -> str:
+    """Lay out marginals, beside them their intervals and what they are without evidence."""
     rows = []
     for name, shares in answer.marginals.items():
         for k, (label, p) in enumerate(shares.items()):
-            row = (name if k == 0 else "", label, probability_text(p))
-            rows.append(row if before is None else (*row, probability_text(before[name][label])))
-    head = ("variable", "state", "probability", "before")[: 3 if before is None else 4]
-    return "\n".join([*_case_text(answer), table_text(head, rows, left=2)])
+            row = [name if k == 0 else "", label, probability_text(p)]
+            if ends:
+                pair = ends.get(name, {}).get(label)
+                row.append("" if pair is None else " – ".join(map(probability_text, pair)))
+            if before is not None:
+                row.append(probability_text(before[name][label]))
+            rows.append(tuple(row))
+    head = ["variable", "state", "probability"]
+    head += ["95 % interval"] if ends else []
+    head += [] if before is None else ["before"]
+    lines = [*_case_text(answer), table_text(tuple(head), rows, left=2)]
+    if ends:
+        lines += ["", ABOUT_INTERVALS]
+    return "\n".join(lines)
 
 
 def joint_text(answer: Joint) -> str:
