@@ -39,14 +39,20 @@ def test_the_table_has_what_was_asked_for(clinic: str) -> None:
     plain = run("support", clinic)
     assert plain.returncode == 0
     head = plain.stdout.split("\n")[0].split()
-    assert head == ["from", "to", "gain", "need", "turned", "class"]
+    assert head == ["from", "to", "need"]
+    whole = run("support", clinic, "--verbose").stdout.split("\n")[0].split()
+    assert whole == ["from", "to", "need", "gain", "reversed", "class"]
     assert "proven optimal" in plain.stdout
     gains = run("support", clinic, "--no-need").stdout.split("\n")[0].split()
-    assert gains == ["from", "to", "gain", "class"]
-    full = run("support", clinic, "--bootstrap", "4", "--within", "3", "--no-need")
+    assert gains == ["from", "to", "gain"]
+    drawn = run("support", clinic, "--bootstrap", "3").stdout.split("\n")[0].split()
+    assert drawn == ["from", "to", "adjacent", "direction", "need"]
+    asked = ("support", clinic, "--bootstrap", "4", "--within", "3", "--no-need")
+    assert "near weight" not in run(*asked).stdout
+    full = run(*asked, "--verbose")
     assert full.returncode == 0
     assert (
-        "joined" in full.stdout
+        "near adjacent" in full.stdout
         and "near weight" in full.stdout
         and "not in this network" in full.stdout
     )

@@ -48,6 +48,11 @@ class Written(Settings):
         "Write arcs, .csv or .json, the page, .html, or the averaged network, .bif.",
         Option("FILE", short="-o", common=True),
     )
+    verbose: bool = setting(
+        False,
+        "Print all columns: gain, loss if reversed, class, near-optimal networks.",
+        Option(),
+    )
 
 
 @command()
@@ -75,10 +80,10 @@ def support(
 ) -> None:
     """Say how sure each arc of the best network is, or of the network in a file.
 
-    For every arc: what it gains, how far the best network without it falls short (need), how far
-    the best network with the arc turned does, and on request its share of bootstrap replicates and
-    of near-optimal networks, e.g. parentage support clinic.csv --bootstrap 200 --within 20. Ctrl-C
-    keeps what is done.
+    For every arc: in how many bootstrap replicates the two are adjacent and in how many of these
+    in this direction (with --bootstrap), and the need, the score lost by the best network without
+    the link. With --verbose also gains, the loss if reversed, and shares of near-optimal networks,
+    e.g. parentage support clinic.csv --bootstrap 200 --within 20. Ctrl-C keeps what is done.
     """
     from parentage.arcs.records import support_format, write_support
     from parentage.arcs.support import support_of
@@ -123,7 +128,9 @@ def support(
             print_json({**found.to_dict(), "scope": baseline.best.scope.to_dict()})
         elif output is None:
             directions = baseline.best.scope.about_directions()
-            click.echo("\n".join([as_text(found), *filter(None, [directions])]))
+            click.echo(
+                "\n".join([as_text(found, verbose=written.verbose), *filter(None, [directions])])
+            )
     if stop.cancelled.is_set():
         sys.exit(130)
 
@@ -165,11 +172,11 @@ def estimating(shown: Report | None) -> Iterator[Report]:
     yield report
 
 
-def as_text(found: Support) -> str:
-    """Lay out support for a terminal: arcs, what else is often joined, what was drawn."""
-    head, rows = arc_rows(found)
+def as_text(found: Support, *, verbose: bool) -> str:
+    """Lay out support for a terminal: arcs, what else is often adjacent, what was drawn."""
+    head, rows = arc_rows(found, verbose=verbose)
     lines = [table_text(head, rows, left=2), ""]
-    if any(" – " in cell for row in rows for cell in row[3:5]):
+    if any(" – " in cell for row in rows for cell in row[2:]):
         lines.append("a – b: between a and b; a limit ended the work before the proof")
     best = "proven optimal" if found.optimal else "not proven optimal"
     own = f"Score {found.score:.4f}, {len(found)} arc{'' if len(found) == 1 else 's'}"
@@ -182,45 +189,65 @@ def as_text(found: Support) -> str:
     if found.near is not None:
         lines += near_lines(found.near)
     if found.others:
-        lines += other_lines(found)
+        lines += other_lines(found, verbose=verbose)
     return "\n".join(lines)
 
 
-def arc_rows(found: Support) -> tuple[tuple[str, ...], list[tuple[str, ...]]]:
-    """Return the head and one row per arc, with the columns that were asked for."""
-    columns: list[tuple[str, Callable[[ArcSupport], str]]] = [
+Shown = tuple[str, "Callable[[ArcSupport], str]"]
+"""A column: its heading, and the text of an arc in it."""
+
+
+def arc_rows(found: Support, *, verbose: bool) -> tuple[tuple[str, ...], list[tuple[str, ...]]]:
+    """Return the head and one row per arc: first what people read, the rest on request."""
+    columns: list[Shown] = [
         ("from", lambda one: one.parent),
         ("to", lambda one: one.child),
-        ("gain", lambda one: _number(one.gain)),
+        *share_columns(found, verbose=False),
     ]
-    if any(one.need is not None for one in found.arcs):
+    needed = any(one.need is not None for one in found.arcs)
+    if needed:
         columns.append(("need", lambda one: _between(one.need, one.need_at_most)))
+    if verbose or not needed:
+        columns.append(("gain", lambda one: _number(one.gain)))
+    if verbose and needed:
         columns.append(
-            ("turned", lambda one: _between(one.need_direction, one.need_direction_at_most))
+            ("reversed", lambda one: _between(one.need_direction, one.need_direction_at_most))
         )
-    if any(one.reversible is not None for one in found.arcs):
+    if verbose and any(one.reversible is not None for one in found.arcs):
         columns.append(("class", lambda one: "either way" if one.reversible else "compelled"))
-    columns += share_columns(found)
+    if verbose:
+        columns += near_columns(found)
     head = tuple(name for name, _ in columns)
     return head, [tuple(text(one) for _, text in columns) for one in found.arcs]
 
 
-def share_columns(found: Support) -> list[tuple[str, Callable[[ArcSupport], str]]]:
-    """Columns of the bootstrap and of the near-optimal networks, where there are any."""
-    columns: list[tuple[str, Callable[[ArcSupport], str]]] = []
+def share_columns(found: Support, *, verbose: bool) -> list[Shown]:
+    """Columns of the bootstrap, or else of the near-optimal networks; of both on request."""
+    columns: list[Shown] = []
     if found.bootstrap is not None:
-        columns.append(("joined", lambda one: _share(one.adjacency)))
-        columns.append(("this way", lambda one: _share(one.direction)))
-    if found.near is not None:
-        columns.append(("near classes", lambda one: _share(one.in_near_optimal)))
-        columns.append(("near weight", lambda one: _share(one.near_weight)))
-        columns.append(("near joined", lambda one: _share(one.near_adjacency)))
+        columns.append(("adjacent", lambda one: _share(one.adjacency)))
+        columns.append(("direction", lambda one: _share(one.direction)))
+    if verbose:
+        columns += near_columns(found)
+    elif found.bootstrap is None and found.near is not None:
+        columns.append(("adjacent (near)", lambda one: _share(one.near_adjacency)))
     return columns
 
 
-def other_lines(found: Support) -> list[str]:
-    """Pairs that the network does not join."""
-    columns = share_columns(found)
+def near_columns(found: Support) -> list[Shown]:
+    """Columns of the near-optimal networks, if there are any."""
+    if found.near is None:
+        return []
+    return [
+        ("near classes", lambda one: _share(one.in_near_optimal)),
+        ("near weight", lambda one: _share(one.near_weight)),
+        ("near adjacent", lambda one: _share(one.near_adjacency)),
+    ]
+
+
+def other_lines(found: Support, *, verbose: bool) -> list[str]:
+    """Pairs that are not adjacent in the network."""
+    columns = share_columns(found, verbose=verbose)
     rows = [
         (one.parent, one.child, *(text(one) for _, text in columns)) for one in found.others[:SHOWN]
     ]
@@ -245,7 +272,7 @@ def bootstrap_lines(found: Support, drawn: Bootstrap) -> list[str]:
     return [
         f"{drawn.done:,} replicates of the rows, {proven} proven optimal; "
         f"score {drawn.mean_score:.4f}{spread}",
-        f"averaged network (joined in more than half of them): {len(averaged)} pairs; "
+        f"averaged network (adjacent in more than half of them): {len(averaged)} pairs; "
         f"{', '.join(sorted(marks)) or 'the same as here'}",
     ]
 
@@ -254,13 +281,15 @@ def near_lines(near: NearSet) -> list[str]:
     """How many near-optimal networks there are, and what is not among them."""
     networks = f"{near.networks:,} network{'' if near.networks == 1 else 's'}"
     classes = f"{near.classes:,} equivalence class{'' if near.classes == 1 else 'es'}"
+    have = "has" if near.networks == 1 else "have"
     best, others = "the best one found", "better ones may be missing"
     if near.each_missing is not None:
         best = "the best"
-        others = f"no other one weighs more than {near.each_missing:.2g} of these together"
+        share = f"{100 * near.each_missing:.2g}%"
+        others = f"any other network has at most {share} of their combined posterior weight"
     lines = [
-        f"{'' if near.complete else 'at least '}{networks} in {classes} are at most "
-        f"{near.factor:g} times less probable than {best}; {others}"
+        f"{'' if near.complete else 'at least '}{networks} in {classes} {have} at least "
+        f"1/{near.factor:g} of the posterior probability of {best}; {others}"
     ]
     if near.missing is not None:
         lines.append(f"{near.missing:.1%} of the weight of all networks is not among them")
