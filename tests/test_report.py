@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import csv
 import html
+import io
 import json
+import math
 import re
 import shlex
 from dataclasses import replace
@@ -27,8 +30,23 @@ from parentage.network.parameters import Parameters
 from parentage.network.record import NetworkRecord
 from parentage.optimise.near import widening
 from parentage.report import write_report
-from parentage.report.gather import gather, mutual_information, next_sets, refused_parents
-from parentage.report.page import COLUMNS, document, embedded, page_data, percent, why_text
+from parentage.report.gather import (
+    gather,
+    is_firm,
+    mutual_information,
+    next_sets,
+    refused_parents,
+)
+from parentage.report.page import (
+    COLUMNS,
+    arcs_csv,
+    document,
+    embedded,
+    latex,
+    page_data,
+    percent,
+    why_text,
+)
 from parentage.scoring.account import Unknown
 from parentage.scoring.scope import Scope
 from parentage.scoring.scores import local_score
@@ -170,6 +188,83 @@ def test_everything_there_is_gets_told() -> None:
         assert f"{head}: " in about, head
 
 
+def test_the_summary_counts_what_is_firm_and_open() -> None:
+    table = chest_clinic()
+    solution = parentage.learn(table)
+    arcs = solution.network.arcs
+    sure = [ArcSupport(*arc, need=9.0, need_at_most=9.0, adjacency=0.9) for arc in arcs]
+    sure[1] = replace(sure[1], need=2.9)
+    sure[2] = replace(sure[2], adjacency=0.5)
+    support = Support(solution.network, solution.score, solution.score, True, tuple(sure))
+    page = gather(solution, table=table, support=support, path="the same for penalties 0.9 to 1.3")
+    assert page.summary[0] == "7 links: 5 firm, 2 open"
+    assert page.summary[-1] == "the same for penalties 0.9 to 1.3"
+    directions = [row[2] for row in cells_of(document(page))[1:]]
+    preferred, either = directions.count("preferred by the score"), directions.count("either")
+    assert page.summary[1] == f"{preferred} directions preferred, {either} either way"
+    assert [page.firm[arc] for arc in arcs] == [i not in (1, 2) for i in range(7)]
+    html_text = document(page)
+    drawn = html_text.split('<svg class="whole"')[1].split("</svg>")[0]
+    dashed = re.findall(
+        r'data-arc="(\d+) (\d+)"[^>]*><title>[^<]*</title><path[^>]*dasharray', drawn
+    )
+    names = solution.network.names
+    assert {(names[int(a)], names[int(b)]) for a, b in dashed} == {arcs[1], arcs[2]}
+    assert "dashed: open" in html_text and "; ".join(page.summary) + "." in html_text
+    bare = gather(solution, table=table)
+    assert bare.summary[0] == "7 links: how sure they are was not computed"
+    assert "dasharray=" not in document(bare).split("<script")[0]
+    assert gather(Network(("a",), ((),))).summary == ("no links",)
+
+
+def test_firmness_is_in_nats() -> None:
+    two = ArcSupport("a", "b", need=3.5)
+    assert is_firm(two, 1.0) is True
+    assert is_firm(two, math.log(2)) is False
+
+
+@pytest.mark.usefixtures("no_moment")
+def test_the_methods_paragraph_is_filled_from_the_run() -> None:
+    table = chest_clinic(300)
+    solution = parentage.learn(table, max_parents=2)
+    found = parentage.support(table, max_parents=2, bootstrap=3, seed=5)
+    origin = {"versions": {"parentage": "9.9"}}
+    told = gather(solution, table=table, support=found, provenance=origin).methods
+    for words in ("300 rows of 8 variables", "BIC", "parentage 9.9", "proven optimal among",
+                  f"{solution.network.n_arcs} arcs", f"{solution.score:.4f}", "need of a link",
+                  "3 bootstrap replicates of the rows (seed 5)", "1 added to every count",
+                  "95 % credible intervals", "not claimed to be causal"):  # fmt: skip
+        assert words in told, words
+    bare = gather(solution.network).methods
+    assert "analysed" in bare and "optimal" not in bare and "bootstrap" not in bare
+    with pytest.warns(parentage.errors.UnprovenWarning):
+        hasty = parentage.learn(table, time_limit=0)
+    assert "not proven optimal" in gather(hasty, table=table).methods
+
+
+def test_the_table_of_arcs_is_taken_along() -> None:
+    names = ("=sum", "b_1 & c", "100%", "x\\y")
+    network = Network.from_arcs(names, [(names[0], names[1]), (names[2], names[1])])
+    arcs = tuple(
+        ArcSupport(*arc, need=need, adjacency=0.25)
+        for arc, need in zip(network.arcs, (1.0, 7.5), strict=True)
+    )
+    page = gather(network, support=Support(network, 0.0, 0.0, True, arcs))
+    shown = [column for column in COLUMNS if column.key in ("need", "adjacency")]
+    rows = list(csv.reader(io.StringIO(arcs_csv(page, shown))))
+    assert rows == [
+        ["from", "to", "need", "adjacency"],
+        ["100%", "b_1 & c", "7.5", "0.25"],
+        ["'=sum", "b_1 & c", "1.0", "0.25"],
+    ]
+    lines = latex(page, shown).splitlines()
+    assert lines[0] == r"\begin{tabular}{llrr}" and lines[-1] == r"\end{tabular}"
+    assert lines[4] == r"100\% & b\_1 \& c & 7.50 & 25.0 \% \\"
+    written = document(page)
+    for text in (arcs_csv(page, shown), latex(page, shown)):
+        assert html.escape(text.splitlines()[1], quote=False)[:12] in written
+
+
 def test_only_a_network_is_enough(tmp_path: Path) -> None:
     for network in (ASIA, Network((), ()), Network(("alone",), ((),))):
         path = tmp_path / "net.html"
@@ -195,7 +290,8 @@ def test_other_scores_show_their_own_gains_and_heads() -> None:
     solution = parentage.learn(table, score="k2")
     report = gather(solution, table=table)
     assert report.directed
-    assert document(report).count('class="head"') == solution.network.n_arcs + 1  # and the legend
+    figures = 2  # without bars and with them; and the legend
+    assert document(report).count('class="head"') == figures * solution.network.n_arcs + 1
     bare = gather(solution.network, table=table)
     assert not bare.directed
     expected = arc_gains(solution.network, table)
@@ -242,7 +338,10 @@ def test_a_direction_is_preferred_by_the_score_and_costs_what_is_beside_it() -> 
     page = document(gather(solution, table=table, support=found))
     head, *rows = cells_of(page)
     assert head[:4] == ["From", "To", "Direction", "Loss if reversed"]
-    for (_, _, direction, loss, *_), one in zip(rows, found.arcs, strict=True):
+    needs = [found[a, b].need for a, b, *_ in rows]
+    assert needs == sorted(needs, key=lambda need: -(need or 0.0))
+    for (a, b, direction, loss, *_), one in ((row, found[row[0], row[1]]) for row in rows):
+        assert (a, b) == one.arc
         assert loss == f"{one.need_direction:.2f}"
         assert direction == ("either" if loss == "0.00" else "preferred by the score")
     assert {row[2] for row in rows} == {"either", "preferred by the score"}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import re
+import xml.etree.ElementTree as ElementTree
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -15,6 +16,7 @@ from network_cases import random_network, random_parameters
 from parentage.arcs.records import ArcSupport, Bootstrap, Support
 from parentage.data.datasets import chest_clinic
 from parentage.learner import learn
+from parentage.network.intervals import entry_intervals
 from parentage.network.network import Network
 from parentage.report import write_report
 from parentage.scoring.candidates import score
@@ -38,6 +40,21 @@ HOSTILE = (
     "a & b \\u003c",
 )
 CLICK = 'document.querySelector(\'.card[data-v="%d"] .state[data-k="%d"]\').click();'
+TARGET = (
+    "{const s = document.getElementById('target-variable'); s.value = '%d';"
+    " s.dispatchEvent(new Event('change'));}"
+)
+FORM = """{const s = document.querySelector('#target-form select[data-v="%d"]'), k = %d;
+  s.value = k < 0 ? '' : k; s.dispatchEvent(new Event('change'));}"""
+TARGET_BARS = """return Array.from(document.querySelectorAll('#target-now .state'),
+  (b) => +b.dataset.p)"""
+CHOOSE = """{const box = document.getElementById('find');
+  box.value = 'v%d'; box.dispatchEvent(new Event('change'));}"""
+OVERLAPS = """const boxes = Array.from(
+  document.querySelectorAll('#picture svg:not(.off) .box > rect'),
+  (r) => ['x', 'y', 'width', 'height'].map((key) => +r.getAttribute(key)));
+  return boxes.filter(([x, y, w, h], i) => boxes.some(([a, b, c, d], j) =>
+    i !== j && x < a + c && a < x + w && y < b + d && b < y + h)).length"""
 BARS = """return Array.from(document.querySelectorAll('.card')).map((card) =>
   Array.from(card.querySelectorAll('.state'), (b) => b.dataset.p === '' ? null : +b.dataset.p))"""
 
@@ -147,6 +164,12 @@ def test_findings_are_shown_and_forgotten(window: Any, clinic: Path) -> None:
     strip.find_element("class name", "chip").click()
     assert button.get_attribute("aria-pressed") == "false"
     assert not strip.is_displayed()
+    table = chest_clinic()
+    bare = clinic.with_name("bare.html")
+    network = learn(table).network
+    write_report(network, bare, table=table, parameters=network.fit(table, smoothing=0.0))
+    open_page(window, bare)
+    strip = window.find_element("id", "evidence")
     for v, k in ((1, 0), (3, 1), (5, 0)):  # cancer and no tuberculosis, but neither
         window.execute_script(CLICK % (v, k))
     assert "cannot occur together" in strip.text
@@ -158,7 +181,7 @@ def test_findings_are_shown_and_forgotten(window: Any, clinic: Path) -> None:
 
 def test_a_variable_is_told_of(window: Any, clinic: Path) -> None:
     open_page(window, clinic)
-    box = window.find_element("css selector", '#picture .box[data-v="7"] rect')
+    box = window.find_element("css selector", '#picture svg.whole .box[data-v="7"] rect')
     window.execute_script("document.getElementById('network').scrollIntoView()")
     box.click()
     panel = window.find_element("id", "panel").text
@@ -166,7 +189,9 @@ def test_a_variable_is_told_of(window: Any, clinic: Path) -> None:
     assert "bronc" in panel.split("Parents\n")[1].split("Children")[0]
     assert "Children\nnone" in panel
     table = window.find_element("css selector", "#panel table").text
-    assert "470" in table  # rows behind the first cell
+    assert "524" in table  # rows behind the first line
+    cell = window.find_element("css selector", "#panel td.number")
+    assert cell.get_attribute("title") == "470 of 524 rows"
     assert re.search(r"smoke: On its own it would gain \d+\.\d\. Beside bronc and either", panel)
     assert "Other parent sets" in panel
     inside = '#panel .state[data-k="1"]'
@@ -180,7 +205,7 @@ def test_a_variable_is_told_of(window: Any, clinic: Path) -> None:
 
 def test_the_slider_hides_weak_arcs(window: Any, clinic: Path) -> None:
     open_page(window, clinic)
-    count = "return document.querySelectorAll('#picture .arc:not(.weak)').length"
+    count = "return document.querySelectorAll('#picture svg:not(.off) .arc:not(.weak)').length"
     assert window.execute_script(count) == 7
     slider = window.find_element("id", "weak")
     slider.send_keys("\ue014\ue014")  # twice the right arrow key
@@ -202,7 +227,7 @@ def test_arcs_are_sorted(window: Any, clinic: Path) -> None:
     window.execute_script("arguments[0].scrollIntoView({block: 'center'})", table)
     heads = table.find_elements("css selector", "th button")
     titles = [head.text for head in heads]
-    assert titles == ["From", "To", "Direction", "Gain", "Need", "Seen again"]
+    assert titles == ["From", "To", "Direction", "Need", "Seen again", "Gain"]
 
     def column(i: int) -> list[str]:
         read = (
@@ -211,20 +236,22 @@ def test_arcs_are_sorted(window: Any, clinic: Path) -> None:
         )
         return list(window.execute_script(read, table, i))
 
-    for i in (3, 4):
+    needs = [float(cell) for cell in column(3)]
+    assert needs == sorted(needs, reverse=True)  # by need from the beginning
+    for i in (5, 3):
         heads[i].click()
         falling = [float(cell) for cell in column(i)]
         assert falling == sorted(falling, reverse=True)
         heads[i].click()
         assert [float(cell) for cell in column(i)] == sorted(falling)
-    assert table.find_elements("css selector", "th")[4].get_attribute("aria-sort") == "ascending"
+    assert table.find_elements("css selector", "th")[3].get_attribute("aria-sort") == "ascending"
     heads[0].click()
     assert column(0) == sorted(column(0))
 
 
 def test_moving_and_zooming(window: Any, clinic: Path) -> None:
     open_page(window, clinic)
-    view = "return document.querySelector('#picture svg').getAttribute('viewBox')"
+    view = "return document.querySelector('#picture svg:not(.off)').getAttribute('viewBox')"
     whole = window.execute_script(view)
     picture = window.find_element("id", "picture")
     seen = {whole}
@@ -284,11 +311,233 @@ def test_too_wide_is_greyed_out(window: Any, pages: Path, monkeypatch: pytest.Mo
     open_page(window, path)
     text = window.find_element("id", "what-if").text
     assert re.search(r"tables of [\d,]+ cells", text)
-    assert not window.find_elements("css selector", ".state:not([disabled])")
-    assert len(window.find_elements("css selector", ".state")) == 36
+    assert not window.find_elements("css selector", ".card .state:not([disabled])")
+    assert len(window.find_elements("css selector", ".card .state")) == 36
     window.execute_script("document.querySelector('[data-choose=\"3\"]').click()")
     assert window.find_element("css selector", "#panel h3").text == "v3"
     assert complaints(window) == []
+
+
+def test_the_part_that_matters_is_computed_where_the_whole_is_too_wide(
+    window: Any, pages: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    rng = np.random.default_rng(2)
+    network = random_network(7, 12, most=4)
+    parameters = random_parameters(network, [["a", "b", "c"]] * 12, rng)
+    rows = parameters.sample(40, seed=1)
+    path = pages / "part.html"
+    for most, narrow in ((500_000, True), (20, False)):
+        monkeypatch.setattr("parentage.report.gather.MOST_WORK", 500)
+        monkeypatch.setattr("parentage.report.page.MOST_WORK", most)
+        write_report(parameters, path, table=rows)
+        open_page(window, path)
+        given: dict[int, int] = {}
+        for v, k in ((11, 1), (2, 0), (5, 2)):
+            for target in (0, 7):
+                window.execute_script(TARGET % target)
+                window.execute_script(FORM % (v, k))
+                given[v] = k
+                evidence = {f"v{u}": "abc"[state] for u, state in given.items()}
+                expected = parameters.query(evidence, targets=[f"v{target}"])[f"v{target}"]
+                shown = window.execute_script(TARGET_BARS)
+                if narrow:
+                    assert shown == pytest.approx(list(expected.values()), abs=1e-9)
+                elif target == 0 and len(given) == 1:
+                    assert "the part that matters" in window.find_element("id", "target-next").text
+        assert complaints(window) == []
+
+
+def naive_bits(parameters: Parameters, target: str, other: str, given: dict[str, str]) -> float:
+    """Mutual information of two variables given evidence, from their joint distribution."""
+    p = parameters.joint([target, other], given).probabilities
+    independent = p.sum(axis=1, keepdims=True) * p.sum(axis=0, keepdims=True)
+    there = p > 0
+    return float((p[there] * np.log2(p[there] / independent[there])).sum())
+
+
+def test_the_target_is_told_of_in_order_of_information(window: Any, pages: Path) -> None:
+    rng = np.random.default_rng(8)
+    network = random_network(5, 9, most=3)
+    parameters = random_parameters(network, states_of(network, rng), rng)
+    path = pages / "target.html"
+    write_report(parameters, path)
+    open_page(window, path)
+    names, states = network.names, parameters.states
+    target = max(range(9), key=lambda v: len(states[v]))
+    window.execute_script(TARGET % target)
+    window.execute_script("document.getElementById('target-more').click()")
+    given: dict[str, str] = {}
+    read = (
+        "return Array.from(document.querySelectorAll('#target-form tbody tr'), (row) =>"
+        " [+row.querySelector('select').dataset.v, +row.querySelector('[data-bits]').dataset.bits])"
+    )
+    for _ in range(3):
+        rows = [(v, bits) for v, bits in window.execute_script(read) if names[v] not in given]
+        assert [bits for _, bits in rows] == sorted((bits for _, bits in rows), reverse=True)
+        assert len(rows) == 8 - len(given)
+        for v, bits in rows:
+            truth = naive_bits(parameters, names[target], names[v], given)
+            assert bits == pytest.approx(truth, abs=1e-9), names[v]
+        if rows[0][1] < 1e-9:
+            assert "No other variable" in window.find_element("id", "target-next").text
+            break
+        best = window.find_element("css selector", "#target-next button")
+        assert int(best.get_attribute("data-best")) == rows[0][0]
+        asked = rows[0][0]
+        given[names[asked]] = states[asked][0]
+        window.execute_script(FORM % (asked, 0))
+        expected = parameters.query(given, targets=[names[target]])[names[target]]
+        assert window.execute_script(TARGET_BARS) == pytest.approx(
+            list(expected.values()), abs=1e-9
+        )
+    assert given  # at least one question was worth asking
+    window.execute_script(FORM % (asked, -1))  # not known again
+    del given[names[asked]]
+    expected = parameters.query(given, targets=[names[target]])[names[target]]
+    assert window.execute_script(TARGET_BARS) == pytest.approx(list(expected.values()), abs=1e-9)
+    assert complaints(window) == []
+
+
+def test_intervals_agree_with_python(window: Any, clinic: Path) -> None:
+    table = chest_clinic()
+    fitted = learn(table).network.fit(table)
+    assert fitted.counts is not None
+    open_page(window, clinic)
+    read = (
+        "return Array.from(document.querySelectorAll('#panel tbody tr'), (row) => Array.from("
+        "row.querySelectorAll('small'), (s) => [+s.dataset.low, +s.dataset.high]))"
+    )
+    few = "return Array.from(document.querySelectorAll('#panel tbody tr'), (r) => r.className)"
+    greys = []
+    for v, counts in enumerate(fitted.counts):
+        window.execute_script(f"document.querySelector('[data-choose=\"{v}\"]').click()")
+        assert np.array(window.execute_script(read)) == pytest.approx(
+            entry_intervals(counts, 1.0), abs=1e-9
+        )
+        grey = [name == "few" for name in window.execute_script(few)]
+        assert grey == [total < 10 for total in counts.sum(axis=1)]
+        greys += grey
+    assert any(greys) and not all(greys)
+
+
+def test_bars_and_colours_follow_the_evidence(window: Any, clinic: Path) -> None:
+    open_page(window, clinic)
+    window.find_element("id", "bars").click()
+    assert window.find_element("css selector", "svg.barred").is_displayed()
+    widths = (
+        "return Array.from(document.querySelectorAll('svg.barred .box'), (box) => Array.from("
+        "box.querySelectorAll('.mini'), (m) => m.querySelector('.fill').getAttribute('width')"
+        " / m.querySelector('.rail').getAttribute('width')))"
+    )
+    table = chest_clinic()
+    fitted = learn(table).network.fit(table)
+    for given in ({}, {"xray": "yes"}):
+        if given:
+            window.execute_script(CLICK % (6, 1))
+        answer = fitted.query(given, targets=fitted.network.names)
+        expected = [list(answer[name].values()) for name in fitted.network.names]
+        assert np.array(window.execute_script(widths)) == pytest.approx(
+            np.array(expected), abs=1e-6
+        )
+    moved = window.execute_script(
+        "return Array.from(document.querySelectorAll('svg.barred .box'), (b) => +b.dataset.moved)"
+    )
+    before = fitted.query()
+    steps = (0.01, 0.05, 0.1, 0.2, 0.4)
+    for name, step in zip(fitted.network.names, moved, strict=True):
+        shift = sum(abs(answer[name][k] - before[name][k]) for k in answer[name]) / 2
+        assert step == (0 if name in given else sum(shift >= least for least in steps))
+    assert max(moved) >= 4
+    assert window.find_element("id", "moved").is_displayed()
+    assert complaints(window) == []
+
+
+def test_a_large_network_is_shown_around_a_variable(window: Any, pages: Path) -> None:
+    network = random_network(3, 90, most=2)
+    path = pages / "large.html"
+    write_report(network, path)
+    open_page(window, path)
+    shown = (
+        "return Array.from(document.querySelectorAll('#picture svg:not(.off) .box'),"
+        " (b) => +b.dataset.v).sort((a, b) => a - b)"
+    )
+    links: list[set[int]] = [set() for _ in network.names]
+    for v, members in enumerate(network.parents):
+        for p in members:
+            links[v].add(p)
+            links[p].add(v)
+
+    def near(v: int) -> list[int]:
+        one = {v} | links[v]
+        two = one.union(*(links[u] for u in one))
+        return sorted(two if len(two) <= 45 else one)
+
+    hub = max(range(90), key=lambda v: len(links[v]))
+    assert window.execute_script(shown) == near(hub)
+    for v in (0, 40, 89):
+        window.execute_script(f"document.querySelector('[data-choose=\"{v}\"]').click()"
+                              if window.find_elements("css selector", f'[data-choose="{v}"]')
+                              else CHOOSE % v)  # fmt: skip
+        assert window.execute_script(shown) == near(v)
+        overlap = window.execute_script(OVERLAPS)
+        assert overlap == 0
+    window.execute_script(
+        "const s = document.getElementById('scope'); s.value = 'whole';"
+        "s.dispatchEvent(new Event('change'))"
+    )
+    assert window.execute_script(shown) == list(range(90))
+    assert complaints(window) == []
+
+
+def test_the_figure_and_the_texts_are_taken_along(window: Any, clinic: Path) -> None:
+    open_page(window, clinic)
+    window.execute_script(
+        "window.saved = []; URL.createObjectURL = (blob) => { window.saved.push(blob);"
+        " return 'about:blank#'; };"
+        "HTMLAnchorElement.prototype.click = function () {};"
+    )
+    for kind in ("svg", "png"):
+        window.execute_script(f"document.querySelector('[data-save=\"{kind}\"]').click()")
+    wait = (
+        "const done = arguments[arguments.length - 1];"
+        "const look = () => window.saved.length < 2 ? setTimeout(look, 20)"
+        " : Promise.all([window.saved[0].text(), window.saved[1].arrayBuffer()]).then("
+        "([text, png]) => done([text, Array.from(new Uint8Array(png).slice(0, 24))])); look();"
+    )
+    text, png = window.execute_async_script(wait)
+    figure = ElementTree.fromstring(text)  # noqa: S314  # the page's own
+    assert figure.get("viewBox") and text.count('class="box"') == 8
+    assert bytes(png[:8]) == b"\x89PNG\r\n\x1a\n"
+    assert int.from_bytes(bytes(png[16:20])) >= 700
+    window.execute_script(
+        "window.copied = []; Object.defineProperty(navigator, 'clipboard', {value:"
+        " {writeText: (t) => { window.copied.push(t); return Promise.resolve(); }}});"
+        "for (const b of document.querySelectorAll('[data-copy]')) b.click();"
+    )
+    methods, latex, table = window.execute_script("return window.copied")
+    assert "1,000 rows of 8 variables" in methods
+    assert latex.startswith("\\begin{tabular}") and table.startswith("from,to,need")
+    assert len(table.splitlines()) == 8
+    assert complaints(window) == []
+
+
+@pytest.mark.parametrize("width", [360, 768, 1280])
+def test_nothing_is_wider_than_the_screen(window: Any, clinic: Path, width: int) -> None:
+    size = {"width": width, "height": 900, "deviceScaleFactor": 1, "mobile": width < 500}
+    window.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", size)
+    try:
+        open_page(window, clinic)
+        window.execute_script("document.querySelector('[data-choose=\"7\"]').click()")
+        window.execute_script(TARGET % 3 + CLICK % (2, 1))
+        wide = "return document.documentElement.scrollWidth"
+        assert window.execute_script(wide) <= width
+        cut = (
+            "return Array.from(document.querySelectorAll('#panel th, #panel td')).filter("
+            "(cell) => cell.scrollWidth > cell.clientWidth + 1).length"
+        )
+        assert window.execute_script(cut) == 0
+    finally:
+        window.execute_cdp_cmd("Emulation.clearDeviceMetricsOverride", {})
 
 
 def test_short_names_stay_whole_on_a_narrow_screen(window: Any, clinic: Path) -> None:
@@ -324,6 +573,14 @@ def test_dark_and_print(window: Any, clinic: Path) -> None:
     )
     assert window.execute_script(hidden) == ["none"] * 3
     assert window.execute_script(background) == "rgb(255, 255, 255)"
+    window.execute_cdp_cmd("Emulation.setEmulatedMedia", {"media": "", "features": []})
+    window.execute_cdp_cmd("Emulation.setEmulatedMedia", {"media": "print", "features": []})
+    below = (
+        "const at = (s) => document.querySelector(s).getBoundingClientRect();"
+        "return at('.legend').top - Math.max(...Array.from("
+        "document.querySelectorAll('svg.whole .box'), (b) => b.getBoundingClientRect().bottom))"
+    )
+    assert window.execute_script(below) >= 0  # the legend is under the figure
     window.execute_cdp_cmd("Emulation.setEmulatedMedia", {"media": "", "features": []})
     printed = window.execute_cdp_cmd("Page.printToPDF", {"preferCSSPageSize": True})
     pdf = base64.b64decode(printed["data"])

@@ -448,7 +448,7 @@ def support_csv(support: Support) -> str:
     writer = csv.writer(text, lineterminator="\n")
     writer.writerow(COLUMNS)
     for one in (*support.arcs, *support.others):
-        writer.writerow([_cell(value) for value in one.to_dict().values()])
+        writer.writerow([spreadsheet_cell(value) for value in one.to_dict().values()])
     return text.getvalue()
 
 
@@ -458,10 +458,10 @@ def support_json(support: Support) -> str:
     return json.dumps(content, ensure_ascii=False, allow_nan=False, indent=1) + "\n"
 
 
-def _cell(value: Any) -> str:
+def spreadsheet_cell(value: Any) -> str:
     r"""Write a value so that a spreadsheet shows it and computes nothing.
 
-    >>> [_cell(value) for value in ("=1+1", "age", -2.5, True, None)]
+    >>> [spreadsheet_cell(value) for value in ("=1+1", "age", -2.5, True, None)]
     ["'=1+1", 'age', '-2.5', 'true', '']
     """
     if value is None:

@@ -208,8 +208,12 @@ def support_of(
     context: Context,
     *,
     network: Network | None = None,
+    patience: float | None = None,
 ) -> Support:
-    """Ask everything that was asked for; each piece of work gets an equal part of the time left."""
+    """Ask everything that was asked for; each piece of work gets an equal part of the time left.
+
+    ``patience`` are the seconds after which the bootstrap keeps the replicates it has.
+    """
     if baseline.lists.known().completion is not None:
         _refuse_completed(asked)
     if network is not None:
@@ -229,7 +233,8 @@ def support_of(
         seconds["need"] = now() - began
     if asked.bootstrap:
         began, seed = now(), baseline.optimising.seed
-        drawn = draw(baseline, asked.bootstrap, seed, each)
+        own = each if patience is None else each.ending(each.stop.within(patience))
+        drawn = draw(baseline, asked.bootstrap, seed, own)
         seconds["bootstrap"] = now() - began
     return _put_together(baseline, meant, asked, Answers(answers, drawn, near), seconds)
 

@@ -39,6 +39,10 @@ NETWORKS = (".json", ".bif", ".xml", ".xmlbif", ".bifxml")
 """Files that hold a network; everything else is a table."""
 
 
+REPLICATES, PATIENCE = 100, 30.0
+"""Bootstrap replicates of a page, and the seconds after which it shows those that are done."""
+
+
 @dataclass(frozen=True)
 class Page(Settings):
     """What page is to be written."""
@@ -104,14 +108,14 @@ def report_table(source: str, page: Page, estimating: Estimating, reading: Readi
     from parentage.arcs.support import support_of
     from parentage.work.stop import interruptible
 
-    running, asked = Running(), Supporting()
+    running, asked = Running(), Supporting(bootstrap=REPLICATES)
     with interruptible(running.stop(), command=True) as stop:
         with (
             show_progress() as shown,
             Scaling().context(running.workers, stop, shown) as context,
         ):
             baseline = baseline_of(source, asked, reading, Model(), Optimising(), context)
-            support = support_of(baseline, asked, context)
+            support = support_of(baseline, asked, context, patience=PATIENCE)
             parameters = estimated_parameters(baseline, estimating, context)
         write_page(page.output, source, baseline, support, parameters, title=page.title)
         tell(page.output, support)

@@ -15,13 +15,15 @@ from parentage.scoring.catalogue import by_name
 from parentage.work.progress import amount
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Iterable, Mapping, Sequence
 
+    from parentage.arcs.records import ArcSupport, Support
     from parentage.data.recipe import Recipe
     from parentage.data.table import Table
     from parentage.network.network import Network
     from parentage.network.parameters import Parameters
-    from parentage.network.record import Effort, Finding
+    from parentage.network.record import Effort, Finding, NetworkRecord
+    from parentage.scoring.constraints import Arc
     from parentage.scoring.scope import Scope
 
 LISTED = 12
@@ -77,6 +79,133 @@ def verdict(network: Network, table: Table | None, found: Finding, scope: Scope 
         f"{first} Not proven to be the best{among}: another one may score {more} under "
         f"{score_title(scope)}."
     )
+
+
+def direction_of(one: ArcSupport, equivalent: bool | None) -> str:
+    """Say what is known of an arc's direction, under a score that may value equivalents alike.
+
+    A direction whose best reversed network loses nothing is not preferred, whatever its class.
+
+    >>> from parentage.arcs.records import ArcSupport
+    >>> direction_of(ArcSupport("a", "b", reversible=False, need_direction_at_most=2.6), True)
+    'preferred by the score'
+    >>> direction_of(ArcSupport("a", "b", reversible=False, need_direction_at_most=1e-9), True)
+    'either'
+    """
+    loss = one.need_direction_at_most
+    if one.reversible or (loss is not None and round(loss, 2) == 0):
+        return "either"
+    return "preferred by the score" if equivalent else "compelled"
+
+
+def summary(
+    arcs: Sequence[ArcSupport],
+    firm: Mapping[Arc, bool | None],
+    equivalent: bool | None,
+    support: Support | None,
+    path: str,
+) -> tuple[str, ...]:
+    """Say in phrases how sure links and directions are; ``path``: over which penalties it stays.
+
+    >>> from parentage.arcs.records import ArcSupport
+    >>> one, two = ArcSupport("a", "b", reversible=True), ArcSupport("b", "c", reversible=False)
+    >>> summary([one, two], {one.arc: True, two.arc: False}, True, None, "")
+    ('2 links: 1 firm, 1 open', '1 direction preferred, 1 either way')
+    """
+    if not arcs:
+        return ("no links",)
+    sure, open_ = (sum(firm[one.arc] is is_firm for one in arcs) for is_firm in (True, False))
+    told = [counted(len(arcs), "link")]
+    parts = [f"{n:,} {what}" for n, what in ((sure, "firm"), (open_, "open")) if n]
+    unknown = len(arcs) - sure - open_
+    if unknown:
+        parts.append("how sure they are was not computed" if not parts else f"{unknown:,} unknown")
+    told[0] += f": {', '.join(parts)}"
+    if equivalent is not False:
+        words = [direction_of(one, equivalent) for one in arcs]
+        either = words.count("either")
+        what = "preferred" if equivalent else "compelled"
+        told.append(f"{counted(len(words) - either, 'direction')} {what}, {either:,} either way")
+    if support is not None and support.near is not None:
+        least = "" if support.near.complete else "at least "
+        number = counted(support.near.classes, "equivalence class", "equivalence classes")
+        told.append(f"{least}{number} within a factor of {support.near.factor:g}")
+    return (*told, *([path] if path else []))
+
+
+def methods(
+    network: Network,
+    table: Table | None,
+    record: NetworkRecord,
+    support: Support | None,
+    parameters: Parameters | None,
+) -> str:
+    """Return a paragraph for the methods section of a paper, from what was done in this run."""
+    scope, found = record.scope, record.finding
+    version = (record.provenance.get("versions") or {}).get("parentage", "")
+    program = f"parentage{f' {version}' if version else ''}"
+    said = []
+    if table is not None:
+        data = f"{counted(table.n_rows, 'row')} of {counted(table.n_variables, 'variable')}"
+        missing = int(table.missing_cells.sum())
+        said.append(f"The data are {data}{f' with {missing:,} missing values' if missing else ''}.")
+        recipe = table.recipe
+        if recipe is not None and recipe.account is not None and recipe.account.rows_dropped:
+            said.append(f"{recipe.account.rows_dropped:,} rows with missing values were left out.")
+        cut = [] if recipe is None else [c for c in recipe.columns if c.cuts]
+        if cut:
+            rules = sorted({c.rule for c in cut if c.rule})
+            how = f" by {', '.join(rules)}" if rules else ""
+            said.append(f"{counted(len(cut), 'column')} were discretised{how}.")
+    if found.score is None or scope is None:
+        said.append(f"The network was analysed with {program}.")
+    else:
+        among = (scope.words() or " among all networks").strip()
+        proof = f"it is proven optimal {among} (tolerance {scope.tolerance:.2g})"
+        if not found.optimal:
+            gap = "" if found.gap is None else f"; no network scores more than {found.gap:.4g} more"
+            proof = f"it is not proven optimal {among}{gap}"
+        limit = scope.max_parents
+        parents = "no limit on the number of parents" if limit is None else f"limit {limit}"
+        parents = parents if limit is None or isinstance(limit, int) else "limits on the parents"
+        said.append(
+            f"The structure with the highest {score_title(scope)} was learned with {program} "
+            f"({parents}): {proof}, with {counted(network.n_arcs, 'arc')} and the score "
+            f"{found.score:.4f}."
+        )
+        if scope.constraints:
+            said.append(f"Constraints: {_constraints(scope)}.")
+    if support is not None:
+        if any(one.need is not None for one in support.arcs):
+            said.append(
+                "The need of a link is the score lost by the best network without it; the loss of "
+                "a direction is that of the best network with the arc reversed."
+            )
+        if support.bootstrap is not None and support.bootstrap.done:
+            b = support.bootstrap
+            said.append(
+                f"Stability was assessed on {b.done:,} bootstrap replicates of the rows (seed "
+                f"{b.seed}), {b.proven:,} of them learned to proven optimality."
+            )
+        if support.near is not None:
+            near = support.near
+            said.append(
+                f"{'' if near.complete else 'At least '}{counted(near.networks, 'network')} in "
+                f"{counted(near.classes, 'equivalence class', 'equivalence classes')} have at "
+                f"least 1/{near.factor:g} of the posterior probability of the best."
+            )
+    if parameters is not None and parameters.smoothing is not None:
+        counts = (
+            ""
+            if parameters.counts is None
+            else ("; intervals are 95 % credible intervals of their Dirichlet posteriors")
+        )
+        said.append(
+            f"Probabilities were estimated with {parameters.smoothing:g} added to every "
+            f"count{counts}."
+        )
+    said.append("Arcs are not claimed to be causal effects.")
+    return " ".join(said)
 
 
 def about_probabilities(parameters: Parameters, *, completed: bool) -> str:

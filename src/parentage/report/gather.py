@@ -29,9 +29,11 @@ from parentage.report.facts import (
     about_probabilities,
     citation,
     data_facts,
+    methods,
     origin_facts,
     proof_facts,
     search_facts,
+    summary,
     verdict,
 )
 from parentage.report.records import (
@@ -70,6 +72,10 @@ MOST_WORK = 4_000_000
 
 MOST_CLASSES = 60
 
+FIRM_NEED, FIRM_SHARE = math.log(20), 0.8
+"""A link is firm when the best network without it is at least 20 times less probable, and at least
+four in five resamplings of the rows have it; it is open otherwise."""
+
 
 def gather(
     result: Network | Parameters | Answer | NetworkRecord,
@@ -80,6 +86,7 @@ def gather(
     support: Support | None = None,
     title: str | None = None,
     provenance: Mapping[str, Any] | None = None,
+    path: str = "",
 ) -> Page:
     """Collect everything that the page shows.
 
@@ -99,6 +106,8 @@ def gather(
         What to call it; by default the name of the source.
     provenance
         Where it comes from; see :func:`parentage.network.formats.network_json.provenance_of`.
+    path
+        Over which penalties the network stays the same, in a phrase for the summary.
     """
     record = NetworkRecord.of(result, parameters, provenance)
     network, scope, parameters = record.network, record.scope, record.parameters
@@ -118,6 +127,8 @@ def gather(
     nexts = [() for _ in network.names] if lists is None else next_sets(network, lists)
     equivalent = None if scope is None else scope.equivalent
     arcs = _arcs(record, table, support)
+    unit = unit_of(scope.log_base if scope is not None else None)
+    firm = {one.arc: is_firm(one, unit) for one in arcs}
     source = os.path.basename(str(record.provenance.get("source") or ""))  # noqa: PTH119  # any text
     return Page(
         title=title or source or "Bayesian network",
@@ -139,7 +150,26 @@ def gather(
         search=search_facts(record.finding, scope),
         origin=origin_facts(record.provenance),
         citation=citation(record.finding, scope, record.provenance),
+        methods=methods(network, table, record, support, parameters),
+        summary=summary(arcs, firm, equivalent, support, path),
+        firm=firm,
     )
+
+
+def is_firm(one: ArcSupport, unit: float) -> bool | None:
+    """Tell whether a link is firm: needed, and seen again; None where neither is known.
+
+    ``unit`` are the nats of one unit of the score.
+
+    >>> is_firm(ArcSupport("a", "b", need=5.0, adjacency=0.9), 1.0)
+    True
+    >>> is_firm(ArcSupport("a", "b", need=2.0), 1.0), is_firm(ArcSupport("a", "b"), 1.0)
+    (False, None)
+    """
+    if one.need is None and one.adjacency is None:
+        return None
+    needed = one.need is None or one.need * unit >= FIRM_NEED
+    return needed and (one.adjacency is None or one.adjacency >= FIRM_SHARE)
 
 
 def _score_of(record: NetworkRecord) -> str:
@@ -209,6 +239,11 @@ def about_support(support: Support | None) -> tuple[str, ...]:
     if support is None:
         return ()
     said = []
+    said.append(
+        "A link is firm when the best network without it is at least 20 times less probable "
+        "(need of ln 20 = 3.00 in nats) and at least 80 % of the resamplings have it, as far as "
+        "these are known; otherwise it is open."
+    )
     if any(one.need is not None for one in support.arcs):
         said.append(
             "Need: how far the best network without this link falls short of the best one, both "

@@ -9,7 +9,9 @@ printed without a script; the script adds choosing, evidence, sorting and moving
 from __future__ import annotations
 
 import base64
+import csv
 import hashlib
+import io
 import json
 import math
 from importlib.resources import files
@@ -18,19 +20,21 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from jinja2 import Environment, PackageLoader, StrictUndefined
-from markupsafe import Markup
+from markupsafe import Markup, escape
 
 from parentage import __version__
+from parentage.arcs.records import spreadsheet_cell
 from parentage.files.atomic import write_text
 from parentage.network.formats import write_network
-from parentage.report.gather import gather
+from parentage.report.facts import direction_of
+from parentage.report.gather import MOST_WORK, gather
 from parentage.report.records import MOST_CELLS
-from parentage.view.drawing import Stroke, network_drawing, opacity_of, printable
+from parentage.view.drawing import Confidence, Stroke, network_drawing, opacity_of, printable
 from parentage.view.svg import parts_svg
 
 if TYPE_CHECKING:
     import os
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterator, Mapping, Sequence
 
     from parentage.arcs.records import ArcSupport, Support
     from parentage.data.table import Table
@@ -39,10 +43,14 @@ if TYPE_CHECKING:
     from parentage.network.record import NetworkRecord
     from parentage.optimise.solution import Solution
     from parentage.report.records import Page, Refused, WhatIf
+    from parentage.scoring.constraints import Arc
     from parentage.scoring.lists import CandidateLists
 
 EXTENSIONS = (".html", ".htm")
-SCRIPTS = ("dom.js", "inference.js", "picture.js", "panel.js", "arcs.js", "main.js")
+SCRIPTS = (
+    "dom.js", "inference.js", "intervals.js", "layered.js", "picture.js", "panel.js", "target.js",
+    "arcs.js", "export.js", "main.js",
+)  # fmt: skip
 
 MEASURES = (
     ("gain", "gain"),
@@ -51,6 +59,15 @@ MEASURES = (
     ("near_weight", "near-optimal weight"),
 )
 """Fields of an arc that the slider can go by, and the words for them."""
+
+WIDE_NEED = 10.0
+"""Need from which an arc is drawn widest where there was no bootstrap."""
+
+MOST_BARRED = 60
+"""Variables of a network that is also drawn with bars in its boxes."""
+
+BAR_WIDTH, BAR_HEIGHT, BARS_IN_A_BOX = 140.0, 15.0, 6
+"""Least width in pixels of a box with bars, the height of one, and how many there are at most."""
 
 LONGEST_NAME = 200
 MOST_BARS = 30
@@ -70,10 +87,10 @@ class Column(NamedTuple):
 
 COLUMNS = (
     Column("need_direction", "Loss if reversed", False),
-    Column("gain", "Gain", False),
     Column("need", "Need", False),
     Column("adjacency", "Seen again", True),
     Column("direction", "This direction", True),
+    Column("gain", "Gain", False),
     Column("in_near_optimal", "In near-optimal", True),
     Column("near_weight", "Weight there", True),
 )
@@ -111,6 +128,7 @@ def write_report(
     support: Support | None = None,
     title: str | None = None,
     provenance: Mapping[str, Any] | None = None,
+    path_words: str = "",
 ) -> None:
     """Write one self-contained HTML page about a network; see :func:`.gather.gather`.
 
@@ -118,7 +136,7 @@ def write_report(
     """
     page = gather(
         result, table=table, lists=lists, parameters=parameters, support=support, title=title,
-        provenance=provenance,
+        provenance=provenance, path=path_words,
     )  # fmt: skip
     write_text(path, document(page))
 
@@ -145,7 +163,11 @@ def document(page: Page) -> str:
             if any(getattr(one, key) is not None for one in page.arcs)
         ],
         picture=picture(page),
+        barred=picture(page, bars=True) if _has_bars(page) else None,
         legend=legend(page),
+        arcs=by_need(page),
+        latex=escape(latex(page, known)),  # with its line ends
+        csv=escape(arcs_csv(page, known)),
         cards=list(cards(page)),
         columns=known,
         other_columns=[
@@ -178,11 +200,13 @@ def sections(page: Page) -> list[tuple[str, str]]:
     """Return the keys and titles of the sections that have a content."""
     titles = {
         "network": "Network",
+        "target": "Target" if _can_ask(page) else "",
         "what-if": "What if" if page.what_if is not None else "",
         "arcs": "Arcs",
         "alternatives": "Alternatives" if page.alternatives is not None else "",
         "data": "Data" if page.data else "",
         "proof": "Proof",
+        "methods": "Methods",
     }
     return [(key, title) for key, title in titles.items() if title]
 
@@ -218,44 +242,116 @@ def percent(share: float) -> str:
     return "> 99.9 %" if share > 0.9995 else f"{100 * share:.1f} %"
 
 
-def direction_of(one: ArcSupport, equivalent: bool | None) -> str:
-    """Say what is known of an arc's direction, under a score that may value equivalents alike.
-
-    A direction whose best reversed network loses nothing is not preferred, whatever its class.
-
-    >>> from parentage.arcs.records import ArcSupport
-    >>> direction_of(ArcSupport("a", "b", reversible=False, need_direction_at_most=2.6), True)
-    'preferred by the score'
-    >>> direction_of(ArcSupport("a", "b", reversible=False, need_direction_at_most=1e-9), True)
-    'either'
-    """
-    loss = one.need_direction_at_most
-    if one.reversible or (loss is not None and round(loss, 2) == 0):
-        return "either"
-    return "preferred by the score" if equivalent else "compelled"
-
-
 def _is_known(page: Page, column: Column) -> bool:
     return any(getattr(one, column.key) is not None for one in (*page.arcs, *page.others))
 
 
-def picture(page: Page) -> dict[str, Any]:
-    """Return the figure, with the part of it that is shown first."""
+def _can_ask(page: Page) -> bool:
+    """Tell whether evidence can be set: at least the part that matters for a target is small."""
+    if page.what_if is None or not page.what_if.marginals:
+        return False
+    return sum(table.size for table in page.what_if.parameters.tables) <= MOST_CELLS
+
+
+def _has_bars(page: Page) -> bool:
+    return _can_ask(page) and 0 < page.network.n_variables <= MOST_BARRED
+
+
+def picture(page: Page, *, bars: bool = False) -> dict[str, Any]:
+    """Return the figure, with the part of it that is shown first; ``bars``: with room for them."""
     gains = {one.arc: one.gain for one in page.arcs if one.gain is not None}
-    drawing = network_drawing(page.network, gains, page.shares, directed=page.directed)
+    room = None
+    if bars and page.what_if is not None:
+        states = page.what_if.parameters.states
+        room = [(BAR_WIDTH, BAR_HEIGHT * min(BARS_IN_A_BOX, len(own))) for own in states]
+    drawing = network_drawing(
+        page.network, gains, page.shares, directed=page.directed, confidence=confidence(page),
+        room=room,
+    )  # fmt: skip
     bottom = max((box.box.y + box.box.height / 2 for box in drawing.boxes), default=0.0) + 18
     width, height = max(drawing.width, LEAST_VIEW[0]), max(bottom, LEAST_VIEW[1])
     corner = (drawing.width - width) / 2, (bottom - height) / 2
+    labels = None if room is None else [-height / 2 for _, height in room]
+    parts = parts_svg(drawing, labels)
     return {
         "title": drawing.title,
         "view": f"{corner[0]:.0f} {corner[1]:.0f} {width:.0f} {height:.0f}",
         "size": "small" if bottom <= LEAST_VIEW[1] else "large",
-        "parts": Markup("".join(parts_svg(drawing))),  # noqa: S704  # escaped by view.svg
+        "parts": Markup("".join(parts)),  # noqa: S704  # escaped by view.svg
     }
 
 
+def confidence(page: Page) -> dict[Arc, Confidence]:
+    """Return what widths and dashes show: the share of resamplings, else the need."""
+    found = {}
+    for one in page.arcs:
+        firm = page.firm[one.arc]
+        if firm is None:
+            continue
+        share = one.adjacency
+        if share is None:
+            share = math.sqrt(min(1.0, (one.need or 0.0) / WIDE_NEED))
+        found[one.arc] = Confidence(share, firm)
+    return found
+
+
+def by_need(page: Page) -> list[ArcSupport]:
+    """Sort the arcs: those that are needed most first, then those seen again most, then gains."""
+    return sorted(
+        page.arcs,
+        key=lambda one: tuple(
+            -math.inf if value is None else -value for value in (one.need, one.adjacency, one.gain)
+        ),
+    )
+
+
+def latex(page: Page, columns: Sequence[Column]) -> str:
+    """Return the table of arcs in LaTeX (booktabs)."""
+    heads = ["From", "To", *(column.title for column in columns)]
+    rows = [
+        [_latex_text(shown(name)) for name in one.arc]
+        + [_cell(getattr(one, column.key), column).replace("%", r"\%") for column in columns]
+        for one in by_need(page)
+    ]
+    lines = [
+        rf"\begin{{tabular}}{{ll{'r' * len(columns)}}}", r"\toprule",
+        " & ".join(heads) + r" \\", r"\midrule", *(" & ".join(row) + r" \\" for row in rows),
+        r"\bottomrule", r"\end{tabular}",
+    ]  # fmt: skip
+    return "\n".join(lines)
+
+
+def arcs_csv(page: Page, columns: Sequence[Column]) -> str:
+    """Return the table of arcs as CSV, numbers in full."""
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerow(["from", "to", *(column.key for column in columns)])
+    for one in by_need(page):
+        names = [spreadsheet_cell(shown(name)) for name in one.arc]
+        writer.writerow(
+            [*names, *(spreadsheet_cell(getattr(one, column.key)) for column in columns)]
+        )
+    return text.getvalue()
+
+
+def _cell(value: float | None, column: Column) -> str:
+    if value is None:
+        return "–"
+    return percent(value) if column.share else f"{value:.2f}"
+
+
+def _latex_text(text: str) -> str:
+    r"""Escape what LaTeX takes for a command.
+
+    >>> print(_latex_text("a_b & 5%"))
+    a\_b \& 5\%
+    """
+    special = {"\\": r"\textbackslash{}", "~": r"\textasciitilde{}", "^": r"\textasciicircum{}"}
+    return "".join(special.get(c) or (f"\\{c}" if c in "&%$#_{}" else c) for c in text)
+
+
 def legend(page: Page) -> list[tuple[Stroke, str]]:
-    """Say what arrows, widths and shades mean."""
+    """Say what arrows, widths and dashes mean."""
     reversible = [one.reversible for one in page.arcs]
     entries = []
     if page.directed:
@@ -268,9 +364,17 @@ def legend(page: Page) -> list[tuple[Stroke, str]]:
             entries.append((Stroke(1.6, 1.0, True), words))
         if True in reversible:
             entries.append((Stroke(1.6, 1.0, False), "either direction fits as well"))
-    if any(one.gain is not None for one in page.arcs):
+    sure = confidence(page)
+    if sure:
+        again = any(one.adjacency is not None for one in page.arcs)
+        words = "wide: in most resamplings of the rows" if again else "wide: much needed"
+        entries.append((Stroke(4.5, 1.0, False), words))
+        if not all(one.firm for one in sure.values()):
+            words = "dashed: open, the data could do without"
+            entries.append((Stroke(1.6, 1.0, False, dashed=True), words))
+    elif any(one.gain is not None for one in page.arcs):
         entries.append((Stroke(5.0, 1.0, False), "wide: gains much"))
-    if page.shares:
+    if not sure and page.shares:
         entries.append((Stroke(3.0, opacity_of(0.2), False), "faint: little support"))
     return entries
 
@@ -337,7 +441,7 @@ def page_data(page: Page) -> dict[str, Any]:
         "states": None,
         "tables": None,
         "counts": None,
-        "prior": [0.0, 0.0],
+        "limit": MOST_WORK,
         "marginals": None,
         "order": [],
     }

@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from parentage.arcs.records import ArcSupport
     from parentage.network.network import Network
     from parentage.network.parameters import Counts, Parameters
+    from parentage.scoring.constraints import Arc
 
 
 MOST_CELLS = 300_000
@@ -147,6 +148,12 @@ class Page:
         Facts: how the data were read, what was proved, what was counted, versions.
     citation
         What to write when the result is used.
+    methods
+        A paragraph for the methods section of a paper, filled in from the run.
+    summary
+        How sure the links and directions are, in phrases.
+    firm
+        For every arc whether it is firm (:func:`.gather.is_firm`); None if that is not known.
     """
 
     title: str
@@ -164,6 +171,9 @@ class Page:
     search: tuple[Fact, ...]
     origin: tuple[Fact, ...]
     citation: str
+    methods: str
+    summary: tuple[str, ...]
+    firm: dict[Arc, bool | None]
 
     @property
     def directed(self) -> bool:

@@ -16,13 +16,13 @@ import math
 import re
 import unicodedata
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
-from parentage.view.layout import Box, Placement, Point, layout
+from parentage.view.layout import Box, Placement, Point, Size, layout
 from parentage.work.progress import amount
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Iterable, Mapping, Sequence
 
     from parentage.network.network import Network
     from parentage.scoring.constraints import Arc
@@ -171,19 +171,35 @@ ABOVE_LEGEND = 12.0
 SAMPLE = 30.0
 """Length of the arcs in the legend."""
 
+WIDEST = 4.5
+"""Width of an arc that is certain, where width shows confidence."""
+
 
 @dataclass(frozen=True)
 class Stroke:
-    """How an arc is drawn: its width, its opacity, and whether it has a head."""
+    """How an arc is drawn: its width, its opacity, whether it has a head, whether it is dashed."""
 
     width: float
     opacity: float
     arrow: bool
+    dashed: bool = False
+
+    @property
+    def dashes(self) -> str:
+        """Lengths of the dashes and gaps of a dashed line, as SVG has them."""
+        return f"{3 + 1.5 * self.width:.1f} {2 + 1.2 * self.width:.1f}"
 
     @property
     def head(self) -> tuple[float, float]:
         """Length and half width of the head."""
         return 6.0 + 1.3 * self.width, 2.8 + 0.75 * self.width
+
+
+class Confidence(NamedTuple):
+    """How sure an arc is: a share from 0 to 1 for its width; dashed unless it is firm."""
+
+    share: float
+    firm: bool
 
 
 @dataclass(frozen=True)
@@ -262,6 +278,8 @@ def network_drawing(
     *,
     directed: bool = False,
     row_width: float | None = None,
+    confidence: Mapping[Arc, Confidence] | None = None,
+    room: Sequence[Size] | None = None,
 ) -> Drawing:
     """Lay out a network and decide how every arc looks.
 
@@ -278,14 +296,24 @@ def network_drawing(
         Give every arc a head, as for a score that tells equivalent networks apart.
     row_width
         About how wide the picture may be; None: what suits the number of variables.
+    confidence
+        How sure every arc is, drawn as its width and its dashes instead of gains and support.
+    room
+        Least width and additional height of every box, for what is drawn into it.
     """
     lines = [tuple(label_lines(name)) for name in network.names]
     sizes = [
         _box_size(text, max(len(network.parents[v]), out))
         for v, (text, out) in enumerate(zip(lines, _out_degrees(network), strict=True))
     ]
+    if room is not None:
+        pairs = zip(sizes, room, strict=True)
+        sizes = [(max(width, least), height + more) for (width, height), (least, more) in pairs]
     drawn = layout(sizes, network.parents, row_width)
     strokes = _strokes(network, gains, support, directed=directed)
+    for arc, sure in (confidence or {}).items():
+        width = NARROW + (WIDEST - NARROW) * min(1.0, max(0.0, sure.share))
+        strokes[arc] = Stroke(width, 1.0, strokes[arc].arrow, not sure.firm)
     caption = _caption(network, gains)
     entries = _legend_entries(strokes, gains, support, directed=directed)
     inside = max(drawn.width, text_width(caption) * SMALL / FONT_SIZE, _widest(entries))

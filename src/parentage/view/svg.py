@@ -19,6 +19,7 @@ from parentage.view.drawing import (
     DrawnArc,
     DrawnBox,
     Sample,
+    Stroke,
     curve,
     line_and_head,
     network_drawing,
@@ -26,7 +27,7 @@ from parentage.view.drawing import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
     from parentage.network.network import Network
     from parentage.scoring.constraints import Arc
@@ -96,19 +97,23 @@ def drawing_svg(drawing: Drawing, size: str = "") -> str:
     )
 
 
-def parts_svg(drawing: Drawing) -> list[str]:
-    """Return the arcs, then the boxes, each one group."""
+def parts_svg(drawing: Drawing, lifted: Sequence[float] | None = None) -> list[str]:
+    """Return the arcs, then the boxes, each one group; ``lifted``: how far to move their text."""
+    shifts = [0.0] * len(drawing.boxes) if lifted is None else lifted
     return [
         *(_arc(arc) for arc in drawing.arcs),
-        *(_box(v, box) for v, box in enumerate(drawing.boxes)),
+        *(
+            _box(v, box, shift)
+            for v, (box, shift) in enumerate(zip(drawing.boxes, shifts, strict=True))
+        ),
     ]
 
 
-def _box(v: int, drawn: DrawnBox) -> str:
+def _box(v: int, drawn: DrawnBox, shift: float) -> str:
     box = drawn.box
     x, y = box.x - box.width / 2, box.y - box.height / 2
     text = "".join(
-        f'<text x="{box.x:.1f}" y="{at:.1f}">{escape(line)}</text>'
+        f'<text x="{box.x:.1f}" y="{at + shift:.1f}">{escape(line)}</text>'
         for line, at in zip(drawn.lines, drawn.baselines, strict=True)
     )
     return (
@@ -126,8 +131,12 @@ def _arc(arc: DrawnArc) -> str:
         f'<g class="arc" data-arc="{arc.tail} {arc.head}"{faded}>'
         f"<title>{escape(arc.told)}</title>"
         f'<path class="line" d="{_path(line)}" stroke-width="{arc.stroke.width:.2f}" '
-        f'stroke="{LIGHT["arc"]}" fill="none"/>{_head(head)}</g>'
+        f'stroke="{LIGHT["arc"]}" fill="none"{_dashes(arc.stroke)}/>{_head(head)}</g>'
     )
+
+
+def _dashes(stroke: Stroke) -> str:
+    return f' stroke-dasharray="{stroke.dashes}"' if stroke.dashed else ""
 
 
 def _sample(sample: Sample) -> str:

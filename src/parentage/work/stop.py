@@ -169,6 +169,14 @@ class Stop:
             return self
         return replace(self, deadline=now() + part * max(0.0, left))
 
+    def within(self, seconds: float) -> Stop:
+        """Return a stop that ends after so many seconds, or earlier if this one does.
+
+        >>> Stop().within(0.0).reason()
+        'time'
+        """
+        return replace(self, deadline=min(self.deadline, now() + seconds))
+
     def leaving(self, seconds: float) -> Stop:
         """Return a stop that leaves so much time at least, for what is worth going over a limit.
 

@@ -13,24 +13,22 @@ function make(tag, attributes = {}, ...children) {
   return element;
 }
 
+const SVG = "http://www.w3.org/2000/svg";
+
+function makeSvg(tag, attributes = {}, ...children) {
+  const element = document.createElementNS(SVG, tag);
+  for (const [key, value] of Object.entries(attributes)) element.setAttribute(key, value);
+  element.append(...children);
+  return element;
+}
+
 // A bar from 0 to 1 with a tick where it was before anything was known.
 function makeBar(share, before) {
-  const space = "http://www.w3.org/2000/svg";
-  const svg = document.createElementNS(space, "svg");
-  const parts = [["rail", 0, 100], ["fill", 0, 100 * share], ["tick", 100 * before - 0.4, 0.8]];
-  for (const [name, x, width] of parts) {
-    const rect = document.createElementNS(space, "rect");
-    rect.setAttribute("class", name);
-    rect.setAttribute("x", Math.min(99.2, Math.max(0, x)));
-    rect.setAttribute("width", Math.max(0, width));
-    rect.setAttribute("height", 10);
-    svg.append(rect);
-  }
-  svg.setAttribute("class", "bar");
-  svg.setAttribute("viewBox", "0 0 100 10");
-  svg.setAttribute("preserveAspectRatio", "none");
-  svg.setAttribute("aria-hidden", "true");
-  return svg;
+  const parts = [["rail", 0, 100], ["fill", 0, 100 * share], ["tick", 100 * before - 0.4, before ? 0.8 : 0]];
+  return makeSvg("svg", { class: "bar", viewBox: "0 0 100 10", preserveAspectRatio: "none", "aria-hidden": "true" },
+    ...parts.map(([name, x, width]) => makeSvg("rect", {
+      class: name, x: Math.min(99.2, Math.max(0, x)), width: Math.max(0, width), height: 10,
+    })));
 }
 
 // 12.3 %, with 0 and 100 % only where they are exact.

@@ -106,19 +106,101 @@ function makeTree(families, sizes, order) {
   return { cliques, first };
 }
 
-// `tables[v]` is flat: states of the parents in their order, then those of v.
-function makeInference(model) {
-  const { sizes, parents, tables, order } = model;
-  const families = parents.map((members, v) => [...members, v]);
-  const { cliques, first } = makeTree(families, sizes, order);
-  families.forEach((family, v) => {
-    const scope = [...family].sort((a, b) => a - b);
-    const table = makeTable(scope, sizes);
-    together(scope, family, sizes, (cell, place, count, step) => {
-      for (let i = 0; i < count; i++) table.values[cell + i] = tables[v][place + i * step];
-    });
-    cliques[first(scope)].own.push(table);
+// One factor for every variable: its table over itself and its parents. `tables[v]` is flat: states
+// of the parents in their order, then those of v.
+function familyFactor({ sizes, parents, tables }, v) {
+  const family = [...parents[v], v], scope = [...family].sort((a, b) => a - b);
+  const factor = makeTable(scope, sizes);
+  together(scope, family, sizes, (cell, place, count, step) => {
+    for (let i = 0; i < count; i++) factor.values[cell + i] = tables[v][place + i * step];
   });
+  return factor;
+}
+
+// Fix the states of some variables in a table.
+function fixed(factor, findings, sizes) {
+  const scope = factor.scope.filter((v) => !findings.has(v));
+  if (scope.length === factor.scope.length) return factor;
+  const kept = makeTable(scope, sizes), strides = stridesIn(factor.scope, factor.scope, sizes);
+  let start = 0;
+  factor.scope.forEach((v, a) => { if (findings.has(v)) start += findings.get(v) * strides[a]; });
+  const inner = scope.map((v) => strides[factor.scope.indexOf(v)]), at = scope.map(() => 0);
+  for (let cell = 0, place = start; cell < kept.values.length; cell++) {
+    kept.values[cell] = factor.values[place];
+    for (let a = scope.length - 1; a >= 0; a--) {
+      place += inner[a];
+      if (++at[a] < sizes[scope[a]]) break;
+      place -= inner[a] * sizes[scope[a]];
+      at[a] = 0;
+    }
+  }
+  return kept;
+}
+
+// Take the variable with the least table first, and so on; also the cells of all tables together.
+function eliminationOrder(scopes, sizes) {
+  const near = new Map();
+  for (const scope of scopes) {
+    for (const u of scope) {
+      if (!near.has(u)) near.set(u, new Set());
+      for (const v of scope) if (u !== v) near.get(u).add(v);
+    }
+  }
+  const cost = (v) => [...near.get(v)].reduce((cells, u) => cells * sizes[u], sizes[v]);
+  const order = [];
+  let total = 0;
+  while (near.size) {
+    let best = null, least = Infinity;
+    for (const v of near.keys()) {
+      const cells = cost(v);
+      if (cells < least) [best, least] = [v, cells];
+    }
+    const around = [...near.get(best)];
+    for (const u of around) {
+      for (const w of around) if (u !== w) near.get(u).add(w);
+      near.get(u).delete(best);
+    }
+    near.delete(best);
+    order.push(best);
+    total += least;
+  }
+  return { order, total };
+}
+
+// The posterior of one variable from the part of the network that matters for it: its ancestors and
+// those of the findings, as far as the findings leave them connected. Returns null when the findings
+// cannot occur together, and only `total` when the tables would have more cells than `most`.
+function relevantPosterior(model, target, findings, most) {
+  const { sizes, parents } = model, kept = new Set(), waiting = [target, ...findings.keys()];
+  while (waiting.length) {
+    const v = waiting.pop();
+    if (kept.has(v)) continue;
+    kept.add(v);
+    waiting.push(...parents[v]);
+  }
+  if (findings.has(target)) {
+    return { states: Array.from({ length: sizes[target] }, (_, k) => Number(findings.get(target) === k)) };
+  }
+  let factors = [...kept].map((v) => fixed(familyFactor(model, v), findings, sizes));
+  if (factors.some(({ scope, values }) => scope.length === 0 && values[0] === 0)) return null;
+  const part = new Set([target]);
+  for (let before = 0; part.size > before;) {
+    before = part.size;
+    for (const { scope } of factors) {
+      if (scope.some((v) => part.has(v))) scope.forEach((v) => part.add(v));
+    }
+  }
+  factors = factors.filter(({ scope }) => scope.some((v) => part.has(v)));
+  const { order, total } = eliminationOrder(factors.map(({ scope }) => scope), sizes);
+  if (total > most) return { total };
+  const found = makeInference({ sizes, factors, order }).query(new Map());
+  return found && { states: found.marginals[target] };
+}
+
+// `factors` are tables over the variables of `order`.
+function makeInference({ sizes, factors, order }) {
+  const { cliques, first } = makeTree(factors.map(({ scope }) => scope), sizes, order);
+  for (const factor of factors) if (factor.scope.length) cliques[first(factor.scope)].own.push(factor);
 
   // Product of everything that enters a clique, except one child's message.
   function entering(clique, findings, up, down, except) {

@@ -26,24 +26,28 @@ function tablesFromCounts() {
 }
 
 const findings = new Map();
-const inference = data.order.length
-  ? makeInference({ sizes, parents: data.parents, tables: data.tables, order: data.order }) : null;
+const model = data.tables && { sizes, parents: data.parents, tables: data.tables };
+const inference = data.order.length ? makeInference({ sizes, order: data.order,
+  factors: data.names.map((_, v) => familyFactor(model, v)) }) : null;
 const before = data.marginals;
-let panelButtons = [];
+const canFind = Boolean(inference || (model && before));
+let panelButtons = [], targetButtons = [];
 const cardButtons = all(".card .state");
+
+// Where the whole network is too wide: the part that matters for one variable.
+const alone = (v) => relevantPosterior(model, v, findings, data.limit);
 
 function stateButton(v, k) {
   const label = data.states[v][k];
-  const button = make("button", { class: "state", type: "button", "data-v": v, "data-k": k,
-    "aria-pressed": "false", disabled: inference ? null : "" },
+  return make("button", { class: "state", type: "button", "data-v": v, "data-k": k,
+    "aria-pressed": "false", disabled: canFind ? null : "" },
     make("span", { class: "label", title: label }, label), makeBar(before[v][k], before[v][k]),
     make("span", { class: "value" }, percent(before[v][k])));
-  return button;
 }
 
-function showState(button, found) {
+function showState(button, shares) {
   const v = Number(button.dataset.v), k = Number(button.dataset.k);
-  const p = found ? found.marginals[v][k] : null;
+  const p = shares ? shares[k] : null;
   button.dataset.p = p === null ? "" : p;
   button.setAttribute("aria-pressed", String(findings.get(v) === k));
   button.querySelector(".fill").setAttribute("width", 100 * (p ?? 0));
@@ -56,47 +60,65 @@ function showFindings(found) {
   strip.replaceChildren("Given");
   for (const [v, k] of findings) {
     const said = `${data.names[v]} = ${data.states[v][k]}`;
-    strip.append(make("button", { class: "chip", type: "button", "aria-label": `Forget ${said}`,
-      onclick: () => find(v, k) }, `${said} ×`));
+    strip.append(make("button", { class: "chip", type: "button", "aria-label": `Clear ${said}`,
+      onclick: () => find(v, null) }, `${said} ×`));
   }
   if (found) {
     const log10 = found.logProbability / Math.LN10;
     const p = log10 > -4 ? percent(Math.exp(found.logProbability)) : `10^${log10.toFixed(1)}`;
-    strip.append(make("span", { class: "note" }, `this happens with probability ${p}`));
-  } else {
+    strip.append(make("span", { class: "note" }, `the probability of this evidence is ${p}`));
+  } else if (inference) {
     strip.append(make("span", { class: "warn" }, "cannot occur together: their probability is 0"));
   }
-  strip.append(make("button", { type: "button", onclick: forget }, "Forget all"));
+  strip.append(make("button", { type: "button", onclick: clear }, "Clear evidence"));
+  byId("moved").hidden = findings.size === 0 || !found;
 }
 
 function update() {
   const found = inference ? inference.query(findings) : null;
-  if (inference) for (const button of [...cardButtons, ...panelButtons]) showState(button, found);
+  targetButtons = target.update();
+  if (inference) {
+    for (const button of [...cardButtons, ...panelButtons, ...targetButtons]) {
+      showState(button, found && found.marginals[Number(button.dataset.v)]);
+    }
+  } else if (canFind) {
+    const known = new Map();
+    for (const button of [...panelButtons, ...targetButtons]) {
+      const v = Number(button.dataset.v);
+      if (!known.has(v)) known.set(v, alone(v));
+      showState(button, known.get(v) && known.get(v).states);
+    }
+  }
   for (const card of all(".card")) card.classList.toggle("known", findings.has(Number(card.dataset.v)));
-  picture.markKnown(findings);
+  picture.colour(found ? found.marginals : inference ? null : before, findings);
   showFindings(found);
 }
 
 function find(v, k) {
-  if (findings.get(v) === k) findings.delete(v);
+  if (k === null || findings.get(v) === k) findings.delete(v);
   else findings.set(v, k);
   update();
 }
 
-function forget() {
+function clear() {
   findings.clear();
   update();
 }
 
 function choose(v, centred = false) {
-  picture.mark(v);
+  picture.pick(v);
   panelButtons = panel.show(v);
   if (v !== null && centred) picture.centre(v);
-  if (inference) update();
+  if (canFind) update();
 }
 
 const picture = makePicture(data, choose);
-const panel = makePanel(data, (v) => choose(v, true), stateButton);
+const panel = makePanel(data, (v) => choose(v, true), stateButton, (v) => {
+  target.set(v);
+  byId("target").scrollIntoView();
+});
+const target = makeTarget(data, { query: inference && inference.query, alone, findings, find, choose, stateButton });
+makeExports(picture);
 
 document.addEventListener("click", (event) => {
   const state = event.target.closest(".state");
@@ -127,5 +149,6 @@ if (filter) {
 }
 
 for (const table of all("table.sortable")) makeSortable(table);
-if (inference) update();
+if (picture.first !== null) choose(picture.first);
+else if (canFind) update();
 document.documentElement.dataset.ready = "yes";

@@ -1,9 +1,9 @@
-// What is told of one variable: states, relatives, probability table, and why others are not there.
+// The chosen variable: states, relatives, probability table, and why others are not its parents.
 
-function makePanel(data, choose, stateButton) {
+function makePanel(data, choose, stateButton, setTarget) {
   const panel = byId("panel");
   const empty = [...panel.childNodes];
-  const MOST_ROWS = 300, MOST_STATES = 40;
+  const MOST_ROWS = 300, MOST_STATES = 40, FEW_ROWS = 10;
 
   const link = (v) => make("button", { class: "link", type: "button", onclick: () => choose(v) },
     data.names[v]);
@@ -21,6 +21,7 @@ function makePanel(data, choose, stateButton) {
     if (counts) head.append(make("th", { scope: "col", class: "number" }, "rows"));
     const body = make("tbody");
     const rows = table.length / r;
+    const added = data.smoothing || 1;  // pseudo-count of the prior behind the intervals
     let unseen = 0;
     for (let j = 0; j < Math.min(rows, MOST_ROWS); j++) {
       const row = make("tr");
@@ -31,17 +32,20 @@ function makePanel(data, choose, stateButton) {
         rest = Math.floor(rest / sizes[parents[a]]);
       }
       labels.forEach((label) => row.append(make("td", {}, label)));
-      let total = 0;
-      for (let k = 0; k < r; k++) {
-        if (counts) total += counts[j * r + k];
-        if (k >= columns) continue;
-        const cell = make("td", { class: "number" }, percent(table[j * r + k]));
+      const own = counts ? counts.slice(j * r, j * r + r) : [];
+      const total = own.reduce((sum, count) => sum + count, 0);
+      for (let k = 0; k < columns; k++) {
+        const cell = make("td", { class: "number", title: counts ? `${own[k]} of ${total} rows` : null },
+          percent(table[j * r + k]));
         if (counts) {
-          cell.append(document.createElement("br"), make("small", {}, String(counts[j * r + k])));
+          const [low, high] = entryInterval(own[k] + added, total - own[k] + added * (r - 1));
+          cell.append(document.createElement("br"),
+            make("small", { "data-low": low, "data-high": high }, `${(100 * low).toFixed(0)}–${(100 * high).toFixed(0)}`));
         }
         row.append(cell);
       }
       if (counts) row.append(make("td", { class: "number" }, String(total)));
+      if (counts && total < FEW_ROWS) row.classList.add("few");
       unseen += total === 0;
       body.append(row);
     }
@@ -54,7 +58,8 @@ function makePanel(data, choose, stateButton) {
       parts.push(make("p", { class: "note" }, `The first ${MOST_ROWS} of ${rows} rows.`));
     }
     if (counts) {
-      const told = "Below each share, the rows it comes from.";
+      const told = "Below each probability, its 95 % credible interval in % (Dirichlet posterior); last, the rows it "
+        + `comes from, grey where fewer than ${FEW_ROWS}.`;
       const more = unseen ? " Where there are none, all states are alike." : "";
       parts.push(make("p", { class: "note" }, told + more));
     }
@@ -90,10 +95,12 @@ function makePanel(data, choose, stateButton) {
     const buttons = shown.map((_, k) => stateButton(v, k));
     const list = make("ul", { class: "states" }, ...buttons.map((button) => make("li", {}, button)));
     const title = make("h3", { tabindex: -1 }, data.names[v]);
-    panel.replaceChildren(title, list, ...names("Parents", data.parents[v]),
+    const aim = byId("target-variable")
+      ? [make("button", { type: "button", class: "aim", onclick: () => setTarget(v) }, "Make it the target")] : [];
+    panel.replaceChildren(title, list, ...aim, ...names("Parents", data.parents[v]),
       ...names("Children", data.children[v]), ...names("Markov blanket", data.blanket[v]),
       make("p", { class: "note" }, data.blanket[v].length
-        ? "Given these, nothing else tells more about it." : "Nothing here tells anything about it."));
+        ? "Independent of all other variables given these." : "Independent of all other variables."));
     if (data.tables) panel.append(make("h4", {}, "Probabilities"), ...probabilityTable(v));
     panel.append(...others(v));
     panel.scrollTop = 0;
