@@ -21,13 +21,15 @@ import threading
 import time
 from concurrent.futures import Executor, Future, ProcessPoolExecutor, ThreadPoolExecutor
 from dataclasses import replace
+from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import lazy_loader
 import numpy as np
 import pytest
 
-import loaded
+import dask_server
 from command import run as run_command
 from keywords import for_learn
 from parentage import learn, pipeline, score, support
@@ -81,8 +83,9 @@ if TYPE_CHECKING:
     from parentage.work.executor import Workers
     from parentage.work.progress import Progress
 
-distributed = pytest.importorskip("distributed", reason="Dask is not installed")
-dask = pytest.importorskip("dask", reason="Dask is not installed")
+if find_spec("distributed") is None:
+    pytest.skip("Dask is not installed", allow_module_level=True)
+distributed, dask = lazy_loader.load("distributed"), lazy_loader.load("dask")
 
 
 @pytest.fixture(scope="module")
@@ -476,7 +479,7 @@ def far_away() -> Iterator[tuple[str, Any, Any]]:
     with contextlib.ExitStack() as stack:
 
         def begin(name: str, *options: str) -> Any:
-            started = context.Process(target=loaded.serve, args=(name, options))
+            started = context.Process(target=dask_server.serve, args=(name, options))
             started.start()
             stack.callback(started.join)
             stack.callback(started.kill)

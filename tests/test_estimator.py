@@ -5,6 +5,7 @@ from __future__ import annotations
 import datetime as dt
 import pickle
 import warnings
+from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -14,16 +15,14 @@ import pyarrow as pa
 import pytest
 
 import parentage
+import scikit
 from parentage.data.datasets import chest_clinic
 from parentage.data.table import Table
 from parentage.errors import InputError, NotFittedError, TableError
 from parentage.estimator import ParentageLearner
 
-pytest.importorskip("sklearn", "1.6")
-
-from sklearn.base import is_classifier
-from sklearn.model_selection import GridSearchCV, KFold, cross_val_score
-from sklearn.utils.estimator_checks import check_estimator
+if find_spec("sklearn") is None:
+    pytest.skip("scikit-learn is not installed", allow_module_level=True)
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -51,7 +50,7 @@ def test_scikit_learns_own_checks() -> None:
     learner = ParentageLearner(discretize="median", max_parents=2)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        results = check_estimator(learner, on_skip=None, on_fail=None)
+        results = scikit.check_estimator(learner, on_skip=None, on_fail=None)
     failed = {r["check_name"] for r in results if r["status"] == "failed"}
     passed = {r["check_name"] for r in results if r["status"] == "passed"}
     assert failed == set(NOT_FOR_US), [r["exception"] for r in results if r["status"] == "failed"]
@@ -107,17 +106,21 @@ def test_predictions_are_of_the_kind_of_y(values: list[Any], labels: pd.DataFram
 def test_scorers_that_need_probabilities(labels: pd.DataFrame) -> None:
     X, y = labels.drop(columns="dysp"), labels["dysp"]
     learner = ParentageLearner(max_parents=2)
-    assert not is_classifier(learner)
-    losses = cross_val_score(
-        learner, X, y, cv=KFold(3), scoring="neg_log_loss", error_score="raise"
+    assert not scikit.is_classifier(learner)
+    losses = scikit.cross_val_score(
+        learner, X, y, cv=scikit.KFold(3), scoring="neg_log_loss", error_score="raise"
     )
-    areas = cross_val_score(learner, X, y, cv=KFold(3), scoring="roc_auc", error_score="raise")
-    right = cross_val_score(learner, X, y, cv=KFold(3), scoring="accuracy", error_score="raise")
+    areas = scikit.cross_val_score(
+        learner, X, y, cv=scikit.KFold(3), scoring="roc_auc", error_score="raise"
+    )
+    right = scikit.cross_val_score(
+        learner, X, y, cv=scikit.KFold(3), scoring="accuracy", error_score="raise"
+    )
     assert (losses > -0.69).all()
     assert (areas > 0.7).all()
     assert (right > 0.6).all()
-    assert is_classifier(learner.fit(X, y))
-    assert not is_classifier(learner.fit(labels))
+    assert scikit.is_classifier(learner.fit(X, y))
+    assert not scikit.is_classifier(learner.fit(labels))
     assert not hasattr(learner, "classes_")
 
 
@@ -128,12 +131,12 @@ def test_grid_search_over_parents_criterion_and_smoothing(labels: pd.DataFrame) 
         "criterion": ["bic", "bdeu:1", "bdeu:10"],
         "smoothing": [0.1, 5.0],
     }
-    search = GridSearchCV(ParentageLearner(), grid, cv=KFold(2), error_score="raise")
+    search = scikit.GridSearchCV(ParentageLearner(), grid, cv=scikit.KFold(2), error_score="raise")
     search.fit(labels)
     results = search.cv_results_
     for params, score in zip(results["params"], results["mean_test_score"], strict=True):
         folds = []
-        for train, test in KFold(2).split(labels):
+        for train, test in scikit.KFold(2).split(labels):
             fitted = ParentageLearner(**params).fit(labels.iloc[train])
             theta = fitted.network_.fit(fitted.table_, smoothing=params["smoothing"])
             rows = [

@@ -7,6 +7,7 @@ import pickle
 import subprocess
 import sys
 import warnings
+from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -14,6 +15,7 @@ import pandas as pd
 import polars as pl
 import pytest
 
+import scikit
 from parentage.data.applying import rows_like
 from parentage.data.datasets import chest_clinic
 from parentage.data.table import Table
@@ -21,14 +23,8 @@ from parentage.errors import InputError, NotFittedError, TableError, UnprovenWar
 from parentage.estimator import ParentageLearner
 from parentage.scoring.constraints import Constraints
 
-pytest.importorskip("sklearn", "1.6")
-
-from sklearn.base import clone, is_classifier, is_regressor
-from sklearn.model_selection import GridSearchCV, KFold, cross_val_score
-from sklearn.pipeline import Pipeline, make_pipeline
-from sklearn.preprocessing import FunctionTransformer, KBinsDiscretizer
-from sklearn.utils import get_tags
-from sklearn.utils.validation import check_is_fitted
+if find_spec("sklearn") is None:
+    pytest.skip("scikit-learn is not installed", allow_module_level=True)
 
 if TYPE_CHECKING:
     import numpy.typing as npt
@@ -55,11 +51,11 @@ def numbers() -> npt.NDArray[np.float64]:
     return np.column_stack([first, second, third, rng.normal(size=240)])
 
 
-def held_out(learner: ParentageLearner, X: Any, cv: KFold) -> list[float]:
+def held_out(learner: ParentageLearner, X: Any, cv: Any) -> list[float]:
     """Scores of every fold, one after the other, without scikit-learn's loop."""
     found = []
     for train, test in cv.split(X):
-        fitted = clone(learner).fit(X.iloc[train])
+        fitted = scikit.clone(learner).fit(X.iloc[train])
         parameters = fitted.network_.fit(fitted.table_)
         rows = rows_like(fitted.table_, X.iloc[test])
         found.append(float(np.mean(parameters.log_likelihoods(rows))))
@@ -69,36 +65,36 @@ def held_out(learner: ParentageLearner, X: Any, cv: KFold) -> list[float]:
 def test_clone() -> None:
     tiers = Constraints(tiers=(("asia",), ("tub",)))
     learner = ParentageLearner(max_parents={"tub": 1}, constraints=tiers)
-    copy = clone(learner)
+    copy = scikit.clone(learner)
     assert copy is not learner
     assert copy.get_params() == learner.get_params()
-    assert not hasattr(clone(learner.fit(chest_clinic(50))), "solution_")
+    assert not hasattr(scikit.clone(learner.fit(chest_clinic(50))), "solution_")
 
 
 def test_cross_val_score_is_the_mean_log_likelihood_held_out(frame: pd.DataFrame) -> None:
-    learner, cv = ParentageLearner(), KFold(3)
-    found = cross_val_score(learner, frame, cv=cv, error_score="raise")
+    learner, cv = ParentageLearner(), scikit.KFold(3)
+    found = scikit.cross_val_score(learner, frame, cv=cv, error_score="raise")
     assert found.tolist() == pytest.approx(held_out(learner, frame, cv))
     assert (found < 0).all()
     target = frame.pop("dysp")
-    with_target = cross_val_score(learner, frame, target, cv=cv, error_score="raise")
+    with_target = scikit.cross_val_score(learner, frame, target, cv=cv, error_score="raise")
     frame["dysp"] = target
     assert found.tolist() == pytest.approx(with_target.tolist())
 
 
 def test_kinds_of_input_agree(frame: pd.DataFrame) -> None:
-    learner, cv = ParentageLearner(), KFold(3)
+    learner, cv = ParentageLearner(), scikit.KFold(3)
     labels = frame.astype(str)
-    expected = cross_val_score(learner, labels, cv=cv, error_score="raise")
+    expected = scikit.cross_val_score(learner, labels, cv=cv, error_score="raise")
     for same in (pl.from_pandas(labels), labels.to_numpy(), labels.to_numpy().astype("U")):
-        found = cross_val_score(learner, same, cv=cv, error_score="raise")
+        found = scikit.cross_val_score(learner, same, cv=cv, error_score="raise")
         assert found.tolist() == pytest.approx(expected.tolist())
 
 
 def test_grid_search_over_parents_and_criterion(frame: pd.DataFrame) -> None:
     grid = {"max_parents": [0, 1, 2], "criterion": ["bic", "aic"]}
-    cv = KFold(3)
-    search = GridSearchCV(ParentageLearner(), grid, cv=cv, error_score="raise").fit(frame)
+    cv = scikit.KFold(3)
+    search = scikit.GridSearchCV(ParentageLearner(), grid, cv=cv, error_score="raise").fit(frame)
     results = search.cv_results_
     for params, score in zip(results["params"], results["mean_test_score"], strict=True):
         learner = ParentageLearner(**params)
@@ -116,8 +112,8 @@ def test_grid_search_over_parents_and_criterion(frame: pd.DataFrame) -> None:
 @pytest.mark.usefixtures("no_moment")
 def test_grid_search_within_a_time_limit_claims_nothing(frame: pd.DataFrame) -> None:
     """Cut lists in the hands of scikit-learn: every fit warns, the best one is not optimal."""
-    search = GridSearchCV(
-        ParentageLearner(time_limit=0), {"criterion": ["bic", "aic"]}, cv=KFold(2)
+    search = scikit.GridSearchCV(
+        ParentageLearner(time_limit=0), {"criterion": ["bic", "aic"]}, cv=scikit.KFold(2)
     )
     with pytest.warns(UnprovenWarning, match="not proven optimal") as warned:
         search.fit(frame)
@@ -130,28 +126,32 @@ def test_grid_search_within_a_time_limit_claims_nothing(frame: pd.DataFrame) -> 
 
 
 def test_several_processes(frame: pd.DataFrame) -> None:
-    cv = KFold(2)
-    one = cross_val_score(ParentageLearner(), frame, cv=cv)
-    two = cross_val_score(ParentageLearner(), frame, cv=cv, n_jobs=2)
+    cv = scikit.KFold(2)
+    one = scikit.cross_val_score(ParentageLearner(), frame, cv=cv)
+    two = scikit.cross_val_score(ParentageLearner(), frame, cv=cv, n_jobs=2)
     assert one.tolist() == two.tolist()
 
 
 def test_pipeline_with_a_function_and_nothing(frame: pd.DataFrame) -> None:
     alone = ParentageLearner(max_parents=2).fit(frame)
-    steps = [("same", "passthrough"), ("function", FunctionTransformer()), ("net", clone(alone))]
-    pipeline = Pipeline(steps).fit(frame)
+    steps = [
+        ("same", "passthrough"),
+        ("function", scikit.FunctionTransformer()),
+        ("net", scikit.clone(alone)),
+    ]
+    pipeline = scikit.Pipeline(steps).fit(frame)
     assert pipeline["net"].network_ == alone.network_
     assert pipeline.score(frame) == alone.score(frame)
-    check_is_fitted(pipeline)
-    fewer = make_pipeline(
-        FunctionTransformer(lambda X: X[["smoke", "lung", "bronc"]]), ParentageLearner()
+    scikit.check_is_fitted(pipeline)
+    fewer = scikit.make_pipeline(
+        scikit.FunctionTransformer(lambda X: X[["smoke", "lung", "bronc"]]), ParentageLearner()
     ).fit(frame)
     assert fewer[-1].network_.names == ("smoke", "lung", "bronc")
 
 
 def test_pipeline_with_bins(numbers: npt.NDArray[np.float64]) -> None:
-    bins = KBinsDiscretizer(3, encode="ordinal", quantile_method="averaged_inverted_cdf")
-    pipeline = make_pipeline(bins, ParentageLearner())
+    bins = scikit.KBinsDiscretizer(3, encode="ordinal", quantile_method="averaged_inverted_cdf")
+    pipeline = scikit.make_pipeline(bins, ParentageLearner())
     pipeline.fit(numbers)
     learner = pipeline[-1]
     assert learner.table_.names == ("x0", "x1", "x2", "x3")
@@ -159,13 +159,13 @@ def test_pipeline_with_bins(numbers: npt.NDArray[np.float64]) -> None:
     skeleton = {frozenset(arc) for arc in learner.network_.arcs}
     assert skeleton == {frozenset({"x0", "x1"}), frozenset({"x1", "x2"})}
     assert pipeline.score(numbers[:1]) == learner.score(bins.transform(numbers[:1]))
-    scores = cross_val_score(pipeline, numbers, cv=KFold(4), error_score="raise")
-    empty = make_pipeline(clone(bins), ParentageLearner(max_parents=0))
-    assert scores.mean() > cross_val_score(empty, numbers, cv=KFold(4)).mean()
-    search = GridSearchCV(
+    scores = scikit.cross_val_score(pipeline, numbers, cv=scikit.KFold(4), error_score="raise")
+    empty = scikit.make_pipeline(scikit.clone(bins), ParentageLearner(max_parents=0))
+    assert scores.mean() > scikit.cross_val_score(empty, numbers, cv=scikit.KFold(4)).mean()
+    search = scikit.GridSearchCV(
         pipeline,
         {"kbinsdiscretizer__n_bins": [2, 3], "parentagelearner__max_parents": [0, 2]},
-        cv=KFold(3),
+        cv=scikit.KFold(3),
         error_score="raise",
     ).fit(numbers)
     assert search.best_params_ == {
@@ -181,19 +181,19 @@ def test_our_own_cuts_are_those_of_the_training_rows(numbers: npt.NDArray[np.flo
         cuts = learner.table_.cuts[name]
         expected = [sum(cut <= x for cut in cuts) for x in numbers[200:, v]]
         assert rows.to_codes()[v].tolist() == expected
-    scores = cross_val_score(learner, numbers, cv=KFold(4), error_score="raise")
+    scores = scikit.cross_val_score(learner, numbers, cv=scikit.KFold(4), error_score="raise")
     assert np.isfinite(scores).all()
 
 
 def test_tags() -> None:
-    tags = get_tags(ParentageLearner())
+    tags = scikit.get_tags(ParentageLearner())
     assert tags.estimator_type == "density_estimator"
     assert not tags.target_tags.required
     assert (tags.input_tags.categorical, tags.input_tags.string) == (True, True)
     assert not tags.input_tags.allow_nan
-    assert get_tags(ParentageLearner(missing="mode")).input_tags.allow_nan
-    assert not is_classifier(ParentageLearner())
-    assert not is_regressor(ParentageLearner())
+    assert scikit.get_tags(ParentageLearner(missing="mode")).input_tags.allow_nan
+    assert not scikit.is_classifier(ParentageLearner())
+    assert not scikit.is_regressor(ParentageLearner())
 
 
 def test_fitted_or_not(frame: pd.DataFrame) -> None:
@@ -201,14 +201,14 @@ def test_fitted_or_not(frame: pd.DataFrame) -> None:
 
     learner = ParentageLearner()
     with pytest.raises(TheirNotFittedError):
-        check_is_fitted(learner)
+        scikit.check_is_fitted(learner)
     for attribute in ("network_", "score_", "bound_", "gap_", "optimal_"):
         assert not hasattr(learner, attribute)
         with pytest.raises(NotFittedError, match="has not learned yet; call fit first"):
             getattr(learner, attribute)
     with pytest.raises(InputError, match="call fit first"):
         learner.score(frame)
-    check_is_fitted(learner.fit(frame))
+    scikit.check_is_fitted(learner.fit(frame))
 
 
 def test_features(frame: pd.DataFrame, numbers: npt.NDArray[np.float64]) -> None:
@@ -236,7 +236,7 @@ def test_score_of_rows_alone_and_together(frame: pd.DataFrame) -> None:
 def test_missing_cells_in_folds(missing: str, frame: pd.DataFrame) -> None:
     holes = frame.astype(object).mask(np.random.default_rng(0).random(frame.shape) < 0.02)
     learner = ParentageLearner(missing=missing)
-    scores = cross_val_score(learner, holes, cv=KFold(3), error_score="raise")
+    scores = scikit.cross_val_score(learner, holes, cv=scikit.KFold(3), error_score="raise")
     assert np.isfinite(scores).all()
     with pytest.raises(TableError, match="the cell is missing"):
         ParentageLearner().fit(holes)
@@ -246,7 +246,7 @@ def test_pickles_keep_everything(frame: pd.DataFrame) -> None:
     learner = ParentageLearner(max_parents=2, criterion="aic").fit(frame)
     for copy in (
         pickle.loads(pickle.dumps(learner)),  # noqa: S301  # made in this line
-        pickle.loads(pickle.dumps(make_pipeline("passthrough", learner)))[-1],  # noqa: S301  # same
+        pickle.loads(pickle.dumps(scikit.make_pipeline("passthrough", learner)))[-1],  # noqa: S301  # same
     ):
         assert copy.get_params() == learner.get_params()
         assert copy.solution_ == learner.solution_
@@ -262,7 +262,7 @@ def test_pickles_keep_everything(frame: pd.DataFrame) -> None:
 
 
 def test_a_pipeline_shows_itself(frame: pd.DataFrame) -> None:
-    pipeline = make_pipeline("passthrough", ParentageLearner(max_parents=2))
+    pipeline = scikit.make_pipeline("passthrough", ParentageLearner(max_parents=2))
     assert "ParentageLearner(max_parents=2)" in repr(pipeline)
     assert "ParentageLearner" in pipeline._repr_html_()
     assert "ParentageLearner" in pipeline.fit(frame)._repr_html_()
@@ -282,7 +282,9 @@ def test_scikit_learn_is_not_needed() -> None:
 def test_fits_that_succeed_warn_of_nothing(frame: pd.DataFrame) -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        found = cross_val_score(ParentageLearner(), frame, cv=KFold(2), error_score="raise")
+        found = scikit.cross_val_score(
+            ParentageLearner(), frame, cv=scikit.KFold(2), error_score="raise"
+        )
     assert np.isfinite(found).all()
 
 
