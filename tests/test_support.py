@@ -688,7 +688,7 @@ def test_the_rate_of_a_table_with_holes_is_that_of_the_whole_table() -> None:
     whole = chest_clinic(200)
     gone = np.random.default_rng(2).random(whole.to_codes().shape) < 0.1
     table = Table(whole.names, whole.states, np.where(gone, MISSING, whole.to_codes()))
-    asked: dict[str, Any] = {"missing": "pnal", "lambda_": 0.01}
+    asked: dict[str, Any] = {"missing": "pnal:0.01"}
     empty = Network(table.names, ((),) * table.n_variables)
     found = support(table, empty, need=False, **asked)
     assert found.score == pytest.approx(parentage.learn(table, max_parents=0, **asked).score)

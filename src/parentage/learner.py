@@ -40,7 +40,6 @@ def learn(
     max_parents: int | Mapping[str, int] | None = None,
     constraints: Constraints | None = None,
     prior: Prior | Mapping[tuple[str, str], float] | float | None = None,
-    lambda_: float | None = None,
     drop: Iterable[str] = (),
     missing: str = "error",
     categorical: Iterable[str] = (),
@@ -88,9 +87,7 @@ def learn(
     (True, 1)
     """
     more = advanced or Advanced()
-    scoring = Scoring(
-        max_parents, score, lambda_, prior, more.log_base, more.rules, more.width, constraints
-    )
+    scoring = Scoring(max_parents, score, prior, more.log_base, more.rules, more.width, constraints)
     reading = Reading(
         drop=names_of(drop),
         missing=missing,

@@ -204,7 +204,7 @@ def gather(
         check_start(start, table.names)
     if seen is not None:
         seen(table)
-    rule = rule_for_missing(table, how.missing)
+    rule = rule_for_missing(table, how.rule)
     settings = asked.scoring(table.names, False).for_missing(rule)
     context = context.share(part)
     if rule == "em" and table.has_holes:

@@ -332,7 +332,7 @@ def _best_end(
     if work.stop.reason() is not None or took > work.stop.seconds_left:
         return _found(work, best)
     own = score.weight(work.table) / work.table.n_rows
-    second = replace(first, lambda_=own, max_parents=_few_parents(work))
+    second = replace(first, score=f"pnal:{own!r}", max_parents=_few_parents(work))
     other = _end_of(work, 1, lambda: _started(work, second), score, best.network)
     mine, theirs = best.completion, other.completion
     if (theirs.settled, theirs.reached - SAME_END) > (mine.settled, mine.reached):
@@ -354,7 +354,7 @@ def _found(work: Work, end: End) -> tuple[CandidateLists, Solution, Table, Compl
 
 def start_settings(settings: Scoring) -> Scoring:
     """Return how the network to begin with is scored: on the rows where a family is complete."""
-    return replace(settings, score="pnal", lambda_=None, width=None, rules=None)
+    return replace(settings, score="pnal", width=None, rules=None)
 
 
 def _started(work: Work, settings: Scoring) -> Network:

@@ -71,7 +71,6 @@ def support(
     max_parents: int | Mapping[str, int] | None = None,
     constraints: Constraints | None = None,
     prior: Prior | Mapping[tuple[str, str], float] | float | None = None,
-    lambda_: float | None = None,
     drop: Iterable[str] = (),
     missing: str = "error",
     categorical: Iterable[str] = (),
@@ -117,9 +116,7 @@ def support(
     (9.89, False, 1.0)
     """
     asked, more = Supporting(need, bootstrap, within, max_networks), advanced or Advanced()
-    scoring = Scoring(
-        max_parents, score, lambda_, prior, more.log_base, more.rules, more.width, constraints
-    )
+    scoring = Scoring(max_parents, score, prior, more.log_base, more.rules, more.width, constraints)
     reading = Reading(
         drop=names_of(drop),
         missing=missing,
@@ -187,7 +184,6 @@ def _as_used(found: pipeline.Gathered) -> Scoring:
     return replace(
         found.scoring,
         score=account.score,
-        lambda_=None,
         prior=account.prior.uncertain(),
         constraints=account.constraints,
     )

@@ -47,6 +47,7 @@ WIDE = 100
 """The widest help, in characters; a narrower terminal has a narrower one."""
 
 GONE = {
+    "--lambda": "type --missing pnal:L, e.g. --missing pnal:0.01",
     "--gap": "type --width W of parentage score",
     "--log-base": "scores are printed in nats; Python has Advanced(log_base=2)",
     "--query": "type what reads the database in Python, and give the frame to parentage.learn",
@@ -313,7 +314,6 @@ class Model(Settings):
 
     max_parents: tuple[str, ...] | None = like(Scoring, "max_parents")
     score: str = like(Scoring, "score")
-    lambda_: float | None = like(Scoring, "lambda_")
     prior: str | None = like(Scoring, "prior")
     rules: str | None = like(Scoring, "rules")
     width: float | None = like(Scoring, "width")
@@ -337,7 +337,6 @@ class Model(Settings):
         return Scoring(
             max_parents=parse_max_parents(self.max_parents)[0],
             score=self.score,
-            lambda_=self.lambda_,
             prior=self.belief(),
             rules=self.rules,
             width=self.width,

@@ -61,7 +61,7 @@ class Written(Settings):
 @settings("written", Written, "Output")
 @settings("asked", Supporting, "Output")
 @settings("optimising", Optimising, "Model", "seed")
-@settings("model", Model, "Model", but=("lambda_", "rules", "width"))
+@settings("model", Model, "Model", but=("rules", "width"))
 @RUNNING
 @SCALING
 @SHORT_READING

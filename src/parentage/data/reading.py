@@ -95,7 +95,7 @@ def rule_for_missing(table: Table, asked: str = "error") -> str:
     """Return what is done about the missing values of a table: as asked, or as it was read."""
     if asked != "error" or table.recipe is None:
         return asked
-    return table.recipe.settings.missing
+    return table.recipe.settings.rule
 
 
 def as_table(source: object, reading: Reading | None = None, **settings: Any) -> Table:

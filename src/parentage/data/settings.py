@@ -6,6 +6,7 @@ in one: a tuple of texts as they are typed on the command line.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from numbers import Real
@@ -89,8 +90,8 @@ class Reading(Settings):
         """
         What to do about missing values. Refuse them (``"error"``), ``"drop"`` the row, make them
         one more ``"state"``, impute the ``"mode"`` (in a continuous column the median), score every
-        family on the rows where it is complete (``"pnal"``), or expectation maximisation
-        (``"em"``).
+        family on the rows where it is complete (``"pnal"``, or ``"pnal:L"`` with the penalty L per
+        free parameter and row), or expectation maximisation (``"em"``).
         """,
         Option("error|drop|state|mode|pnal|em", page="missing.md", common=True),
     )
@@ -121,6 +122,15 @@ class Reading(Settings):
         Option("FILE", page="formats.md", common=True),
     )
 
+    rate: float | None = setting(
+        None, "Penalty per free parameter and row, where ``missing`` has it: ``pnal:0.01``."
+    )
+
+    @property
+    def rule(self) -> str:
+        """What is done about missing values, with the penalty if there is one."""
+        return self.missing if self.rate is None else f"{self.missing}:{self.rate!r}"
+
     @property
     def words_are_missing(self) -> bool:
         """Whether words such as ``NA`` mean missing."""
@@ -128,6 +138,10 @@ class Reading(Settings):
 
     def __post_init__(self) -> None:
         super().__post_init__()
+        way, colon, number = str(self.missing).partition(":")
+        if way == "pnal" and colon:
+            object.__setattr__(self, "missing", way)
+            object.__setattr__(self, "rate", _rate(number))
         for name in ("drop", "keep", "categorical"):
             object.__setattr__(self, name, names_of(getattr(self, name)))
         if self.na is not None:
@@ -167,8 +181,24 @@ def missing_values(
 IN_READ_TABLE = {
     name: f"it is an option of read_table: pass read_table(…, {name}=…) as the source"
     for name in fields_of(Reading)
+    if name != "rate"
 }
 """What to do instead where a function does not take a setting of reading."""
+
+
+def _rate(number: str) -> float:
+    """Read the penalty of ``pnal:0.01``."""
+    try:
+        rate = float(number)
+    except ValueError:
+        rate = math.nan
+    if not (math.isfinite(rate) and rate > 0):
+        raise InputError(
+            "needs a number above 0 after the colon",
+            Way("missing", "pnal:0.01"),
+            about=Way("missing", f"pnal:{number}"),
+        )
+    return rate
 
 
 def names_of(given: object) -> tuple[str, ...]:

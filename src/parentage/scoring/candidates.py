@@ -65,7 +65,6 @@ def score(
     prior: Prior | Mapping[tuple[str, str], float] | float | None = None,
     rules: str | Iterable[str] | None = None,
     width: float | None = None,
-    lambda_: float | None = None,
     log_base: float | str | None = None,
     drop: Iterable[str] = (),
     missing: str = "error",
@@ -110,7 +109,7 @@ def score(
     >>> score(rain)["wet"][0].parents
     ('rain',)
     """
-    scoring = Scoring(max_parents, score, lambda_, prior, log_base, rules, width, constraints)
+    scoring = Scoring(max_parents, score, prior, log_base, rules, width, constraints)
     reading = Reading(
         drop=names_of(drop),
         missing=missing,
@@ -121,7 +120,7 @@ def score(
     scaling = Scaling(executor, exchange, checkpoint)
     with working(Running(threads, time_limit, memory), progress, scaling) as context:
         table = as_table(source, reading)
-        rule = rule_for_missing(table, missing)
+        rule = rule_for_missing(table, reading.rule)
         if rule == "em" and table.has_holes:
             raise InputError(
                 "completes the data by networks, and scoring alone finds none",

@@ -206,5 +206,5 @@ def not_equivalent(name: str) -> str:
 
 
 def names_and_uses() -> tuple[tuple[str, str], ...]:
-    """Return what is typed for every score, and when to use it."""
-    return tuple((kind.typed, kind.use) for kind in KINDS)
+    """Return what is typed for every score, and when to use it; PNAL is typed as a way to read."""
+    return tuple((kind.typed, kind.use) for kind in KINDS if kind.name != "pnal")

@@ -126,7 +126,6 @@ def explain(
     parents: Sequence[str],
     *,
     score: str = "bic",
-    lambda_: float | None = None,
     prior: Prior | Mapping[tuple[str, str], float] | float | None = None,
     log_base: float | str | None = None,
 ) -> Explanation:
@@ -157,7 +156,7 @@ def explain(
     belief = Prior.of(prior)
     belief.check(table.names)
     scoring = Scoring(score=score).for_missing(rule_for_missing(table))
-    by = score_for(table, scoring.score, lambda_)
+    by = score_for(table, scoring.score)
     family = Family(table, by, child, members, unit_of(log_base), belief)
     best, value = family.best_proper_subset()
     kept = best is None or family.is_kept()

@@ -245,7 +245,7 @@ def prepare(table: Table, settings: Scoring) -> Preparation:
     """
     unit = unit_of(settings.log_base)
     check_table(table)
-    score = score_for(table, settings.score, settings.lambda_)
+    score = score_for(table, settings.score)
     width = None if settings.width is None else check_width(settings.width)
     prior = Prior.of(settings.prior)
     prior.check(table.names)
@@ -267,9 +267,9 @@ def prepare(table: Table, settings: Scoring) -> Preparation:
     return replace(prepared, rules=rules)
 
 
-def score_for(table: Table, name: str, rate: float | None = None) -> Score:
+def score_for(table: Table, name: str) -> Score:
     """Return the score of a name for a table: λ is settled, what it cannot deal with refused."""
-    score = parse_score(name).settled(table, rate)
+    score = parse_score(name).settled(table)
     return check_weighable(score) if table.unit_bits else score
 
 

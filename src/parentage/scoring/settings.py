@@ -30,14 +30,6 @@ class Scoring(Settings):
         "What is maximised.",
         Option("NAME", page="scores.md", common=True, values=names_and_uses()),
     )
-    lambda_: float | None = setting(
-        None,
-        """
-        Penalty per free parameter and row of the score ``"pnal"``, for data with missing values; by
-        default N^(-1/4) / p, for N rows and p columns that vary.
-        """,
-        Option("L", float, page="missing.md"),
-    )
     prior: Prior | Mapping[tuple[str, str], float] | float | None = setting(
         None,
         """
@@ -77,14 +69,14 @@ class Scoring(Settings):
     def for_missing(self, missing: str) -> Scoring:
         """Return the settings for a table read with this way to treat missing cells.
 
-        ``pnal`` is a way and a score at once.
+        ``pnal`` is a way and a score at once; ``pnal:0.01`` has its penalty.
 
         Raises
         ------
         InputError
             Another score was asked for.
         """
-        if missing != "pnal" or self.score.strip().lower().startswith("pnal"):
+        if not missing.startswith("pnal") or self.score.strip().lower().startswith("pnal"):
             return self
         if self.score != "bic":
             raise InputError(
@@ -93,7 +85,7 @@ class Scoring(Settings):
                 "leave the score out",
                 about=Way("missing", missing),
             )
-        return replace(self, score="pnal")
+        return replace(self, score=missing)
 
 
 @dataclass(frozen=True)

@@ -132,7 +132,8 @@ def help_of(field: dataclasses.Field[Any]) -> str:
         return shown
     widest = max(len(value) for value, _ in option.values)
     lines = [f"{value:<{widest}}  {use}" for value, use in option.values]
-    return "\n".join([shown, "", "\b", *lines])  # click does not fill lines after this mark
+    more = [] if option.page is None else ["", f"More in docs/{option.page}."]
+    return "\n".join([shown, "", "\b", *lines, *more])  # click does not fill lines after the mark
 
 
 def option_of(field: dataclasses.Field[Any]) -> Option | None:

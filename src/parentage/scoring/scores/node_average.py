@@ -24,7 +24,7 @@ import numpy as np
 import numpy.typing as npt
 
 from parentage.data.table import MISSING, Table
-from parentage.errors import InputError, TableError, Way
+from parentage.errors import TableError, Way
 from parentage.scoring.fixed_point import FixedPoint
 from parentage.scoring.scores.counts import entropy_sum, free_parameters
 from parentage.scoring.scores.score import Score
@@ -37,13 +37,10 @@ if TYPE_CHECKING:
 class NodeAverage(Score):
     """Penalised node-average likelihood; ``parameter`` is λ, None for what the table says."""
 
-    def settled(self, table: Table, rate: float | None = None) -> NodeAverage:
-        """Return it with λ as a number: the one asked for, else the one of the table."""
+    def settled(self, table: Table) -> NodeAverage:
+        """Return it with λ as a number: its own, else the one of the table."""
         check_observed(table)
-        if rate is not None and self.parameter is not None:
-            raise InputError(f"is given, and so is {self.name}", about=Way("lambda_", rate))
-        asked = self if rate is None else NodeAverage(self.kind, check_rate(rate))
-        return NodeAverage(self.kind, asked.rate(table))
+        return NodeAverage(self.kind, self.rate(table))
 
     def rate(self, table: Table) -> float:
         """Return λ."""
@@ -116,13 +113,6 @@ def complete_rows(table: Table, variables: Sequence[int]) -> npt.NDArray[np.bool
     for v in variables:
         rows &= table.column(v) != MISSING
     return rows
-
-
-def check_rate(rate: float) -> float:
-    """Refuse a λ that is not a positive number."""
-    if not (math.isfinite(rate) and rate > 0):
-        raise InputError("must be a number above 0", about=Way("lambda_", rate))
-    return float(rate)
 
 
 def check_observed(table: Table) -> None:

@@ -6,7 +6,6 @@ from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
-from parentage.errors import InputError, Way
 from parentage.scoring.scores.counts import HOLE_WAYS, entropy_sum
 
 if TYPE_CHECKING:
@@ -37,22 +36,14 @@ class Score(ABC):
         """Whether Markov equivalent networks score alike."""
         return self.kind.equivalent
 
-    def settled(self, table: Table, rate: float | None = None) -> Score:
-        """Return the score for a table, with the λ that was asked for if it has one.
+    def settled(self, table: Table) -> Score:
+        """Return the score for a table, with its λ as a number if it has one.
 
         Raises
         ------
-        InputError
-            A λ for a score that has none, or two of them.
         TableError
             Missing values under a score that cannot deal with them, or a column without a value.
         """
-        if rate is not None:
-            raise InputError(
-                f"is for the score pnal, not for {self.name}",
-                Way("missing", "pnal"),
-                about=Way("lambda_", rate),
-            )
         table.refuse_holes(f"the score {self.name}", *HOLE_WAYS)
         return self
 
