@@ -221,7 +221,7 @@ def test_no_step_is_worse_than_the_network_before() -> None:
 def test_support_is_refused_before_any_work(tmp_path: Path) -> None:
     holes = holes_of(chest_clinic(50), 0.1)
     with (
-        mock.patch.object(pipeline, "complete_and_score", side_effect=AssertionError),
+        mock.patch.object(structural_em, "complete_and_score", side_effect=AssertionError),
         mock.patch.object(pipeline, "search_table", side_effect=AssertionError),
     ):
         with pytest.raises(InputError, match="missing='em' completes missing cells"):

@@ -34,7 +34,6 @@ from parentage.scoring.forecast import seconds_for
 from parentage.scoring.formats import read_lists
 from parentage.scoring.lists import CandidateLists
 from parentage.scoring.settings import Growing, Scoring
-from parentage.structural_em import complete_and_score
 from parentage.work.checkpoint import LISTS
 from parentage.work.running import Scaling
 from parentage.work.settings import Settings, changed, fields_of, like
@@ -208,6 +207,8 @@ def gather(
     settings = asked.scoring(table.names, False).for_missing(rule)
     context = context.share(part)
     if rule == "em" and table.has_holes:
+        from parentage.structural_em import complete_and_score
+
         refuse_beside_completion(growing or Growing())
         completed = complete_and_score(
             table, settings, context, optimising=asked.optimising, start=start

@@ -97,7 +97,6 @@ class Goal(Settings):
     def check(self) -> None:
         """Refuse what cannot be written, or not together, before the work."""
         from parentage.errors import InputError
-        from parentage.network.formats import check_network_target
 
         if self.within is not None:
             if not math.isfinite(self.within):
@@ -112,7 +111,25 @@ class Goal(Settings):
             if is_page(path):
                 check_page(path)
             else:
+                from parentage.network.formats import check_network_target
+
                 check_network_target(path, needs_table=None, size=self.size, also=(".html",))
+
+    def check_table(self, table: Table | None) -> None:
+        """Refuse files that need the table where there is none."""
+        for path in self.output:
+            if not is_page(path):
+                from parentage.network.formats import check_network_target
+
+                check_network_target(path, needs_table=table is None)
+
+    def beginning(self) -> Network | None:
+        """Read the network to begin from."""
+        if self.start is None:
+            return None
+        from parentage.network.formats import read_network
+
+        return read_network(self.start)
 
 
 @dataclass(frozen=True)
@@ -163,17 +180,18 @@ def learn(
     lists from a file; the content decides. Ctrl-C keeps the best network found so far.
     """
     from parentage import pipeline
-    from parentage.network.formats import check_network_target, read_network
-    from parentage.vipr import is_vipr
     from parentage.work.stop import interruptible
 
     outputs = [*goal.output, goal.certificate, goal.log, goal.write_recipe]
     reads = (source, goal.data, goal.start, reading.recipe, model.constraints)
     check_outputs(outputs, *reads)
     goal.check()
-    if optimising.engine == "auto" and is_vipr(goal.certificate or ""):  # without large subsets
-        optimising = replace(optimising, engine="branch-and-cut")
-    start = None if goal.start is None else read_network(goal.start)
+    if goal.certificate is not None and optimising.engine == "auto":
+        from parentage.vipr import is_vipr
+
+        if is_vipr(goal.certificate):  # without large subsets
+            optimising = replace(optimising, engine="branch-and-cut")
+    start = goal.beginning()
     typed = Typed(reading, model, growing, optimising, goal, as_json)
     began = time.monotonic()
     with interruptible(running.stop(), command=True) as stop:
@@ -183,9 +201,7 @@ def learn(
             scaling.context(running.workers, stop, progress) as context,
         ):
             work = gather(source, typed, context, start)
-            for path in goal.output:
-                if not is_page(path):
-                    check_network_target(path, needs_table=work.table is None)
+            goal.check_table(work.table)
             write_recipe_of(recipe_of(work), goal.write_recipe)
             if goal.within is not None:
                 show_near(work, typed, goal.within, context)
@@ -292,12 +308,13 @@ def estimated(
     solution: Solution, work: Work, output: tuple[str, ...], context: Context
 ) -> Parameters | None:
     """Estimate the probabilities that files need, once, where missing values make that long."""
+    table = work.table
+    if table is None or not table.has_holes or not output:
+        return None
     from parentage.network.formats import holds_parameters
     from parentage.network.parameters import fit_parameters
 
-    table = work.table
-    needed = any(is_page(path) or holds_parameters(path) for path in output)
-    if table is None or not table.has_holes or not needed:
+    if not any(is_page(path) or holds_parameters(path) for path in output):
         return None
     return fit_parameters(solution.network, table, context=context)
 
@@ -310,13 +327,27 @@ def report_solution(
     seconds: float,
 ) -> None:
     """Write and print what was found."""
-    from parentage.network.formats import holds_parameters, write_network
-    from parentage.report import write_report
-
     goal = typed.goal
+    if goal.output:
+        write_files(solution, work, parameters, goal)
+        click.echo(f"parentage: wrote {', '.join(goal.output)}. {proof_text(solution)}", err=True)
+    if goal.certificate is not None:
+        write_certificate(solution, goal.certificate, typed.optimising.engine)
+    if typed.quiet:
+        print_json(solution_json(solution, work, typed, seconds))
+    elif not goal.output:
+        click.echo(as_text(solution, work))
+
+
+def write_files(solution: Solution, work: Work, parameters: Parameters | None, goal: Goal) -> None:
+    """Write the network to files, and pages about it."""
+    from parentage.network.formats import holds_parameters, write_network
+
     origin = provenance(work, solution)
     for path in goal.output:
         if is_page(path):
+            from parentage.report import write_report
+
             write_report(
                 solution,
                 path,
@@ -334,14 +365,6 @@ def report_solution(
                 provenance=origin,
                 size=goal.size,
             )
-    if goal.output:
-        click.echo(f"parentage: wrote {', '.join(goal.output)}. {proof_text(solution)}", err=True)
-    if goal.certificate is not None:
-        write_certificate(solution, goal.certificate, typed.optimising.engine)
-    if typed.quiet:
-        print_json(solution_json(solution, work, typed, seconds))
-    elif not goal.output:
-        click.echo(as_text(solution, work))
 
 
 def write_certificate(solution: Solution, path: str, engine: str) -> None:
