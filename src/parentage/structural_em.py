@@ -26,6 +26,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from parentage.data.table import MISSING, Table
+from parentage.files.decoding import decoded
 from parentage.network.completions import completed_rows
 from parentage.network.expectation import Expectation
 from parentage.network.network import Network
@@ -156,7 +157,7 @@ class End:
         return cls(
             _network(content["completed_by"]),
             _network(content["network"]),
-            Completion.from_dict(content["completion"]),
+            decoded(Completion, content["completion"]),
         )
 
 

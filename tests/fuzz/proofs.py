@@ -32,6 +32,7 @@ from parentage.errors import (
     ParentageError,
     ParentageWarning,
 )
+from parentage.files.decoding import decoded
 from parentage.optimise import learn_lists
 from parentage.scoring.account import Account
 from parentage.scoring.candidates import score
@@ -230,7 +231,7 @@ def check_choice(asked: Choice) -> None:
             lists,
             engine=asked.engine,
             seed=asked.seed,
-            constraints=Constraints.from_dict(asked.constraints),
+            constraints=decoded(Constraints, asked.constraints),
         )
     except (ListsError, ConstraintError):
         assert best == -math.inf, "lists were refused that have a network"

@@ -20,6 +20,7 @@ from parentage.cli.options import (
 )
 from parentage.cli.output import print_json
 from parentage.errors import Bytes, InputError
+from parentage.files.decoding import decoded
 from parentage.work.running import Running
 from parentage.work.settings import Option, Settings, setting
 
@@ -207,7 +208,7 @@ def scoring_of(settings: Mapping[str, Any]) -> dict[str, Any]:
     if isinstance(limit, dict):
         limit = {name: most for name, most in limit.items() if most is not None}
     try:
-        constraints = Constraints.from_dict(settings["constraints"])
+        constraints = decoded(Constraints, settings["constraints"], "constraints")
         prior = Prior.from_dict(settings["prior"])
     except (AttributeError, KeyError, TypeError, ValueError):
         raise InputError(

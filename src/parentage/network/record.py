@@ -9,14 +9,14 @@ network was drawn by hand or comes from elsewhere, is None.
 from __future__ import annotations
 
 import dataclasses
-import math
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Protocol
 
 from parentage.errors import InputError
-from parentage.scoring.scope import Scope
+from parentage.files.decoding import decoded
+from parentage.scoring.scope import Scope  # noqa: TC001  # hints are read where it is decoded
 
 if TYPE_CHECKING:
     from parentage.network.network import Network
@@ -105,23 +105,10 @@ class SearchRecord:
             Something is not a number, or not a list or object of numbers.
         """
         if not isinstance(content, Mapping):
-            raise InputError("search must have numbers by name")
-        parts, cuts = content.get("parts") or [], content.get("cuts") or {}
-        if not isinstance(parts, list) or not isinstance(cuts, Mapping):
-            raise InputError("search: parts must be a list, and cuts must be numbers by name")
-        counts = [f.name for f in dataclasses.fields(Effort) if f.name != "cuts"]
-        effort = Effort(
-            **{key: _count(content.get(key), f"search: {key}") for key in counts},
-            cuts=Counter({str(key): _count(n, f"search: cuts {key}") for key, n in cuts.items()}),
-        )
-        return cls(
-            tuple(_count(size, "search: parts") for size in parts),
-            _count(content.get("sets"), "search: sets"),
-            _count(content.get("sets_after_pruning"), "search: sets_after_pruning"),
-            _number(content.get("root_bound"), "search: root_bound"),
-            _number(content.get("root_gap"), "search: root_gap"),
-            effort,
-        )
+            raise InputError("search must be an object")
+        nothing = dict.fromkeys(("root_bound", "root_gap"))
+        own = {"parts": (), "sets": 0, "sets_after_pruning": 0, **nothing, **content}
+        return decoded(cls, {**own, "effort": content}, "search")
 
 
 @dataclass(frozen=True)
@@ -188,22 +175,8 @@ class Finding:
         InputError
             An entry is of another kind, or a proof is claimed without its numbers.
         """
-        optimal, scope, search = (content.get(key) for key in ("optimal", "scope", "search"))
-        if not isinstance(optimal, bool | None):
-            raise InputError("optimal must be true or false")
-        gap = _number(content.get("gap"), "gap")
-        found = cls(
-            _number(content.get("score"), "score"),
-            _number(content.get("bound"), "bound"),
-            optimal,
-            _text(content.get("engine"), "engine"),
-            _text(content.get("ties"), "ties"),
-            _text(content.get("stopped"), "stopped"),
-            _number(content.get("seconds"), "seconds"),
-            None if scope is None else Scope.from_dict(scope),
-            SearchRecord.from_dict(search) if search else None,
-        )
-        if optimal and (gap is None or found.gap is None):
+        found = decoded(cls, {**content, "search": content.get("search") or None})
+        if found.optimal and (content.get("gap") is None or found.gap is None):
             raise InputError("what is optimal needs a score, a bound and a gap")
         return found
 
@@ -294,32 +267,3 @@ class NetworkRecord:
             parameters=found.parameters if parameters is None else parameters,
             provenance={**found.provenance, **(provenance or {})},
         )
-
-
-def _number(value: object, key: str) -> float | None:
-    if value is None:
-        return None
-    if isinstance(value, bool) or not isinstance(value, int | float) or not _finite(value):
-        raise InputError(f"{key} must be a number")
-    return float(value)
-
-
-def _finite(value: float) -> bool:
-    try:
-        return math.isfinite(value)
-    except OverflowError:  # a whole number beyond the largest float
-        return False
-
-
-def _count(value: object, key: str) -> int:
-    if value is None:
-        return 0
-    if isinstance(value, bool) or not isinstance(value, int):
-        raise InputError(f"{key} must be a whole number")
-    return value
-
-
-def _text(value: object, key: str) -> str | None:
-    if not isinstance(value, str | None):
-        raise InputError(f"{key} must be a text")
-    return value

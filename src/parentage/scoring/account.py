@@ -19,14 +19,15 @@ import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from numbers import Integral
-from typing import Any, get_args
+from typing import Any
 
-from parentage.data.recipe import Recipe
+from parentage.data.recipe import Recipe  # noqa: TC001  # hints are read where it is decoded
 from parentage.errors import InputError, ListsError
-from parentage.scoring.completion import Completion
-from parentage.scoring.constraints import Constraints
+from parentage.files.decoding import decoded
+from parentage.scoring.completion import Completion  # noqa: TC001  # as above
+from parentage.scoring.constraints import Constraints  # noqa: TC001  # as above
 from parentage.scoring.prior import Prior
-from parentage.work.stop import Reason
+from parentage.work.stop import Reason  # noqa: TC001  # as above
 
 SETTINGS = (
     "score",
@@ -237,8 +238,8 @@ class Account:
             Something is missing or of another kind.
         """
         try:
-            return _read_account(_Fields(content))
-        except (TypeError, ValueError, KeyError, AttributeError, OverflowError) as error:
+            return decoded(cls, content)
+        except InputError as error:
             raise ListsError(f"the account of the lists is damaged ({error})") from None
 
 
@@ -290,95 +291,3 @@ def origin_from_dict(content: Mapping[str, Any]) -> Origin:
     if not isinstance(notes, Mapping):
         raise ListsError("the notes of the lists are damaged")
     return Unknown({str(key): str(value) for key, value in notes.items()})
-
-
-class _Fields:
-    """Values by name or by place, each checked for its kind when it is taken."""
-
-    def __init__(self, content: object) -> None:
-        if not isinstance(content, Mapping):
-            raise TypeError("not an object")
-        self.content = content
-
-    def take(self, name: object, *kinds: type) -> Any:
-        value = self.content[name]
-        if isinstance(value, bool) or not isinstance(value, kinds):
-            raise TypeError(f"{name} is {value!r}")
-        return value
-
-    def number(self, name: object) -> float:
-        value = float(self.take(name, int, float))
-        if not math.isfinite(value):
-            raise ValueError(f"{name} is {value}")
-        return value
-
-    def number_or_none(self, name: object) -> float | None:
-        return None if self.content[name] is None else self.number(name)
-
-    def count(self, name: object) -> int:
-        value = int(self.take(name, int))
-        if value < 0:
-            raise ValueError(f"{name} is {value}")
-        return value
-
-    def counts(self, name: str) -> list[int]:
-        items = _Fields(dict(enumerate(self.take(name, list, tuple))))
-        return [items.count(i) for i in items.content]
-
-    def texts(self, name: str) -> tuple[str, ...]:
-        return tuple(str(item) for item in self.take(name, list, tuple))
-
-
-def _read_account(fields: _Fields) -> Account:
-    ended = fields.take("ended", str, type(None))
-    if ended is not None and ended not in get_args(Reason):
-        raise ValueError(f"ended is {ended!r}")
-    complete_to, recipe = fields.content["complete_to"], fields.content.get("recipe")
-    by_variable = _Fields(dict(enumerate(fields.take("beyond", list, tuple))))
-    beyond = tuple(by_variable.number_or_none(v) for v in by_variable.content)
-    return Account(
-        fields.take("score", str),
-        fields.number_or_none("log_base"),
-        fields.count("rows"),
-        fields.take("data", str),
-        fields.texts("constant"),
-        fields.texts("rules"),
-        _read_limit(fields.content["max_parents"]),
-        fields.number_or_none("width"),
-        Constraints.from_dict(fields.content["constraints"]),
-        None if complete_to is None else fields.count("complete_to"),
-        ended,
-        beyond,
-        fields.number("tolerance"),
-        _read_tallies(_Fields(fields.content["tallies"])),
-        None if recipe is None else Recipe.from_dict(recipe),
-        tuple(fields.counts("missing_cells")) if "missing_cells" in fields.content else (),
-        Prior.from_dict(fields.content.get("prior", Prior().to_dict())),
-        fields.count("explored") if "explored" in fields.content else 0,
-        _read_completion(fields.content.get("completion")),
-        fields.take("digest", str) if "digest" in fields.content else "",
-    )
-
-
-def _read_completion(content: Any) -> Completion | None:
-    return None if content is None else Completion.from_dict(content)
-
-
-def _read_limit(limit: object) -> Limit:
-    if limit is None or (isinstance(limit, int) and not isinstance(limit, bool)):
-        return limit
-    by_name = _Fields(limit).content
-    return {str(name): None if most is None else int(most) for name, most in by_name.items()}
-
-
-def _read_tallies(fields: _Fields) -> Tallies:
-    pruned = _Fields(fields.content["pruned"])
-    return Tallies(
-        fields.count("families"),
-        fields.count("sets_counted"),
-        fields.count("families_scored"),
-        {str(rule): pruned.count(rule) for rule in pruned.content},
-        tuple(fields.counts("live_sets")),
-        fields.count("kept"),
-        fields.number("seconds"),
-    )

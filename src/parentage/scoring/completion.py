@@ -68,14 +68,8 @@ class Completion:
         return self.steps[-1].score
 
     def to_dict(self) -> dict[str, Any]:
-        """Return plain values; :meth:`from_dict` is the way back."""
+        """Return plain values; :func:`parentage.files.decoding.decoded` is the way back."""
         return {**asdict(self), "steps": [asdict(step) for step in self.steps]}
-
-    @classmethod
-    def from_dict(cls, content: dict[str, Any]) -> Completion:
-        """Read what :meth:`to_dict` returned."""
-        steps = tuple(EmStep(**step) for step in content["steps"])
-        return cls(**{**content, "steps": steps})
 
     def words(self) -> str:
         """Say how it went, in a line per network."""

@@ -9,6 +9,7 @@ ask (:meth:`Constraints.allowed`). Contradictions among them are refused by
 
 from __future__ import annotations
 
+from collections.abc import Mapping  # noqa: TC003  # hints are read where it is decoded
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -18,7 +19,7 @@ import numpy as np
 from parentage.errors import ConstraintError, InfeasibleError, did_you_mean
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Mapping, Sequence
+    from collections.abc import Collection, Iterable, Sequence
 
     import numpy.typing as npt
 
@@ -103,7 +104,13 @@ class Constraints:
         return matrix | ((tier[None, :] > tier[:, None]) & (tier[:, None] >= 0))
 
     def to_dict(self) -> dict[str, Any]:
-        """Return what is constrained, as plain lists; nothing where nothing is."""
+        """Return what is constrained, as plain lists; nothing where nothing is.
+
+        >>> from parentage.files.decoding import decoded
+        >>> given = Constraints(required=frozenset({("a", "b")}), tiers=(("a",), ("b",)))
+        >>> decoded(Constraints, given.to_dict()) == given
+        True
+        """
         parts: dict[str, Any] = {
             "required": [list(arc) for arc in sorted(self.required)],
             "forbidden": [list(arc) for arc in sorted(self.forbidden)],
@@ -111,21 +118,6 @@ class Constraints:
             "tiers": [list(tier) for tier in self.tiers],
         }
         return {part: content for part, content in parts.items() if content}
-
-    @classmethod
-    def from_dict(cls, content: Mapping[str, Any]) -> Constraints:
-        """Make constraints from what :meth:`to_dict` returned.
-
-        >>> given = Constraints(required=frozenset({("a", "b")}), tiers=(("a",), ("b",)))
-        >>> Constraints.from_dict(given.to_dict()) == given
-        True
-        """
-        return cls(
-            frozenset((str(p), str(c)) for p, c in content.get("required", ())),
-            frozenset((str(p), str(c)) for p, c in content.get("forbidden", ())),
-            {str(name): int(limit) for name, limit in content.get("max_parents", {}).items()},
-            tuple(tuple(str(name) for name in tier) for tier in content.get("tiers", ())),
-        )
 
     def merge(self, other: Constraints) -> Constraints:
         """Return both together: of two limits for a variable the smaller, of two tiers both.

@@ -23,6 +23,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from parentage.errors import ConstraintError, InputError, Way, did_you_mean
+from parentage.files.decoding import decoded
 from parentage.scoring.constraints import Arc, Constraints
 
 if TYPE_CHECKING:
@@ -171,15 +172,23 @@ class Prior:
         return {"default": self.default, "arcs": arcs}
 
     @classmethod
-    def from_dict(cls, content: Mapping[str, Any]) -> Prior:
+    def from_dict(cls, content: object) -> Prior:
         """Make a prior from what :meth:`to_dict` returned.
 
         >>> belief = Prior(0.2, {("a", "b"): 0.9})
         >>> Prior.from_dict(belief.to_dict()) == belief
         True
         """
-        arcs = {(str(a), str(b)): float(p) for a, b, p in content["arcs"]}
-        return cls(float(content["default"]), arcs)
+        stored = decoded(_Stored, content, "prior")
+        return cls(stored.default, {(a, b): p for a, b, p in stored.arcs})
+
+
+@dataclass(frozen=True)
+class _Stored:
+    """A prior as files have it."""
+
+    default: float
+    arcs: tuple[tuple[str, str, float], ...]
 
 
 def most_added(

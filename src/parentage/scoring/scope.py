@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from parentage.errors import InputError
+from parentage.files.decoding import decoded
 from parentage.scoring.account import (
     Account,
     Limit,
@@ -156,7 +157,7 @@ class Scope:
             return cls(
                 origin_from_dict(content),
                 content["max_parents"],
-                Constraints.from_dict(content["constraints"]),
+                decoded(Constraints, content["constraints"], "constraints"),
                 float(content["tolerance"]),
             )
         except (TypeError, ValueError, KeyError, AttributeError, OverflowError) as error:

@@ -1,0 +1,131 @@
+"""Plain values of JSON and TOML as typed records, by the type hints of the records.
+
+:func:`decoded` takes what ``json`` or ``tomllib`` returned and makes the value that a type asks
+for, or refuses it with its place: ``tallies.kept must be a whole number from 0 on, not -3``.
+Whole numbers are counts, so they are not negative; other numbers are finite. A class that has a
+form of its own in files has a method ``from_dict``, which is used where it is part of another.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import dataclasses
+import math
+from collections import Counter
+from collections.abc import Mapping
+from types import NoneType, UnionType
+from typing import Any, Literal, TypeVar, Union, cast, get_args, get_origin, get_type_hints
+
+from parentage.errors import InputError
+
+_Record = TypeVar("_Record")
+
+LONG = 60
+"""Characters of a wrong value that a message shows."""
+
+
+class DecodingError(InputError):
+    """A value that is not what its place asks for."""
+
+
+def decoded(kind: type[_Record], content: object, path: str = "") -> _Record:
+    """Make a record of a dataclass from the values of its fields; others have their default.
+
+    >>> @dataclasses.dataclass(frozen=True)
+    ... class Steps:
+    ...     sizes: tuple[int, ...]
+    ...     limit: float | None = None
+    >>> decoded(Steps, {"sizes": [1, 2]})
+    Steps(sizes=(1, 2), limit=None)
+    >>> decoded(Steps, {"sizes": [1, -2]}, "steps")
+    Traceback (most recent call last):
+    parentage.files.decoding.DecodingError: steps.sizes.1 must be a whole number from 0 on, not -2
+    """
+    if not isinstance(content, Mapping):
+        raise _wrong(path, content, "an object")
+    hints, values = get_type_hints(kind), {}
+    for field in dataclasses.fields(kind):  # type: ignore[arg-type]  # a dataclass
+        inside = f"{path}.{field.name}" if path else field.name
+        if field.name in content:
+            values[field.name] = _value(hints[field.name], content[field.name], inside)
+        elif field.default is field.default_factory is dataclasses.MISSING:
+            raise DecodingError(f"{inside} is missing")
+    return kind(**values)
+
+
+def _value(kind: Any, content: Any, path: str) -> Any:
+    """Make a value of any type that records have."""
+    origin, inner = get_origin(kind), get_args(kind)
+    if kind is Any:
+        return content
+    if origin in (Union, UnionType):
+        return _one_of(inner, content, path)
+    if origin is Literal:
+        if content not in inner:
+            raise _wrong(path, content, f"one of {', '.join(map(str, inner))}")
+        return content
+    if origin is tuple and inner[-1] is not ...:
+        items = _items(content, path)
+        if len(items) != len(inner):
+            raise _wrong(path, content, f"a list of {len(inner)}")
+        return tuple(
+            _value(k, x, f"{path}.{i}") for i, (k, x) in enumerate(zip(inner, items, strict=True))
+        )
+    if origin in (tuple, frozenset):
+        return origin(
+            _value(inner[0], x, f"{path}.{i}") for i, x in enumerate(_items(content, path))
+        )
+    if origin is not None:  # a mapping
+        if not isinstance(content, Mapping):
+            raise _wrong(path, content, "an object")
+        each = int if origin is Counter else inner[-1]
+        found = {str(key): _value(each, x, f"{path}.{key}") for key, x in content.items()}
+        return Counter(found) if origin is Counter else found
+    if hasattr(kind, "from_dict"):
+        return kind.from_dict(content)
+    if dataclasses.is_dataclass(kind):
+        return decoded(cast("type[object]", kind), content, path)
+    return _plain(kind, content, path)
+
+
+def _one_of(kinds: tuple[Any, ...], content: Any, path: str) -> Any:
+    """Make a value of the one type that fits; what is wrong with it where none does."""
+    if content is None and NoneType in kinds:
+        return None
+    found = [kind for kind in kinds if kind is not NoneType]
+    for kind in found[:-1]:
+        try:
+            return _value(kind, content, path)
+        except DecodingError:
+            continue
+    return _value(found[-1], content, path)
+
+
+def _items(content: Any, path: str) -> list[Any]:
+    if not isinstance(content, list | tuple):
+        raise _wrong(path, content, "a list")
+    return list(content)
+
+
+def _plain(kind: Any, content: Any, path: str) -> Any:
+    """Check a text, a truth value or a number."""
+    if kind is float:
+        number = math.nan
+        if isinstance(content, int | float) and not isinstance(content, bool):
+            with contextlib.suppress(OverflowError):  # a whole number beyond the largest float
+                number = float(content)
+        if not math.isfinite(number):
+            raise _wrong(path, content, "a number")
+        return number
+    if kind is int and (isinstance(content, bool) or not isinstance(content, int) or content < 0):
+        raise _wrong(path, content, "a whole number from 0 on")
+    if not isinstance(content, kind):
+        raise _wrong(path, content, {str: "a text", bool: "true or false"}[kind])
+    return content
+
+
+def _wrong(path: str, content: object, needed: str) -> DecodingError:
+    shown = repr(content)
+    if len(shown) > LONG:
+        shown = f"{shown[:LONG]}…"
+    return DecodingError(f"{path or 'it'} must be {needed}, not {shown}")
