@@ -303,9 +303,13 @@ def test_results_carry_the_recipe(clinic: Path, tmp_path: Path) -> None:
     assert (tmp_path / "n.svg").exists()
     content = json.loads(Path(network).read_text())
     assert Recipe.from_dict(content["scope"]["account"]["recipe"]) == recipe
-    for command in ("score", "info"):
-        printed = json.loads(ok(command, export, *TYPED, "-k", "1", "--json"))["recipe"]
-        assert Recipe.from_dict(printed) == recipe
+    file = str(tmp_path / "read.toml")
+    printed = json.loads(ok("info", export, *TYPED, "-k", "1", "--json", "--write-recipe", file))[
+        "recipe"
+    ]
+    assert Recipe.from_dict(printed) == recipe
+    printed = json.loads(ok("score", export, "--recipe", file, "-k", "1", "--json"))["recipe"]
+    assert Recipe.from_dict(printed).columns == recipe.columns
 
 
 # --- one half learned, the other half scored ---------------------------------------------------

@@ -19,7 +19,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import naive_em
-from command import refused, run
+from command import ok, refused, run
 from network_cases import ASIA, random_network
 from parentage import pipeline, structural_em
 from parentage.arcs.need import Question, solve_changed
@@ -220,6 +220,9 @@ def test_no_step_is_worse_than_the_network_before() -> None:
 
 def test_support_is_refused_before_any_work(tmp_path: Path) -> None:
     holes = holes_of(chest_clinic(50), 0.1)
+    data, recipe = tmp_path / "holes.csv", str(tmp_path / "read.toml")
+    data.write_text("a,b\n0,1\n1,\n,1\n0,0\n")
+    ok("info", str(data), "--missing", "em", "--write-recipe", recipe)
     with (
         mock.patch.object(structural_em, "complete_and_score", side_effect=AssertionError),
         mock.patch.object(pipeline, "search_table", side_effect=AssertionError),
@@ -228,12 +231,11 @@ def test_support_is_refused_before_any_work(tmp_path: Path) -> None:
             support(holes, missing="em")
         with pytest.raises(InputError, match="missing='em' completes missing cells"):
             support(holes, missing="em", need=False, bootstrap=2)
-        data = tmp_path / "holes.csv"
-        data.write_text("a,b\n0,1\n1,\n,1\n0,0\n")
+        assert "--missing em completes" in refused("support", str(data), "--missing", "em")
         page = str(tmp_path / "page.html")
-        for more in ((), ("-o", page)):
-            said = refused("support", str(data), "--missing", "em", *more)
-            assert "--missing em completes" in said
+        assert "--missing em completes" in refused(
+            "report", str(data), "--recipe", recipe, "-o", page
+        )
 
 
 def test_scores_of_expected_counts_are_not_expected_scores() -> None:
