@@ -15,6 +15,7 @@ from parentage.check import ProofError, check, sealed
 from parentage.check.document import FORMAT, MOST_MEMBERS, SETTINGS, STATED, VERSION
 from parentage.data.reading import read_table
 from parentage.errors import InputError
+from parentage.files.decoding import decoded
 from parentage.learner import learn
 from parentage.optimise import learn_lists
 from parentage.scoring.constraints import Constraints
@@ -73,7 +74,7 @@ def test_certificates_of_tables_fit(tmp_path: Path) -> None:
     a, b = table.names[:2]
     every: list[Document] = [
         {},
-        {"max_parents": 1, "constraints": Constraints.from_dict({"forbidden": [[a, b]]})},
+        {"max_parents": 1, "constraints": decoded(Constraints, {"forbidden": [[a, b]]})},
         {"score": "bdeu:2", "prior": {(a, b): 0.9}},
     ]
     for settings in every:
