@@ -36,14 +36,16 @@ from parentage import learn, pipeline, score, support
 from parentage.arcs import resampling
 from parentage.arcs.support import learn_baseline
 from parentage.errors import InputError, UnprovenWarning, WorkersError
+from parentage.growth import growth
+from parentage.growth.score import growth_score
+from parentage.growth.sweeps import Sweep, Sweeps
+from parentage.growth.tuning import TUNING as EXPANSION
 from parentage.optimise.settings import Optimising
-from parentage.scoring import growth, portions, steps
+from parentage.scoring import portions, steps
 from parentage.scoring.account import Account
 from parentage.scoring.candidates import score_table, search_table
 from parentage.scoring.plan import encode_plans, prepare
 from parentage.scoring.settings import Scoring
-from parentage.scoring.stems import Stem, Stems
-from parentage.scoring.terms import terms_of
 from parentage.work import cluster as dask_cluster
 from parentage.work import executor
 from parentage.work.checkpoint import Checkpoint
@@ -272,33 +274,33 @@ def test_tasks_may_take_what_their_workers_have(far: Any, processes: Executor) -
     assert memory_each(processes, 1000) == 500
 
 
-def test_stems_are_the_same_on_a_cluster_and_on_any_executor(
+def test_sweeps_are_the_same_on_a_cluster_and_on_any_executor(
     client: Any, processes: Executor, table: Table
 ) -> None:
     prepared = prepare(table, Scoring(score="bdeu"))
-    counters = terms_of(prepared, encode_plans(prepared)).counters
+    counters = growth_score(prepared, encode_plans(prepared)).counters
     members = [(1, 4), (2,), (0, 3, 7), (5, 6), *((v, v + 1) for v in range(1, 20))]
-    sets = [Stem(0, stem) for stem in members]
-    alone = Stems(counters, 1, 2**20)
+    sets = [Sweep(0, sweep) for sweep in members]
+    alone = Sweeps(counters, 1, 2**20)
     alone.hold(sets)
     for workers in (DaskPool(client), processes):
-        shared = Stems(counters, workers, 2**20)
+        shared = Sweeps(counters, workers, 2**20)
         shared.hold(sets)
-        shared.hold([*sets, Stem(0, (8, 12))])
+        shared.hold([*sets, Sweep(0, (8, 12))])
         assert shared.counted == alone.counted + 1
-        for stem in sets:
-            assert (shared.vectors[shared.row[stem]] == alone.vectors[alone.row[stem]]).all()
+        for sweep in sets:
+            assert (shared.vectors[shared.row[sweep]] == alone.vectors[alone.row[sweep]]).all()
 
 
 @pytest.mark.long
 def test_lists_that_grow_are_the_same_on_a_cluster(
     far: Any, table: Table, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Stems are sent where they take long; here always."""
+    """Sweeps are sent where they take long; here always."""
     options = for_learn(complete=1, effort=0.02, seed=1)
     with pytest.warns(UnprovenWarning):
         alone = learn(table, threads=1, **options)
-    monkeypatch.setattr(growth, "WORTH_SENDING", 0.0)
+    monkeypatch.setattr(growth, "TUNING", replace(EXPANSION, effort_worth_sending=0.0))
     names: list[str] = []
     submit = far.submit
 
@@ -309,7 +311,7 @@ def test_lists_that_grow_are_the_same_on_a_cluster(
     monkeypatch.setattr(far, "submit", watched)
     with pytest.warns(UnprovenWarning):
         there = learn(table, executor=far, **options)
-    assert "stems" in names
+    assert "sweeps" in names
     assert (there.network, there.score) == (alone.network, alone.score)
     account, other = there.scope.origin, alone.scope.origin
     assert isinstance(account, Account) and isinstance(other, Account)
@@ -655,7 +657,7 @@ def test_ctrl_c_in_a_terminal_is_for_the_caller_alone(tmp_path: Path, moment: st
 
 
 def test_growing_is_left_when_it_is_cancelled(table: Table) -> None:
-    """Sets whose stems did not come stay open."""
+    """Sets whose sweeps did not come stay open."""
     stop = Stop()
 
     class Slow(Lossy):

@@ -17,21 +17,20 @@ from hypothesis import strategies as st
 from keywords import for_learn
 from naive_network import all_networks, is_acyclic
 from parentage.errors import InputError, ResourceError, UnprovenWarning
+from parentage.growth.anytime import Anytime, Ranking, grow_lists
+from parentage.growth.growth import Growth, can_grow
+from parentage.growth.score import growth_score
+from parentage.growth.sweeps import Sweep, Sweeps
 from parentage.learner import learn
 from parentage.network.network import Network
 from parentage.optimise import learn_lists
-from parentage.optimise.anytime import Anytime, grow_lists
-from parentage.optimise.ranking import Ranking
 from parentage.pipeline import Advanced
 from parentage.scoring import search, steps
 from parentage.scoring.account import Account
 from parentage.scoring.candidates import score, search_table
 from parentage.scoring.constraints import Constraints
-from parentage.scoring.growth import Growth, can_grow
 from parentage.scoring.plan import encode_plans, prepare
 from parentage.scoring.settings import Scoring
-from parentage.scoring.stems import Stem, Stems
-from parentage.scoring.terms import terms_of
 from parentage.work.context import Context
 from parentage.work.stop import Stop
 from strategies import naive_of, random_table, tables
@@ -74,36 +73,36 @@ def wide_table(seed: int = 3, n: int = 24, rows: int = 300) -> Table:
 
 
 @given(tables(most_variables=6, most_rows=60))
-def test_a_stem_is_counted_with_every_variable(table: Table) -> None:
+def test_a_sweep_is_counted_with_every_variable(table: Table) -> None:
     prepared = prepare(table, Scoring(max_parents=1))
     plans = encode_plans(prepared)
     encoded = plans[0].encoded
     n, f = encoded.n_variables, encoded.grid.f
-    stems = [s for size in range(n + 1) for s in itertools.combinations(range(n), size)]
-    counter = Stems(terms_of(prepared, plans).counters, 1, 2**20)
-    counter.hold(Stem(0, stem) for stem in stems)
-    for stem in stems:
+    sweeps = [s for size in range(n + 1) for s in itertools.combinations(range(n), size)]
+    counter = Sweeps(growth_score(prepared, plans).counters, 1, 2**20)
+    counter.hold(Sweep(0, sweep) for sweep in sweeps)
+    for sweep in sweeps:
         for y in range(n):
-            members = sorted({*stem, y})
+            members = sorted({*sweep, y})
             _, label = np.unique(
                 table.to_codes()[encoded.order[members]], axis=1, return_inverse=True
             )
             expected = int(f[np.bincount(label.ravel())].sum())
-            assert counter.vectors[counter.row[Stem(0, stem)], y] == expected
+            assert counter.vectors[counter.row[Sweep(0, sweep)], y] == expected
 
 
 def test_vectors_that_had_to_go_are_counted_again() -> None:
     table = wide_table()
     prepared = prepare(table, Scoring(max_parents=1))
-    counters = terms_of(prepared, encode_plans(prepared)).counters
-    small, large = Stems(counters, 1, 1), Stems(counters, 1, 2**30)
-    pairs = [Stem(0, s) for s in itertools.combinations(range(table.n_variables), 3)]
+    counters = growth_score(prepared, encode_plans(prepared)).counters
+    small, large = Sweeps(counters, 1, 1), Sweeps(counters, 1, 2**30)
+    pairs = [Sweep(0, s) for s in itertools.combinations(range(table.n_variables), 3)]
     for first in range(0, len(pairs), 100):
-        for stems in (small, large):
-            stems.hold(pairs[first : first + 100])
+        for sweeps in (small, large):
+            sweeps.hold(pairs[first : first + 100])
     small.hold(pairs[:50])
-    for stem in pairs[:50]:
-        assert (small.vectors[small.row[stem]] == large.vectors[large.row[stem]]).all()
+    for sweep in pairs[:50]:
+        assert (small.vectors[small.row[sweep]] == large.vectors[large.row[sweep]]).all()
     assert len(small.row) <= 512 < len(large.row)
 
 

@@ -10,19 +10,19 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from naive_network import best_network, is_acyclic
+from parentage.growth.anytime import families_of, grow_lists
+from parentage.growth.growth import Growth, can_grow
+from parentage.growth.score import growth_score
 from parentage.learner import learn
 from parentage.network.network import Network
-from parentage.optimise.anytime import families_of, grow_lists
 from parentage.scoring.account import Account
 from parentage.scoring.candidates import score
 from parentage.scoring.constraints import Constraints
 from parentage.scoring.entropy import pack_states
-from parentage.scoring.growth import Growth, can_grow
 from parentage.scoring.measures.sweeping import Swept, with_a_bit_in_front
 from parentage.scoring.plan import encode_plans, prepare
 from parentage.scoring.prior import Prior
 from parentage.scoring.settings import Scoring
-from parentage.scoring.terms import terms_of
 from parentage.work.context import Context
 from strategies import BY_SUMS, random_table, with_holes
 from test_growth import SEEDS, grown, searched, wide_table
@@ -127,7 +127,7 @@ def test_enlarging_finds_what_beats_a_set_and_its_subsets(
     at = [truth.label.index(name) for name in label]
 
     def exact(child: int, parents: tuple[int, ...]) -> float:
-        whole = (*parents, *growth.terms.required[child])
+        whole = (*parents, *growth.score.required[child])
         return truth.s(at[child], tuple(sorted(at[p] for p in whole)))
 
     done = 0
@@ -138,8 +138,8 @@ def test_enlarging_finds_what_beats_a_set_and_its_subsets(
         expected = set()
         for y in range(growth.n if growth.is_open((child, parents)) else 0):
             whole = tuple(sorted((*parents, y)))
-            named = (*whole, *growth.terms.required[child])
-            if y in (child, *parents, *growth.terms.required[child]):
+            named = (*whole, *growth.score.required[child])
+            if y in (child, *parents, *growth.score.required[child]):
                 continue
             if not asked.allowed(label[child], tuple(label[p] for p in named)):
                 continue
@@ -206,19 +206,19 @@ def test_growing_finds_the_optimum_and_repeats(number: int) -> None:
 
 @pytest.mark.parametrize("name", BY_SUMS)
 def test_functions_reach_every_count(monkeypatch: pytest.MonkeyPatch, name: str) -> None:
-    """The sweep of the empty stem begins with a column of one state: it has all rows."""
+    """The sweep of the empty sweep begins with a column of one state: it has all rows."""
     lengths: dict[int, int] = {}
     sums = Swept.sums
 
-    def noting(swept: Swept, stems: Members, f: Int64s, row: Any = None) -> Int64s:
-        lengths[stems.shape[1]] = f.shape[1]
-        return sums(swept, stems, f, row)
+    def noting(swept: Swept, sweeps: Members, f: Int64s, row: Any = None) -> Int64s:
+        lengths[sweeps.shape[1]] = f.shape[1]
+        return sums(swept, sweeps, f, row)
 
     monkeypatch.setattr(Swept, "sums", noting)
     table = random_table(2, 5, 60, 60)
     rows = table.n_rows
     prepared = prepare(table, Scoring(score=name))
-    counters = terms_of(prepared, encode_plans(prepared)).counters
+    counters = growth_score(prepared, encode_plans(prepared)).counters
     for number in range(len(counters.counters)):
         counters.count(number, [()])
         assert lengths[0] > rows
@@ -253,27 +253,27 @@ def test_families_are_taken_as_they_are_with_the_scores_of_complete_lists(
     first = growth.n_sets
     order = found.plans[0].encoded.order
     at = {asked.table.names[v]: i for i, v in enumerate(order.tolist())}
-    taken = growth.take(families_of(start, at, growth.terms.required))
+    taken = growth.take(families_of(start, at, growth.score.required))
     assert growth.n_sets == first + taken
-    assert growth.take(families_of(start, at, growth.terms.required)) == 0
+    assert growth.take(families_of(start, at, growth.score.required)) == 0
     truth = Soft(asked.table, name, asked.prior)
     label = {i: truth.label.index(asked.table.names[v]) for i, v in enumerate(order.tolist())}
     entered = set()
     for i in range(first, growth.n_sets):
         child, parents = growth.family(i)
-        whole = (*parents, *growth.terms.required[child])
+        whole = (*parents, *growth.score.required[child])
         expected = truth.s(label[child], tuple(sorted(label[p] for p in whole)))
         assert growth.nats(np.array([i]))[0] == pytest.approx(expected, abs=1e-6)
         entered.add(asked.table.names[order[child]])
     both = Growth(found)
     for family in (growth.family(i) for i in range(first, growth.n_sets)):
         child, parents = family
-        stems = both.terms.stems_of(family)
-        both._stems.hold(stems)
-        without, along = (both._stems.vectors[both._stems.row[stem]] for stem in stems)
-        counted = [both.terms.counters.alone(s) for s in stems if s.members]
+        sweeps = both.score.sweeps_of(family)
+        both._sweeps.hold(sweeps)
+        without, along = (both._sweeps.vectors[both._sweeps.row[sweep]] for sweep in sweeps)
+        counted = [both.score.counters.alone(s) for s in sweeps if s.members]
         assert counted[-1] == along[child]  # bit for bit
-        assert both.terms.by_child or counted[0] == without[parents[0]]
+        assert both.score.by_child or counted[0] == without[parents[0]]
     for own, chosen in start.to_dict().items():
         if own in entered:
             assert asked.allowed(own, tuple(p for p in chosen if p in at))

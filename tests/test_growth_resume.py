@@ -19,19 +19,21 @@ import pytest
 from keywords import for_learn
 from parentage import Network
 from parentage.errors import InputError, NotSavedWarning, UnprovenWarning, WorkersError
+from parentage.growth import anytime, growth, sweeps
+from parentage.growth.anytime import Anytime, Round, grow_lists, memory_of_sweeps
+from parentage.growth.growth import GROWTH_ARRAYS
+from parentage.growth.score import growth_score
+from parentage.growth.sweeps import Sweep, Sweeps, sweeps_of
+from parentage.growth.tuning import TUNING as EXPANSION
 from parentage.learner import learn
-from parentage.optimise import anytime, orders
-from parentage.optimise.anytime import Anytime, Round, grow_lists, memory_of_stems
+from parentage.optimise import orders
 from parentage.optimise.orders import Stream
-from parentage.scoring import growth, search, stems
+from parentage.scoring import search
 from parentage.scoring.account import Account
 from parentage.scoring.candidates import search_table
 from parentage.scoring.constraints import Constraints
-from parentage.scoring.growth import GROWTH_ARRAYS
 from parentage.scoring.plan import encode_plans, prepare
 from parentage.scoring.settings import Scoring
-from parentage.scoring.stems import Stem, Stems, stems_of
-from parentage.scoring.terms import terms_of
 from parentage.work import checkpoint
 from parentage.work.checkpoint import Checkpoint, State
 from parentage.work.context import Context
@@ -55,13 +57,14 @@ EFFORT = {SMALL: 0.1, LARGE: 0.6}
 
 @pytest.fixture(autouse=True)
 def eager(monkeypatch: pytest.MonkeyPatch, save_always: None) -> None:
-    """Short rounds, each of them saved, and so few stems held that they have to go."""
-    monkeypatch.setattr(anytime, "SECONDS_BETWEEN_NOTES", 0.0)
+    """Short rounds, each of them saved, and so few sweeps held that they have to go."""
+    short = replace(
+        EXPANSION, seconds_between_notes=0.0, sets_at_once=24, fewest_sweeps=96, sweep_bytes=1
+    )
+    for module in (anytime, growth, sweeps):
+        monkeypatch.setattr(module, "TUNING", short)
     monkeypatch.setattr(orders, "BUDGET", 20_000)
     monkeypatch.setattr(orders, "ROUNDS_OF_CLIMBS", 1)
-    monkeypatch.setattr(growth, "AT_ONCE", 24)
-    monkeypatch.setattr(stems, "FEWEST_STEMS", 96)
-    monkeypatch.setattr(growth, "MOST_STEMS", 1)
 
 
 class Killed(BaseException):
@@ -151,16 +154,16 @@ def test_workers_that_are_lost_leave_what_was_noted(
 ) -> None:
     never = replace(TUNING, writing_share=0.0)
     monkeypatch.setattr(checkpoint, "TUNING", never)  # nothing is written on the way
-    hold, calls, last = Stems.hold, [0], [0]
+    hold, calls, last = Sweeps.hold, [0], [0]
 
-    def losing(stems: Stems, *given: Any) -> None:
+    def losing(sweeps: Sweeps, *given: Any) -> None:
         calls[0] += 1
         if calls[0] == last[0]:
             raise WorkersError("all of them", "start others")
-        hold(stems, *given)
+        hold(sweeps, *given)
 
     with monkeypatch.context() as patch:
-        patch.setattr(Stems, "hold", losing)
+        patch.setattr(Sweeps, "hold", losing)
         whole = end_of(grown(None))
         last[0] = 2 * calls[0] - 1  # near the end of the next run
         with pytest.raises(WorkersError):
@@ -177,18 +180,18 @@ KINDS: dict[str, dict[str, Any]] = {
         ),
         "prior": 0.2,
     },
-    "a stem of each child": {"score": "pnal"},
+    "a sweep of each child": {"score": "pnal"},
 }
 
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_every_kind_of_lists_goes_on(tmp_path: Path, kind: str) -> None:
-    """Their stems have several counters, whose numbers are kept with them."""
+    """Their sweeps have several counters, whose numbers are kept with them."""
     how = KINDS[kind]
     whole = end_of(grown(None, **how))
     assert killed_at(3, tmp_path / "kept", **how)
-    held = stems_of(*kept_in(tmp_path / "kept").arrays[GROWTH_ARRAYS - 2 : GROWTH_ARRAYS])
-    assert len({stem.counter for stem in held}) > 1
+    held = sweeps_of(*kept_in(tmp_path / "kept").arrays[GROWTH_ARRAYS - 2 : GROWTH_ARRAYS])
+    assert len({sweep.counter for sweep in held}) > 1
     assert end_of(grown(tmp_path / "kept", **how)) == whole
 
 
@@ -212,7 +215,7 @@ def test_whatever_is_forgotten_would_change_the_end(tmp_path: Path, part: str) -
 
 
 def state_of(folder: Path) -> bytes:
-    """All that is kept of growing: families, stems, streams with their random numbers."""
+    """All that is kept of growing: families, sweeps, streams with their random numbers."""
     return (folder / GROWTH).read_bytes()
 
 
@@ -255,7 +258,7 @@ def died(work: Callable[[], object], seconds: float | None = None) -> bool:
 def dying(calls: int, folder: Path, n: int) -> None:
     """Go on, and die by SIGKILL at some call: in a write or a round, before it or after."""
     Dying.left = calls
-    for owner, name in ((os, "fsync"), (Path, "replace"), (Stems, "hold"), (Stream, "advance")):
+    for owner, name in ((os, "fsync"), (Path, "replace"), (Sweeps, "hold"), (Stream, "advance")):
         setattr(owner, name, Dying(getattr(owner, name), bool(calls % 2)))
     grown(folder, n)
 
@@ -302,25 +305,25 @@ def test_more_effort_goes_on_as_if_it_had_been_given_at_once(tmp_path: Path) -> 
     assert end_of(grown(tmp_path / "kept", n)) == whole
 
 
-@pytest.mark.parametrize("stem", [2, 9, 30])
-def test_a_run_that_was_stopped_goes_on(tmp_path: Path, stem: int) -> None:
+@pytest.mark.parametrize("sweep", [2, 9, 30])
+def test_a_run_that_was_stopped_goes_on(tmp_path: Path, sweep: int) -> None:
     """Ctrl-C, SIGTERM and a time limit end a round in the middle; it is done again."""
     whole, folder, stop, calls = end_of(grown(None)), tmp_path / "kept", Stop(), 0
-    hold = Stems.hold
+    hold = Sweeps.hold
 
-    def cancelling(stems: Stems, *given: Any) -> None:
+    def cancelling(sweeps: Sweeps, *given: Any) -> None:
         nonlocal calls
         calls += 1
-        if calls == stem:
+        if calls == sweep:
             stop.cancelled.set()
-        hold(stems, *given)
+        hold(sweeps, *given)
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(Stems, "hold", cancelling)
+        patch.setattr(Sweeps, "hold", cancelling)
         kept = Checkpoint(folder)
         found = search_table(table(SMALL), Scoring(), Context(checkpoint=kept), up_to=1)
         grow_lists(found, 1e9, Context(stop, checkpoint=kept))
-    assert calls >= stem
+    assert calls >= sweep
     assert (folder / GROWTH).exists()
     assert end_of(grown(folder)) == whole
 
@@ -400,29 +403,32 @@ def test_a_round_that_a_stop_cut_short_is_not_kept(tmp_path: Path) -> None:
     assert state_of(folder) != state_of(tmp_path / "whole")
 
 
-def test_stems_are_held_as_before_under_the_same_limit(tmp_path: Path) -> None:
-    assert memory_of_stems(None, 10**9, 123_456) == 123_456
+def test_sweeps_are_held_as_before_under_the_same_limit(tmp_path: Path) -> None:
+    assert memory_of_sweeps(None, 10**9, 123_456) == 123_456
     found = search_table(table(SMALL), Scoring(), Context(), up_to=1)
     grow_lists(found, 0.001, Context(Stop(memory=10**10), checkpoint=Checkpoint(tmp_path)))
     kept = kept_in(tmp_path)
     held = kept.values["memory"]
     assert held is not None
-    assert memory_of_stems(kept, 10**10, 1) == held
-    assert memory_of_stems(kept, 10**9, 1) == 1
-    assert memory_of_stems(kept, None, None) is None
+    assert memory_of_sweeps(kept, 10**10, 1) == held
+    assert memory_of_sweeps(kept, 10**9, 1) == 1
+    assert memory_of_sweeps(kept, None, None) is None
 
 
 @pytest.mark.parametrize("capacity", [96, 4096])
-def test_stems_that_were_held_are_counted_again_but_not_as_new(capacity: int) -> None:
+def test_sweeps_that_were_held_are_counted_again_but_not_as_new(capacity: int) -> None:
     prepared = prepare(table(SMALL), Scoring(max_parents=1))
-    counters = terms_of(prepared, encode_plans(prepared)).counters
+    counters = growth_score(prepared, encode_plans(prepared)).counters
     random = np.random.default_rng(5)
     asked = [
-        [Stem(0, tuple(sorted(random.choice(SMALL, 3, replace=False).tolist()))) for _ in range(24)]
+        [
+            Sweep(0, tuple(sorted(random.choice(SMALL, 3, replace=False).tolist())))
+            for _ in range(24)
+        ]
         for _ in range(40)
     ]
     memory = 8 * SMALL * capacity
-    whole, before, after = (Stems(counters, 1, memory) for _ in range(3))
+    whole, before, after = (Sweeps(counters, 1, memory) for _ in range(3))
     for some in asked:
         whole.hold(some)
     for some in asked[:20]:
@@ -430,8 +436,8 @@ def test_stems_that_were_held_are_counted_again_but_not_as_new(capacity: int) ->
     after.take_up(list(before.row), before.counted)
     for some in asked[20:]:
         after.hold(some)
-        for stem in some:
-            assert (after.vectors[after.row[stem]] == whole.count([stem])[0]).all()
+        for sweep in some:
+            assert (after.vectors[after.row[sweep]] == whole.count([sweep])[0]).all()
     assert after.counted == whole.counted
     assert list(after.row) == list(whole.row)
     assert (len(whole.row) == 96) == (capacity == 96)

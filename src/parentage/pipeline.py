@@ -7,7 +7,7 @@
 
 One :class:`parentage.work.stop.Stop` goes all the way down: scoring takes half of the time there
 is. Where that, or the memory, does not do for complete lists, the lists grow around the best
-network (:mod:`parentage.optimise.anytime`), and the answer says what it is worth. Lists may enter
+network (:mod:`parentage.growth.anytime`), and the answer says what it is worth. Lists may enter
 in the middle; settings of the stages that they skip are refused.
 """
 
@@ -30,7 +30,6 @@ from parentage.optimise.solution import NOWHERE, Start
 from parentage.optimise.tuning import TUNING
 from parentage.scoring.candidates import search_table
 from parentage.scoring.constraints import Constraints
-from parentage.scoring.forecast import seconds_for
 from parentage.scoring.formats import read_lists
 from parentage.scoring.lists import CandidateLists
 from parentage.scoring.settings import Growing, Scoring
@@ -249,21 +248,23 @@ def grow(
     searched: Searched, growing: Growing, asked: Asked, context: Context
 ) -> tuple[Searched, Grown | None]:
     """Grow lists that were cut short, if they can grow; else take what there is."""
-    from parentage.optimise.anytime import SECONDS_TO_LIST, grow_lists
-    from parentage.scoring.growth import can_grow
+    from parentage.growth.anytime import grow_lists
+    from parentage.growth.effort import of_counting
+    from parentage.growth.growth import can_grow
+    from parentage.growth.tuning import TUNING as EXPANSION
 
     if not can_grow(searched):
         return searched.with_partial(), None
     stop, seed, n = context.stop, asked.optimising.seed, searched.prepared.table.n_variables
     if stop.deadline < math.inf:
         listing = SHARE_OF_LISTING * max(0.0, stop.seconds_left)
-        searched = searched.with_best_partial(int(listing / SECONDS_TO_LIST))
+        searched = searched.with_best_partial(int(listing / EXPANSION.seconds_to_list))
     effort = growing.effort
     if effort is None:
         effort = math.inf
         if stop.deadline == math.inf:
             counted = sum(outcome.sets_counted for outcome in searched.outcomes)
-            effort = max(LEAST_EFFORT, seconds_for(counted, searched.prepared.table.n_rows))
+            effort = max(LEAST_EFFORT, of_counting(counted, searched.prepared.table.n_rows))
     began = now()
     found, network, trace = grow_lists(
         searched,

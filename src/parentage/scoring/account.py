@@ -152,7 +152,7 @@ class Account:
         What was counted.
     explored
         Families of more than ``complete_to`` parents that were scored all the same, where they
-        promised most (:mod:`parentage.scoring.growth`).
+        promised most (:mod:`parentage.growth.growth`).
     recipe
         How the table was read; None if it was made in another way, or in files of release 0.1.
     missing_cells

@@ -72,7 +72,7 @@ class Outcome:
     partial: list[Kept] = field(default_factory=list)
     """Kept families of the level that was cut short: right, but not all there are."""
     explored: int = 0
-    """Families beyond ``complete_to`` that were scored (:mod:`parentage.scoring.growth`)."""
+    """Families beyond ``complete_to`` that were scored (:mod:`parentage.growth.growth`)."""
 
     def listing(self) -> int:
         """Return what making lists of the kept families will take, in bytes."""

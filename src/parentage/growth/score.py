@@ -1,10 +1,10 @@
-"""What families that grow are scored by, child by child: stems, prices, priors, required parents.
+"""What families that grow are scored by, child by child: sweeps, prices, priors, required parents.
 
-A part of :mod:`parentage.scoring.growth`. With y a further parent of X besides Π,
+A part of :mod:`parentage.growth.growth`. With y a further parent of X besides Π,
 
     s(X, Π ∪ y) = along(y) − without(y) − unit·(r − 1)·q − constant + log odds of the arcs,
 
-where *along* and *without* are vectors of two stems that the measure counts
+where *along* and *without* are vectors of two sweeps that the measure counts
 (:class:`parentage.scoring.measures.measure.FamilyTerms`). For a penalised likelihood they are G of
 Π ∪ X and of Π; for a score by sums its value of Π ∪ X and what parents Π subtract, and parameters
 have no price; with missing values *along* is the likelihood itself and *without* is 0.
@@ -23,12 +23,12 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 
-from parentage.scoring.stems import Counters, Stem
+from parentage.growth.sweeps import Counters, Sweep
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from parentage.kernels.stems import Growing
+    from parentage.kernels.growth import GrowthTerms
     from parentage.scoring.fixed_point import Int64s
     from parentage.scoring.plan import Preparation, SearchPlan
 
@@ -37,14 +37,14 @@ Family = tuple[int, tuple[int, ...]]
 
 
 @dataclass(frozen=True, eq=False)
-class Terms:
+class GrowthScore:
     """The terms of all families, in the numbers of the first plan's variables."""
 
-    growing: Growing
+    growing: GrowthTerms
     """For the kernels."""
     counters: Counters
     without: Int64s
-    """``[child]``: index of the counter for the stem of Π."""
+    """``[child]``: index of the counter for the sweep of Π."""
     along: Int64s
     """``[child]``: index of the counter for the other one."""
     by_child: bool
@@ -56,13 +56,13 @@ class Terms:
     scale: npt.NDArray[np.float64]
     """``[child]``: units in one nat."""
 
-    def stems_of(self, family: Family) -> tuple[Stem, Stem]:
-        """Return the stems *without* and *along* of a family."""
+    def sweeps_of(self, family: Family) -> tuple[Sweep, Sweep]:
+        """Return the sweeps *without* and *along* of a family."""
         child, parents = family
         if self.by_child:  # nothing is taken off, whatever the parents
-            return Stem(int(self.without[child]), ()), Stem(int(self.along[child]), parents)
+            return Sweep(int(self.without[child]), ()), Sweep(int(self.along[child]), parents)
         others = joined(parents, child)
-        return Stem(int(self.without[child]), parents), Stem(int(self.along[child]), others)
+        return Sweep(int(self.without[child]), parents), Sweep(int(self.along[child]), others)
 
     def score_of(self, family: Family) -> int | None:
         """Return the score of one family with parents, bit for bit as enlarging would.
@@ -73,7 +73,7 @@ class Terms:
         free = math.prod([int(g.free[child]), *g.arity[list(parents)].tolist()])
         if free >= g.cap[child]:
             return None
-        without, along = (self.counters.alone(stem) for stem in self.stems_of(family))
+        without, along = (self.counters.alone(sweep) for sweep in self.sweeps_of(family))
         odds = self.added(np.array([child]), np.array([parents]))
         price = int(g.unit[child]) * free + int(g.constant[child])
         return along - without - price + int(odds[0])
@@ -96,9 +96,9 @@ def joined(parents: tuple[int, ...], child: int) -> tuple[int, ...]:
     return tuple(sorted((*parents, child)))
 
 
-def terms_of(prepared: Preparation, plans: Sequence[SearchPlan]) -> Terms:
+def growth_score(prepared: Preparation, plans: Sequence[SearchPlan]) -> GrowthScore:
     """Put together what the families of all plans are scored by."""
-    from parentage.kernels.stems import Growing
+    from parentage.kernels.growth import GrowthTerms
 
     encoded, measures = plans[0].encoded, [plan.measure for plan in plans]
     n, place, own = encoded.n_variables, places(prepared, plans), variables_of(prepared, plans)
@@ -107,7 +107,7 @@ def terms_of(prepared: Preparation, plans: Sequence[SearchPlan]) -> Terms:
     log_odds = prepared.log_odds[np.ix_(encoded.order, encoded.order)]
     keys = np.random.default_rng(20_180_612).integers(1 << 63, size=(2, n), dtype=np.uint64)
     keys = keys * np.uint64(2) + np.uint64(1)
-    growing = Growing(
+    growing = GrowthTerms(
         arity=encoded.arity,
         free=encoded.arity - 1 if measures[0].priced else np.zeros(n, np.int64),
         residual=np.zeros((len(plans), n), np.int64),
@@ -143,7 +143,7 @@ def terms_of(prepared: Preparation, plans: Sequence[SearchPlan]) -> Terms:
             growing.odds[children] = np.rint(log_odds[children] * grid.scale)
             always = log_odds[np.ix_(children, place[context])].sum(axis=1)
             growing.odds_always[children] = np.rint(always * grid.scale)
-    return Terms(
+    return GrowthScore(
         growing=growing,
         counters=Counters(measures, own, kinds, n),
         without=without,

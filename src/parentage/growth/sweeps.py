@@ -1,6 +1,6 @@
-"""Vectors of stems, counted when asked for and kept as long as there is room.
+"""Vectors of sweeps, counted when asked for and kept as long as there is room.
 
-A part of :mod:`parentage.scoring.growth`. A stem is a set of variables; its vector has one number
+A part of :mod:`parentage.growth.growth`. A sweep is a set of variables; its vector has one number
 for every variable y, what the measure counts of the set with y
 (:meth:`parentage.scoring.measures.measure.Measure.sweep`).
 """
@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from parentage.growth.tuning import TUNING
 from parentage.work.executor import LeftError, in_order, nothing
 
 if TYPE_CHECKING:
@@ -22,16 +23,8 @@ if TYPE_CHECKING:
     from parentage.scoring.measures.measure import Measure
     from parentage.work.executor import Poll, Workers
 
-AT_ONCE = 128
-"""Parent sets that are enlarged together."""
 
-STEMS_PER_CHUNK = 16
-"""Stems that a thread counts at a time."""
-
-FEWEST_STEMS = 4 * AT_ONCE
-
-
-class Stem(NamedTuple):
+class Sweep(NamedTuple):
     """A set, rising, and the number of the counter that counts it with every variable."""
 
     counter: int
@@ -39,7 +32,7 @@ class Stem(NamedTuple):
 
 
 class Counters:
-    """What counts the stems of all plans, each measure's kinds of sweeps one after the other.
+    """What counts the sweeps of all plans, each measure's kinds of sweeps one after the other.
 
     Sets and vectors are in the numbers of all ``n`` variables, ``own[plan][i]`` is that of variable
     i of a plan; those of its context have a 0.
@@ -63,10 +56,10 @@ class Counters:
             found.extend(vectors)
         return found
 
-    def alone(self, stem: Stem) -> int:
+    def alone(self, sweep: Sweep) -> int:
         """Count one set by itself: what its vector has at its members, of which there are some."""
-        plan, kind = self.counters[stem.counter]
-        one = self._own(plan)[np.array([stem.members], np.int64)]
+        plan, kind = self.counters[sweep.counter]
+        one = self._own(plan)[np.array([sweep.members], np.int64)]
         return self.measures[plan].count_alone(kind, one)
 
     def _own(self, plan: int) -> npt.NDArray[np.uint16]:
@@ -76,22 +69,24 @@ class Counters:
         return found
 
 
-class Stems:
-    """The vectors: ``vectors[row[stem], y]`` is F(S ∪ y), in fixed point."""
+class Sweeps:
+    """The vectors: ``vectors[row[sweep], y]`` is F(S ∪ y), in fixed point."""
 
     def __init__(self, counters: Counters, workers: Workers, memory: int) -> None:
         self.counters, self.workers = counters, workers
         n = counters.n
-        self._capacity = max(FEWEST_STEMS, memory // (8 * n))
-        self.vectors: Int64s = np.empty((min(self._capacity, 2 * FEWEST_STEMS), n), np.int64)
+        self._capacity = max(TUNING.fewest_sweeps, memory // (8 * n))
+        self.vectors: Int64s = np.empty(
+            (min(self._capacity, 2 * TUNING.fewest_sweeps), n), np.int64
+        )
         (self.vectors[0],) = counters.count(0, [()])
-        self.row: dict[Stem, int] = {Stem(0, ()): 0}
+        self.row: dict[Sweep, int] = {Sweep(0, ()): 0}
         self.counted = 0
-        self._named: set[Stem] = set()  # held, but their vectors are not there
+        self._named: set[Sweep] = set()  # held, but their vectors are not there
 
-    def take_up(self, held: Sequence[Stem], counted: int) -> None:
+    def take_up(self, held: Sequence[Sweep], counted: int) -> None:
         """Hold what was held before; the vectors are counted when needed, and not as new ones."""
-        self.row = {stem: at for at, stem in enumerate(held[-self._capacity :])}
+        self.row = {sweep: at for at, sweep in enumerate(held[-self._capacity :])}
         rows = max(len(self.vectors), len(self.row))
         self.vectors = np.empty((rows, self.vectors.shape[1]), np.int64)
         self.counted, self._named = counted, set(self.row)
@@ -100,34 +95,34 @@ class Stems:
         """Leave out what those who only count do not need: vectors, and who else counts."""
         return {**vars(self), "workers": 1, "vectors": self.vectors[:0], "row": {}, "_named": set()}
 
-    def hold(self, stems: Iterable[Stem], look: Poll = nothing) -> None:
-        """Count the stems that are not held; let go of the oldest if there is no room.
+    def hold(self, sweeps: Iterable[Sweep], look: Poll = nothing) -> None:
+        """Count the sweeps that are not held; let go of the oldest if there is no room.
 
         Raises
         ------
         LeftError
             ``look`` ended the waiting for workers elsewhere; not all are held.
         """
-        asked = dict.fromkeys(stems)
-        for stem in asked:
-            if stem in self.row:
-                self.row[stem] = self.row.pop(stem)  # the youngest now
+        asked = dict.fromkeys(sweeps)
+        for sweep in asked:
+            if sweep in self.row:
+                self.row[sweep] = self.row.pop(sweep)  # the youngest now
         new = sorted(
-            (stem for stem in asked if stem not in self.row or stem in self._named),
-            key=lambda stem: (stem.counter, len(stem.members), stem.members),
+            (sweep for sweep in asked if sweep not in self.row or sweep in self._named),
+            key=lambda sweep: (sweep.counter, len(sweep.members), sweep.members),
         )
         if not new:
             return
-        step = STEMS_PER_CHUNK
+        step = TUNING.sweeps_per_chunk
         chunks = [new[first : first + step] for first in range(0, len(new), step)]
         done = 0
-        counted = in_order(count_stems, chunks, self.workers, (self,), "stems", look)
+        counted = in_order(count_sweeps, chunks, self.workers, (self,), "sweeps", look)
         for found in counted:
-            for stem, vector in zip(chunks[done], found, strict=True):
-                if stem not in self.row:
-                    self.row[stem] = self._free_row()
+            for sweep, vector in zip(chunks[done], found, strict=True):
+                if sweep not in self.row:
+                    self.row[sweep] = self._free_row()
                     self.counted += 1
-                self.vectors[self.row[stem]] = vector
+                self.vectors[self.row[sweep]] = vector
             self._named.difference_update(chunks[done])
             done += 1
         if done < len(chunks):
@@ -143,40 +138,40 @@ class Stems:
             return held
         return self.row.pop(next(iter(self.row)))
 
-    def count(self, stems: Sequence[Stem]) -> list[Int64s]:
-        """Count stems of counters that rise, and of each in sizes that rise."""
+    def count(self, sweeps: Sequence[Sweep]) -> list[Int64s]:
+        """Count sweeps of counters that rise, and of each in sizes that rise."""
         found: list[Int64s] = []
-        for number in sorted({stem.counter for stem in stems}):
-            own = [stem.members for stem in stems if stem.counter == number]
+        for number in sorted({sweep.counter for sweep in sweeps}):
+            own = [sweep.members for sweep in sweeps if sweep.counter == number]
             found.extend(self.counters.count(number, own))
         return found
 
 
-def count_stems(stems: Stems, some: Sequence[Stem]) -> list[Int64s]:
-    """Count some stems, wherever."""
-    return stems.count(some)
+def count_sweeps(sweeps: Sweeps, some: Sequence[Sweep]) -> list[Int64s]:
+    """Count some sweeps, wherever."""
+    return sweeps.count(some)
 
 
-def flat_stems(stems: Sequence[Stem]) -> tuple[Int64s, npt.NDArray[np.int32]]:
-    """Return how many members stems have, and counter and members, one after the other.
+def flat_sweeps(sweeps: Sequence[Sweep]) -> tuple[Int64s, npt.NDArray[np.int32]]:
+    """Return how many members sweeps have, and counter and members, one after the other.
 
-    >>> flat_stems([Stem(0, ()), Stem(1, (0, 2))])
+    >>> flat_sweeps([Sweep(0, ()), Sweep(1, (0, 2))])
     (array([0, 2]), array([0, 1, 0, 2], dtype=int32))
     """
-    sizes = np.array([len(stem.members) for stem in stems], np.int64)
-    flat = chain.from_iterable((stem.counter, *stem.members) for stem in stems)
+    sizes = np.array([len(sweep.members) for sweep in sweeps], np.int64)
+    flat = chain.from_iterable((sweep.counter, *sweep.members) for sweep in sweeps)
     return sizes, np.fromiter(flat, np.int32, int(sizes.sum()) + len(sizes))
 
 
-def stems_of(sizes: Int64s, flat: npt.NDArray[np.int32]) -> list[Stem]:
-    """Return what :func:`flat_stems` took apart.
+def sweeps_of(sizes: Int64s, flat: npt.NDArray[np.int32]) -> list[Sweep]:
+    """Return what :func:`flat_sweeps` took apart.
 
-    >>> stems_of(*flat_stems([Stem(0, ()), Stem(1, (0, 2))]))
-    [Stem(counter=0, members=()), Stem(counter=1, members=(0, 2))]
+    >>> sweeps_of(*flat_sweeps([Sweep(0, ()), Sweep(1, (0, 2))]))
+    [Sweep(counter=0, members=()), Sweep(counter=1, members=(0, 2))]
     """
     numbers, ends = flat.tolist(), np.cumsum(sizes + 1).tolist()
     starts = [0, *ends][:-1]
     return [
-        Stem(numbers[start], tuple(numbers[start + 1 : end]))
+        Sweep(numbers[start], tuple(numbers[start + 1 : end]))
         for start, end in zip(starts, ends, strict=True)
     ]

@@ -1,15 +1,15 @@
-"""Growing lists where complete ones do not fit: further families around those that matter.
+"""GrowthTerms lists where complete ones do not fit: further families around those that matter.
 
 The search (:mod:`parentage.scoring.search`) looks at every set up to some number of parents. With
 hundreds of variables that number is 2 or 3, and a good network needs larger sets at a few places.
 :class:`Growth` goes on from there: it is told which parent sets to enlarge, scores them with every
 further parent at once, and keeps what beats all known subsets. Who tells it is the search for the
-network (:mod:`parentage.optimise.anytime`), so lists and network feed each other.
+network (:mod:`parentage.growth.anytime`), so lists and network feed each other.
 
-**Stems.** One set is counted with all other variables in one sweep
+**Sweeps.** One set is counted with all other variables in one sweep
 (:meth:`parentage.scoring.measures.measure.Measure.sweep`). All families (X, Π ∪ y) need two such
-vectors (:mod:`parentage.scoring.terms`), which are kept within a share of the memory
-(:mod:`parentage.scoring.stems`); the oldest go first.
+vectors (:mod:`parentage.growth.score`), which are kept within a share of the memory
+(:mod:`parentage.growth.sweeps`); the oldest go first.
 
 **What it proves.** Nothing: every score is exact, but sets beyond the complete ones may be missing.
 The bound on those is the search's own (``Account.beyond``).
@@ -25,42 +25,29 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from parentage.scoring.forecast import seconds_for
-from parentage.scoring.stems import AT_ONCE, STEMS_PER_CHUNK, Stems, flat_stems, stems_of
+from parentage.growth.effort import of_counting
+from parentage.growth.score import Family, children_of, growth_score, variables_of
+from parentage.growth.sweeps import Sweeps, flat_sweeps, sweeps_of
+from parentage.growth.tuning import TUNING
 from parentage.scoring.steps import Kept
-from parentage.scoring.terms import Family, children_of, terms_of, variables_of
 from parentage.work.checkpoint import State
 from parentage.work.executor import LeftError, leave, nothing
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
-    from parentage.kernels.stems import Store, Tasks
+    from parentage.growth.sweeps import Sweep
+    from parentage.kernels.growth import Store, Tasks
     from parentage.scoring.candidates import Searched
     from parentage.scoring.entropy import Encoding
     from parentage.scoring.fixed_point import Int64s
-    from parentage.scoring.stems import Stem
     from parentage.scoring.steps import Outcome
     from parentage.work.executor import Poll, Workers
     from parentage.work.stop import Stop
 
-MOST_PER_TASK = 40
-"""Of the families made from one parent set at a time, this many are kept."""
-
-DEEPEST = 24
-"""More parents than this are not tried: with two states each they have 2^24 joint states."""
-
-MOST_STEMS = 2**29
-"""Bytes that vectors of stems may take, if that much is allowed."""
-
-WORTH_SENDING = 0.05
-"""Nominal seconds that a chunk of stems takes if workers elsewhere are to count it: a task that is
-sent costs a few milliseconds by itself."""
-
-
 GROWTH_ARRAYS = 7
 """Arrays of a state: children, sizes, parents and scores of the families found since the search;
-keys of those that were enlarged; sizes and members of the stems held, the oldest first."""
+keys of those that were enlarged; sizes and members of the sweeps held, the oldest first."""
 
 
 class Extent(NamedTuple):
@@ -69,9 +56,9 @@ class Extent(NamedTuple):
     n_sets: int
     n_done: int
     counts: tuple[int, int]
-    """Stems counted, families scored."""
-    held: tuple[Stem, ...]
-    """Stems with a vector, the oldest first."""
+    """Sweeps counted, families scored."""
+    held: tuple[Sweep, ...]
+    """Sweeps with a vector, the oldest first."""
 
 
 def can_grow(searched: Searched) -> bool:
@@ -83,16 +70,17 @@ def can_grow(searched: Searched) -> bool:
 
 
 def worth_sending(encoded: Encoding) -> bool:
-    """Whether rows and variables are so many that workers elsewhere help with stems."""
+    """Whether rows and variables are so many that workers elsewhere help with sweeps."""
     pairs = int(encoded.arity.sum()) // 2
-    return seconds_for(STEMS_PER_CHUNK * pairs, encoded.distinct_rows) >= WORTH_SENDING
+    effort = of_counting(TUNING.sweeps_per_chunk * pairs, encoded.distinct_rows)
+    return effort >= TUNING.effort_worth_sending
 
 
 class Growth:
     """Families that were found so far, and the way to find more.
 
     ``work`` are nominal seconds of one core: sets counted times what a set takes
-    (:func:`parentage.scoring.forecast.seconds_for`). They depend on the data alone, so that a
+    (:func:`parentage.growth.effort.of_counting`). They depend on the data alone, so that a
     budget of them gives the same lists on every machine. There is room for sets of ``widest``
     parents, even if no set of so many is tried.
     """
@@ -108,8 +96,8 @@ class Growth:
         prepared, plans, self.outcomes = searched.prepared, searched.plans, searched.outcomes
         self.encoded = plans[0].encoded
         self.n = self.encoded.n_variables
-        self.terms = terms_of(prepared, plans)
-        self._growing = self.terms.growing
+        self.score = growth_score(prepared, plans)
+        self._growing = self.score.growing
         self.complete_to = np.zeros(self.n, np.int64)
         self.most = np.zeros(self.n, np.int64)
         self._asked = np.zeros(self.n, np.int64)  # the same without what the rules say
@@ -124,10 +112,10 @@ class Growth:
                 self.complete_to[children] = outcome.complete_to - len(plan.context)
             self.most[children] = most[plan.limits.most >= 0]
             self._asked[children] = plan.limits.most[plan.limits.most >= 0]
-        self.deepest = min(max(int(self.most.max(initial=0)), widest), DEEPEST)
+        self.deepest = min(max(int(self.most.max(initial=0)), widest), TUNING.most_parents)
         self._keys = [keys.tolist() for keys in (self._growing.child_key, self._growing.parent_key)]
-        for_stems = MOST_STEMS if memory is None else min(memory, MOST_STEMS)
-        self._stems = Stems(self.terms.counters, workers, for_stems)
+        for_sweeps = TUNING.sweep_bytes if memory is None else min(memory, TUNING.sweep_bytes)
+        self._sweeps = Sweeps(self.score.counters, workers, for_sweeps)
         self._done: dict[int, None] = {}  # in the order in which they were enlarged
         self.n_sets = 0
         self._store = self._first_store()
@@ -139,12 +127,12 @@ class Growth:
     def work(self) -> float:
         """Nominal seconds of one core so far."""
         pairs = int(self.encoded.arity.sum()) // 2  # a set takes longer the more states it has
-        return seconds_for(self._stems.counted * pairs, self.encoded.total_rows)
+        return of_counting(self._sweeps.counted * pairs, self.encoded.total_rows)
 
     @property
     def sets_counted(self) -> int:
         """Sets whose joint counts were taken from the rows."""
-        return self._stems.counted * self.n
+        return self._sweeps.counted * self.n
 
     @property
     def children(self) -> npt.NDArray[np.int32]:
@@ -168,7 +156,7 @@ class Growth:
 
     def nats(self, families: Int64s) -> npt.NDArray[np.float64]:
         """Return the scores of some families, by index, in nats."""
-        return self.scores[families] / self.terms.scale[self.children[families]]
+        return self.scores[families] / self.score.scale[self.children[families]]
 
     def ahead_of(self, choice: Int64s) -> npt.NDArray[Any]:
         """``[family]``: how far it is ahead of the one of its child that was chosen.
@@ -178,7 +166,7 @@ class Growth:
         used = np.empty(self.n, np.int64)
         used[self.children[choice]] = self.scores[choice]
         ahead = self.scores - used[self.children]
-        scale = self.terms.scale
+        scale = self.score.scale
         return ahead if (scale == scale[0]).all() else ahead / scale[self.children]
 
     @property
@@ -218,7 +206,7 @@ class Growth:
         new: list[tuple[Family, int]] = []
         for family in some:
             own, *less = (known.get(key) for key in self._keys_at(family))
-            score = self.terms.score_of(family) if own is None else None
+            score = self.score.score_of(family) if own is None else None
             if score is not None:
                 self.families_scored += 1
                 tolerance = int(self._growing.tolerance[family[0]])
@@ -259,56 +247,56 @@ class Growth:
 
         A ``stop`` leaves the rest of them open.
         """
-        from parentage.kernels.stems import enlarge
+        from parentage.kernels.growth import enlarge
 
         look = nothing if stop is None else leave(stop)
         tasks = [family for family in families if self.is_open(family)]
         before = self.n_sets
-        for first in range(0, len(tasks), AT_ONCE):
+        for first in range(0, len(tasks), TUNING.sets_at_once):
             if stop is not None and stop.reason() is not None:
                 break
-            some = tasks[first : first + AT_ONCE]
+            some = tasks[first : first + TUNING.sets_at_once]
             self._done.update(dict.fromkeys(map(self._key, some)))
             try:
-                if self.terms.payable:
+                if self.score.payable:
                     some = self._that_can_pay(some, look)
                 if not some:
                     continue
-                stems = [self.terms.stems_of(family) for family in some]
-                self._stems.hold((stem for pair in stems for stem in pair), look)
+                sweeps = [self.score.sweeps_of(family) for family in some]
+                self._sweeps.hold((sweep for pair in sweeps for sweep in pair), look)
             except LeftError:
-                for family in tasks[first : first + AT_ONCE]:
+                for family in tasks[first : first + TUNING.sets_at_once]:
                     self._done.pop(self._key(family), None)
                 break
-            self._make_room(MOST_PER_TASK * len(some))
+            self._make_room(TUNING.kept_per_set * len(some))
             self.families_scored += len(some) * self.n
             self.n_sets = int(
                 enlarge(
-                    self._tasks(some, stems), self._stems.vectors, self._growing,
-                    np.int64(MOST_PER_TASK), self._store, np.int64(self.n_sets),
+                    self._tasks(some, sweeps), self._sweeps.vectors, self._growing,
+                    np.int64(TUNING.kept_per_set), self._store, np.int64(self.n_sets),
                 )
             )  # fmt: skip
         return self.n_sets - before
 
     def _that_can_pay(self, families: list[Family], look: Poll) -> list[Family]:
-        """Return the families that some further parent may pay for, from one stem of each."""
-        from parentage.kernels.stems import can_pay
+        """Return the families that some further parent may pay for, from one sweep of each."""
+        from parentage.kernels.growth import can_pay
 
-        stems = [self.terms.stems_of(family) for family in families]
-        self._stems.hold((without for without, _ in stems), look)
+        sweeps = [self.score.sweeps_of(family) for family in families]
+        self._sweeps.hold((without for without, _ in sweeps), look)
         pays = np.empty(len(families), np.bool_)
-        can_pay(self._tasks(families, stems), self._stems.vectors, self._growing, pays)
+        can_pay(self._tasks(families, sweeps), self._sweeps.vectors, self._growing, pays)
         return [family for family, pay in zip(families, pays.tolist(), strict=True) if pay]
 
     def extent(self) -> Extent:
         """Return how far this is, at little cost."""
-        counts = (self._stems.counted, self.families_scored)
-        return Extent(self.n_sets, len(self._done), counts, tuple(self._stems.row))
+        counts = (self._sweeps.counted, self.families_scored)
+        return Extent(self.n_sets, len(self._done), counts, tuple(self._sweeps.row))
 
     def to_state(self, extent: Extent) -> State:
         """Return what was found since the search, up to an earlier extent.
 
-        The vectors of stems are not part of it: they are counted again when they are needed, and
+        The vectors of sweeps are not part of it: they are counted again when they are needed, and
         that is not counted as work, so that a budget of work lasts as long as without a break.
         """
         new = slice(self.n_first, extent.n_sets)
@@ -317,7 +305,7 @@ class Growth:
         families = (self.children[new], self.sizes[new], parents, self.scores[new])
         counted, scored = extent.counts
         values = {"first": self._first_check, "counted": counted, "scored": scored}
-        return State(values, (*families, done, *flat_stems(extent.held)))
+        return State(values, (*families, done, *flat_sweeps(extent.held)))
 
     def from_state(self, state: State) -> bool:
         """Continue from what was found before; False if that was from other first families."""
@@ -327,7 +315,7 @@ class Growth:
         self._make_room(len(children))
         self._enter(children, sizes, parents, scores)
         self._done = dict.fromkeys(done.tolist())
-        self._stems.take_up(stems_of(held_sizes, held), int(state.values["counted"]))
+        self._sweeps.take_up(sweeps_of(held_sizes, held), int(state.values["counted"]))
         self.families_scored = int(state.values["scored"])
         return True
 
@@ -339,7 +327,7 @@ class Growth:
         scores: Int64s,
     ) -> None:
         """Put families behind those there are, which leave room for them."""
-        from parentage.kernels.stems import enter
+        from parentage.kernels.growth import enter
 
         new = slice(self.n_sets, self.n_sets + len(children))
         self._store.child[new], self._store.size[new] = children, sizes
@@ -385,11 +373,11 @@ class Growth:
         for size in np.unique(self.sizes[families]).tolist():
             own = families[self.sizes[families] == size]
             children, parents = self.children[own], self.parents[own, :size]
-            scores = self.scores[own] - self.terms.added(children, parents)
+            scores = self.scores[own] - self.score.added(children, parents)
             yield Kept(place[children], place[parents], scores)
 
     def _first_store(self) -> Store:
-        from parentage.kernels.stems import enter
+        from parentage.kernels.growth import enter
 
         searches = list(zip(self._own, self.outcomes, strict=True))
         parts = [(own, part) for own, outcome in searches for part in outcome.kept]
@@ -405,14 +393,14 @@ class Growth:
             children, parents = own[part.children], own[part.parents]
             store.child[at:end], store.size[at:end] = children, size
             store.parents[at:end, :size] = np.sort(parents, axis=1)
-            store.score[at:end] = part.scores + self.terms.added(children, parents)
+            store.score[at:end] = part.scores + self.score.added(children, parents)
             at = end
         enter(np.int64(0), np.int64(at), store, self._growing)
         self.n_sets = at
         return store
 
     def _room(self, families: int) -> Store:
-        from parentage.kernels.stems import Store
+        from parentage.kernels.growth import Store
 
         return Store(
             np.empty(families, np.int32),
@@ -424,7 +412,7 @@ class Growth:
         )
 
     def _make_room(self, more: int) -> None:
-        from parentage.kernels.stems import enter
+        from parentage.kernels.growth import enter
 
         if self.n_sets + more <= len(self._store.child):
             return
@@ -439,16 +427,16 @@ class Growth:
         own = self._keys[1]
         return int((self._keys[0][child] + sum(own[p] for p in parents)) % (1 << 64))
 
-    def _tasks(self, families: Sequence[Family], stems: Sequence[tuple[Stem, Stem]]) -> Tasks:
-        """Return the families as tasks; a stem that is not held has row 0, and is not used."""
-        from parentage.kernels.stems import Tasks
+    def _tasks(self, families: Sequence[Family], sweeps: Sequence[tuple[Sweep, Sweep]]) -> Tasks:
+        """Return the families as tasks; a sweep that is not held has row 0, and is not used."""
+        from parentage.kernels.growth import Tasks
 
-        row = self._stems.row
+        row = self._sweeps.row
         return Tasks(
             np.array([x for x, _ in families], np.int64),
             self._rows_of(families),
-            np.array([row[without] for without, _ in stems], np.int64),
-            np.array([row.get(along, 0) for _, along in stems], np.int64),
+            np.array([row[without] for without, _ in sweeps], np.int64),
+            np.array([row.get(along, 0) for _, along in sweeps], np.int64),
         )
 
     def _rows_of(self, families: Sequence[Family]) -> npt.NDArray[np.uint16]:

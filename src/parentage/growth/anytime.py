@@ -4,7 +4,7 @@ The search for sets was cut short at k parents; the network found in its lists s
 sets would pay. So, again and again:
 
 1. *Grow around the network.* Enlarge the set of every variable, and that set without one parent,
-   by every further parent (:class:`parentage.scoring.growth.Growth`): all ways to add, drop or
+   by every further parent (:class:`parentage.growth.growth.Growth`): all ways to add, drop or
    exchange a parent. Improve the order on the new lists; repeat until nothing is new.
 2. *Search orders* on these lists: four streams, as in :mod:`parentage.optimise.orders`, which keep
    their orders while the lists grow. After every round the best of them gets what the others do
@@ -27,13 +27,14 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from parentage.growth import effort as nominal
+from parentage.growth.growth import GROWTH_ARRAYS, Growth, worth_sending
+from parentage.growth.tuning import TUNING
 from parentage.network.network import Network
+from parentage.optimise import tuning as orders_tuning
 from parentage.optimise.orders import Stream, best_of, budget_of, climb_order, renew, respecting
-from parentage.optimise.problem import memory_of_sets
-from parentage.optimise.ranking import Ranking
-from parentage.optimise.tuning import TUNING
+from parentage.optimise.problem import OrderSpace, memory_of_sets, n_words, offsets_of
 from parentage.scoring.forecast import SHARE_OF_MEMORY
-from parentage.scoring.growth import GROWTH_ARRAYS, Growth, worth_sending
 from parentage.work.checkpoint import State
 from parentage.work.executor import WorkerPool
 from parentage.work.memory import available_memory, room_within, used_memory
@@ -45,40 +46,16 @@ if TYPE_CHECKING:
     from concurrent.futures import Executor
 
     from parentage.arrays import Ints, Words
+    from parentage.growth.growth import Extent
+    from parentage.growth.score import Family
     from parentage.optimise.solution import TracePoint
     from parentage.scoring.candidates import Searched
-    from parentage.scoring.growth import Extent
-    from parentage.scoring.terms import Family
     from parentage.work.checkpoint import Slot
     from parentage.work.context import Context
     from parentage.work.progress import Report
     from parentage.work.stop import Stop
 
 PHASE = "growing"
-
-SECONDS_BETWEEN_NOTES = 0.5
-"""Least time between two rounds that are noted for a checkpoint: copying them takes a little."""
-
-SECONDS_PER_LOOK = 5e-9
-"""Nominal time of looking at one set while fitting."""
-
-SECONDS_PER_SET_LAID = 5e-8
-"""Nominal time of putting one set where the order search finds it."""
-
-SECONDS_TO_LIST = 4e-6
-"""Of each set: what making lists and an answer of it takes at the end."""
-
-SHARE_OF_ORDERS = 0.5
-"""Of the nominal seconds, as long as the order search finds something."""
-
-SHARE_OF_STEMS = 4
-"""Vectors of stems may take one part in so many of the memory."""
-
-NEAR_PER_CHILD = 4
-"""Sets of one child that are enlarged at a time because they are near."""
-
-PATIENCE = 20
-"""Rounds of orders without a gain, with nothing left to grow, after which the work ends."""
 
 
 def grow_lists(
@@ -91,7 +68,7 @@ def grow_lists(
 ) -> tuple[Searched, Network, tuple[TracePoint, ...]]:
     """Grow what a search found until the effort is spent or the stop says so.
 
-    Workers elsewhere, if there are any, count stems where that takes long. Returns what has
+    Workers elsewhere, if there are any, count sweeps where that takes long. Returns what has
     been found by then, the best network made of it, and how its score rose. With a checkpoint the
     work continues from the last whole round. The families of the network ``start`` that are allowed
     are listed before anything grows, so that no network is returned that is worse.
@@ -100,7 +77,7 @@ def grow_lists(
     table, encoded = searched.prepared.table, searched.plans[0].encoded
     stop, workers = context.stop, context.workers
     room = room_within(stop.memory)
-    memory = None if room is None else max(0, room) // SHARE_OF_STEMS
+    memory = None if room is None else int(TUNING.sweep_share * max(0, room))
     order = [int(v) for v in encoded.order]
     at = {table.names[v]: i for i, v in enumerate(order)}
     starts = [] if start is None else [[at[name] for name in start.order if name in at]]
@@ -109,7 +86,7 @@ def grow_lists(
         elsewhere = isinstance(workers, WorkerPool) and worth_sending(encoded)
         counting = workers if workers is not None and elsewhere else pool
         saved = None if slot is None else slot.state
-        memory = memory_of_stems(saved, stop.memory, memory)
+        memory = memory_of_sweeps(saved, stop.memory, memory)
         growth = Growth(searched, workers=counting, memory=memory, widest=widest)
         resumed = None
         if slot is not None and saved is not None:
@@ -120,7 +97,7 @@ def grow_lists(
                     starts = [order_then, *starts]
                 resumed = resumed if growth.from_state(saved) else None
         if start is not None and resumed is None:  # otherwise they are listed already
-            growth.take(families_of(start, at, growth.terms.required))
+            growth.take(families_of(start, at, growth.score.required))
         anytime = Anytime(growth, stop, pool, seed=seed, starts=starts, report=context.report)
         if resumed is not None:
             anytime.resume(resumed)
@@ -133,7 +110,7 @@ def grow_lists(
     parents: list[tuple[int, ...]] = [()] * table.n_variables
     for i in anytime.choice.tolist():
         child, members = growth.family(i)
-        members += growth.terms.required[child]
+        members += growth.score.required[child]
         parents[order[child]] = tuple(sorted(order[p] for p in members))
     unit = searched.prepared.unit
     trace = tuple((seconds, score / unit, bound) for seconds, score, bound in anytime.trace)
@@ -166,8 +143,8 @@ def slot_of(context: Context, seed: int, start: Network | None) -> Slot | None:
     return context.checkpoint.slot("growth")
 
 
-def memory_of_stems(saved: State | None, limit: int | None, memory: int | None) -> int | None:
-    """Return what vectors of stems may take: as much as before, under the same limit.
+def memory_of_sweeps(saved: State | None, limit: int | None, memory: int | None) -> int | None:
+    """Return what vectors of sweeps may take: as much as before, under the same limit.
 
     What a limit leaves for them differs between two runs, and how many are held changes the work.
     """
@@ -229,14 +206,14 @@ class Anytime:
         self._ranking = Ranking(growth)
         self.space = self._ranking.space()
         start = min(starts, key=self._cost_of, default=None)
-        self._streams = first_streams(growth.n, seed, start, growth.terms.required)
+        self._streams = first_streams(growth.n, seed, start, growth.score.required)
         self.choice: Ints = np.empty(0, np.int64)
         self.order: Ints = self._streams[0].orders.base.copy()
         self.cost = math.inf
 
     def _cost_of(self, order: Sequence[int]) -> float:
         """Return what an order costs that the search may begin from."""
-        first = np.array(respecting(order, self.growth.terms.required), np.int64)
+        first = np.array(respecting(order, self.growth.score.required), np.int64)
         choice = self.space.choice(first)
         return math.inf if choice is None else -math.fsum(self.growth.nats(choice).tolist())
 
@@ -257,7 +234,7 @@ class Anytime:
     def _end_round(self) -> None:
         """Note a whole round, and save it if a write is due."""
         ended = now()
-        noted = ended - self._noted_at < SECONDS_BETWEEN_NOTES
+        noted = ended - self._noted_at < TUNING.seconds_between_notes
         if self._slot is None or not self._whole or noted:
             return
         streams = self._streams
@@ -289,19 +266,19 @@ class Anytime:
     @property
     def work(self) -> float:
         """Nominal seconds of one core so far."""
-        return self.growth.work + self.orders_work + SECONDS_PER_SET_LAID * self._laid
+        return self.growth.work + self.orders_work + nominal.PER_SET_LAID * self._laid
 
     @property
     def orders_work(self) -> float:
         """Nominal seconds of one core that the order search took."""
-        return SECONDS_PER_LOOK * self._looked
+        return nominal.PER_LOOK * self._looked
 
     def run(self, effort: float) -> None:
         """Work until the effort is spent, the stop says so, or nothing is left to try."""
         if self.cost == math.inf:
             self._climb()
         self._end_round()
-        while self.work < effort and self._may_go_on() and self._idle < PATIENCE:
+        while self.work < effort and self._may_go_on() and self._idle < TUNING.patience:
             grew, gained = self._grow_around(), False
             if self._is(self.work < effort) and self._has_time_for_a_round():
                 gained = self._round()
@@ -318,7 +295,7 @@ class Anytime:
     def _may_go_on(self) -> bool:
         """Whether there is time, and memory for solving what has been found by now."""
         growth = self.growth
-        ending = SECONDS_TO_LIST * growth.n_sets
+        ending = TUNING.seconds_to_list * growth.n_sets
         if not self._is(not self.stop.is_over() and self.stop.seconds_left > ending):
             return False
         needed = memory_of_sets(growth.n, growth.n_sets, int(growth.sizes.sum()))
@@ -348,7 +325,7 @@ class Anytime:
     def _grow_near(self) -> int:
         """Grow what is near until the lists have had their share of the work."""
         grew = 0
-        while self.orders_work > SHARE_OF_ORDERS * self.work and self._may_go_on():
+        while self.orders_work > TUNING.order_share * self.work and self._may_go_on():
             near = self._near(self.growth.n)
             if not near:
                 break
@@ -400,13 +377,13 @@ class Anytime:
             for i in some.tolist():
                 if i not in is_open:
                     closed[i] = True
-                elif of_child[child[i]] < NEAR_PER_CHILD and len(found) < count:
+                elif of_child[child[i]] < TUNING.near_per_child and len(found) < count:
                     of_child[child[i]] += 1
                     closed[i] = True
                     found.append(i)
             if len(some) == len(waiting):
                 break
-            waiting = waiting[~closed[waiting] & (of_child[child[waiting]] < NEAR_PER_CHILD)]
+            waiting = waiting[~closed[waiting] & (of_child[child[waiting]] < TUNING.near_per_child)]
         return [growth.family(i) for i in found]
 
     def _climb(self) -> bool:
@@ -473,7 +450,7 @@ def first_streams(
     The first has required parents in front of their children, so that there is a network at once.
     """
     streams = []
-    for k, slack in enumerate(TUNING.slacks):
+    for k, slack in enumerate(orders_tuning.TUNING.slacks):
         rng = np.random.default_rng(np.random.SeedSequence([seed, n, k]))
         order = rng.permutation(n)
         if k == 0:
@@ -481,3 +458,42 @@ def first_streams(
             order = np.array(respecting(first, required), np.int64)
         streams.append(Stream.at(order, slack, rng.integers(1 << 63, size=1, dtype=np.uint64)))
     return streams
+
+
+class Ranking:
+    """The families as an order search needs them: by child and rising cost, kept up to date.
+
+    What is new is sorted and merged in, so that lists of a million sets follow in hundredths of a
+    second.
+    """
+
+    def __init__(self, growth: Growth) -> None:
+        self.growth = growth
+        self._rows = np.empty(0, np.int64)
+        self._offsets = np.zeros(growth.n + 1, np.int64)
+        self._reach = np.zeros((growth.n, n_words(growth.n)), np.uint64)
+
+    def space(self) -> OrderSpace:
+        """Return all families there are now."""
+        from parentage.kernels.growth import Laid, lay_out
+
+        growth, known = self.growth, len(self._rows)
+        child, size = growth.children[known:], growth.sizes[known:]
+        new = known + np.lexsort((size, -growth.scores[known:], child))
+        new_offsets = offsets_of(np.bincount(child, minlength=growth.n))
+        width = max(1, int(growth.sizes.max(initial=0)))
+        laid = Laid(
+            np.empty(growth.n_sets, np.int64),
+            np.empty((growth.n_sets, width), np.uint16),
+            np.empty(growth.n_sets),
+            self._reach,
+        )
+        lay_out(
+            self._rows, self._offsets, new, new_offsets, growth.store,
+            growth.score.scale, TUNING.cost_per_parent, laid,
+        )  # fmt: skip
+        self._rows, self._offsets = laid.rows, self._offsets + new_offsets
+        arrays = self._offsets, laid.sets, laid.cost, self._reach, laid.rows
+        if any(growth.score.required):
+            return OrderSpace.requiring(*arrays, growth.score.required)
+        return OrderSpace(*arrays)

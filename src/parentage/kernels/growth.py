@@ -1,13 +1,13 @@
-"""Families one parent larger than a stem: scored for all new parents at once, the best kept.
+"""Families one parent larger than a sweep: scored for all new parents at once, the best kept.
 
-A *stem* is a set S of variables with a vector of one number for every further variable y, for most
-scores G(S ∪ y) (:mod:`parentage.scoring.stem_counting`). The families (X, Π ∪ y) of all y follow
+A *sweep* is a set S of variables with a vector of one number for every further variable y, for most
+scores G(S ∪ y) (:mod:`parentage.scoring.sweep_counting`). The families (X, Π ∪ y) of all y follow
 from two of them, ``without`` X and ``along`` with it:
 
     s(X, Π ∪ y) = along(y) − without(y) − pen(X, Π)·r_y − constant(X) + log odds of the arcs,
 
 and s(X, Π) itself from along(X) and from what ``without`` has at a parent
-(:mod:`parentage.scoring.terms` says what they are under every score).
+(:mod:`parentage.growth.score` says what they are under every score).
 
 Families are kept in a :class:`Store`. Each has a 64-bit key, the sum of a random number of its
 child and of one for each parent, so the key of a family with one parent more, less or exchanged is
@@ -55,7 +55,7 @@ class Laid(NamedTuple):
     """``[child, W]``: the bits of all parents in its families."""
 
 
-class Growing(NamedTuple):
+class GrowthTerms(NamedTuple):
     """What scoring needs to know of the data, in fixed point."""
 
     arity: npt.NDArray[np.int64]
@@ -89,7 +89,7 @@ class Growing(NamedTuple):
 
 
 class Tasks(NamedTuple):
-    """Parent sets to enlarge, and where the vectors of their stems are."""
+    """Parent sets to enlarge, and where the vectors of their sweeps are."""
 
     child: npt.NDArray[np.int64]
     """``[task]``."""

@@ -1,0 +1,62 @@
+"""The numbers of this room that were chosen, but for the unit of effort (:mod:`.effort`)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Tuning:
+    """How lists are expanded. Most of these decide which sets are found; none makes a score wrong.
+
+    Parameters
+    ----------
+    kept_per_set
+        Families kept of those made from one parent set by every further parent.
+    most_parents
+        More parents are not tried: with two states each they have 2^24 joint states.
+    sets_at_once
+        Parent sets enlarged together.
+    sweeps_per_chunk
+        Sweeps that a thread counts at a time.
+    fewest_sweeps
+        Sweeps whose vectors are held, however little memory there is.
+    sweep_bytes
+        Bytes that vectors of sweeps may take, if that much is allowed.
+    sweep_share
+        Part of the memory limit that vectors of sweeps may take.
+    effort_worth_sending
+        Effort of a chunk of sweeps above which workers elsewhere count it: sending a task takes a
+        few milliseconds by itself.
+    order_share
+        Part of the effort for the order search, as long as it finds something.
+    near_per_child
+        Sets of one child that are enlarged at a time because they are near.
+    patience
+        Rounds of orders without a gain, with nothing left to enlarge, after which the work ends.
+    cost_per_parent
+        Nats by which each parent makes a set cost more, so that of two sets with one score the
+        smaller comes first.
+    seconds_to_list
+        Seconds that making lists and an answer takes at the end, for each set.
+    seconds_between_notes
+        Least time between two rounds that are noted for a checkpoint: copying takes a little.
+    """
+
+    kept_per_set: int = 40
+    most_parents: int = 24
+    sets_at_once: int = 128
+    sweeps_per_chunk: int = 16
+    fewest_sweeps: int = 512
+    sweep_bytes: int = 2**29
+    sweep_share: float = 0.25
+    effort_worth_sending: float = 0.05
+    order_share: float = 0.5
+    near_per_child: int = 4
+    patience: int = 20
+    cost_per_parent: float = 1e-9
+    seconds_to_list: float = 4e-6
+    seconds_between_notes: float = 0.5
+
+
+TUNING = Tuning()
