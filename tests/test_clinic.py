@@ -5,17 +5,22 @@ from __future__ import annotations
 import importlib.util
 import json
 import re
-import warnings
+import shlex
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pytest
 
 import parentage
 from command import ok, refused, run
 from parentage.data.recipe import Recipe, read_recipe, write_recipe
-from parentage.errors import DataWarning, ParentageError, TableError
+from parentage.errors import (
+    DecisionWarning,
+    TableError,
+    UndecidedError,
+)
 
 SCRIPT = Path(__file__).parent.parent / "examples" / "messy_clinic.py"
 
@@ -65,70 +70,79 @@ def told(path: Path, *options: str) -> str:
 # --- step by step ------------------------------------------------------------------------------
 
 
-def test_every_step_says_what_to_type_next(clinic: Path) -> None:
-    path, given = clinic / "export.csv", list[str]()
-    said = told(path, *given)
-    assert re.search(r"is not utf-8: byte 0xFC in line 2 .*type --encoding latin-1", said)
-    given += ["--encoding", "cp1252"]
-    said = told(path, *given)
-    assert (
-        "column 'case' is an identifier: all 2000 values are distinct, such as 'F-004711', column "
-        "'admitted' holds dates (01.01.2025 03:39), nearly all different, column 'note' is free "
-        "text (612 different ones in 803 rows: 'allergic to penicillin, asks …')"
-    ) in said
-    assert (
-        "type --discretize admitted=mdl to cut it like numbers, --drop case --drop admitted --drop "
-        "note to leave them out, or --keep"
-    ) in said
-    assert "column 'bmi' looks like numbers with decimal commas (12,8)" in said
-    assert "column 'crp' looks like numbers with decimal commas (0,5)" in said
-    assert said.count("type --decimal , to read them as numbers") == 2
-    given += ["--drop", "case,admitted,note", "--decimal", ","]
-    said = told(path, *given)
-    assert "column 'age' holds 999 in 22 cells, far from the others (18 to 95)" in said
-    assert re.search(r"column 'crp' holds -999 in \d+ cells, far .*type --na crp=-999 if", said)
-    assert re.search(r"error: column 'sex', line \d+: the cell is missing \('k.A.'; \d+", said)
-    assert said.endswith(", or --na none if NA, k.A. are states\n")
-    given += ["--na", "age=999", "--na", "crp=-999"]
-    said = told(path, *given)
-    assert "warning" not in said
-    assert "cells in 5 columns); type --missing pnal" in said
-    given += ["--missing", "state"]
-    said = told(path, *given)
-    assert "column 'age' is continuous: 78 distinct numbers, such as 18" in said
-    assert "(so are 3 others: bmi, crp, site); type --discretize mdl to cut" in said
-    given += ["--categorical", "site", "--discretize", "mdl"]
-    assert tuple(sorted(given)) == tuple(sorted(TYPED))
-    said = told(path, *given)
-    assert said.startswith("parentage: read 2,000 rows, 10 columns; 3 columns left out (case, ")
-    assert re.search(r"\d+ cells treated as missing \(crp \d+, bmi \d+, sex \d+, age 22\); ", said)
-    assert re.search(r"\d+ cells in a state of their own \(crp .*; 3 columns cut \(age at \d", said)
+DECISIONS = [
+    r"is not utf-8: byte 0xFC in line 2 \(offset \d+\): --encoding cp1252",
+    "column 'case' is an identifier: all 2000 values are distinct, such as 'F-004711': --drop case",
+    r"column 'admitted' holds dates \(01.01.2025 03:39\), .*: --discretize admitted=mdl",
+    r"column 'age' holds 999 in 22 cells, far from the others \(18 to 95\): --na age=999",
+    r"column 'bmi' \(and crp\) looks like numbers with decimal commas \(12,8\).*: --decimal ,",
+    r"column 'note' is free text \(612 different ones in 803 rows: .*: --drop note",
+    r"column 'crp' holds -999 in \d+ cells, far .*: --na crp=-999",
+    r"column 'site' has 21 numbers and the name of codes: --categorical site",
+    r"\d+ missing values in 5 columns .*: --missing em, because they are few .* --missing state if",
+    r"column 'age' is continuous: 78 .*\(so are 2 others: bmi, crp\): --discretize mdl",
+]
 
 
-def test_the_same_in_python(clinic: Path) -> None:
-    steps: list[tuple[str, str]] = [
-        ("encoding", "pass encoding='latin-1'"),
-        ("drop", r"drop=\['case', 'admitted', 'note'\] to leave them out, or keep=\['case'\]"),
-        ("missing", "the cell is missing.*missing='state'"),
-        ("discretize", "column 'age' is continuous.*pass discretize='mdl'"),
-    ]
-    given: dict[str, Any] = {}
-    for name, message in steps:
-        with warnings.catch_warnings(), pytest.raises(ParentageError, match=message):
-            warnings.simplefilter("ignore", DataWarning)
-            parentage.read_table(clinic / "export.csv", **given)
-        given[name] = SETTINGS[name]
-        if name == "drop":
-            given["decimal"] = ","
-    given |= {"categorical": "site", "discretize": "mdl"}
-    with warnings.catch_warnings(record=True) as said:
-        warnings.simplefilter("always", DataWarning)
-        parentage.read_table(clinic / "export.csv", **given)
-    assert ["pass na=['age=999']" in str(w.message) for w in said] == [True, False]
-    assert ["pass na=['crp=-999']" in str(w.message) for w in said] == [False, True]
-    table = parentage.read_table(clinic / "export.csv", **SETTINGS)
-    assert table.n_rows == 2000 and table.n_variables == 10
-    assert table.states[table.index("site")] == tuple(str(i) for i in range(21))
+def test_one_refusal_says_everything_and_one_command_does_it(clinic: Path) -> None:
+    path = clinic / "export.csv"
+    said = told(path).strip().split("\n")
+    assert said[0].endswith("export.csv needs 10 decisions:")
+    for decision in DECISIONS:
+        assert any(re.search(decision, line) for line in said), decision
+    assert said[-2] == "Type (or let --auto decide the same):"
+    typed = shlex.split(said[-1])
+    assert typed[:3] == ["parentage", "info", str(path)]
+    done = run(*typed[1:])
+    assert done.returncode == 0 and "warning" not in done.stderr
+    assert done.stderr.startswith(
+        "parentage: read 2,000 rows, 11 columns; 2 columns left out (case"
+    )
+    auto = run("info", str(path), "--auto")
+    assert auto.stdout == done.stdout
+    lines = auto.stderr.split("\n")
+    assert lines[0] == "parentage: decided by --auto:" and len(lines) == 13
+    assert "10 automatic decisions" in lines[-2]
+
+
+def test_the_same_in_python(clinic: Path, tmp_path: Path) -> None:
+    with pytest.raises(UndecidedError) as refusal:
+        parentage.read_table(clinic / "export.csv")
+    call = str(refusal.value).split("\n")[-1].strip()
+    table = eval(call)  # noqa: S307  # as a reader would paste it
+    with pytest.warns(DecisionWarning, match=r"^decided by auto=True:\n  encoding='cp1252': "):
+        auto = parentage.read_table(clinic / "export.csv", auto=True)
+    assert auto.digest == table.digest and auto.names == table.names
+    assert auto.recipe is not None and auto.recipe.account is not None
+    settings, decisions = auto.recipe.settings, auto.recipe.account.decisions
+    assert settings == table.recipe.settings and not settings.auto
+    assert [d.did for d in decisions if d.column == "case"] == ["--drop case"]
+    assert [d.instead for d in decisions if d.column == "case"] == ["--keep case"]
+    assert all(decision.why for decision in decisions) and len(decisions) == 10
+    auto.recipe.save(tmp_path / "auto.toml")
+    assert (tmp_path / "auto.toml").read_text().count("\n# decided: --") == 10
+    following = parentage.read_table(clinic / "next.csv", recipe=tmp_path / "auto.toml")
+    assert following.states == auto.states
+    again = json.loads(json.dumps(auto.recipe.to_dict()))
+    assert Recipe.from_dict(again) == auto.recipe
+    frame = pd.read_csv(clinic / "export.csv", sep=";", encoding="cp1252", decimal=",")
+    with pytest.warns(DecisionWarning):
+        learned = parentage.learn(frame, auto=True)
+    assert learned.table is not None and learned.table.names == table.names
+
+
+@pytest.mark.filterwarnings("ignore:.*holds 999")
+def test_what_is_set_is_not_decided(clinic: Path) -> None:
+    given: dict[str, Any] = {"missing": "state", "keep": "note", "categorical": "age"}
+    with pytest.warns(DecisionWarning):
+        table = parentage.read_table(clinic / "export.csv", auto=True, **given)
+    assert table.recipe is not None
+    assert table.recipe.settings.missing == "state" and "note" in table.names
+    assert "age" not in table.cuts
+    with pytest.warns(DecisionWarning):
+        learned = parentage.ParentageLearner(auto=True, missing="drop").fit(clinic / "export.csv")
+    assert learned.table_.recipe is not None
+    assert learned.table_.recipe.settings.missing == "drop"
 
 
 @pytest.mark.filterwarnings("ignore:.*imput")

@@ -23,7 +23,15 @@ from parentage.data.reading import as_table
 from parentage.data.recipe import Recipe, read_recipe
 from parentage.data.settings import Reading
 from parentage.data.suspicion import missing_together
-from parentage.errors import DataWarning, InputError, ParentageError, TableError, Way
+from parentage.errors import (
+    DataWarning,
+    DecisionWarning,
+    InputError,
+    ParentageError,
+    TableError,
+    UndecidedError,
+    Way,
+)
 from parentage.scoring.account import Account
 
 if TYPE_CHECKING:
@@ -32,7 +40,7 @@ if TYPE_CHECKING:
 
 def table(cells: list[Any], name: str = "x") -> bytes:
     """A column between two that give no cause for suspicion, separated by semicolons."""
-    lines = [f"{i % 2};{cell};{'abc'[i % 3]}" for i, cell in enumerate(cells)]
+    lines = [f"{i % 2};{cell};{'abc'[i // 2 % 3]}" for i, cell in enumerate(cells)]
     return "\n".join([f"first;{name};last", *lines, ""]).encode()
 
 
@@ -43,7 +51,8 @@ def heard(cells: list[Any], name: str = "x", **settings: Any) -> list[str]:
         try:
             as_table(table(cells, name), **settings)
         except TableError as error:
-            return [*(str(one.message) for one in caught), f"refused: {error}"]
+            said = " ".join(line.strip() for line in str(error).split("\n"))
+            return [*(str(one.message) for one in caught), f"refused: {said}"]
     return [str(one.message) for one in caught]
 
 
@@ -93,7 +102,7 @@ def test_what_is_suspicious_is_named(case: str) -> None:
 def test_a_column_named_as_identifier_is_one() -> None:
     numbers = [*random.Random(3).sample(range(10_000), 80), 17, 17]
     for name in ("id", "patient_id", "PatientID", "caseId", "Fall-Nr", "nr"):
-        assert "refused: column" in heard(numbers, name, **CUT)[0]
+        assert "refused: the table" in heard(numbers, name, **CUT)[0]
     for name in ("paid", "acid", "weight", "humid"):
         assert heard(numbers, name, **CUT) == []
 
@@ -346,11 +355,23 @@ def test_imputing_the_mode_makes_arcs_and_is_warned_about() -> None:
 
 
 def test_mode_is_not_offered_where_it_makes_arcs() -> None:
-    with pytest.raises(TableError, match="missing='em'") as refusal:
-        as_table(trial())
-    assert "mode" not in str(refusal.value)
-    with pytest.raises(TableError, match="missing='mode' to impute the mode"):
-        as_table(trial(lacking=5))
+    for lacking, best, why in (
+        (100, "pnal", "because 25% of 'treatment' is missing"),
+        (50, "pnal", r"because they are missing together \(treatment, first, second in up to 50"),
+        (5, "em", r"because they are few \(at most 1.2% of a column\) and scattered"),
+    ):
+        with pytest.raises(UndecidedError, match=f"missing='{best}', {why}") as refusal:
+            as_table(trial(lacking=lacking))
+        assert refusal.value.remedy == (Way("missing", best),)
+        assert "mode" not in str(refusal.value)
+
+
+def test_what_needs_the_rows_is_not_told_to_complete_them() -> None:
+    with pytest.raises(UndecidedError) as refusal:
+        parentage.support(trial(lacking=5))
+    assert refusal.value.remedy == (Way("missing", "pnal"),)
+    with pytest.warns(DecisionWarning, match="missing='pnal': 15 missing values in 3 columns"):
+        assert parentage.support(trial(lacking=5), auto=True).arcs
 
 
 @pytest.mark.parametrize(("lacking", "warned"), [(0, 0), (5, 0), (6, 1), (20, 1), (21, 2)])
@@ -377,25 +398,15 @@ def test_columns_missing_by_chance_are_not_missing_together() -> None:
 # --- advice that leaves a table ----------------------------------------------------------------
 
 
-def follow(source: bytes, rounds: int = 6) -> list[str]:
-    """Type what the last way of each refusal says, until the table is read; what was typed."""
-    given, typed = dict[str, Any](), list[str]()
-    for _ in range(rounds):
-        try:
-            with warnings.catch_warnings():
-                warnings.simplefilter("ignore", DataWarning)
-                as_table(source, **given)
-        except TableError as error:
-            way = [way for way in error.ways if isinstance(way, Way)][-1]
-            typed.append(way.typed("python"))
-            for name, value in eval(f"dict({way.typed('python')})").items():  # noqa: S307  # ours
-                given[name] = [
-                    *given.get(name, []),
-                    *([value] if isinstance(value, str) else value),
-                ]
-        else:
-            return typed
-    raise AssertionError(typed)
+def follow(source: bytes) -> str:
+    """Type what a refusal recommends; what was typed, if the table is read then."""
+    error = refusal(source)
+    given: dict[str, Any] = {way.setting: way.value for way in error.remedy}
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", DataWarning)
+        table = as_table(source, **given)
+        assert table.digest == as_table(source, auto=True).digest
+    return ", ".join(way.typed("python") for way in error.remedy)
 
 
 def columns(*names: str, rows: int = 60) -> bytes:
@@ -410,21 +421,24 @@ def columns(*names: str, rows: int = 60) -> bytes:
     return "\n".join([",".join(names), *lines, ""]).encode()
 
 
-def test_a_year_is_a_quantity_where_leaving_it_out_leaves_no_table() -> None:
-    assert follow(columns("year", "size")) == ["keep=['year'], discretize='mdl'"]
-    few = follow(columns("year", "size", rows=12))
-    assert few == ["keep=['year'], discretize=['mdl', 'year=mdl']"]
-    with_names = "drop=['name'], keep=['year'], discretize='mdl'"
-    assert follow(columns("name", "year", "size")) == [with_names]
-    text = refusal(columns("year", "size")).text("command line")
-    assert text.endswith("; type --keep year --discretize mdl if it is a quantity")
-    both = refusal(columns("year", "size", "kind")).text("command line")
-    assert both.endswith("; type --drop year to leave it out, or --keep year --discretize mdl if "
-                         "it is a quantity")  # fmt: skip
+def test_a_year_is_a_quantity() -> None:
+    assert follow(columns("year", "size")) == "discretize='mdl'"
+    assert follow(columns("year", "size", rows=12)) == "discretize=['year=mdl', 'mdl']"
+    assert follow(columns("name", "year", "size")) == "drop=['name'], discretize='mdl'"
 
 
-def refusal(source: bytes) -> TableError:
-    with pytest.raises(TableError) as refused_:
+def test_numbers_of_rows_are_quantities_if_they_begin_elsewhere_or_are_times() -> None:
+    def follow_numbers(name: str, first: int) -> str:
+        return follow(table([first + i for i in range(60)], name))
+
+    assert follow_numbers("x", 1) == "drop=['x']"
+    assert follow_numbers("nr", 501) == "drop=['nr']"
+    assert follow_numbers("height", 58) == "keep=['height'], discretize='mdl'"
+    assert follow_numbers("week", 1) == "keep=['week'], discretize='mdl'"
+
+
+def refusal(source: bytes) -> UndecidedError:
+    with pytest.raises(UndecidedError) as refused_:
         as_table(source)
     return refused_.value
 
@@ -432,10 +446,9 @@ def refusal(source: bytes) -> TableError:
 def test_ways_of_several_columns_are_offered_once() -> None:
     cells = [f"{i}.5" for i in range(30)]
     text = "a,b,c,d\n" + "".join(f"{x},{x},{i % 2},{i % 3}\n" for i, x in enumerate([*cells, "<1"]))
-    said = str(refusal(text.encode()))
-    assert (
-        "pass na=['a=<1'] if that means missing, na=['b=<1'] if that means missing, drop=" in said
-    )
+    found = refusal(text.encode())
+    assert Way("na", ["a=<1", "b=<1"]) in found.remedy
+    assert str(found).count("holds numbers, apart from '<1': na=") == 2
 
 
 def test_no_advice_leaves_fewer_than_two_columns() -> None:
@@ -455,7 +468,9 @@ def test_no_advice_leaves_fewer_than_two_columns() -> None:
             else:
                 (said,) = [str(one.message) for one in caught]
         assert "drop=[" not in said
-    assert follow(sources["identifier"]) == ["keep=['name']"]
+    said = str(refusal(sources["identifier"]))
+    assert "(or keep=['name'] to take it as it is)" in said
+    assert "That is not enough: leaving columns out leaves fewer than two" in said
 
 
 # --- dates -------------------------------------------------------------------------------------
@@ -474,7 +489,7 @@ FORMS = ["%Y-%m-%d", "%d.%m.%Y", "%d/%m/%Y", "%m/%d/%Y", "%d %b %Y", "%d.%m.%y",
 def test_dates_are_cut_like_numbers_when_asked(form: str) -> None:
     cells = days(form)
     said = str(refusal(table(cells)))
-    assert "holds dates" in said and "pass discretize='x=mdl' to cut it like numbers, drop=" in said
+    assert "holds dates" in said and "all different: discretize='x=mdl' (or discretize='" in said
     read = as_table(table(cells), discretize="x=median")
     (cut,) = read.cuts["x"]
     assert 2020 < cut < 2022

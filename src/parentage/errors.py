@@ -5,7 +5,8 @@
     ParentageError (ValueError)
     ├── InputError            bad file, table, option or name: the user can fix it
     │   ├── TableError        a table that cannot be read or used
-    │   │   └── NoColumnError a column that it does not have
+    │   │   ├── NoColumnError a column that it does not have
+    │   │   └── UndecidedError  decisions that only the user can take, all of them at once
     │   ├── ListsError        candidate lists that cannot be read or used
     │   └── NotFittedError    an estimator that has learned nothing yet (also an AttributeError)
     ├── ConstraintError       contradictory or infeasible constraints, culprits named
@@ -16,6 +17,7 @@
     └── MissingExtraError     an optional library is absent; the message has the pip command
     ParentageWarning (UserWarning)
     ├── DataWarning           a column or file that is legal but suspicious
+    │   └── DecisionWarning   what ``auto`` decided
     ├── NotSavedWarning       work that continues, but that its checkpoint cannot take
     └── UnprovenWarning       a result without the proof that was hoped for; quotes the gap
 
@@ -34,11 +36,13 @@ import sys
 import warnings
 from contextvars import ContextVar
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Literal, TypeVar
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Sequence
     from types import FrameType
+
+_Item = TypeVar("_Item")
 
 Reader = Literal["python", "command line", "estimator"]
 
@@ -51,12 +55,12 @@ TAKEN: ContextVar[Collection[str] | None] = ContextVar("TAKEN", default=None)
 ESTIMATOR = {
     "score": "criterion", "threads": "n_jobs", "seed": "random_state", "table": "X",
     **{name: name for name in ("max_parents", "constraints", "prior", "missing", "discretize",
-                               "target", "smoothing", "time_limit", "unseen")},
+                               "target", "smoothing", "time_limit", "unseen", "auto")},
 }  # fmt: skip
 """Settings that the estimator has, and their names there."""
 
 OF_READING = ("drop", "keep", "counts", "na", "categorical", "recipe", "decimal", "header",
-              "encoding", "format", "sheet")  # fmt: skip
+              "encoding", "format", "sheet", "skip_rows")  # fmt: skip
 """Settings of reading that the estimator does not have: a table is read before."""
 
 OF_ADVANCED = ("rules", "width", "engine", "gap_limit", "complete", "effort", "exchange",
@@ -209,6 +213,125 @@ class NoColumnError(TableError):
         super().__init__(f"no column {name!r}; {did_you_mean(name, names)}")
 
 
+@dataclass(frozen=True)
+class Objection:
+    """One thing about a table that somebody has to decide, and what is recommended.
+
+    Parameters
+    ----------
+    column
+        The name of the column; ``""`` for the whole table.
+    seen
+        What was seen; of a column, the rest of a sentence that begins with it.
+    ways
+        What can be done, each with its effect.
+    advice
+        The settings that are recommended; nothing if the table may stay as it is.
+    why
+        The reason for the advice, where that is not plain.
+    refused
+        The table cannot be used without a decision.
+    hint
+        Said only where something else has to be decided anyway.
+    also
+        Other columns that the same is seen of and recommended for.
+    """
+
+    column: str
+    seen: str
+    ways: tuple[Way, ...] = ()
+    advice: tuple[Way, ...] = ()
+    why: str = ""
+    refused: bool = False
+    hint: bool = False
+    also: str = ""
+
+    @property
+    def who(self) -> str:
+        """The beginning of the sentence about a column."""
+        others = f"(and {self.also}) " if self.also else ""
+        return f"column {self.column!r} {others}" if self.column else ""
+
+    def typed(self, reader: Reader) -> str:
+        """Return the recommended settings as they are typed."""
+        return _together(self.advice, reader)
+
+    def others(self) -> list[Way]:
+        """Return the ways that are not the recommended one."""
+        own = [(way.setting, way.value) for way in self.advice]
+        return [way for way in self.ways if (way.setting, way.value) not in own]
+
+    def line(self, reader: Reader) -> str:
+        """Return what was seen and what to type, in one line."""
+        rest = [_words(way, reader) for way in self.others()]
+        reason = f", {self.why}" if self.why else ""
+        advised = f": {self.typed(reader)}{reason}" if self.advice else ""
+        other = f" (or {', '.join(rest)})" if rest else ""
+        return f"{self.who}{self.seen}{advised}{other}"
+
+
+def _together(ways: Iterable[Way], reader: Reader) -> str:
+    """Return settings as they are typed behind a command, or as keywords of ``read_table``."""
+    if reader == "command line":
+        return " ".join(way.typed(reader) for way in ways)
+    return ", ".join(f"{way.setting}={way.value!r}" for way in ways)
+
+
+def _words(way: Way, reader: Reader) -> str:
+    typed = _together([way] if way.also is None else [way, way.also], reader)
+    if reader == "command line":
+        typed = way.typed(reader)
+    return f"{typed} {way.effect}".strip()
+
+
+class UndecidedError(TableError):
+    """Decisions about a table that are left to the user, with one call that takes them all.
+
+    ``remedy`` are the settings that make the table readable; none if there is a reason, ``beyond``,
+    why all of them would not be enough. ``command`` is what was typed on the command line, ``note``
+    what has to be known about it.
+    """
+
+    def __init__(
+        self,
+        objections: Sequence[Objection],
+        source: str = "",
+        remedy: Sequence[Way] = (),
+        beyond: str = "",
+    ) -> None:
+        self.objections, self.source = tuple(objections), source
+        self.remedy, self.beyond = tuple(remedy), beyond
+        self.command: tuple[str, ...] = ()
+        self.note = ""
+        ways = [way for one in objections for way in (*one.advice, *one.others())]
+        first = objections[0]
+        super().__init__(f"{first.who}{first.seen}", *distinct(ways))
+
+    def text(self, reader: Reader) -> str:
+        """Return the list of decisions, and one command or call that takes all of them."""
+        number = len(self.objections)
+        named = self.source not in ("", "frame", "<bytes>")
+        lines = [
+            f"{self.source if named else 'the table'} needs {number} decision{'s' * (number > 1)}:"
+        ]
+        lines += [f"  {one.line(reader)}" for one in self.objections]
+        lines += [self.note] if self.note else []
+        if self.beyond:
+            return "\n".join([*lines, f"That is not enough: {self.beyond}"])
+        if not self.remedy:
+            return "\n".join(lines)
+        if reader == "command line":
+            lead, auto = "Type", "--auto"
+            call = " ".join([*map(shlex.quote, self.command), _together(self.remedy, reader)])
+        else:
+            frame = "X" if reader == "estimator" else "frame"
+            name = repr(self.source) if named else frame
+            lead, auto = "Use", "auto=True"
+            call = f"parentage.read_table({name}, {_together(self.remedy, 'python')})"
+        other = "" if self.remedy[0].setting == "auto" else f" (or let {auto} decide the same)"
+        return "\n".join([*lines, f"{lead}{other}:", f"  {call}"])
+
+
 class ListsError(InputError):
     """Candidate lists that cannot be read or used."""
 
@@ -254,6 +377,41 @@ class ParentageWarning(_Told, UserWarning):
 
 class DataWarning(ParentageWarning):
     """Legal but suspicious input."""
+
+
+class DecisionWarning(DataWarning):
+    """What ``auto`` decided about a table."""
+
+    def __init__(self, objections: Sequence[Objection], most: int) -> None:
+        self.objections, self.most = tuple(objections), most
+        super().__init__("decided automatically")
+
+    def text(self, reader: Reader) -> str:
+        """Return every decision with its reason and what would change it."""
+        lines = [f"decided by {'--auto' if reader == 'command line' else 'auto=True'}:"]
+        shown = (
+            self.objections
+            if len(self.objections) <= self.most
+            else self.objections[: self.most - 1]
+        )
+        lines += [f"  {decision_text(one, reader)}" for one in shown]
+        rest = len(self.objections) - len(shown)
+        lines += [f"  … and {rest} more; the recipe has all of them"] if rest else []
+        return "\n".join(lines)
+
+
+def decision_text(one: Objection, reader: Reader) -> str:
+    """Return what was decided, why, and what would change it.
+
+    >>> way, other = Way("drop", ["id"]), Way("keep", ["id"], "to take it as it is")
+    >>> one = Objection("id", "is an identifier", (way, other), (way,))
+    >>> decision_text(one, "command line")
+    "--drop id: column 'id' is an identifier (--keep id to take it as it is)"
+    """
+    others = [_words(way, reader) for way in one.others()[:2]]
+    other = f" ({' or '.join(others)})" if others else ""
+    reason = f", {one.why}" if one.why else ""
+    return f"{one.typed(reader)}: {one.who}{one.seen}{reason}{other}"
 
 
 class NotSavedWarning(ParentageWarning):
@@ -315,6 +473,19 @@ def did_you_mean(wrong: str, known: Iterable[str]) -> str:
         return f"did you mean {close[0]!r}?"
     shown = ", ".join(names[:20]) + (", …" if len(names) > 20 else "")
     return f"known: {shown}"
+
+
+def distinct(items: Iterable[_Item]) -> list[_Item]:
+    """Return items without those that are equal to an earlier one; they may be unhashable.
+
+    >>> distinct([[1], [2], [1]])
+    [[1], [2]]
+    """
+    found: list[_Item] = []
+    for item in items:
+        if item not in found:
+            found.append(item)
+    return found
 
 
 def shown_names(names: Sequence[str], most: int = 10) -> str:

@@ -24,6 +24,7 @@ from parentage.features import (
     joined_column,
     kind_of,
     name_of_target,
+    names_of,
     rows_of,
     weighted,
 )
@@ -78,6 +79,9 @@ class ParentageLearner:
         What happens to a state that the data learned from did not have: ``"error"``, or
         ``"smooth"``: every variable gets one more state for all of them, with the probability that
         smoothing leaves to it.
+    auto
+        Decide about identifiers, missing values and numbers as recommended, and warn with every
+        decision; see :func:`parentage.read_table`.
 
     Attributes
     ----------
@@ -130,6 +134,7 @@ class ParentageLearner:
         n_jobs: int | None = 1,
         random_state: int | None = 0,
         unseen: str = "error",
+        auto: bool = False,
     ) -> None:
         self.criterion = criterion
         self.max_parents = max_parents
@@ -143,6 +148,7 @@ class ParentageLearner:
         self.n_jobs = n_jobs
         self.random_state = random_state
         self.unseen = unseen
+        self.auto = auto
 
     solution_: Solution
     candidates_: CandidateLists
@@ -220,7 +226,11 @@ class ParentageLearner:
             constraints=self.constraints,
             prior=self.prior,
         )
-        reading = Reading(missing=self.missing, discretize=texts_of(self.discretize, "discretize"))
+        reading = Reading(
+            missing=self.missing,
+            discretize=texts_of(self.discretize, "discretize"),
+            auto=self.auto,
+        )
         return Asked(lambda *_: scoring, Optimising(seed=self._seed), Growing(), reading=reading)
 
     def _threads(self) -> int | None:
@@ -237,11 +247,12 @@ class ParentageLearner:
     def _note_features(self, X: object, y: object) -> None:
         """Remember how many columns X had, their names, and what their values looked like."""
         names = tuple(n for n in self.table_.names if y is None or n != self.target_)
-        self.n_features_in_ = len(names)
+        given = names_of(X) or names
+        self.n_features_in_ = len(given)
         for gone in ("feature_names_in_", "classes_"):  # those of an earlier fit
             self.__dict__.pop(gone, None)
         if not isinstance(X, np.ndarray):
-            self.feature_names_in_ = np.array(names, dtype=object)
+            self.feature_names_in_ = np.array(given, dtype=object)
         rows = self._rows_with_holes(X, names)
         self._originals = Originals.of(X, rows)
         if self.target_ is not None:
@@ -422,7 +433,9 @@ class ParentageLearner:
             estimator_type="classifier" if predicts else "density_estimator",
             target_tags=TargetTags(required=False),
             classifier_tags=ClassifierTags() if predicts else None,
-            input_tags=InputTags(string=True, categorical=True, allow_nan=self.missing != "error"),
+            input_tags=InputTags(
+                string=True, categorical=True, allow_nan=self.missing != "error" or self.auto
+            ),
         )
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:

@@ -55,7 +55,7 @@ def joined(X: object, y: object, name: str, names: tuple[str, ...] | None) -> Ra
     raw, column = frames.read(X), joined_column(y, name)
     if raw.n_rows != column.n_rows:
         raise TableError(f"X has {raw.n_rows} rows and y has {column.n_rows}")
-    if names is not None and isinstance(X, np.ndarray):
+    if names is not None and isinstance(X, np.ndarray) and len(names) == len(raw.columns):
         renamed = zip(raw.columns, names, strict=True)
         raw = replace(raw, columns=tuple(c.renamed(n) for c, n in renamed))
     if any(own.name == name for own in raw.columns):
@@ -199,6 +199,17 @@ def kind_of(source: object) -> str:
         return "array"
     library = type(source).__module__.partition(".")[0]
     return library if library in ("pandas", "polars", "pyarrow") else "table"
+
+
+def names_of(source: Any) -> tuple[str, ...]:
+    """Return the names of the columns of a frame or an array; none of what is called a table."""
+    import narwhals as nw
+
+    if isinstance(source, np.ndarray):
+        return tuple(f"x{j}" for j in range(source.shape[1]))
+    if kind_of(source) == "table":
+        return ()
+    return tuple(map(str, nw.from_native(source, eager_only=True).columns))
 
 
 def rows_of(source: Any, rows: npt.NDArray[np.int64]) -> Any:

@@ -45,6 +45,7 @@ def learn(
     categorical: Iterable[str] = (),
     discretize: str | Iterable[str] | Mapping[str, str] | None = None,
     recipe: str | os.PathLike[str] | Recipe | None = None,
+    auto: bool = False,
     time_limit: float | None = None,
     memory: int | None = None,
     threads: int | None = None,
@@ -94,6 +95,7 @@ def learn(
         categorical=names_of(categorical),
         discretize=texts_of(discretize, "discretize"),
         recipe=recipe,
+        auto=auto,
     )
     asked = pipeline.Asked(
         lambda *_: scoring, more.optimising(seed), more.growing(), start, reading

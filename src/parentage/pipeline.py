@@ -127,6 +127,8 @@ class Asked:
         How lists that are cut short grow; None if they do not.
     start
         A network to begin from.
+    completing
+        What is asked for can be computed from data that a network completes.
     """
 
     scoring: ScoringOf
@@ -134,6 +136,7 @@ class Asked:
     growing: Growing | None = None
     start: Network | None = None
     reading: Reading = field(default_factory=Reading)
+    completing: bool = True
 
 
 @dataclass(frozen=True)
@@ -197,7 +200,7 @@ def gather(
         if start is not None:
             check_start(start, opened.names)
         return Gathered(opened, None, settings)
-    table = as_table(opened, how)
+    table = as_table(opened, how, completing=asked.completing)
     if start is not None:
         check_start(start, table.names)
     if seen is not None:

@@ -76,6 +76,7 @@ def support(
     categorical: Iterable[str] = (),
     discretize: str | Iterable[str] | Mapping[str, str] | None = None,
     recipe: str | os.PathLike[str] | Recipe | None = None,
+    auto: bool = False,
     time_limit: float | None = None,
     memory: int | None = None,
     threads: int | None = None,
@@ -123,6 +124,7 @@ def support(
         categorical=names_of(categorical),
         discretize=texts_of(discretize, "discretize"),
         recipe=recipe,
+        auto=auto,
     )
     learning = pipeline.Asked(
         lambda *_: scoring_for(scoring, within), more.optimising(seed), reading=reading
@@ -165,7 +167,9 @@ def learn_baseline(
             seen(table)
 
     reaching = asked is not None and asked.within is not None  # every set near its best subset
-    learning = replace(learning, reading=reading, growing=None if reaching else Growing())
+    learning = replace(
+        learning, reading=reading, growing=None if reaching else Growing(), completing=asked is None
+    )
     found = pipeline.gather(source, learning, context, seen=first_seen, part=SHARE_OF_LEARNING)
     if found.table is None:
         raise InputError("support needs the table: lists have no rows to draw from")

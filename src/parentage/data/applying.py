@@ -24,13 +24,14 @@ from parentage.data.columns import (
     RawColumn,
     RawTable,
     column_of,
+    date_part,
     find_column,
     numbers_in,
     with_counts,
     without_values,
     words_for_missing,
 )
-from parentage.data.discretize import codes_of
+from parentage.data.discretize import PARTS, codes_of
 from parentage.data.formats import frame as frames
 from parentage.data.formats import read_columns
 from parentage.data.packed import PackedCodes, PackedColumn, narrowed
@@ -43,6 +44,7 @@ from parentage.errors import (
     TableError,
     Way,
     did_you_mean,
+    distinct,
     shown_names,
     warn,
 )
@@ -141,7 +143,7 @@ def _refusal(
     """Return one error that says all of them."""
     more = f"; and {len(misfits) - _MOST_SHOWN} more" if len(misfits) > _MOST_SHOWN else ""
     said = "; ".join(error.message for error in misfits[:_MOST_SHOWN])
-    own = list(dict.fromkeys(way for error in misfits for way in error.ways))
+    own = distinct(way for error in misfits for way in error.ways)
     return TableError(f"{lead}{said}{more}", *(ways or own))
 
 
@@ -248,6 +250,9 @@ def _translated(
 def cells_for(raw: RawTable, column: ColumnRecipe, reading: Reading) -> Column:
     """Find a column by name, with what means missing blanked; a state of the recipe never does."""
     found, na = find_column(raw, column.name), column.na
+    if column.rule in PARTS:
+        rest, blanked = without_values(found, (*na, *words_for_missing(found.values)), ".")
+        return Column(date_part(rest, column.rule), None, blanked)
     if reading.words_are_missing and not isinstance(found.values, np.ndarray):
         na = (*na, *words_for_missing(found.values).difference(column.states))
     cut = column.cuts is not None
@@ -514,6 +519,8 @@ def _named_as(
     if not isinstance(source, np.ndarray):
         return raw
     names = [name for name in known.names if name not in optional]
+    if set(names) <= {column.name for column in raw.columns}:
+        return raw  # learned from an array, perhaps without some of its columns
     if len(raw.columns) != len(names):
         names = list(known.names)
     if len(raw.columns) != len(names):

@@ -167,6 +167,20 @@ def words_for_missing(labels: Collection[str]) -> frozenset[str]:
     )
 
 
+def unnamed(place: int) -> str:
+    """Return the name of a column that has none, by its place from 1 on."""
+    return f"unnamed {place}"
+
+
+def with_names(raw: RawTable) -> RawTable:
+    """Give columns without a name one."""
+    if all(column.name for column in raw.columns):
+        return raw
+    columns = enumerate(raw.columns, 1)
+    named = tuple(c if c.name else c.renamed(unnamed(place)) for place, c in columns)
+    return replace(raw, columns=named)
+
+
 def text_column(name: str, codes: CellCodes, cells: Sequence[str | None]) -> RawColumn:
     """Make a column of labels from distinct cells as they are in a text.
 
@@ -211,6 +225,7 @@ _DATE = re.compile(
     r"(?P<zone>[+-]\d{2}:?\d{2}|Z)?"
 )
 _MONTHS = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
+_WEEKDAYS = ("Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun")
 _PIVOT = 69
 """Years of two digits below it are after 2000, as POSIX has it."""
 
@@ -392,27 +407,35 @@ def dates_in(labels: Sequence[str]) -> Numbers | None:
     >>> dates_in(["1.1.2024", "2.7.2024 12:00"]), dates_in(["1/2/2024", "3/4/2024"])
     (array([2024. , 2024.50136612]), None)
     """
+    moments = moments_in(labels)
+    if moments is None:
+        return None
+    return np.array([_decimal_year(moment) for moment in moments], np.float64)
+
+
+def moments_in(labels: Sequence[str]) -> list[datetime] | None:
+    """Read dates; None when one label is not a date, or when day and month cannot be told."""
     found = [_DATE.fullmatch(label) for label in labels]
     if not found or None in found:
         return None
     matches = [match for match in found if match is not None]
-    orders = [_decimal_years(matches, day_first=first) for first in (True, False)]
-    known = [years for years in orders if years is not None]
-    unclear = len(known) == 2 and not np.array_equal(known[0], known[1])
+    orders = [_moments(matches, day_first=first) for first in (True, False)]
+    known = [moments for moments in orders if moments is not None]
+    unclear = len(known) == 2 and known[0] != known[1]
     if not known or (unclear and any((match["separator"] or ".") != "." for match in matches)):
         return None
     return known[0]
 
 
-def _decimal_years(matches: Sequence[re.Match[str]], *, day_first: bool) -> Numbers | None:
-    """Return the dates as decimal years, None when one does not exist."""
+def _moments(matches: Sequence[re.Match[str]], *, day_first: bool) -> list[datetime] | None:
+    """Return the dates, None when one does not exist."""
     try:
-        return np.array([_decimal_year(match, day_first) for match in matches], np.float64)
+        return [_moment(match, day_first) for match in matches]
     except (ValueError, OverflowError):
         return None
 
 
-def _decimal_year(match: re.Match[str], day_first: bool) -> float:
+def _moment(match: re.Match[str], day_first: bool) -> datetime:
     if match["month"] is not None:
         year, month, day = match["year"], match["month"], match["day"]
     elif match["name"] is not None:
@@ -429,8 +452,45 @@ def _decimal_year(match: re.Match[str], day_first: bool) -> float:
     if match["zone"] not in (None, "Z"):
         sign = -1 if match["zone"][0] == "+" else 1
         when += sign * timedelta(hours=int(match["zone"][1:3]), minutes=int(match["zone"][-2:]))
+    return when
+
+
+def _decimal_year(when: datetime) -> float:
     start = datetime(when.year, 1, 1)
     return when.year + (when - start) / (datetime(when.year + 1, 1, 1) - start)
+
+
+def date_part(raw: RawColumn, part: str) -> RawColumn:
+    """Return the year, month or weekday of a column of dates, as labels in their order.
+
+    >>> column = text_column("day", np.array([0, 1], np.int32), ["1.2.2024", "29.1.2024"])
+    >>> date_part(column, "month").values, date_part(column, "weekday").values
+    (['02 Feb', '01 Jan'], ['4 Thu', '1 Mon'])
+    """
+    moments = moments_in(labels_of(raw))
+    if moments is None:
+        raise TableError(f"column {raw.name!r} has no {part}: it does not hold dates")
+    labels = [_PARTS[part](moment) for moment in moments]
+    position: dict[str, int] = {}
+    number = np.array([*(position.setdefault(x, len(position)) for x in labels), -1], np.int32)
+    cells = raw.codes
+    codes = cells.recoded(number) if isinstance(cells, PackedColumn) else number[cells]
+    return replace(raw, codes=codes, values=list(position), numeric=False)
+
+
+def _year_label(when: datetime) -> str:
+    return str(when.year)
+
+
+def _month_label(when: datetime) -> str:
+    return f"{when.month:02d} {_MONTHS[when.month - 1].title()}"
+
+
+def _weekday_label(when: datetime) -> str:
+    return f"{when.isoweekday()} {_WEEKDAYS[when.weekday()]}"
+
+
+_PARTS = {"year": _year_label, "month": _month_label, "weekday": _weekday_label}
 
 
 FEWEST_LINES = 4

@@ -7,9 +7,10 @@ The stage between reader and table, the same for every source, in this order:
    such as ``NA``, ``N/A``, ``NaN``, ``null`` …, are blanked.
 3. *Numbers.* A column is numeric when the source declares it so, or when nothing is declared and
    all its values are numbers.
-4. *Continuous* columns: numeric by declaration, or undeclared with a number that is not whole or
-   with more than 20 distinct numbers; unless they were named as categories. A column that was
-   named with a rule is cut whatever its numbers are.
+4. *Continuous* columns: numeric by declaration, or undeclared with more than 20 distinct numbers or
+   with one that is not whole (unless there are at most 5, each in 10 rows on average); but not if
+   they were named as categories. A column that was named with a rule is cut whatever its numbers
+   are, or becomes a part of its dates.
 5. *Suspicion* (:mod:`parentage.data.suspicion`): identifiers and free text are refused.
 6. *Missing* cells: refused (``error``), their rows left out (``drop``), a state of their own
    (``state``), filled (``mode``: with the mode, ties to the first in state order; in a
@@ -19,7 +20,9 @@ The stage between reader and table, the same for every source, in this order:
    no rule is given.
 8. *States*: as declared, used or not; else the observed labels, sorted (numbers by value).
 
-Nothing is done to the cells here: :mod:`parentage.data.applying` follows the recipe.
+What is refused is collected (:func:`settle`): every objection comes with advice, the advice is
+followed until the table can be used, and the user is told all of it at once, or with ``auto`` what
+was decided. Nothing is done to the cells here: :mod:`parentage.data.applying` follows the recipe.
 
 On the command line a name may stand alone, several between commas, or before ``=``; names may hold
 commas and ``=`` themselves. So what is typed is compared with the names that are there.
@@ -27,8 +30,8 @@ commas and ``=`` themselves. So what is typed is compared with the names that ar
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Literal, get_args
+from dataclasses import dataclass, fields, replace
+from typing import TYPE_CHECKING, Any, Literal, get_args
 
 import numpy as np
 
@@ -39,20 +42,35 @@ from parentage.data.columns import (
     RawColumn,
     RawTable,
     column_of,
+    date_part,
     labels_of,
     looks_like_counts,
     number_label,
+    unnamed,
     with_counts,
+    without_values,
     words_for_missing,
 )
-from parentage.data.discretize import Discretizer, codes_of, interval_labels, median
-from parentage.data.recipe import ColumnRecipe, Recipe
-from parentage.data.settings import EVERY, Reading, missing_values
+from parentage.data.discretize import PARTS, Discretizer, codes_of, interval_labels, median
+from parentage.data.recipe import ColumnRecipe, Decision, Recipe
+from parentage.data.settings import EVERY, OF_FILES, Reading, missing_values
 from parentage.data.table import Table, sorted_states
-from parentage.errors import InputError, TableError, Way, did_you_mean
+from parentage.errors import (
+    READER,
+    DecisionWarning,
+    InputError,
+    Objection,
+    TableError,
+    UndecidedError,
+    Way,
+    did_you_mean,
+    distinct,
+    shown_names,
+    warn,
+)
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
 
 
 @dataclass(frozen=True)
@@ -79,6 +97,12 @@ class Choice:
     categorical: bool
     rule: Discretizer | None
     by_name: bool
+
+    @property
+    def part(self) -> str | None:
+        """The part of its dates that is asked for, if one is."""
+        rule = self.rule if self.by_name else None
+        return rule.rule if rule is not None and rule.rule in PARTS else None
 
 
 def choices_of(reading: Reading, names: Sequence[str]) -> dict[str, Choice]:
@@ -123,6 +147,10 @@ def named_columns(given: Iterable[str], names: Sequence[str], setting: str) -> l
     verbs = {"drop": "to drop", "keep": "to keep", "categorical": "to take as categories"}
     known, found = set(names), list[str]()
     for text in given:
+        nameless = [name for place, name in enumerate(names, 1) if name == unnamed(place)]
+        if not text and nameless:
+            found += nameless
+            continue
         parts = [text] if text in known else [part.strip() for part in text.split(",")]
         if len(parts) > 1 and not any(part in known for part in parts):
             parts = [text]
@@ -157,6 +185,44 @@ Missing = Literal["error", "drop", "state", "mode", "pnal", "em"]
 MAX_NUMERIC_STATES = 20
 """A column of more distinct numbers than this is continuous."""
 
+FEW_FRACTIONS, ROWS_A_FRACTION = 5, 10
+"""A column of at most so many numbers, each in so many rows on average, holds states, also if they
+are not whole: 0, 0.5 and 1."""
+
+_SEVERAL = ("drop", "keep", "categorical", "na", "discretize")
+"""Settings that are lists."""
+
+_MOST_ROUNDS = 12
+"""Decisions that depend on earlier ones are taken in so many rounds at most."""
+
+_MOST_TOLD = 12
+"""Lines about decisions that ``auto`` took."""
+
+
+@dataclass(frozen=True)
+class Looked:
+    """The columns of a table as they are understood, before anything is made of them.
+
+    Parameters
+    ----------
+    raw
+        The rows that count.
+    cells
+        The columns that are not left out.
+    continuous
+        Which of them are to be cut.
+    choices
+        What was asked for each.
+    told
+        Objections that do not keep the table from being used.
+    """
+
+    raw: RawTable
+    cells: list[Column]
+    continuous: list[bool]
+    choices: Mapping[str, Choice]
+    told: list[Objection]
+
 
 def build_table(raw: RawTable, reading: Reading | None = None) -> Table:
     """Make a table to learn from: decide what the columns mean, and do it.
@@ -167,56 +233,213 @@ def build_table(raw: RawTable, reading: Reading | None = None) -> Table:
         What a reader found.
     reading
         What was set.
+
+    Raises
+    ------
+    UndecidedError
+        Something has to be decided first; all that can be seen at this stage.
     """
     reading = reading or Reading()
+    looked = look(raw, reading)
+    suspicion.tell(looked.told, len(looked.cells))
+    return read_as(recipe_for(looked, reading), looked.raw, looked.cells)
+
+
+def settle(
+    read: Callable[[Reading], RawTable], reading: Reading, *, completing: bool = True
+) -> Table:
+    """Make a table of a source, with all the decisions that are left to the user collected.
+
+    Parameters
+    ----------
+    read
+        Reads the source with these settings.
+    reading
+        What was set. With ``auto`` the recommended decisions are taken, else they are reported
+        all together.
+    completing
+        What is asked for can be computed from data that a network completes.
+
+    Raises
+    ------
+    UndecidedError
+        With one call that takes all decisions.
+    """
+    if not reading.auto:
+        try:
+            return build_table(read(reading), reading)
+        except UndecidedError:
+            pass  # all of it is collected below
+    settings, objections = replace(reading, auto=False), list[Objection]()
+    raw, looked, beyond = None, None, ""
+    for _ in range(_MOST_ROUNDS):
+        try:
+            raw = raw or read(settings)
+            looked = look(raw, settings, eager=True, completing=completing)
+            break
+        except UndecidedError as error:
+            objections += error.objections
+            decided = _adopted(settings, error.objections)
+            if decided == settings:
+                beyond = "leaving columns out leaves fewer than two, and at least 2 are needed"
+                break
+            if any(getattr(decided, n) != getattr(settings, n) for n in OF_FILES):
+                raw = None
+            settings = decided
+        except TableError as error:
+            if not objections:
+                raise
+            beyond = error.text(READER.get())
+            break
+    objections = _merged(objections)
+    remedy = _difference(reading, settings)
+    if looked is None or raw is None:
+        source = "" if raw is None else raw.source
+        raise UndecidedError(objections, source, (), beyond or "the decisions do not end")
+    if not reading.auto:
+        raise UndecidedError(objections, raw.source, remedy)
+    decided_ones = [one for one in objections if one.advice]
+    table = _decided_table(looked, settings, decided_ones)
+    if decided_ones:
+        warn(DecisionWarning(decided_ones, _MOST_TOLD))
+    return table
+
+
+def _decided_table(looked: Looked, settings: Reading, decided: Sequence[Objection]) -> Table:
+    """Make the table, and write the decisions into its recipe."""
+    suspicion.tell([one for one in looked.told if not one.advice], len(looked.cells))
+    table = read_as(recipe_for(looked, settings), looked.raw, looked.cells)
+    recipe = table.recipe
+    assert recipe is not None and recipe.account is not None  # noqa: S101  # just read
+    notes = tuple(
+        Decision(
+            one.column,
+            f"{one.who}{one.seen}{f', {one.why}' if one.why else ''}",
+            one.typed("command line"),
+            " or ".join(way.typed("command line") for way in one.others()[:2]),
+        )
+        for one in decided
+    )
+    return table.with_recipe(replace(recipe, account=replace(recipe.account, decisions=notes)))
+
+
+def _merged(objections: Sequence[Objection]) -> list[Objection]:
+    """Say once what is recommended for several columns."""
+    found: list[Objection] = []
+    for one in distinct(objections):
+        for i, other in enumerate(found):
+            if other.advice and other.advice == one.advice:
+                also = f"{other.also}, {one.column}" if other.also else one.column
+                found[i] = replace(other, also=also)
+                break
+        else:
+            found.append(one)
+    return found
+
+
+def _adopted(reading: Reading, objections: Sequence[Objection]) -> Reading:
+    """Return the settings with what is recommended."""
+    values: dict[str, Any] = {}
+    for way in (way for one in objections for way in one.advice):
+        old = values.get(way.setting, getattr(reading, way.setting))
+        if way.setting not in _SEVERAL:
+            values[way.setting] = way.value
+            continue
+        more = way.value if isinstance(way.value, list) else [way.value]
+        values[way.setting] = tuple(dict.fromkeys([*(old or ()), *more]))
+    if counts := values.get("counts"):
+        for name in ("drop", "keep"):
+            values[name] = tuple(n for n in values.get(name, getattr(reading, name)) if n != counts)
+    if kept := set(values.get("keep", reading.keep)):
+        values["drop"] = tuple(n for n in values.get("drop", reading.drop) if n not in kept)
+    return replace(reading, **values)
+
+
+def _difference(old: Reading, new: Reading) -> list[Way]:
+    """Return what has to be typed besides the old settings to have the new ones."""
+    ways = []
+    for name in [field.name for field in fields(Reading) if field.name not in ("auto", "recipe")]:
+        before, after = getattr(old, name), getattr(new, name)
+        if before == after:
+            continue
+        if name not in _SEVERAL:
+            ways.append(Way(name, after))
+        elif more := [text for text in after or () if text not in (before or ())]:
+            ways.append(Way(name, more[0] if name == "discretize" and len(more) == 1 else more))
+    return ways
+
+
+def look(
+    raw: RawTable, reading: Reading, *, eager: bool = False, completing: bool = True
+) -> Looked:
+    """Find out what the columns are and what has to be decided about them.
+
+    ``eager``: whatever there is advice for has to be decided, not only what cannot be used as it
+    is. ``completing``: see :func:`settle`.
+
+    Raises
+    ------
+    UndecidedError
+        First about columns that are not what they seem; then about missing values and continuous
+        columns, which depend on the decisions before.
+    """
     check_missing(reading.missing)
     choices = choices_of(reading, [column.name for column in raw.columns])
     if reading.counts is not None:
         raw = with_counts(raw, reading.counts, reading.decimal)
     check_rows(raw.total_rows)
-    cells = [
-        column_of(
-            column,
-            choices[column.name].na,
-            reading.decimal,
-            words=reading.words_are_missing,
-            dates=choices[column.name].by_name and choices[column.name].rule is not None,
-        )
-        for column in _kept(raw.columns, choices)
-    ]
-    return read_as(recipe_for(raw, cells, choices, reading), raw, cells)
-
-
-def recipe_for(
-    raw: RawTable, cells: Sequence[Column], choices: Mapping[str, Choice], reading: Reading
-) -> Recipe:
-    """Decide what the columns mean; see the module's steps."""
+    columns = _kept(raw.columns, choices)
+    cells = [_cells(column, choices[column.name], reading) for column in columns]
     continuous = [_is_continuous(column, choices[column.name]) for column in cells]
-    _look_for_suspicious(cells, continuous, choices, reading.decimal)
-    columns = list(cells)
+    places = {column.name: place for place, column in enumerate(raw.columns, 1)}
+    told = _leaving_two(_suspicious(cells, continuous, choices, reading.decimal, places), cells)
+    _raise_if_undecided(told, eager)
+    later = _empty(cells, reading.missing)
     if reading.missing == "error":
-        _refuse_missing(columns, raw, reading.words_are_missing)
-    elif reading.missing == "drop":
-        columns = _complete(columns)
-    _refuse_continuous(
+        later += _missing(cells, raw, reading.words_are_missing, completing)
+    later += _undiscretised(
         [
-            column
-            for column, cut in zip(columns, continuous, strict=True)
-            if cut and choices[column.name].rule is None
+            c
+            for c, cut in zip(cells, continuous, strict=True)
+            if cut and choices[c.name].rule is None
         ],
-        len(columns),
+        len(cells),
     )
-    _refuse_empty(columns, reading.missing)
-    cuts = _cut_points(columns, continuous, choices)
+    _raise_if_undecided(later, eager)
+    return Looked(raw, cells, continuous, choices, told)
+
+
+def _raise_if_undecided(found: Sequence[Objection], eager: bool) -> None:
+    if any(one.refused or (eager and one.advice) for one in found):
+        raise UndecidedError([one for one in found if eager or not one.hint])
+
+
+def recipe_for(looked: Looked, reading: Reading) -> Recipe:
+    """Decide what the columns become: their states and cut points."""
+    choices, columns = looked.choices, looked.cells
+    if reading.missing == "drop":
+        columns = _complete(columns)
+    cuts = _cut_points(columns, looked.continuous, choices)
     made = [
         replace(
             _states(column, cuts.get(v), reading.missing),
-            rule=str(choices[column.name].rule) if v in cuts else None,
+            rule=str(choices[column.name].rule) if v in cuts or choices[column.name].part else None,
             na=choices[column.name].na,
         )
         for v, column in enumerate(columns)
     ]
     return Recipe(replace(reading, recipe=None), tuple(made))
+
+
+def _cells(column: RawColumn, choice: Choice, reading: Reading) -> Column:
+    """Find out which cells of a column are missing, and which are numbers."""
+    words = reading.words_are_missing
+    if choice.part is not None:
+        na = (*choice.na, *(words_for_missing(labels_of(column)) if words else ()))
+        rest, blanked = without_values(column, na, reading.decimal)
+        return Column(date_part(rest, choice.part), None, blanked)
+    dates = choice.by_name and choice.rule is not None
+    return column_of(column, choice.na, reading.decimal, words=words, dates=dates)
 
 
 def check_missing(missing: str) -> None:
@@ -229,12 +452,12 @@ def check_missing(missing: str) -> None:
 
 
 def _kept(columns: Sequence[RawColumn], choices: Mapping[str, Choice]) -> list[RawColumn]:
+    """Return the columns that are not left out; refuse those that cannot be read."""
     kept = [column for column in columns if not choices[column.name].dropped]
     seen: dict[str, int] = {}
+    unreadable = []
     for column in kept:
         at = next(i for i, c in enumerate(columns, 1) if c is column)
-        if not column.name:
-            raise TableError(f"column {at} has no name", *_leave_out("", len(kept)), "name it")
         if column.name in seen:
             raise TableError(
                 f"two columns are named {column.name!r} (columns {seen[column.name]} and {at})",
@@ -242,36 +465,38 @@ def _kept(columns: Sequence[RawColumn], choices: Mapping[str, Choice]) -> list[R
             )
         seen[column.name] = at
         if column.refused is not None:
-            raise TableError(
-                f"column {column.name!r} {column.refused}", *_leave_out(column.name, len(kept))
-            )
+            way = Way("drop", [column.name])
+            unreadable.append(Objection(column.name, column.refused, (way,), (way,), refused=True))
+    if unreadable:
+        raise UndecidedError(unreadable)
     if len(kept) < 2:
         raise TableError(f"{len(kept)} of {len(columns)} columns are left; at least 2 are needed")
     return kept
 
 
-def _refuse_missing(columns: Sequence[Column], raw: RawTable, words: bool) -> None:
-    """Refuse missing cells; ``words``: those with a word such as ``NA`` are among them."""
-    gaps = [(int((~c.present).argmax()), c) for c in columns if c.n_missing]
+def _missing(
+    columns: Sequence[Column], raw: RawTable, words: bool, completing: bool
+) -> list[Objection]:
+    """Object to missing values; ``words``: those with a word such as ``NA`` are among them."""
+    gaps = [(int((~c.present).argmax()), c) for c in columns if c.n_missing and c.n_present]
     if not gaps:
-        return
+        return []
     row, column = min(gaps, key=lambda gap: gap[0])
     total = sum(c.n_missing for _, c in gaps)
-    where = f"column {column.name!r}, {raw.place(row)}"
     held = _text_at(column.name, row, raw)
-    more = [] if held is None else [repr(held)]
-    more += [f"{total} missing cells in {len(gaps)} columns"] if total > 1 else []
-    details = f" ({'; '.join(more)})" if more else ""
-    raise TableError(
-        f"{where}: the cell is missing{details}",
-        Way("missing", "pnal", "to score every family on the rows where it is complete"),
-        Way("missing", "em", "to complete the data by expectation maximisation"),
-        Way("missing", "drop", "to leave such rows out"),
-        Way("missing", "state", "to make missing a state"),
-        *(() if suspicion.imputed(columns) else (Way("missing", "mode", "to impute the mode"),)),
-        *_leave_out(column.name, len(columns), "to leave out the column"),
-        *(_words_as_states([c.name for _, c in gaps], raw) if words else ()),
-    )
+    first = f"{column.name!r}, {raw.place(row)}{'' if held is None else f': {held!r}'}"
+    counted = f"{total:,} missing values in {len(gaps)} columns (first in"
+    seen = f"{counted} {first})" if total > 1 else f"1 missing value (in {first})"
+    best, why = suspicion.advice_on_missing([c for _, c in gaps], completing)
+    effects = {
+        "em": "to complete the data by expectation maximisation",
+        "pnal": "to score every family on the rows where it is complete",
+        "state": "if that a value is missing says something",
+        "drop": "to leave such rows out",
+    }
+    ways = [Way("missing", name, effect) for name, effect in effects.items()]
+    ways += _words_as_states([c.name for _, c in gaps], raw) if words else []
+    return [Objection("", seen, tuple(ways), (Way("missing", best),), why, refused=True)]
 
 
 def _words_as_states(names: Sequence[str], raw: RawTable) -> list[Way]:
@@ -313,6 +538,8 @@ def _is_continuous(column: Column, choice: Choice) -> bool:
     if choice.categorical:
         return False
     if choice.by_name and choice.rule is not None:
+        if choice.part is not None:
+            return False
         if column.numbers is None:
             raise TableError(
                 f"column {column.name!r} is to be cut, but holds neither numbers nor dates"
@@ -322,25 +549,31 @@ def _is_continuous(column: Column, choice: Choice) -> bool:
         return column.raw.numeric is True
     observed = column.numbers[column.counts > 0]
     whole = bool((observed == np.floor(observed)).all())
-    return not whole or len(np.unique(observed)) > MAX_NUMERIC_STATES
+    distinct = len(np.unique(observed))
+    if not whole and distinct <= FEW_FRACTIONS and column.n_present >= ROWS_A_FRACTION * distinct:
+        return False
+    return not whole or distinct > MAX_NUMERIC_STATES
 
 
-def _look_for_suspicious(
+def _suspicious(
     columns: Sequence[Column],
     continuous: Sequence[bool],
     choices: Mapping[str, Choice],
     decimal: str,
-) -> None:
-    found = [
-        one
-        for column, cut in zip(columns, continuous, strict=True)
-        for one in suspicion.suspicions_of(
-            column,
-            labelled=not cut,
-            believed=choices[column.name].kept or choices[column.name].by_name,
-            decimal=decimal,
-        )
-    ]
+    places: Mapping[str, int],
+) -> list[Objection]:
+    """Return the objections to columns that are not what they seem."""
+    found: list[Objection] = []
+    for column, cut in zip(columns, continuous, strict=True):
+        choice = choices[column.name]
+        believed = choice.kept or choice.by_name
+        rows = None if believed else suspicion.row_names(column, places[column.name])
+        if rows is not None:
+            found.append(rows)
+        if rows is None or not rows.refused:
+            found += suspicion.objections_to(
+                column, labelled=not cut, believed=believed, decimal=decimal
+            )
     doubtful = {one.column for one in found if one.refused}
     for column in columns:
         choice = choices[column.name]
@@ -350,32 +583,49 @@ def _look_for_suspicious(
         ):
             found = [one for one in found if one.column != column.name]
             found.append(suspicion.counts_in(column.name))
-    suspicion.tell(found, len(columns))
+    plain = [c for c in columns if c.name not in doubtful and not choices[c.name].kept]
+    return found + suspicion.duplicates(plain)
 
 
-def _refuse_continuous(columns: Sequence[Column], n_columns: int) -> None:
+def _leaving_two(found: Sequence[Objection], columns: Sequence[Column]) -> list[Objection]:
+    """Take back advice to leave columns out, if fewer than two would be left."""
+    going = {one.column for one in found if any(way.setting == "drop" for way in one.advice)}
+    if not going or len(columns) - len(going) >= 2:
+        return list(found)
+    return [
+        replace(one, advice=(), ways=tuple(way for way in one.ways if way.setting != "drop"))
+        if one.column in going
+        else one
+        for one in found
+    ]
+
+
+def _undiscretised(columns: Sequence[Column], n_columns: int) -> list[Objection]:
+    """Object to continuous columns that nobody said how to cut."""
     if not columns:
-        return
+        return []
     first, *others = columns
-    name, distinct = first.name, np.unique(first.observed()[0])
+    distinct = np.unique(first.observed()[0])
     example = f", such as {number_label(distinct[0])}" if len(distinct) else ""
-    more = ", ".join(column.name for column in others[:8]) + (", …" if others[8:] else "")
+    more = shown_names([column.name for column in others], 8)
     also = f" (so are {len(others)} others: {more})" if others else ""
-    raise TableError(
-        f"column {name!r} is continuous: {len(distinct)} distinct numbers{example}{also}",
+    seen = f"is continuous: {len(distinct)} distinct numbers{example}{also}"
+    ways = (
         Way("discretize", "mdl", "to cut such columns where they tell most about the others"),
-        Way("discretize", "median", "(or quantile:K, width:K)"),
-        Way("categorical", [name], "if its numbers are codes"),
-        *_leave_out(name, n_columns),
+        Way("discretize", "median", "(also quantile:K, width:K)"),
+        Way("categorical", [first.name], "if its numbers are codes"),
+        *_leave_out(first.name, n_columns),
     )
+    return [Objection(first.name, seen, ways, (Way("discretize", "mdl"),), refused=True)]
 
 
-def _refuse_empty(columns: Sequence[Column], missing: str) -> None:
-    """Refuse a column without values, unless missing is a state."""
-    for column in columns:
-        if not column.n_present and missing != "state":
-            ways = _leave_out(column.name, len(columns))
-            raise TableError(f"column {column.name!r} has no values at all", *ways)
+def _empty(columns: Sequence[Column], missing: str) -> list[Objection]:
+    """Object to columns without values, unless missing is a state."""
+    return [
+        suspicion.leave_out(column.name, "has no values at all")
+        for column in columns
+        if not column.n_present and missing != "state"
+    ]
 
 
 def _cut_points(
@@ -393,13 +643,13 @@ def _cut_points(
         else:
             found[v] = rule.cuts(*column.observed()) if column.n_present else ()
     if together:
-        cells = [_cells(column, choices[column.name], v in together or v in found)
+        cells = [_as_searched(column, choices[column.name], v in together or v in found)
                  for v, column in enumerate(columns)]  # fmt: skip
         found |= {v: mdl.mdl_cuts(cells, v) for v in together}
     return found
 
 
-def _cells(column: Column, choice: Choice, cut: bool) -> mdl.Cells:
+def _as_searched(column: Column, choice: Choice, cut: bool) -> mdl.Cells:
     """Return a column as the search for cut points sees it."""
     codes = column.raw.to_codes()
     repeats = column.raw.repeats.astype(np.int64) if len(column.raw.repeats) else None
@@ -418,7 +668,8 @@ def _states(column: Column, cuts: tuple[float, ...] | None, missing: str) -> Col
         return ColumnRecipe(column.name, (*states, label), fill=label)
     if cuts is not None:
         observed, rows = column.observed()
-        states = interval_labels(cuts) if cuts else [number_label(observed[0])]
+        low, high = number_label(observed.min()), number_label(observed.max())
+        states = interval_labels(cuts) if cuts else [low if low == high else f"{low} to {high}"]
         usual = int(codes_of(np.array([median(observed, rows)]), cuts)[0])
     else:
         states, usual = _labels(column)

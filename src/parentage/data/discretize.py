@@ -14,6 +14,8 @@ width:K
     K intervals of equal width from the smallest to the largest value; some may be empty.
 at:CUT,CUT,…
     The cut points themselves.
+year, month, weekday
+    Of a column of dates: no cut points, but that part of the date as a label.
 mdl, mdl:K
     Up to K states (5 if not said), cut at round numbers where the column tells most about the
     others: :mod:`parentage.data.mdl`.
@@ -40,7 +42,10 @@ MAX_BINS = 1000
 MDL_STATES = 5
 """The most states that ``mdl`` makes when no number is given."""
 
-Rule = Literal["median", "quantile", "width", "at", "mdl"]
+Rule = Literal["median", "quantile", "width", "at", "mdl", "year", "month", "weekday"]
+PARTS: tuple[Rule, ...] = ("year", "month", "weekday")
+"""Parts of dates, which are labels."""
+
 _COUNTED: tuple[Rule, ...] = ("quantile", "width", "mdl")
 
 
@@ -64,6 +69,8 @@ class Discretizer:
         rule, colon, rest = text.strip().lower().partition(":")
         if rule in ("median", "mdl") and not colon:
             return cls("median") if rule == "median" else cls("mdl", MDL_STATES)
+        if rule in PARTS and not colon and column is not None:
+            return cls(next(known for known in PARTS if known == rule))
         plain = rest.isascii() and rest.isdigit() and len(rest) < 6
         if rule in _COUNTED and plain and 2 <= int(rest) <= MAX_BINS:
             return cls(next(known for known in _COUNTED if known == rule), int(rest))
@@ -87,7 +94,7 @@ class Discretizer:
         """Return the rule as it is typed."""
         if self.rule == "at":
             return "at:" + ",".join(f"{point:.15g}" for point in self.points)
-        default = self.rule == "median" or (self.rule, self.bins) == ("mdl", MDL_STATES)
+        default = self.rule in ("median", *PARTS) or (self.rule, self.bins) == ("mdl", MDL_STATES)
         return self.rule if default else f"{self.rule}:{self.bins}"
 
     def cuts(self, observed: Numbers, repeats: Ints | None = None) -> tuple[float, ...]:

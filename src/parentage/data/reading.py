@@ -11,7 +11,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from parentage.data.applying import fitted_table
-from parentage.data.deciding import build_table
+from parentage.data.deciding import settle
 from parentage.data.formats import read_columns
 from parentage.data.recipe import Recipe, read_recipe
 from parentage.data.settings import OF_FILES, Reading, names_of, texts_of
@@ -43,6 +43,8 @@ def read_table(
     categorical: Iterable[str] = (),
     discretize: str | Iterable[str] | Mapping[str, str] | None = None,
     recipe: str | os.PathLike[str] | Recipe | None = None,
+    skip_rows: int = 0,
+    auto: bool = False,
 ) -> Table:
     r"""Read a table of categorical data from a file or a data frame.
 
@@ -87,6 +89,8 @@ def read_table(
         categorical=names_of(categorical),
         discretize=texts_of(discretize, "discretize"),
         recipe=recipe,
+        skip_rows=skip_rows,
+        auto=auto,
     )
     return as_table(source, reading)
 
@@ -98,11 +102,14 @@ def rule_for_missing(table: Table, asked: str = "error") -> str:
     return table.recipe.settings.rule
 
 
-def as_table(source: object, reading: Reading | None = None, **settings: Any) -> Table:
+def as_table(
+    source: object, reading: Reading | None = None, *, completing: bool = True, **settings: Any
+) -> Table:
     """Return a table made from whatever holds one: a `Table`, a data frame or a path.
 
     Settings as one object or by name, as in :func:`read_table`; those of files do not concern
     frames. A `Table` has no missing or continuous cells any more, so only ``drop`` applies to it.
+    ``completing``: what is asked for can be computed from data that a network completes.
     """
     reading = settled(replace(reading or Reading(), **settings))
     if isinstance(source, Table):
@@ -115,7 +122,7 @@ def as_table(source: object, reading: Reading | None = None, **settings: Any) ->
     recipe = reading.recipe
     if isinstance(recipe, Recipe) and recipe.columns:
         return fitted_table(_raw(source, reading), recipe, reading)
-    return build_table(_raw(source, reading), reading)
+    return settle(lambda how: _raw(source, how), reading, completing=completing)
 
 
 def settled(reading: Reading) -> Reading:

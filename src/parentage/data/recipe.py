@@ -74,6 +74,32 @@ class ColumnRecipe:
 
 
 @dataclass(frozen=True)
+class Decision:
+    """What ``auto`` decided, as it would have been typed on the command line.
+
+    Parameters
+    ----------
+    column
+        The column that it is about; ``""`` for the whole table.
+    why
+        What was seen, and the reason.
+    did
+        The option that does it.
+    instead
+        Options that would change it; ``""`` if there are none.
+    """
+
+    column: str
+    why: str
+    did: str
+    instead: str = ""
+
+    def __str__(self) -> str:
+        other = f" (instead: {self.instead})" if self.instead else ""
+        return f"{self.did}: {self.why}{other}"
+
+
+@dataclass(frozen=True)
 class ReadingAccount:
     """What was done to the rows of one table.
 
@@ -96,6 +122,8 @@ class ReadingAccount:
     lines, empty_lines
         Lines of the source where a column says how often each row occurs, and those of them that
         were left out with the count 0; no lines: every line is one row.
+    decisions
+        What ``auto`` decided.
     """
 
     source: str
@@ -108,6 +136,7 @@ class ReadingAccount:
     constant: tuple[str, ...] = ()
     lines: int = 0
     empty_lines: int = 0
+    decisions: tuple[Decision, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -179,6 +208,9 @@ class Recipe:
                 for name, cuts in cut.items()
             ]
             said.append(f"{_columns(cut)} cut ({_some(points, '; ')})")
+        if account.decisions:
+            number = len(account.decisions)
+            said.append(f"{number} automatic decision{'' if number == 1 else 's'}")
         if account.constant:
             said.append(f"{len(account.constant)} constant ({_some(account.constant)})")
         return said
@@ -226,7 +258,9 @@ class Recipe:
 def _plain(value: Any) -> Any:
     if isinstance(value, Mapping):
         return dict(value)
-    return list(value) if isinstance(value, tuple) else value
+    if isinstance(value, Decision):
+        return _short(value)
+    return [_plain(item) for item in value] if isinstance(value, tuple) else value
 
 
 def _short(record: Any) -> dict[str, Any]:
@@ -296,8 +330,10 @@ def _read(content: object) -> Recipe:
 
 def _reading(settings: Mapping[str, Any]) -> Reading:
     for name, value in settings.items():
-        if name == "header":
+        if name in ("header", "auto"):
             fine = isinstance(value, bool)
+        elif name == "skip_rows":
+            fine = isinstance(value, int) and value >= 0
         elif name in ("drop", "keep", "categorical", "na", "discretize"):
             fine = isinstance(value, str | list | dict)
         else:
@@ -346,7 +382,14 @@ def _account(content: object) -> ReadingAccount:
         empty_lines=_count(facts.get("empty_lines", 0), "empty_lines"),
         missing=counts["missing"],
         blanked=counts["blanked"],
+        decisions=tuple(map(_decision, facts.get("decisions", []))),
     )
+
+
+def _decision(content: object) -> Decision:
+    facts = _object(content, "a decision", _names_of(Decision))
+    texts = {name: _text(facts, name) for name in facts}
+    return Decision(**{"column": "", **texts})
 
 
 def _names_of(kind: Any) -> set[str]:
@@ -397,6 +440,7 @@ def recipe_text(recipe: Recipe) -> str:
     lines = [MARK]
     if recipe.account is not None:
         lines.append("# " + _comment(f"{recipe.account.source}: {recipe.words()}"))
+        lines += [f"# decided: {_comment(str(one))}" for one in recipe.account.decisions]
     lines += ["", "[settings]", *_pairs(content["settings"])]
     for column in content["columns"]:
         lines += ["", "[[column]]", *_pairs(column)]

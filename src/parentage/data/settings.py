@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from parentage.data.recipe import Recipe
 
-OF_FILES = ("format", "header", "encoding", "sheet")
+OF_FILES = ("format", "header", "encoding", "sheet", "skip_rows")
 """Settings that a data frame does not need."""
 
 EVERY = "all"
@@ -104,7 +104,8 @@ class Reading(Settings):
         None,
         """
         Discretise continuous columns, or one column. How: ``"mdl"``, ``"median"``,
-        ``"quantile:K"``, ``"width:K"``, or in one column ``at:CUT,CUT,…``.
+        ``"quantile:K"``, ``"width:K"``, or in one column ``at:CUT,CUT,…``, and of dates ``year``,
+        ``month`` or ``weekday``.
 
         By column: ``{"age": "at:40,65"}`` or ``"age=at:40,65"``; the rule for all other columns is
         under ``"*"``.
@@ -122,6 +123,21 @@ class Reading(Settings):
         Option("FILE", page="formats.md", common=True),
     )
 
+    skip_rows: int = setting(
+        0,
+        "Skip the first lines of separated text or of a sheet, such as a title above the header.",
+        Option("N", int, least=0),
+    )
+    auto: bool = setting(
+        False,
+        """
+        Decide what would otherwise be refused, and report every decision. Identifiers and free
+        text are left out, sentinels and words among numbers are treated as missing, missing values
+        by the recommended method, numbers and dates are discretised. Whatever is set stays so, and
+        the recipe has the decisions.
+        """,
+        Option(page="formats.md", common=True),
+    )
     rate: float | None = setting(
         None, "Penalty per free parameter and row, where ``missing`` has it: ``pnal:0.01``."
     )

@@ -11,29 +11,38 @@ words among numbers  9 of 10 cells are numbers, and more than 20 different ones 
 free text            more than 20 labels, every second one of three words or more, and half of the
                      rows have one of their own
 identifier           9 of 10 labels differ (in up to 20 rows: all), or whole numbers without gaps or
-                     repetition, or with few repetitions under a name that ends in id or nr
+                     repetition, or with few repetitions under a name that ends in id or nr; a first
+                     column without a name that is different in every row. Years are quantities
 counts               whole numbers called Freq, count, n … beside columns that never repeat a row
 sentinel             a number such as −999 or 99 that is farther from all others than these are
                      from each other
 missing word         a declared state such as NA or n/a
 many states          more than 20 labels, on average in fewer than 5 rows each
+duplicate            a column whose states go with those of another one to one, in at least 20 rows
 ===================  ==============================================================================
 
 A column of which nearly every label is different, or of counts, is refused unless it was kept by
 name. All others are warned about. States that the source declares are believed, and so is what was
-asked for a column by name.
+asked for a column by name. Each objection says what is recommended.
 """
 
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from parentage.data.columns import BLOCK, Column, dates_in, numbers_in, words_for_missing
-from parentage.errors import DataWarning, TableError, Way, warn
+from parentage.data.columns import (
+    BLOCK,
+    Column,
+    dates_in,
+    numbers_in,
+    unnamed,
+    words_for_missing,
+)
+from parentage.errors import DataWarning, Objection, Way, shown_names, warn
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -44,39 +53,49 @@ FEW_ROWS = 5
 MANY_STATES = 20
 ROWS_A_STATE = 5
 
+FEW_STATES = 5
+"""Numbers of at most so many values are taken as states however few rows there are."""
+
+YEARS = (1700, 2100)
+"""Whole numbers between these are years if their column says so, or if they are in sequence."""
+
+MUCH_MISSING = 0.2
+"""A column with a larger share of missing values has many; ``em`` was measured up to this share."""
+
 MUCH_IMPUTED = 0.05
 """A column of which a larger share is imputed by its mode may gain or lose arcs by it."""
 
 _NEARLY_ALL = 0.9
+_LEAST_ALIKE = 20
+"""Two columns of fewer rows may go together one to one by chance."""
+
 _DECIMAL_COMMA = re.compile(r"[-+]?\d+(,\d+)?")
 _DATE = re.compile(
     r"(\d{4}[-/.]\d{1,2}[-/.]\d{1,2}|\d{1,2}[./-]\d{1,2}[./-](\d{4}|\d{2})|\d{1,2}[ -][A-Za-z]{3,9}"
     r"[ -]\d{2,4})([ T]\d{1,2}:\d{2}(:\d{2}(\.\d+)?)?)?([+-]\d{2}:?\d{2}|Z)?"
 )
 _NAME_OF_ID = re.compile(r"(?:.*(?:[^A-Za-z]|(?<=[a-z])(?=I)))?(?:ID|id|Id|nr|Nr|NR|uuid|UUID)\.?")
+_NAME_OF_TIME = re.compile(
+    r"(?:.*[^a-z])?(?:years?|yr|time|t|days?|weeks?|months?|quarter|hours?|period|season|age)",
+    re.IGNORECASE,
+)
+_NAME_OF_YEAR = re.compile(r".*(?:year|yr|jahr|ann[eé]e)s?", re.IGNORECASE)
+_NAME_OF_CODE = re.compile(
+    r"(?:.*[^a-z])?(?:code|site|centre|center|region|district|school|hospital|clinic|ward|type|group)",
+    re.IGNORECASE,
+)
+_ROWS_A_CODE = 20
+"""Codes of categories are in so many rows each, on average, if they can be states."""
+
 _SENTINELS = frozenset(
     sign * float(str(digit) * length) for sign in (1, -1) for digit in (7, 8, 9)
     for length in range(2, 7)
 ) | {9.0, -9.0}  # fmt: skip
 
 
-@dataclass(frozen=True)
-class Suspicion:
-    """One column, what it looks like, and what to type about it.
-
-    ``refused``: it cannot be a variable as it is; ``quantity``: how to discretise it if it is one.
-    """
-
-    column: str
-    seen: str
-    ways: tuple[Way, ...]
-    refused: bool = False
-    quantity: tuple[str, ...] = ()
-
-
-def suspicions_of(
+def objections_to(
     column: Column, *, labelled: bool, believed: bool, decimal: str = "."
-) -> list[Suspicion]:
+) -> list[Objection]:
     """Look at one column.
 
     Parameters
@@ -98,13 +117,39 @@ def suspicions_of(
     if not believed and (first := _wrong_kind(column, labelled, decimal)):
         found.append(first)
     if column.numbers is not None:
-        found += _sentinels(column)
+        found += _sentinels(column, believed)
     if not found and not believed and labelled:
         found += _many_states(column)
     return found
 
 
-def imputed(columns: Sequence[Column]) -> list[Suspicion]:
+def dropped(name: str) -> Way:
+    """Return the way to leave a column out."""
+    return Way("drop", [name], "to leave it out")
+
+
+def kept(name: str) -> Way:
+    """Return the way to take a column as it is."""
+    return Way("keep", [name], "to take it as it is")
+
+
+def leave_out(name: str, seen: str, *more: Way, refused: bool = True) -> Objection:
+    """Recommend to leave a column out."""
+    ways = (*more, dropped(name), *((kept(name),) if refused else ()))
+    return Objection(name, seen, ways, (Way("drop", [name]),), refused=refused)
+
+
+def row_names(column: Column, place: int) -> Objection | None:
+    """Say whether a column without a name holds names of the rows, as R writes them first."""
+    if column.name != unnamed(place):
+        return None
+    distinct = int((column.counts > 0).sum())
+    if place == 1 and column.n_present == distinct == column.n_rows:
+        return leave_out(column.name, "has no name and another value in every row: row names")
+    return Objection(column.name, "has no name; rename it", (dropped(column.name),))
+
+
+def imputed(columns: Sequence[Column]) -> list[Objection]:
     """Name the columns whose arcs may come from imputing the mode.
 
     Those with a large share of missing values, and those that are missing in the same rows: all of
@@ -118,13 +163,32 @@ def imputed(columns: Sequence[Column]) -> list[Suspicion]:
     share = f"{MUCH_IMPUTED:.0%}"
     much = f"has more than {share} of its values imputed by one state, which can create arcs"
     found = [
-        Suspicion(column.name, much, ways)
+        Objection(column.name, much, ways)
         for column in gaps
         if column.n_missing > MUCH_IMPUTED * column.n_rows
     ]
     together, rows = missing_together(gaps)
     seen = f"is missing in the same rows as others (up to {rows}); imputing them can create arcs"
-    return found + [Suspicion(column.name, seen, ways) for column in together]
+    return found + [Objection(column.name, seen, ways) for column in together]
+
+
+def advice_on_missing(columns: Sequence[Column], completing: bool) -> tuple[str, str]:
+    """Recommend a way to treat missing values, with the reason.
+
+    ``completing``: what is asked for can be computed from data that a network completes.
+    """
+    gaps = [column for column in columns if column.n_missing]
+    most = max(gaps, key=lambda column: column.n_missing)
+    share = most.n_missing / most.n_rows
+    if share > MUCH_MISSING:
+        return "pnal", f"because {share:.0%} of {most.name!r} is missing"
+    together, rows = missing_together(gaps)
+    if together:
+        names = shown_names([column.name for column in together], 4)
+        return "pnal", f"because they are missing together ({names} in up to {rows} rows)"
+    if not completing:
+        return "pnal", "because data that a network completed cannot show how sure its arcs are"
+    return "em", f"because they are few (at most {share:.1%} of a column) and scattered"
 
 
 def missing_together(gaps: Sequence[Column]) -> tuple[list[Column], int]:
@@ -149,67 +213,60 @@ def missing_together(gaps: Sequence[Column]) -> tuple[list[Column], int]:
     return found, int(both[alike].max(initial=0))
 
 
-def tell(found: Sequence[Suspicion], n_columns: int) -> None:
-    """Warn about columns that are suspicious; refuse the table if one cannot be a variable.
-
-    Of ``n_columns`` at least two must be left by whatever is advised.
-    """
-    alike: dict[str, list[Suspicion]] = {}
+def tell(found: Sequence[Objection], n_columns: int) -> None:
+    """Warn about columns that are suspicious; of ``n_columns`` two must be left by the advice."""
+    alike: dict[str, list[Objection]] = {}
     for one in found:
-        if not one.refused:
+        if not one.hint:
             alike.setdefault(f"{one.seen} {one.ways}", []).append(one)
     for first, *others in alike.values():
-        who = f"column {first.column!r}"
+        who = first.who
         if others:
-            who += f" (and {_shown([other.column for other in others])})"
+            who = f"{who.rstrip()} (and {shown_names([other.column for other in others])}) "
         ways = [way for way in first.ways if way.setting != "drop" or n_columns > 2]
-        warn(DataWarning(f"{who} {first.seen}", *ways))
-    refused = [one for one in found if one.refused]
-    if not refused:
-        return
-    seen = ", ".join(f"column {one.column!r} {one.seen}" for one in refused[:10])
-    more = f", and {len(refused) - 10} more columns" if len(refused) > 10 else ""
-    own: list[Way] = []
-    for way in (way for one in refused for way in one.ways):
-        own += [way] if way not in own else []
-    counted = [one for one in refused if any(way.setting == "counts" for way in one.ways)]
-    rest = [one for one in refused if one not in counted]
-    keep = [Way("keep", [one.column], "to take it as it is") for one in counted[:1]]
-    raise TableError(f"{seen}{more}", *own, *(_ways_around(rest, n_columns) if rest else []), *keep)
+        warn(DataWarning(f"{who}{first.seen}", *ways))
 
 
-def _ways_around(refused: Sequence[Suspicion], n_columns: int) -> list[Way | str]:
-    """Say what to type so that at least two columns are left; quantities may be among them."""
-    names = [one.column for one in refused]
-    others = [one.column for one in refused if not one.quantity]
-    it, one_of = ("it", "it") if len(refused) == 1 else ("them", "one")
-    ways: list[Way | str] = []
-    if n_columns - len(names) >= 2:
-        ways.append(Way("drop", names, f"to leave {it} out"))
-    if len(others) < len(names) and n_columns - len(others) >= 2:
-        kept = [name for name in names if name not in others]
-        rules = list(dict.fromkeys(rule for one in refused for rule in one.quantity))
-        verb = "it is a quantity" if len(kept) == 1 else "they are quantities"
-        cut = Way("discretize", rules[0] if len(rules) == 1 else rules)
-        way = Way("keep", kept, also=cut)
-        ways.append(replace(Way("drop", others, also=way) if others else way, effect=f"if {verb}"))
-    else:
-        ways.append(Way("keep", names[:1], f"to take {one_of} as it is"))
-    return ways
-
-
-def counts_in(name: str) -> Suspicion:
-    """Say that a column seems to hold counts (:mod:`parentage.data.columns`)."""
+def counts_in(name: str) -> Objection:
+    """Say that a column seems to hold counts."""
     seen = "looks like counts: the other columns never repeat a row"
     way = Way("counts", name, "if it says how often each row occurs")
-    return Suspicion(name, seen, (way,), refused=True)
+    return Objection(name, seen, (way, kept(name)), (Way("counts", name),), refused=True)
 
 
-def _shown(names: Sequence[str]) -> str:
-    return ", ".join(names[:10]) + (", …" if len(names) > 10 else "")
+def duplicates(columns: Sequence[Column]) -> list[Objection]:
+    """Name columns that say the same as an earlier one: their values go together one to one."""
+    if not columns or columns[0].raw.n_rows < _LEAST_ALIKE:
+        return []
+    by_sizes: dict[tuple[int, ...], list[Column]] = {}
+    for column in columns:
+        sizes = tuple(sorted(column.counts[column.counts > 0].tolist()))
+        if 1 < len(sizes) < column.n_present:
+            by_sizes.setdefault((column.n_missing, *sizes), []).append(column)
+    found = []
+    for alike in by_sizes.values():
+        for i, column in enumerate(alike[1:], 1):
+            twin = next((other for other in alike[:i] if _same(other, column)), None)
+            if twin is not None:
+                seen = f"says the same as {twin.name!r}, value for value"
+                found.append(Objection(column.name, seen, (dropped(column.name),)))
+    return found
 
 
-def _wrong_kind(column: Column, labelled: bool, decimal: str) -> Suspicion | None:
+def _same(one: Column, other: Column) -> bool:
+    """Whether the values of two columns go together one to one in every row."""
+    partner = np.full(len(one.raw.values) + 1, -2, np.int64)  # the last entry serves code −1
+    for first in range(0, one.raw.n_rows, BLOCK):
+        a, b = one.raw.part(first, first + BLOCK), other.raw.part(first, first + BLOCK)
+        seen, where = np.unique(a, return_index=True)
+        partner[seen] = np.where(partner[seen] == -2, b[where], partner[seen])
+        if bool((partner[a] != b).any()):
+            return False
+    used = partner[partner != -2]
+    return len(np.unique(used)) == len(used)
+
+
+def _wrong_kind(column: Column, labelled: bool, decimal: str) -> Objection | None:
     """Say whether a column holds something else than states or quantities."""
     if column.numbers is not None:
         return _numbered_rows(column, labelled)
@@ -221,67 +278,128 @@ def _wrong_kind(column: Column, labelled: bool, decimal: str) -> Suspicion | Non
         way = Way("decimal", ",", "to read them as numbers")
         example = min(label for label in labels if "," in label)
         seen = f"looks like numbers with decimal commas ({example}), which are taken as labels"
-        return Suspicion(name, seen, (way,), refused=most)
+        other = (Way("categorical", [name], "if they are labels"), dropped(name)) if most else ()
+        return Objection(name, seen, (way, *other), (Way("decimal", ","),), refused=most)
     if len(labels) > 2 and sum(map(_is_date, labels)) >= 0.95 * len(labels):
-        cut: tuple[Way, ...] = ()
-        if dates_in(labels) is not None:
-            cut = (Way("discretize", f"{name}=mdl", "to cut it like numbers"),)
-        if not most:
-            seen = (
-                f"holds {len(labels)} dates ({example}), each a state of its own; year, month or "
-                "time since then may say more"
-            )
-            return Suspicion(name, seen, (*cut, Way("drop", [name], "to leave it out")))
-        return Suspicion(name, f"holds dates ({example}), nearly all different", cut, refused=True)
+        return _dates(column, labels, most)
     if words := _words_among_numbers(column, decimal):
         shown = ", ".join(repr(word) for word in words)
-        way = Way("na", [f"{name}={word}" for word in words], "if that means missing")
-        return Suspicion(name, f"holds numbers, apart from {shown}", (way,), refused=most)
+        values = [f"{name}={word}" for word in words]
+        way = Way("na", values, "if that means missing")
+        other = (dropped(name), kept(name)) if most else ()
+        ways = (way, *other)
+        return Objection(
+            name, f"holds numbers, apart from {shown}", ways, (Way("na", values),),
+            refused=most,
+        )  # fmt: skip
     if len(labels) > MANY_STATES and 2 * len(labels) >= rows:
         long = sum(len(label.split()) > 2 for label in labels)
         if 2 * long >= len(labels):
             short = example if len(example) < 30 else example[:29] + "…"
             seen = f"is free text ({len(labels)} different ones in {rows} rows: {short!r})"
-            return Suspicion(name, seen, (), refused=True)
+            return leave_out(name, seen)
     if most:
         count = f"all {rows}" if len(labels) == rows else f"{len(labels)} of {rows}"
         seen = f"is an identifier: {count} values are distinct, such as {example!r}"
-        return Suspicion(name, seen, (), refused=True)
+        return leave_out(name, seen)
     return None
 
 
-def _numbered_rows(column: Column, labelled: bool) -> Suspicion | None:
+def _dates(column: Column, labels: Sequence[str], most: bool) -> Objection:
+    """Say that a column holds dates, which are quantities if they can be read."""
+    name, example = column.name, min(labels)
+    seen = (
+        f"holds dates ({example}), nearly all different"
+        if most
+        else f"holds {len(labels)} dates ({example}), each a state of its own"
+    )
+    if dates_in(labels) is None:
+        if most:
+            return leave_out(name, seen)
+        return Objection(name, seen, (dropped(name),))
+    ways = (
+        Way("discretize", f"{name}=mdl", "to take it as a quantity"),
+        Way("discretize", f"{name}=month", "(or year, weekday) for a part of it"),
+        dropped(name),
+    )
+    return Objection(name, seen, ways, (Way("discretize", f"{name}=mdl"),), refused=most)
+
+
+def _numbered_rows(column: Column, labelled: bool) -> Objection | None:
     """Say whether whole numbers count the rows, or number them nearly without repetition."""
-    rows = column.n_present
+    rows, name = column.n_present, column.name
     observed = np.empty(0) if column.numbers is None else column.numbers[column.counts > 0]
     if rows <= FEW_ROWS or not (observed == np.floor(observed)).all():
         return None
     distinct = len(np.unique(observed))
     low, high = float(observed.min()), float(observed.max())
-    rules = ("mdl", f"{column.name}=mdl") if labelled else ("mdl",)
-    if distinct == rows and high - low == rows - 1:
+    in_sequence = distinct == rows and high - low == rows - 1
+    if _are_years(column, low, high) and (in_sequence or _NAME_OF_YEAR.fullmatch(name)):
+        return _quantity(column, f"holds the years {low:.0f} to {high:.0f}") if labelled else None
+    rules = ("mdl", f"{name}=mdl") if labelled else ("mdl",)
+    cut = Way(
+        "keep",
+        [name],
+        "if it is a quantity",
+        also=Way("discretize", rules[0] if len(rules) == 1 else list(rules)),
+    )
+    if in_sequence:
         seen = f"looks like an identifier: it numbers the rows from {low:.0f} to {high:.0f}"
-        return Suspicion(column.name, seen, (), refused=True, quantity=rules)
-    named = rows > MANY_STATES and _NAME_OF_ID.fullmatch(column.name) is not None
-    if named and distinct >= _NEARLY_ALL * rows:
+        found = replace(leave_out(name, seen), ways=(dropped(name), cut))
+        by_name = _NAME_OF_TIME.fullmatch(name) is not None
+        if (low > 1 or by_name) and not _NAME_OF_ID.fullmatch(name):
+            advice = (Way("keep", [name]), *(Way("discretize", rule) for rule in rules))
+            why = "taken as a quantity because of its " + ("name" if by_name else "first number")
+            return replace(found, ways=(dropped(name),), advice=advice, why=why)
+        return found
+    if not labelled and _are_codes(name, distinct, rows):
+        way = Way("categorical", [name])
+        seen = f"has {distinct} numbers and the name of codes"
+        cut = Way("discretize", f"{name}=mdl", "if it is a quantity")
+        return Objection(name, seen, (way, cut), (way,), hint=True)
+    is_named = rows > MANY_STATES and _NAME_OF_ID.fullmatch(name) is not None
+    if is_named and distinct >= _NEARLY_ALL * rows:
         seen = (
             f"looks like an identifier: {distinct} of {rows} values are distinct, such as {low:.0f}"
         )
-        return Suspicion(column.name, seen, (), refused=True, quantity=rules)
+        return replace(leave_out(name, seen), ways=(dropped(name), cut))
     different = _all_different(column) if labelled else []
-    return different[0] if different else None
+    if different:
+        return different[0]
+    crowded = distinct > FEW_STATES and rows < ROWS_A_STATE * distinct
+    if labelled and crowded and distinct <= MANY_STATES:
+        return _quantity(column, f"has {distinct} numbers in {rows} rows")
+    return None
 
 
-def _all_different(column: Column) -> list[Suspicion]:
+def _are_codes(name: str, distinct: int, rows: int) -> bool:
+    return _NAME_OF_CODE.fullmatch(name) is not None and rows >= _ROWS_A_CODE * distinct
+
+
+def _are_years(column: Column, low: float, high: float) -> bool:
+    return YEARS[0] <= low and high <= YEARS[1] and high - low > FEW_STATES
+
+
+def _quantity(column: Column, seen: str) -> Objection:
+    """Recommend to discretise numbers that would be taken as labels."""
+    rule = f"{column.name}=mdl"
+    ways = (Way("discretize", rule), Way("categorical", [column.name], "if they are categories"))
+    return Objection(column.name, seen, ways, ways[:1], hint=True)
+
+
+def _all_different(column: Column) -> list[Objection]:
     """Say that no value occurs twice."""
-    rows = column.n_present
+    rows, name = column.n_present, column.name
     if rows <= FEW_ROWS or int((column.counts > 0).sum()) < rows:
         return []
-    seen = f"has {rows} different values in {rows} rows; an identifier tells nothing about others"
-    return [Suspicion(column.name, seen, (Way("drop", [column.name], "to leave it out"),))]
+    seen = f"has {rows} different values in {rows} rows"
+    if column.numbers is not None:
+        way = Way("discretize", f"{name}=mdl", "to cut it into fewer")
+        return [Objection(name, seen, (way, dropped(name)), (replace(way, effect=""),))]
+    return [leave_out(name, f"{seen}; an identifier tells nothing about others", refused=False)]
 
 
-def _sentinels(column: Column) -> list[Suspicion]:
+def _sentinels(column: Column, believed: bool) -> list[Objection]:
     """Find numbers that stand for something else, far away from those that are quantities."""
     if column.numbers is None:
         return []
@@ -300,31 +418,38 @@ def _sentinels(column: Column) -> list[Suspicion]:
             f"({low:g} to {high:g})"
         )
         way = Way("na", [f"{column.name}={value:.0f}"], "if it means missing")
-        found.append(Suspicion(column.name, seen, (way,)))
+        advice = () if believed else (replace(way, effect=""),)
+        found.append(Objection(column.name, seen, (way,), advice))
     return found
 
 
-def _missing_words(column: Column) -> list[Suspicion]:
+def _missing_words(column: Column) -> list[Objection]:
     """Name declared states that are words for missing."""
     counted = zip(column.labels(), column.counts, strict=True)
     words = words_for_missing([label for label, n in counted if n])
     return [
-        Suspicion(
-            column.name, f"has the state {word!r}", (Way("na", [word], "if it means missing"),)
+        Objection(
+            column.name,
+            f"has the state {word!r}",
+            (Way("na", [word], "if it means missing"),),
+            (Way("na", [word]),),
         )
         for word in sorted(words)
     ]
 
 
-def _many_states(column: Column) -> list[Suspicion]:
+def _many_states(column: Column) -> list[Objection]:
     states, rows = int((column.counts > 0).sum()), column.n_present
     if states <= MANY_STATES or rows >= ROWS_A_STATE * states:
         return []
-    seen = f"has {states} states in {rows} rows, too few a state to learn from"
-    ways = [Way("drop", [column.name], "to leave it out")]
+    found = leave_out(
+        column.name, f"has {states} states in {rows} rows, too few a state to learn from",
+        refused=False,
+    )  # fmt: skip
     if column.numbers is not None:
-        ways.insert(0, Way("discretize", f"{column.name}=mdl", "to cut it into fewer"))
-    return [Suspicion(column.name, seen, tuple(ways))]
+        way = Way("discretize", f"{column.name}=mdl", "to cut it into fewer")
+        found = replace(found, ways=(way, *found.ways), advice=(replace(way, effect=""),))
+    return [found]
 
 
 def _has_decimal_commas(labels: Sequence[str]) -> bool:

@@ -77,11 +77,11 @@ def detect(
     >>> detect(b"1\nsmoker 1\n-12.5 0\n")
     Detected(kind='lists', format='jkl')
     """
-    return detect_with_text(open_source(source), format, encoding)[0]
+    return detect_with_text(open_source(source), format, encoding, "replace")[0]
 
 
 def detect_with_text(
-    source: Source, written: str | None, encoding: str = "utf-8"
+    source: Source, written: str | None, encoding: str = "utf-8", errors: str = "strict"
 ) -> tuple[Detected, str]:
     """Return what the source is, and its text if it is one."""
     if written is None and source.suffix in NETWORKS:
@@ -95,7 +95,7 @@ def detect_with_text(
     binary = binary_format(source.start) if named is None else None
     if binary is not None:
         return _parquet(source) if binary == "parquet" else Detected("table", binary), ""
-    text = source.text(encoding)
+    text = source.text(encoding, errors)
     head = text[:_HEAD]
     if not head.strip() and not text.strip():
         raise InputError(f"{source.name} is empty")

@@ -23,7 +23,14 @@ from dataclasses import dataclass, replace
 from pathlib import Path, PurePath
 from typing import IO, Literal, overload
 
-from parentage.errors import InputError, MissingExtraError, ParentageError, Way
+from parentage.errors import (
+    InputError,
+    MissingExtraError,
+    Objection,
+    ParentageError,
+    UndecidedError,
+    Way,
+)
 
 SourceLike = str | os.PathLike[str] | bytes
 """A path, ``"-"`` for standard input, or the content itself."""
@@ -67,9 +74,12 @@ class Source:
         """Return the extension in lower case, with its dot."""
         return Path(self.name).suffix.lower()
 
-    def text(self, encoding: str = "utf-8") -> str:
-        r"""Return the content as text with ``\n`` line ends; a byte-order mark is skipped."""
-        return _universal_newlines(_decode(self, encoding))
+    def text(self, encoding: str = "utf-8", errors: str = "strict") -> str:
+        r"""Return the content as text with ``\n`` line ends; a byte-order mark is skipped.
+
+        ``errors``: what happens to bytes that are not in the encoding, as in ``bytes.decode``.
+        """
+        return _universal_newlines(_decode(self, encoding, errors))
 
 
 def open_source(source: SourceLike | Source, *, unpack: bool = True) -> Source:
@@ -156,10 +166,12 @@ def _nearest(path: Path) -> str:
     return f"; did you mean {str(folder / close[0])!r}?" if close else "; check the path"
 
 
-def _decode(source: Source, encoding: str) -> str:
+def _decode(source: Source, encoding: str, errors: str) -> str:
     data = source.data
+    if errors != "strict" and data.startswith((b"\xff\xfe", b"\xfe\xff")):
+        encoding = "utf-16"
     try:
-        text = data.decode(encoding).removeprefix("\ufeff")
+        text = data.decode(encoding, errors).removeprefix("\ufeff")
     except LookupError:
         raise InputError(
             "is not a text encoding",
@@ -185,20 +197,28 @@ def _decode(source: Source, encoding: str) -> str:
 def _undecodable(source: Source, error: UnicodeDecodeError) -> InputError:
     data, at = source.data, error.start
     if data.startswith((b"\xff\xfe", b"\xfe\xff")):
-        return InputError(
-            f"{source.name} is not {error.encoding} but looks like utf-16",
-            Way("encoding", "utf-16"),
-        )
+        return _other_encoding(f"{source.name} is not {error.encoding} but utf-16", "utf-16")
     if b"\0" in data:
         return InputError(
             f"{source.name} is a binary file: byte 0x{data[at]:02X} at offset {at} is not text"
         )
     line = data.count(b"\n", 0, at) + 1
-    return InputError(
-        f"{source.name} is not {error.encoding}: byte 0x{data[at]:02X} in line {line} "
-        f"(offset {at})",
-        Way("encoding", "latin-1", "or the encoding that the file really has"),
-    )
+    seen = f"{source.name} is not {error.encoding}: byte 0x{data[at]:02X} in line {line}"
+    return _other_encoding(f"{seen} (offset {at})", _likely_encoding(data))
+
+
+def _likely_encoding(data: bytes) -> str:
+    """Return cp1252, which Windows writes, if all bytes are there; else latin-1, which has all."""
+    try:
+        data.decode("cp1252")
+    except UnicodeDecodeError:
+        return "latin-1"
+    return "cp1252"
+
+
+def _other_encoding(seen: str, encoding: str) -> UndecidedError:
+    way = Way("encoding", encoding, "or the encoding that the file really has")
+    return UndecidedError([Objection("", seen, (way,), (Way("encoding", encoding),), refused=True)])
 
 
 def _universal_newlines(text: str) -> str:

@@ -278,6 +278,7 @@ def _reading(recipe: Recipe) -> list[Fact]:
         if account.left_out:
             left = (f"{name} ({why})" for name, why in account.left_out.items())
             facts.append(Fact("Columns left out", named(left)))
+        facts += [Fact("Decided automatically", str(one)) for one in account.decisions]
     if recipe.filled:
         how = (
             "the most frequent state"

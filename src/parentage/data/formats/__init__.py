@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from parentage.data.columns import RawColumn, RawTable, number_label
+from parentage.data.columns import RawColumn, RawTable, number_label, with_names
 from parentage.errors import InputError, TableError, Way
 from parentage.files.detect import detect_with_text
 from parentage.files.source import open_source
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 def read_columns(source: SourceLike | Source, reading: Reading) -> RawTable:
     """Read a table, or several files as one, as raw columns; candidate lists are refused."""
     opened = open_source(source)
-    return together([_read(one, reading) for one in (opened, *opened.more)])
+    return with_names(together([_read(one, reading) for one in (opened, *opened.more)]))
 
 
 def _read(opened: Source, reading: Reading) -> RawTable:
@@ -58,7 +58,9 @@ def _read(opened: Source, reading: Reading) -> RawTable:
         raw = declared.read_dat(text)
     else:
         separator = "\t" if found.format == "tsv" else None
-        raw = delimited.read(text, header=reading.header, separator=separator)
+        raw = delimited.read(
+            text, header=reading.header, separator=separator, skip_rows=reading.skip_rows
+        )
     return replace(raw, source=opened.name, format=found.format)
 
 

@@ -28,7 +28,7 @@ import numpy.typing as npt
 
 from parentage.data.columns import Numbers, RawColumn, RawTable, text_column, words_for_missing
 from parentage.data.table import as_numbers
-from parentage.errors import DataWarning, TableError, Way, warn
+from parentage.errors import DataWarning, Objection, TableError, UndecidedError, Way, warn
 from parentage.files.detect import SEPARATORS, csv_reader, first_records
 
 if TYPE_CHECKING:
@@ -39,11 +39,16 @@ if TYPE_CHECKING:
 
 _HEAD = 1_000_000
 
+_TITLE_LINES = 20
+"""Lines among which the header is looked for."""
+
 _RECORDS = 10
 """Number of records that the separator is found from."""
 
 
-def read(text: str, *, header: bool = True, separator: str | None = None) -> RawTable:
+def read(
+    text: str, *, header: bool = True, separator: str | None = None, skip_rows: int = 0
+) -> RawTable:
     r"""Read separated text; without a header the columns are named 0, 1, ….
 
     Parameters
@@ -54,7 +59,13 @@ def read(text: str, *, header: bool = True, separator: str | None = None) -> Raw
         The first record holds the names.
     separator
         One character; found from the first records when not given.
+    skip_rows
+        Number of lines that are not read.
     """
+    if skip_rows:
+        text = _without_lines(text, skip_rows)
+    elif header and separator is None:
+        _refuse_title(text)
     separator = separator or sniff_separator(text)
     if separator == " ":
         text = _squeeze(text)
@@ -67,12 +78,52 @@ def read(text: str, *, header: bool = True, separator: str | None = None) -> Raw
         return read_lenient(text, separator, header)
 
 
+def _without_lines(text: str, number: int) -> str:
+    """Return the text with its first lines blank: what comes later keeps the number of its line."""
+    return "\n" * number + "".join(text.split("\n", number)[number:])
+
+
+def _refuse_title(text: str) -> None:
+    """Refuse lines of one cell above a table, if the table is plain without them."""
+    if _separator_of(text) is not None:
+        return
+    for number in range(1, _TITLE_LINES + 1):
+        below = _without_lines(text[:_HEAD], number)
+        separator = _separator_of(below)
+        if separator is None or separator == " ":
+            continue
+        above = text.split("\n", number)[:number]
+        if below.split("\n", number + 1)[number].strip() and not any(
+            separator in line.rstrip(separator) for line in above
+        ):
+            shown = next((line.strip() for line in above if line.strip()), "")
+            lines = "line is" if number == 1 else f"{number} lines are"
+            raise UndecidedError([
+                Objection(
+                    "",
+                    f"the first {lines} not part of the table ({shown[:40]!r})",
+                    (Way("skip_rows", number, "to skip them"),),
+                    (Way("skip_rows", number),),
+                    refused=True,
+                )
+            ])  # fmt: skip
+
+
 def sniff_separator(text: str) -> str:
     r"""Find the separator: the one that gives most cells, equally many in the first records.
 
     >>> sniff_separator("a;b\n1,5;2\n")
     ';'
     """
+    found = _separator_of(text)
+    if found is None:  # no separator fits all of them: let the first record decide
+        first = text.lstrip("\n").partition("\n")[0]
+        return max(",\t;| ", key=first.count)
+    return found
+
+
+def _separator_of(text: str) -> str | None:
+    """Return the separator that gives the first records equally many cells, None if none does."""
     best, most = ",", 1
     for separator in SEPARATORS + " ":
         if separator == " " and most > 1:
@@ -83,10 +134,7 @@ def sniff_separator(text: str) -> str:
         same = len(widths) == 1 and (len(records[0]) in widths or _has_row_names(head, separator))
         if same and max(widths) > most:
             best, most = separator, max(widths)
-    if most == 1:  # no separator fits all of them: let the first record decide
-        first = text.lstrip("\n").partition("\n")[0]
-        best = max(",\t;| ", key=first.count)
-    return best
+    return best if most > 1 else None
 
 
 def _has_row_names(text: str, separator: str) -> bool:
@@ -391,6 +439,8 @@ def refuse_headerless(names: Sequence[str], columns: Sequence[RawColumn]) -> Non
       measurements. Numbers that count upwards (0, 1, 2, …) are usual names, so then all must.
     """
     cells = [name.strip() for name in names]
+    if not cells[0] and len(set(cells)) == len(cells) and _names_rows(columns[0]):
+        return
     numbers = as_numbers(cells)
     if numbers is None:
         headerless = all(map(_could_be_data, cells, columns))
@@ -401,11 +451,21 @@ def refuse_headerless(names: Sequence[str], columns: Sequence[RawColumn]) -> Non
         headerless = repeated or 2 * found >= len(cells) * (2 if counting else 1)
     if headerless:
         shown = ", ".join(cells[:5]) + (", …" if len(cells) > 5 else "")
-        raise TableError(
-            f"the first line ({shown}) looks like data, not like column names",
-            Way("header", False, "if the table has none"),
-            "rename the columns",
-        )
+        raise UndecidedError([
+            Objection(
+                "",
+                f"the first line ({shown}) looks like data, not like column names",
+                (Way("header", False, "if the table has none"),),
+                (Way("header", False),),
+                refused=True,
+            )
+        ])  # fmt: skip
+
+
+def _names_rows(column: RawColumn) -> bool:
+    """Whether a column is another one in every row."""
+    codes = column.to_codes()
+    return len(codes) > 1 and len(np.unique(codes)) == len(codes) and int(codes.min()) >= 0
 
 
 def warn_of_header(columns: Sequence[RawColumn]) -> None:

@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from parentage.data.columns import CellCodes, RawColumn, RawTable, text_column
+from parentage.data.columns import CellCodes, RawColumn, RawTable, text_column, with_names
 from parentage.data.packed import PackedColumn, narrowed
 from parentage.errors import InputError, MissingExtraError, TableError, Way, did_you_mean
 from parentage.files import parquet
@@ -61,7 +61,7 @@ def read(frame: object) -> RawTable:
         columns = _polars_columns(known.to_polars())
     else:
         columns = _pandas_columns(known.to_native())
-    return RawTable(tuple(columns), len(known), lambda row: f"row {row} (from 0)")
+    return with_names(RawTable(tuple(columns), len(known), lambda row: f"row {row} (from 0)"))
 
 
 def _array(values: Any) -> RawTable:
@@ -216,7 +216,9 @@ def read_excel(source: Source, reading: Reading) -> RawTable:
     chosen = _chosen(names, reading.sheet, source)
     header = None
     if reading.header:
-        header = _header_row(guarded(lambda: load(chosen, None, _TITLE_ROWS), "Excel"))
+        header = reading.skip_rows or _header_row(
+            guarded(lambda: load(chosen, None, _TITLE_ROWS), "Excel")
+        )
     content = guarded(lambda: load(chosen, header), "Excel")
     if not reading.header:
         content = content.rename({name: str(i) for i, name in enumerate(content.columns)})
