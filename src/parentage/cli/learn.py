@@ -50,6 +50,9 @@ if TYPE_CHECKING:
     from parentage.work.context import Context
     from parentage.work.running import Running, Scaling
 
+FEW_ROWS = 50
+"""Of fewer rows, a network without arcs says little."""
+
 SHOWN = 30
 """Classes, and arcs, of near-optimal networks that are shown in a terminal."""
 
@@ -452,9 +455,14 @@ def as_text(solution: Solution, work: Work) -> str:
     if any(row[3].startswith("0.00") for row in rows):
         lines.append("0.00 another set is as good, or nearly: see --within")
     lines.append(proof_text(solution))
+    table = work.found.table
+    if table is not None and not solution.network.n_arcs and table.n_rows < FEW_ROWS:
+        lines.append(
+            f"{table.n_rows} rows show only strong dependences: no arc does not mean independence"
+        )
     if solution.scope.about_directions():
         lines.append(solution.scope.about_directions())
-    if work.found.table is not None:
+    if table is not None:
         lines.append(account_text(work.lists.known()))
     elif solution.scope.about_scores():
         lines.append(solution.scope.about_scores())

@@ -11,7 +11,6 @@ import click
 
 from parentage.arcs.settings import Supporting
 from parentage.cli.options import (
-    RECIPE_ALONE,
     Model,
     check_outputs,
     command,
@@ -21,6 +20,7 @@ from parentage.cli.options import (
 )
 from parentage.cli.output import show_progress, warn
 from parentage.cli.query import refuse_without_table
+from parentage.data.settings import Reading
 from parentage.network.settings import Estimating
 from parentage.optimise.settings import Optimising
 from parentage.work.running import Running, Scaling
@@ -28,7 +28,6 @@ from parentage.work.settings import Option, Settings, setting
 
 if TYPE_CHECKING:
     from parentage.arcs.records import Baseline, Support
-    from parentage.data.settings import Reading
     from parentage.data.table import Table
     from parentage.network.parameters import Parameters
     from parentage.network.record import NetworkRecord
@@ -62,7 +61,7 @@ class Page(Settings):
 @click.argument("source", metavar="TABLE|NET")
 @settings("page", Page, "Output")
 @settings("estimating", Estimating, "Model")
-@RECIPE_ALONE
+@settings("reading", Reading, "Data", "recipe", "auto")
 def report(source: str, page: Page, estimating: Estimating, reading: Reading) -> None:
     """Write one page about a network: picture, what if, every arc, the proof.
 

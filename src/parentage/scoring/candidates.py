@@ -71,6 +71,7 @@ def score(
     categorical: Iterable[str] = (),
     discretize: str | Iterable[str] | Mapping[str, str] | None = None,
     recipe: str | os.PathLike[str] | Recipe | None = None,
+    auto: bool = False,
     time_limit: float | None = None,
     memory: int | None = None,
     threads: int | None = None,
@@ -116,6 +117,7 @@ def score(
         categorical=names_of(categorical),
         discretize=texts_of(discretize, "discretize"),
         recipe=recipe,
+        auto=auto,
     )
     scaling = Scaling(executor, exchange, checkpoint)
     with working(Running(threads, time_limit, memory), progress, scaling) as context:
