@@ -317,7 +317,6 @@ def test_results_carry_the_recipe(clinic: Path, tmp_path: Path) -> None:
     assert (tmp_path / "n.svg").exists()
     content = json.loads(Path(network).read_text())
     assert Recipe.from_dict(content["scope"]["account"]["recipe"]) == recipe
-<<<<<<< ours
     file = str(tmp_path / "read.toml")
     printed = json.loads(ok("info", export, *TYPED, "-k", "1", "--json", "--write-recipe", file))[
         "recipe"
@@ -325,13 +324,6 @@ def test_results_carry_the_recipe(clinic: Path, tmp_path: Path) -> None:
     assert Recipe.from_dict(printed) == recipe
     printed = json.loads(ok("score", export, "--recipe", file, "-k", "1", "--json"))["recipe"]
     assert Recipe.from_dict(printed).columns == recipe.columns
-=======
-    toml = str(tmp_path / "read.toml")
-    printed = json.loads(ok("info", export, *TYPED, "--write-recipe", toml, "--json"))["recipe"]
-    assert Recipe.from_dict(printed) == recipe
-    scored = json.loads(ok("score", export, "--recipe", toml, "-k", "1", "--json"))["recipe"]
-    assert Recipe.from_dict(scored).columns == recipe.columns
->>>>>>> theirs
 
 
 # --- one half learned, the other half scored ---------------------------------------------------

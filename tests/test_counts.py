@@ -461,9 +461,11 @@ def test_a_table_of_counts_is_refused(name: str) -> None:
 def test_identifiers_beside_counts_do_not_hide_them() -> None:
     lines = VOYAGE.decode().splitlines()
     text = "\n".join(["id," + lines[0], *(f"p{i},{line}" for i, line in enumerate(lines[1:]))])
-    with pytest.raises(TableError, match=r"'id' is an identifier.*'Freq' looks like") as refusal:
+    with pytest.raises(
+        TableError, match=r"'id' is an identifier.*\n.*'Freq' looks like"
+    ) as refusal:
         parentage.read_table(text.encode())
-    assert "drop=['id'] to leave it out" in str(refusal.value)
+    assert str(refusal.value).endswith("read_table(frame, drop=['id'], counts='Freq')")
     assert parentage.read_table(text.encode(), counts="Freq", drop="id").n_variables == 4
 
 
@@ -559,7 +561,8 @@ def test_a_page(files: Path) -> None:
 
 def test_what_the_command_line_says(files: Path) -> None:
     said = refused("learn", str(files / "counts.csv"), "--discretize", "mdl")
-    assert "type --counts Freq if it says how often each row occurs, or --keep Freq" in said
+    assert "repeat a row: --counts Freq (or --keep Freq to take it as it is)" in said
+    assert said.endswith("--discretize mdl --counts Freq\n")
     lists = files / "lists.jkl"
     ok("score", str(files / "rows.csv"), "-o", str(lists))
     assert "--counts Freq is for tables" in refused("learn", str(lists), "--counts", "Freq")
@@ -612,7 +615,7 @@ def test_sample_weights_that_are_refused(weights: Any, message: str) -> None:
 
 
 def test_the_estimator_says_what_to_do_with_counts() -> None:
-    with pytest.raises(TableError, match=r"use parentage.read_table\(X, counts='Freq'\) in place"):
+    with pytest.raises(TableError, match=r"parentage.read_table\(X, counts='Freq'\)"):
         ParentageLearner(discretize="mdl").fit(pl.read_csv(VOYAGE))
     table = parentage.read_table(pl.read_csv(VOYAGE), counts="Freq")
     assert ParentageLearner().fit(table).table_.n_rows == table.n_rows

@@ -100,7 +100,7 @@ def test_text_separated_by_blanks(case: str) -> None:
     text = BLANKS[case].encode()
     expected = read_table(b"a,b,c\nx,1,u\ny,2,v\nx,2,u\n")
     if "row names" in case:
-        with pytest.raises(TableError, match=r"column 1 has no name; pass drop=\[''\]"):
+        with pytest.raises(TableError, match=r"column 'unnamed 1' has no name .*drop=\['unna"):
             read_table(text)
     drop = [""] if "row names" in case else []
     assert read_table(text, drop=drop).digest == expected.digest
@@ -136,7 +136,7 @@ def test_without_header_columns_are_numbered() -> None:
     ],
 )
 def test_a_first_line_of_data_is_refused_with_the_hint(text: str) -> None:
-    with pytest.raises(TableError, match="pass header=False"):
+    with pytest.raises(TableError, match="header=False"):
         read_table(text.encode(), discretize="median")
     assert quietly(text.encode(), header=False, discretize="median", missing="mode").n_rows == 3
 
@@ -233,9 +233,13 @@ GAPS = b"n,c,b\n1,red,x\n?,red,y\n3,,x\n4,blue,?\n2.5,blue,y\n"
 
 
 def test_missing_cells_are_refused_with_place_and_ways_out() -> None:
-    with pytest.raises(TableError, match=r"column 'n', line 3: .*; 3 missing cells in 3 columns\)"):
+    with pytest.raises(
+        TableError, match=r"3 missing values in 3 columns \(first: column 'n', line 3:"
+    ):
         read_table(GAPS, discretize="median")
-    with pytest.raises(TableError, match=r"missing='drop' .*missing='state' "):
+    with pytest.raises(
+        TableError, match=r"missing='em'.*missing='pnal' .*missing='state' .*missing='drop' "
+    ):
         read_table(GAPS, discretize="median")
 
 
@@ -290,11 +294,11 @@ def test_words_for_missing_mean_it_in_text_as_among_numbers() -> None:
 
 def test_refused_words_for_missing_are_quoted_with_the_way_to_keep_them() -> None:
     text = b"a,b\n1,x\nNA,-\n2,x\n"
-    with pytest.raises(TableError, match=r"column 'a', line 3: the cell is missing \('NA'; 2 "):
+    with pytest.raises(TableError, match=r"2 missing .*first: column 'a', line 3: 'NA'\)"):
         read_table(text)
-    with pytest.raises(TableError, match=r"na=\[\] if -, NA are states$"):
+    with pytest.raises(TableError, match=r", na=\[\] if -, NA are states\)\n"):
         read_table(text)
-    with pytest.raises(TableError, match=r"leave out the column$"):
+    with pytest.raises(TableError, match=r"missing='drop' to leave such rows out\)\n"):
         read_table(b"a,b,c\n1,x,u\n,y,u\n2,x,v\n")
 
 
@@ -356,7 +360,7 @@ def test_a_column_without_values_is_refused_or_constant() -> None:
     text = b"a,b,c\n?,x,1\n?,y,0\n"
     with pytest.raises(TableError, match="column 'a' has no values at all"):
         read_table(text, missing="mode")
-    with pytest.raises(TableError, match="leaves 0 of 2 rows"):
+    with pytest.raises(TableError, match=r"column 'a' has no values at all: drop=\['a'\]"):
         read_table(text, missing="drop")
     with pytest.warns(DataWarning, match="1 constant column: a"):
         assert read_table(text, missing="state").states[0] == ("missing",)
@@ -382,7 +386,7 @@ def test_missing_ways_agree_with_the_obvious_ones(rows: list[tuple[str, str]]) -
     else:
         assert list(zip(kept["first"], kept["second"], strict=True)) == complete
     if gaps:
-        with pytest.raises(TableError, match=r"missing|looks like data"):
+        with pytest.raises(TableError, match=r"missing|looks like data|no values at all"):
             quietly(text.encode())
     columns = list(zip(*rows, strict=True))
     modes = []
@@ -631,12 +635,15 @@ BAD: dict[str, tuple[bytes, str]] = {
     "ragged after a quoted line end": (b'a,b\n"x\ny",1\n0\n', "line 4 has 1 cells"),
     "open quote": (b'a,b\n0,1\n"x,0\n', "never closed|line 3"),
     "same name twice": (b"a,b,a\n0,1,x\n1,0,y\n", r"'a' \(columns 1 and 3\)"),
-    "no name": (b",b,c\n0,1,x\n1,0,y\n", "column 1 has no name.*drop=\\[''\\]"),
-    "blank cell": (b"a,b\n0,\n1,1\n", "column 'b', line 2: the cell is missing"),
-    "question mark": (b"a,b\n0,1\n?,1\n", "column 'a', line 3: the cell is missing"),
+    "no name": (
+        b",b,c\n0,1,x\n1,0,y\n",
+        "'unnamed 1' has no name and .*row names: drop=",
+    ),
+    "blank cell": (b"a,b\n0,\n1,1\n", "column 'b', line 2"),
+    "question mark": (b"a,b\n0,1\n?,1\n", "column 'a', line 3"),
     "continuous": (b"a,b\n0.5,1\n1.5,0\n", "column 'a' is continuous"),
     "constant": (b"a,b\n0,1\n0,0\n", "fewer than 2 columns vary; constant: a"),
-    "not utf-8": ("a,b\nä,1\nb,2\n".encode("latin-1"), "byte 0xE4 in line 2.*encoding='latin-1'"),
+    "not utf-8": ("a,b\nä,1\nb,2\n".encode("latin-1"), "byte 0xE4 in line 2.*encoding='cp1252'"),
     "utf-16": ("a,b\n0,1\n".encode("utf-16"), "encoding='utf-16'"),
     "binary": (b"a,b\n\x00\x01", "binary file"),
     "program": (b"\x7fELF\xff\x00\x01", "binary file"),
@@ -810,7 +817,7 @@ def test_headerless_tables_are_recognised(shared: Path, real: RealData) -> None:
         if path.stem in named:
             assert real.table(path.name).n_rows == 10_000
         else:
-            with pytest.raises(TableError, match="pass header=False"):
+            with pytest.raises(TableError, match="header=False"):
                 read_table(path)
             assert real.table(path.name).n_rows == len(path.read_text().splitlines())
 

@@ -58,7 +58,7 @@ def keywords_of(function: Callable[..., Any]) -> dict[str, Any]:
     return {p.name: p.default for p in parameters if p.kind is p.KEYWORD_ONLY}
 
 
-IN_SHORT = {"drop", "missing", "categorical", "discretize", "recipe"}
+IN_SHORT = {"drop", "missing", "discretize", "recipe", "auto"}
 """How a table is read, where ``read_table`` has the details."""
 
 RUN = {"time_limit", "memory", "threads", "checkpoint", "executor", "progress"}
@@ -145,11 +145,11 @@ def test_a_frame_is_read_as_a_file_is() -> None:
 
 def test_the_estimator_takes_the_settings_that_make_sense_for_it() -> None:
     """What data and tables are is said before; the names are those of scikit-learn."""
-    taken = ("max_parents", "constraints", "prior", "missing", "discretize", "time_limit")
+    taken = ("max_parents", "constraints", "prior", "missing", "discretize", "auto", "time_limit")
     expected = {name: defaults_of(*STAGES)[name] for name in taken} | defaults_of(Estimating)
     expected |= {"criterion": defaults_of(Scoring)["score"], "target": None, "unseen": "error"}
     expected |= {"n_jobs": 1, "random_state": defaults_of(Optimising)["seed"]}
-    assert len(expected) <= 12
+    assert len(expected) <= 13
     assert set(ESTIMATOR.values()) == {*expected, "X"}
     assert keywords_of(ParentageLearner) == expected
     assert ParentageLearner().get_params() == expected

@@ -146,7 +146,7 @@ def test_excel_types_blanks_and_places() -> None:
     frame = pl.DataFrame({"size": [1.5, 2.5, None, 4.0] * 5, "n": [1, 2, 3, 1] * 5,
                           "c": ["x", None, "y", "x"] * 5})  # fmt: skip
     data = as_excel(only=frame)
-    with pytest.raises(TableError, match=r"column 'c', row 3 of sheet 'only': the cell is missing"):
+    with pytest.raises(TableError, match=r"column 'c', row 3 of sheet 'only'"):
         read_table(data, discretize="median")
     table = read_table(data, discretize="median", missing="mode")
     assert table.states[1] == ("1", "2", "3")
@@ -170,7 +170,7 @@ def test_a_title_may_stand_above_the_header_of_a_sheet(title: list[str], indent:
             sheet.write_row(len(title) + i, indent, cells)
     table = read_table(file.getvalue(), missing="pnal")
     assert table.names == tuple(FRAME.columns) and table.n_rows == FRAME.height
-    with pytest.raises(TableError, match=rf"row {len(title) + 4} of sheet 'S': the cell is missin"):
+    with pytest.raises(TableError, match=rf"row {len(title) + 4} of sheet 'S'"):
         read_table(file.getvalue())
 
 
@@ -200,7 +200,10 @@ def test_files_of_a_pattern_must_agree(tmp_path: Path) -> None:
         read_table(tmp_path / "a-*.csv")
     holes = FRAME.slice(50).with_columns(xray=pl.when(pl.int_range(70) != 3).then("xray"))
     holes.write_csv(tmp_path / "a-2.csv")
-    with pytest.raises(TableError, match=r"column 'xray', .*a-2\.csv, line 5"):
+    with pytest.raises(
+        TableError,
+        match=r"value.* \(.*column 'xray', .*a-2\.csv, line 5",
+    ):
         read_table(tmp_path / "a-*.csv")
 
 

@@ -42,7 +42,6 @@ def learn(
     prior: Prior | Mapping[tuple[str, str], float] | float | None = None,
     drop: Iterable[str] = (),
     missing: str = "error",
-    categorical: Iterable[str] = (),
     discretize: str | Iterable[str] | Mapping[str, str] | None = None,
     recipe: str | os.PathLike[str] | Recipe | None = None,
     auto: bool = False,
@@ -92,7 +91,6 @@ def learn(
     reading = Reading(
         drop=names_of(drop),
         missing=missing,
-        categorical=names_of(categorical),
         discretize=texts_of(discretize, "discretize"),
         recipe=recipe,
         auto=auto,

@@ -73,7 +73,6 @@ def support(
     prior: Prior | Mapping[tuple[str, str], float] | float | None = None,
     drop: Iterable[str] = (),
     missing: str = "error",
-    categorical: Iterable[str] = (),
     discretize: str | Iterable[str] | Mapping[str, str] | None = None,
     recipe: str | os.PathLike[str] | Recipe | None = None,
     auto: bool = False,
@@ -121,7 +120,6 @@ def support(
     reading = Reading(
         drop=names_of(drop),
         missing=missing,
-        categorical=names_of(categorical),
         discretize=texts_of(discretize, "discretize"),
         recipe=recipe,
         auto=auto,

@@ -296,7 +296,7 @@ def _click_type(typed: Option) -> Any:
     return ranges[typed.kind](min=typed.least)
 
 
-COMMON_READING = ("drop", "missing", "categorical", "discretize", "recipe", "auto")
+COMMON_READING = ("drop", "missing", "discretize", "recipe", "auto")
 """How a table is read, where a recipe has the details."""
 
 READING = settings("reading", Reading, "Data")

@@ -484,9 +484,11 @@ def _missing(
     row, column = min(gaps, key=lambda gap: gap[0])
     total = sum(c.n_missing for _, c in gaps)
     held = _text_at(column.name, row, raw)
-    first = f"{column.name!r}, {raw.place(row)}{'' if held is None else f': {held!r}'}"
-    counted = f"{total:,} missing values in {len(gaps)} columns (first in"
-    seen = f"{counted} {first})" if total > 1 else f"1 missing value (in {first})"
+    place = f"column {column.name!r}, {raw.place(row)}{'' if held is None else f': {held!r}'}"
+    where = f"{len(gaps)} column{'' if len(gaps) == 1 else 's'}"
+    seen = f"{total:,} missing values in {where} (first: {place})"
+    if total == 1:
+        seen = f"1 missing value ({place})"
     best, why = suspicion.advice_on_missing([c for _, c in gaps], completing)
     effects = {
         "em": "to complete the data by expectation maximisation",
@@ -622,7 +624,13 @@ def _undiscretised(columns: Sequence[Column], n_columns: int) -> list[Objection]
 def _empty(columns: Sequence[Column], missing: str) -> list[Objection]:
     """Object to columns without values, unless missing is a state."""
     return [
-        suspicion.leave_out(column.name, "has no values at all")
+        Objection(
+            column.name,
+            "has no values at all",
+            (way := Way("drop", [column.name]),),
+            (way,),
+            refused=True,
+        )
         for column in columns
         if not column.n_present and missing != "state"
     ]

@@ -98,7 +98,7 @@ class Reading(Settings):
     categorical: tuple[str, ...] = setting(
         (),
         'Columns whose numbers are categories, or ``"all"``.',
-        Option("A,B|all", repeatable=True, common=True),
+        Option("A,B|all", repeatable=True),
     )
     discretize: tuple[str, ...] | None = setting(
         None,

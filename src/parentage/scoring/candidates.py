@@ -68,7 +68,6 @@ def score(
     log_base: float | str | None = None,
     drop: Iterable[str] = (),
     missing: str = "error",
-    categorical: Iterable[str] = (),
     discretize: str | Iterable[str] | Mapping[str, str] | None = None,
     recipe: str | os.PathLike[str] | Recipe | None = None,
     auto: bool = False,
@@ -114,14 +113,13 @@ def score(
     reading = Reading(
         drop=names_of(drop),
         missing=missing,
-        categorical=names_of(categorical),
         discretize=texts_of(discretize, "discretize"),
         recipe=recipe,
         auto=auto,
     )
     scaling = Scaling(executor, exchange, checkpoint)
     with working(Running(threads, time_limit, memory), progress, scaling) as context:
-        table = as_table(source, reading)
+        table = as_table(source, reading, completing=False)
         rule = rule_for_missing(table, reading.rule)
         if rule == "em" and table.has_holes:
             raise InputError(
