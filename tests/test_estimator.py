@@ -166,7 +166,7 @@ def test_refusals(labels: pd.DataFrame) -> None:
         ParentageLearner().fit(chest_clinic(50), y[:50])
     with pytest.raises(InputError, match=r"unseen='smoth' is not a way .* did you mean 'smooth'\?"):
         ParentageLearner(unseen="smoth").fit(X)
-    with pytest.raises(TableError, match=r"continuous.*use discretize="):
+    with pytest.raises(TableError, match=r"continuous.*\n.*\n  parentage\.ParentageLearner\(discr"):
         ParentageLearner().fit(np.random.default_rng(0).random((50, 3)))
     sparse = pytest.importorskip("scipy.sparse")
     with pytest.raises(TableError, match=r"is a sparse matrix; pass its toarray\(\)"):
@@ -334,8 +334,10 @@ def test_messages_name_what_the_estimator_accepts(labels: pd.DataFrame) -> None:
     numbered = labels.assign(patient=[f"p{i}" for i in range(len(labels))])
     with pytest.raises(InputError) as told:
         ParentageLearner().fit(numbered)
-    assert "use parentage.read_table(X, drop=['patient']) in place of X" in str(told.value)
-    with pytest.raises(InputError, match=r"; use missing='pnal'"):
+    *_, lead, call = str(told.value).split("\n")
+    assert lead == "Use in place of X (or let auto=True decide the same):"
+    assert call.strip() == "parentage.read_table(X, drop=['patient'])"
+    with pytest.raises(InputError, match=r"\n  parentage\.ParentageLearner\(missing='pnal'\)"):
         ParentageLearner().fit(labels.mask(labels == "yes"))
     with pytest.raises(InputError) as told:
         parentage.read_table(numbered)

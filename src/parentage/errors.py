@@ -278,9 +278,9 @@ def _together(ways: Iterable[Way], reader: Reader) -> str:
 
 
 def _words(way: Way, reader: Reader) -> str:
+    if reader != "python":
+        return way.words(reader)
     typed = _together([way] if way.also is None else [way, way.also], reader)
-    if reader == "command line":
-        typed = way.typed(reader)
     return f"{typed} {way.effect}".strip()
 
 
@@ -311,23 +311,25 @@ class UndecidedError(TableError):
         """Return the list of decisions, and one command or call that takes all of them."""
         number = len(self.objections)
         named = self.source not in ("", "frame", "<bytes>")
-        lines = [
-            f"{self.source if named else 'the table'} needs {number} decision{'s' * (number > 1)}:"
-        ]
+        who = self.source if named else "the table"
+        lines = [f"{who} needs {number} decision{'s' * (number > 1)}:"]
         lines += [f"  {one.line(reader)}" for one in self.objections]
         lines += [self.note] if self.note else []
         if self.beyond:
             return "\n".join([*lines, f"That is not enough: {self.beyond}"])
         if not self.remedy:
             return "\n".join(lines)
+        settings, lead, auto = _together(self.remedy, reader), "Use", "auto=True"
+        own = reader == "estimator" and all(way.setting in ESTIMATOR for way in self.remedy)
         if reader == "command line":
             lead, auto = "Type", "--auto"
-            call = " ".join([*map(shlex.quote, self.command), _together(self.remedy, reader)])
+            call = " ".join([*map(shlex.quote, self.command), settings])
+        elif own:
+            call = f"parentage.ParentageLearner({settings})"
         else:
             frame = "X" if reader == "estimator" else "frame"
-            name = repr(self.source) if named else frame
-            lead, auto = "Use", "auto=True"
-            call = f"parentage.read_table({name}, {_together(self.remedy, 'python')})"
+            lead += " in place of X" if reader == "estimator" else ""
+            call = f"parentage.read_table({repr(self.source) if named else frame}, {settings})"
         other = "" if self.remedy[0].setting == "auto" else f" (or let {auto} decide the same)"
         return "\n".join([*lines, f"{lead}{other}:", f"  {call}"])
 

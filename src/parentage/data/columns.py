@@ -153,18 +153,30 @@ WORDS_FOR_MISSING = frozenset({
 """What a cell of text holds when its value is missing, besides nothing; all that pandas knows."""
 
 
+DEGREES = frozenset({
+    "some", "few", "many", "all", "any", "once", "often", "freq", "frequent", "daily", "mild",
+    "moderate", "severe", "marked", "slight", "minor", "major", "light", "heavy", "low", "medium",
+    "high", "partial", "complete", "full",
+})  # fmt: skip
+"""Labels beside which None means nothing of it, not that the value is missing."""
+
+
 def words_for_missing(labels: Collection[str]) -> frozenset[str]:
     """Return which of the labels of a column of text mean that the value is missing.
 
-    A minus sign beside a plus sign is a result of a test, not a missing value.
+    A minus sign beside a plus sign is a result of a test, and None beside Some is a degree.
 
     >>> sorted(words_for_missing(["yes", "NA", "-", "Na"])), words_for_missing(["+", "-"])
     (['-', 'NA'], frozenset())
+    >>> words_for_missing(["None", "Some", "Marked"])
+    frozenset()
     """
     found = WORDS_FOR_MISSING.intersection(labels)
-    return (
-        found - {"-"} if "-" in found and any(not label.strip("+") for label in labels) else found
-    )
+    if "-" in found and any(not label.strip("+") for label in labels):
+        found -= {"-"}
+    if "None" in found and not DEGREES.isdisjoint(label.lower() for label in labels):
+        found -= {"None"}
+    return found
 
 
 def unnamed(place: int) -> str:
@@ -606,6 +618,8 @@ def looks_like_counts(column: Column, others: Sequence[Column]) -> bool:
         return False
     seen = column.numbers[column.counts > 0]
     if seen.min() < 0 or seen.max() < 2 or bool((seen != np.floor(seen)).any()):
+        return False
+    if float((column.numbers * column.counts).sum()) > MOST_ROWS:
         return False
     if not certain:
         shares = [(other.counts / lines) ** 2 for other in others]

@@ -189,6 +189,9 @@ FEW_FRACTIONS, ROWS_A_FRACTION = 5, 10
 """A column of at most so many numbers, each in so many rows on average, holds states, also if they
 are not whole: 0, 0.5 and 1."""
 
+MARKS = frozenset({"NA", "N/A", "#N/A", "<NA>", "NaN", "nan", "NULL", "null"})
+"""Words that mean a missing value and nothing else; a table that has one does not write None."""
+
 _SEVERAL = ("drop", "keep", "categorical", "na", "discretize")
 """Settings that are lists."""
 
@@ -389,7 +392,8 @@ def look(
         raw = with_counts(raw, reading.counts, reading.decimal)
     check_rows(raw.total_rows)
     columns = _kept(raw.columns, choices)
-    cells = [_cells(column, choices[column.name], reading) for column in columns]
+    marked = _marks_missing(columns)
+    cells = [_cells(column, choices[column.name], reading, marked) for column in columns]
     continuous = [_is_continuous(column, choices[column.name]) for column in cells]
     places = {column.name: place for place, column in enumerate(raw.columns, 1)}
     told = _leaving_two(_suspicious(cells, continuous, choices, reading.decimal, places), cells)
@@ -431,15 +435,26 @@ def recipe_for(looked: Looked, reading: Reading) -> Recipe:
     return Recipe(replace(reading, recipe=None), tuple(made))
 
 
-def _cells(column: RawColumn, choice: Choice, reading: Reading) -> Column:
+def _marks_missing(columns: Sequence[RawColumn]) -> bool:
+    """Whether a table writes NA, NaN or null for missing values, so that None is a label."""
+    return any(
+        not MARKS.isdisjoint(column.values)
+        for column in columns
+        if not (column.declared or isinstance(column.values, np.ndarray))
+    )
+
+
+def _cells(column: RawColumn, choice: Choice, reading: Reading, marked: bool) -> Column:
     """Find out which cells of a column are missing, and which are numbers."""
-    words = reading.words_are_missing
+    na = choice.na
+    if reading.words_are_missing and not column.declared and column.numeric is None:
+        words = words_for_missing(() if isinstance(column.values, np.ndarray) else column.values)
+        na = (*na, *(words - {"None"} if marked else words))
     if choice.part is not None:
-        na = (*choice.na, *(words_for_missing(labels_of(column)) if words else ()))
         rest, blanked = without_values(column, na, reading.decimal)
         return Column(date_part(rest, choice.part), None, blanked)
     dates = choice.by_name and choice.rule is not None
-    return column_of(column, choice.na, reading.decimal, words=words, dates=dates)
+    return column_of(column, na, reading.decimal, words=False, dates=dates)
 
 
 def check_missing(missing: str) -> None:
@@ -610,7 +625,8 @@ def _undiscretised(columns: Sequence[Column], n_columns: int) -> list[Objection]
     distinct = np.unique(first.observed()[0])
     example = f", such as {number_label(distinct[0])}" if len(distinct) else ""
     more = shown_names([column.name for column in others], 8)
-    also = f" (so are {len(others)} others: {more})" if others else ""
+    also = f" (so are {len(others)} others: {more})" if len(others) > 1 else ""
+    also = f" (so is {more})" if len(others) == 1 else also
     seen = f"is continuous: {len(distinct)} distinct numbers{example}{also}"
     ways = (
         Way("discretize", "mdl", "to cut such columns where they tell most about the others"),

@@ -346,10 +346,10 @@ def _numbered_rows(column: Column, labelled: bool) -> Objection | None:
     if in_sequence:
         seen = f"looks like an identifier: it numbers the rows from {low:.0f} to {high:.0f}"
         found = replace(leave_out(name, seen), ways=(dropped(name), cut))
-        by_name = _NAME_OF_TIME.fullmatch(name) is not None
-        if (low > 1 or by_name) and not _NAME_OF_ID.fullmatch(name):
+        why = _why_a_quantity(column, low)
+        if why and not _NAME_OF_ID.fullmatch(name):
             advice = (Way("keep", [name]), *(Way("discretize", rule) for rule in rules))
-            why = "taken as a quantity because of its " + ("name" if by_name else "first number")
+            why = f"taken as a quantity because {why}"
             return replace(found, ways=(dropped(name),), advice=advice, why=why)
         return found
     if not labelled and _are_codes(name, distinct, rows):
@@ -370,6 +370,17 @@ def _numbered_rows(column: Column, labelled: bool) -> Objection | None:
     if labelled and crowded and distinct <= MANY_STATES:
         return _quantity(column, f"has {distinct} numbers in {rows} rows")
     return None
+
+
+def _why_a_quantity(column: Column, low: float) -> str:
+    """Return why numbers without gaps are not those of the rows; nothing if they may be."""
+    if low > 1:
+        return f"it begins with {low:.0f}"
+    if _NAME_OF_TIME.fullmatch(column.name):
+        return "of its name"
+    codes = column.raw.to_codes()
+    numbers = np.empty(0) if column.numbers is None else column.numbers[codes[codes >= 0]]
+    return "" if bool((np.diff(numbers) > 0).all()) else "the rows are in another order"
 
 
 def _are_codes(name: str, distinct: int, rows: int) -> bool:

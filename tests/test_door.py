@@ -1,0 +1,251 @@
+"""The open door: readers, readings that decide, and one way from cells to states."""
+
+from __future__ import annotations
+
+import random
+import warnings
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import parentage
+from command import ok, refused, run
+from parentage.data.applying import apply_recipe, cells_for, rows_like
+from parentage.data.formats import read_columns
+from parentage.data.settings import Reading
+from parentage.errors import DataWarning, DecisionWarning, ParentageError, UndecidedError, Way
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+ROWS = [f"{'ab'[i % 2]},{'xyz'[i * i % 3]},{i % 7 % 2}" for i in range(60)]
+PLAIN = "\n".join(["first,second,third", *ROWS, ""])
+
+
+def decided(source: object, **settings: Any) -> parentage.Table:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", DataWarning)
+        return parentage.read_table(source, auto=True, **settings)
+
+
+def remedy_of(source: object, **settings: Any) -> list[Way]:
+    with pytest.raises(UndecidedError) as refusal:
+        parentage.read_table(source, **settings)
+    return list(refusal.value.remedy)
+
+
+# --- readers -----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("title", ["Survey 2024", "Survey 2024\n\nmade by hand", "# a comment"])
+def test_a_title_above_the_header_is_found(title: str, tmp_path: Path) -> None:
+    path = tmp_path / "survey.csv"
+    path.write_text(f"{title}\n{PLAIN}")
+    lines = title.count("\n") + 1
+    assert remedy_of(path) == [Way("skip_rows", lines)]
+    table = parentage.read_table(path, skip_rows=lines)
+    assert table.digest == parentage.read_table(PLAIN.encode()).digest == decided(path).digest
+    said = refused("learn", str(path))
+    assert f"--skip-rows {lines}\n" in said and "not part of the table" in said
+    broken = path.read_text().replace("b,y,1\n", "b,,1\n", 1)
+    path.write_text(broken)
+    place = 1 + broken.split("\n").index("b,,1")
+    with pytest.raises(UndecidedError, match=f"column 'second', line {place}"):
+        parentage.read_table(path, skip_rows=lines)
+
+
+def test_tables_without_a_title_have_none() -> None:
+    for text in (PLAIN, PLAIN.replace(",", ";"), PLAIN.replace(",", " "), "\n" + PLAIN):
+        assert parentage.read_table(text.encode()).n_rows == 60
+
+
+def test_names_of_rows_are_left_out_and_other_columns_without_a_name_are_called_by_place() -> None:
+    named = "\n".join(['"","0","1","2"', *(f'"{i}",{row}' for i, row in enumerate(ROWS)), ""])
+    assert remedy_of(named.encode()) == [Way("drop", ["unnamed 1"])]
+    assert decided(named.encode()).names == ("0", "1", "2")
+    assert parentage.read_table(named.encode(), drop="").names == ("0", "1", "2")
+    third = PLAIN.replace("first,second,third", "first,,third")
+    with pytest.warns(DataWarning, match="column 'unnamed 2' has no name; rename it"):
+        assert parentage.read_table(third.encode()).names == ("first", "unnamed 2", "third")
+    frame = pd.DataFrame({"Unnamed: 0": range(60), "a": list("xyz" * 20), "b": list("uvvu" * 15)})
+    assert decided(frame).names == ("a", "b")
+
+
+# --- what columns are --------------------------------------------------------------------------
+
+
+def test_few_fractions_are_states_and_many_are_not() -> None:
+    draw = random.Random(1)
+    frame = pl.DataFrame({
+        "edema": [draw.choice([0.0, 0.5, 1.0]) for _ in range(90)],
+        "dose": [draw.choice([0.1, 0.2, 0.3, 0.4, 0.5, 0.6]) for _ in range(90)],
+        "sex": [draw.choice("fm") for _ in range(90)],
+    })  # fmt: skip
+    assert parentage.read_table(frame, drop="dose").states[0] == ("0", "0.5", "1")
+    assert remedy_of(frame) == [Way("discretize", "mdl")]
+    assert set(decided(frame).cuts) == {"dose"}
+    assert remedy_of(frame.head(20), drop="dose") == [Way("discretize", "mdl")]
+
+
+def test_dates_may_become_a_part_of_them() -> None:
+    days = pd.date_range("2023-11-01", periods=120, freq="5D")
+    draw = random.Random(2)
+    frame = pd.DataFrame({"day": days, "a": [draw.choice("xy") for _ in days],
+                          "b": [draw.choice("uv") for _ in days]})  # fmt: skip
+    assert remedy_of(frame) == [Way("discretize", "day=mdl")]
+    parts = {"year": "%Y", "month": "%m %b", "weekday": "%u %a"}
+    text = frame.to_csv(index=False).encode()
+    for part, form in parts.items():
+        for source in (frame, pl.from_pandas(frame), text):
+            table = parentage.read_table(source, discretize={"day": part})
+            labels = [table.states[0][code] for code in table.column(0)]
+            assert labels == days.strftime(form).tolist()
+            assert list(table.states[0]) == sorted(set(labels))
+        again = parentage.read_table(frame.tail(40), recipe=table.recipe)
+        assert [again.states[0][c] for c in again.column(0)] == labels[-40:]
+        assert rows_like(table, frame.head(1)).column(0).tolist() == [
+            table.states[0].index(labels[0])
+        ]
+    with pytest.raises(ParentageError, match="column 'a' has no month: it does not hold dates"):
+        parentage.read_table(frame, discretize={"a": "month"})
+
+
+def test_columns_that_say_the_same_are_named() -> None:
+    double = "\n".join([f"{row},{row[0].upper()}" for row in PLAIN.split("\n")[1:-1]])
+    text = f"opid,second,third,operator\n{double}\n"
+    with pytest.warns(DataWarning, match="'operator' says the same as 'opid', value for value"):
+        assert parentage.read_table(text.encode()).n_variables == 4
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        parentage.read_table(text.encode(), keep="operator")
+        parentage.read_table(text.replace(",A\n", ",B\n", 1).encode())
+
+
+def test_none_is_a_state_beside_degrees_and_where_missing_values_are_marked() -> None:
+    degrees = "\n".join(["a,b", *(f"{'xy'[i % 2]},{['None', 'Some', 'Marked'][i % 5 % 3]}"
+                                  for i in range(40)), ""])  # fmt: skip
+    assert parentage.read_table(degrees.encode()).states[1] == ("Marked", "None", "Some")
+    bags = degrees.replace("Some", "Driver").replace("Marked", "Both")
+    assert parentage.read_table(bags.encode(), missing="em").states[1] == ("Both", "Driver")
+    marked = bags.replace("x,", "NA,", 1)
+    table = parentage.read_table(marked.encode(), missing="em")
+    assert table.states[1] == ("Both", "Driver", "None") and table.missing_cells.tolist() == [1, 0]
+    assert parentage.read_table(bags.encode(), recipe=table.recipe).digest != table.digest
+
+
+def test_ranks_are_quantities_and_numbers_of_rows_are_not() -> None:
+    ranks = random.Random(3).sample(range(1, 61), 60)
+    text = "\n".join(
+        [
+            f"wealth,{PLAIN.split(chr(10))[0]}",
+            *(f"{rank},{row}" for rank, row in zip(ranks, ROWS, strict=True)),
+            "",
+        ]
+    )
+    assert remedy_of(text.encode()) == [Way("keep", ["wealth"]), Way("discretize", "mdl")]
+    ordered = "\n".join([f"wealth,{PLAIN.split(chr(10))[0]}",
+                         *(f"{rank},{row}" for rank, row in enumerate(ROWS, 1)), ""])  # fmt: skip
+    assert remedy_of(ordered.encode()) == [Way("drop", ["wealth"])]
+
+
+# --- decisions ---------------------------------------------------------------------------------
+
+
+def messy(rows: int = 120) -> pl.DataFrame:
+    draw = random.Random(4)
+    return pl.DataFrame({
+        "id": [f"p{i}" for i in range(rows)],
+        "age": [draw.choice([None, *range(20, 80)]) for _ in range(rows)],
+        "sex": [draw.choice("fm") for _ in range(rows)],
+        "smoker": [draw.choice(["yes", "no"]) for _ in range(rows)],
+    })  # fmt: skip
+
+
+def test_frames_learn_and_estimators_decide_the_same() -> None:
+    frame = messy()
+    with pytest.warns(DecisionWarning) as said:
+        table = parentage.read_table(frame, auto=True)
+        learned = parentage.learn(frame, auto=True)
+        lists = parentage.score(table.drop(["age"]))
+        fitted = parentage.ParentageLearner(auto=True, target="sex").fit(frame.to_pandas())
+    assert lists.n_variables == 2
+    assert learned.table is not None and learned.table.digest == table.digest
+    assert fitted.table_.digest == table.digest
+    assert fitted.n_features_in_ == 4 and fitted.predict(frame.to_pandas()).shape == (120,)
+    first = next(str(one.message) for one in said)
+    assert "drop=['id']: column 'id' is an identifier" in first
+    assert "discretize='mdl': column 'age' is continuous" in first
+    array = np.column_stack([np.arange(120), frame["sex"].to_numpy() == "f", np.arange(120) % 3])
+    with pytest.warns(DecisionWarning):
+        of_array = parentage.ParentageLearner(auto=True, target="x1").fit(array)
+    assert of_array.table_.names == ("x1", "x2")
+    assert of_array.predict(array).shape == (120,) and of_array.n_features_in_ == 3
+
+
+def test_the_estimator_is_told_in_its_own_words() -> None:
+    with pytest.raises(UndecidedError) as refusal:
+        parentage.ParentageLearner().fit(messy())
+    *_, lead, call = str(refusal.value).split("\n")
+    assert lead == "Use in place of X (or let auto=True decide the same):"
+    assert call.strip().startswith("parentage.read_table(X, drop=['id'], missing='em', ")
+    X = messy()
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", DataWarning)
+        table = eval(call)  # noqa: S307  # as a reader would paste it
+        assert table.digest == decided(X).digest
+    assert parentage.ParentageLearner().fit(table).optimal_
+
+
+def test_many_decisions_are_summed_up_and_all_are_in_the_recipe(tmp_path: Path) -> None:
+    names = [f"id{i}" for i in range(20)]
+    lines = [",".join([*(f"{name}-{i}" for name in names), row]) for i, row in enumerate(ROWS)]
+    path, recipe = tmp_path / "wide.csv", tmp_path / "wide.toml"
+    path.write_text("\n".join([",".join([*names, "a", "b", "c"]), *lines, ""]))
+    done = run("learn", str(path), "--auto", "--json", "--write-recipe", str(recipe))
+    assert done.returncode == 0
+    told = done.stderr.split("\n")
+    assert told[0] == "parentage: decided by --auto:" and "… and 9 more" in told[12]
+    assert recipe.read_text().count("# decided: --drop id") == 20
+    assert ok("learn", str(path), "--recipe", str(recipe), "--json")
+
+
+def test_few_rows_and_no_arc_are_put_into_words(tmp_path: Path) -> None:
+    path = tmp_path / "few.csv"
+    path.write_text("a,b\n" + "x,u\nx,v\ny,u\ny,v\n" * 5)
+    assert "20 rows show only strong dependences" in ok("learn", str(path))
+    path.write_text("a,b\n" + "x,u\nx,v\ny,u\ny,v\n" * 15)
+    assert "strong dependences" not in ok("learn", str(path))
+
+
+# --- one way from cells to states --------------------------------------------------------------
+
+CELLS = st.sampled_from(["1", "2", "2.5", "10", "NA", "", "x", "1.0", "-9"])
+
+
+@given(
+    st.lists(st.tuples(CELLS, CELLS), min_size=6, max_size=30),
+    st.sampled_from(["drop", "state", "mode", "pnal"]),
+    st.sampled_from(["median", "quantile:3", "mdl"]),
+)
+def test_a_new_table_is_its_own_recipe_applied(
+    rows: list[tuple[str, str]], missing: str, rule: str
+) -> None:
+    """With the columns that were looked into, and with the raw ones: the same states."""
+    text = "\n".join(["a;b;c", *(f"{a};{b};{i % 2}" for i, (a, b) in enumerate(rows)), ""]).encode()
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", DataWarning)
+        try:
+            table = parentage.read_table(text, missing=missing, discretize=rule, keep=["a", "b"])
+        except ParentageError:
+            return
+    recipe = table.recipe
+    assert recipe is not None
+    raw = read_columns(text, Reading())
+    assert apply_recipe(raw, recipe).digest == table.digest
+    cells = [cells_for(raw, column, recipe.settings) for column in recipe.columns]
+    assert apply_recipe(raw, recipe, cells).digest == table.digest
