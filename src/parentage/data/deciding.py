@@ -46,6 +46,7 @@ from parentage.data.columns import (
     labels_of,
     looks_like_counts,
     number_label,
+    numbers_in,
     unnamed,
     with_counts,
     without_values,
@@ -448,8 +449,11 @@ def _cells(column: RawColumn, choice: Choice, reading: Reading, marked: bool) ->
     """Find out which cells of a column are missing, and which are numbers."""
     na = choice.na
     if reading.words_are_missing and not column.declared and column.numeric is None:
-        words = words_for_missing(() if isinstance(column.values, np.ndarray) else column.values)
-        na = (*na, *(words - {"None"} if marked else words))
+        labels = () if isinstance(column.values, np.ndarray) else column.values
+        words = words_for_missing(labels)
+        if marked and numbers_in(sorted({*labels} - words), reading.decimal) is None:
+            words -= {"None"}  # a label among labels
+        na = (*na, *words)
     if choice.part is not None:
         rest, blanked = without_values(column, na, reading.decimal)
         return Column(date_part(rest, choice.part), None, blanked)
