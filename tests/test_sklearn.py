@@ -238,7 +238,7 @@ def test_missing_cells_in_folds(missing: str, frame: pd.DataFrame) -> None:
     learner = ParentageLearner(missing=missing)
     scores = scikit.cross_val_score(learner, holes, cv=scikit.KFold(3), error_score="raise")
     assert np.isfinite(scores).all()
-    with pytest.raises(TableError, match="the cell is missing"):
+    with pytest.raises(TableError, match="missing value"):
         ParentageLearner().fit(holes)
 
 

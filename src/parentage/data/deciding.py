@@ -451,8 +451,9 @@ def _cells(column: RawColumn, choice: Choice, reading: Reading, marked: bool) ->
     if reading.words_are_missing and not column.declared and column.numeric is None:
         labels = () if isinstance(column.values, np.ndarray) else column.values
         words = words_for_missing(labels)
-        if marked and numbers_in(sorted({*labels} - words), reading.decimal) is None:
-            words -= {"None"}  # a label among labels
+        if marked and MARKS.isdisjoint(words):
+            others = sorted({*labels} - words)
+            words -= {"None"} if numbers_in(others, reading.decimal) is None else set()
         na = (*na, *words)
     if choice.part is not None:
         rest, blanked = without_values(column, na, reading.decimal)
