@@ -331,10 +331,10 @@ def test_a_state_of_the_known_rows_is_one_in_new_rows() -> None:
 
 
 def test_declared_states_are_believed_and_named() -> None:
-    frame = pd.DataFrame({"a": pd.Categorical(["None", "mild", "mild"]), "b": list("xyx")})
+    frame = pd.DataFrame({"a": pd.Categorical(["None", "cold", "cold"]), "b": list("xyx")})
     with pytest.warns(DataWarning, match=r"column 'a' has the state 'None'; pass na=\['None'\]"):
-        assert read_table(frame).states[0] == ("None", "mild")
-    assert read_table(frame, na=["None"], missing="state").states[0] == ("mild", "missing")
+        assert read_table(frame).states[0] == ("None", "cold")
+    assert read_table(frame, na=["None"], missing="state").states[0] == ("cold", "missing")
 
 
 def test_text_is_the_same_table_whoever_splits_it(tmp_path: Path) -> None:
