@@ -65,8 +65,8 @@ def main() -> None:
     home = Path(os.environ.get("XDG_CACHE_HOME", Path.home() / ".cache"))
     key = f"{source_digest()[:16]}-numba{numba.__version__}-{platform.python_version()}"
     kept = home / "parentage-tests" / key
-    if kept.is_dir() and not own.exists():
-        shutil.copytree(kept, own)
+    if kept.is_dir():
+        shutil.copytree(kept, own, dirs_exist_ok=True)
     running = [subprocess.Popen([sys.executable, "-c", code]) for code in (SCORING, SOLVING)]
     codes = [process.wait() for process in running]
     if any(codes):
