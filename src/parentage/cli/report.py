@@ -39,7 +39,8 @@ NETWORKS = (".json", ".bif", ".xml", ".xmlbif", ".bifxml")
 
 
 REPLICATES, PATIENCE = 100, 30.0
-"""Bootstrap replicates of a page, and the seconds after which it shows those that are done."""
+"""Bootstrap replicates of a page, and the seconds after which it shows those that are done; its
+penalty path may take as long."""
 
 
 @dataclass(frozen=True)
@@ -116,10 +117,26 @@ def report_table(source: str, page: Page, estimating: Estimating, reading: Readi
             baseline = baseline_of(source, asked, reading, Model(), Optimising(), context)
             support = support_of(baseline, asked, context, patience=PATIENCE)
             parameters = estimated_parameters(baseline, estimating, context)
-        write_page(page.output, source, baseline, support, parameters, title=page.title)
+            words = path_words(baseline, context)
+        write_page(
+            page.output, source, baseline, support, parameters, title=page.title, words=words
+        )
         tell(page.output, support)
     if stop.cancelled.is_set():
         sys.exit(130)
+
+
+def path_words(baseline: Baseline, context: Context) -> str:
+    """Say for which penalties the best network stays the same; nothing if it takes too long."""
+    from parentage.answers.path import LEAST, MOST, path_of
+
+    scoring = baseline.scoring
+    if scoring.score != "bic" or baseline.table.has_holes or not baseline.best.optimal:
+        return ""
+    found = path_of(
+        baseline.table, scoring, (LEAST, MOST), context.ending(context.stop.within(PATIENCE))
+    )
+    return found.sentence() if found.optimal else ""
 
 
 def estimated_parameters(
@@ -145,6 +162,7 @@ def write_page(
     parameters: Parameters | None,
     *,
     title: str | None = None,
+    words: str = "",
 ) -> None:
     """Write the page about the best network and how sure its arcs are."""
     from parentage.network.formats.network_json import provenance_of
@@ -161,6 +179,7 @@ def write_page(
         provenance=provenance_of(
             baseline.table, command=["parentage", *sys.argv[1:]], source=source
         ),
+        path_words=words,
     )
 
 
