@@ -7,7 +7,9 @@ certificate.
 from __future__ import annotations
 
 import contextlib
+import json
 from dataclasses import dataclass, fields, replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -201,6 +203,14 @@ def assert_proved(lists: CandidateLists, engine: str = "branch-and-cut") -> Solu
 
 def test_every_number_is_forced() -> None:
     assert {one.name for one in fields(TUNING)} == set(FORCED)
+
+
+def test_a_row_that_pays_for_a_number_was_measured() -> None:
+    results = Path(__file__).parent.parent / "benchmarks" / "results" / "optimise.json"
+    measured = json.loads(results.read_text())["ablation"]["cutting"]
+    named = {one.metadata["row"] for one in fields(TUNING)} - {""}
+    assert named
+    assert named <= measured.keys()
 
 
 @pytest.mark.parametrize("name", [*FORCED, *CONSTANTS])

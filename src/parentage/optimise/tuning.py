@@ -1,9 +1,9 @@
 """How the solver works, never what it proves: every number it was tuned by, in one record.
 
 Whatever these numbers are, a network that is called optimal is optimal: they decide how long that
-takes (:mod:`tests.test_proofs` forces each of them to extremes). A field has a unit, a reason, and
-the row of the ablation in ``benchmarks/results/optimise.md`` that shows what it is worth; what was
-worth nothing is not here.
+takes (the tests force each of them to extremes). A field has a unit, a reason, and the row of the
+ablation in ``benchmarks/results/optimise.md`` that shows what it is worth, empty until it has been
+measured; ``benchmarks/bench_optimise.py`` has a row for nearly all of them.
 
 *Work* is counted in steps of innermost loops, each roughly a nanosecond. It is never timed, so the
 same lists lead to the same proof on every machine and with any number of threads.
@@ -59,7 +59,7 @@ class Tuning:
         30_000,
         "sets",
         "A part of more sets goes to dynamic programming, where that is possible, without cutting.",
-        "cuts first whatever the number of sets",
+        "",
     )
     at_a_glance: int = tuned(
         500_000,
@@ -71,7 +71,7 @@ class Tuning:
         1,
         "rounds",
         "An order search before cutting ends after this many rounds without a gain; 0: none.",
-        "no order search before cutting",
+        "",
     )
     patience: int = tuned(
         20,
@@ -79,8 +79,8 @@ class Tuning:
         "The engine orders without a time limit ends after this many rounds without a gain.",
         "",
     )
-    set_packing: bool = tuned(True, "", "Whether set-packing cuts are used.", "no set packing")
-    local_cuts: bool = tuned(True, "", "Whether local cuts are used.", "no local cuts")
+    set_packing: bool = tuned(True, "", "Whether set-packing cuts are used.", "")
+    local_cuts: bool = tuned(True, "", "Whether local cuts are used.", "")
     least: float = tuned(
         1e-3, "of the right side", "A cut that is violated by less is not added.", ""
     )
@@ -91,16 +91,24 @@ class Tuning:
         70, "cuts", "Cuts of one kind added in a round; more in a part of more variables.", ""
     )
     starts: int = tuned(
-        600, "arcs", "Arcs from which clusters are grown, heaviest first; six per variable.", ""
+        600,
+        "arcs",
+        "Arcs from which clusters are grown, heaviest first; six per variable.",
+        "clusters from all arcs",
     )
     shared: int = tuned(4, "cycles", "Cycle cuts of one round that use the same arc.", "")
     exact_tries: int = tuned(
         6,
         "programmes",
         "How often clusters are separated exactly at a root when nothing else is found.",
-        "no exact clusters",
+        "",
     )
-    exact_nodes: int = tuned(200, "nodes", "Exact separation of clusters gives up after that.", "")
+    exact_nodes: int = tuned(
+        200,
+        "nodes",
+        "Exact separation of clusters gives up after that.",
+        "exact clusters to the end",
+    )
     tenure: int = tuned(
         4, "steps", "A variable that entered or left a cluster stays that long.", ""
     )
@@ -111,7 +119,10 @@ class Tuning:
         0.02, "of the gap", "So they are with more cuts if the last round closed less.", ""
     )
     stall: Patience = tuned(
-        Patience(12, 0.01), "rounds, share", "In a large part plain cuts continue until then.", ""
+        Patience(12, 0.01),
+        "rounds, share",
+        "In a large part plain cuts continue until then.",
+        "large parts: local cuts at once",
     )
     sparse: int = tuned(
         10, "cuts", "With fewer local cuts, the next larger support sets are considered.", ""
@@ -120,7 +131,7 @@ class Tuning:
         ((5, 6), (5, 8), (5, 8, 11), (6, 9, 12)),
         "variables",
         "Sizes of support sets, one level for each arm of the bandit.",
-        "support sets of up to 8",
+        "",
     )
     crowded: int = tuned(
         3,
@@ -128,7 +139,9 @@ class Tuning:
         "A support set is passed over when each of its variables has that many cuts of the round.",
         "",
     )
-    local_work: int = tuned(400_000_000, "work", "Local cuts of a round end after that.", "")
+    local_work: int = tuned(
+        400_000_000, "work", "Local cuts of a round end after that.", "local work without limit"
+    )
     seeds: int = tuned(
         60, "support sets", "Support sets tried of each kind: around arcs, united, remembered.", ""
     )
@@ -168,11 +181,11 @@ class Tuning:
         (0.0, 1e-5, 1e-4, 1e-3),
         "of the cost",
         "How much worse each stream of the order search lets itself become.",
-        "no stream accepts worse orders",
+        "",
     )
-    strength: int = tuned(4, "moves", "Most moves of one disturbance.", "one move a disturbance")
+    strength: int = tuned(4, "moves", "Most moves of one disturbance.", "")
     block: int = tuned(24, "variables", "Blocks that change places are at most that long.", "")
-    width: int = tuned(10, "variables", "Most variables of a region.", "regions of 6")
+    width: int = tuned(10, "variables", "Most variables of a region.", "")
     tries: int = tuned(4, "draws", "Draws for each member of a region.", "")
     stale: int = tuned(
         12, "rounds", "Without a gain, the leader then goes back to its best order.", ""
