@@ -56,8 +56,9 @@ def document(
     tolerance: int = 0,
     constraints: Document | None = None,
     settings: Document | None = None,
+    families: bool = False,
 ) -> Document:
-    """Put a certificate together."""
+    """Put a certificate together; with ``families``, one that carries its lists."""
     content: Document = {
         "format": "parentage certificate",
         "version": 2,
@@ -78,6 +79,9 @@ def document(
         "cuts": list(cuts),
         "nodes": list(nodes),
     }
+    if families:
+        sets = [[[s, list(w)] for s, w in lists.candidates(v)] for v in range(lists.n_variables)]
+        content["families"] = {"counted": 0, "sets": sets}
     return sealed(content)
 
 

@@ -47,6 +47,7 @@ def proof_of(lists: CandidateLists) -> dict[str, Any]:
         nodes=[{"subsets": True}],
         tolerance=10,
         settings=lists.account.settings(),
+        families=True,
     )
 
 
@@ -141,9 +142,11 @@ def test_no_key_can_be_left_out_or_added(xor: str, tmp_path: Path) -> None:
     lists = str(tmp_path / "xor.jkl")
     ok("score", xor, "-k", "1", "-o", lists)
     for data in (xor, lists):
-        for key in sorted(set(content) - {"format", "version"}):
+        for key in sorted(set(content) - {"format", "version", "families"}):
             code, text = verdict_on(data, {k: v for k, v in content.items() if k != key}, tmp_path)
             assert (code, f"{key!r} is missing" in text) == (1, True), key
+        alone = {k: v for k, v in content.items() if k != "families"}
+        assert verdict_on(data, alone, tmp_path)[0] == (2 if data == xor else 0)
         assert verdict_on(data, {**content, "colour": 1}, tmp_path)[0] == 1
         for key in SETTINGS:
             fewer = {k: v for k, v in content["settings"].items() if k != key}
@@ -179,7 +182,7 @@ def test_every_setting_is_covered_by_the_digest(key: str, xor: str, tmp_path: Pa
     if again.returncode == 0:  # these settings make the same lists: the claim is true of them, too
         assert {"prior": "prior: 0.1 for every arc", "width": "width 1;"}[key] in again.stdout
     else:
-        assert again.returncode == (2 if key == "settled" else 1)
+        assert again.returncode == (2 if key in ("settled", "complete_to") else 1)
 
 
 def test_a_limit_that_is_taken_from_the_certificate_is_stated_all_the_same(
@@ -299,7 +302,8 @@ def test_certificates_of_data_with_missing_values(missing: str, tmp_path: Path) 
     ok("info", table, "--missing", missing, "--write-recipe", recipe)
     if missing == "pnal":
         assert "score pnal:" in text
-        assert ok("check", table, proof, "--recipe", recipe).startswith("Verified")
+        missed = refused("check", table, proof, "--recipe", recipe)
+        assert "needs complete data, and cells are missing; give the candidate lists" in missed
         return
     assert "missing values completed by expectation maximisation" in text
     assert "200 rows" in text

@@ -9,9 +9,12 @@ format is :class:`~.records.ProofError` with the place that does.
 from __future__ import annotations
 
 import json
+import math
 import zlib
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
+
+import numpy as np
 
 from parentage.check.records import (
     LARGEST,
@@ -21,6 +24,7 @@ from parentage.check.records import (
     Cluster,
     Dominance,
     Forest,
+    Listed,
     Local,
     Node,
     Part,
@@ -113,7 +117,7 @@ def recorded_settings(document: Mapping[str, Json]) -> Mapping[str, Json] | None
         document,
         "the document",
         ("format", "version", *STATED, "unit", "denominator", "cuts", "nodes", "digest"),
-        ("note",),
+        ("note", "families"),
     )
     settings: Mapping[str, Json] | None = top["settings"]
     if settings is not None:
@@ -124,6 +128,48 @@ def recorded_settings(document: Mapping[str, Json]) -> Mapping[str, Json] | None
             "the certificate is damaged, or was changed by hand"
         )
     return settings
+
+
+def carried_lists(document: Mapping[str, Json], names: Sequence[str]) -> Listed:
+    """Return the candidate lists that a certificate carries, of variables of these names.
+
+    Raises
+    ------
+    InputError
+        It carries none.
+    ProofError
+        They break the format.
+    """
+    if "families" not in document:
+        raise InputError(
+            "this certificate does not carry its lists; give the candidate lists instead of the "
+            "table, or learn from it again"
+        )
+    carried = _object(document["families"], "families", ("counted", "sets"))
+    by_child = _list(carried["sets"], "families.sets")
+    if len(by_child) != len(names):
+        raise ProofError(f"families: it has {len(by_child)} variables, the table {len(names)}")
+    sizes, parents, scores = list[int](), list[int](), list[float]()
+    for v, own in enumerate(by_child):
+        if not _list(own, f"families.sets[{v}]"):
+            raise ProofError(f"families.sets[{v}]: a variable has a set, if only the empty one")
+        for i, entry in enumerate(own):
+            where = f"families.sets[{v}][{i}]"
+            pair = _list(entry, where)
+            if len(pair) != 2 or type(pair[0]) not in (int, float) or not math.isfinite(pair[0]):
+                raise ProofError(f"{where}: must be [score, parents]")
+            members = _distinct(pair[1], f"{where}: parents", len(names))
+            if v in members or list(members) != sorted(members):
+                raise ProofError(f"{where}: parents are other variables, and rise")
+            sizes.append(len(members))
+            parents.extend(members)
+            scores.append(float(pair[0]))
+    offsets = np.cumsum([0, *map(len, by_child)])
+    starts = np.cumsum([0, *sizes])
+    return Listed(
+        tuple(names), offsets, starts, np.array(parents, np.int64), np.array(scores, np.float64),
+        _whole(carried["counted"], "families.counted"),
+    )  # fmt: skip
 
 
 def parse_document(document: Mapping[str, Json], n: int, m: int) -> Certificate:

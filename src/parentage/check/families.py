@@ -19,8 +19,8 @@ from parentage.errors import ListsError
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from parentage.check.records import Lists
     from parentage.check.whole import Flags, Ints
-    from parentage.scoring.lists import CandidateLists
 
 
 @dataclass(frozen=True, eq=False)
@@ -87,7 +87,7 @@ class Families:
         return found
 
 
-def check_lists(lists: CandidateLists) -> None:
+def check_lists(lists: Lists) -> None:
     """Refuse lists that are broken.
 
     Raises
@@ -114,7 +114,7 @@ def check_lists(lists: CandidateLists) -> None:
         raise ListsError("the parents of a set do not rise")
 
 
-def make_families(lists: CandidateLists, allowed: Flags, whole: Ints) -> Families:
+def make_families(lists: Lists, allowed: Flags, whole: Ints) -> Families:
     """Build the families from whole scores; every child must keep a set."""
     lowest = np.iinfo(np.int64).min
     best = np.maximum.reduceat(np.where(allowed, whole, lowest), lists.offsets[:-1])
@@ -131,7 +131,7 @@ def make_families(lists: CandidateLists, allowed: Flags, whole: Ints) -> Familie
     )
 
 
-def allowed_sets(lists: CandidateLists, constraints: Mapping[str, Any]) -> Flags:
+def allowed_sets(lists: Lists, constraints: Mapping[str, Any]) -> Flags:
     """Mark the sets that the constraints of a certificate allow.
 
     Raises
@@ -140,31 +140,37 @@ def allowed_sets(lists: CandidateLists, constraints: Mapping[str, Any]) -> Flags
         Constraints of a form that is not in the format.
     """
     index = {name: v for v, name in enumerate(lists.names)}
-    unknown = set(constraints) - {"required", "forbidden", "max_parents", "tiers"}
-    if unknown:
-        raise ProofError(f"constraints: unknown kind {min(unknown)!r}")
+    check_kinds(constraints)
     sizes = np.diff(lists.starts)
     child = np.repeat(np.arange(lists.n_variables), np.diff(lists.offsets))
     owner = np.repeat(np.arange(lists.n_sets), sizes)
     below = child[owner]
     broken = np.zeros(lists.n_sets, np.bool_)
-    for parent, v in _arcs(constraints, "required", index):
+    for parent, v in arcs_of(constraints, "required", index):
         has = np.zeros(lists.n_sets, np.bool_)
         has[owner[(below == v) & (lists.parents == parent)]] = True
         broken |= (child == v) & ~has
-    for parent, v in _arcs(constraints, "forbidden", index):
+    for parent, v in arcs_of(constraints, "forbidden", index):
         broken[owner[(below == v) & (lists.parents == parent)]] = True
-    for v, limit in _limits(constraints, index):
+    for v, limit in limits_of(constraints, index):
         broken |= (child == v) & (sizes > limit)
-    tier = _tiers(constraints, index)
+    tier = tiers_of(constraints, index)
     above = tier[lists.parents]
     broken[owner[(above >= 0) & (tier[below] >= 0) & (above > tier[below])]] = True
     return ~broken
 
 
-def _arcs(
+def check_kinds(constraints: Mapping[str, Any]) -> None:
+    """Refuse constraints of a kind that is not in the format."""
+    unknown = set(constraints) - {"required", "forbidden", "max_parents", "tiers"}
+    if unknown:
+        raise ProofError(f"constraints: unknown kind {min(unknown)!r}")
+
+
+def arcs_of(
     constraints: Mapping[str, Any], kind: str, index: Mapping[str, int]
 ) -> list[tuple[int, int]]:
+    """Return required or forbidden arcs as (parent, child)."""
     arcs = constraints.get(kind, [])
     if not isinstance(arcs, list | tuple):
         raise ProofError(f"constraints.{kind}: must be a list of [parent, child]")
@@ -172,33 +178,43 @@ def _arcs(
     for arc in arcs:
         if not isinstance(arc, list | tuple) or len(arc) != 2:
             raise ProofError(f"constraints.{kind}: must be a list of [parent, child]")
-        found.append((_variable(arc[0], kind, index), _variable(arc[1], kind, index)))
+        found.append(
+            (
+                variable_of(arc[0], f"constraints.{kind}", index),
+                variable_of(arc[1], f"constraints.{kind}", index),
+            )
+        )
     return found
 
 
-def _limits(constraints: Mapping[str, Any], index: Mapping[str, int]) -> list[tuple[int, int]]:
+def limits_of(constraints: Mapping[str, Any], index: Mapping[str, int]) -> list[tuple[int, int]]:
+    """Return the limits on parents as (variable, number)."""
     limits = constraints.get("max_parents", {})
     if not isinstance(limits, Mapping) or any(type(limit) is not int for limit in limits.values()):
         raise ProofError("constraints.max_parents: must be an object of whole numbers")
-    return [(_variable(name, "max_parents", index), limit) for name, limit in limits.items()]
+    return [
+        (variable_of(name, "constraints.max_parents", index), limit)
+        for name, limit in limits.items()
+    ]
 
 
-def _tiers(constraints: Mapping[str, Any], index: Mapping[str, int]) -> Ints:
-    """The tier of every variable, −1 for none."""
+def tiers_of(constraints: Mapping[str, Any], index: Mapping[str, int]) -> Ints:
+    """Return the tier of every variable, −1 for none."""
     tier = np.full(len(index), -1, np.int64)
     tiers = constraints.get("tiers", [])
     if not isinstance(tiers, list | tuple) or any(not isinstance(t, list | tuple) for t in tiers):
         raise ProofError("constraints.tiers: must be a list of lists of names")
     for level, names in enumerate(tiers):
         for name in names:
-            v = _variable(name, "tiers", index)
+            v = variable_of(name, "constraints.tiers", index)
             if tier[v] >= 0:
                 raise ProofError(f"constraints.tiers: {name!r} is in two tiers")
             tier[v] = level
     return tier
 
 
-def _variable(name: Any, kind: str, index: Mapping[str, int]) -> int:
+def variable_of(name: Any, where: str, index: Mapping[str, int]) -> int:
+    """Return the variable of a name in a document."""
     if not isinstance(name, str) or name not in index:
-        raise ProofError(f"constraints.{kind}: it names something that is not a variable")
+        raise ProofError(f"{where}: it names something that is not a variable")
     return index[name]

@@ -5,12 +5,17 @@ The format is described in docs/certificates.md; :mod:`.document` reads it into 
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 from parentage.errors import ParentageError
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
+
+    import numpy as np
+    import numpy.typing as npt
+
+    from parentage.scoring.lists import CandidateLists
 
 
 LARGEST = 2**62
@@ -19,6 +24,36 @@ LARGEST = 2**62
 
 class ProofError(ParentageError):
     """A step of a certificate that does not hold; the message names it."""
+
+
+class Listed(NamedTuple):
+    """Candidate lists that a certificate carries, in the arrays of ``CandidateLists``."""
+
+    names: tuple[str, ...]
+    offsets: npt.NDArray[np.int64]
+    starts: npt.NDArray[np.int64]
+    parents: npt.NDArray[np.int64]
+    scores: npt.NDArray[np.float64]
+    counted: int
+    """Sets that scoring counted; a recount counts about as many."""
+
+    @property
+    def n_variables(self) -> int:
+        """Number of variables."""
+        return len(self.names)
+
+    @property
+    def n_sets(self) -> int:
+        """Number of sets."""
+        return len(self.scores)
+
+    def parents_of(self, i: int) -> npt.NDArray[np.int64]:
+        """Return the parents of set ``i``."""
+        return self.parents[self.starts[i] : self.starts[i + 1]]
+
+
+Lists: TypeAlias = "CandidateLists | Listed"
+"""Lists that were read or made, or those that a certificate carries."""
 
 
 class Unit(NamedTuple):

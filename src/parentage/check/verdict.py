@@ -2,26 +2,36 @@
 
 from __future__ import annotations
 
+import ast
 import math
 from collections import Counter
+from collections.abc import Mapping
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from parentage.check.document import parse_document, read_document
+from parentage.check.document import (
+    carried_lists,
+    parse_document,
+    read_document,
+    recorded_settings,
+)
 from parentage.check.families import allowed_sets, check_lists, make_families
 from parentage.check.nodes import Proof
 from parentage.check.records import ProofError
+from parentage.check.table import Recounter
 from parentage.check.terms import terms_text
 from parentage.check.whole import lists_digest, rounding_loss, unit_size, whole_scores
+from parentage.errors import InputError
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from parentage.check.families import Families
-    from parentage.check.records import Certificate
+    from parentage.check.records import Certificate, Lists
+    from parentage.check.table import Say
     from parentage.check.whole import WholeScores
+    from parentage.data.table import Table
     from parentage.files.source import SourceLike
     from parentage.scoring.lists import CandidateLists
 
@@ -57,7 +67,10 @@ class Verdict:
         empty when the check did not get that far.
     counts
         What was checked: ``nodes``, ``rounds``, cuts by kind (``cluster``, ``local``,
-        ``through``), ``removed`` sets, ``subsets`` and ``forest`` nodes.
+        ``through``), ``removed`` sets, ``subsets`` and ``forest`` nodes; ``counted`` sets of
+        columns where the check began with a table.
+    trusted_lines
+        Lines of code between the codes of a table and this verdict; 0 where it began with lists.
     """
 
     verified: bool
@@ -70,6 +83,7 @@ class Verdict:
     constraints: Mapping[str, Any] = field(default_factory=dict)
     terms: str = ""
     counts: Mapping[str, int] = field(default_factory=dict)
+    trusted_lines: int = 0
 
     @classmethod
     def refused(cls, reason: str) -> Verdict:
@@ -129,24 +143,115 @@ def check(
     document = read_document(certificate)
     check_lists(lists)
     claim = Claim()
-    counts: Counter[str] = Counter()
-    reason = ""
     try:
-        _verify(lists, document, memory, claim, counts)
+        _verify(lists, lists.account.settings(), document, memory, claim)
     except ProofError as refusal:
-        reason = str(refusal)
-    return Verdict(
-        not reason,
-        claim.text(),
-        reason,
-        claim.score,
-        claim.tolerance,
-        claim.parents,
-        claim.settings,
-        claim.constraints,
-        claim.terms,
-        dict(counts),
-    )
+        return claim.verdict(str(refusal))
+    return claim.verdict()
+
+
+def check_table(
+    table: Table,
+    certificate: SourceLike | Mapping[str, Any],
+    *,
+    memory: float = MEMORY,
+    threads: int = 1,
+    say: Say = lambda moment: None,
+) -> Verdict:
+    """Verify a certificate of optimality against the table that it is about.
+
+    The lists that it carries are checked by a recount (:mod:`parentage.check.table`), and the proof
+    against the lists; no other part of this package is asked.
+
+    Parameters
+    ----------
+    table
+        The data, complete, as they were read for the network.
+    certificate
+        A path, bytes, or the document itself (docs/certificates.md).
+    memory
+        Bytes that parts solved by dynamic programming may take.
+    threads
+        Processes that count.
+    say
+        Called with where the recount is, and first with how long it will take.
+
+    Raises
+    ------
+    InputError
+        A file that is not a certificate, one that does not carry its lists, or a score, data or
+        constraints that a recount does not know.
+    """
+    document = read_document(certificate)
+    claim = Claim(among="this table", trusted_lines=trusted_lines())
+    try:
+        settings = recorded_settings(document)
+        if settings is None:
+            raise InputError(
+                "this certificate does not say how its lists were made; give the candidate lists "
+                "instead of the table"
+            )
+        if settings["data"] != table.digest or settings["rows"] != table.n_rows:
+            raise ProofError(
+                "settings.data: the certificate is about other data; if this is the same table, "
+                "give the options it was read with"
+            )
+        lists = carried_lists(document, table.names)
+        recounter = Recounter(table, lists, settings)
+        _refuse_later_requirements(settings, document["constraints"])
+        _verify(lists, settings, document, memory, claim)
+        start = recounter.forecast(lists.counted, threads)
+        say(start)
+        found = recounter.run(
+            threads=threads,
+            say=lambda phase: say(start._replace(phase=phase, sets=recounter.counted.sets)),
+        )
+    except ProofError as refusal:
+        return claim.verdict(str(refusal))
+    unit = math.log(settings["log_base"] or math.e)
+    claim.tolerance += math.fsum((*found.excess, *found.error)) / unit * (1 + 1e-9)
+    claim.counts["counted"] = found.sets
+    constants = f"{len(table.constant)} constant columns take no part"
+    claim.terms += f"; no missing cells; {constants if table.constant else 'no constant columns'}"
+    return claim.verdict()
+
+
+def _refuse_later_requirements(settings: Mapping[str, Any], constraints: Any) -> None:
+    """Refuse arcs that were required after scoring: the lists need not have the best such sets."""
+    later = constraints.get("required", ()) if isinstance(constraints, Mapping) else ()
+    before = [list(arc) for arc in settings["constraints"].get("required", ())]
+    if not all(list(arc) in before for arc in later):
+        raise InputError(
+            "arcs were required of the network that scoring did not know of, so the lists need not "
+            "have the best such sets; give the candidate lists instead of the table, or require "
+            "these arcs when scoring"
+        )
+
+
+def trusted_lines() -> int:
+    """Count the lines of code that a verdict about a table rests on: this room, and the codes.
+
+    Blank lines, comments and docstrings do not count.
+    """
+    room = Path(__file__).parent
+    data = room.parent / "data"
+    modules = [*room.glob("*.py"), data / "table.py", data / "packed.py"]
+    return sum(_lines_of_code(module.read_text(encoding="utf-8")) for module in modules)
+
+
+def _lines_of_code(source: str) -> int:
+    found: set[int] = set()
+    for statement in ast.walk(ast.parse(source)):
+        if isinstance(statement, ast.stmt) and not _is_text(statement):
+            body = getattr(statement, "body", None)
+            last = body[0].lineno - 1 if body else statement.end_lineno
+            found.update(range(statement.lineno, (last or statement.lineno) + 1))
+    blank = {i for i, line in enumerate(source.splitlines(), 1) if not line.strip(" )]},:")}
+    return len(found - blank)
+
+
+def _is_text(statement: ast.stmt) -> bool:
+    return isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Constant)
 
 
 @dataclass
@@ -159,29 +264,45 @@ class Claim:
     settings: Mapping[str, Any] | None = None
     constraints: Mapping[str, Any] = field(default_factory=dict)
     terms: str = ""
+    counts: Counter[str] = field(default_factory=Counter)
+    among: str = "these lists"
+    trusted_lines: int = 0
+
+    def verdict(self, reason: str = "") -> Verdict:
+        """Return the verdict: verified, unless there is a reason to refuse it."""
+        return Verdict(
+            not reason,
+            self.text(),
+            reason,
+            self.score,
+            self.tolerance,
+            self.parents,
+            self.settings,
+            self.constraints,
+            self.terms,
+            dict(self.counts),
+            self.trusted_lines,
+        )
 
     def text(self) -> str:
         """The claim in words."""
         if math.isnan(self.tolerance):
             return "no claim was read"
-        among = "these lists" + (
-            " within the constraints" if any(self.constraints.values()) else ""
-        )
+        among = self.among + (" within the constraints" if any(self.constraints.values()) else "")
         more = "higher" if self.tolerance == 0 else f"more than {self.tolerance:.3g} higher"
         return f"the network scores {self.score:.12g} and no network of {among} scores {more}"
 
 
 def _verify(
-    lists: CandidateLists,
+    lists: Lists,
+    settings: Mapping[str, Any] | None,
     document: Mapping[str, Any],
     memory: float,
     claim: Claim,
-    counts: Counter[str],
 ) -> None:
     certificate = parse_document(document, lists.n_variables, lists.n_sets)
     if certificate.digest != lists_digest(lists):
         raise ProofError("lists: their digest is another one; the proof is about other lists")
-    settings = lists.account.settings()
     _check_settings(certificate.settings, settings)
     allowed = allowed_sets(lists, certificate.constraints)
     scores = whole_scores(lists.scores, certificate.unit)
@@ -197,7 +318,7 @@ def _verify(
             f"claim.score: it is {certificate.score!r}, the sets add up to {claim.score!r}"
         )
     goal = sum(families.cost[chosen].tolist()) - certificate.tolerance
-    Proof(families, certificate, memory, counts).verify(goal)
+    Proof(families, certificate, memory, claim.counts).verify(goal)
 
 
 def _check_settings(stated: Mapping[str, Any] | None, made: Mapping[str, Any] | None) -> None:
@@ -218,7 +339,7 @@ def _short(value: object) -> str:
 
 
 def _check_network(
-    lists: CandidateLists, families: Families, certificate: Certificate
+    lists: Lists, families: Families, certificate: Certificate
 ) -> tuple[tuple[int, ...], ...]:
     """Return the parents of the claimed sets: one allowed set per variable, no cycle."""
     for v, i in enumerate(certificate.chosen):

@@ -15,8 +15,7 @@ import numpy.typing as npt
 from parentage.check.records import ProofError
 
 if TYPE_CHECKING:
-    from parentage.check.records import Unit
-    from parentage.scoring.lists import CandidateLists
+    from parentage.check.records import Lists, Unit
 
 Ints = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float64]
@@ -36,7 +35,7 @@ class WholeScores(NamedTuple):
     lost: Floats
 
 
-def lists_digest(lists: CandidateLists) -> str:
+def lists_digest(lists: Lists) -> str:
     """Return the digest by which a certificate knows its lists.
 
     >>> from parentage.scoring.lists import CandidateLists

@@ -20,7 +20,7 @@ from parentage.cli.options import (
 )
 from parentage.cli.output import print_json
 from parentage.errors import Bytes, InputError
-from parentage.files.decoding import decoded
+from parentage.files.source import open_source
 from parentage.work.running import Running
 from parentage.work.settings import Option, Settings, setting
 
@@ -28,7 +28,11 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from parentage.check import Verdict
+    from parentage.check.records import Lists
+    from parentage.check.table import Moment
     from parentage.data.settings import Reading
+    from parentage.data.table import Table
+    from parentage.files.source import Source
     from parentage.scoring.lists import CandidateLists
     from parentage.vipr import Size
 
@@ -79,25 +83,26 @@ def check(
     """Verify that a network is the best one, from its CERTIFICATE, in whole-number arithmetic.
 
     LISTS are the candidate lists that the network was learned from, or TABLE the table, which is
-    scored first as the certificate says. Exit code 0: verified; 1: refused, with the first step
-    that fails; 2: bad input.
+    counted again without the code that scored it. Exit code 0: verified; 1: refused, with the first
+    step that fails; 2: bad input.
     """
-    from parentage.check import MEMORY, ProofError, Verdict, read_document
+    from parentage.check import MEMORY, carried_lists, read_document
     from parentage.check import check as verify
 
     refuse_swapped(source, certificate)
     check_outputs([exporting.vipr], source, certificate, reading.recipe)
     document = read_document(certificate)
     memory = MEMORY if room.memory is None else room.memory
-    names: Sequence[str] = ()
-    try:
-        lists = gather(source, document, reading, running)
-        names, began = lists.names, time.monotonic()
-        verdict = verify(lists, document, memory=memory)
-    except ProofError as refusal:
-        verdict, began = Verdict.refused(str(refusal)), time.monotonic()
+    opened = open_source(source)
+    lists = lists_in(opened, reading)
+    began = time.monotonic()
+    if lists is not None:
+        names, verdict = lists.names, verify(lists, document, memory=memory)
+    else:
+        table = load_table(opened, reading)
+        names, verdict = table.names, check_from(table, document, memory, running.workers)
     if verdict and exporting.vipr is not None:
-        export(lists, document, exporting.vipr)
+        export(lists or carried_lists(document, names), document, exporting.vipr)
     if as_json:
         print_json(verdict_json(verdict, names, time.monotonic() - began))
     else:
@@ -118,7 +123,7 @@ def vipr_written(path: str) -> str:
     return f"parentage: wrote the proof to {path}; {how}"
 
 
-def export(lists: CandidateLists, document: Mapping[str, Any], path: str) -> None:
+def export(lists: Lists, document: Mapping[str, Any], path: str) -> None:
     """Write the proof as a VIPR file; the reason why not is an error."""
     from parentage.check import ProofError
     from parentage.vipr import write_vipr
@@ -130,6 +135,28 @@ def export(lists: CandidateLists, document: Mapping[str, Any], path: str) -> Non
             f"{refusal}; `parentage learn … --certificate {path}` looks for a proof without that"
         ) from None
     click.echo(vipr_written(path), err=True)
+
+
+def check_from(table: Table, document: Mapping[str, Any], memory: float, threads: int) -> Verdict:
+    """Check a certificate against its table; say how long that will take, and how far it is."""
+    from parentage.check import check_table
+    from parentage.work.progress import Progress, duration, shown
+
+    began = time.monotonic()
+    with shown() as report:
+
+        def say(at: Moment) -> None:
+            passed, some = time.monotonic() - began, f"about {at.expected:,} sets"
+            if not at.phase:
+                click.echo(
+                    f"parentage: counting {some} again, about {duration(at.seconds)}", err=True
+                )
+            elif report is not None:
+                phase = f"{at.phase}, {at.sets:,} of {some} counted"
+                left, done = max(0.0, at.seconds - passed), min(at.sets, at.expected)
+                report(Progress("recount", phase, passed, done, at.expected, seconds_left=left))
+
+        return check_table(table, document, memory=memory, threads=threads, say=say)
 
 
 def refuse_swapped(data: str, certificate: str) -> None:
@@ -148,78 +175,17 @@ def refuse_swapped(data: str, certificate: str) -> None:
     )
 
 
-def gather(
-    data: str, document: Mapping[str, Any], reading: Reading, running: Running
-) -> CandidateLists:
-    """Read lists, or read a table and score it as the certificate records.
-
-    Raises
-    ------
-    ProofError
-        The table cannot be scored as the certificate records, or is another one.
-    """
-    from parentage.check import ProofError, recorded_settings
+def lists_in(source: Source, reading: Reading) -> CandidateLists | None:
+    """Read candidate lists; return None if the file holds a table."""
     from parentage.data.reading import settled
     from parentage.files.detect import detect
-    from parentage.files.source import open_source
+
+    how = settled(reading)
+    if detect(source, how.format, how.encoding).kind != "lists":
+        return None
     from parentage.scoring.formats import read_lists
 
-    source, how = open_source(data), settled(reading)
-    if detect(source, how.format, how.encoding).kind == "lists":
-        return read_lists(source, how.format, encoding=how.encoding)
-    from parentage.scoring.candidates import score
-
-    settings = recorded_settings(document)
-    if settings is None or settings["settled"] is not None:
-        why = "does not say how its lists were made"
-        if settings is not None:
-            why = "is about data whose missing values expectation maximisation completed"
-        raise InputError(f"this certificate {why}; give the candidate lists instead of the table")
-    table = load_table(source, reading)
-    if table.digest != settings["data"]:
-        raise ProofError(
-            "settings.data: the certificate is about other data; if this is the same table, give "
-            "the options it was read with"
-        )
-    return score(table, threads=running.threads, **scoring_of(settings))
-
-
-def scoring_of(settings: Mapping[str, Any]) -> dict[str, Any]:
-    """Return recorded settings as arguments of ``score``.
-
-    Raises
-    ------
-    InputError
-        Settings of a form that scoring does not know.
-    """
-    from parentage.scoring.constraints import Constraints
-    from parentage.scoring.prior import Prior
-
-    kinds = {
-        "score": str,
-        "max_parents": int | dict | None,
-        "log_base": int | float | None,
-        "width": int | float | None,
-    }
-    for key, kind in kinds.items():
-        if isinstance(settings[key], bool) or not isinstance(settings[key], kind):
-            raise InputError(f"settings.{key} in this certificate is not a value it can have")
-    limit = settings["max_parents"]
-    if isinstance(limit, dict):
-        limit = {name: most for name, most in limit.items() if most is not None}
-    try:
-        constraints = decoded(Constraints, settings["constraints"], "constraints")
-        prior = Prior.from_dict(settings["prior"])
-    except (AttributeError, KeyError, TypeError, ValueError):
-        raise InputError(
-            "settings.constraints or settings.prior in this certificate cannot be read"
-        ) from None
-    return {
-        **{key: settings[key] for key in kinds},
-        "max_parents": limit,
-        "constraints": constraints,
-        "prior": prior,
-    }
+    return read_lists(source, how.format, encoding=how.encoding)
 
 
 def verdict_json(verdict: Verdict, names: Sequence[str], seconds: float) -> dict[str, Any]:
@@ -240,6 +206,7 @@ def verdict_json(verdict: Verdict, names: Sequence[str], seconds: float) -> dict
         if verdict.parents
         else None,
         "counts": dict(verdict.counts),
+        "trusted_lines": verdict.trusted_lines or None,
         "seconds": seconds,
     }
 
@@ -249,7 +216,8 @@ def as_text(verdict: Verdict, seconds: float) -> str:
     said = f"Refused: {verdict.reason}."
     if verdict:
         said = f"Verified: {verdict.claim}.\nTerms: {verdict.terms}."
-    return f"{said}\n{counts_text(verdict.counts)}, {seconds:.1f} s"
+    trusted = f"; {verdict.trusted_lines:,} lines of code to trust" if verdict.trusted_lines else ""
+    return f"{said}\n{counts_text(verdict.counts)}, {seconds:.1f} s{trusted}"
 
 
 def counts_text(counts: Mapping[str, int]) -> str:
@@ -269,6 +237,8 @@ def counts_text(counts: Mapping[str, int]) -> str:
     if counts.get("forest"):
         parts.append(_count(counts["forest"], "forest"))
     parts.append(_count(counts.get("removed", 0), "set") + " removed")
+    if counts.get("counted"):
+        parts.append(_count(counts["counted"], "set") + " of columns counted")
     return "checked: " + ", ".join(parts)
 
 

@@ -23,6 +23,7 @@ from parentage.check.document import FORMAT, VERSION, sealed
 from parentage.files.atomic import replacing
 from parentage.optimise.cuts import Sets, written_cut
 from parentage.optimise.problem import allowed_sets
+from parentage.scoring.account import Account
 from parentage.vipr import is_vipr, write_vipr
 
 if TYPE_CHECKING:
@@ -169,8 +170,20 @@ class _Writer:
                 "denominator": self.denominator,
                 "cuts": self.writer.cuts,
                 "nodes": nodes,
+                **self._families(),
             }
         )
+
+    def _families(self) -> dict[str, Any]:
+        """Return lists that were made from a table: a check begins with it, not with scoring."""
+        lists = self.lists
+        if not isinstance(lists.account, Account):
+            return {}
+        sets = [
+            [[score, list(members)] for score, members in lists.candidates(v)]
+            for v in range(lists.n_variables)
+        ]
+        return {"families": {"counted": lists.account.tallies.sets_counted, "sets": sets}}
 
     def _denominator(self, largest: int) -> int:
         """Choose how finely multipliers are written, so that no number becomes too large."""

@@ -24,10 +24,9 @@ if TYPE_CHECKING:
     from pathlib import Path
     from typing import Any, TextIO
 
-    from parentage.check.records import Certificate
+    from parentage.check.records import Certificate, Lists
     from parentage.check.whole import Ints
     from parentage.files.source import SourceLike
-    from parentage.scoring.lists import CandidateLists
 
 
 class Size(NamedTuple):
@@ -55,7 +54,7 @@ def is_vipr(path: str | Path) -> bool:
 
 
 def write_vipr(
-    lists: CandidateLists,
+    lists: Lists,
     certificate: SourceLike | Mapping[str, Any],
     path: str | Path,
     *,
@@ -113,7 +112,7 @@ def _opened(draft: Path, *, packed: bool) -> TextIO:
     return draft.open("w", encoding="ascii", newline="\n")
 
 
-def _families(lists: CandidateLists, certificate: Certificate) -> tuple[Families, Ints]:
+def _families(lists: Lists, certificate: Certificate) -> tuple[Families, Ints]:
     """Return the sets that the constraints allow, and those of the claim among them."""
     allowed = allowed_sets(lists, certificate.constraints)
     whole = whole_scores(lists.scores, certificate.unit).whole
@@ -141,7 +140,7 @@ def _head(
     chosen: Ints,
     bounds: tuple[int, int],
     derivations: int,
-    lists: CandidateLists,
+    lists: Lists,
     certificate: Certificate,
 ) -> list[str]:
     """Everything before the derivations."""

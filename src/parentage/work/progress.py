@@ -23,8 +23,9 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 Stage = Literal[
-    "scoring", "learning", "parameters", "needs", "bootstrap", "near-optimal", "path", "folds"
-]
+    "scoring", "learning", "parameters", "needs", "bootstrap", "near-optimal", "path", "folds",
+    "recount",
+]  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -36,7 +37,7 @@ class Progress:
     stage
         ``"scoring"`` or ``"learning"``; ``"parameters"`` while they are estimated from data with
         missing values; ``"needs"``, ``"bootstrap"`` and ``"near-optimal"`` when
-        the support of arcs is asked for.
+        the support of arcs is asked for; ``"recount"`` while a certificate is checked from a table.
     phase
         What is going on, in words: ``"2 parents"``, ``"root LP"``.
     seconds
