@@ -133,5 +133,5 @@ def test_drawing_time_does_not_grow_with_the_square_of_names(name: str) -> None:
 def test_the_number_in_a_message_is_always_the_same() -> None:
     rows = "\n".join(f"{(i * 37) % 61}.5,{i % 2}" for i in range(61))
     for _ in range(5):
-        with pytest.raises(TableError, match=r"61 distinct numbers, such as 0\.5;"):
+        with pytest.raises(TableError, match=r"61 distinct numbers, such as 0\.5:"):
             read_table(f"x,y\n{rows}\n".encode())

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from keywords import for_learn
 from parentage.data.table import Table
 from parentage.errors import ParentageError
 from parentage.learner import learn
@@ -48,9 +49,9 @@ def test_branch_and_cut_keeps_its_proof_when_nothing_is_left() -> None:
 @pytest.mark.parametrize(("setting", "value"), NO_NUMBERS)
 def test_limits_that_make_no_sense(setting: str, value: Any) -> None:
     with pytest.raises(ParentageError):
-        learn(SMALL, **{setting: value})
+        learn(SMALL, **for_learn(**{setting: value}))
     with pytest.raises(ParentageError):
-        learn(score(SMALL), **{setting: value})
+        learn(score(SMALL), **for_learn(**{setting: value}))
 
 
 @pytest.mark.parametrize("width", [-1.0, math.nan, math.inf, 1e300])

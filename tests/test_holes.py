@@ -9,7 +9,7 @@ import pytest
 from parentage.data.applying import rows_like
 from parentage.data.reading import as_table, read_table
 from parentage.data.table import MISSING, Table
-from parentage.errors import TableError
+from parentage.errors import InputError, TableError
 from parentage.scoring.candidates import score
 from parentage.scoring.explanation import explain
 from parentage.scoring.scores import local_score
@@ -72,14 +72,15 @@ HOLES = read_table(b"a,b,c\n0,0,1\n1,1,0\n1,?,1\n0,0,0\n", missing="em")
 
 def test_whoever_cannot_deal_with_holes_refuses_them() -> None:
     for refuses in (
-        lambda: score(HOLES),
-        lambda: score(HOLES, score="bdeu"),
         lambda: local_score(HOLES, "a", ["b"]),
         lambda: explain(HOLES, "a", ["b"]),
         lambda: rows_like(HOLES.head(2), HOLES),
     ):
         with pytest.raises(TableError, match="a cell is missing, first in column 'b'; pass "):
             refuses()
+    for name in ("bic", "bdeu"):
+        with pytest.raises(InputError, match="scoring alone finds none"):
+            score(HOLES, score=name)
     assert local_score(HOLES.select(["a", "c"]), "a") < 0  # the others have no hole
 
 

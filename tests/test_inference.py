@@ -216,6 +216,7 @@ def learned(table: Table, most: int = 3) -> Network:
     return Network.from_parents(parents)
 
 
+@pytest.mark.filterwarnings("ignore::parentage.errors.DataWarning")  # two columns say the same
 @pytest.mark.parametrize("name", ["alarm", "insurance", "hailfinder"])
 def test_equals_pyagrum(name: str, real: RealData) -> None:
     gum = pytest.importorskip("pyagrum")

@@ -108,7 +108,7 @@ def flip(u: int, k: int, sums: ClusterSums, support: SupportArrays) -> None:
 
 @njit(**JIT)
 def walk_clusters(
-    n: int, k: int, tails: Ints, heads: Ints, least: float, walk: Walk,
+    k: int, tails: Ints, heads: Ints, least: float, walk: Walk,
     child: Ints, value: Floats, starts: Ints, parents: Ints,
     users_at: Ints, users: Ints, own_at: Ints,
 ) -> tuple[Flags, Floats]:  # fmt: skip
@@ -118,6 +118,7 @@ def walk_clusters(
     wait, and ``tails`` stays. The sets of variable ``v`` are ``own_at[v] … own_at[v + 1] − 1``.
     Returns clusters ``bool[c, n]`` with f below k by ``least`` and their f, each cluster once.
     """
+    n = own_at.shape[0] - 1
     found = np.zeros((tails.shape[0], n), np.bool_)
     values = np.empty(tails.shape[0])
     count = 0

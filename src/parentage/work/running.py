@@ -172,7 +172,7 @@ class Scaling(Settings):
 
 
 def _check_client(given: object) -> None:
-    """Refuse what is no client of Dask, while that is easy to tell."""
+    """Refuse anything but a Dask client before the work begins."""
     distributed = sys.modules.get("distributed")
     if distributed is None or not isinstance(given, distributed.Client):
         ways = [Way("threads", given, "for a number of threads")] if type(given) is int else []

@@ -120,7 +120,6 @@ def clusters(support: Support, tuning: Tuning, k: int = 1) -> list[Cut]:
     users_at, users = support.users
     starts = max(tuning.starts, 6 * support.n)
     found, values = walk_clusters(
-        support.n,
         k,
         tails[:starts],
         heads[:starts],
