@@ -15,12 +15,12 @@ from __future__ import annotations
 
 import math
 import os
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from parentage.data.reading import as_table, rule_for_missing, settled
-from parentage.data.settings import Reading
+from parentage.data.settings import WAYS, Reading
 from parentage.errors import InputError, Way
 from parentage.files.detect import detect
 from parentage.files.source import Source, open_source
@@ -127,8 +127,8 @@ class Asked:
         How lists that are cut short grow; None if they do not.
     start
         A network to begin from.
-    completing
-        What is asked for can be computed from data that a network completes.
+    ways
+        The ways to treat missing values that what is asked for can deal with.
     """
 
     scoring: ScoringOf
@@ -136,7 +136,7 @@ class Asked:
     growing: Growing | None = None
     start: Network | None = None
     reading: Reading = field(default_factory=Reading)
-    completing: bool = True
+    ways: Sequence[str] = WAYS
 
 
 @dataclass(frozen=True)
@@ -200,7 +200,7 @@ def gather(
         if start is not None:
             check_start(start, opened.names)
         return Gathered(opened, None, settings)
-    table = as_table(opened, how, completing=asked.completing)
+    table = as_table(opened, how, ways=asked.ways)
     if start is not None:
         check_start(start, table.names)
     if seen is not None:

@@ -25,6 +25,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from parentage.data.reading import as_table
+from parentage.data.settings import OF_WHOLE_DATA
 from parentage.errors import InputError, UnprovenWarning, Way, did_you_mean, warn
 from parentage.network.network import Network
 from parentage.network.settings import SMOOTHING
@@ -271,7 +272,7 @@ def effect(
     >>> found.networks, found.without, found.deciding.arc
     (32, 9, ('smoke', 'bronc'))
     """
-    table = as_table(source)
+    table = as_table(source, ways=OF_WHOLE_DATA)
     setting = Scoring(score=score, max_parents=max_parents, constraints=constraints)
     with working(Running(threads, time_limit), progress) as context:
         near = near_networks(table, setting, within, context)

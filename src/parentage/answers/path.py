@@ -36,6 +36,7 @@ import numpy as np
 import numpy.typing as npt
 
 from parentage.data.reading import as_table
+from parentage.data.settings import OF_WHOLE_DATA
 from parentage.errors import InputError, UnprovenWarning, Way, warn
 from parentage.files.atomic import write_text
 from parentage.optimise import Start, optimise_lists
@@ -266,7 +267,7 @@ def path(
     """
     scoring = Scoring(score=score, max_parents=max_parents, constraints=constraints)
     with working(Running(threads, time_limit), progress) as context:
-        found = path_of(as_table(source), scoring, (least, most), context)
+        found = path_of(as_table(source, ways=OF_WHOLE_DATA), scoring, (least, most), context)
     if not found.optimal:
         warn(UnprovenWarning(unproven_text(found)))
     return found

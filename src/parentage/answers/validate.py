@@ -22,6 +22,7 @@ import numpy.typing as npt
 
 from parentage import pipeline
 from parentage.data.reading import as_table
+from parentage.data.settings import WITHOUT_COMPLETION
 from parentage.data.table import MISSING
 from parentage.errors import DataWarning, InputError, ParentageWarning, UnprovenWarning, Way, warn
 from parentage.network.network import Network
@@ -205,7 +206,7 @@ def validate(
     >>> found["bic"].log_likelihood > found["empty"].log_likelihood
     True
     """
-    table = as_table(source)
+    table = as_table(source, ways=WITHOUT_COMPLETION)
     with working(Running(threads, time_limit), progress) as context:
         scoring = Scoring(max_parents=max_parents, constraints=constraints)
         found = validation_of(table, scoring, scores, target, (folds, seed, smoothing), context)

@@ -17,7 +17,14 @@ from parentage.arcs.records import ArcSupport, Baseline, Support
 from parentage.arcs.resampling import bootstrap as draw
 from parentage.arcs.settings import Supporting
 from parentage.data.reading import settled
-from parentage.data.settings import IN_READ_TABLE, Reading, names_of, texts_of
+from parentage.data.settings import (
+    IN_READ_TABLE,
+    WAYS,
+    WITHOUT_COMPLETION,
+    Reading,
+    names_of,
+    texts_of,
+)
 from parentage.errors import InputError, UnprovenWarning, Way, warn
 from parentage.network.network import arc_gains
 from parentage.optimise.near import MAX_NETWORKS
@@ -166,7 +173,10 @@ def learn_baseline(
 
     reaching = asked is not None and asked.within is not None  # every set near its best subset
     learning = replace(
-        learning, reading=reading, growing=None if reaching else Growing(), completing=asked is None
+        learning,
+        reading=reading,
+        growing=None if reaching else Growing(),
+        ways=WAYS if asked is None else WITHOUT_COMPLETION,
     )
     found = pipeline.gather(source, learning, context, seen=first_seen, part=SHARE_OF_LEARNING)
     if found.table is None:

@@ -22,6 +22,7 @@ from parentage.cli.options import (
     settings,
 )
 from parentage.cli.output import print_json, show_progress, table_text, warn
+from parentage.data.settings import OF_WHOLE_DATA, WITHOUT_COMPLETION
 from parentage.errors import InputError
 from parentage.work.settings import Option, Settings, setting
 
@@ -120,7 +121,7 @@ def path(
     if written.output is not None:
         check_path_file(written.output)
     check_outputs([written.output], source, reading.recipe)
-    table = load_table(source, reading, quiet=as_json)
+    table = load_table(source, reading, quiet=as_json, ways=OF_WHOLE_DATA)
     scoring = model.scoring(table.names)
     with working(running) as context:
         found = path_of(table, scoring, (LEAST, MOST), context)
@@ -183,7 +184,7 @@ def effect(
     from parentage.network.settings import SMOOTHING
     from parentage.optimise.near import cut_text
 
-    table = load_table(source, reading, quiet=as_json)
+    table = load_table(source, reading, quiet=as_json, ways=OF_WHOLE_DATA)
     change = None if contrast.change is None else split_change(contrast.change)
     with working(running) as context:
         near = near_networks(table, model.scoring(table.names), contrast.within, context)
@@ -252,7 +253,7 @@ def validate(
     from parentage.answers.validate import unproven_text, validation_of
     from parentage.network.settings import SMOOTHING
 
-    table = load_table(source, reading, quiet=as_json)
+    table = load_table(source, reading, quiet=as_json, ways=WITHOUT_COMPLETION)
     dealing = (folding.folds, folding.seed, SMOOTHING)
     with working(running) as context:
         found = validation_of(

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, TypeVar, cast
 import click
 
 from parentage.cli.output import visible
-from parentage.data.settings import Reading
+from parentage.data.settings import WAYS, Reading
 from parentage.errors import Bytes, InputError, ParentageError, Way
 from parentage.scoring.settings import Scoring
 from parentage.work.running import Running, Scaling
@@ -389,11 +389,16 @@ SCALING = settings("scaling", Scaling, "Limits")
 MODEL = settings("model", Model, "Model")
 
 
-def load_table(data: Any, reading: Reading, *, quiet: bool = False) -> Table:
-    """Read the table that DATA and the options describe; say what was done, unless ``quiet``."""
+def load_table(
+    data: Any, reading: Reading, *, quiet: bool = False, ways: Sequence[str] = WAYS
+) -> Table:
+    """Read the table that DATA and the options describe; say what was done, unless ``quiet``.
+
+    ``ways``: those to treat missing values that the command can deal with.
+    """
     from parentage.data.reading import as_table
 
-    table = as_table(data, reading)
+    table = as_table(data, reading, ways=ways)
     if not quiet:
         tell_reading(table)
     return table

@@ -54,7 +54,7 @@ from parentage.data.columns import (
 )
 from parentage.data.discretize import PARTS, Discretizer, codes_of, interval_labels, median
 from parentage.data.recipe import ColumnRecipe, Decision, Recipe
-from parentage.data.settings import EVERY, OF_FILES, Reading, missing_values
+from parentage.data.settings import EVERY, OF_FILES, WAYS, Reading, missing_values
 from parentage.data.table import Table, sorted_states
 from parentage.errors import (
     READER,
@@ -250,7 +250,7 @@ def build_table(raw: RawTable, reading: Reading | None = None) -> Table:
 
 
 def settle(
-    read: Callable[[Reading], RawTable], reading: Reading, *, completing: bool = True
+    read: Callable[[Reading], RawTable], reading: Reading, *, ways: Sequence[str] = WAYS
 ) -> Table:
     """Make a table of a source, with all the decisions that are left to the user collected.
 
@@ -261,8 +261,8 @@ def settle(
     reading
         What was set. With ``auto`` the recommended decisions are taken, else they are reported
         all together.
-    completing
-        What is asked for can be computed from data that a network completes.
+    ways
+        The ways to treat missing values that what is asked for can deal with.
 
     Raises
     ------
@@ -279,7 +279,7 @@ def settle(
     for _ in range(_MOST_ROUNDS):
         try:
             raw = raw or read(settings)
-            looked = look(raw, settings, eager=True, completing=completing)
+            looked = look(raw, settings, eager=True, ways=ways)
             break
         except UndecidedError as error:
             objections += error.objections
@@ -374,12 +374,12 @@ def _difference(old: Reading, new: Reading) -> list[Way]:
 
 
 def look(
-    raw: RawTable, reading: Reading, *, eager: bool = False, completing: bool = True
+    raw: RawTable, reading: Reading, *, eager: bool = False, ways: Sequence[str] = WAYS
 ) -> Looked:
     """Find out what the columns are and what has to be decided about them.
 
     ``eager``: whatever there is advice for has to be decided, not only what cannot be used as it
-    is. ``completing``: see :func:`settle`.
+    is. ``ways``: see :func:`settle`.
 
     Raises
     ------
@@ -401,7 +401,7 @@ def look(
     _raise_if_undecided(told, eager)
     later = _empty(cells, reading.missing)
     if reading.missing == "error":
-        later += _missing(cells, raw, reading.words_are_missing, completing)
+        later += _missing(cells, raw, reading.words_are_missing, ways)
     later += _undiscretised(
         [
             c
@@ -495,9 +495,12 @@ def _kept(columns: Sequence[RawColumn], choices: Mapping[str, Choice]) -> list[R
 
 
 def _missing(
-    columns: Sequence[Column], raw: RawTable, words: bool, completing: bool
+    columns: Sequence[Column], raw: RawTable, words: bool, possible: Sequence[str]
 ) -> list[Objection]:
-    """Object to missing values; ``words``: those with a word such as ``NA`` are among them."""
+    """Object to missing values, with the possible ways to treat them.
+
+    ``words``: those with a word such as ``NA`` are among them.
+    """
     gaps = [(int((~c.present).argmax()), c) for c in columns if c.n_missing and c.n_present]
     if not gaps:
         return []
@@ -509,14 +512,14 @@ def _missing(
     seen = f"{total:,} missing values in {where} (first: {place})"
     if total == 1:
         seen = f"1 missing value ({place})"
-    best, why = suspicion.advice_on_missing([c for _, c in gaps], completing)
+    best, why = suspicion.advice_on_missing([c for _, c in gaps], possible)
     effects = {
         "em": "to complete the data by expectation maximisation",
         "pnal": "to score every family on the rows where it is complete",
         "state": "if that a value is missing says something",
         "drop": "to leave such rows out",
     }
-    ways = [Way("missing", name, effect) for name, effect in effects.items()]
+    ways = [Way("missing", name, effect) for name, effect in effects.items() if name in possible]
     ways += _words_as_states([c.name for _, c in gaps], raw) if words else []
     return [Objection("", seen, tuple(ways), (Way("missing", best),), why, refused=True)]
 

@@ -14,14 +14,14 @@ from parentage.data.applying import fitted_table
 from parentage.data.deciding import settle
 from parentage.data.formats import read_columns
 from parentage.data.recipe import Recipe, read_recipe
-from parentage.data.settings import OF_FILES, Reading, names_of, texts_of
+from parentage.data.settings import OF_FILES, WAYS, Reading, names_of, texts_of
 from parentage.data.table import Table
 from parentage.errors import InputError, Way
 from parentage.files.source import Source
 from parentage.work.settings import changed, takes
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Iterable, Mapping, Sequence
 
     from parentage.data.columns import RawTable
 
@@ -103,13 +103,17 @@ def rule_for_missing(table: Table, asked: str = "error") -> str:
 
 
 def as_table(
-    source: object, reading: Reading | None = None, *, completing: bool = True, **settings: Any
+    source: object,
+    reading: Reading | None = None,
+    *,
+    ways: Sequence[str] = WAYS,
+    **settings: Any,
 ) -> Table:
     """Return a table made from whatever holds one: a `Table`, a data frame or a path.
 
     Settings as one object or by name, as in :func:`read_table`; those of files do not concern
     frames. A `Table` has no missing or continuous cells any more, so only ``drop`` applies to it.
-    ``completing``: what is asked for can be computed from data that a network completes.
+    ``ways``: those to treat missing values that what is asked for can deal with.
     """
     reading = settled(replace(reading or Reading(), **settings))
     if isinstance(source, Table):
@@ -122,7 +126,7 @@ def as_table(
     recipe = reading.recipe
     if isinstance(recipe, Recipe) and recipe.columns:
         return fitted_table(_raw(source, reading), recipe, reading)
-    return settle(lambda how: _raw(source, how), reading, completing=completing)
+    return settle(lambda how: _raw(source, how), reading, ways=ways)
 
 
 def settled(reading: Reading) -> Reading:

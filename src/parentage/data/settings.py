@@ -30,6 +30,12 @@ EVERY = "all"
 NONE = "none"
 """In ``na``: words such as ``NA`` do not mean missing."""
 
+WAYS = ("em", "pnal", "state", "drop")
+"""Ways to treat missing values that are offered."""
+
+WITHOUT_COMPLETION, OF_WHOLE_DATA = WAYS[1:], WAYS[2:]
+"""Those where data completed by a network cannot be used, and where complete data are needed."""
+
 
 @dataclass(frozen=True)
 class Reading(Settings):

@@ -62,6 +62,9 @@ YEARS = (1700, 2100)
 MUCH_MISSING = 0.2
 """A column with a larger share of missing values has many; ``em`` was measured up to this share."""
 
+ENOUGH_ROWS = 0.5
+"""Share of the lines that have to stay for dropping the others to be recommended."""
+
 MUCH_IMPUTED = 0.05
 """A column of which a larger share is imputed by its mode may gain or lose arcs by it."""
 
@@ -172,12 +175,14 @@ def imputed(columns: Sequence[Column]) -> list[Objection]:
     return found + [Objection(column.name, seen, ways) for column in together]
 
 
-def advice_on_missing(columns: Sequence[Column], completing: bool) -> tuple[str, str]:
-    """Recommend a way to treat missing values, with the reason.
-
-    ``completing``: what is asked for can be computed from data that a network completes.
-    """
+def advice_on_missing(columns: Sequence[Column], ways: Sequence[str]) -> tuple[str, str]:
+    """Recommend one of these ways to treat missing values, with the reason."""
     gaps = [column for column in columns if column.n_missing]
+    if "pnal" not in ways:
+        left = float(np.logical_and.reduce([column.present for column in gaps]).mean())
+        if left >= ENOUGH_ROWS:
+            return "drop", f"because complete rows are needed, and {left:.0%} of the lines are"
+        return "state", f"because values are needed, and only {left:.0%} of the lines are complete"
     most = max(gaps, key=lambda column: column.n_missing)
     share = most.n_missing / most.n_rows
     if share > MUCH_MISSING:
@@ -186,7 +191,7 @@ def advice_on_missing(columns: Sequence[Column], completing: bool) -> tuple[str,
     if together:
         names = shown_names([column.name for column in together], 4)
         return "pnal", f"because they are missing together ({names} in up to {rows} rows)"
-    if not completing:
+    if "em" not in ways:
         return "pnal", "because data that a network completed cannot show how sure its arcs are"
     return "em", f"because they are few (at most {share:.1%} of a column) and scattered"
 

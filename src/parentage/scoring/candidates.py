@@ -16,7 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from parentage.data.reading import as_table, rule_for_missing
-from parentage.data.settings import IN_READ_TABLE, Reading, names_of, texts_of
+from parentage.data.settings import IN_READ_TABLE, WITHOUT_COMPLETION, Reading, names_of, texts_of
 from parentage.errors import InputError, UnprovenWarning, Way, warn
 from parentage.scoring.account import Account, Tallies
 from parentage.scoring.dominance import best_subsets
@@ -119,7 +119,7 @@ def score(
     )
     scaling = Scaling(executor, exchange, checkpoint)
     with working(Running(threads, time_limit, memory), progress, scaling) as context:
-        table = as_table(source, reading, completing=False)
+        table = as_table(source, reading, ways=WITHOUT_COMPLETION)
         rule = rule_for_missing(table, reading.rule)
         if rule == "em" and table.has_holes:
             raise InputError(
