@@ -126,6 +126,7 @@ def test_baselines_and_a_target() -> None:
     assert naive is not None
     assert empty is not None
     assert naive.accuracy > empty.accuracy
+    assert empty.auc == 0.5
     assert found["bic"].difference_error == 0
     assert found[EMPTY].difference > 3 * found[EMPTY].difference_error
     content = found.to_dict()

@@ -64,8 +64,8 @@ class Targeted:
     brier
         Mean over rows of the squared distance between probabilities and truth, summed over states.
     auc
-        Area under the ROC curve; with more than two states the mean of one state against the
-        others, weighted by how frequent it is. None if only one state occurs.
+        Area under the ROC curve, the mean over the folds; with more than two states the mean of one
+        state against the others, weighted by how frequent it is. None if only one state occurs.
     """
 
     accuracy: float
@@ -370,11 +370,7 @@ class Tally:
         difference, spread = mean_and_error(gained, weights)
         targeted = None
         if self.targeted:
-            targeted = target_measures(
-                np.concatenate(self.predicted),
-                np.concatenate(self.truths),
-                np.concatenate(self.target_weights),
-            )
+            targeted = over_folds(self.predicted, self.truths, self.target_weights)
         sure = [one for one in self.proven if one is not None]
         return Validated(
             self.name,
@@ -400,6 +396,26 @@ def mean_and_error(values: Floats, weights: Floats) -> tuple[float, float]:
         return mean, math.nan
     variance = float(weights @ (values - mean) ** 2 / (number - 1))
     return mean, math.sqrt(variance / number)
+
+
+def over_folds(
+    predicted: Sequence[Floats], truths: Sequence[Counts], weights: Sequence[Floats]
+) -> Targeted:
+    """Judge the predictions of all folds together, the area under the curve fold by fold.
+
+    Probabilities of different folds are those of different networks: ordered together, a network
+    without arcs would be worse than chance, because a state that is rare in the rows held out is
+    frequent in those learned from.
+    """
+    whole = target_measures(
+        np.concatenate(predicted), np.concatenate(truths), np.concatenate(weights)
+    )
+    folds = zip(predicted, truths, weights, strict=True)
+    known = [(area, own.sum()) for p, t, own in folds if (area := _area(p, t, own)) is not None]
+    if not known:
+        return replace(whole, auc=None)
+    areas, sizes = zip(*known, strict=True)
+    return replace(whole, auc=float(np.average(areas, weights=sizes)))
 
 
 def target_measures(predicted: Floats, truth: Counts, weights: Floats) -> Targeted:
