@@ -28,7 +28,8 @@ ENGINE = ("scoring", "kernels", "optimise", "check", "growth", "work")
 ENGINE_MODULES = ("pipeline", "structural_em", "em_keeping", "learner")
 KINDS = (
     "BySums", "Penalised", "NodeAverage", "QNML", "EncodedHoles", "WeightedTable",
-    "WeightedEncoded", "PenaltySearch", "SumSearch", "HoleSearch",
+    "WeightedEncoded", "PenaltySearch", "SumSearch", "HoleSearch", "EncodedMissing",
+    "PenalisedMeasure", "SumMeasure", "MissingMeasure", "Dirichlet", "FNML",
 )  # fmt: skip
 """Classes by which code asks of which kind a score or a table is."""
 
