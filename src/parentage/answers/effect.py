@@ -56,18 +56,21 @@ ASSUMPTIONS = (
     "probabilities are estimated from the rows, with {smoothing:g} added to every count",
 )
 
+THOUSANDTH = 0.001
+"""Effects that differ by less are shown as one."""
+
 Family = tuple[str, tuple[str, ...]]
 
 
 @dataclass(frozen=True)
 class Group:
-    """The networks in which an effect has one value.
+    """The networks in which an effect has about the same value: in thousandths.
 
     Parameters
     ----------
     difference, ratio
-        The risk difference and the risk ratio; the ratio is infinite where the risk is zero
-        without the cause.
+        The risk difference and the risk ratio, weighted by the probability of the networks; the
+        ratio is infinite where the risk is zero without the cause.
     networks, classes
         Number of networks, and of equivalence classes that they are in.
     share
@@ -113,6 +116,10 @@ class Effect:
         The variable that is looked at, and the state whose probability is meant.
     groups
         The values of the effect, the most probable one first.
+    low, high
+        The smallest and the largest risk difference.
+    without
+        Number of networks in which nothing leads from the cause to the outcome.
     mean
         The risk difference, weighted by the probability of the networks.
     observed
@@ -130,6 +137,9 @@ class Effect:
     outcome: str
     state: str
     groups: tuple[Group, ...]
+    low: float
+    high: float
+    without: int
     mean: float
     observed: float
     deciding: Deciding | None
@@ -138,24 +148,9 @@ class Effect:
     assumptions: tuple[str, ...]
 
     @property
-    def low(self) -> float:
-        """The smallest risk difference."""
-        return min(group.difference for group in self.groups)
-
-    @property
-    def high(self) -> float:
-        """The largest risk difference."""
-        return max(group.difference for group in self.groups)
-
-    @property
     def networks(self) -> int:
         """Number of networks."""
         return sum(group.networks for group in self.groups)
-
-    @property
-    def without(self) -> int:
-        """Number of networks in which the effect is zero because nothing leads to the outcome."""
-        return sum(group.networks for group in self.groups if group.difference == 0)
 
     def to_dict(self) -> dict[str, Any]:
         """Return what ``parentage effect --json`` prints."""
@@ -197,27 +192,31 @@ class Effect:
         moved = f"Setting {self.cause} from {self.change[0]} to {self.change[1]}"
         what = f"the probability of {self.outcome}={self.state}"
         number = f"{self.networks:,} network{'' if self.networks == 1 else 's'}"
-        if self.low == self.high:
-            told = f"{moved} changes {what} by {self.low:+.3f} in all {number}."
-            if self.low == 0:
-                told = f"{moved} does not change {what} in any of {number}."
-            return told
+        if self.low == self.high == 0:
+            return f"{moved} does not change {what} in any of {number}."
+        if f"{self.low:.3f}" == f"{self.high:.3f}":
+            return f"{moved} changes {what} by {self.mean:+.3f} in all {number}."
         told = (
             f"{moved} changes {what} by {self.low:+.3f} to {self.high:+.3f} in {number}; "
             f"weighted mean {self.mean:+.3f}."
         )
-        return told if self.deciding is None else f"{told} {self._decided(self.deciding)}"
+        by = self.deciding
+        if by is None or abs(by.present - by.absent) < THOUSANDTH:
+            return told
+        return f"{told} {self._decided(by)}"
 
     def _decided(self, by: Deciding) -> str:
         """Say on which arc the effect depends."""
         a, b = by.arc
+        present = self.networks - by.networks
         if by.absent == 0 and by.networks == self.without:
             return (
                 f"It is 0 in the {by.networks:,} of {self.networks:,} networks without {a} → {b}."
             )
         return (
-            f"On average it is {by.present:+.3f} in the {self.networks - by.networks:,} networks "
-            f"with {a} → {b} and {by.absent:+.3f} in the {by.networks:,} without it."
+            f"On average it is {by.present:+.3f} in the {present:,} "
+            f"network{'' if present == 1 else 's'} with {a} → {b} and {by.absent:+.3f} in the "
+            f"{by.networks:,} without it."
         )
 
     def __repr__(self) -> str:
@@ -325,24 +324,27 @@ def effect_of(
     alike: defaultdict[tuple[Family, ...] | None, list[int]] = defaultdict(list)
     for i, network in enumerate(near.networks):
         alike[relevant(network, x, y)].append(i)
-    merged: defaultdict[tuple[float, float], list[int]] = defaultdict(list)
+    values, ratios = dict[int, float](), dict[int, float]()
     for families, members in alike.items():
-        risks = (0.0, 0.0) if families is None else _risks(
-            table, families, (x, change), (y, state), smoothing
-        )  # fmt: skip
-        merged[_contrast(risks) if families is not None else (0.0, 1.0)].extend(members)
+        effect = (0.0, 1.0)
+        if families is not None:
+            effect = _contrast(_risks(table, families, (x, change), (y, state), smoothing))
+        values |= dict.fromkeys(members, effect[0])
+        ratios |= dict.fromkeys(members, effect[1])
+    merged: defaultdict[int, list[int]] = defaultdict(list)
+    for i, difference in values.items():
+        merged[round(difference / THOUSANDTH)].append(i)
     groups = [
         Group(
-            difference,
-            ratio,
+            _weighed(members, values, weights)[1],
+            _weighed(members, ratios, weights)[1],
             len(members),
             len({class_of[i] for i in members}),
             math.fsum(weights[i] for i in members) / total,
         )
-        for (difference, ratio), members in merged.items()
+        for members in merged.values()
     ]
     groups.sort(key=lambda group: (-group.share, group.difference))
-    values = {i: difference for (difference, _), members in merged.items() for i in members}
     told = {"score": (near.score_name or "the score").upper(), "smoothing": smoothing}
     return Effect(
         x,
@@ -350,7 +352,10 @@ def effect_of(
         y,
         state,
         tuple(groups),
-        math.fsum(group.difference * group.share for group in groups),
+        min(values.values()),
+        max(values.values()),
+        len(alike.get(None, ())),
+        _weighed(list(values), values, weights)[1],
         _observed(table, (x, change), (y, state)),
         deciding_arc(near.networks, values, weights),
         factor,

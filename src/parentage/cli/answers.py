@@ -214,7 +214,7 @@ def split_change(text: str) -> tuple[str, str]:
 def effect_text(found: Effect) -> str:
     """Lay out an effect: the answer, the values with their networks, and what is assumed."""
     rows = [
-        (f"{group.difference:+.4f}", f"{group.ratio:.3f}", f"{group.networks:,}",
+        (f"{group.difference:+.3f}", f"{group.ratio:.2f}", f"{group.networks:,}",
          f"{group.classes:,}", f"{group.share:.1%}")
         for group in found.groups[:SHOWN]
     ]  # fmt: skip
