@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 ROW, BAR, WIDTH, TOP, BOTTOM = 18.0, 8.0, 520.0, 34.0, 46.0
 """In pixels: the height of a row and of its bar, the width of the axis, the margins."""
 
-LETTER = 6.6
+LETTER = 7.2
 """Pixels of a letter of a label, on average."""
 
 TICKS = (0.1, 0.2, 0.5, 1.0, 2.0, 4.0, 5.0, 10.0, 20.0, 50.0, 100.0)

@@ -136,7 +136,8 @@ def path_words(baseline: Baseline, context: Context) -> str:
     found = path_of(
         baseline.table, scoring, (LEAST, MOST), context.ending(context.stop.within(PATIENCE))
     )
-    return found.sentence() if found.optimal else ""
+    said = found.sentence().rstrip(".")  # a clause of the summary
+    return said[0].lower() + said[1:] if found.optimal else ""
 
 
 def estimated_parameters(
