@@ -235,6 +235,7 @@ def effect(
     max_parents: int | Mapping[str, int] | None = None,
     constraints: Constraints | None = None,
     smoothing: float = SMOOTHING,
+    auto: bool = False,
     time_limit: float | None = None,
     threads: int | None = None,
     progress: Report | bool | None = None,
@@ -258,6 +259,9 @@ def effect(
         the interval.
     smoothing
         What is added to every count when probabilities are estimated.
+    auto
+        Take the recommended decisions about columns and missing values, as in
+        :func:`parentage.read_table`; other options of reading are said to that function.
 
     Warns
     -----
@@ -271,7 +275,7 @@ def effect(
     >>> found.networks, found.without, found.deciding.arc
     (32, 9, ('smoke', 'bronc'))
     """
-    table = as_table(source, ways=OF_WHOLE_DATA)
+    table = as_table(source, ways=OF_WHOLE_DATA, auto=auto)
     setting = Scoring(score=score, max_parents=max_parents, constraints=constraints)
     with working(Running(threads, time_limit), progress) as context:
         near = near_networks(table, setting, within, context)

@@ -233,6 +233,7 @@ def path(
     most: float = MOST,
     max_parents: int | Mapping[str, int] | None = None,
     constraints: Constraints | None = None,
+    auto: bool = False,
     time_limit: float | None = None,
     threads: int | None = None,
     progress: Report | bool | None = None,
@@ -250,6 +251,9 @@ def path(
         The range of the penalty, as multiples of BIC's.
     max_parents, constraints, time_limit, threads, progress
         As in :func:`parentage.learn`.
+    auto
+        Take the recommended decisions about columns and missing values, as in
+        :func:`parentage.read_table`; other options of reading are said to that function.
 
     Warns
     -----
@@ -267,7 +271,9 @@ def path(
     """
     scoring = Scoring(score=score, max_parents=max_parents, constraints=constraints)
     with working(Running(threads, time_limit), progress) as context:
-        found = path_of(as_table(source, ways=OF_WHOLE_DATA), scoring, (least, most), context)
+        found = path_of(
+            as_table(source, ways=OF_WHOLE_DATA, auto=auto), scoring, (least, most), context
+        )
     if not found.optimal:
         warn(UnprovenWarning(unproven_text(found)))
     return found

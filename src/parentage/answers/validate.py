@@ -171,6 +171,7 @@ def validate(
     max_parents: int | Mapping[str, int] | None = None,
     constraints: Constraints | None = None,
     smoothing: float = SMOOTHING,
+    auto: bool = False,
     time_limit: float | None = None,
     threads: int | None = None,
     progress: Report | bool | None = None,
@@ -191,6 +192,9 @@ def validate(
         As in :func:`parentage.learn`. The time limit is for everything.
     smoothing
         What is added to every count when probabilities are estimated.
+    auto
+        Take the recommended decisions about columns and missing values, as in
+        :func:`parentage.read_table`; other options of reading are said to that function.
 
     Warns
     -----
@@ -206,7 +210,7 @@ def validate(
     >>> found["bic"].log_likelihood > found["empty"].log_likelihood
     True
     """
-    table = as_table(source, ways=WITHOUT_COMPLETION)
+    table = as_table(source, ways=WITHOUT_COMPLETION, auto=auto)
     with working(Running(threads, time_limit), progress) as context:
         scoring = Scoring(max_parents=max_parents, constraints=constraints)
         found = validation_of(table, scoring, scores, target, (folds, seed, smoothing), context)
