@@ -48,6 +48,7 @@ def margin(table: Table, factor: float) -> float:
 
 
 def compare(seed: int, factor: float = 20.0) -> int:
+    """Compare all pairs of a table; return the number of networks, 0 if none can be compared."""
     table = random_table(seed, most_variables=4, most_rows=60)
     if margin(table, factor) < 1e-6:
         return 0
@@ -70,13 +71,13 @@ def compare(seed: int, factor: float = 20.0) -> int:
 
 @each("seed", 25)
 def test_effects_equal_enumeration(seed: int) -> None:
-    compare(seed)
+    assert compare(seed) or margin(random_table(seed, 4, 60), 20.0) < 1e-6
 
 
 @pytest.mark.long
 @each("seed", 600)
 def test_effects_equal_enumeration_often(seed: int) -> None:
-    compare(5_000 + seed)
+    assert compare(5_000 + seed) or margin(random_table(5_000 + seed, 4, 60), 20.0) < 1e-6
 
 
 def test_some_tables_have_many_networks() -> None:
