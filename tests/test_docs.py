@@ -164,10 +164,35 @@ def test_every_public_name_is_in_the_api_page() -> None:
 
 
 def test_readme_has_two_commands_for_setting_up() -> None:
-    text = read("README.md").split("## Five minutes")[1]
-    block = re.search(r"```text\n(.*?)```", text, re.S)
-    assert block is not None
-    typed = [line.split("  ")[0] for line in block[1].splitlines()]
+    text = read("README.md").split("## Install")[1].split("\n## ")[0]
+    blocks = re.findall(r"```text\n(.*?)```", text, re.S)
+    assert all(line.startswith("pip install ") for line in blocks[0].splitlines())
+    assert f"parentage-{parentage.__version__}-py3-none-any.whl" in blocks[0]
+    typed = [line.split("  ")[0] for line in blocks[1].splitlines()]
     assert typed == ["make demo", "make test"]
     targets = re.findall(r"^(\w+):", read("Makefile"), re.M)
     assert {"demo", "test"} <= set(targets)
+
+
+def test_the_reasons_of_the_readme_quote_results() -> None:
+    """Every number in bold is in the page of results that its sentence links to."""
+    part = read("README.md").split("## Why")[1].split("\n## ")[0]
+    quoted = re.findall(r"\*\*([\d,]+(?: ×)?)\*\*[^*]*?\]\(([^)#]+)[^)]*\)", part)
+    assert len(quoted) == 3
+    for number, page in quoted:
+        assert re.search(rf"(?<![\d,]){re.escape(number)}(?![\d,])", read(page)), number
+
+
+def test_a_proven_result_depends_on_neither_columns_nor_threads() -> None:
+    """What the README promises: the same score and the same equivalence class."""
+    table = parentage.datasets.chest_clinic()
+    first = parentage.learn(table, threads=1)
+    assert first.optimal
+    for threads, order in enumerate(([7, 2, 5, 0, 3, 6, 1, 4], [4, 3, 2, 1, 0, 7, 6, 5]), start=1):
+        names = tuple(table.names[v] for v in order)
+        states = tuple(table.states[v] for v in order)
+        again = parentage.learn(
+            parentage.Table(names, states, table.to_codes()[order]), threads=threads
+        )
+        assert again.score == first.score
+        assert again.network.compare(first.network).same_class
