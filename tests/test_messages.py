@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+import messages
 import parentage
 from parentage.cli import main
 from parentage.data.settings import Reading
@@ -120,6 +121,17 @@ def test_the_search_for_stiff_phrases_sees_them() -> None:
         assert STIFF.search(text)
     for text in ("there is no folder", "once m! is no longer exact", "recommended", "understands"):
         assert not STIFF.search(text)
+
+
+def test_the_list_of_messages_has_what_people_read_and_nothing_else() -> None:
+    tree = ast.parse(
+        'def f():\n    """Not this docstring of f."""\n'
+        '    raise E(f"no column {name!r}; did you mean {near}?", "too short", "a, b")'
+    )
+    assert list(messages.sentences(tree)) == [
+        (3, "no column ‹name›; did you mean ‹near›?"),
+    ]
+    assert "## data/reading.py" in messages.listed()
 
 
 # --- readers -----------------------------------------------------------------------------------
