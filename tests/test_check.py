@@ -25,12 +25,15 @@ from certificates import (
 from naive_network import all_networks, constrained, random_constraints, random_lists
 from parentage.check import check, lists_digest, sealed
 from parentage.check.cuts import checked_row
-from parentage.check.document import parse_document, read_document
-from parentage.check.families import Families, allowed_sets, make_families
-from parentage.check.forest import NEVER, least_forest
-from parentage.check.records import Local, ProofError, Unit
-from parentage.check.subsets import least_cost
-from parentage.check.whole import rounding_loss, whole_scores
+from parentage.check.document import Local, ProofError, Unit, parse_document, read_document
+from parentage.check.families import (
+    Families,
+    allowed_sets,
+    make_families,
+    rounding_loss,
+    whole_scores,
+)
+from parentage.check.nodes import NEVER, least_cost, least_forest
 from parentage.errors import InputError, ListsError
 from parentage.scoring.lists import CandidateLists
 from strategies import each
@@ -45,8 +48,8 @@ DECIMAL = {"decimals": 2}
 
 
 def families_of(lists: CandidateLists) -> Families:
-    scores = whole_scores(lists.scores, Unit(True, 2))
-    return make_families(lists, np.ones(lists.n_sets, np.bool_), scores.whole)
+    whole, _ = whole_scores(lists.scores, Unit(True, 2))
+    return make_families(lists, np.ones(lists.n_sets, np.bool_), whole)
 
 
 def index_of(lists: CandidateLists, parents: tuple[tuple[int, ...], ...]) -> list[int]:
@@ -550,13 +553,13 @@ def test_rounding_never_hides_more_than_it_says(seed: int) -> None:
     scores = -rng.random(12) * 10
     offsets = np.array([0, 5, 12])
     chosen = np.array([int(rng.integers(0, 5)), int(rng.integers(5, 12))])
-    grid = whole_scores(scores, Unit(False, 8))
-    loss = rounding_loss(grid.lost, offsets, np.ones(12, np.bool_), chosen)
+    whole, lost = whole_scores(scores, Unit(False, 8))
+    loss = rounding_loss(lost, offsets, np.ones(12, np.bool_), chosen)
     exact = float(scores[chosen].sum())
     for i in range(5):
         for j in range(5, 12):
             more = scores[i] + scores[j] - exact
-            units = int(grid.whole[[i, j]].sum() - grid.whole[chosen].sum())
+            units = int(whole[[i, j]].sum() - whole[chosen].sum())
             assert more <= (units + loss) * 2**-8 + 1e-12
 
 

@@ -14,7 +14,7 @@ from command import ok, refused, run
 from naive_network import random_lists
 from parentage.check import Verdict, check, sealed
 from parentage.check.document import SETTINGS
-from parentage.check.terms import terms_text
+from parentage.check.verdict import terms_text
 from parentage.data.reading import read_table
 from parentage.optimise import learn_lists
 from parentage.scoring.candidates import score

@@ -16,9 +16,18 @@ import pytest
 
 from naive_scores import log_regret
 from parentage.check import ProofError, check_table, lists_digest, sealed
-from parentage.check.counting import Rows, counting
+from parentage.check.counting import (
+    KNOWN,
+    WEIGHED,
+    WORKING,
+    Measure,
+    Rows,
+    counting,
+    ln,
+    ln_ratio,
+    ln_regret,
+)
 from parentage.check.document import carried_lists
-from parentage.check.fixed import KNOWN, WEIGHED, WORKING, Measure, ln, ln_ratio, ln_regret
 from parentage.check.table import Recounter
 from parentage.data.table import Table
 from parentage.errors import InputError

@@ -20,14 +20,12 @@ from certificates import all_clusters, document, random_local
 from naive_network import best_network, random_constraints, random_lists, varied_lists
 from parentage.check import ProofError, check
 from parentage.check.document import parse_document
-from parentage.check.families import allowed_sets, make_families
-from parentage.check.whole import whole_scores
+from parentage.check.families import allowed_sets, make_families, whole_scores
 from parentage.errors import ConstraintError, ListsError
 from parentage.optimise import learn_lists
 from parentage.scoring.lists import CandidateLists
 from parentage.vipr import Size, is_vipr, write_vipr
-from parentage.vipr.lines import Lines
-from parentage.vipr.model import Model, Row
+from parentage.vipr.model import Lines, Model, Row
 from strategies import each
 from test_check import DECIMAL, certificate, small_case
 from test_forest import one_parent_lists
@@ -87,7 +85,7 @@ def assert_translated(
     stated = accepted(path)
     parsed = parse_document(content, lists.n_variables, lists.n_sets)
     allowed = allowed_sets(lists, parsed.constraints)
-    families = make_families(lists, allowed, whole_scores(lists.scores, parsed.unit).whole)
+    families = make_families(lists, allowed, whole_scores(lists.scores, parsed.unit)[0])
     costs = dict(enumerate(families.cost.tolist()))
     kept = np.flatnonzero(allowed).tolist()
     assert problem_faults(stated, lists, costs, kept) == []
@@ -180,7 +178,7 @@ def test_every_cut_follows_from_the_model(seed: int, tmp_path: Path) -> None:
     content = document(lists, [0] * lists.n_variables, unit=DECIMAL, cuts=cuts, nodes=[{}])
     parsed = parse_document(content, lists.n_variables, lists.n_sets)
     families = make_families(
-        lists, np.ones(lists.n_sets, np.bool_), whole_scores(lists.scores, parsed.unit).whole
+        lists, np.ones(lists.n_sets, np.bool_), whole_scores(lists.scores, parsed.unit)[0]
     )
     for cut in parsed.cuts:
         some = {i for i in range(lists.n_sets) if rng.random() < 0.7}

@@ -12,12 +12,11 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from parentage.check.records import Cluster, ProofError
+from parentage.check.document import Cluster, ProofError
 
 if TYPE_CHECKING:
-    from parentage.check.families import Families
-    from parentage.check.records import Cut, Local
-    from parentage.check.whole import Flags, Ints
+    from parentage.check.document import Cut, Local
+    from parentage.check.families import Families, Flags, Ints
 
 
 class Row(NamedTuple):
@@ -27,17 +26,6 @@ class Row(NamedTuple):
     weight: Ints
     right: int
     largest: int
-
-
-class Layer(NamedTuple):
-    """All subsets of one size ``p``: ``whole[c]``, their members and what is left without each.
-
-    ``member`` and ``rest`` are ``int64[c, p]``.
-    """
-
-    whole: Ints
-    member: Ints
-    rest: Ints
 
 
 def checked_row(families: Families, cut: Cut) -> Row:
@@ -152,14 +140,17 @@ def best_order(values: Ints) -> int:
     """
     spread_up(values)
     best = np.zeros(values.shape[1], np.int64)
-    for layer in size_layers(values.shape[0]):
-        best[layer.whole] = (best[layer.rest] + values[layer.member, layer.rest]).max(axis=1)
+    for whole, member, rest in size_layers(values.shape[0]):
+        best[whole] = (best[rest] + values[member, rest]).max(axis=1)
     return int(best[-1])
 
 
 @cache
-def size_layers(size: int) -> tuple[Layer, ...]:
-    """The subsets of ``size`` members by their number of members, from one on."""
+def size_layers(size: int) -> list[tuple[Ints, Ints, Ints]]:
+    """The subsets of ``size`` members by their number of members p, from one on.
+
+    Of each p: the subsets ``int64[c]``, their members ``int64[c, p]``, what is left without each.
+    """
     subsets = np.arange(1 << size)
     inside = (subsets[:, None] >> np.arange(size)) & 1 == 1
     count = inside.sum(axis=1)
@@ -167,5 +158,5 @@ def size_layers(size: int) -> tuple[Layer, ...]:
     for p in range(1, size + 1):
         whole = subsets[count == p]
         member = np.nonzero(inside[whole])[1].reshape(len(whole), p)
-        layers.append(Layer(whole, member, whole[:, None] ^ (1 << member)))
-    return tuple(layers)
+        layers.append((whole, member, whole[:, None] ^ (1 << member)))
+    return layers

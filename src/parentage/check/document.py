@@ -3,7 +3,7 @@
 The format is described in docs/certificates.md. Nothing here judges a proof; but every number
 that comes out has the right type and range, so that what follows can rely on it. A file that is
 not a certificate raises an :class:`~parentage.errors.InputError`; a certificate that breaks the
-format is :class:`~.records.ProofError` with the place that does.
+format is :class:`ProofError` with the place that does.
 """
 
 from __future__ import annotations
@@ -12,37 +12,146 @@ import json
 import math
 import zlib
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias
 
 import numpy as np
 
-from parentage.check.records import (
-    LARGEST,
-    Ancestors,
-    Branch,
-    Certificate,
-    Cluster,
-    Dominance,
-    Forest,
-    Listed,
-    Local,
-    Node,
-    Part,
-    ProofError,
-    Round,
-    Split,
-    Subsets,
-    Unit,
-)
-from parentage.errors import InputError
+from parentage.errors import InputError, ParentageError
 from parentage.files.atomic import digest_of
 from parentage.files.source import open_source
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from parentage.check.records import Cut, Step
+    import numpy.typing as npt
+
     from parentage.files.source import SourceLike
+    from parentage.scoring.lists import CandidateLists
+
+LARGEST = 2**62
+"""No number of a document, and none of a check, reaches this."""
+
+
+class ProofError(ParentageError):
+    """A step of a certificate that does not hold; the message names it."""
+
+
+class Listed(NamedTuple):
+    """Candidate lists that a certificate carries, in the arrays of ``CandidateLists``."""
+
+    names: tuple[str, ...]
+    offsets: npt.NDArray[np.int64]
+    starts: npt.NDArray[np.int64]
+    parents: npt.NDArray[np.int64]
+    scores: npt.NDArray[np.float64]
+    counted: int
+    """Sets that scoring counted; a recount counts about as many."""
+
+    @property
+    def n_variables(self) -> int:
+        """Number of variables."""
+        return len(self.names)
+
+    @property
+    def n_sets(self) -> int:
+        """Number of sets."""
+        return len(self.scores)
+
+    def parents_of(self, i: int) -> npt.NDArray[np.int64]:
+        """Return the parents of set ``i``."""
+        return self.parents[self.starts[i] : self.starts[i + 1]]
+
+
+Lists: TypeAlias = "CandidateLists | Listed"
+"""Lists that were read or made, or those that a certificate carries."""
+
+
+class Unit(NamedTuple):
+    """The grid of whole scores: 10^−digits if decimal, otherwise 2^−digits."""
+
+    decimal: bool
+    digits: int
+
+
+class Cluster(NamedTuple):
+    """At most |members| − k of the members have k or more parents among them."""
+
+    members: tuple[int, ...]
+    k: int
+
+
+class Local(NamedTuple):
+    """A cut on few members: values by the parents a member has among them.
+
+    ``masks[j][t]`` and ``values[j][t]`` belong to member ``j``; ``through`` are variables passed
+    through, each with the parents it is assumed to have, and ``weight`` is their M.
+    """
+
+    members: tuple[int, ...]
+    masks: tuple[tuple[int, ...], ...]
+    values: tuple[tuple[int, ...], ...]
+    right: int
+    through: tuple[tuple[int, tuple[int, ...]], ...] = ()
+    weight: int = 0
+
+
+Cut = Cluster | Local
+
+
+class Round(NamedTuple):
+    """Multipliers on cuts: a bound, and sets to remove."""
+
+    cuts: tuple[int, ...]
+    times: tuple[int, ...]
+
+
+Step = Round | Literal["ancestors", "dominance"]
+"""A round, or: follow the arcs that every set left has; remove sets that another one replaces."""
+
+
+class Branch(NamedTuple):
+    """Two cases: the child has the parent or not."""
+
+    parent: int
+    child: int
+    without: int
+    with_: int
+
+
+class Part(NamedTuple):
+    """Variables whose cost is at least ``goal``, as a node proves."""
+
+    variables: tuple[int, ...]
+    goal: int
+    node: int
+
+
+End = Branch | list[Part] | Literal["subsets", "forest"]
+"""What closes an open node: two cases; parts whose least costs add up; dynamic programming over all
+subsets; the best forest, when every set keeps at most one of its parents."""
+
+
+class Node(NamedTuple):
+    """Steps, and what follows when they leave the node open."""
+
+    steps: tuple[Step, ...]
+    end: End | None
+
+
+class Certificate(NamedTuple):
+    """A certificate in typed records."""
+
+    digest: str
+    settings: Mapping[str, Any] | None
+    constraints: Mapping[str, Any]
+    unit: Unit
+    chosen: tuple[int, ...]
+    score: float
+    tolerance: int
+    denominator: int
+    cuts: tuple[Cut, ...]
+    nodes: tuple[Node, ...]
+
 
 FORMAT = "parentage certificate"
 VERSION = 2
@@ -388,7 +497,7 @@ def _node(value: Json, index: int, n: int, n_cuts: int, n_nodes: int) -> Node:
     if given[0] in ("subsets", "forest"):
         if value is not True:
             raise ProofError(f"{where}: must be true")
-        return Node(steps, Subsets() if given[0] == "subsets" else Forest())
+        return Node(steps, "subsets" if given[0] == "subsets" else "forest")
     if given[0] == "branch":
         four = _wholes(value, where, below=max(n, n_nodes))
         if len(four) != 4 or max(four[:2]) >= n or four[0] == four[1]:
@@ -398,7 +507,7 @@ def _node(value: Json, index: int, n: int, n_cuts: int, n_nodes: int) -> Node:
     return Node(steps, _split(value, where, index, n, n_nodes))
 
 
-def _split(value: Json, where: str, index: int, n: int, n_nodes: int) -> Split:
+def _split(value: Json, where: str, index: int, n: int, n_nodes: int) -> list[Part]:
     parts = []
     for i, entry in enumerate(_list(value, where)):
         at = f"{where}[{i}]"
@@ -410,16 +519,16 @@ def _split(value: Json, where: str, index: int, n: int, n_nodes: int) -> Split:
         node = _whole(three[2], f"{at}: node", 0, n_nodes)
         _check_child_nodes((node,), at, index, n_nodes)
         parts.append(Part(variables, goal, node))
-    return Split(tuple(parts))
+    return parts
 
 
 def _step(value: Json, where: str, n_cuts: int) -> Step:
     entry = _list(value, where)
     kind = entry[0] if entry else None
     if kind == "ancestors" and len(entry) == 1:
-        return Ancestors()
+        return "ancestors"
     if kind == "dominance" and len(entry) == 1:
-        return Dominance()
+        return "dominance"
     if kind != "round" or len(entry) != 3:
         raise ProofError(f'{where}: must be ["round", cuts, times], ["ancestors"] or ["dominance"]')
     cuts = _wholes(entry[1], f"{where}: cuts", below=n_cuts)
@@ -442,8 +551,8 @@ def _check_tree(nodes: Sequence[Node]) -> None:
         follow: tuple[int, ...] = ()
         if isinstance(node.end, Branch):
             follow = (node.end.without, node.end.with_)
-        elif isinstance(node.end, Split):
-            follow = tuple(part.node for part in node.end.parts)
+        elif isinstance(node.end, list):
+            follow = tuple(part.node for part in node.end)
         for other in follow:
             if other in used:
                 raise ProofError(f"nodes[{i}]: node {other} is used twice")

@@ -1,26 +1,106 @@
-"""The sets of the lists as a proof sees them: whole costs, and which of them are allowed.
+"""The sets of the lists as a proof sees them: scores on a grid, whole costs, which are allowed.
 
-Parents stay in the flat arrays of the lists; what a cut or a step asks of them (which members of
-a group does each set hold) is answered for all sets of a child at once.
+The digest of lists, the grid and what rounding to it can change are defined in
+docs/certificates.md. Parents stay in the flat arrays of the lists; what a cut or a step asks of
+them (which members of a group does each set hold) is answered for all sets of a child at once.
 """
 
 from __future__ import annotations
 
+import hashlib
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import numpy.typing as npt
 
-from parentage.check.records import ProofError
+from parentage.check.document import ProofError
 from parentage.errors import ListsError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from parentage.check.records import Lists
-    from parentage.check.whole import Flags, Ints
+    from parentage.check.document import Lists, Unit
+
+Ints = npt.NDArray[np.int64]
+Floats = npt.NDArray[np.float64]
+Flags = npt.NDArray[np.bool_]
+
+LARGEST_SCORE = 2**53
+"""Whole scores stay below, where doubles hold every whole number."""
+
+
+def lists_digest(lists: Lists) -> str:
+    """Return the digest by which a certificate knows its lists.
+
+    >>> from parentage.scoring.lists import CandidateLists
+    >>> lists_digest(CandidateLists.from_families({"a": [(-1.0, [])]}))[:19]
+    'sha256:...'
+    """
+    state = hashlib.sha256(b"parentage lists 1\n")
+    state.update(_number(lists.n_variables))
+    for name in lists.names:
+        text = name.encode("utf-8", "surrogatepass")
+        state.update(_number(len(text)) + text)
+    for numbers in (lists.offsets, lists.starts, lists.parents):
+        state.update(np.ascontiguousarray(numbers, "<i8").tobytes())
+    state.update(np.ascontiguousarray(lists.scores + 0.0, "<f8").tobytes())
+    return "sha256:" + state.hexdigest()
+
+
+def whole_scores(scores: Floats, unit: Unit) -> tuple[Ints, Floats]:
+    """Return scores as multiples of a unit, ``score = unit · (whole + lost)``, both exact.
+
+    ``whole`` is ``int64[m]``, ``lost`` ``float64[m]`` (all zero on a decimal grid).
+
+    Raises
+    ------
+    ProofError
+        A decimal grid that scores are not on, or one too fine for 53 bits.
+    """
+    if unit.decimal:
+        scale = float(10**unit.digits)
+        nearest = np.rint(scores * scale)
+        _check_size(nearest, f"10^-{unit.digits}")
+        off = np.flatnonzero(nearest / scale != scores)
+        if len(off):
+            raise ProofError(
+                f"unit: the score {float(scores[off[0]])!r} of set {off[0]} is not a multiple "
+                f"of 10^-{unit.digits}"
+            )
+        return nearest.astype(np.int64), np.zeros(len(scores))
+    scaled = np.ldexp(scores, unit.digits)  # exact: a power of two
+    _check_size(scaled, f"2^-{unit.digits}")
+    nearest = np.rint(scaled)
+    return nearest.astype(np.int64), scaled - nearest
+
+
+def unit_size(unit: Unit) -> float:
+    """The unit as a number."""
+    return 10.0**-unit.digits if unit.decimal else 2.0**-unit.digits
+
+
+def rounding_loss(lost: Floats, offsets: Ints, allowed: Flags, chosen: Ints) -> float:
+    """Return the most, in units, by which rounding can hide a better network; rounded up.
+
+    Per child the largest error of its allowed sets minus that of the chosen one.
+    """
+    largest = np.maximum.reduceat(np.where(allowed, lost, -np.inf), offsets[:-1])
+    terms = [*largest.tolist(), *(-lost[chosen]).tolist()]
+    total = math.fsum(terms)
+    return 0.0 if total == 0 else math.nextafter(total, math.inf)
+
+
+def _number(value: int) -> bytes:
+    return value.to_bytes(8, "little")
+
+
+def _check_size(scaled: Floats, unit: str) -> None:
+    if len(scaled) and not np.abs(scaled).max() < LARGEST_SCORE:
+        raise ProofError(f"unit: {unit} is too fine, a score would need more than 53 bits")
 
 
 @dataclass(frozen=True, eq=False)

@@ -2,7 +2,19 @@
 
 Each node has variables, a goal and the sets that are left, and claims that no acyclic choice of
 sets left costs less than the goal, only parents among the variables counted. docs/certificates.md
-says why every step is sound; here they are carried out.
+says why every step is sound; here they are carried out. Two kinds of nodes are solved directly:
+
+**Subsets** (:func:`least_cost`), by dynamic programming: best(T) = min over j in T of best(T
+without j) + the least cost of a set of j within T without j. Subsets are taken in blocks that share
+their high bits: blocks in rising order, and within a block by size, so that everything needed is
+there already. The last term is worked out per block, for all children at once: the sets whose high
+bits lie in the block's are laid into a table by their low bits, and minima are carried from every
+subset to its supersets, one low bit after the other. So only best(T) itself is kept for all
+subsets, eight bytes each.
+
+**Forest** (:func:`least_forest`), where every variable has one parent or none (Chu, Liu, Edmonds):
+every variable takes its cheapest way in; where these ways close cycles, each cycle becomes one
+variable, with what a way into it costs beyond what it replaces.
 """
 
 from __future__ import annotations
@@ -14,26 +26,180 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from parentage.check.cuts import checked_row
-from parentage.check.forest import NEVER, least_forest
-from parentage.check.records import (
+from parentage.check.cuts import checked_row, size_layers
+from parentage.check.document import (
     LARGEST,
-    Ancestors,
     Branch,
     Cluster,
-    Forest,
     ProofError,
     Round,
-    Split,
-    Subsets,
 )
-from parentage.check.subsets import MOST_VARIABLES, least_cost
 
 if TYPE_CHECKING:
     from parentage.check.cuts import Row
-    from parentage.check.families import Families
-    from parentage.check.records import Certificate, Dominance, Node
-    from parentage.check.whole import Flags, Ints
+    from parentage.check.document import Certificate, Node, Part
+    from parentage.check.families import Families, Flags, Ints
+
+MOST_VARIABLES = 28
+LOW = 13
+"""Bits within a block."""
+
+NEVER = 2**61
+"""Cost of what is impossible."""
+
+
+def needed_memory(n: int) -> int:
+    """Bytes for ``n`` variables."""
+    return 8 * ((1 << n) + 4 * (n << min(n, LOW)))
+
+
+def least_cost(masks: list[Ints], costs: list[Ints], memory: float) -> int:
+    """Return the least cost of an acyclic choice, :data:`NEVER` or more if there is none.
+
+    ``masks[j]`` are the sets of variable ``j`` as bits, ``costs[j]`` their costs.
+
+    Raises
+    ------
+    ProofError
+        More variables, or more memory, than possible.
+    """
+    n = len(masks)
+    if n > MOST_VARIABLES:
+        raise ProofError(f"subsets: {n} variables, at most {MOST_VARIABLES} are possible")
+    needed = needed_memory(n)
+    if needed > memory:
+        raise ProofError(
+            f"subsets: {n} variables need {needed / 1e9:.1f} GB, more than the "
+            f"{memory / 1e9:.1f} GB allowed"
+        )
+    child = np.repeat(np.arange(n), [len(own) for own in masks])
+    mask, cost = np.concatenate(masks), np.concatenate(costs)
+    order = np.argsort(-cost, kind="stable")  # of two sets in one place the cheaper comes last
+    return _best(n, child[order], mask[order], cost[order])
+
+
+def _best(n: int, child: Ints, mask: Ints, cost: Ints) -> int:
+    low = min(n, LOW)
+    block = 1 << low
+    best = np.full(1 << n, NEVER, np.int64)
+    best[0] = 0
+    layers = size_layers(low)
+    place, above = child * block + (mask & (block - 1)), mask >> low
+    within = np.empty((n, block), np.int64)
+    for high in range(1 << (n - low)):
+        inside = (above & ~high) == 0
+        _least_within(within, place[inside], cost[inside])
+        here = best[high << low : (high + 1) << low]
+        for t in range(n - low):
+            if high >> t & 1:
+                before = high ^ (1 << t)
+                step = best[before << low : (before + 1) << low] + within[low + t]
+                np.minimum(here, step, out=here)
+        for whole, member, rest in layers:
+            step = (here[rest] + within[member, rest]).min(axis=1)
+            here[whole] = np.minimum(here[whole], step)
+        np.minimum(here, NEVER, out=here)
+    return int(best[-1])
+
+
+def _least_within(within: Ints, place: Ints, cost: Ints) -> None:
+    """Fill ``within[child, subset of low bits]`` with the least cost of a set inside the subset.
+
+    ``place`` has the index of each set in the flattened table, dear sets before cheap ones.
+    """
+    within.fill(NEVER)
+    within.reshape(-1)[place] = cost
+    for t in range(within.shape[1].bit_length() - 1):
+        halves = within.reshape(len(within), -1, 2, 1 << t)
+        np.minimum(halves[:, :, 1], halves[:, :, 0], out=halves[:, :, 1])
+
+
+def least_forest(into: Ints) -> int:
+    """Return the least cost, :data:`NEVER` if there is no forest.
+
+    ``into`` is ``int64[n + 1, n + 1]``: entry ``[u, v]`` is the cost of parent ``u`` for ``v``,
+    row 0 the cost of no parent at all, column 0 without meaning; NEVER where impossible.
+
+    >>> into = np.full((3, 3), NEVER)
+    >>> into[0, 1], into[0, 2], into[1, 2], into[2, 1] = 2, 4, 0, 0
+    >>> least_forest(into)
+    2
+    """
+    return sum(price for _, price in forest_prices(into))
+
+
+def forest_prices(into: Ints) -> list[tuple[list[int], int]]:
+    """Return the groups of variables that a forest is entered into at a price, and the prices.
+
+    Any forest enters each group at least once, and no way in costs less than the prices of all
+    groups that it enters: so the prices add up to a lower bound, and it is the least cost.
+    A price is :data:`NEVER` if there is no forest.
+
+    >>> into = np.full((3, 3), NEVER)
+    >>> into[0, 1], into[0, 2], into[1, 2], into[2, 1] = 2, 4, 0, 0
+    >>> forest_prices(into)
+    [([1], 0), ([2], 0), ([1, 2], 2)]
+    """
+    into = into.copy()
+    members = [[v] for v in range(len(into))]
+    found: list[tuple[list[int], int]] = []
+    while True:
+        np.fill_diagonal(into, NEVER)
+        into[:, 0] = NEVER
+        if len(into) == 1:
+            return found
+        pick = into.argmin(axis=0)
+        least = into[pick, np.arange(len(into))]
+        if (least[1:] >= NEVER).any():
+            return [(members[int(least[1:].argmax()) + 1], NEVER)]
+        found += zip(members[1:], least[1:].tolist(), strict=True)
+        into[:, 1:] = np.where(into[:, 1:] < NEVER, into[:, 1:] - least[1:], NEVER)
+        group = _cycles(pick.tolist())
+        n_groups = max(group) + 1
+        if n_groups == len(into):
+            return found
+        into = _contract(into, np.array(group))
+        members = [
+            sorted(v for own, g in zip(members, group, strict=True) if g == k for v in own)
+            for k in range(n_groups)
+        ]
+
+
+def _cycles(pick: list[int]) -> list[int]:
+    """Number the variables so that those of a cycle share a number; the root keeps 0."""
+    n = len(pick)
+    group = [-1] * n
+    group[0] = 0
+    state = [0] * n
+    state[0] = 2
+    free = 1
+    for start in range(1, n):
+        path = []
+        v = start
+        while state[v] == 0:
+            state[v] = 1
+            path.append(v)
+            v = pick[v]
+        if state[v] == 1:  # met this path again: a cycle
+            for u in path[path.index(v) :]:
+                group[u] = free
+            free += 1
+        for u in path:
+            state[u] = 2
+            if group[u] < 0:
+                group[u] = free
+                free += 1
+    return group
+
+
+def _contract(into: Ints, group: Ints) -> Ints:
+    """Take the least entry between any two groups."""
+    order = np.argsort(group, kind="stable")
+    starts = np.searchsorted(group[order], np.arange(int(group.max()) + 1))
+    rows = np.minimum.reduceat(into[order][:, order], starts, axis=0)
+    contracted: Ints = np.minimum.reduceat(rows, starts, axis=1)
+    return contracted
+
 
 Octets = npt.NDArray[np.uint8]
 
@@ -83,20 +249,20 @@ class Proof:
         """Carry out the steps of a node; True when they close it."""
         if self._exhausted(state):
             return True
-        done: dict[type, int] = {}
+        done: dict[str, int] = {}
         for i, step in enumerate(node.steps):
             if isinstance(step, Round):
                 closed = self._round(state, step, f"node {state.node}, step {i}")
             else:
-                closed = done.get(type(step)) != int(state.left.sum()) and self._follow(state, step)
-                done[type(step)] = int(state.left.sum())  # again it would find nothing
+                closed = done.get(step) != int(state.left.sum()) and self._follow(state, step)
+                done[step] = int(state.left.sum())  # again it would find nothing
             if closed or self._exhausted(state):
                 return True
         return False
 
-    def _follow(self, state: State, step: Ancestors | Dominance) -> bool:
+    def _follow(self, state: State, step: str) -> bool:
         """Carry out a step that needs no cuts; True when it closes the node."""
-        if isinstance(step, Ancestors):
+        if step == "ancestors":
             return follow_ancestors(self.families, state)
         drop_dominated(self.families, state)
         return False
@@ -155,15 +321,15 @@ class Proof:
         end, where = node.end, f"node {state.node}"
         if isinstance(end, Branch):
             return self._branch(state, end, where)
-        if isinstance(end, Split):
+        if isinstance(end, list):
             return self._split(state, end, where)
-        if isinstance(end, Subsets):
+        if end == "subsets":
             found = self._least_by_subsets(state, where)
-        elif isinstance(end, Forest):
+        elif end == "forest":
             found = least_forest(forest_costs(self.families, state.variables, state.left))
         else:
             raise ProofError(f"{where}: it stays open after its last step")
-        self.counts["subsets" if isinstance(end, Subsets) else "forest"] += 1
+        self.counts[end] += 1
         if found < state.goal:
             raise ProofError(f"{where}: its bound {found} is less than the goal {state.goal}")
         return []
@@ -184,22 +350,22 @@ class Proof:
             State(end.with_, state.variables, state.goal, with_),
         ]
 
-    def _split(self, state: State, end: Split, where: str) -> list[State]:
+    def _split(self, state: State, parts: list[Part], where: str) -> list[State]:
         free = set(state.variables.tolist())
-        for i, part in enumerate(end.parts):
+        for i, part in enumerate(parts):
             if not part.variables or not set(part.variables) <= free:
                 raise ProofError(f"{where} (split): part {i} is not apart from the others")
             free -= set(part.variables)
         cost = np.where(state.left, self.families.cost, LARGEST)
         least = np.minimum.reduceat(cost, self.families.offsets[:-1])
-        total = sum(part.goal for part in end.parts) + sum(least[sorted(free)].tolist())
+        total = sum(part.goal for part in parts) + sum(least[sorted(free)].tolist())
         if total < state.goal:
             raise ProofError(
                 f"{where} (split): the goals of the parts add up to {total}, less than {state.goal}"
             )
         return [
             State(part.node, np.sort(np.array(part.variables)), part.goal, state.left)
-            for part in end.parts
+            for part in parts
         ]
 
     def _least_by_subsets(self, state: State, where: str) -> int:

@@ -19,18 +19,17 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from parentage.check.counting import Rows, counting
+from parentage.check.counting import LARGEST, WORKING, Rows, counting, ln_ratio, measure_of
+from parentage.check.document import ProofError
 from parentage.check.families import arcs_of, check_kinds, limits_of, tiers_of, variable_of
-from parentage.check.fixed import LARGEST, WORKING, ln_ratio, measure_of
-from parentage.check.records import ProofError
 from parentage.errors import InputError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from parentage.check.counting import Sums
-    from parentage.check.records import Lists
-    from parentage.check.whole import Flags, Floats, Ints
+    from parentage.check.document import Lists
+    from parentage.check.families import Flags, Ints
     from parentage.data.table import Table
 
 Keys = npt.NDArray[Any]
@@ -64,29 +63,6 @@ class Moment(NamedTuple):
 
 Say = Callable[[Moment], None]
 """What is called with where a recount is, the first time before it begins."""
-
-
-class Recount(NamedTuple):
-    """What a recount found, in nats, per column of the table."""
-
-    excess: Floats
-    """How much an allowed set may score above the best of its listed subsets."""
-    error: Floats
-    """How much a listed score may lie above the true one."""
-    sets: int
-    """Sets of columns that were counted."""
-
-
-class Allowed(NamedTuple):
-    """What settings allow: of every column."""
-
-    required: list[tuple[int, ...]]
-    barred: Flags
-    """``[child, parent]``."""
-    most: Ints
-    """The largest number of parents."""
-    odds: list[list[int]]
-    """``[child][parent]``: the log odds of the arc, in units of 2^−WORKING."""
 
 
 class Child(NamedTuple):
@@ -201,9 +177,9 @@ class Recounter:
         constant = set(table.constant)
         self.varying = [v for v, name in enumerate(table.names) if name not in constant]
         self.arity = np.array([len(labels) for labels in table.states], np.int64)
-        self.allowed = allowed = allowed_by(self.names, settings)
-        logs = np.sort(np.log(self.arity[self.varying]))[::-1][: int(allowed.most.max()) + 1]
-        added = sum(max(0, *row) for row in allowed.odds) * len(self.names) / 2**WORKING
+        self.required, self.barred, self.most, odds = allowed_by(self.names, settings)
+        logs = np.sort(np.log(self.arity[self.varying]))[::-1][: int(self.most.max()) + 1]
+        added = sum(max(0, *row) for row in odds) * len(self.names) / 2**WORKING
         scores = float(np.abs(lists.scores).max(initial=0.0)) * self.base / 2**WORKING
         self.measure = measure_of(
             settings["score"], table.n_rows, len(self.varying), float(logs.sum()),
@@ -211,7 +187,7 @@ class Recounter:
         )  # fmt: skip
         codes, repeats = _distinct_rows(table)
         self.rows = Rows(codes, repeats, tuple(self.arity.tolist()), self.measure)
-        self.odds = np.array([[self.measure.up(x) for x in row] for row in allowed.odds], np.int64)
+        self.odds = np.array([[self.measure.up(x) for x in row] for row in odds], np.int64)
         width = Fraction(settings["width"] or 0)
         self.width = max(0, self.measure.down(math.floor(width * self.base)))
         self.slack = min(table.n_rows // 2, codes.shape[1]) + 1
@@ -251,8 +227,11 @@ class Recounter:
         seconds = JUDGING * expected * each * (0.5 + 0.5 / max(1, threads))
         return Moment("", 0, expected, seconds)
 
-    def run(self, *, threads: int = 1, say: Callable[[str], None] = lambda phase: None) -> Recount:
+    def run(self, *, threads: int = 1, say: Callable[[str], None] = lambda phase: None) -> float:
         """Check that every allowed set has a listed subset that scores as much.
+
+        Return how far that may be off, in nats, over all columns: by how much a set may score above
+        the best of its listed subsets, and a listed score may lie above the true one.
 
         Parameters
         ----------
@@ -266,26 +245,25 @@ class Recounter:
         ProofError
             A set that is missing, or a score that is wrong.
         """
-        n, scale = len(self.names), 2.0**-self.measure.bits
-        excess, error = np.zeros(n), np.zeros(n)
+        off = 0
         with counting(self.rows, threads) as sums:
             self.counted.sums = sums
-            children = [self._child(x) for x in range(n)]
+            children = [self._child(x) for x in range(len(self.names))]
             checked = [self._check_scores(child) for child in children]
             for child, (low, high) in zip(children, checked, strict=True):
                 x, most = child.x, low
                 if x in self.varying:
                     most = max(most, self._check_sets(child, say))
-                excess[x], error[x] = max(0, most) * scale, max(0, high) * scale
-        return Recount(excess, error, self.counted.sets)
+                off += max(0, most) + max(0, high)
+        return math.ldexp(off, -self.measure.bits)
 
     def _child(self, x: int) -> Child:
         """Put together what is allowed and listed for a child; a constant has no parents."""
-        lists, required, others = self.lists, self.allowed.required[x], self.varying
+        lists, required, others = self.lists, self.required[x], self.varying
         if x not in others:
             others = []
-        free = [v for v in others if v not in (x, *required) and not self.allowed.barred[x, v]]
-        most = min(len(free), int(self.allowed.most[x]) - len(required))
+        free = [v for v in others if v not in (x, *required) and not self.barred[x, v]]
+        most = min(len(free), int(self.most[x]) - len(required))
         first, last = int(lists.offsets[x]), int(lists.offsets[x + 1])
         sets = [lists.parents_of(i).tolist() for i in range(first, last)]
         for members in sets:
@@ -540,8 +518,13 @@ def _check_known(table: Table, settings: Mapping[str, Any]) -> None:
             raise InputError(f"settings.{key} in this certificate is not a value it can have")
 
 
-def allowed_by(names: Sequence[str], settings: Mapping[str, Any]) -> Allowed:
+def allowed_by(
+    names: Sequence[str], settings: Mapping[str, Any]
+) -> tuple[list[tuple[int, ...]], Flags, Ints, list[list[int]]]:
     """Return what settings allow; arcs that are certain by the prior are required or barred.
+
+    Of every column its required parents, the barred ones ``[child, parent]``, the largest number of
+    parents, and ``[child][parent]`` the log odds of the arc in units of 2^−WORKING.
 
     Raises
     ------
@@ -578,7 +561,7 @@ def allowed_by(names: Sequence[str], settings: Mapping[str, Any]) -> Allowed:
     most = np.full(n, n - 1, np.int64)
     for v, own in (*limits_of({"max_parents": limits}, index), *limits_of(constraints, index)):
         most[v] = min(most[v], own)
-    return Allowed([tuple(sorted(own)) for own in required], barred, most, odds)
+    return [tuple(sorted(own)) for own in required], barred, most, odds
 
 
 def _share(p: Any) -> Fraction:

@@ -1,4 +1,9 @@
-"""The check as a whole: whether a proof is about these lists and every step of it holds."""
+"""The check as a whole: whether a proof is about these lists and every step of it holds.
+
+A network is the best one only among those that were allowed and under the score that was chosen. A
+verdict states all of it (:func:`terms_text`), and what was not limited as well, so that nothing has
+to be guessed.
+"""
 
 from __future__ import annotations
 
@@ -13,24 +18,31 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from parentage.check.document import (
+    ProofError,
     carried_lists,
     parse_document,
     read_document,
     recorded_settings,
 )
-from parentage.check.families import allowed_sets, check_lists, make_families
+from parentage.check.families import (
+    allowed_sets,
+    check_lists,
+    lists_digest,
+    make_families,
+    rounding_loss,
+    unit_size,
+    whole_scores,
+)
 from parentage.check.nodes import Proof
-from parentage.check.records import ProofError
 from parentage.check.table import Recounter
-from parentage.check.terms import terms_text
-from parentage.check.whole import lists_digest, rounding_loss, unit_size, whole_scores
 from parentage.errors import InputError
 
 if TYPE_CHECKING:
-    from parentage.check.families import Families
-    from parentage.check.records import Certificate, Lists
+    from collections.abc import Sequence
+
+    from parentage.check.document import Certificate, Lists
+    from parentage.check.families import Families, Floats
     from parentage.check.table import Say
-    from parentage.check.whole import WholeScores
     from parentage.data.table import Table
     from parentage.files.source import SourceLike
     from parentage.scoring.lists import CandidateLists
@@ -202,15 +214,15 @@ def check_table(
         _verify(lists, settings, document, memory, claim)
         start = recounter.forecast(lists.counted, threads)
         say(start)
-        found = recounter.run(
+        off = recounter.run(
             threads=threads,
             say=lambda phase: say(start._replace(phase=phase, sets=recounter.counted.sets)),
         )
     except ProofError as refusal:
         return claim.verdict(str(refusal))
     unit = math.log(settings["log_base"] or math.e)
-    claim.tolerance += math.fsum((*found.excess, *found.error)) / unit * (1 + 1e-9)
-    claim.counts["counted"] = found.sets
+    claim.tolerance += off / unit * (1 + 1e-9)
+    claim.counts["counted"] = recounter.counted.sets
     constants = f"{len(table.constant)} constant columns take no part"
     claim.terms += f"; no missing cells; {constants if table.constant else 'no constant columns'}"
     return claim.verdict()
@@ -305,14 +317,14 @@ def _verify(
         raise ProofError("lists: their digest is another one; the proof is about other lists")
     _check_settings(certificate.settings, settings)
     allowed = allowed_sets(lists, certificate.constraints)
-    scores = whole_scores(lists.scores, certificate.unit)
-    families = make_families(lists, allowed, scores.whole)
+    whole, lost = whole_scores(lists.scores, certificate.unit)
+    families = make_families(lists, allowed, whole)
     chosen = np.array(certificate.chosen, np.int64)
     claim.parents = _check_network(lists, families, certificate)
     claim.score = math.fsum(lists.scores[chosen].tolist())
     claim.settings, claim.constraints = settings, certificate.constraints
     claim.terms = terms_text(lists.names, settings, certificate.constraints)
-    claim.tolerance = _tolerance(families, scores, certificate)
+    claim.tolerance = _tolerance(families, lost, certificate)
     if claim.score != certificate.score:
         raise ProofError(
             f"claim.score: it is {certificate.score!r}, the sets add up to {claim.score!r}"
@@ -367,8 +379,108 @@ def _check_network(
     return parents
 
 
-def _tolerance(families: Families, scores: WholeScores, certificate: Certificate) -> float:
+def _tolerance(families: Families, lost: Floats, certificate: Certificate) -> float:
     """The tolerance of the claim in the unit of the scores, rounding included."""
     chosen = np.array(certificate.chosen, np.int64)
-    loss = rounding_loss(scores.lost, families.offsets, families.allowed, chosen)
+    loss = rounding_loss(lost, families.offsets, families.allowed, chosen)
     return (certificate.tolerance + loss) * unit_size(certificate.unit)
+
+
+MOST = 10
+"""Names and arcs that are listed; a text states the number of the others, JSON has them all."""
+
+
+def terms_text(
+    names: Sequence[str], settings: Mapping[str, Any] | None, constraints: Mapping[str, Any]
+) -> str:
+    """State the terms of a claim about lists.
+
+    Parameters
+    ----------
+    names
+        The variables.
+    settings
+        How the lists were made (docs/certificates.md); None if another program made them.
+    constraints
+        What networks must satisfy beyond the lists.
+
+    Examples
+    --------
+    >>> terms_text(["a", "b"], None, {"max_parents": {"a": 1, "b": 1}})[:42]
+    'at most 1 parent a variable; no constraint'
+    """
+    scoring = {} if settings is None else settings["constraints"]
+    limit = None if settings is None else settings["max_parents"]
+    by_name = limit if isinstance(limit, Mapping) else dict.fromkeys(names, limit)
+    limits = _limits(
+        names, (by_name, *(part.get("max_parents", {}) for part in (scoring, constraints)))
+    )
+    terms = [_limits_text(names, limits), _constraints_text(scoring, constraints)]
+    if settings is None:
+        return "; ".join(
+            [
+                *terms,
+                "lists of another program: their score, prior, width, rows and data are unknown",
+            ]
+        )
+    base = settings["log_base"]
+    unit = "" if base is None else f" in logarithms to base {base:g}"
+    width = settings["width"]
+    after = [
+        _prior_text(settings["prior"]),
+        "no width" if width is None else f"width {width:g}",
+        f"{settings['rows']:,} rows",
+        f"data sha256:{settings['data']}",
+    ]
+    if settings["settled"] is not None:
+        end = "" if settings["settled"] else ", which was stopped early"
+        after.append(f"missing values completed by expectation maximisation{end}")
+    if settings["complete_to"] is not None:
+        after.append(f"sets of more than {settings['complete_to']} parents were not all searched")
+    return "; ".join([f"score {settings['score']}{unit}", *terms, *after])
+
+
+def _limits(names: Sequence[str], given: Sequence[Mapping[str, int | None]]) -> dict[str, int]:
+    """The smallest limit on the parents of every variable that has one."""
+    found = {}
+    for name in names:
+        own = [limit for limits in given if (limit := limits.get(name)) is not None]
+        if own:
+            found[name] = min(own)
+    return found
+
+
+def _limits_text(names: Sequence[str], limits: Mapping[str, int]) -> str:
+    if not limits:
+        return "no limit on parents"
+    if len(limits) == len(names) and len(set(limits.values())) == 1:
+        return f"{_parents(limits[names[0]])} a variable"
+    return _some([f"{_parents(limit)} of {name}" for name, limit in limits.items()])
+
+
+def _parents(limit: int) -> str:
+    return f"at most {limit} parent{'' if limit == 1 else 's'}"
+
+
+def _constraints_text(*given: Mapping[str, Any]) -> str:
+    """Name arcs and tiers of constraints before and after scoring; limits are stated apart."""
+    parts = []
+    for kind in ("required", "forbidden"):
+        arcs = {(parent, child) for part in given for parent, child in part.get(kind, ())}
+        if arcs:
+            parts.append(f"{kind} arcs: {_some([' -> '.join(arc) for arc in sorted(arcs)])}")
+    tiers = dict.fromkeys(tuple(map(tuple, part.get("tiers", ()))) for part in given)
+    parts += [f"tiers: {' < '.join(map(_some, groups))}" for groups in tiers if groups]
+    return "; ".join(parts) or "no constraints on arcs"
+
+
+def _prior_text(prior: Mapping[str, Any]) -> str:
+    parts = [] if prior["default"] == 0.5 else [f"{prior['default']:g} for every arc"]
+    parts += [f"{p:g} for {parent} -> {child}" for parent, child, p in prior["arcs"]]
+    return f"prior: {_some(parts)}" if parts else "no prior"
+
+
+def _some(items: Sequence[str]) -> str:
+    """The first items, and how many there are besides."""
+    more = len(items) - MOST
+    return ", ".join(items[:MOST]) + (f" and {more:,} more" if more > 0 else "")

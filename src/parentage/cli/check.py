@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from parentage.check import Verdict
-    from parentage.check.records import Lists
+    from parentage.check.document import Lists
     from parentage.check.table import Moment
     from parentage.data.settings import Reading
     from parentage.data.table import Table

@@ -14,26 +14,20 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from parentage.check.cuts import checked_row
-from parentage.check.forest import forest_prices
-from parentage.check.nodes import forest_costs
-from parentage.check.records import (
+from parentage.check.document import (
     LARGEST,
-    Ancestors,
     Branch,
     Cluster,
-    Forest,
     ProofError,
     Round,
-    Split,
-    Subsets,
 )
+from parentage.check.nodes import forest_costs, forest_prices
 from parentage.vipr.cuts import MOST_MEMBERS
 
 if TYPE_CHECKING:
     from parentage.check.cuts import Row
-    from parentage.check.families import Families
-    from parentage.check.records import Certificate, Cut, Step
-    from parentage.check.whole import Flags, Ints
+    from parentage.check.document import Certificate, Cut, End, Step
+    from parentage.check.families import Families, Flags, Ints
 
 
 SHARES = (0.3, 0.1, 0.03, 0.01)
@@ -63,13 +57,8 @@ class Forced(NamedTuple):
     gone: Ints
 
 
-class Exhausted(NamedTuple):
-    """A variable without a set left."""
-
-    variable: int
-
-
-Move = Removal | Forced | Exhausted
+Move = Removal | Forced | int
+"""What happens in a node; a number is a variable without a set left."""
 
 
 class Case(NamedTuple):
@@ -170,7 +159,7 @@ class Walk:
         """Note for which sets the cuts of a node are used."""
         left = start.left & self._inside(node)
         for move in node.moves:
-            if isinstance(move, Exhausted):
+            if isinstance(move, int):
                 continue
             for k in move.cuts if isinstance(move, Removal) else ():
                 used = self.used.setdefault(k, np.zeros(self.families.m, np.bool_))
@@ -181,7 +170,7 @@ class Walk:
         """Carry out a step; True when it closes the node."""
         if isinstance(step, Round):
             return self._round(node, step.cuts, step.times, self.certificate.denominator, state)
-        if isinstance(step, Ancestors):
+        if step == "ancestors":
             return self._ancestors(node, state)
         self._dominance(node, state)
         return False
@@ -190,7 +179,7 @@ class Walk:
         some = np.logical_or.reduceat(state.left, self.families.offsets[:-1])
         for v in node.variables:
             if not some[v]:
-                node.moves.append(Exhausted(v))
+                node.moves.append(v)
                 return True
         return False
 
@@ -291,20 +280,20 @@ class Walk:
         families = self.families
         return set(families.parents[families.starts[i] : families.starts[i + 1]].tolist())
 
-    def _end(self, node: Node, end: object, state: State, number: int, depth: int) -> None:
+    def _end(self, node: Node, end: End | None, state: State, number: int, depth: int) -> None:
         where = f"node {number}"
         if isinstance(end, Branch):
             self._branch(node, end, state, depth)
-        elif isinstance(end, Split):
-            for part in end.parts:
+        elif isinstance(end, list):
+            for part in end:
                 variables = sorted(part.variables)
                 node.parts.append(self._node(part.node, variables, part.goal, state.copy(), depth))
-        elif isinstance(end, Forest):
+        elif end == "forest":
             start, moves = state.copy(), len(node.moves)
             if not self._forest(node, state):
                 raise ProofError(f"{where} (forest): its bound is less than the goal")
             self._note(Node(node.variables, node.goal, node.moves[moves:]), start)
-        elif isinstance(end, Subsets):
+        elif end == "subsets":
             if len(node.variables) > MOST_MEMBERS:
                 raise ProofError(
                     f"{where}: it solves {len(node.variables)} variables by dynamic programming, "
