@@ -4,7 +4,9 @@
 
 Sections: ``proof`` (every instance to proof, or to the limit), ``roots`` (the gap that each
 family of cuts leaves at the root), ``anytime`` (order search alone, seeds 1 to 5, ten seconds),
-``cutting``, ``branching``, ``searching`` (the ablation: one thing changed at a time, one thread),
+``cutting``, ``large parts``, ``branching``, ``searching`` (the ablation: one thing changed at a
+time, one thread; a rule on the run as it is decides which instances it takes, before any row is
+measured),
 ``tables`` (from table to proof, and where hill climbing ends). What is recorded already is not
 measured again unless asked for, so a long benchmark can be run piece by piece.
 
@@ -16,8 +18,11 @@ from __future__ import annotations
 
 import argparse
 import contextlib
+import gc
 import json
 import math
+import statistics
+import threading
 import time
 import warnings
 from dataclasses import replace
@@ -37,7 +42,7 @@ from parentage.work.context import Context
 from parentage.work.stop import Stop
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
     from parentage.data.table import Table
     from parentage.network.network import Network
@@ -91,12 +96,15 @@ LATER_KNOWN = (
 )
 """Instances of up to 60 variables that this benchmark proved first."""
 
-SLOW = ("mobs_soybean_BIC.txt", "mobs_steel_BIC.txt", "slim_diabetes-5000.jkl",
-        "slim_link-5000.jkl", "slim_munin1-5000.jkl", "slim_pigs-5000.jkl")  # fmt: skip
-"""Instances that take more than 20 CPU seconds: left out of the ablation of cutting."""
+SHORT, LONG, LONGEST = 0.05, 5.0, 20.0
+"""CPU seconds. The ablation of cutting takes every instance whose proof as it is takes from the
+first to the second number; those of large parts and of branching take every instance of more than
+``Tuning.large`` variables, or proven by branching, from the first to the third."""
 
-BRANCHED = ("mobs_soybean_BIC.txt", "aur_hailfinder_10000.jaa", "slim_pathfinder-5000.jkl")
-"""Instances for the ablation of branching."""
+CAP, CAP_LEAST, CAP_MOST = 5.0, 2.0, 60.0
+"""A run of the ablation ends after this many times the CPU seconds of the run as it is, but not
+before the second and not after the third number of CPU seconds; it then counts with what it took.
+"""
 
 SEARCHED = (
     "slim_barley-5000.jkl", "hailfinder_10000_BDeu", "aur_hailfinder_10000.jaa",
@@ -136,8 +144,11 @@ PATCHES: dict[str, tuple[Any, str, Any]] = {
 }
 """Means that no number switches off: what stands in their place."""
 
+AS_IT_IS = ("as it is", "as it is, again", "as it is, a third time")
+"""Rows that change nothing: their mean is what others are compared with, their spread is noise."""
+
 CUTTING: dict[str, Changes] = {
-    "as it is": {},
+    AS_IT_IS[0]: {},
     "large parts like small ones": {"large": NEVER},
     "small parts like large ones": {"large": 8},
     "cuts from 9 variables on": {"at_once": 8},
@@ -150,70 +161,67 @@ CUTTING: dict[str, Changes] = {
     "k-clusters and cycles in every round": {"few": NEVER},
     "no k-clusters, cycles in large parts only": {"few": 0},
     "all cuts found are added": {"most": NEVER},
-    "clusters from 100 arcs": {"starts": 100},
     "clusters from all arcs": {"starts": NEVER},
     "cycles may share arcs": {"shared": NEVER},
     "no exact clusters": {"exact_tries": 0},
     "exact clusters to the end": {"exact_nodes": NEVER},
     "walks without tenure": {"tenure": 0},
-    "walks of half the patience": {"walk": 6},
     "clusters of any size": {"largest": NEVER},
-    "local cuts when plain ones are none": {"dry": 0},
     "local cuts from the first round": {"dry": NEVER},
     "local cuts only when few": {"slow": 0.0},
-    "larger support sets only when none": {"sparse": 1},
     "larger support sets at once": {"sparse": NEVER},
     "one level of support sets": {"sizes": ((5, 8, 11),)},
-    "support sets of up to 8": {"sizes": ((5, 6), (5, 8))},
     "support sets never passed over": {"crowded": NEVER},
-    "a tenth of the local work": {"local_work": 40_000_000},
     "local work without limit": {"local_work": 10**15},
-    "half as many support sets": {"seeds": 30},
     "no limit on local cuts": {"enough": NEVER},
     "support sets without noise": {"noise": 0.0},
     "dense support sets, too": {"most_families": 400},
-    "bandit forgets at once": {"memory": 0.0},
     "bandit forgets nothing": {"memory": 1.0},
     "bandit without curiosity": {"curiosity": 1.0},
     "work: no overheads": {"overhead": 0, "round_work": 0},
     "cuts never forgotten": {"old": NEVER},
-    "old cuts forgotten at once": {"loose": 0},
     "removed columns stay": {"spare": NEVER},
-    "removed columns go from half on": {"spare": 0},
     "every round climbs": {"climbs": NEVER},
-    "climbs give up at once": {"climbs": 0},
     "one patience for all roots": {"root_patience": Patience(30, 0.01)},
-    "large roots without patience": {"large_patience": Patience(8, 0.04)},
     "large parts: local cuts at once": {"stall": Patience(0, 1.0)},
+    AS_IT_IS[1]: {},
     **{name: {} for name in PATCHES},
+    AS_IT_IS[2]: {},
 }
 """What the ablation of cutting changes, by the fields of :class:`.tuning.Tuning`."""
+LARGE: dict[str, Changes] = {
+    row: CUTTING[row]
+    for row in (
+        AS_IT_IS[0],
+        "large parts like small ones",
+        "no order search before cutting",
+        "no through cuts",
+        "no short cycles",
+    )
+}
+"""Those of them that concern large parts, for the ablation of these."""
 BRANCHING: dict[str, Changes] = {
-    "as it is": {},
+    AS_IT_IS[0]: {},
     "first arc": {"candidates": 1},
-    "trials of 10 iterations": {"trial": 10},
     "trials in every node": {"reliable": NEVER},
     "one trial is reliable": {"reliable": 1},
     "nearly whole arcs, too": {"half": 0.0},
     "no dives": {"dive": -1.0},
-    "only dives": {"dive": 1e9},
     "nodes as long as roots": {"node_patience": Patience(8, 0.04)},
-    "nodes without patience": {"node_patience": Patience(1, 0.5)},
     "nodes with the work of roots": {"node_share": 1},
     "forced arcs followed up seldom": {"much": NEVER},
     "forced arcs followed up always": {"much": 0},
+    "no order search before cutting": {"warm_rounds": 0},
+    "no set packing": {"set_packing": False},
+    AS_IT_IS[1]: {},
 }
 """What the ablation of branching changes."""
 SEARCHING: dict[str, Changes] = {
     "as it is": {},
-    "no stream accepts worse orders": {"slacks": (0.0, 0.0, 0.0, 0.0)},
     "one stream": {"slacks": (0.0,)},
     "one move a disturbance": {"strength": 1},
-    "eight moves a disturbance": {"strength": 8},
     "blocks of one": {"block": 1},
-    "blocks of any length": {"block": NEVER},
     "no regions": {"width": 1},
-    "regions of 6": {"width": 6},
     "regions of 12": {"width": 12},
     "two draws a member": {"tries": 2},
     "the leader never goes back": {"stale": NEVER},
@@ -224,7 +232,8 @@ TABLES = ("zoo", "vote", "hepatitis", "tic-tac-toe", "insurance 1000", "alarm 10
 THREADS = 2
 ANYTIME_SECONDS = 10.0
 
-SECTIONS = ("proof", "roots", "anytime", "cutting", "branching", "searching", "tables")
+ABLATIONS = ("cutting", "large parts", "branching", "searching")
+SECTIONS = ("proof", "roots", "anytime", *ABLATIONS, "tables")
 
 
 def instance(name: str) -> CandidateLists:
@@ -310,13 +319,83 @@ def anytime(name: str) -> Record:
     }
 
 
-def ablate(variant: str, changes: Changes, names: Sequence[str], limit: float) -> Record:
+@contextlib.contextmanager
+def cpu_limit(stop: Stop, seconds: float) -> Iterator[None]:
+    """Cancel a stop when the process has used so many CPU seconds; wall time plays no part."""
+    over, end = threading.Event(), time.process_time() + seconds
+
+    def watch() -> None:
+        while not over.wait(0.02):
+            if time.process_time() > end:
+                stop.cancelled.set()
+                return
+
+    watcher = threading.Thread(target=watch)
+    watcher.start()
+    try:
+        yield
+    finally:
+        over.set()
+        watcher.join()
+
+
+def capped(name: str, tuning: Tuning, cap: float) -> Record:
+    """Solve an instance by one thread until it is proven or has taken ``cap`` CPU seconds."""
+    lists, stop = instance(name), Stop.after(None)
+    gc.collect()
+    with cpu_limit(stop, cap):
+        cpu = time.process_time()
+        solution = solve(Run(lists, None, Optimising(), Context(stop, 1), tuning=tuning))
+        spent = time.process_time() - cpu
+    effort = solution.record.effort
+    return {
+        "score": solution.score,
+        "optimal": solution.optimal,
+        "engine": solution.engine,
+        "cpu_seconds": round(spent, 3),
+        "nodes": effort.nodes,
+        "rounds": effort.lp_rounds,
+        "cuts": sum(effort.cuts.values()),
+    }
+
+
+def select() -> Record:
+    """Solve every instance as it is, within the longest time that any ablation allows."""
+    folder = measure.shared() / "data" / "instances"
+    return {
+        path.name: {"variables": instance(path.name).n_variables}
+        | capped(path.name, TUNING, LONGEST)
+        for path in sorted(folder.iterdir())
+    }
+
+
+def selected(section: str, first: Record) -> list[str]:
+    """Return the instances of an ablation, by the rule above and nothing else."""
+
+    def taken(r: Record) -> bool:
+        if section == "large parts":
+            return int(r["variables"]) > TUNING.large
+        if section == "branching":
+            return "branch-and-cut" in r["engine"]
+        return float(r["cpu_seconds"]) <= LONG
+
+    proven = {name: r for name, r in first.items() if r["optimal"] and r["cpu_seconds"] >= SHORT}
+    return [name for name, r in proven.items() if taken(r)]
+
+
+def ablate(variant: str, changes: Changes, names: Sequence[str], first: Record) -> Record:
     """Solve instances to proof, by one thread, with one thing changed."""
     with contextlib.ExitStack() as stack:
         if variant in PATCHES:
             stack.enter_context(mock.patch.object(*PATCHES[variant]))
         tuning = replace(TUNING, **changes)
-        return {name: timed(instance(name), Optimising(), limit, tuning, 1) for name in names}
+        runs = {}
+        for name in names:
+            cap = min(CAP_MOST, max(CAP_LEAST, CAP * first[name]["cpu_seconds"]))
+            runs[name] = run = capped(name, tuning, cap)
+            known = first[name]["score"]
+            assert not run["optimal"] or abs(run["score"] - known) <= 1e-9 * abs(known), name
+        return runs
 
 
 def ablate_orders(changes: Changes) -> Record:
@@ -329,12 +408,6 @@ def ablate_orders(changes: Changes) -> Record:
         for name in SEARCHED
         for seed in (1, 2)
     }
-
-
-def all_instances() -> list[str]:
-    """Names of the instances that the ablation of cutting takes."""
-    folder = measure.shared() / "data" / "instances"
-    return [path.name for path in sorted(folder.iterdir()) if path.name not in SLOW]
 
 
 def table_of(name: str) -> Table:
@@ -450,23 +523,23 @@ def anytime_table(found: dict[str, Record], proofs: dict[str, Record]) -> str:
 
 def ablation_table(found: dict[str, Record]) -> str:
     """One row for each thing that was changed, all instances added up."""
-    base = found["as it is"]
+    base = {
+        name: statistics.mean(found[row][name]["cpu_seconds"] for row in AS_IT_IS if row in found)
+        for name in found[AS_IT_IS[0]]
+    }
     rows = []
     for variant, runs in found.items():
-        names = [name for name in runs if name in base]
-        spent = {name: runs[name]["cpu_seconds"] - base[name]["cpu_seconds"] for name in names}
-        open_ = [name for name in names if base[name]["optimal"] and not runs[name]["optimal"]]
-        cpu = sum(runs[name]["cpu_seconds"] for name in names)
-        times = cpu / sum(base[name]["cpu_seconds"] for name in names)
-        most = max(names, key=lambda name: abs(spent[name]))
+        spent = {name: run["cpu_seconds"] - base[name] for name, run in runs.items()}
+        cpu = sum(run["cpu_seconds"] for run in runs.values())
+        most = max(spent, key=lambda name: abs(spent[name]))
         rows.append([
-            variant, f"{cpu:.1f}", "" if runs is base else f"{times:.2f}",
-            str(sum(runs[name]["rounds"] for name in names)),
-            str(sum(runs[name]["nodes"] for name in names)),
-            "" if runs is base else f"`{most}` {spent[most]:+.1f}",
-            ", ".join(f"`{name}`" for name in open_),
+            variant, f"{cpu:.1f}", f"{cpu / sum(base.values()):.2f}",
+            str(sum(run["rounds"] for run in runs.values())),
+            str(sum(run["nodes"] for run in runs.values())),
+            f"`{most}` {spent[most]:+.1f}",
+            ", ".join(f"`{name}`" for name, run in runs.items() if not run["optimal"]),
         ])  # fmt: skip
-    head = ["changed", "CPU s", "×", "rounds", "nodes", "most by", "not proven any more"]
+    head = ["changed", "CPU s", "×", "rounds", "nodes", "most by", "stopped at the cap"]
     return measure.markdown(head, rows)
 
 
@@ -521,6 +594,7 @@ def report(found: dict[str, dict[str, Record]]) -> str:
         )
     for section, title, table in (
         ("cutting", "Cutting with one thing changed", ablation_table),
+        ("large parts", "Cutting large parts with one thing changed", ablation_table),
         ("branching", "Branching with one thing changed", ablation_table),
         ("searching", "Order search with one thing changed", searching_table),
     ):
@@ -555,26 +629,28 @@ def main() -> None:
         "anytime": ((*tuple(KNOWN)[:11], *LATER_KNOWN), anytime),
         "tables": (TABLES, lambda name: from_table(name, options.limit)),
     }
-    rows: dict[str, tuple[dict[str, Changes], Callable[[str, Changes], Record]]] = {
-        "cutting": (
-            CUTTING,
-            lambda row, changes: ablate(row, changes, all_instances(), options.limit),
-        ),
-        "branching": (
-            BRANCHING,
-            lambda row, changes: ablate(row, changes, BRANCHED, options.limit),
-        ),
-        "searching": (SEARCHING, lambda _, changes: ablate_orders(changes)),
+    tables = {
+        "cutting": CUTTING,
+        "large parts": LARGE,
+        "branching": BRANCHING,
+        "searching": SEARCHING,
     }
     compile_kernels()
     for section in options.sections:
-        if section in rows:
-            variants, change = rows[section]
+        if section in tables:
             known = found["ablation"].setdefault(section, {})
-            for variant, changes in variants.items():
+            if section != "searching" and not found["ablation"].get("selection"):
+                found["ablation"]["selection"] = select()
+                measure.write("optimise", found, report(found))
+            for variant, changes in tables[section].items():
                 if options.again or variant not in known:
                     print(f"{section} {variant} …", flush=True)
-                    known[variant] = change(variant, changes)
+                    if section == "searching":
+                        known[variant] = ablate_orders(changes)
+                    else:
+                        first = found["ablation"]["selection"]
+                        chosen = selected(section, first)
+                        known[variant] = ablate(variant, changes, chosen, first)
                     measure.write("optimise", found, report(found))
             continue
         names, job = jobs[section]
