@@ -20,10 +20,9 @@ import numpy as np
 
 from parentage import read_table
 from parentage.scoring.candidates import score_table
-from parentage.scoring.forecast import bytes_per_set
-from parentage.scoring.portions import joins_per_task
+from parentage.scoring.search.forecast import bytes_per_set
+from parentage.scoring.search.levels import MOST_PAIRS, joins_per_task
 from parentage.scoring.settings import Scoring
-from parentage.scoring.steps import MOST_PAIRS
 from parentage.work.cluster import DaskPool, connected, load_distributed
 from parentage.work.context import Context
 from parentage.work.executor import in_order, nothing

@@ -42,7 +42,7 @@ from parentage.data.formats import frame as batches
 from parentage.data.reading import read_table
 from parentage.scoring import merging
 from parentage.scoring.candidates import score
-from parentage.scoring.entropy import encode
+from parentage.scoring.encoding.encode import encode
 
 batches.ROWS = {batch}
 merging.WORTH = {worth}

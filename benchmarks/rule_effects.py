@@ -26,7 +26,7 @@ from parentage.data.reading import read_table
 from parentage.scoring import rules as r
 from parentage.scoring.candidates import score
 from parentage.scoring.catalogue import by_name
-from parentage.scoring.rulebook import ORDER, choose_rules
+from parentage.scoring.rules import ORDER, choose_rules
 from parentage.scoring.scores import Penalised, entropy_sum
 
 if TYPE_CHECKING:
@@ -186,7 +186,7 @@ def markdown(results: dict[str, Any]) -> str:
         _unlimited({k: v for k, v in results["tables"].items() if k in made_tables()}, RULE_SETS),
         "## Who removes what first",
         f"At most {LIMIT} parents, `--rules all`: families credited to the first rule, in "
-        "the order of `parentage.scoring.rulebook.RULES`, that removes them. Families never met, "
+        "the order of `parentage.scoring.rules.RULES`, that removes them. Families never met, "
         "because a smaller set had no live family, are credited to none.",
         _credits(results["tables"]),
         "## When which rule works",

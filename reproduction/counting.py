@@ -50,9 +50,9 @@ from reproduction.published import (
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
 
+    from parentage.arrays import Ints
     from parentage.data.table import Table
-    from parentage.scoring.entropy import Encoded
-    from parentage.scoring.fixed_point import Int64s
+    from parentage.scoring.encoding.encode import Encoded
 
 # ---------------------------------------------------------------------------------------------
 # How to count: as printed and as stated
@@ -176,7 +176,7 @@ class SetLevel:
     """``[set, member]``, rising."""
     subsets: npt.NDArray[np.int32]
     """``[set, member]``: where the set without this member is in the level below."""
-    G: Int64s
+    G: Ints
     """``[set]``, in the fixed point of the encoded table."""
 
 
@@ -215,7 +215,7 @@ def ranks_of_subsets(members: npt.NDArray[np.uint16], n: int) -> npt.NDArray[np.
     return np.column_stack(ranks).astype(np.int32)
 
 
-def lexicographic_rank(members: npt.NDArray[np.uint16], n: int) -> Int64s:
+def lexicographic_rank(members: npt.NDArray[np.uint16], n: int) -> Ints:
     """Return the rank of every set among the sets of its size: C(n, s) − 1 − Σ C(n−1−c_i, s−i).
 
     >>> lexicographic_rank(np.array([[0, 1], [0, 2], [1, 2]], np.uint16), 3)

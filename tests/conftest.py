@@ -94,7 +94,7 @@ def no_moment(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.fixture
 def save_always(monkeypatch: pytest.MonkeyPatch) -> None:
     """Every stage saves its state whenever it can, whatever that costs."""
-    from parentage.scoring import search_state
+    from parentage.scoring.search import state as search_state
     from parentage.work import checkpoint
     from parentage.work.tuning import TUNING
 
@@ -112,7 +112,7 @@ def levels_alone(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.fixture
 def no_disk(monkeypatch: pytest.MonkeyPatch) -> None:
     """No disk has room for levels."""
-    monkeypatch.setattr("parentage.scoring.search_state.has_room", lambda *_: False)
+    monkeypatch.setattr("parentage.scoring.search.state.has_room", lambda *_: False)
 
 
 @pytest.fixture(scope="session")

@@ -18,17 +18,16 @@ from parentage.scoring.measures import measure as measures
 from parentage.scoring.measures.measure import Measure, arrays_of, never, with_single_parents
 from parentage.scoring.measures.missing import MissingMeasure
 from parentage.scoring.measures.sums import SumMeasure
-from parentage.scoring.plan import encode_plans, prepare
-from parentage.scoring.search import search
-from parentage.scoring.search_state import LevelStore
+from parentage.scoring.search.levels import Clock, LevelStep, search
+from parentage.scoring.search.plan import encode_plans, prepare
+from parentage.scoring.search.state import LevelStore, Outcome
 from parentage.scoring.settings import Scoring
-from parentage.scoring.steps import Clock, LevelStep, Outcome
 from parentage.work.stop import Stop, StoppedError
 from strategies import BY_SUMS, make_table, random_columns
 from test_forecast import StopAfter
 
 if TYPE_CHECKING:
-    from parentage.scoring.plan import SearchPlan
+    from parentage.scoring.search.plan import SearchPlan
 
 SCORES = [*BY_SUMS, "pnal:0.01", "bic"]
 

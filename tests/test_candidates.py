@@ -17,8 +17,8 @@ from parentage.data.table import Table
 from parentage.errors import InputError, TableError, UnprovenWarning
 from parentage.scoring.candidates import score
 from parentage.scoring.constraints import Constraints
-from parentage.scoring.plan import count_families
-from parentage.scoring.rulebook import RULES, RuleSet
+from parentage.scoring.rules import RULES, RuleSet
+from parentage.scoring.search.plan import count_families
 from strategies import PENALISED, make_table, naive_of, random_columns, random_table, tables
 
 if TYPE_CHECKING:

@@ -18,9 +18,9 @@ import pytest
 from command import run
 from parentage import Constraints, datasets
 from parentage.errors import InputError, ResourceError, UnprovenWarning
-from parentage.scoring import search, steps
 from parentage.scoring.candidates import score, score_table, search_table
-from parentage.scoring.search_state import LevelBuffer
+from parentage.scoring.search import levels
+from parentage.scoring.search.state import LevelBuffer
 from parentage.scoring.settings import Scoring
 from parentage.work import checkpoint
 from parentage.work.array_files import GrowingArray, disk_folder, in_memory
@@ -42,8 +42,8 @@ SCORES = ("bic", "aic", "bdeu:1", "k2", "qnml", "fnml")
 @pytest.fixture(autouse=True)
 def eager(monkeypatch: pytest.MonkeyPatch, save_always: None) -> None:
     """Small chunks, written as soon as they are done."""
-    monkeypatch.setattr(steps, "MOST_PAIRS", 16)
-    monkeypatch.setattr(steps, "FEWEST_PAIRS", 16)
+    monkeypatch.setattr(levels, "MOST_PAIRS", 16)
+    monkeypatch.setattr(levels, "FEWEST_PAIRS", 16)
 
 
 def example(seed: int, columns: int = 9) -> Table:
@@ -270,7 +270,7 @@ def test_a_level_whose_rest_cannot_be_finished_is_left_as_it_is(
     )
     state = saved_in(tmp_path / "kept")
     with monkeypatch.context() as patch:
-        patch.setattr(search.LevelSearch, "_at_least", lambda *_: math.inf)
+        patch.setattr(levels.LevelSearch, "_at_least", lambda *_: math.inf)
         kept = Checkpoint(tmp_path / "kept")
         found = search_table(
             table, settings, Context(Stop.after(1000.0), checkpoint=kept), foresee=True
@@ -314,8 +314,7 @@ def test_a_folder_of_the_same_job_is_continued(
 ) -> None:
     first = score(example(6, 5), checkpoint=tmp_path / "kept")
     with monkeypatch.context() as patch:
-        patch.setattr(search, "in_order", None, raising=False)
-        patch.setattr(steps, "in_order", None)  # nothing is searched again
+        patch.setattr(levels, "in_order", None)  # nothing is searched again
         assert_equal(score(example(6, 5), checkpoint=tmp_path / "kept"), first)
     (tmp_path / "file").write_text("")
     with pytest.raises(InputError, match=r"file' is not a folder"):

@@ -19,8 +19,8 @@ from parentage.data.datasets import chest_clinic
 from parentage.errors import InputError, ResourceError
 from parentage.learner import learn
 from parentage.pipeline import Advanced
-from parentage.scoring import steps
 from parentage.scoring.candidates import score, score_table
+from parentage.scoring.search import levels
 from parentage.scoring.settings import Scoring
 from parentage.work import checkpoint
 from parentage.work.checkpoint import ARRAY, LOCK, Checkpoint, opened
@@ -100,8 +100,8 @@ def test_all_files_have_names_of_ours(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str
 ) -> None:
     """Otherwise what was left of a search that was killed would stay for ever."""
-    monkeypatch.setattr(steps, "MOST_PAIRS", 16)
-    monkeypatch.setattr(steps, "FEWEST_PAIRS", 16)
+    monkeypatch.setattr(levels, "MOST_PAIRS", 16)
+    monkeypatch.setattr(levels, "FEWEST_PAIRS", 16)
     seen: set[str] = set()
     kept = Checkpoint(tmp_path / "kept")
 

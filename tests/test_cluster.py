@@ -37,39 +37,35 @@ from parentage.arcs import resampling
 from parentage.arcs.support import learn_baseline
 from parentage.errors import InputError, UnprovenWarning, WorkersError
 from parentage.growth import growth
-from parentage.growth.score import growth_score
-from parentage.growth.sweeps import Sweep, Sweeps
+from parentage.growth.score import Sweep, Sweeps, growth_score
 from parentage.growth.tuning import TUNING as EXPANSION
 from parentage.optimise.settings import Optimising
-from parentage.scoring import portions, steps
 from parentage.scoring.account import Account
 from parentage.scoring.candidates import score_table, search_table
-from parentage.scoring.plan import encode_plans, prepare
+from parentage.scoring.search import levels
+from parentage.scoring.search.plan import encode_plans, prepare
 from parentage.scoring.settings import Scoring
 from parentage.work import cluster as dask_cluster
 from parentage.work import executor
 from parentage.work.checkpoint import Checkpoint
 from parentage.work.cluster import STAY, DaskPool, Watch, connected
-from parentage.work.context import Context
+from parentage.work.context import Context, Scaling
 from parentage.work.executor import (
     ExecutorPool,
     LeftError,
     LostError,
+    SharedFile,
     WorkerPool,
     in_order,
     is_elsewhere,
     leave,
+    make_folder,
     memory_each,
     nothing,
-    size_here,
-    size_of,
-)
-from parentage.work.running import Scaling
-from parentage.work.shared_files import (
-    SharedFile,
-    make_folder,
     read_message,
     read_shared,
+    size_here,
+    size_of,
     write_message,
     write_shared,
 )
@@ -159,9 +155,9 @@ def limited(request: pytest.FixtureRequest) -> Iterator[None]:
 
 @pytest.fixture(autouse=True)
 def small_chunks(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(steps, "MOST_PAIRS", 400)
-    monkeypatch.setattr(steps, "FEWEST_PAIRS", 400)
-    monkeypatch.setattr(portions, "LONGEST", 0.0)
+    monkeypatch.setattr(levels, "MOST_PAIRS", 400)
+    monkeypatch.setattr(levels, "FEWEST_PAIRS", 400)
+    monkeypatch.setattr(levels, "LONGEST", 0.0)
 
 
 def example(seed: int = 1, columns: int = 24) -> Table:

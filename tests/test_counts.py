@@ -30,11 +30,11 @@ from parentage.report.gather import gather, mutual_information
 from parentage.report.page import page_data
 from parentage.scoring.account import Account
 from parentage.scoring.candidates import score
+from parentage.scoring.encoding.rows import distinct_rows, merged
 from parentage.scoring.explanation import explain
-from parentage.scoring.holes import rows_of_families
-from parentage.scoring.merging import distinct_rows, merged
 from parentage.scoring.overview import overview
 from parentage.scoring.scores import local_score
+from parentage.scoring.scores.node_average import rows_of_families
 from parentage.scoring.settings import Scoring
 
 if TYPE_CHECKING:

@@ -19,7 +19,7 @@ from parentage.scoring import rules as theorems
 from parentage.scoring.catalogue import PENALISED
 from parentage.scoring.explanation import explain
 from parentage.scoring.overview import overview
-from parentage.scoring.rulebook import ORDER, RULES, RuleSet
+from parentage.scoring.rules import ORDER, RULES, RuleSet
 
 if TYPE_CHECKING:
     from pathlib import Path

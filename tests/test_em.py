@@ -34,9 +34,9 @@ from parentage.optimise.settings import Optimising
 from parentage.pipeline import Advanced
 from parentage.scoring.account import Account
 from parentage.scoring.candidates import score_table
+from parentage.scoring.encoding.rows import WeightedTable
 from parentage.scoring.scores import Penalised, parse_score
 from parentage.scoring.settings import Scoring
-from parentage.scoring.weighted import WeightedTable
 from parentage.structural_em import completed_table
 from parentage.work.context import Context
 from parentage.work.stop import Stop
@@ -47,7 +47,7 @@ if TYPE_CHECKING:
 
     from parentage.network.parameters import Parameters
     from parentage.optimise import Solution
-    from parentage.scoring.completion import Completion
+    from parentage.scoring.account import Completion
     from parentage.scoring.lists import CandidateLists
 
 

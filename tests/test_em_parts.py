@@ -50,10 +50,9 @@ from parentage.optimise.solution import Start
 from parentage.report.gather import gather
 from parentage.report.page import document, page_data
 from parentage.scoring.constraints import Constraints
-from parentage.scoring.entropy import Labels, encode
-from parentage.scoring.merging import layout_of
+from parentage.scoring.encoding.encode import Labels, encode
+from parentage.scoring.encoding.rows import WeightedTable, layout_of
 from parentage.scoring.settings import Scoring
-from parentage.scoring.weighted import WeightedTable
 from parentage.structural_em import complete_and_score, completed_table
 from parentage.work.context import Context
 from parentage.work.stop import Stop

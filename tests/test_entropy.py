@@ -10,8 +10,8 @@ import pytest
 from parentage.errors import ResourceError
 from parentage.kernels.packing import BitMatrix, Groups, pack
 from parentage.scoring.candidates import score
-from parentage.scoring.entropy import encode
-from parentage.scoring.fixed_point import MOST_PARAMETERS, FixedPoint
+from parentage.scoring.encoding.encode import encode
+from parentage.scoring.scores.fixed_point import MOST_PARAMETERS, FixedPoint
 from parentage.work import memory
 from strategies import make_table, naive_of, random_columns
 
@@ -76,6 +76,6 @@ def test_states_that_do_not_fit_in_memory_are_refused(monkeypatch: pytest.Monkey
     table = make_table(random_columns(np.random.default_rng(1), 4, 500, 3))
     encode(table, "bic")
     monkeypatch.setattr(memory, "available_memory", lambda: 10)
-    monkeypatch.setattr("parentage.scoring.fixed_point.require_numbers", lambda *_: None)
+    monkeypatch.setattr("parentage.scoring.scores.fixed_point.require_numbers", lambda *_: None)
     with pytest.raises(ResourceError, match=r"500 rows and .* states in all needs .* drop=\['v"):
         encode(table, "bic")

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from parentage.errors import InputError, TableError
 from parentage.scoring.candidates import score
 from parentage.scoring.explanation import Explanation, explain
-from parentage.scoring.rulebook import CAPS, RULES
+from parentage.scoring.rules import CAPS, RULES
 from strategies import PENALISED, make_table, naive_of, random_table, tables
 
 if TYPE_CHECKING:

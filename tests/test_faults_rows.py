@@ -11,7 +11,7 @@ import pytest
 from parentage.data.table import Table
 from parentage.optimise import learn_lists
 from parentage.scoring.candidates import score
-from parentage.scoring.fixed_point import FixedPoint
+from parentage.scoring.scores.fixed_point import FixedPoint
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

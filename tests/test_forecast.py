@@ -16,11 +16,13 @@ from hypothesis import strategies as st
 from parentage.cli.info import as_text
 from parentage.data.datasets import chest_clinic
 from parentage.errors import ResourceError
-from parentage.scoring import forecast as forecasts
 from parentage.scoring import overview as overviews
 from parentage.scoring.candidates import score_table
 from parentage.scoring.constraints import Constraints
-from parentage.scoring.forecast import (
+from parentage.scoring.measures import penalised
+from parentage.scoring.overview import overview
+from parentage.scoring.search import forecast as forecasts
+from parentage.scoring.search.forecast import (
     Forecast,
     extrapolate,
     forecast,
@@ -28,10 +30,8 @@ from parentage.scoring.forecast import (
     sizes_at_most,
     together,
 )
-from parentage.scoring.measures import penalised
-from parentage.scoring.overview import overview
-from parentage.scoring.plan import SearchPlan, encode_plans, prepare
-from parentage.scoring.search import search
+from parentage.scoring.search.levels import search
+from parentage.scoring.search.plan import SearchPlan, encode_plans, prepare
 from parentage.scoring.settings import Scoring
 from parentage.work.context import Context
 from parentage.work.stop import Reason, Stop
@@ -40,8 +40,8 @@ from strategies import make_table, random_columns, random_table
 
 if TYPE_CHECKING:
     from parentage.data.table import Table
-    from parentage.scoring.entropy import Encoded
-    from parentage.scoring.steps import Outcome
+    from parentage.scoring.encoding.encode import Encoded
+    from parentage.scoring.search.state import Outcome
 
 CLOSED_RULES = (None, "thm1p", "thm1", "thm2", "alg1,alg2", "lemma3,alg2", "alg3,alg4", "all")
 OPEN_RULES = ("none", "alg1", "alg2", "alg3", "alg4", "lemma3", "thm3pp", "alg1,alg4")

@@ -25,17 +25,19 @@ from parentage.files.atomic import digest_of
 from parentage.files.detect import Detected, detect
 from parentage.files.parquet import holds_lists, read_facts, read_frame
 from parentage.optimise import learn_lists
-from parentage.scoring.account import Origin, Unknown
-from parentage.scoring.completion import Completion, EmStep
+from parentage.scoring.account import Completion, EmStep, Origin, Unknown
 from parentage.scoring.constraints import Constraints
 from parentage.scoring.formats import families, jkl, parquet, pss, read_lists, write_lists
 from parentage.scoring.formats.families import (
     Contradiction,
+    decode_name,
+    encode_name,
     first_contradiction,
+    is_whole,
+    looks_like_score,
     numbered_lines,
     rising,
 )
-from parentage.scoring.formats.names import decode_name, encode_name, is_whole, looks_like_score
 from parentage.scoring.lists import CandidateLists
 from parentage.scoring.prior import Prior
 

@@ -287,7 +287,7 @@ def test_a_checker_that_always_says_the_same_is_noticed(
 
 def test_a_digest_that_covers_nothing_is_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
     """An account that is changed, and sets that are, would be believed."""
-    monkeypatch.setattr("parentage.scoring.formats.facts._digest", lambda *_: "sha256:0")
+    monkeypatch.setattr("parentage.scoring.formats.families._digest", lambda *_: "sha256:0")
     assert_noticed("proofs")
 
 

@@ -19,17 +19,16 @@ from naive_network import all_networks, is_acyclic
 from parentage.errors import InputError, ResourceError, UnprovenWarning
 from parentage.growth.anytime import Anytime, Ranking, grow_lists
 from parentage.growth.growth import Growth, can_grow
-from parentage.growth.score import growth_score
-from parentage.growth.sweeps import Sweep, Sweeps
+from parentage.growth.score import Sweep, Sweeps, growth_score
 from parentage.learner import learn
 from parentage.network.network import Network
 from parentage.optimise import learn_lists
 from parentage.pipeline import Advanced
-from parentage.scoring import search, steps
 from parentage.scoring.account import Account
 from parentage.scoring.candidates import score, search_table
 from parentage.scoring.constraints import Constraints
-from parentage.scoring.plan import encode_plans, prepare
+from parentage.scoring.search import levels
+from parentage.scoring.search.plan import encode_plans, prepare
 from parentage.scoring.settings import Scoring
 from parentage.work.context import Context
 from parentage.work.stop import Stop
@@ -40,7 +39,7 @@ if TYPE_CHECKING:
     from parentage.optimise import Solution
     from parentage.scoring.candidates import Searched
     from parentage.scoring.lists import CandidateLists
-    from parentage.scoring.steps import Outcome
+    from parentage.scoring.search.state import Outcome
     from parentage.work.stop import Reason
 
 SEEDS = st.integers(0, 10**6)
@@ -213,7 +212,7 @@ def test_sets_of_a_level_that_was_cut_short_are_candidates(
     name: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Of every score: what is there of the level is used, and said to be beyond the complete."""
-    monkeypatch.setattr(steps, "MOST_PAIRS", 256)
+    monkeypatch.setattr(levels, "MOST_PAIRS", 256)
     table = wide_table(n=24)
     found = search_table(table, Scoring(score=name), Context(Late()))
     (outcome,) = found.outcomes
@@ -325,8 +324,8 @@ def test_lists_that_do_not_fit_are_refused_beforehand() -> None:
 def outcome_of(table: Table, how: str, up_to: int, chunk: int) -> Outcome:
     """Search in chunks of a few joins."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(steps, "MOST_PAIRS", chunk)
-        patch.setattr(steps, "FEWEST_PAIRS", chunk)
+        patch.setattr(levels, "MOST_PAIRS", chunk)
+        patch.setattr(levels, "FEWEST_PAIRS", chunk)
         return search_table(table, Scoring(score=how), Context(), up_to=up_to).outcomes[0]
 
 
@@ -341,7 +340,7 @@ def test_a_level_that_nobody_joins_bounds_as_one_that_is_stored(
 ) -> None:
     streamed = outcome_of(table, how, up_to, chunk)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(search.LevelSearch, "_last_level", lambda levels: levels.at.new)
+        patch.setattr(levels.LevelSearch, "_last_level", lambda search: search.at.new)
         stored = outcome_of(table, how, up_to, chunk)
     assert streamed.live == stored.live
     assert streamed.complete_to == stored.complete_to
@@ -367,7 +366,7 @@ def test_a_level_that_cannot_be_joined_in_time_is_let_go() -> None:
 
     whole = outcome_of(table, "bic", 2, 20)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(search.LevelSearch, "_worth", lambda *_: worth)
+        patch.setattr(levels.LevelSearch, "_worth", lambda *_: worth)
         cut = outcome_of(table, "bic", 4, 20)
     assert asked[0] == 0
     assert max(asked) >= 50

@@ -18,10 +18,10 @@ from parentage.network.network import Network
 from parentage.scoring.account import Account
 from parentage.scoring.candidates import score
 from parentage.scoring.constraints import Constraints
-from parentage.scoring.entropy import pack_states
-from parentage.scoring.measures.sweeping import Swept, with_a_bit_in_front
-from parentage.scoring.plan import encode_plans, prepare
+from parentage.scoring.encoding.encode import pack_states
+from parentage.scoring.measures.measure import Swept, with_a_bit_in_front
 from parentage.scoring.prior import Prior
+from parentage.scoring.search.plan import encode_plans, prepare
 from parentage.scoring.settings import Scoring
 from parentage.work.context import Context
 from strategies import BY_SUMS, random_table, with_holes
@@ -29,8 +29,8 @@ from test_growth import SEEDS, grown, searched, wide_table
 from test_prior import Soft
 
 if TYPE_CHECKING:
+    from parentage.arrays import Ints
     from parentage.data.table import Table
-    from parentage.scoring.fixed_point import Int64s
     from parentage.scoring.measures.measure import Members
 
 KINDS = ["bic", "aic", *BY_SUMS, "pnal:0.05"]
@@ -210,7 +210,7 @@ def test_functions_reach_every_count(monkeypatch: pytest.MonkeyPatch, name: str)
     lengths: dict[int, int] = {}
     sums = Swept.sums
 
-    def noting(swept: Swept, sweeps: Members, f: Int64s, row: Any = None) -> Int64s:
+    def noting(swept: Swept, sweeps: Members, f: Ints, row: Any = None) -> Ints:
         lengths[sweeps.shape[1]] = f.shape[1]
         return sums(swept, sweeps, f, row)
 

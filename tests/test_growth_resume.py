@@ -19,20 +19,20 @@ import pytest
 from keywords import for_learn
 from parentage import Network
 from parentage.errors import InputError, NotSavedWarning, UnprovenWarning, WorkersError
-from parentage.growth import anytime, growth, sweeps
+from parentage.growth import anytime, growth
+from parentage.growth import score as sweeps
 from parentage.growth.anytime import Anytime, Round, grow_lists, memory_of_sweeps
 from parentage.growth.growth import GROWTH_ARRAYS
-from parentage.growth.score import growth_score
-from parentage.growth.sweeps import Sweep, Sweeps, sweeps_of
+from parentage.growth.score import Sweep, Sweeps, growth_score, sweeps_of
 from parentage.growth.tuning import TUNING as EXPANSION
 from parentage.learner import learn
 from parentage.optimise import orders
 from parentage.optimise.orders import Stream
-from parentage.scoring import search
 from parentage.scoring.account import Account
 from parentage.scoring.candidates import search_table
 from parentage.scoring.constraints import Constraints
-from parentage.scoring.plan import encode_plans, prepare
+from parentage.scoring.search import levels
+from parentage.scoring.search.plan import encode_plans, prepare
 from parentage.scoring.settings import Scoring
 from parentage.work import checkpoint
 from parentage.work.checkpoint import Checkpoint, State
@@ -538,7 +538,7 @@ def test_a_level_that_would_take_days_is_not_begun_after_a_break(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The forecast of a level rests on the one below, which was searched before the break."""
-    monkeypatch.setattr(search, "LONGEST_LEVEL", 0.0)
+    monkeypatch.setattr(levels, "LONGEST_LEVEL", 0.0)
     whole = end_of(grown(None, complete=None))
     assert (whole.account.ended, whole.account.complete_to) == ("forecast", 1)
     assert killed_at(2, tmp_path / "kept", complete=None)

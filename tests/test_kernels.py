@@ -19,9 +19,9 @@ from parentage import kernels
 from parentage.kernels import judging
 from parentage.kernels.agreement import SMALL, newton_weights
 from parentage.kernels.bits import transpose
-from parentage.scoring.entropy import encode
-from parentage.scoring.residuals import residuals
-from parentage.scoring.rulebook import RULES
+from parentage.scoring.encoding.encode import encode
+from parentage.scoring.encoding.residuals import residuals
+from parentage.scoring.rules import RULES
 from parentage.scoring.scores import entropy_sum
 from strategies import make_table, naive_of, random_columns, tables
 

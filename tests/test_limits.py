@@ -24,15 +24,15 @@ from parentage.optimise import learn_lists
 from parentage.optimise import orders as orders_module
 from parentage.optimise.engines import TINY
 from parentage.optimise.problem import Problem, offsets_of, pack
-from parentage.scoring import candidates, steps
-from parentage.scoring import search as search_module
+from parentage.scoring import candidates
 from parentage.scoring.account import Account
 from parentage.scoring.candidates import cut_short_text, score, search_table, why_not_grown
-from parentage.scoring.forecast import UpTo, seconds_for
 from parentage.scoring.lists import CandidateLists
 from parentage.scoring.overview import _complete_to
-from parentage.scoring.plan import encode_plans, prepare
-from parentage.scoring.search import search
+from parentage.scoring.search import levels
+from parentage.scoring.search.forecast import UpTo, seconds_for
+from parentage.scoring.search.levels import search
+from parentage.scoring.search.plan import encode_plans, prepare
 from parentage.scoring.settings import Scoring
 from parentage.structural_em import complete_and_score
 from parentage.work.context import Context
@@ -203,7 +203,7 @@ def test_single_parents_are_finished_if_that_takes_a_second(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """A short limit finds no worse network than a shorter one, whose level was cut elsewhere."""
-    monkeypatch.setattr(steps, "MOST_PAIRS", 8)
+    monkeypatch.setattr(levels, "MOST_PAIRS", 8)
     table = datasets.chest_clinic(300)
     with pytest.warns(UnprovenWarning):
         slow = score(table, time_limit=0, threads=1, progress=lambda _: time.sleep(0.15))
@@ -213,7 +213,7 @@ def test_single_parents_are_finished_if_that_takes_a_second(
 @pytest.mark.usefixtures("no_moment")
 def test_a_first_level_that_is_cut_short_counts(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(candidates, "FIRST_LEVEL", 0.0)
-    monkeypatch.setattr(steps, "MOST_PAIRS", 8)
+    monkeypatch.setattr(levels, "MOST_PAIRS", 8)
     table = datasets.chest_clinic(300)
     whole = {child: dict(lists_by_set(score(table), child)) for child in table.names}
     with pytest.warns(UnprovenWarning):
@@ -234,7 +234,7 @@ def lists_by_set(lists: CandidateLists, child: str) -> list[tuple[frozenset[str]
 def test_a_level_that_cannot_be_finished_is_not_begun(
     monkeypatch: pytest.MonkeyPatch, name: str
 ) -> None:
-    monkeypatch.setattr(search_module.LevelSearch, "_at_least", lambda *_: math.inf)
+    monkeypatch.setattr(levels.LevelSearch, "_at_least", lambda *_: math.inf)
     table, stop = datasets.chest_clinic(100), Stop.after(1000.0)
     searched = search_table(table, Scoring(score=name), Context(stop), foresee=True)
     assert [outcome.complete_to for outcome in searched.outcomes] == [1]
@@ -285,7 +285,7 @@ def test_info_says_what_ends_complete_lists() -> None:
 
 @pytest.mark.parametrize("name", ["bdeu", "k2", "pnal"])
 def test_a_level_of_too_many_sets_is_not_begun(monkeypatch: pytest.MonkeyPatch, name: str) -> None:
-    monkeypatch.setattr(search_module, "MOST_SETS", 25)
+    monkeypatch.setattr(levels, "MOST_SETS", 25)
     rng = np.random.default_rng(0)
     table = make_table([[int(c) for c in rng.integers(0, 2, 40)] for _ in range(7)])
     with pytest.warns(UnprovenWarning, match=r"ended by its forecast.*complete up to 1 parent"):
@@ -309,7 +309,7 @@ def test_what_does_not_grow_says_why() -> None:
 
 
 def test_a_warning_of_learn_says_why(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(search_module, "MOST_SETS", 20)
+    monkeypatch.setattr(levels, "MOST_SETS", 20)
     with pytest.warns(UnprovenWarning):
         lists = score(datasets.chest_clinic(100), score="bdeu", width=1.0)
     assert "do not grow" in cut_short_text(lists, growing=True)
@@ -348,7 +348,7 @@ def test_swapped_arguments_of_check(tmp_path: Path) -> None:
 
 def test_a_size_that_no_machine_has_is_said_so() -> None:
     from parentage.cli.info import _forecast_text
-    from parentage.scoring.forecast import Forecast
+    from parentage.scoring.search.forecast import Forecast
 
     said = _forecast_text(Forecast(10**9, "at most", 10**9, 1e9, 834 * 10**12))
     assert said.endswith("834 TB of memory: far beyond any machine.")
@@ -374,8 +374,8 @@ def test_lists_of_complete_levels_stay_as_they_are_beside_a_cut_one(
     monkeypatch: pytest.MonkeyPatch, width: float | None
 ) -> None:
     """With a width ties stay, too: what is left out is compared as the search compares."""
-    monkeypatch.setattr(steps, "MOST_PAIRS", 8)
-    monkeypatch.setattr(steps, "FEWEST_PAIRS", 8)
+    monkeypatch.setattr(levels, "MOST_PAIRS", 8)
+    monkeypatch.setattr(levels, "FEWEST_PAIRS", 8)
     table = datasets.chest_clinic(1000)
     cut = search_table(table, Scoring(width=width), Context(), up_to=1)
     more = search_table(table, Scoring(width=width), Context(), up_to=2)

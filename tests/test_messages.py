@@ -27,7 +27,7 @@ from parentage.errors import (
 )
 from parentage.optimise.settings import Optimising
 from parentage.scoring.settings import Scoring
-from parentage.work.running import Running
+from parentage.work.context import Running
 from parentage.work.settings import flags_of, option_of
 
 if TYPE_CHECKING:

@@ -49,8 +49,8 @@ from parentage.network.network import Network
 from parentage.network.record import Effort, Finding, NetworkRecord, SearchRecord
 from parentage.optimise.solution import Solution
 from parentage.pipeline import Advanced
+from parentage.scoring.account import Scope
 from parentage.scoring.constraints import Constraints
-from parentage.scoring.scope import Scope
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -23,10 +23,12 @@ from parentage.errors import InputError, TableError
 from parentage.files import parquet, source
 from parentage.learner import learn
 from parentage.network.network import Network
-from parentage.scoring import entropy, merging, residuals
 from parentage.scoring.candidates import score
+from parentage.scoring.encoding import encode as entropy
+from parentage.scoring.encoding import residuals
+from parentage.scoring.encoding import rows as merging
 from parentage.scoring.formats import read_lists, write_lists
-from parentage.scoring.measures.sweeping import Swept
+from parentage.scoring.measures.measure import Swept
 from strategies import each
 from test_rows import NAMES, SETTINGS, as_parquet, mixed_frame, repeated, what_comes
 

@@ -23,13 +23,13 @@ from parentage.data.datasets import chest_clinic
 from parentage.data.table import MISSING, Table
 from parentage.errors import ConstraintError, InputError, TableError, UnprovenWarning
 from parentage.network.formats.network_json import read_network_json
-from parentage.scoring import steps
 from parentage.scoring.candidates import score
 from parentage.scoring.constraints import Constraints
 from parentage.scoring.explanation import explain
 from parentage.scoring.formats import read_lists
-from parentage.scoring.rulebook import choose_rules
+from parentage.scoring.rules import choose_rules
 from parentage.scoring.scores import local_score
+from parentage.scoring.search import levels
 from parentage.scoring.settings import Scoring
 from strategies import each, make_table, naive_of, random_columns, random_table, with_holes
 from strategies import tables_with_holes as tables
@@ -255,8 +255,8 @@ def is_acyclic(parents: list[list[int]]) -> bool:
 
 @pytest.mark.parametrize("chunk", [1, 65_536])
 def test_cut_searches_bound_what_they_left_out(chunk: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(steps, "FEWEST_PAIRS", min(chunk, 256))
-    monkeypatch.setattr(steps, "MOST_PAIRS", chunk)
+    monkeypatch.setattr(levels, "FEWEST_PAIRS", min(chunk, 256))
+    monkeypatch.setattr(levels, "MOST_PAIRS", chunk)
     cuts = 0
     for seed in range(40):
         rng = np.random.default_rng(seed)

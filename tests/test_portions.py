@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pytest
 
-from parentage.scoring import portions, steps
 from parentage.scoring.candidates import score_table
-from parentage.scoring.forecast import IN_HAND, seconds_for
-from parentage.scoring.portions import FEEDING, LONGEST, SHORTEST, joins_per_task
+from parentage.scoring.search import levels
+from parentage.scoring.search.forecast import IN_HAND, seconds_for
+from parentage.scoring.search.levels import FEEDING, LONGEST, SHORTEST, joins_per_task
 from parentage.scoring.settings import Scoring
 from parentage.work.checkpoint import Checkpoint
 from parentage.work.context import Context
@@ -99,8 +99,8 @@ def example(seed: int) -> Table:
 
 @pytest.fixture(autouse=True)
 def small(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(steps, "MOST_PAIRS", 16)
-    monkeypatch.setattr(steps, "FEWEST_PAIRS", 16)
+    monkeypatch.setattr(levels, "MOST_PAIRS", 16)
+    monkeypatch.setattr(levels, "FEWEST_PAIRS", 16)
 
 
 def counted(
@@ -138,7 +138,7 @@ def test_a_checkpoint_of_threads_goes_on_elsewhere_and_back(
     """What is done is known by its joins, so the rest may be cut in another way."""
     table, settings = example(seed), Scoring(max_parents=4, rules="none")
     expected, chunks = counted(table, settings, 1)
-    monkeypatch.setattr(portions, "LONGEST", seconds_for(70, table.n_rows))
+    monkeypatch.setattr(levels, "LONGEST", seconds_for(70, table.n_rows))
     random = np.random.default_rng(seed)
     where: list[Workers] = [1, Elsewhere(2)] * 4
     for turn, begin in enumerate(where):

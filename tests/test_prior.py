@@ -21,13 +21,13 @@ from parentage.network.formats import read_network, write_network
 from parentage.network.formats.network_json import read_network_json
 from parentage.optimise.near import within
 from parentage.scoring import prior as prior_module
-from parentage.scoring import steps
 from parentage.scoring.candidates import score
 from parentage.scoring.constraints import Constraints
 from parentage.scoring.explanation import explain
 from parentage.scoring.formats import read_lists, write_lists
-from parentage.scoring.formats.prior import read_prior
+from parentage.scoring.formats.constraints import read_prior
 from parentage.scoring.prior import Prior, most_added
+from parentage.scoring.search import levels
 from parentage.scoring.settings import Scoring
 from strategies import BY_SUMS, PENALISED, naive_of, random_table, with_holes
 from test_candidates import assert_same, families
@@ -168,7 +168,9 @@ def test_a_prior_that_forgets_what_it_may_lift_would_be_noticed(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """The harness bites: without the width that the bonus needs, sets are lost."""
-    monkeypatch.setattr("parentage.scoring.plan.most_added", lambda odds, *_: np.zeros(len(odds)))
+    monkeypatch.setattr(
+        "parentage.scoring.search.plan.most_added", lambda odds, *_: np.zeros(len(odds))
+    )
     assert prior_module.most_added is most_added
     with pytest.raises(AssertionError):
         for seed in range(200):
@@ -184,8 +186,8 @@ def test_most_added_counts_what_may_be_used() -> None:
 
 @pytest.mark.parametrize("chunk", [1, 65_536])
 def test_cut_searches_bound_what_they_left_out(chunk: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(steps, "FEWEST_PAIRS", min(chunk, 256))
-    monkeypatch.setattr(steps, "MOST_PAIRS", chunk)
+    monkeypatch.setattr(levels, "FEWEST_PAIRS", min(chunk, 256))
+    monkeypatch.setattr(levels, "MOST_PAIRS", chunk)
     cuts = 0
     for seed in range(40):
         rng = np.random.default_rng(seed)

@@ -47,8 +47,7 @@ from parentage.report.page import (
     percent,
     why_text,
 )
-from parentage.scoring.account import Unknown
-from parentage.scoring.scope import Scope
+from parentage.scoring.account import Scope, Unknown
 from parentage.scoring.scores import local_score
 from strategies import tables
 from test_view import ALARM

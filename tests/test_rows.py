@@ -17,12 +17,12 @@ from parentage.data.formats import frame as batches
 from parentage.data.reading import read_table
 from parentage.data.table import Table
 from parentage.errors import ParentageError
-from parentage.scoring import merging
 from parentage.scoring.candidates import score
 from parentage.scoring.constraints import Constraints
-from parentage.scoring.entropy import encode
-from parentage.scoring.merging import merged
-from parentage.scoring.residuals import residuals
+from parentage.scoring.encoding import rows as merging
+from parentage.scoring.encoding.encode import encode
+from parentage.scoring.encoding.residuals import residuals
+from parentage.scoring.encoding.rows import merged
 from strategies import each, tables
 
 if TYPE_CHECKING:

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from naive import TIE, Naive, Set
 from parentage.errors import InputError
 from parentage.scoring import rules as r
-from parentage.scoring.rulebook import (
+from parentage.scoring.rules import (
     BY_NAME,
     CAPS,
     ORDER,

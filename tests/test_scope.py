@@ -30,16 +30,14 @@ from parentage.network.formats.network_json import read_network_json
 from parentage.network.network import arc_gains
 from parentage.optimise import learn_lists, within
 from parentage.optimise.beyond import beyond_scores, plain_bound, relaxed_lists
-from parentage.scoring import search as search_module
-from parentage.scoring import steps
-from parentage.scoring.account import Account, Unknown, origin_from_dict, origin_to_dict
+from parentage.scoring.account import Account, Scope, Unknown, origin_from_dict, origin_to_dict
 from parentage.scoring.candidates import score, score_table
 from parentage.scoring.constraints import Constraints
+from parentage.scoring.encoding.rows import WeightedTable
 from parentage.scoring.formats import read_lists, write_lists
 from parentage.scoring.lists import CandidateLists
-from parentage.scoring.scope import Scope
+from parentage.scoring.search import levels
 from parentage.scoring.settings import Scoring
-from parentage.scoring.weighted import WeightedTable
 from parentage.structural_em import complete_and_score
 from parentage.work.context import Context
 from parentage.work.stop import Reason, Stop
@@ -137,8 +135,8 @@ def settings_of(rng: np.random.Generator, table: Table) -> Scoring:
 
 @pytest.mark.parametrize("chunk", [1, 65_536])
 def test_cut_searches_bound_what_they_left_out(chunk: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(steps, "FEWEST_PAIRS", min(chunk, 256))
-    monkeypatch.setattr(steps, "MOST_PAIRS", chunk)
+    monkeypatch.setattr(levels, "FEWEST_PAIRS", min(chunk, 256))
+    monkeypatch.setattr(levels, "MOST_PAIRS", chunk)
     cuts = 0
     for seed in range(60):
         rng = np.random.default_rng(seed)
@@ -150,8 +148,8 @@ def test_cut_searches_bound_what_they_left_out(chunk: int, monkeypatch: pytest.M
 
 @pytest.mark.long
 def test_many_cut_searches(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(steps, "FEWEST_PAIRS", 1)
-    monkeypatch.setattr(steps, "MOST_PAIRS", 4)
+    monkeypatch.setattr(levels, "FEWEST_PAIRS", 1)
+    monkeypatch.setattr(levels, "MOST_PAIRS", 4)
     for seed in range(100, 3100):
         rng = np.random.default_rng(seed)
         table = random_table(seed, 7, 60)
@@ -177,14 +175,14 @@ def test_every_level_of_one_table_cut_by_time_and_by_memory() -> None:
 
 def test_a_wrong_bound_would_be_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
     """The harness bites: with twice the penalty in the bound, it fails."""
-    real = search_module.LevelSearch._cut_short
+    real = levels.LevelSearch._cut_short
 
-    def greedy(levels: search_module.LevelSearch, *rest: Any) -> None:
-        real(levels, *rest)
-        if levels.outcome.beyond is not None:
-            levels.outcome.beyond *= 2
+    def greedy(search: levels.LevelSearch, *rest: Any) -> None:
+        real(search, *rest)
+        if search.outcome.beyond is not None:
+            search.outcome.beyond *= 2
 
-    monkeypatch.setattr(search_module.LevelSearch, "_cut_short", greedy)
+    monkeypatch.setattr(levels.LevelSearch, "_cut_short", greedy)
     with pytest.raises(AssertionError):
         for seed in range(60):
             assert_honest(random_table(seed, 6, 40), 1, Scoring(rules="none"))

@@ -35,7 +35,7 @@ from parentage.optimise.settings import Optimising
 from parentage.scoring.candidates import score
 from parentage.scoring.explanation import explain
 from parentage.scoring.settings import Growing, Scoring
-from parentage.work.running import Running, Scaling
+from parentage.work.context import Running, Scaling
 from parentage.work.settings import Settings, fields_of, flags_of, help_of, meaning_of, option_of
 
 if TYPE_CHECKING:
@@ -293,7 +293,7 @@ def test_constraints_are_asked_for_in_their_own_way() -> None:
 def test_threads_follow_the_cores_that_a_process_may_use() -> None:
     """Not those of the machine; tried in a process of its own, whose affinity is set."""
     program = (
-        "import os; from parentage.work.running import Running; "
+        "import os; from parentage.work.context import Running; "
         "os.sched_setaffinity(0, list(os.sched_getaffinity(0))[:1]); print(Running().workers)"
     )
     ran = subprocess.run(

@@ -28,9 +28,9 @@ from parentage.scoring.candidates import score
 from parentage.scoring.explanation import explain
 from parentage.scoring.measures.sums import Multisets
 from parentage.scoring.overview import overview
-from parentage.scoring.rulebook import RULES, FamilyNumbers, choose_rules
+from parentage.scoring.rules import RULES, FamilyNumbers, choose_rules
 from parentage.scoring.scores import local_score, parse_score
-from parentage.scoring.scores.regret import log_regret, log_regrets
+from parentage.scoring.scores.sums import log_regret, log_regrets
 from parentage.scoring.settings import Scoring
 from strategies import BY_SUMS, make_table, naive_of, random_columns, random_table, tables
 from test_candidates import assert_constraints_hold, assert_same, families, truth

@@ -32,7 +32,7 @@ from naive_support import (
 )
 from parentage import pipeline
 from parentage.arcs.near_shares import log_total, near_shares
-from parentage.arcs.need import Question, needs
+from parentage.arcs.need import Question, lists_requiring, needs
 from parentage.arcs.records import ArcSupport, PairShare, Support, support_csv, write_support
 from parentage.arcs.resampling import (
     Directions,
@@ -58,7 +58,6 @@ from parentage.pipeline import Advanced
 from parentage.scoring.candidates import score, score_table, search_table
 from parentage.scoring.constraints import Constraints
 from parentage.scoring.lists import CandidateLists
-from parentage.scoring.requiring import lists_requiring
 from parentage.scoring.scores import local_score
 from parentage.scoring.settings import Growing, Scoring
 from parentage.work.context import Context

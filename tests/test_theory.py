@@ -27,7 +27,7 @@ from parentage.errors import InputError
 from parentage.scoring import rules as r
 from parentage.scoring.candidates import score
 from parentage.scoring.constraints import Constraints
-from parentage.scoring.rulebook import RULES, choose_rules
+from parentage.scoring.rules import RULES, choose_rules
 from strategies import PENALISED, make_table, naive_of, random_table, tables
 
 Rule = Callable[[Naive, int, Set, int], bool]

@@ -32,8 +32,7 @@ from parentage.network.settings import SMOOTHING
 from parentage.optimise.settings import Optimising
 from parentage.pipeline import Asked
 from parentage.scoring.settings import Growing, Scoring
-from parentage.work.context import Context
-from parentage.work.running import Running, Scaling
+from parentage.work.context import Context, Running, Scaling
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping

@@ -15,7 +15,7 @@ from parentage.errors import UnprovenWarning, warn
 from parentage.optimise.settings import Optimising
 from parentage.pipeline import IN_ADVANCED, Advanced
 from parentage.scoring.settings import Scoring
-from parentage.work.running import Running, Scaling, working
+from parentage.work.context import Running, Scaling, working
 from parentage.work.settings import takes
 
 if TYPE_CHECKING:

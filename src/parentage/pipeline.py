@@ -34,7 +34,7 @@ from parentage.scoring.formats import read_lists
 from parentage.scoring.lists import CandidateLists
 from parentage.scoring.settings import Growing, Scoring
 from parentage.work.checkpoint import LISTS
-from parentage.work.running import Scaling
+from parentage.work.context import Scaling
 from parentage.work.settings import Settings, changed, fields_of, like
 from parentage.work.stop import now
 

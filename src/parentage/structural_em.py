@@ -4,7 +4,7 @@ Friedman (1997, 1998). With a network and parameters at hand,
 
 1. *Expectation*: every row that lacks cells becomes its completions, weighted by their posterior
    (:mod:`parentage.network.expectation`); weights are whole multiples of 2^−b of a row
-   (:mod:`parentage.scoring.weighted`);
+   (:mod:`parentage.scoring.encoding.rows`);
 2. *Maximisation*: the completed data are scored and the network that is best on them found, with
    proof; then parameters of that network that maximise the likelihood of what is observed.
 
@@ -32,14 +32,14 @@ from parentage.network.expectation import Expectation
 from parentage.network.network import Network
 from parentage.optimise import Start, optimise_lists
 from parentage.optimise.settings import Optimising
-from parentage.scoring.account import limits_by_name
+from parentage.scoring.account import Completion, EmStep, limits_by_name
 from parentage.scoring.candidates import score_table
-from parentage.scoring.completion import Completion, EmStep
 from parentage.scoring.constraints import Constraints
+from parentage.scoring.encoding.rows import WeightedTable
 from parentage.scoring.prior import Prior
 from parentage.scoring.scores import Penalised, parse_score, unit_of
 from parentage.scoring.scores.node_average import check_observed
-from parentage.scoring.weighted import WeightedTable, check_weighable
+from parentage.scoring.search.plan import check_weighable
 from parentage.work.checkpoint import COMPLETION, State
 from parentage.work.stop import MOMENT, now
 

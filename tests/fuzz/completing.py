@@ -29,7 +29,7 @@ from parentage.scoring.account import Account
 if TYPE_CHECKING:
     from parentage.data.table import Table
     from parentage.network.network import Network
-    from parentage.scoring.completion import Completion
+    from parentage.scoring.account import Completion
 
 WEIGHED = 0.1
 """What whole units of weight, and parameters that still move a little, may change a score by."""

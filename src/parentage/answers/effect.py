@@ -34,7 +34,7 @@ from parentage.optimise.near import MAX_NETWORKS, cut_text, within
 from parentage.scoring.candidates import score_table
 from parentage.scoring.scores import unit_of
 from parentage.scoring.settings import Scoring
-from parentage.work.running import Running, working
+from parentage.work.context import Running, working
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

@@ -43,11 +43,10 @@ from parentage.optimise import Start, optimise_lists
 from parentage.optimise.settings import Optimising
 from parentage.scoring.candidates import score_table
 from parentage.scoring.lists import CandidateLists
-from parentage.scoring.scores.counts import free_parameters
+from parentage.scoring.scores.score import free_parameters
 from parentage.scoring.settings import Scoring
-from parentage.work.context import Context
+from parentage.work.context import Context, Running, working
 from parentage.work.progress import Progress
-from parentage.work.running import Running, working
 from parentage.work.stop import now
 
 if TYPE_CHECKING:

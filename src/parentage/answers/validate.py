@@ -29,8 +29,8 @@ from parentage.network.network import Network
 from parentage.network.settings import SMOOTHING
 from parentage.optimise.settings import Optimising
 from parentage.scoring.settings import Growing, Scoring
+from parentage.work.context import Running, working
 from parentage.work.progress import Progress
-from parentage.work.running import Running, working
 from parentage.work.stop import now
 
 if TYPE_CHECKING:

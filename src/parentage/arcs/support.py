@@ -32,9 +32,9 @@ from parentage.optimise.settings import Optimising
 from parentage.pipeline import IN_ADVANCED, Advanced
 from parentage.scoring.scores import unit_of
 from parentage.scoring.settings import Growing, Scoring
+from parentage.work.context import Running, Scaling, working
 from parentage.work.executor import memory_each
 from parentage.work.memory import available_memory
-from parentage.work.running import Running, Scaling, working
 from parentage.work.settings import takes
 from parentage.work.stop import now
 

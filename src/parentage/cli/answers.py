@@ -33,8 +33,7 @@ if TYPE_CHECKING:
     from parentage.answers.path import PenaltyPath
     from parentage.answers.validate import Validated, Validation
     from parentage.data.settings import Reading
-    from parentage.work.context import Context
-    from parentage.work.running import Running
+    from parentage.work.context import Context, Running
 
 SHOWN = 12
 """Groups of networks that are shown in a terminal."""

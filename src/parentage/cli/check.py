@@ -21,7 +21,7 @@ from parentage.cli.options import (
 from parentage.cli.output import print_json
 from parentage.errors import Bytes, InputError
 from parentage.files.source import open_source
-from parentage.work.running import Running
+from parentage.work.context import Running
 from parentage.work.settings import Option, Settings, setting
 
 if TYPE_CHECKING:

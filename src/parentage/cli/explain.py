@@ -67,7 +67,7 @@ def explain(
 
 def rules_text(found: Explanation) -> str:
     """Lay out every rule with both sides; caps, once each, read left > right."""
-    from parentage.scoring.rulebook import CAPS
+    from parentage.scoring.rules import CAPS
 
     rows = []
     for c in found.rules:

@@ -37,8 +37,8 @@ FAR_BEYOND = 10**14
 if TYPE_CHECKING:
     from parentage.data.settings import Reading
     from parentage.data.table import Table
-    from parentage.scoring.forecast import Forecast
     from parentage.scoring.overview import Overview
+    from parentage.scoring.search.forecast import Forecast
 
 
 @command()
@@ -210,7 +210,7 @@ def number(count: int) -> str:
     >>> number(123_456), number(10**12)
     ('123,456', '1e+12')
     """
-    from parentage.scoring.forecast import many
+    from parentage.scoring.search.forecast import many
 
     return f"{count:,}" if count < 10**9 else many(count)
 

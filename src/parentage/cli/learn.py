@@ -47,8 +47,7 @@ if TYPE_CHECKING:
     from parentage.pipeline import Gathered
     from parentage.scoring.lists import CandidateLists
     from parentage.scoring.settings import Scoring
-    from parentage.work.context import Context
-    from parentage.work.running import Running, Scaling
+    from parentage.work.context import Context, Running, Scaling
 
 FEW_ROWS = 50
 """Of fewer rows, a network without arcs says little."""
@@ -471,7 +470,7 @@ def as_text(solution: Solution, work: Work) -> str:
 
 def rows_used(solution: Solution, work: Work) -> dict[str, int]:
     """Return, of a table with holes, the rows that each variable and its parents were scored on."""
-    from parentage.scoring.holes import rows_of_families
+    from parentage.scoring.scores.node_average import rows_of_families
 
     table = work.found.table
     if table is None or not table.has_holes:

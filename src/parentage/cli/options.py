@@ -20,7 +20,7 @@ from parentage.cli.output import visible
 from parentage.data.settings import WAYS, Reading
 from parentage.errors import Bytes, InputError, ParentageError, Way
 from parentage.scoring.settings import Scoring
-from parentage.work.running import Running, Scaling
+from parentage.work.context import Running, Scaling
 from parentage.work.settings import (
     Option,
     Settings,
@@ -345,7 +345,7 @@ class Model(Settings):
 
     def belief(self) -> Prior | None:
         """Turn ``--prior P`` or ``--prior FILE`` into probabilities of arcs."""
-        from parentage.scoring.formats.prior import read_prior
+        from parentage.scoring.formats.constraints import read_prior
         from parentage.scoring.prior import Prior
 
         if self.prior is None:

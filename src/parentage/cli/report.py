@@ -23,7 +23,7 @@ from parentage.cli.query import refuse_without_table
 from parentage.data.settings import Reading
 from parentage.network.settings import Estimating
 from parentage.optimise.settings import Optimising
-from parentage.work.running import Running, Scaling
+from parentage.work.context import Running, Scaling
 from parentage.work.settings import Option, Settings, setting
 
 if TYPE_CHECKING:

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from parentage.data.settings import Reading
     from parentage.scoring.account import Account, Limit
     from parentage.scoring.lists import CandidateLists
-    from parentage.work.running import Running, Scaling
+    from parentage.work.context import Running, Scaling
 
 
 @dataclass(frozen=True)

@@ -32,8 +32,8 @@ if TYPE_CHECKING:
 
     from parentage.arcs.records import ArcSupport, Bootstrap, NearSet, Support
     from parentage.data.settings import Reading
+    from parentage.work.context import Running, Scaling
     from parentage.work.progress import Progress, Report
-    from parentage.work.running import Running, Scaling
 
 SHOWN = 15
 """Pairs outside the network that are shown in a terminal."""

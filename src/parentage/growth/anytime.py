@@ -34,7 +34,7 @@ from parentage.network.network import Network
 from parentage.optimise import tuning as orders_tuning
 from parentage.optimise.orders import Stream, best_of, budget_of, climb_order, renew, respecting
 from parentage.optimise.problem import OrderSpace, memory_of_sets, n_words, offsets_of
-from parentage.scoring.forecast import SHARE_OF_MEMORY
+from parentage.scoring.search.forecast import SHARE_OF_MEMORY
 from parentage.work.checkpoint import State
 from parentage.work.executor import WorkerPool
 from parentage.work.memory import available_memory, room_within, used_memory

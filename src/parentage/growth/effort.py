@@ -1,8 +1,8 @@
 """The unit of ``--effort``: work as nominal seconds of one core, by definition.
 
 The numbers are fixed. They were close to what work took on one machine when they were written down,
-and they are not a forecast (:mod:`parentage.scoring.forecast`): a result that is promised to repeat
-with the same effort may not change when a forecast becomes better.
+and they are not a forecast (:mod:`parentage.scoring.search.forecast`): a result that is promised to
+repeat with the same effort may not change when a forecast becomes better.
 """
 
 from __future__ import annotations

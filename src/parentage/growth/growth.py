@@ -1,15 +1,16 @@
-"""GrowthTerms lists where complete ones do not fit: further families around those that matter.
+"""Growing lists where complete ones do not fit: further families around those that matter.
 
-The search (:mod:`parentage.scoring.search`) looks at every set up to some number of parents. With
-hundreds of variables that number is 2 or 3, and a good network needs larger sets at a few places.
+The search (:mod:`parentage.scoring.search.levels`) looks at every set up to some number of
+parents. With hundreds of variables that number is 2 or 3, and a good network needs larger sets at a
+few places.
 :class:`Growth` goes on from there: it is told which parent sets to enlarge, scores them with every
 further parent at once, and keeps what beats all known subsets. Who tells it is the search for the
 network (:mod:`parentage.growth.anytime`), so lists and network feed each other.
 
 **Sweeps.** One set is counted with all other variables in one sweep
 (:meth:`parentage.scoring.measures.measure.Measure.sweep`). All families (X, Π ∪ y) need two such
-vectors (:mod:`parentage.growth.score`), which are kept within a share of the memory
-(:mod:`parentage.growth.sweeps`); the oldest go first.
+vectors, which are kept within a share of the memory (:mod:`parentage.growth.score`); the oldest go
+first.
 
 **What it proves.** Nothing: every score is exact, but sets beyond the complete ones may be missing.
 The bound on those is the search's own (``Account.beyond``).
@@ -26,22 +27,29 @@ import numpy as np
 import numpy.typing as npt
 
 from parentage.growth.effort import of_counting
-from parentage.growth.score import Family, children_of, growth_score, variables_of
-from parentage.growth.sweeps import Sweeps, flat_sweeps, sweeps_of
+from parentage.growth.score import (
+    Family,
+    Sweeps,
+    children_of,
+    flat_sweeps,
+    growth_score,
+    sweeps_of,
+    variables_of,
+)
 from parentage.growth.tuning import TUNING
-from parentage.scoring.steps import Kept
+from parentage.scoring.search.state import Kept
 from parentage.work.checkpoint import State
 from parentage.work.executor import LeftError, leave, nothing
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
-    from parentage.growth.sweeps import Sweep
+    from parentage.arrays import Ints
+    from parentage.growth.score import Sweep
     from parentage.kernels.growth import Store, Tasks
     from parentage.scoring.candidates import Searched
-    from parentage.scoring.entropy import Encoding
-    from parentage.scoring.fixed_point import Int64s
-    from parentage.scoring.steps import Outcome
+    from parentage.scoring.encoding.encode import Encoding
+    from parentage.scoring.search.state import Outcome
     from parentage.work.executor import Poll, Workers
     from parentage.work.stop import Stop
 
@@ -150,15 +158,15 @@ class Growth:
         return self._store.parents[: self.n_sets]
 
     @property
-    def scores(self) -> Int64s:
+    def scores(self) -> Ints:
         """``[family]``: fixed point, the prior included."""
         return self._store.score[: self.n_sets]
 
-    def nats(self, families: Int64s) -> npt.NDArray[np.float64]:
+    def nats(self, families: Ints) -> npt.NDArray[np.float64]:
         """Return the scores of some families, by index, in nats."""
         return self.scores[families] / self.score.scale[self.children[families]]
 
-    def ahead_of(self, choice: Int64s) -> npt.NDArray[Any]:
+    def ahead_of(self, choice: Ints) -> npt.NDArray[Any]:
         """``[family]``: how far it is ahead of the one of its child that was chosen.
 
         In fixed point, or in nats where children have grids of their own.
@@ -187,7 +195,7 @@ class Growth:
             and self._key(family) not in self._done
         )
 
-    def open_among(self, families: Int64s) -> Int64s:
+    def open_among(self, families: Ints) -> Ints:
         """Return those of some families, by index, that are open."""
         size, child = self.sizes[families], self.children[families]
         deep = np.minimum(self.most, self.deepest)[child]
@@ -324,7 +332,7 @@ class Growth:
         children: npt.NDArray[np.int32],
         sizes: npt.NDArray[np.int32],
         parents: npt.NDArray[np.uint16],
-        scores: Int64s,
+        scores: Ints,
     ) -> None:
         """Put families behind those there are, which leave room for them."""
         from parentage.kernels.growth import enter
@@ -366,7 +374,7 @@ class Growth:
         )
         return tuple(found)
 
-    def _parts(self, families: Int64s, number: int) -> Iterator[Kept]:
+    def _parts(self, families: Ints, number: int) -> Iterator[Kept]:
         """Return families as the search of a plan would: by size, its variables, no prior."""
         place = np.zeros(self.n, np.int64)
         place[self._own[number]] = np.arange(len(self._own[number]))

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from parentage.kernels.completing import Choices
     from parentage.network.expectation import Component, Eliminated, Expectation, Floats, Ints
-    from parentage.scoring.merging import Layout
+    from parentage.scoring.encoding.rows import Layout
 
 LEAST = 0.25
 """Completions with less than this part of a unit are left out."""
@@ -50,7 +50,7 @@ def completed_rows(expected: Expectation, theta: Floats, unit: int) -> Completio
     """
     from parentage.kernels.completing import complete_rows
     from parentage.kernels.merging import merge_rows
-    from parentage.scoring.merging import layout_of
+    from parentage.scoring.encoding.rows import layout_of
 
     layout = layout_of(expected.structure.sizes)
     units = np.rint(expected.weights * unit).astype(np.int64)

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from parentage.errors import InputError
 from parentage.files.decoding import decoded
-from parentage.scoring.scope import Scope  # noqa: TC001  # hints are read where it is decoded
+from parentage.scoring.account import Scope  # noqa: TC001  # hints are read where it is decoded
 
 if TYPE_CHECKING:
     from parentage.network.network import Network

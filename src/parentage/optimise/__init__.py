@@ -17,8 +17,7 @@ from parentage.optimise.near import NearOptimal, within
 from parentage.optimise.problem import check_start, limited
 from parentage.optimise.settings import ENGINES, Optimising
 from parentage.optimise.solution import NOWHERE, Solution, Start
-from parentage.work.context import Context
-from parentage.work.running import Running
+from parentage.work.context import Context, Running
 from parentage.work.settings import takes
 
 if TYPE_CHECKING:

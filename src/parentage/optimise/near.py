@@ -24,8 +24,7 @@ from parentage.network.equivalence import equivalence_classes
 from parentage.optimise.near_search import Search, find_pieces, first_of_equals
 from parentage.optimise.problem import allowed_problem
 from parentage.optimise.settings import Optimising
-from parentage.scoring.account import Account, Unknown
-from parentage.scoring.scope import about_directions
+from parentage.scoring.account import Account, Unknown, about_directions
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

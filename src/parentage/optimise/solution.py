@@ -2,7 +2,7 @@
 
 A :class:`Solution` has a network, made of one candidate set per variable, and what is known about
 how good it can be: ``score <= best possible <= bound``, where *possible* is what the user allowed
-(:class:`parentage.scoring.scope.Scope`). Its network and score come from :func:`checked_network`,
+(:class:`parentage.scoring.account.Scope`). Its network and score come from :func:`checked_network`,
 which sums the score from the lists and refuses cycles.
 """
 
@@ -16,10 +16,9 @@ from parentage.errors import InputError
 from parentage.files.atomic import writer_of
 from parentage.network.network import Network, arc_gains
 from parentage.network.record import Finding
-from parentage.scoring.account import Account, stricter
+from parentage.scoring.account import Account, Scope, stricter
 from parentage.scoring.constraints import Constraints
-from parentage.scoring.merging import merged
-from parentage.scoring.scope import Scope
+from parentage.scoring.encoding.rows import merged
 from parentage.work.progress import amount
 
 if TYPE_CHECKING:

@@ -23,8 +23,8 @@ if TYPE_CHECKING:
     from parentage.network.network import Network
     from parentage.network.parameters import Parameters
     from parentage.network.record import Effort, Finding, NetworkRecord
+    from parentage.scoring.account import Scope
     from parentage.scoring.constraints import Arc
-    from parentage.scoring.scope import Scope
 
 LISTED = 12
 """Names that are listed before the rest is counted."""

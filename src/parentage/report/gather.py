@@ -63,8 +63,8 @@ if TYPE_CHECKING:
     from parentage.network.parameters import Counts, Parameters
     from parentage.network.record import Answer
     from parentage.optimise.near import NearOptimal
+    from parentage.scoring.account import Scope
     from parentage.scoring.lists import CandidateLists
-    from parentage.scoring.scope import Scope
 
 
 MOST_WORK = 4_000_000

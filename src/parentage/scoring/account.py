@@ -1,8 +1,8 @@
-"""What is known of candidate lists: how they were made, how far they reach, what they leave out.
+"""What is known of candidate lists and of solutions: how they were made and how far they reach.
 
 Every :class:`parentage.scoring.lists.CandidateLists` carries an :class:`Account`, or
-:class:`Unknown` when another program made it. A solution takes its scope from it
-(:mod:`parentage.scoring.scope`), files carry it, and what is read back equals what was written.
+:class:`Unknown` when another program made it. A solution takes its
+:class:`Scope` from it, files carry both, and what is read back equals what was written.
 
 **Beyond the lists.** A search that was cut short has looked at every set of up to ``complete_to``
 parents. ``beyond[v]`` bounds what any set it did not look at can score for variable v: a family
@@ -10,6 +10,10 @@ parents. ``beyond[v]`` bounds what any set it did not look at can score for vari
 together leave, and q_Π grows with every parent. So the least q among the supersets of the sets
 still alive at the frontier gives a bound; None says that no set was left to look at
 (``docs/theory.md``, "Lists that were cut short").
+
+**Scope.** ``optimal`` is true only if no network *that the user allowed* scores higher: within
+their limit on parents, their constraints, or the lists they brought. What they allowed is the
+scope; what was searched of it is in the account of the lists.
 """
 
 from __future__ import annotations
@@ -17,15 +21,15 @@ from __future__ import annotations
 import dataclasses
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from numbers import Integral
 from typing import Any
 
 from parentage.data.recipe import Recipe  # noqa: TC001  # hints are read where it is decoded
 from parentage.errors import InputError, ListsError
 from parentage.files.decoding import decoded
-from parentage.scoring.completion import Completion  # noqa: TC001  # as above
-from parentage.scoring.constraints import Constraints  # noqa: TC001  # as above
+from parentage.scoring.catalogue import by_name, not_equivalent
+from parentage.scoring.constraints import Constraints  # as above
 from parentage.scoring.prior import Prior
 from parentage.work.stop import Reason  # noqa: TC001  # as above
 
@@ -291,3 +295,226 @@ def origin_from_dict(content: Mapping[str, Any]) -> Origin:
     if not isinstance(notes, Mapping):
         raise ListsError("the notes of the lists are damaged")
     return Unknown({str(key): str(value) for key, value in notes.items()})
+
+
+def about_directions(account: Account) -> str:
+    """Say that reversing an arc changes the score, where the score or the prior makes it so."""
+    if not by_name(account.score).equivalent:
+        return not_equivalent(account.score)
+    if account.prior.symmetric:
+        return ""
+    return (
+        "The prior values the two directions of some arcs differently: reversing them changes "
+        "the score."
+    )
+
+
+@dataclass(frozen=True)
+class Scope:
+    """Which networks were allowed, and what they were made of.
+
+    Parameters
+    ----------
+    origin
+        The account of the lists, or that there is none.
+    max_parents
+        The limit on parents that was asked for, when scoring or when learning.
+    constraints
+        All constraints in force.
+    tolerance
+        A proof shows that no allowed network scores more than this above the solution.
+
+    Examples
+    --------
+    >>> Scope(Unknown(), 2, Constraints(), 1e-6).words()
+    ' among the networks that these lists allow and have at most 2 parents a variable'
+    """
+
+    origin: Origin
+    max_parents: Limit
+    constraints: Constraints
+    tolerance: float
+
+    @property
+    def score(self) -> str | None:
+        """The score the network was chosen by; None if it is not known."""
+        return self.origin.score if isinstance(self.origin, Account) else None
+
+    @property
+    def equivalent(self) -> bool | None:
+        """Whether the score values Markov equivalent networks alike; None if it is not known."""
+        if not isinstance(self.origin, Account):
+            return None
+        return by_name(self.origin.score).equivalent and self.origin.prior.symmetric
+
+    @property
+    def log_base(self) -> float | None:
+        """Base of the score's logarithms; None for natural ones."""
+        return self.origin.log_base if isinstance(self.origin, Account) else None
+
+    @property
+    def complete_to(self) -> int | None:
+        """Number of parents up to which sets were searched; None if nothing was cut short."""
+        return self.origin.complete_to if isinstance(self.origin, Account) else None
+
+    @property
+    def explored(self) -> int:
+        """Families with more parents than that which were scored all the same."""
+        return self.origin.explored if isinstance(self.origin, Account) else 0
+
+    def words(self) -> str:
+        """Say among which networks the solution is the best; nothing for all there are."""
+        bounds = []
+        if isinstance(self.origin, Unknown):
+            bounds.append("these lists allow")
+        if isinstance(self.max_parents, int):
+            plural = "" if self.max_parents == 1 else "s"
+            bounds.append(f"have at most {self.max_parents} parent{plural} a variable")
+        elif self.max_parents is not None and not self.constraints.max_parents:
+            bounds.append("the limits on parents allow")
+        if self.constraints:
+            bounds.append("the constraints allow")
+        among = f" among the networks that {' and '.join(bounds)}" if bounds else ""
+        return among + self._completed_by()
+
+    @property
+    def settled(self) -> bool:
+        """Whether expectation maximisation, if there was any, ended where the network repeats.
+
+        If not, the scores, and with them the proof, are about data completed by the network before.
+        """
+        completion = self.origin.completion if isinstance(self.origin, Account) else None
+        return completion is None or completion.settled
+
+    def _completed_by(self) -> str:
+        """Say on which data, where missing cells were completed."""
+        if not isinstance(self.origin, Account) or self.origin.completion is None:
+            return ""
+        if self.settled:
+            return " on the data that it completes itself"
+        return " on data completed by the network before it (expectation maximisation was ended)"
+
+    def about_directions(self) -> str:
+        """Say that directions of arcs are part of the choice, where the score makes them so."""
+        if not isinstance(self.origin, Account) or self.equivalent:
+            return ""
+        return about_directions(self.origin)
+
+    def about_scores(self) -> str:
+        """Say what else than the data is in the scores: the prior of the arcs."""
+        return self.origin.prior.words() if isinstance(self.origin, Account) else ""
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain values that JSON can hold; :meth:`from_dict` is the way back."""
+        limit = self.max_parents
+        return {
+            **origin_to_dict(self.origin),
+            "max_parents": dict(limit) if isinstance(limit, Mapping) else limit,
+            "constraints": self.constraints.to_dict(),
+            "tolerance": self.tolerance,
+        }
+
+    @classmethod
+    def from_dict(cls, content: object) -> Scope:
+        """Make a scope from what :meth:`to_dict` returned.
+
+        Raises
+        ------
+        InputError
+            Something is missing or of another kind.
+        """
+        if not isinstance(content, Mapping):
+            raise InputError("the scope is damaged: not an object")
+        try:
+            return cls(
+                origin_from_dict(content),
+                content["max_parents"],
+                decoded(Constraints, content["constraints"], "constraints"),
+                float(content["tolerance"]),
+            )
+        except (TypeError, ValueError, KeyError, AttributeError, OverflowError) as error:
+            raise InputError(f"the scope is damaged: {error}") from None
+
+
+@dataclass(frozen=True)
+class EmStep:
+    """One network on the way.
+
+    Parameters
+    ----------
+    arcs
+        Number of arcs.
+    changed
+        Arcs added, removed or turned since the network before.
+    log_likelihood
+        Of what is observed, at the parameters that maximise it, in nats.
+    score
+        That minus the penalty, plus the log prior of the arcs if there is one: what the method
+        makes grow. In the unit of the scores.
+    expected
+        The score of the best network on the completed data, which is the next one.
+    proven
+        Whether that one is proven to be the best on them.
+    """
+
+    arcs: int
+    changed: int
+    log_likelihood: float
+    score: float
+    expected: float
+    proven: bool
+
+
+@dataclass(frozen=True)
+class Completion:
+    """How missing cells were completed.
+
+    Parameters
+    ----------
+    steps
+        The networks, from the first on.
+    settled
+        Whether the last network came back as the best one on data completed by itself.
+    bits
+        Weights of completions are whole multiples of 2^−bits of a row.
+    completions
+        Distinct rows that the last completed data have.
+    empty_rows
+        Rows without any value, which were left out.
+    starts
+        Networks it was begun from; the steps are those of the one with the best end.
+    """
+
+    steps: tuple[EmStep, ...]
+    settled: bool
+    bits: int
+    completions: int
+    empty_rows: int = 0
+    starts: int = 1
+
+    @property
+    def reached(self) -> float:
+        """The penalised likelihood of what is observed, at the last network."""
+        return self.steps[-1].score
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain values; :func:`parentage.files.decoding.decoded` is the way back."""
+        return {**asdict(self), "steps": [asdict(step) for step in self.steps]}
+
+    def words(self) -> str:
+        """Say how it went, in a line per network."""
+        lines = [
+            f"step {i}: {step.arcs} arcs, {step.changed} changed, log-likelihood of what is "
+            f"observed {step.log_likelihood:.4f}, less its penalty {step.score:.4f}"
+            for i, step in enumerate(self.steps)
+        ]
+        end = (
+            "the last network is the best one on the data that it completes itself"
+            if self.settled
+            else "ended before the network repeated"
+        )
+        end += f", the best end of {self.starts} starts" if self.starts > 1 else ""
+        left = f"; {self.empty_rows:,} empty rows left out" if self.empty_rows else ""
+        return "\n".join(
+            [*lines, f"expectation maximisation: {end} ({self.completions:,} distinct rows){left}"]
+        )

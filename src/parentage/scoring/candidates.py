@@ -1,8 +1,9 @@
 """Scoring: from a table to its candidate lists.
 
-:func:`score` plans (:mod:`parentage.scoring.plan`), searches (:mod:`parentage.scoring.search`) and
-puts the kept families into :class:`parentage.scoring.lists.CandidateLists`, with an account of what
-was counted, scored and ruled out, and of how far the lists reach.
+:func:`score` plans (:mod:`parentage.scoring.search.plan`), searches
+(:mod:`parentage.scoring.search.levels`) and puts the kept families into
+:class:`parentage.scoring.lists.CandidateLists`, with an account of what was counted, scored and
+ruled out, and of how far the lists reach.
 """
 
 from __future__ import annotations
@@ -19,40 +20,42 @@ from parentage.data.reading import as_table, rule_for_missing
 from parentage.data.settings import IN_READ_TABLE, WITHOUT_COMPLETION, Reading, names_of, texts_of
 from parentage.errors import InputError, UnprovenWarning, Way, warn
 from parentage.scoring.account import Account, Tallies
-from parentage.scoring.dominance import best_subsets
-from parentage.scoring.forecast import (
+from parentage.scoring.lists import CandidateLists
+from parentage.scoring.rules import ORDER
+from parentage.scoring.search.forecast import (
     SHARE_OF_MEMORY,
     refuse_what_cannot_fit,
     room_for_levels,
 )
-from parentage.scoring.lists import CandidateLists
-from parentage.scoring.plan import encode_plans, prepare
-from parentage.scoring.rulebook import ORDER
-from parentage.scoring.search import FIRST_LEVEL, search
-from parentage.scoring.search_state import LevelStore
+from parentage.scoring.search.levels import FIRST_LEVEL, search
+from parentage.scoring.search.plan import encode_plans, prepare
+from parentage.scoring.search.state import Kept, LevelStore
 from parentage.scoring.settings import Scoring
-from parentage.scoring.steps import Kept
 from parentage.work.checkpoint import TABLE
+from parentage.work.context import Running, Scaling, working
 from parentage.work.executor import size_here
 from parentage.work.memory import available_memory, used_memory
-from parentage.work.running import Running, Scaling, working
 from parentage.work.settings import takes
 from parentage.work.stop import now
 
 if TYPE_CHECKING:
     import os
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
     from pathlib import Path
 
+    from parentage.arrays import Floats, Ints
     from parentage.data.recipe import Recipe
     from parentage.data.table import Table
     from parentage.scoring.constraints import Constraints
-    from parentage.scoring.fixed_point import Int64s
-    from parentage.scoring.plan import Preparation, SearchPlan
     from parentage.scoring.prior import Prior
-    from parentage.scoring.steps import Outcome
+    from parentage.scoring.search.plan import Preparation, SearchPlan
+    from parentage.scoring.search.state import Outcome
     from parentage.work.context import Context
     from parentage.work.progress import Report
+
+
+SETS_AT_ONCE = 1 << 16
+"""Sets whose subsets are looked up together, so that masks take little memory."""
 
 
 @takes(Scoring, Reading, Running, Scaling, elsewhere=IN_READ_TABLE)
@@ -211,7 +214,7 @@ def search_table(
 ) -> Searched:
     """Search a table in ``part`` of the time that is left when it is encoded.
 
-    ``up_to`` and ``foresee`` are those of :func:`parentage.scoring.search.search`.
+    ``up_to`` and ``foresee`` are those of :func:`parentage.scoring.search.levels.search`.
     """
     began = now()
     stop, workers, checkpoint = context.stop, context.pool, context.checkpoint
@@ -355,9 +358,9 @@ def _beyond(searched: Searched) -> tuple[float | None, ...]:
 class Found(NamedTuple):
     """Kept families in the table's indices: children, sizes, parents (rising), scores in nats."""
 
-    children: Int64s
-    sizes: Int64s
-    parents: Int64s
+    children: Ints
+    sizes: Ints
+    parents: Ints
     scores: npt.NDArray[np.float64]
 
 
@@ -434,3 +437,43 @@ def _assemble(searched: Searched) -> CandidateLists:
     return CandidateLists.from_arrays(
         table.names, whole.children, starts, whole.parents, whole.scores / prepared.unit
     )
+
+
+def best_subsets(n: int, children: Ints, sizes: Ints, parents: Ints, scores: Floats) -> Floats:
+    """Return ``[family]``: the score of its best proper subset, −∞ if there is none.
+
+    Asked where a prior changed the scores, or families were found without all their subsets.
+    Parents of all families stand one after the other, ``sizes`` of them each; ``n`` variables.
+
+    >>> sizes, parents = np.array([0, 1, 2]), np.array([1, 1, 2])
+    >>> best_subsets(3, np.zeros(3, np.int64), sizes, parents, np.array([-5.0, -4.0, -6.0]))
+    array([-inf,  -5.,  -4.])
+    """
+    from parentage.kernels.dominance import best_proper_subsets
+
+    starts = np.cumsum(sizes) - sizes
+    order = np.lexsort((sizes, -scores, children))
+    offsets = np.concatenate([[0], np.cumsum(np.bincount(children, minlength=n))])
+    best = np.empty(len(scores))
+    for first, last in _blocks(offsets):
+        own = order[offsets[first] : offsets[last]]
+        row = np.repeat(np.arange(len(own)), sizes[own])
+        ends = np.cumsum(sizes[own])
+        within = np.arange(len(row)) - np.repeat(ends - sizes[own], sizes[own])
+        member = parents[np.repeat(starts[own], sizes[own]) + within]
+        masks = np.zeros((len(own), -(-n // 64)), np.uint64)
+        bits = np.uint64(1) << (member & 63).astype(np.uint64)
+        np.bitwise_or.at(masks, (row, member >> 6), bits)
+        cuts = offsets[first : last + 1] - offsets[first]
+        best[own] = best_proper_subsets(cuts, masks, scores[own])
+    return best
+
+
+def _blocks(offsets: Ints) -> Iterator[tuple[int, int]]:
+    """Cut children into runs of about so many sets, or of one child."""
+    first, end = 0, len(offsets) - 1
+    while first < end:
+        most = offsets[first] + SETS_AT_ONCE
+        last = max(first + 1, int(np.searchsorted(offsets, most, side="right")) - 1)
+        yield first, min(last, end)
+        first = min(last, end)

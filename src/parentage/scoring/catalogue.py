@@ -87,7 +87,7 @@ KINDS: tuple[Kind, ...] = (
         "qnml",
         "qNML",
         "like BIC for few rows, no parameter",
-        definition="nml.QNML",
+        definition="sums.QNML",
         measure=SUMS,
     ),
     Kind(
@@ -96,7 +96,7 @@ KINDS: tuple[Kind, ...] = (
         "Bayesian; ESS 1",
         parameter="ESS",
         default=1.0,
-        definition="dirichlet.Dirichlet",
+        definition="sums.Dirichlet",
         measure=SUMS,
     ),
     Kind(
@@ -104,7 +104,7 @@ KINDS: tuple[Kind, ...] = (
         "K2",
         "Bayesian, uniform priors",
         equivalent=False,
-        definition="dirichlet.Dirichlet",
+        definition="sums.Dirichlet",
         measure=SUMS,
     ),
     Kind(
@@ -112,7 +112,7 @@ KINDS: tuple[Kind, ...] = (
         "Jeffreys",
         "Bayesian, Jeffreys' priors",
         equivalent=False,
-        definition="dirichlet.Dirichlet",
+        definition="sums.Dirichlet",
         measure=SUMS,
     ),
     Kind(
@@ -120,7 +120,7 @@ KINDS: tuple[Kind, ...] = (
         "fNML",
         "qNML's forerunner",
         equivalent=False,
-        definition="nml.FNML",
+        definition="sums.FNML",
         measure=SUMS,
     ),
     Kind(

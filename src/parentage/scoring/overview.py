@@ -15,23 +15,23 @@ import numpy as np
 from parentage.data.table import Table
 from parentage.scoring import rules as r
 from parentage.scoring.candidates import why_not_grown
-from parentage.scoring.forecast import (
+from parentage.scoring.search.forecast import (
     SHARE_OF_MEMORY,
     fixed_memory,
     forecast,
     sharpen,
     together,
 )
-from parentage.scoring.plan import encode_plans, prepare
-from parentage.scoring.search import LONGEST_LEVEL, MOST_SETS, ends_by_rules, search
+from parentage.scoring.search.levels import LONGEST_LEVEL, MOST_SETS, ends_by_rules, search
+from parentage.scoring.search.plan import encode_plans, prepare
 from parentage.scoring.settings import Scoring
 from parentage.work.array_files import disk_folder
+from parentage.work.context import Running, available_cores
 from parentage.work.memory import available_memory
-from parentage.work.running import Running, available_cores
 
 if TYPE_CHECKING:
-    from parentage.scoring.forecast import Forecast, UpTo
-    from parentage.scoring.plan import SearchPlan
+    from parentage.scoring.search.forecast import Forecast, UpTo
+    from parentage.scoring.search.plan import SearchPlan
 
 PROBE_SECONDS = 4.0
 PROBE_MEMORY = 2**31

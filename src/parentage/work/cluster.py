@@ -1,6 +1,6 @@
 """Workers of a Dask cluster, who may die: what is lost is made again, and no wait is without end.
 
-What tasks share goes through a folder that all workers see (:mod:`parentage.work.shared_files`), a
+What tasks share goes through a folder that all workers see (:mod:`parentage.work.executor`), a
 temporary one where the workers are processes of this machine. Without a folder it is a message in
 the arguments of a task, whose result the other tasks need. The scheduler keeps those arguments, so
 it makes the shared object again when all workers that had it are gone. Scattering would not do:
@@ -42,13 +42,16 @@ from parentage.errors import (
     WorkersError,
     warn,
 )
-from parentage.work.executor import LostError, WorkerPool, nothing, wait_for
-from parentage.work.shared_files import (
+from parentage.work.executor import (
+    LostError,
     Shared,
     SharedFiles,
+    WorkerPool,
     have,
+    nothing,
     read_message,
     run,
+    wait_for,
     write_message,
 )
 from parentage.work.tuning import TUNING

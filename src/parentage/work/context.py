@@ -1,23 +1,31 @@
 """What long work may use and whom it tells: one object, handed down the whole path.
 
-A :class:`Context` is made once, where the user's limits are known. An algorithm takes it, asks its
-``stop`` at safe points, runs its tasks on its ``workers`` and calls its ``report``; clocks, folders
-and clusters stay outside the algorithm.
+A :class:`Context` is made once, where the user's limits are known (:class:`Running`,
+:class:`Scaling`). An algorithm takes it, asks its ``stop`` at safe points, runs its tasks on its
+``workers`` and calls its ``report``; clocks, folders and clusters stay outside the algorithm.
 """
 
 from __future__ import annotations
 
+import contextlib
+import os
+import sys
+from concurrent.futures import Executor
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
-from parentage.work.executor import size_of
-from parentage.work.stop import Stop
+from parentage.errors import Bytes, InputError, Way, WorkersError
+from parentage.work.executor import LeftError, nothing, pool_of, size_of
+from parentage.work.progress import shown
+from parentage.work.settings import Option, Settings, setting
+from parentage.work.stop import Stop, interruptible
 
 if TYPE_CHECKING:
-    from pathlib import Path
+    from collections.abc import Iterator
 
     from parentage.work.checkpoint import Checkpoint
-    from parentage.work.executor import Workers
+    from parentage.work.executor import Poll, Workers
     from parentage.work.progress import Report
 
 
@@ -75,3 +83,193 @@ class Context:
     def unsaved(self) -> Context:
         """Return the same without a checkpoint."""
         return replace(self, checkpoint=None)
+
+
+@dataclass(frozen=True)
+class Running(Settings):
+    """Settings of every stage that can take long."""
+
+    threads: int | None = setting(
+        None,
+        "Number of threads; one per core by default. Proven results do not depend on it.",
+        Option("N", int, least=1, common=True),
+    )
+    time_limit: float | None = setting(
+        None,
+        """
+        Stop after this many seconds and return the best result so far. Scoring gets half of the
+        time when a network is to be learned as well; a result that is not proven says so.
+        """,
+        Option("S", float, least=0, common=True),
+    )
+    memory: int | None = setting(
+        None,
+        """
+        Memory of the whole process, e.g. 4GB. Most of what is free by default; a level of the
+        search that does not fit goes to disk. If it does not fit there either, the search ends,
+        with lists that are complete up to some number of parents.
+
+        A number of bytes.
+        """,
+        Option("SIZE", Bytes, common=True),
+    )
+
+    def stop(self) -> Stop:
+        """Start the clock."""
+        return Stop.after(self.time_limit, self.memory)
+
+    @property
+    def workers(self) -> int:
+        """Return how many threads to start."""
+        if self.threads is None:
+            return available_cores()
+        if self.threads < 1:
+            raise InputError(f"threads must be at least 1, not {self.threads}")
+        return self.threads
+
+
+@dataclass(frozen=True)
+class Scaling(Settings):
+    """Settings of work that is long enough for many machines, or for a break."""
+
+    executor: Any = setting(
+        None,
+        """
+        Score on workers elsewhere: the address of a Dask scheduler, ``"tcp://HOST:8786"``, or
+        ``"local:4"`` for four processes of this machine. Results do not depend on it. Needs
+        pip install 'parentage[dask]'.
+
+        Or a ``dask.distributed.Client``, or any ``concurrent.futures.Executor``.
+        """,
+        Option("ADDRESS", former=("--cluster",)),
+    )
+    exchange: str | Path | None = setting(
+        None,
+        """
+        Directory shared by all workers for large arrays; also used for levels of the search that do
+        not fit into memory.
+
+        Without it workers of this machine use the folder for temporary files, others are sent
+        copies through the scheduler, and such levels go to that folder.
+        """,
+        Option("DIR"),
+    )
+    checkpoint: str | Path | None = setting(
+        None,
+        """
+        Save the state of the work in this folder; the same call continues from it. The result is
+        that of a run without a break. The checkpoint of another job is refused.
+        """,
+        Option("DIR", former=("--resume",)),
+    )
+
+    def folder(self, name: str) -> Path | None:
+        """Return the folder given as ``exchange`` or ``checkpoint``."""
+        value = getattr(self, name)
+        if not isinstance(value, str | os.PathLike | None):
+            raise InputError(f"{name} is the path of a folder, not {value!r}")
+        if value == "":  # which as a path is the current folder
+            raise InputError("names no folder", "name a new or empty one", about=Way(name, ""))
+        return None if value is None else Path(value)
+
+    @contextlib.contextmanager
+    def workers(self, threads: int, stop: Stop | None = None) -> Iterator[Workers]:
+        """Give what tasks run on: what was asked for, or threads; end it afterwards.
+
+        If ``stop`` ends the waiting for a cluster it is threads as well: what is asked of them with
+        that stop ends as it does on one machine.
+        """
+        with contextlib.ExitStack() as to_close:
+            workers: Workers = threads
+            with contextlib.suppress(LeftError):
+                workers = self._found(to_close, threads, nothing if stop is None else _at_end(stop))
+            if not isinstance(workers, int | Executor):
+                to_close.callback(workers.close)
+            yield workers
+
+    @contextlib.contextmanager
+    def context(self, threads: int, stop: Stop, report: Report | None = None) -> Iterator[Context]:
+        """Make the context of a piece of work, and end its workers afterwards.
+
+        The folder of a checkpoint is locked meanwhile.
+        """
+        with self._opened() as checkpoint, self.workers(threads, stop) as workers:
+            elsewhere = None if isinstance(workers, int) else workers
+            try:
+                yield Context(stop, threads, elsewhere, report, self.folder("exchange"), checkpoint)
+            except WorkersError as error:
+                if checkpoint is None:
+                    raise
+                way = Way("checkpoint", str(checkpoint.folder), "to continue from what is saved")
+                raise WorkersError(error.message, way, *error.ways, about=error.about) from error
+
+    @contextlib.contextmanager
+    def _opened(self) -> Iterator[Checkpoint | None]:
+        folder = self.folder("checkpoint")
+        if folder is None:
+            yield None
+            return
+        from parentage.work.checkpoint import opened
+
+        with opened(folder) as checkpoint:
+            yield checkpoint
+
+    def _found(self, to_close: contextlib.ExitStack, threads: int, poll: Poll) -> Workers:
+        """Find or start the workers."""
+        from parentage.work.cluster import DaskPool, connected
+
+        exchange, given = self.folder("exchange"), self.executor
+        if given is None:
+            return threads
+        if isinstance(given, Executor):
+            return pool_of(given, exchange)
+        if isinstance(given, str):
+            poll()
+            given = to_close.enter_context(connected(given, poll=poll))
+        else:
+            _check_client(given)
+        return DaskPool(given, exchange, poll)
+
+
+def _check_client(given: object) -> None:
+    """Refuse anything but a Dask client before the work begins."""
+    distributed = sys.modules.get("distributed")
+    if distributed is None or not isinstance(given, distributed.Client):
+        ways = [Way("threads", given, "for a number of threads")] if type(given) is int else []
+        raise InputError(
+            "executor is a concurrent.futures.Executor, a dask.distributed.Client or an address, "
+            f"like 'tcp://host:8786' or 'local:4', not {given!r}",
+            *ways,
+        )
+    if given.asynchronous:
+        raise InputError("the client is asynchronous", "make one with asynchronous=False")
+
+
+def _at_end(stop: Stop) -> Poll:
+    """Return what ends waiting as soon as the stop says so."""
+
+    def poll() -> None:
+        if stop.reason() is not None:
+            raise LeftError
+
+    return poll
+
+
+@contextlib.contextmanager
+def working(
+    running: Running, progress: Report | bool | None, scaling: Scaling | None = None
+) -> Iterator[Context]:
+    """Make the context of one call from its settings, and end it afterwards."""
+    with (
+        interruptible(running.stop()) as stop,
+        shown(progress) as report,
+        (scaling or Scaling()).context(running.workers, stop, report) as context,
+    ):
+        yield context
+
+
+def available_cores() -> int:
+    """Return how many cores this process may use: its affinity where the system tells."""
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0)) or 1
+    return os.cpu_count() or 1

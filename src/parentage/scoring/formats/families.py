@@ -1,28 +1,47 @@
-"""Collect parent sets while a file of lists is read, refusing contradictions. Shared by readers.
+"""What all files of lists share: their sets, the names of variables, and the facts they state.
 
-Between file and candidate lists: the readers of .jkl, .pss and Parquet say which child has which
-parents at which place of the file; here names become indices, and every contradiction (a repeated
-set, a parent that is not a variable, a score that is not a number) an error with its place. Names
-are numbers from the moment they are met, so a set takes some dozens of bytes.
+**Sets** are collected while a file is read, and contradictions refused.
+
+**Names.** Our own files percent-encode, in UTF-8 and only where needed, what would be read as
+something else between blanks: blanks and control characters, ``%``, ``#``, and the first character
+of a name that looks like a score (``-1.5``). The empty name is a lone ``%``. Other programs' names
+are taken as they are.
+
+**Facts** are the account of the lists and one digest over both. It is checked when the file is
+read:
+
+- it holds: the lists are what their account says;
+- it does not: the file is refused, because the sets or the account were changed;
+- there is none, or one over the sets alone, as releases before 0.3 wrote: nobody vouches for the
+  account. The lists are read as those of another program, and what is proven of them holds among
+  the networks that these lists allow.
 """
 
 from __future__ import annotations
 
+import json
 import math
+import re
 from array import array
-from typing import TYPE_CHECKING, Literal, NamedTuple
+from dataclasses import dataclass, replace
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+from urllib.parse import quote, unquote
 
 import numpy as np
 import numpy.typing as npt
 
-from parentage.errors import ListsError, did_you_mean
+from parentage.errors import DataWarning, ListsError, did_you_mean, warn
+from parentage.files.atomic import digest_of
 from parentage.files.detect import plain_float
+from parentage.scoring.account import Account, Unknown, origin_from_dict, origin_to_dict
 from parentage.scoring.lists import CandidateLists
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     from parentage.scoring.account import Origin
+
 
 Ints = npt.NDArray[np.int64]
 BLOCK = 1 << 20
@@ -211,3 +230,120 @@ def repeated_sets(child: Ints, starts: Ints, members: Ints) -> list[Contradictio
         if first != i:
             found.append(Contradiction(i, "repeated", first))
     return found
+
+
+_SCORE = re.compile(
+    r"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?|[+-]?(?:inf|nan).*", re.I
+)
+
+
+def encode_name(name: str) -> str:
+    """Write a name without blanks.
+
+    >>> encode_name("blood pressure"), encode_name("100%"), encode_name("-1.5"), encode_name("7")
+    ('blood%20pressure', '100%25', '%2D1.5', '7')
+    """
+    if not name:
+        return "%"
+    first = f"%{ord(name[0]):02X}" if looks_like_score(name) else _encode(name[0])
+    return first + "".join(map(_encode, name[1:]))
+
+
+@lru_cache(maxsize=1 << 16)
+def decode_name(written: str) -> str:
+    """Undo :func:`encode_name`.
+
+    >>> decode_name("blood%20pressure"), decode_name("%")
+    ('blood pressure', '')
+    """
+    return "" if written == "%" else unquote(written, errors="replace")
+
+
+def looks_like_score(token: str) -> bool:
+    """Tell whether a token is a number, but not a plain identifier such as ``12``."""
+    return not is_whole(token) and _SCORE.fullmatch(token) is not None
+
+
+def is_whole(token: str) -> bool:
+    """Tell whether a token is a whole number, written with digits alone."""
+    return token.isascii() and token.isdigit()
+
+
+def is_count(token: str) -> bool:
+    """Tell whether a token is a whole number of a sensible size."""
+    return is_whole(token) and len(token) < 10
+
+
+def _encode(character: str) -> str:
+    special = character in "%#" or character.isspace() or not character.isprintable()
+    return quote(character, safe="", errors="surrogatepass") if special else character
+
+
+@dataclass(frozen=True)
+class Facts:
+    """What a file states about its lists: the account as plain values, and the digest."""
+
+    account: Mapping[str, Any]
+    digest: object
+
+    @classmethod
+    def of(cls, content: Mapping[str, Any]) -> Facts:
+        """Tell the digest from what it is a digest of."""
+        account = {key: value for key, value in content.items() if key != "digest"}
+        return cls(account, content.get("digest"))
+
+    def given_to(self, lists: CandidateLists) -> CandidateLists:
+        """Return the lists with their account, as far as the digest vouches for it.
+
+        Raises
+        ------
+        ListsError
+            The account is damaged, or the digest is that of other sets or of another account.
+        """
+        origin = origin_from_dict(self.account)
+        if self.digest == _digest(lists, self.account):
+            return replace(lists, account=origin)
+        if self.digest not in (None, lists.digest):
+            raise ListsError(
+                "the sets or the account are not those the file was written with (its digest "
+                "differs): the file is damaged, or was changed by hand; write it again, or delete "
+                "the line of facts to use the lists without any account of where they come from"
+            )
+        if isinstance(origin, Account):
+            origin = Unknown()
+            warn(
+                DataWarning(
+                    "no digest covers the account of these lists (the file was written by a "
+                    "release before 0.3, or changed by hand): they are treated as lists of "
+                    "another program, and what is proven holds among the networks that these "
+                    "lists allow; score the table again to prove more"
+                ),
+            )
+        return replace(lists, account=origin)
+
+
+def facts_text(lists: CandidateLists) -> str:
+    """Write the facts as one line of JSON with blanks inside strings only."""
+    account = origin_to_dict(lists.account)
+    content = {**account, "digest": _digest(lists, account)}
+    return json.dumps(content, separators=(",", ":"), allow_nan=False)
+
+
+def parse_facts(text: str) -> Facts:
+    """Read what :func:`facts_text` wrote; the digest is checked when the sets are read."""
+    return Facts.of(json_object(text))
+
+
+def json_object(text: str) -> dict[str, Any]:
+    """Read a JSON object; anything else is damage."""
+    try:
+        content = json.loads(text)
+    except (ValueError, RecursionError) as error:
+        raise ListsError(f"the file's line of facts is damaged: {str(error)[:80]}") from None
+    if not isinstance(content, dict):
+        raise ListsError("the file's line of facts is damaged: not an object")
+    return content
+
+
+def _digest(lists: CandidateLists, account: Mapping[str, Any]) -> str:
+    return digest_of("facts 1", {**account, "lists": lists.digest})

@@ -15,8 +15,8 @@ order); blocks come in any order, and the empty set need not be there. Some prog
 lines of whole numbers after the last block: they are skipped with one warning.
 
 Files written here carry scores that read back to the same bits, and two ``#`` lines: a marker,
-which says that names are percent-encoded (:mod:`parentage.scoring.formats.names`), and the facts
-(:mod:`parentage.scoring.formats.facts`).
+which says that names are percent-encoded (:mod:`parentage.scoring.formats.families`), and the facts
+(:mod:`parentage.scoring.formats.families`).
 """
 
 from __future__ import annotations
@@ -28,14 +28,17 @@ import numpy as np
 from parentage.errors import DataWarning, ListsError, Way, warn
 from parentage.files.atomic import write_text
 from parentage.files.detect import OWN_JKL, leading_comments
-from parentage.scoring.formats.facts import Facts, facts_text, parse_facts
-from parentage.scoring.formats.families import FamilyCollector, numbered_lines
-from parentage.scoring.formats.names import (
+from parentage.scoring.formats.families import (
+    Facts,
+    FamilyCollector,
     decode_name,
     encode_name,
+    facts_text,
     is_count,
     is_whole,
     looks_like_score,
+    numbered_lines,
+    parse_facts,
 )
 
 if TYPE_CHECKING:

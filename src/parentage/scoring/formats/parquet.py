@@ -16,8 +16,7 @@ import numpy as np
 from parentage.errors import ListsError
 from parentage.files.atomic import replacing
 from parentage.files.parquet import guarded, holds_lists, read_facts, read_frame, write_frame
-from parentage.scoring.formats.facts import Facts, facts_text, json_object
-from parentage.scoring.formats.families import FamilyCollector
+from parentage.scoring.formats.families import Facts, FamilyCollector, facts_text, json_object
 
 if TYPE_CHECKING:
     import os

@@ -13,7 +13,7 @@ Lists leave and enter the path here. ::
 
 A line after ``VAR`` is a score and the names of the parents; ``#`` starts a comment line. Facts
 about the whole file are kept as notes; those about one variable are skipped. Files written here
-keep the account and percent-encode names (:mod:`parentage.scoring.formats.names`); they
+keep the account and percent-encode names (:mod:`parentage.scoring.formats.families`); they
 say so in a META line, so that other programs' percent signs stay what they are.
 """
 
@@ -26,9 +26,15 @@ import numpy as np
 from parentage.errors import ListsError, Way
 from parentage.files.atomic import write_text
 from parentage.scoring.account import Unknown
-from parentage.scoring.formats.facts import Facts, facts_text, parse_facts
-from parentage.scoring.formats.families import FamilyCollector, numbered_lines
-from parentage.scoring.formats.names import decode_name, encode_name
+from parentage.scoring.formats.families import (
+    Facts,
+    FamilyCollector,
+    decode_name,
+    encode_name,
+    facts_text,
+    numbered_lines,
+    parse_facts,
+)
 
 if TYPE_CHECKING:
     import os

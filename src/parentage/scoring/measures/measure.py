@@ -1,6 +1,6 @@
 """What a measure is: everything about a score on one table that the search has to know.
 
-The search over levels (:mod:`parentage.scoring.search`), the expansion of lists
+The search over levels (:mod:`parentage.scoring.search.levels`), the expansion of lists
 (:mod:`parentage.growth`), the forecast and ``explain`` are written once. What differs between
 families of scores is here: what is counted of a set (the *columns* of a level), what rules and
 scores need to know of the data (the *terms*, a named tuple whose type selects the code of
@@ -24,15 +24,17 @@ from parentage.work.array_files import let_pages_go
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
+    from parentage.arrays import Ints
     from parentage.data.table import Table
     from parentage.kernels.levels import Facts, Level, Siblings
-    from parentage.scoring.entropy import Encoding
-    from parentage.scoring.fixed_point import Int64s
-    from parentage.scoring.plan import SearchPlan
-    from parentage.scoring.rulebook import FamilyNumbers, RuleSet
+    from parentage.scoring.encoding.encode import Encoded, Encoding
+    from parentage.scoring.rules import FamilyNumbers, RuleSet
+    from parentage.scoring.search.plan import SearchPlan
     from parentage.work.array_files import Array
 
     Members = npt.NDArray[np.uint16]
+    Words = npt.NDArray[np.uint64]
+
 
 SETS_AT_ONCE = 2**20
 """Sets of a level that are looked through at a time: between two blocks a search can be stopped,
@@ -61,13 +63,13 @@ class FamilyTerms(NamedTuple):
 
     sweeps: int
     """Number of kinds of sweeps that the measure has."""
-    without: Int64s
+    without: Ints
     """``[child]``: which kind of sweep *without* is."""
-    along: Int64s
+    along: Ints
     """``[child]``: which kind of sweep *along* is."""
-    empty: Int64s
+    empty: Ints
     """``[child]``: what *without* has for the empty set."""
-    constant: Int64s
+    constant: Ints
     """``[child]``."""
 
 
@@ -101,19 +103,17 @@ class Measure(ABC):
 
     @staticmethod
     @abstractmethod
-    def residuals(encoded: Any, table: Table, context: Sequence[int] = ()) -> Int64s:
+    def residuals(encoded: Any, table: Table, context: Sequence[int] = ()) -> Ints:
         """Return ``[variable]``: h, what all other variables together leave unexplained."""
 
     @staticmethod
-    def caps(
-        encoded: Any, table: Table, rules: RuleSet, h: Int64s, width: float
-    ) -> dict[str, Int64s]:
+    def caps(encoded: Any, table: Table, rules: RuleSet, h: Ints, width: float) -> dict[str, Ints]:
         """Return what the cap rules prove, per encoded variable; a set may be ``width`` below."""
         del encoded, table, rules, h, width
         return {}
 
     @property
-    def entropies(self) -> Int64s | None:
+    def entropies(self) -> Ints | None:
         """N·H of every variable, for the caps on parents; None where none are proved."""
         return None
 
@@ -170,7 +170,7 @@ class Measure(ABC):
         """Return the sets of a counted level that a further one may need."""
         return level
 
-    def best_alone(self, first: Level) -> Int64s:
+    def best_alone(self, first: Level) -> Ints:
         """Return ``[x, y]``: Bin of no parent on the diagonal; see :func:`with_single_parents`."""
         n = len(first.members)
         alone = np.full((n, n), -(2**62), np.int64)
@@ -181,7 +181,7 @@ class Measure(ABC):
         self,
         level: Level,
         below: Any,
-        alone: Int64s,
+        alone: Ints,
         store: bool,
         check: Callable[[], None],
     ) -> Rung:
@@ -208,7 +208,7 @@ class Measure(ABC):
         level: Level,
         rung: Rung,
         room: Level,
-        tally: Int64s,
+        tally: Ints,
     ) -> int:
         """Join a run of sets into ``room`` and judge their families; return how many are left."""
         from parentage.kernels.levels import join_whole, judge_level
@@ -248,11 +248,11 @@ class Measure(ABC):
     # Expansion
 
     @abstractmethod
-    def family_terms(self, children: Int64s) -> FamilyTerms:
+    def family_terms(self, children: Ints) -> FamilyTerms:
         """Return what the families of these children are scored by."""
 
     @abstractmethod
-    def sweep(self, kind: int, sets: Members) -> Int64s:
+    def sweep(self, kind: int, sets: Members) -> Ints:
         """Return ``[set, y]``: what sets ``[set, member]`` have together with every variable y."""
 
     @abstractmethod
@@ -282,7 +282,7 @@ def arrays_of(level: Level) -> tuple[Array, ...]:
     return (level.members, level.subsets, level.best, *level.columns)
 
 
-def with_single_parents(best_alone: Int64s, pairs: Level) -> Int64s:
+def with_single_parents(best_alone: Ints, pairs: Level) -> Ints:
     """Return ``[x, y]``, Bin of the single parent y, for Proposition 2; a pair left out is dead.
 
     On the diagonal, Bin of no parent, it is what it was; ``pairs`` is the level of two members.
@@ -310,3 +310,64 @@ def blocks(rows: int, *arrays: Array, check: Callable[[], None] = never) -> Iter
             check()
         yield slice(first, min(first + SETS_AT_ONCE, rows))
         let_pages_go(arrays)
+
+
+def with_a_bit_in_front(row_bits: Words, n_bits: int) -> Words:
+    """Return the bits of rows, ``n_bits`` in all, behind one that is set in every row.
+
+    >>> with_a_bit_in_front(np.array([[5]], np.uint64), 4).tolist()
+    [[11]]
+    """
+    rows, words = row_bits.shape
+    found = np.zeros((rows, -(-n_bits // 64)), np.uint64)
+    found[:, 0] = 1
+    for word in range(words):
+        found[:, word] |= row_bits[:, word] << np.uint64(1)
+        if word + 1 < found.shape[1]:
+            found[:, word + 1] |= row_bits[:, word] >> np.uint64(63)
+    return found
+
+
+class Swept:
+    """An encoded table with a column of one state in front, for sweeps over all variables."""
+
+    def __init__(self, encoded: Encoded) -> None:
+        self.encoded = encoded
+        self._arity = np.concatenate([[1], encoded.arity])
+        self._codes = np.vstack([np.zeros_like(encoded.codes[:1]), encoded.codes])
+        self._offset = np.concatenate([[0], np.cumsum(self._arity)])
+        self._row_bits = with_a_bit_in_front(encoded.row_bits, int(self._offset[-1]))
+
+    def sums(self, sets: Members, f: Ints, row: npt.NDArray[np.int32] | None = None) -> Ints:
+        """Return ``[set, y]``: Σ f over the joint states of S ∪ y, of ``f[row[set, y]]``."""
+        return self._sums(sets, np.arange(1, self.encoded.n_variables + 1), f, row)
+
+    def alone(self, one: Members, f: Ints) -> int:
+        """Return Σ f over the joint states of one set, ``[1, size]``."""
+        return int(self._sums(one, one[0, -1:] + 1, f[None, :])[0, 0])
+
+    def _sums(
+        self,
+        sets: Members,
+        others: npt.NDArray[np.integer],
+        f: Ints,
+        row: npt.NDArray[np.int32] | None = None,
+    ) -> Ints:
+        from parentage.kernels.counting import Block, count_sets
+
+        (count, size), n = sets.shape, len(others)
+        members = np.empty((count, n, size + 2), np.uint16)
+        members[:, :, :size] = sets[:, None, :] + 1
+        members[:, :, size] = 0  # the column of one state: in front, so that all y are behind it
+        members[:, :, size + 1] = others
+        block = Block(
+            members.reshape(count * n, size + 2),
+            np.zeros(count * n, np.int32) if row is None else row.reshape(-1),
+            np.empty(count * n, np.int64),
+            np.empty(0, np.int64),
+        )
+        count_sets(
+            block, self.encoded.first_rows, self.encoded.first_starts, self._arity, self._offset,
+            self._codes, self._row_bits, self.encoded.repeats, f,
+        )  # fmt: skip
+        return block.G.reshape(count, n)

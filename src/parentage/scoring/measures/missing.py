@@ -13,18 +13,19 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 
-from parentage.scoring.holes import EncodedMissing, complete_residuals, encode_missing
+from parentage.scoring.encoding.encode import EncodedMissing, encode_missing
+from parentage.scoring.encoding.residuals import complete_residuals
 from parentage.scoring.measures.measure import FamilyTerms, Measure, blocks
-from parentage.scoring.rulebook import FamilyNumbers
+from parentage.scoring.rules import FamilyNumbers
 from parentage.scoring.scores.node_average import complete_rows
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
+    from parentage.arrays import Ints
     from parentage.data.table import Table
     from parentage.kernels.levels import Level
     from parentage.kernels.missing import CompleteRows, MissingTerms
-    from parentage.scoring.fixed_point import Int64s
     from parentage.scoring.measures.measure import Members, Rung
     from parentage.scoring.scores import NodeAverage
     from parentage.work.array_files import Array
@@ -133,7 +134,7 @@ class MissingMeasure(Measure):
         bound: npt.NDArray[np.float64] = float(grid.to_float(grid.tolerance)) - unexplained - price
         return bound
 
-    def _count(self, members: Members) -> tuple[Int64s, Int64s]:
+    def _count(self, members: Members) -> tuple[Ints, Ints]:
         """Return ``[set]`` complete rows, and ``[set, member]`` n·H(member | the others)."""
         from parentage.kernels.missing import count_complete
 
@@ -141,7 +142,7 @@ class MissingMeasure(Measure):
         count_complete(members, self.encoded.rows, self.encoded.arity, rows, left)
         return rows, left
 
-    def _likelihoods(self, rows: Int64s, left: Int64s) -> Int64s:
+    def _likelihoods(self, rows: Ints, left: Ints) -> Ints:
         """Return N·LL / n; of no row, which a context may leave, what one row would have."""
         from parentage.kernels.missing import scale_all
 
@@ -153,12 +154,12 @@ class MissingMeasure(Measure):
 
     # Expansion: sweep 0 is nothing, sweep 1 + x the likelihood of child x
 
-    def family_terms(self, children: Int64s) -> FamilyTerms:
+    def family_terms(self, children: Ints) -> FamilyTerms:
         """Return one sweep per child: a family is counted whole, on rows of its own."""
         none = np.zeros(len(children), np.int64)
         return FamilyTerms(1 + self.encoded.n_variables, none, 1 + children, none, none)
 
-    def sweep(self, kind: int, sets: Members) -> Int64s:
+    def sweep(self, kind: int, sets: Members) -> Ints:
         """Return likelihoods of a child with Π ∪ y; at the child itself that with Π alone.
 
         The sets counted are (Π, child, y), in which neighbours share all but the last member.
@@ -181,7 +182,7 @@ class MissingMeasure(Measure):
         members = np.append(one, np.array([[kind - 1]], np.uint16), axis=1)
         return int(self._likelihood_of(members, one.shape[1])[0])
 
-    def _likelihood_of(self, members: Members, at: int) -> Int64s:
+    def _likelihood_of(self, members: Members, at: int) -> Ints:
         """Return N·LL / n per set, of the member at that place; UNSEEN without a row."""
         rows, left = self._count(members)
         return np.where(rows > 0, self._likelihoods(rows, left[:, at]), UNSEEN)

@@ -13,20 +13,19 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from parentage.scoring.entropy import Encoded, encode
-from parentage.scoring.measures.measure import FamilyTerms, Measure
-from parentage.scoring.measures.sweeping import Swept
-from parentage.scoring.residuals import residuals
-from parentage.scoring.rulebook import FamilyNumbers, RuleSet, TableNumbers, caps_by_rule
+from parentage.scoring.encoding.encode import Encoded, encode
+from parentage.scoring.encoding.residuals import residuals
+from parentage.scoring.measures.measure import FamilyTerms, Measure, Swept
+from parentage.scoring.rules import FamilyNumbers, RuleSet, TableNumbers, caps_by_rule
 from parentage.scoring.scores import conditional_entropy
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
+    from parentage.arrays import Ints
     from parentage.data.table import Table
     from parentage.kernels.levels import Level, Siblings
     from parentage.kernels.likelihoods import Likelihoods, LikelihoodTerms
-    from parentage.scoring.fixed_point import Int64s
     from parentage.scoring.measures.measure import Members, Rung
     from parentage.scoring.scores import Score
     from parentage.work.array_files import Array
@@ -48,8 +47,8 @@ class PenalisedMeasure(Measure):
 
     @staticmethod
     def caps(
-        encoded: Encoded, table: Table, rules: RuleSet, h: Int64s, width: float
-    ) -> dict[str, Int64s]:
+        encoded: Encoded, table: Table, rules: RuleSet, h: Ints, width: float
+    ) -> dict[str, Ints]:
         """Return what the cap rules prove."""
         grid = encoded.grid
         numbers = TableNumbers(
@@ -68,7 +67,7 @@ class PenalisedMeasure(Measure):
         return self.plan.encoded  # type: ignore[return-value]  # it was encoded here
 
     @property
-    def entropies(self) -> Int64s:
+    def entropies(self) -> Ints:
         """N·H of every variable."""
         return self.encoded.entropies
 
@@ -98,7 +97,7 @@ class PenalisedMeasure(Measure):
         del sets
         return self.columns_of([np.empty(0, np.int64)])
 
-    def best_alone(self, first: Level) -> Int64s:
+    def best_alone(self, first: Level) -> Ints:
         """Return nothing: no set is kept for a variable outside it."""
         del first
         return np.empty((0, 0), np.int64)
@@ -122,7 +121,7 @@ class PenalisedMeasure(Measure):
         level: Level,
         rung: Rung,
         room: Level,
-        tally: Int64s,
+        tally: Ints,
     ) -> int:
         """Join and judge in one go; a set without a live family is passed over."""
         from parentage.kernels.likelihoods import join_siblings
@@ -155,12 +154,12 @@ class PenalisedMeasure(Measure):
     def _swept(self) -> Swept:
         return Swept(self.encoded)
 
-    def family_terms(self, children: Int64s) -> FamilyTerms:
+    def family_terms(self, children: Ints) -> FamilyTerms:
         """Return the one sweep there is, of G."""
         none = np.zeros(len(children), np.int64)
         return FamilyTerms(1, none, none, none + self.encoded.empty, none)
 
-    def sweep(self, kind: int, sets: Members) -> Int64s:
+    def sweep(self, kind: int, sets: Members) -> Ints:
         """Return G of every set with every variable."""
         del kind
         return self._swept.sums(sets, self.encoded.grid.f[None, :])

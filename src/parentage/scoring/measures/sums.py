@@ -18,25 +18,24 @@ import numpy as np
 import numpy.typing as npt
 
 from parentage.data.table import class_sizes
-from parentage.scoring.entropy import Encoded, encode
-from parentage.scoring.measures.measure import FamilyTerms, Measure, blocks, never
-from parentage.scoring.measures.sweeping import Swept
-from parentage.scoring.residuals import residuals
-from parentage.scoring.rulebook import FamilyNumbers
+from parentage.scoring.encoding.encode import Encoded, encode
+from parentage.scoring.encoding.residuals import residuals
+from parentage.scoring.measures.measure import FamilyTerms, Measure, Swept, blocks, never
+from parentage.scoring.rules import FamilyNumbers
 from parentage.scoring.scores import conditional_entropy
-from parentage.scoring.scores.counts import joint_counts, joint_states
+from parentage.scoring.scores.score import joint_counts, joint_states
 from parentage.work.stop import StoppedError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
+    from parentage.arrays import Ints
     from parentage.data.table import Repeats, Table
     from parentage.kernels.levels import Level
     from parentage.kernels.sums import Sums, SumTerms
-    from parentage.scoring.fixed_point import Int64s
     from parentage.scoring.measures.measure import Members, Rung
-    from parentage.scoring.plan import SearchPlan
     from parentage.scoring.scores import BySums
+    from parentage.scoring.search.plan import SearchPlan
     from parentage.work.array_files import Array
 
 MOST_TABLE = 2**30
@@ -52,11 +51,11 @@ MOST_FUNCTIONS = 2**26
 class SumCounting(NamedTuple):
     """What counting the sets of one size needs besides the table."""
 
-    functions: Int64s
+    functions: Ints
     """``[row or one, count]``: f."""
-    minus_functions: list[Int64s]
+    minus_functions: list[Ints]
     """One function per column of ``minus``; none where it is the value, or is not stored."""
-    rho: Int64s
+    rho: Ints
     """``[row]``."""
     cells: bool
     """Whether the joint states that occur are counted."""
@@ -71,8 +70,8 @@ class SumMeasure(Measure):
 
     def __init__(self, plan: SearchPlan) -> None:
         super().__init__(plan)
-        self._value_functions: dict[int, Int64s] = {}
-        self._swept_functions: dict[int, Int64s] = {}
+        self._value_functions: dict[int, Ints] = {}
+        self._swept_functions: dict[int, Ints] = {}
 
     def __getstate__(self) -> dict[str, Any]:
         """Leave out functions, which are made again faster than they are sent."""
@@ -118,22 +117,22 @@ class SumMeasure(Measure):
         return self.multisets.arities
 
     @cached_property
-    def kind(self) -> Int64s:
+    def kind(self) -> Ints:
         """``[variable]``: which of the distinct arities it has."""
         return np.searchsorted(np.array(self.arities), self.encoded.arity).astype(np.int64)
 
     @property
-    def column(self) -> Int64s:
+    def column(self) -> Ints:
         """``[variable]``: which column of ``minus`` it uses as a child."""
         return self.kind if self.score.own_minus else np.zeros_like(self.kind)
 
     @cached_property
-    def constant(self) -> Int64s:
+    def constant(self) -> Ints:
         """``[variable]``: k."""
         return self.sums.constants(self.encoded.arity.tolist())
 
     @cached_property
-    def log_arity(self) -> Int64s:
+    def log_arity(self) -> Ints:
         """``[variable]``: ln r."""
         return self.sums.fixed(np.log(self.encoded.arity.astype(np.longdouble)))
 
@@ -144,18 +143,18 @@ class SumMeasure(Measure):
         return grid.tolerance + (0 if width is None else grid.to_fixed(width))
 
     @cached_property
-    def best_empty(self) -> Int64s:
+    def best_empty(self) -> Ints:
         """``[variable]``: its score without parents."""
         return self.first()[0].best[:, 0]
 
     @cached_property
-    def minus_functions(self) -> list[Int64s]:
+    def minus_functions(self) -> list[Ints]:
         """One function per column of ``minus``; none if it is the value."""
         if not self.score.own_minus:
             return []
         return [self.sums.minus(r) for r in self.arities]
 
-    def value_functions(self, products: list[int]) -> list[Int64s]:
+    def value_functions(self, products: list[int]) -> list[Ints]:
         """Return f for sets of each number of joint states, up to the longest count.
 
         Those of the last call are remembered: products repeat, within a size and from one to the
@@ -205,18 +204,18 @@ class SumMeasure(Measure):
         )
         return level, below
 
-    def _minus_of(self, value: Int64s, counts: list[Int64s]) -> Int64s:
+    def _minus_of(self, value: Ints, counts: list[Ints]) -> Ints:
         """Return ``minus[set, column]`` from the counts themselves."""
         if not self.score.own_minus:
             return np.ascontiguousarray(value[:, None])
         sums = [[int(m[of].sum()) for m in self.minus_functions] for of in counts]
         return np.array(sums, np.int64).reshape(len(counts), -1)
 
-    def rho(self, size: int) -> Int64s:
+    def rho(self, size: int) -> Ints:
         """Return ρ per row of sets of this size."""
         return self.sums.rho(self.multisets.products(size))
 
-    def penalty(self, size: int) -> Int64s:
+    def penalty(self, size: int) -> Ints:
         """Return ``[kind, row]``: what parents of this size cost such a child by q alone."""
         products = self.multisets.products(size)
         if not self.score.by_states:
@@ -277,7 +276,7 @@ class SumMeasure(Measure):
             occupied = (self.n_rows - excess).astype(np.int32)
         return self.columns_of([value, minus, occupied, row]), rung.terms
 
-    def functions(self, size: int) -> Int64s:
+    def functions(self, size: int) -> Ints:
         """Return ``f[row, count]`` for counting sets of this size."""
         if self.score.one_function:
             return self.value_functions([1])[0][None, :]
@@ -303,7 +302,7 @@ class SumMeasure(Measure):
         return False
 
     @cached_property
-    def region(self) -> tuple[list[int], Int64s] | None:
+    def region(self) -> tuple[list[int], Ints] | None:
         """All products of parents that can be met, rising, and ln C of each; None: too many."""
         found: set[int] = set()
         for size in range(min(self.plan.limits.deepest, self.encoded.n_variables - 1)):
@@ -313,12 +312,12 @@ class SumMeasure(Measure):
         products = sorted(found)
         return products, self.regret(products)
 
-    def regret(self, products: list[int]) -> Int64s:
+    def regret(self, products: list[int]) -> Ints:
         """Return ln C(N, q)."""
         return -self.sums.rho(products)
 
     @cached_property
-    def added(self) -> dict[tuple[int, int], tuple[Int64s, Int64s]]:
+    def added(self) -> dict[tuple[int, int], tuple[Ints, Ints]]:
         """By kinds of x and y, over the region: what y adds, and x's penalty with y."""
         if self.region is None:
             return {}
@@ -332,7 +331,7 @@ class SumMeasure(Measure):
                 found[i, j] = (with_y - times[r_x] + plain, with_y)
         return found
 
-    def least_added(self, size: int) -> Int64s:
+    def least_added(self, size: int) -> Ints:
         """Return ``[x, kind of y, row]``: Theorem 7's second condition for Π* of this size.
 
         The least that y adds to x's penalty over the products of at least twice q_Π* at which the
@@ -395,7 +394,7 @@ class SumMeasure(Measure):
     def _swept(self) -> Swept:
         return Swept(self.encoded)
 
-    def family_terms(self, children: Int64s) -> FamilyTerms:
+    def family_terms(self, children: Ints) -> FamilyTerms:
         """Return value and minus."""
         none = np.zeros(len(children), np.int64)
         constant = self.constant[children]
@@ -406,7 +405,7 @@ class SumMeasure(Measure):
         nothings = np.array([self.sums.minus_nothing(r) for r in self.arities], np.int64)
         return FamilyTerms(1 + len(self.arities), 1 + kinds, none, nothings[kinds], constant)
 
-    def sweep(self, kind: int, sets: Members) -> Int64s:
+    def sweep(self, kind: int, sets: Members) -> Ints:
         """Return values, or what parents subtract, of every set with every variable."""
         if kind:
             return self._swept.sums(sets, self.minus_functions[kind - 1][None, :])
@@ -426,7 +425,7 @@ class SumMeasure(Measure):
         f = self._swept_function(1 if self.score.one_function else q)
         return self._swept.alone(one, f) + int(self.sums.rho([q])[0])
 
-    def _sweep_values(self, sets: Members) -> Int64s:
+    def _sweep_values(self, sets: Members) -> Ints:
         products, row = self._products(sets)
         f = self._swept_function
         if not sets.shape[1]:  # the sweep begins with the column of one state, which has all rows
@@ -450,7 +449,7 @@ class SumMeasure(Measure):
             row[i, members] = at.setdefault(q, len(at))
         return list(at), row
 
-    def _swept_function(self, q: int) -> Int64s:
+    def _swept_function(self, q: int) -> Ints:
         found = self._swept_functions.get(q)
         if found is None:
             found = self.sums.value(q)
@@ -511,29 +510,29 @@ class SumFunctions:
         self.n_rows = encoded.total_rows
         self.longest = max(8, *(int(counts.max()) for counts in self.single_counts))
 
-    def fixed(self, x: Any) -> Int64s:
+    def fixed(self, x: Any) -> Ints:
         """Round to the grid."""
         scaled = np.asarray(x, np.longdouble) * np.longdouble(self.encoded.grid.scale)
-        rounded: Int64s = np.rint(scaled).astype(np.int64)
+        rounded: Ints = np.rint(scaled).astype(np.int64)
         return rounded
 
-    def value(self, q: int) -> Int64s:
+    def value(self, q: int) -> Ints:
         """Return f for sets of ``q`` joint states, up to the largest count of a variable."""
         return self.fixed(self.score.value(self.longest, q))
 
-    def value_of_any(self, q: int) -> Int64s:
+    def value_of_any(self, q: int) -> Ints:
         """Return f for sets of ``q`` joint states, up to N."""
         return self.fixed(self.score.value(self.n_rows, q))
 
-    def minus(self, r: int) -> Int64s:
+    def minus(self, r: int) -> Ints:
         """Return m for children of ``r`` states, up to N."""
         return self.fixed(self.score.minus(self.n_rows, r))
 
-    def rho(self, products: list[int]) -> Int64s:
+    def rho(self, products: list[int]) -> Ints:
         """Return ρ of sets of so many joint states."""
         return self.fixed([self.score.rho(self.n_rows, q) for q in products])
 
-    def constants(self, arity: list[int]) -> Int64s:
+    def constants(self, arity: list[int]) -> Ints:
         """Return k of children of so many states."""
         return self.fixed([self.score.constant(self.n_rows, r) for r in arity])
 
@@ -546,12 +545,12 @@ class SumFunctions:
         return int(self.minus(r)[self.groups].sum())
 
     @cached_property
-    def groups(self) -> Int64s:
+    def groups(self) -> Ints:
         """Rows per group of the context; groups of a single row are left out."""
         return class_sizes(self._group_of_row(), self._repeats())
 
     @cached_property
-    def single_counts(self) -> list[Int64s]:
+    def single_counts(self) -> list[Ints]:
         """Rows per joint state of every variable with the context."""
         e = self.encoded
         group, repeats = self._group_of_row(), self._repeats()
@@ -560,7 +559,7 @@ class SumFunctions:
             class_sizes(group * r + e.column(x)[rows], repeats, 1) for x, r in enumerate(e.arity)
         ]
 
-    def _group_of_row(self) -> Int64s:
+    def _group_of_row(self) -> Ints:
         starts = self.encoded.first_starts.astype(np.int64)
         return np.repeat(np.arange(len(starts) - 1), starts[1:] - starts[:-1])
 

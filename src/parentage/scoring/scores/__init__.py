@@ -14,13 +14,10 @@ from typing import TYPE_CHECKING
 
 from parentage.errors import InputError
 from parentage.scoring.catalogue import parse_name
-from parentage.scoring.scores.counts import conditional_entropy, entropy_sum, free_parameters
-from parentage.scoring.scores.dirichlet import Dirichlet
-from parentage.scoring.scores.nml import FNML, QNML
 from parentage.scoring.scores.node_average import NodeAverage
 from parentage.scoring.scores.penalised import Penalised
-from parentage.scoring.scores.score import Score
-from parentage.scoring.scores.sums import BySums
+from parentage.scoring.scores.score import Score, conditional_entropy, entropy_sum, free_parameters
+from parentage.scoring.scores.sums import FNML, QNML, BySums, Dirichlet
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

@@ -25,12 +25,11 @@ import numpy.typing as npt
 
 from parentage.data.table import MISSING, Table
 from parentage.errors import TableError, Way
-from parentage.scoring.fixed_point import FixedPoint
-from parentage.scoring.scores.counts import entropy_sum, free_parameters
-from parentage.scoring.scores.score import Score
+from parentage.scoring.scores.fixed_point import FixedPoint
+from parentage.scoring.scores.score import Score, entropy_sum, free_parameters
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
 
 @dataclass(frozen=True)
@@ -128,3 +127,11 @@ def check_observed(table: Table) -> None:
             raise TableError(
                 f"column {name!r} has no values at all", Way("drop", [name], "to leave it out")
             )
+
+
+def rows_of_families(table: Table, parents: Mapping[str, Sequence[str]]) -> dict[str, int]:
+    """Return, per variable, the rows in which it and its parents are observed."""
+    return {
+        child: table.rows_in(complete_rows(table, [table.index(v) for v in (child, *of)]))
+        for child, of in parents.items()
+    }

@@ -24,9 +24,8 @@ from typing import TYPE_CHECKING
 
 from parentage.errors import InputError
 from parentage.scoring.catalogue import by_name
-from parentage.scoring.fixed_point import FixedPoint
-from parentage.scoring.scores.counts import entropy_sum, free_parameters
-from parentage.scoring.scores.score import Score
+from parentage.scoring.scores.fixed_point import FixedPoint
+from parentage.scoring.scores.score import Score, entropy_sum, free_parameters
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

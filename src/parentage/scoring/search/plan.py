@@ -2,7 +2,7 @@
 
 The stage before the search, shared by ``score`` and ``info``: encoding, residual entropies, caps,
 limits and constraints, with everything that can be refused refused. A plan plans and nothing
-else; :func:`parentage.scoring.search.search` runs it.
+else; :func:`parentage.scoring.search.levels.search` runs it.
 """
 
 from __future__ import annotations
@@ -12,28 +12,29 @@ from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 import numpy as np
 import numpy.typing as npt
 
-from parentage.errors import InfeasibleError, InputError, TableError, Way
+from parentage.errors import InfeasibleError, InputError, TableError, UnseenError, Way
 from parentage.scoring.account import check_limit
 from parentage.scoring.constraints import Constraints
-from parentage.scoring.holes import check_seen_together
 from parentage.scoring.measures import measure_for
 from parentage.scoring.prior import Prior, most_added
-from parentage.scoring.rulebook import CAPS, ORDER, RuleSet, choose_rules
+from parentage.scoring.rules import CAPS, ORDER, RuleSet, choose_rules
 from parentage.scoring.scores import parse_score, unit_of
-from parentage.scoring.weighted import check_weighable
+from parentage.scoring.scores.node_average import complete_rows
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from parentage.arrays import Ints
     from parentage.data.table import Table
     from parentage.scoring.account import Limit
-    from parentage.scoring.entropy import Encoding
-    from parentage.scoring.fixed_point import Int64s
+    from parentage.scoring.encoding.encode import Encoding
     from parentage.scoring.measures.measure import Measure
-    from parentage.scoring.scores import Score
+    from parentage.scoring.scores import Penalised, Score
     from parentage.scoring.settings import Scoring
 
 
@@ -45,11 +46,11 @@ BARRED = -2  # a constraint, not a rule, bars these families
 class Limits:
     """How many parents a child may have: what the user asks for and what cap rules prove."""
 
-    most: Int64s
+    most: Ints
     """``[variable]``, −1: not even the empty set (the child is treated elsewhere)."""
-    caps: dict[str, Int64s]
+    caps: dict[str, Ints]
 
-    def capped(self, in_degree: int) -> Int64s:
+    def capped(self, in_degree: int) -> Ints:
         """Return per child: −1, or the rule that bars this in-degree, or BARRED."""
         answer = np.full(len(self.most), -1, np.int64)
         for name in reversed(CAPS):
@@ -98,7 +99,7 @@ class SearchPlan:
     score: Score
     encoded: Encoding
     rules: RuleSet
-    h: Int64s
+    h: Ints
     forbidden: npt.NDArray[np.bool_]
     limits: Limits
     width: float | None
@@ -148,7 +149,7 @@ class Preparation:
     log_base: float | None
     rules: RuleSet
     width: float | None
-    most: Int64s
+    most: Ints
     constraints: Constraints
     prior: Prior = field(default_factory=Prior)
 
@@ -310,7 +311,7 @@ def check_constraints(constraints: Constraints, table: Table) -> None:
 
 def max_parents_by_variable(
     table: Table, max_parents: int | Mapping[str, int] | None, constraints: Constraints
-) -> Int64s:
+) -> Ints:
     """Return the limit per column; no limit is n − 1."""
     most = np.full(table.n_variables, table.n_variables - 1, np.int64)
     if isinstance(max_parents, Mapping):
@@ -342,3 +343,35 @@ def count_families(free: int, most: int) -> int:
         total += sets
         sets = sets * (free - size) // (size + 1)
     return total
+
+
+def check_seen_together(table: Table, child: str, required: Sequence[str]) -> None:
+    """Refuse required parents that are never observed in one row with their child."""
+    family = [table.index(child), *(table.index(parent) for parent in required)]
+    if not complete_rows(table, family).any():
+        raise UnseenError(
+            f"{child!r} and its required parents ({', '.join(required)}) are never observed in "
+            "one row, so nothing can be said about them together; require fewer"
+        )
+
+
+def check_weighable(score: Score) -> Penalised:
+    """Return a score that is proved for expected counts; refuse another one.
+
+    The log-likelihood is linear in the counts of complete rows at given parameters, so that its
+    expectation is its value at expected counts, and each step makes the likelihood of what is
+    observed grow. ln Γ and the regrets are not linear (docs/theory.md, "Expected counts").
+
+    Raises
+    ------
+    InputError
+        With the scores that are.
+    """
+    if not score.takes_weights:
+        raise InputError(
+            f"takes penalised likelihoods (bic, aic, hqc, ebic, penalty), not {score.name}: "
+            "expected counts do not tell what to expect of that score",
+            Way("missing", "pnal"),
+            about=Way("missing", "em"),
+        )
+    return cast("Penalised", score)

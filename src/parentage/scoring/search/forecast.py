@@ -24,9 +24,10 @@ from parentage.work.tuning import TUNING
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from parentage.scoring.entropy import Encoding
-    from parentage.scoring.plan import SearchPlan
-    from parentage.scoring.steps import Outcome
+    from parentage.scoring.encoding.encode import Encoding
+    from parentage.scoring.search.plan import SearchPlan
+    from parentage.scoring.search.state import Outcome
+
 
 SECONDS_PER_SET = 6e-7
 SECONDS_PER_SET_AND_ROW = 1.1e-10

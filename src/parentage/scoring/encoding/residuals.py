@@ -8,22 +8,24 @@ there on, as no further variable changes what it adds.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
 
-from parentage.scoring.entropy import Labels
-from parentage.scoring.merging import merged, words_of
+from parentage.data.table import MISSING
+from parentage.scoring.encoding.encode import Labels, rows_with
+from parentage.scoring.encoding.rows import merged, words_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
+    from parentage.arrays import Ints
     from parentage.data.table import Table
-    from parentage.scoring.entropy import Encoding
-    from parentage.scoring.fixed_point import Int64s
-    from parentage.scoring.merging import Layout
+    from parentage.scoring.encoding.encode import Encoding
+    from parentage.scoring.encoding.rows import Layout
+
 
 SORTED_FROM = 1 << 22
 """More rows than this are sorted."""
@@ -31,7 +33,7 @@ SORTED_FROM = 1 << 22
 _ROWS_AT_ONCE = 1 << 20
 
 
-def residuals(encoded: Encoding, table: Table, context: Sequence[int] = ()) -> Int64s:
+def residuals(encoded: Encoding, table: Table, context: Sequence[int] = ()) -> Ints:
     """Return h of every variable, in fixed point."""
     table, f = merged(table), encoded.grid.f
     order = [int(v) for v in encoded.order]
@@ -50,7 +52,7 @@ def residuals(encoded: Encoding, table: Table, context: Sequence[int] = ()) -> I
 
 
 def leave_one_out(
-    labels: Labels, table: Table, variables: list[int], f: Int64s
+    labels: Labels, table: Table, variables: list[int], f: Ints
 ) -> Iterator[tuple[int, int]]:
     """Yield (V, G of all the variables but V).
 
@@ -89,10 +91,10 @@ class _Rows:
     """``[word]``: the digits of the variables joined so far."""
     settled: int
     """G of the rows that are alone."""
-    f: Int64s
+    f: Ints
 
     @classmethod
-    def of(cls, table: Table, variables: Sequence[int], f: Int64s) -> _Rows:
+    def of(cls, table: Table, variables: Sequence[int], f: Ints) -> _Rows:
         """All rows in one class."""
         layout, words = words_of(table, variables)
         return cls(layout, words, table.repeats, np.zeros(len(words), np.uint64), 0, f)
@@ -129,7 +131,7 @@ class _Rows:
             sizes = np.diff(first, append=len(order))
         return self.settled + self._sum(sizes)
 
-    def _classes(self, mask: npt.NDArray[np.uint64]) -> tuple[Int64s, npt.NDArray[np.bool_]]:
+    def _classes(self, mask: npt.NDArray[np.uint64]) -> tuple[Ints, npt.NDArray[np.bool_]]:
         """Return an order of the rows, class after class, and where in it a class begins."""
         used = [word & digits for word, digits in zip(self.words, mask, strict=True) if digits]
         order = np.lexsort(used) if used else np.arange(self.words.shape[1])
@@ -143,3 +145,16 @@ class _Rows:
     def _sum(self, sizes: npt.NDArray[np.integer]) -> int:
         parts = range(0, len(sizes), _ROWS_AT_ONCE)
         return sum(int(self.f[sizes[at : at + _ROWS_AT_ONCE]].sum()) for at in parts)
+
+
+def complete_residuals(encoded: Encoding, table: Table, context: Sequence[int] = ()) -> Ints:
+    """Return h of every variable over the rows where nothing is missing; zeros if there are none.
+
+    It is not yet divided by a number of rows: :func:`parentage.kernels.missing.bound_of`.
+    """
+    part = rows_with(table, [*context, *(int(v) for v in encoded.order)])
+    if not part.n_rows:
+        return np.zeros(encoded.n_variables, np.int64)
+    given = part.to_codes()
+    codes = np.where(given == MISSING, np.uint16(0), given)  # in constant columns
+    return residuals(encoded, replace(part, codes=codes), context)

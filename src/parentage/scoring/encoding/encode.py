@@ -10,6 +10,10 @@ order: fewest states first, then falling entropy, when only live sets are counte
 variables with few states live longest, and so share stems); the other way round when all sets
 are (stems of many states leave small groups of rows). Constant columns are left out: the rules
 need at least two states, and a constant has no parents and is never a parent.
+
+**Missing values** (:func:`encode_missing`, for PNAL). Rows in which a required parent is missing
+are of no use to its child and left out; N stays the number of rows of the table. Which rows a set
+is counted on is decided set by set (:mod:`parentage.kernels.missing`).
 """
 
 from __future__ import annotations
@@ -24,17 +28,21 @@ import numpy.typing as npt
 
 from parentage.data.table import class_sizes
 from parentage.errors import Way
-from parentage.scoring.merging import distinct_rows, merged, words_of
+from parentage.scoring.encoding.rows import distinct_rows, merged, words_of
 from parentage.scoring.scores import parse_score
-from parentage.scoring.scores.counts import HOLE_WAYS
+from parentage.scoring.scores.node_average import complete_rows
+from parentage.scoring.scores.score import HOLE_WAYS
 from parentage.work.memory import require_memory
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
+    from parentage.arrays import Ints
     from parentage.data.table import Repeats, Table
-    from parentage.scoring.fixed_point import FixedPoint, Int64s
-    from parentage.scoring.scores import Score
+    from parentage.kernels.missing import Rows
+    from parentage.scoring.scores import NodeAverage, Score
+    from parentage.scoring.scores.fixed_point import FixedPoint
+
 
 _AT_A_TIME = 1 << 20
 
@@ -52,8 +60,8 @@ class Encoding:
     ``order[i]`` is the table's index of variable ``i`` here.
     """
 
-    order: Int64s
-    arity: Int64s
+    order: Ints
+    arity: Ints
     codes: npt.NDArray[np.uint16]
     """``[variable, row]``; of very many rows, ``[variable, 0]``."""
     grid: FixedPoint
@@ -98,13 +106,13 @@ class Encoding:
 class Encoded(Encoding):
     """A table without missing values, ready for counting; rows in lexicographic order."""
 
-    offset: Int64s
+    offset: Ints
     row_bits: npt.NDArray[np.uint64]
     first_rows: npt.NDArray[np.uint32]
     """The rows to count, group after group; groups of one row are left out."""
     first_starts: npt.NDArray[np.uint32]
     """Where the groups start: one group normally, several if the search is within a context."""
-    single: Int64s
+    single: Ints
     """G of every single variable (within the context)."""
     empty: int
     """G of the empty set (of the context)."""
@@ -141,17 +149,17 @@ class Encoded(Encoding):
         return column
 
     @property
-    def entropies(self) -> Int64s:
+    def entropies(self) -> Ints:
         """N·H of every variable (within the context), in fixed point."""
         return self.empty - self.single
 
     def count(
         self,
         members: npt.NDArray[np.uint16],
-        f: Int64s | None = None,
+        f: Ints | None = None,
         row: npt.NDArray[np.int32] | None = None,
-        excess: Int64s | None = None,
-    ) -> Int64s:
+        excess: Ints | None = None,
+    ) -> Ints:
         """Return G of every set of two or more members (in lexicographic order).
 
         With ``f[row, count]`` it is the sum of that instead of c ln c, for set i of ``f[row[i]]``;
@@ -227,8 +235,8 @@ def encode(
 
 
 def _in_order(
-    table: Table, order: Int64s
-) -> tuple[Int64s, npt.NDArray[np.uint16], npt.NDArray[np.uint64]]:
+    table: Table, order: Ints
+) -> tuple[Ints, npt.NDArray[np.uint16], npt.NDArray[np.uint64]]:
     """Return the order of the rows, and in that order codes (unless there are too many) and bits.
 
     Rows are sorted as numbers of one or more words, the first variable in the highest digits.
@@ -252,9 +260,9 @@ def _in_order(
 class Labels:
     """The partition of the rows by some variables: a number below ``count`` for every row."""
 
-    of_row: Int64s
+    of_row: Ints
     count: int
-    repeats: Repeats | Int64s = field(default_factory=lambda: np.empty(0, np.uint32))
+    repeats: Repeats | Ints = field(default_factory=lambda: np.empty(0, np.uint32))
     """How often each row occurs; empty: once, each."""
 
     @classmethod
@@ -281,7 +289,7 @@ class Labels:
             labels, count = join_columns(labels, count, column, np.zeros(1, np.int64), states)
         return Labels(labels, int(count), self.repeats)
 
-    def G_with(self, table: Table, v: int, f: Int64s) -> int:
+    def G_with(self, table: Table, v: int, f: Ints) -> int:
         """Return G of the partition that one more variable refines."""
         states, rows = int(table.cardinalities[v]), len(self.of_row)
         if self.count * states > 4 * rows:
@@ -293,13 +301,13 @@ class Labels:
             sizes += class_sizes(both, self.repeats[part], len(sizes))
         return int(f[sizes].sum())
 
-    def G(self, f: Int64s) -> int:
+    def G(self, f: Ints) -> int:
         """Σ f(rows of a class) over the classes."""
         return int(f[class_sizes(self.of_row, self.repeats, self.count)].sum())
 
 
 def _groups(
-    partition: Labels, in_order: Int64s, repeats: Repeats
+    partition: Labels, in_order: Ints, repeats: Repeats
 ) -> tuple[npt.NDArray[np.uint32], npt.NDArray[np.uint32]]:
     """Rows by label, labels with a single row left out, and where each label's rows start."""
     if partition.count == 1 and len(in_order) > 1:
@@ -313,7 +321,7 @@ def _groups(
     return order[several].astype(np.uint32), starts.astype(np.uint32)
 
 
-def _require_room(table: Table, order: Int64s) -> None:
+def _require_room(table: Table, order: Ints) -> None:
     """Refuse a table whose states, a bit each in every row, do not fit in memory."""
     states = table.cardinalities[order]
     widest = int(order[states.argmax()])
@@ -324,7 +332,7 @@ def _require_room(table: Table, order: Int64s) -> None:
     )
 
 
-def pack_states(codes: npt.NDArray[np.uint16], arity: Int64s) -> npt.NDArray[np.uint64]:
+def pack_states(codes: npt.NDArray[np.uint16], arity: Ints) -> npt.NDArray[np.uint64]:
     """One bit per (variable, state): ``row_bits[row, word]``."""
     n_rows = codes.shape[1]
     offset = np.concatenate([[0], np.cumsum(arity)])
@@ -337,3 +345,50 @@ def pack_states(codes: npt.NDArray[np.uint16], arity: Int64s) -> npt.NDArray[np.
         packed = np.packbits(states, axis=1, bitorder="little")
         words[first : first + ROWS_AT_ONCE] = packed.view("<u8")
     return words
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class EncodedMissing(Encoding):
+    """A table whose codes may be MISSING."""
+
+    label: Ints
+    """``[row]``: joint state of the context."""
+    n_labels: int
+    n_rows: int
+    """N, rows that are left out included."""
+
+    @cached_property
+    def rows(self) -> Rows:
+        """What is counted, for the kernels."""
+        from parentage.kernels.missing import Rows
+
+        once = np.ones(len(self.label), np.uint32)
+        repeats = self.repeats if len(self.repeats) else once
+        return Rows(self.codes, self.label, self.n_labels, repeats, self.grid.f)
+
+
+def encode_missing(
+    table: Table, score: NodeAverage, width: float = 0.0, context: Sequence[int] = ()
+) -> EncodedMissing:
+    """Encode the columns that vary; with a ``context``, the rows in which it is observed."""
+    left_out = {*(table.index(name) for name in table.constant), *context}
+    kept = [v for v in range(table.n_variables) if v not in left_out]
+    times = math.prod(int(table.cardinalities[v]) for v in context)
+    part = rows_with(table, context)
+    label = Labels.of(part.select(table.names[v] for v in context)).join(part, context)
+    return EncodedMissing(
+        order=np.array(kept, np.int64),
+        arity=np.ascontiguousarray(table.cardinalities[kept]),
+        codes=np.ascontiguousarray(part.to_codes(kept), np.uint16),
+        grid=score.grid(table, kept, times, width, None, lambda: part.stored_rows),
+        context_states=times,
+        repeats=part.repeats,
+        label=label.of_row,
+        n_labels=label.count,
+        n_rows=table.n_rows,
+    )
+
+
+def rows_with(table: Table, variables: Sequence[int]) -> Table:
+    """Return the rows in which none of these variables is missing."""
+    return table.chosen_rows(complete_rows(table, variables))

@@ -22,7 +22,8 @@ if TYPE_CHECKING:
 
     from parentage.data.table import Table
 
-Int64s = npt.NDArray[np.int64]
+
+Ints = npt.NDArray[np.int64]
 
 FINE = 1e-7
 """A tolerance of so many nats is fine; a wider one is worth a better grid."""
@@ -51,7 +52,7 @@ class FixedPoint:
 
     scale: float
     """Units in one nat."""
-    f: Int64s
+    f: Ints
     """``f[c]`` = c ln c for c = 0 … N."""
     unit: int
     """Penalty of one free parameter."""
@@ -139,12 +140,12 @@ class FixedPoint:
         """Round a number to the grid."""
         return round(x * self.scale)
 
-    def to_float(self, x: int | Int64s) -> npt.NDArray[np.float64]:
+    def to_float(self, x: int | Ints) -> npt.NDArray[np.float64]:
         """Return fixed-point values as floats."""
         return np.asarray(x, np.float64) / self.scale
 
 
-def rounded_c_ln_c(n_rows: int, times: float, over: float = 1.0) -> Int64s:
+def rounded_c_ln_c(n_rows: int, times: float, over: float = 1.0) -> Ints:
     """Return c ln c · times / over for c = 0 … N, rounded, some at a time."""
     require_numbers(n_rows, 8)
     f = np.empty(n_rows + 1, np.int64)

@@ -1,6 +1,6 @@
 """Where a search is: its levels in memory or on disk, and its state in a checkpoint.
 
-Part of :mod:`parentage.scoring.search`. The sets of a level arrive chunk by chunk
+Part of :mod:`parentage.scoring.search.levels`. The sets of a level arrive chunk by chunk
 (:class:`LevelBuffer`). They are in memory as long as they fit, then in files of a temporary folder,
 as long as these fit the disk. With a checkpoint (:mod:`parentage.work.checkpoint`) the files are in
 its folder, and the state of the search is written there from time to time; a resumed search does
@@ -13,12 +13,13 @@ import shutil
 import tempfile
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
-from parentage.scoring.steps import Kept, Outcome
+from parentage.scoring.rules import ORDER
+from parentage.scoring.search.forecast import LISTING
 from parentage.work.array_files import GrowingArray, disk_folder, has_room, let_pages_go
 from parentage.work.checkpoint import State
 from parentage.work.memory import used_memory
@@ -27,10 +28,13 @@ from parentage.work.tuning import TUNING
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
+    from parentage.arrays import Ints
     from parentage.work.array_files import Array
     from parentage.work.checkpoint import Slot
+    from parentage.work.stop import Reason
 
     NewFile = Callable[[str, np.dtype[Any], tuple[int, ...]], GrowingArray]
+
 
 Bounds = npt.NDArray[np.float64]
 
@@ -38,6 +42,40 @@ GROUPS = ("level", "below", "memory")
 
 SHARE_OF_PAGES = 0.85
 """The share of the memory limit above which the pages of mapped files are dropped."""
+
+
+class Kept(NamedTuple):
+    """Kept families of one size: children ``[f]``, parents ``[f, size]``, fixed-point scores."""
+
+    children: Ints
+    parents: Ints
+    scores: Ints
+
+
+@dataclass(eq=False)
+class Outcome:
+    """What a search found and what it cost."""
+
+    kept: list[Kept] = field(default_factory=list)
+    sets_counted: int = 0
+    families_scored: int = 0
+    tally: Ints = field(default_factory=lambda: np.zeros(len(ORDER), np.int64))
+    live: list[int] = field(default_factory=list)
+    """Sets of each size, from single variables on."""
+    complete_to: int | None = None
+    """In-degree up to which the lists are complete; None when nothing was cut short."""
+    ended: Reason | None = None
+    """Why the search was cut short."""
+    beyond: npt.NDArray[np.float64] | None = None
+    """``[variable]``: what no family beyond ``complete_to`` exceeds, in nats; −∞: there is none."""
+    partial: list[Kept] = field(default_factory=list)
+    """Kept families of the level that was cut short: right, but not all there are."""
+    explored: int = 0
+    """Families beyond ``complete_to`` that were scored (:mod:`parentage.growth.growth`)."""
+
+    def listing(self) -> int:
+        """Return what making lists of the kept families will take, in bytes."""
+        return LISTING * sum(array.nbytes for part in self.kept for array in part)
 
 
 class LevelBuffer:

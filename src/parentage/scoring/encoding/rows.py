@@ -1,4 +1,4 @@
-"""Equal rows counted once: a table of its distinct rows, with how often each occurs.
+r"""Rows with multiplicities: equal rows counted once, and expected counts as whole numbers.
 
 Between the table and its encoding. Every count is a sum over rows, so a row that occurs w times may
 be counted once with the weight w; all counts, and with them G, the scores and the rules, are the
@@ -9,10 +9,22 @@ It is done where it pays: when more than ``WORTH`` of the rows are distinct, mer
 rows are counted as they are. Of very many rows a sample tells that beforehand: equal rows are in it
 all or none, so the distinct ones among its rows are as many as they would be among all. Rows that
 come with their number of repetitions are always merged; their numbers are added.
+
+**Weights.** A row that lacks cells becomes several completions, each with its probability, a whole
+multiple of 2^−b of a row. So every expected count n is a whole number W of units, n = W / 2^b, and
+
+.. math:: \sum_c n_c \ln n_c = 2^{-b} \sum_c W_c \ln W_c \; - N b \ln 2.
+
+The last term is the same for every set and falls out of every score, entropy and rule, all of which
+are differences. So G is taken as 2^−b Σ W ln W, in fixed point as ever. The rules of penalised
+likelihoods are inequalities of entropies, which hold for the distribution that the weights are; no
+rule asks for whole counts. A set has at most as many joint states as there are distinct rows, each
+half a unit off: six sums, three units a distinct row.
 """
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 from weakref import WeakKeyDictionary
 
@@ -26,6 +38,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
     from parentage.data.table import Codes, Repeats
+
 
 WORTH = 0.75
 """The share of distinct rows above which nothing is merged."""
@@ -201,3 +214,36 @@ def _longer(array: npt.NDArray[_Kind], room: int) -> npt.NDArray[_Kind]:
     longer = np.empty((room, *array.shape[1:]), array.dtype)
     longer[: len(array)] = array
     return longer
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class WeightedTable(Table):
+    """Distinct rows without holes, whose ``repeats`` are in units of 2^−bits of a row.
+
+    Parameters
+    ----------
+    bits
+        b.
+    """
+
+    bits: int
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if int(self.repeats.sum(dtype=np.int64)) % (1 << self.bits):
+            raise ValueError("the weights do not sum to whole rows")
+
+    @property
+    def unit_bits(self) -> int:
+        """Return b."""
+        return self.bits
+
+    @property
+    def n_rows(self) -> int:
+        """N, the rows that the weights sum to."""
+        return int(self.repeats.sum(dtype=np.int64)) >> self.bits
+
+    @property
+    def row_weights(self) -> npt.NDArray[np.float64]:
+        """The weights in rows."""
+        return np.ldexp(self.repeats.astype(np.float64), -self.bits)

@@ -1,0 +1,1 @@
+"""Tables made ready for counting: distinct rows, their encoding, and what nothing explains."""

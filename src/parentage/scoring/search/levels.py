@@ -1,0 +1,608 @@
+"""The level-wise search over live sets: from encoded data to kept families.
+
+One level holds the sets of one size (:class:`parentage.kernels.levels.Level`). A step joins
+siblings, tests the rules, counts what survives and scores its families; what is counted, and how,
+is the business of the measure (:mod:`parentage.scoring.measures.measure`). A chunk of a step works
+on private arrays and chunks are put together in order, so the result is bit for bit the same for
+any number of threads, or of workers elsewhere (:mod:`parentage.work.executor`).
+
+Two adjacent levels are in memory, or mapped from files where they do not fit
+(:mod:`parentage.scoring.search.state`); the last one, when its size is known beforehand, is
+streamed: scored and forgotten.
+
+**How many joins a task has.** As many as fit a cache on threads, more for workers elsewhere: a task
+that is sent takes its caller some milliseconds, however long it runs. T tasks that share w seconds
+of work take T·f to feed with f each, and the last one ends up to w/T after the others; √(w·f)
+seconds a task is best for both, whatever the number of workers. Few workers need no tasks that
+long: with W of them a task of 2·W·f seconds leaves the caller idle half the time. Seconds are
+nominal (:func:`parentage.scoring.search.forecast.seconds_for`), so that the same job has the same
+tasks on every machine.
+"""
+
+from __future__ import annotations
+
+import math
+import time
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
+
+import numpy as np
+import numpy.typing as npt
+
+from parentage.errors import WorkersError
+from parentage.scoring.measures.measure import arrays_of, blocks, never, with_single_parents
+from parentage.scoring.rules import ORDER
+from parentage.scoring.search.forecast import IN_HAND, JOINING, LISTING, seconds_for
+from parentage.scoring.search.state import Kept, LastLevel, LevelStore, Outcome, SearchState
+from parentage.work.array_files import is_mapped, room_beside
+from parentage.work.executor import in_order, is_elsewhere, size_of
+from parentage.work.progress import Progress
+from parentage.work.stop import Moment, Stop, StoppedError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+
+    from parentage.arrays import Ints
+    from parentage.kernels.levels import Level
+    from parentage.scoring.encoding.encode import Encoding
+    from parentage.scoring.measures.measure import Measure, Rung
+    from parentage.scoring.search.plan import SearchPlan
+    from parentage.scoring.search.state import LevelBuffer
+    from parentage.work.array_files import Array
+    from parentage.work.executor import Workers
+    from parentage.work.progress import Report
+    from parentage.work.stop import Reason
+
+
+LONGEST_LEVEL = 24 * 3600.0
+"""A level that takes longer, by the forecast, is not begun where something else can be done."""
+
+MOST_SETS = 2**25
+"""Sets of a level beyond which nothing is begun where no rule ends the search and no limit was
+asked for."""
+
+FIRST_LEVEL = 2.0
+"""Seconds that single parents get at least, even if the time is over: without all of them there is
+nothing to grow from, and a network made of some of them is far from the best."""
+
+FORECAST_OFF_BY = 2.0
+"""A level is abandoned only if its forecast exceeds the remaining time by this factor."""
+
+FORECAST_HIGH_BY = 4.0
+"""The forecast from the table alone may overestimate by this factor."""
+
+
+MOST_PAIRS = 65_536
+
+FEWEST_PAIRS = 256
+
+FEEDING = 0.02
+"""Nominal seconds that one task takes its caller and its scheduler: the milliseconds measured by
+``benchmarks/bench_cluster.py`` times what a nominal second is longer than one of the clock."""
+
+SHORTEST = 0.5
+"""Nominal seconds of a task of long work, for few workers."""
+
+LONGEST = 30.0
+"""Nominal seconds of a task, for many."""
+
+SHARE_OF_TIME = 0.05
+"""Of the time that is left, for a task: what runs when it is over is lost."""
+
+
+def search(
+    plan: SearchPlan,
+    stop: Stop,
+    *,
+    workers: Workers = 1,
+    report: Report | None = None,
+    up_to: int | None = None,
+    foresee: bool = False,
+    store: LevelStore | None = None,
+    first: Stop | None = None,
+    moment: Moment | None = None,
+) -> Outcome:
+    """Find every family that is kept.
+
+    With ``up_to`` sets of more parents are not searched; with ``foresee`` a level is not begun that
+    cannot be finished in the time there is. Single parents are searched until ``first`` says stop.
+    Levels that are a ``moment``'s work are searched whatever the clock says.
+
+    ``stop`` is asked after every chunk; its memory, if it has a limit, is what levels and kept
+    families may take. A search that ends early keeps the families of complete levels, and bounds
+    what it did not look at. A ``store`` with a checkpoint lets it resume where it was.
+    """
+    store = store or LevelStore()
+    limits = SearchLimits(stop, first or stop, moment or Moment(0.0), up_to, foresee)
+    clock = Clock(stop, report, time.perf_counter())
+    outcome = Outcome()
+    known = store.restore(outcome)
+    if known is True:
+        return outcome
+    levels = LevelSearch(plan, limits, clock, workers, store, outcome)
+    levels.begin(known or None)
+    while levels.has_next and levels.advance():
+        pass
+    if plan.rules.needs_residuals:
+        outcome.sets_counted += plan.encoded.n_variables + 1  # the sets behind h
+    if outcome.ended is None and not levels.stopped:
+        store.save_end(outcome)
+    return outcome
+
+
+class SearchLimits(NamedTuple):
+    """How far a search may go: the arguments of :func:`search`."""
+
+    stop: Stop
+    first: Stop
+    moment: Moment
+    up_to: int | None
+    foresee: bool
+
+
+class LevelSearch:
+    """Where a search is, and the way from level to level."""
+
+    def __init__(
+        self,
+        plan: SearchPlan,
+        limits: SearchLimits,
+        clock: Clock,
+        workers: Workers,
+        store: LevelStore,
+        outcome: Outcome,
+    ) -> None:
+        self.plan, self.limits, self.clock, self.workers = plan, limits, clock, workers
+        self.store, self.outcome, self.measure = store, outcome, plan.measure
+        self.deepest = min(plan.limits.deepest, plan.encoded.n_variables - 1)
+        self.stopped = False
+        """Whether a level was left before its end."""
+        self.price = self.measure.slower_by * seconds_for(1, plan.encoded.distinct_rows)
+        """Seconds that a join takes, as the table alone tells."""
+
+    def begin(self, known: SearchState | None) -> None:
+        """Start with single variables, or with what is known of an earlier run."""
+        measure = self.measure
+        self.level, self.below = measure.first()
+        self.alone = measure.best_alone(self.level)
+        if known is None:
+            keep_empty_sets(self.plan, self.level, self.outcome)
+            self.at = self.store.begin(1, self._arrays())
+            return
+        self.at = known
+        for memory in known.arrays["memory"]:
+            self.alone = np.array(memory)
+        if known.in_degree > 1:
+            self.level = measure.level_of(known.arrays["level"])
+            self.below = measure.columns_of(known.arrays["below"])
+
+    @property
+    def has_next(self) -> bool:
+        """Whether there are sets to join into families that may be kept."""
+        return self.at.in_degree <= self.deepest and len(self.level.members) > 1
+
+    def advance(self) -> bool:
+        """Search one level; return whether it was finished and a further one may follow."""
+        complete = sum(k.parents.shape[1] < self.at.in_degree for k in self.outcome.kept)
+        began, before = time.perf_counter(), self.at.pairs
+        try:
+            step = self._run()
+        except StoppedError as error:
+            self.stopped = True
+            self.store.save(self.at, self.outcome)
+            self.outcome.partial = self.outcome.kept[complete:]
+            del self.outcome.kept[complete:]
+            self._cut_short(self.at.in_degree - 1, error.reason)
+            return False
+        except WorkersError:
+            self.store.save(self.at, self.outcome)
+            raise
+        new = self.at.new
+        if isinstance(new, LastLevel) and new.last and new.passed:
+            self.outcome.live.append(new.passed)
+            if new.passed > 1:  # a single set joins with nothing
+                asked = self._is_last_asked_for()
+                self._cut_short(self.at.in_degree, "asked" if asked else "time", new.beyond)
+            return False
+        if new.n_sets == 0:
+            if step.overflowed:
+                self._cut_short(self.at.in_degree, "memory")
+            return False
+        self._climb((time.perf_counter() - began) / max(1, self.at.pairs - before))
+        return True
+
+    def _run(self) -> LevelStep:
+        """Join, count and score the level, unless something says that it is not to be begun."""
+        at, limits, moment = self.at, self.limits, self.limits.moment
+        if self._is_beyond_asked():
+            raise StoppedError("asked")
+        most = len(self.level.members) * (self.plan.encoded.n_variables - at.in_degree) / 2
+        short = moment.covers(self.price * most)
+        own = limits.first if at.in_degree == 1 else limits.stop
+        self.clock = self.clock._replace(stop=limits.stop.untimed() if short else own)
+        if at.in_degree > 1:
+            self.clock.check()
+        store, check = at.in_degree < self.deepest, self.clock.check
+        rung = self.measure.rung(self.level, self.below, self.alone, store, check)
+        step = LevelStep(self.level, len(self.below[0]), rung, store, check)
+        left = int(step.pairs[-1]) - at.pairs
+        endless = limits.stop.deadline == math.inf and not ends_by_rules(self.plan)
+        if endless and step.pairs[-1] > MOST_SETS:
+            raise StoppedError("forecast")
+        if limits.foresee and at.in_degree > 1 and not short:
+            self._foresee(left)
+        if self.store.slot is None and (limits.foresee or limits.up_to is not None):
+            at.new = self._last_level()
+        step.run(self.measure, self.outcome, self.workers, self.clock, at, self.store)
+        if short and limits.stop.is_over():
+            moment.spend(self.price * left)
+        return step
+
+    def _climb(self, rate: float) -> None:
+        """Go to the level that was found; a join took ``rate`` seconds."""
+        measure, store = self.measure, self.store
+        self.below = self.level.columns
+        self.level = measure.level_of(self.at.new.fields())
+        if len(self.alone) and self.level.members.shape[1] == 2:
+            self.alone = with_single_parents(self.alone, self.level)
+        self.outcome.live.append(len(self.level.members))
+        self.at = store.next(self.at, self._arrays())
+        self.at.rate = rate
+        store.save_level(self.at, self.outcome)
+
+    def _arrays(self) -> dict[str, Sequence[Array]]:
+        """Return the arrays of a search state, by group."""
+        memory = (self.alone,) if len(self.alone) else ()
+        return {"level": arrays_of(self.level), "below": self.below, "memory": memory}
+
+    def _cut_short(self, complete_to: int, reason: Reason, beyond: Any = None) -> None:
+        """Note how far the search came, why it ended, and what families beyond that can score.
+
+        With no such family nothing is missing after all.
+        """
+        if beyond is None:
+            beyond = self.measure.beyond(self.level, self.below, complete_to)
+        if np.isfinite(beyond).any():
+            self.outcome.beyond, self.outcome.ended = beyond, reason
+            self.outcome.complete_to = complete_to + len(self.plan.context)
+
+    def _is_beyond_asked(self) -> bool:
+        most = self.limits.up_to
+        return most is not None and self.at.in_degree + len(self.plan.context) > most
+
+    def _is_last_asked_for(self) -> bool:
+        most = self.limits.up_to
+        return most is not None and self.at.in_degree + len(self.plan.context) >= most
+
+    def _foresee(self, joins: int) -> None:
+        """Leave a level whose rest takes longer than there is time; begin none that takes days.
+
+        A level that was begun before a break is continued for days.
+        """
+        if self._at_least(joins, self.at.rate) > self.limits.stop.seconds_left:
+            raise StoppedError("time")
+        if self.at.rate * joins > LONGEST_LEVEL and not self.at.pairs:
+            raise StoppedError("forecast")
+
+    def _at_least(self, joins: int, rate: float) -> float:
+        """Return a lower estimate of the seconds that joins will take.
+
+        Two forecasts have to agree, far off as either may be: the one from the table alone, and
+        what joins have taken by now, which may have begun with loading and compiling.
+        """
+        forecast = seconds_for(joins, self.plan.encoded.distinct_rows) / size_of(self.workers)
+        return min(forecast / FORECAST_HIGH_BY, rate * joins / FORECAST_OFF_BY)
+
+    def _worth(self) -> Callable[[int], bool]:
+        """Return a predicate: whether this many joins fit the time that is left, or a moment.
+
+        None can if the lists were asked for up to here only.
+        """
+        began, at, asked = time.perf_counter(), self.at, self._is_last_asked_for()
+
+        def worth(joins: int) -> bool:
+            if asked or self.limits.moment.covers(self.price * joins):
+                return not asked
+            rate = (time.perf_counter() - began) / max(1, at.pairs)
+            return self._at_least(joins, rate) <= self.limits.stop.seconds_left
+
+        return worth
+
+    def _last_level(self) -> LevelBuffer:
+        """Return what takes the sets of the next level, which may turn out to be the last."""
+        columns, in_degree = self.level.columns, self.at.in_degree
+
+        def bound(arrays: Sequence[Array]) -> Any:
+            return self.measure.beyond(self.measure.level_of(arrays), columns, in_degree)
+
+        return LastLevel(self.at.new.name, bound, self._worth())
+
+
+def ends_by_rules(plan: SearchPlan) -> bool:
+    """Whether rules, or a limit on parents that was asked for, end a search."""
+    return not plan.measure.endless or plan.limits.deepest < plan.encoded.n_variables - 1
+
+
+def keep_empty_sets(plan: SearchPlan, level: Level, outcome: Outcome) -> None:
+    """Keep the families without parents; ``level`` has the single variables."""
+    children = np.nonzero(plan.limits.most >= 0)[0]
+    outcome.kept.append(
+        Kept(children, np.empty((len(children), 0), np.int64), level.best[children, 0])
+    )
+    outcome.sets_counted += len(level.members)
+    outcome.families_scored += len(children)
+    outcome.live.append(len(level.members))
+
+
+S = TypeVar("S", bound=np.generic)
+
+
+@dataclass(frozen=True, eq=False)
+class Chunk:
+    """One task's share of a level and its result."""
+
+    pairs: int
+    parts: tuple[npt.NDArray[np.generic], ...] | None
+    kept: Kept | None
+    sets: int
+    scored: int
+    tally: Ints
+
+
+class Clock(NamedTuple):
+    """When to end, whom to tell, and since when the search runs."""
+
+    stop: Stop
+    report: Report | None
+    began: float
+
+    def check(self) -> None:
+        """Raise StoppedError if it is time to end."""
+        reason = self.stop.reason()
+        if reason is not None:
+            raise StoppedError(reason)
+
+
+class LevelStep:
+    """From one level to the next: joins, counts and scores runs of its sets.
+
+    A step is sent as what it is made of; which sets are joined with which is found where it
+    arrives, faster than it could be sent. ``below`` is the number of sets of the level below,
+    ``store`` says whether the new level is needed for a further one. Looking through the level
+    calls ``check`` between blocks, which may raise StoppedError.
+    """
+
+    def __init__(
+        self,
+        level: Level,
+        below: int,
+        rung: Rung,
+        store: bool,
+        check: Callable[[], None] = never,
+    ) -> None:
+        self.level, self.below, self.rung, self.store = level, below, rung, store
+        self.overflowed = False
+        self._find_siblings(check)
+
+    def __reduce__(self) -> tuple[type[LevelStep], tuple[Any, ...]]:
+        return LevelStep, (self.level, self.below, self.rung, self.store)
+
+    def _find_siblings(self, check: Callable[[], None]) -> None:
+        """See which sets are joined with which, and how many joins come before each."""
+        from parentage.kernels.levels import Siblings, live_members
+
+        level, n_sets = self.level, len(self.level.members)
+        children = np.zeros(self.below + 1, np.int64)
+        for some in blocks(n_sets, level.subsets, check=check):
+            prefix = level.subsets[some, -1]
+            low, high = int(prefix[0]), int(prefix[-1])  # they rise
+            children[low + 1 : high + 2] += np.bincount(prefix - low)
+        np.cumsum(children, out=children)
+        beside = level.members
+        end = room_beside(beside, n_sets, np.int64)
+        tails = room_beside(beside, n_sets, np.uint16)
+        live = room_beside(beside, n_sets, np.uint64)
+        self.pairs = room_beside(beside, n_sets + 1, np.int64)
+        before = 0
+        for some in blocks(n_sets, *arrays_of(level), end, tails, live, self.pairs, check=check):
+            end[some] = children[level.subsets[some, -1] + 1]
+            tails[some] = level.members[some, -1]
+            live_members(level.best[some], live[some])
+            joins = np.cumsum(end[some] - np.arange(some.start, some.stop) - 1)
+            self.pairs[some] = before + np.concatenate([[0], joins[:-1]])
+            before += int(joins[-1])
+        self.pairs[n_sets] = before
+        self.siblings = Siblings(end, children, tails, live)
+
+    def work(self, measure: Measure, span: tuple[int, int]) -> Chunk:
+        """Join, count and score one run of sets; touches nothing shared."""
+        from parentage.kernels.levels import Level, score_level
+
+        first, last = span
+        pairs = int(self.pairs[last] - self.pairs[first])
+        shape = pairs, self.level.members.shape[1] + 1
+        room = Level(
+            np.empty(shape, np.uint16),
+            np.empty(shape, np.int32),
+            np.empty(shape, np.int64),
+            measure.uncounted(pairs),
+        )
+        tally = np.zeros(len(ORDER), np.int64)
+        run = np.int64(first), np.int64(last)
+        end = measure.join(run, self.siblings, self.level, self.rung, room, tally)
+        if end == 0:
+            return Chunk(pairs, None, None, 0, 0, tally)
+        members, subsets, best, *uncounted = (self._trimmed(a, end) for a in arrays_of(room))
+        columns, terms = measure.count(members, measure.columns_of(uncounted), self.rung)
+        new = Level(members, subsets, best, columns)
+        where = np.empty(members.size, np.int32)
+        child = np.empty(members.size, np.uint8)
+        score = np.empty(members.size, np.int64)
+        scored, kept = score_level(
+            new, self.level.columns, self.rung.facts, terms, where, child, score
+        )
+        found = collect(members, where[:kept], child[:kept], score[:kept])
+        return Chunk(pairs, arrays_of(measure.stored(new)), found, end, int(scored), tally)
+
+    def _trimmed(self, array: npt.NDArray[S], end: int) -> npt.NDArray[S]:
+        """Return the first rows, without the rest if that would stay in memory for nothing."""
+        part = array[:end]
+        return part.copy() if self.store and 4 * end < 3 * len(array) else part
+
+    def at_once(self, encoded: Encoding) -> int:
+        """Return the number of joins that are made, counted and scored together."""
+        rows = max(1, encoded.rows_in_groups)
+        return min(MOST_PAIRS, max(FEWEST_PAIRS, 2**30 // rows))
+
+    def runs(self, first: int, end: int, most: int) -> Iterator[tuple[int, int]]:
+        """Cut sets into runs of at most so many joins, or of one set."""
+        while first < end:
+            last = int(np.searchsorted(self.pairs, self.pairs[first] + most, side="right")) - 1
+            last = min(max(last, first + 1), end)
+            if self.pairs[last] > self.pairs[first]:
+                yield first, last
+            first = last
+
+    def per_task(self, encoded: Encoding, workers: Workers, seconds_left: float) -> int:
+        """Return the joins of a task; a set that is sent back is wider by one than one of ours."""
+        sets, size = self.level.members.shape
+        width = sum(array.nbytes for array in arrays_of(self.level)) * (size + 1) // (sets * size)
+        return joins_per_task(
+            self.at_once(encoded), int(self.pairs[-1]), encoded.distinct_rows,
+            width if self.store else 0, workers, seconds_left,
+        )  # fmt: skip
+
+    def tasks(self, done: int, most: int) -> Iterator[tuple[int, int, bool]]:
+        """Yield the runs behind so many joins, each with whether its sets are still stored."""
+        first = int(np.searchsorted(self.pairs, done, side="right")) - 1
+        for start, end in self.runs(first, len(self.level.members), most):
+            yield start, end, self.store
+
+    def run(
+        self,
+        measure: Measure,
+        outcome: Outcome,
+        workers: Workers,
+        clock: Clock,
+        at: SearchState,
+        store: LevelStore,
+    ) -> None:
+        """Do the chunks that are missing, in order; what is found is in the state's ``new``."""
+        memory = math.inf if clock.stop.memory is None else clock.stop.memory
+        arrays = (*arrays_of(self.level), *self.siblings, self.pairs)
+        held = resident(arrays) + outcome.listing()
+        most = self.per_task(measure.encoded, workers, clock.stop.seconds_left)
+        tasks, shared = self.tasks(at.pairs, most), (measure, self)
+        for chunk in in_order(work_on, tasks, workers, shared, self.phase, clock.check):
+            at.pairs += chunk.pairs
+            outcome.sets_counted += chunk.sets
+            outcome.families_scored += chunk.scored
+            outcome.tally += chunk.tally
+            if chunk.kept is not None:
+                outcome.kept.append(chunk.kept)
+                held += LISTING * sum(array.nbytes for array in chunk.kept)
+            if self.store and chunk.parts is not None:
+                at.new.add(chunk.parts)
+            if held > memory:
+                raise StoppedError("memory")
+            if (
+                self.store
+                and held + JOINING * at.new.in_memory > memory
+                and not store.spill(at.new)
+            ):
+                self.store, self.overflowed = False, True
+                at.new.clear()
+            reason = clock.stop.reason()
+            if reason is not None and at.pairs < self.pairs[-1]:
+                raise StoppedError(reason)
+            store.relieve(arrays)
+            store.save_chunk(at, outcome)
+            if clock.report is not None:
+                clock.report(self.progress(at.pairs, outcome.sets_counted, clock.began))
+
+    @property
+    def phase(self) -> str:
+        """What is going on, in words."""
+        in_degree = self.level.members.shape[1]
+        return f"{in_degree} parent{'' if in_degree == 1 else 's'}"
+
+    def progress(self, done: int, sets_counted: int, began: float) -> Progress:
+        """Say where the search is."""
+        return Progress(
+            "scoring",
+            self.phase,
+            time.perf_counter() - began,
+            done,
+            int(self.pairs[-1]),
+            sets_counted,
+        )
+
+
+def work_on(measure: Measure, step: LevelStep, task: tuple[int, int, bool]) -> Chunk:
+    """Run one task of a step, in any worker; sets that nobody will store are not sent back."""
+    first, last, store = task
+    chunks = []
+    for run in step.runs(first, last, step.at_once(measure.encoded)):
+        chunk = step.work(measure, run)
+        chunks.append(chunk if store else replace(chunk, parts=None))
+    return put_together(chunks)
+
+
+def put_together(chunks: Sequence[Chunk]) -> Chunk:
+    """Make one chunk of those of a task."""
+    if len(chunks) == 1:
+        return chunks[0]
+    parts = [chunk.parts for chunk in chunks if chunk.parts is not None]
+    kept = [chunk.kept for chunk in chunks if chunk.kept is not None]
+    return Chunk(
+        sum(chunk.pairs for chunk in chunks),
+        tuple(map(np.concatenate, zip(*parts, strict=True))) if parts else None,
+        Kept(*map(np.concatenate, zip(*kept, strict=True))) if kept else None,
+        sum(chunk.sets for chunk in chunks),
+        sum(chunk.scored for chunk in chunks),
+        np.sum([chunk.tally for chunk in chunks], axis=0),
+    )
+
+
+def resident(arrays: Sequence[Array]) -> int:
+    """Return what arrays take in memory, in bytes: files that are mapped take none."""
+    return sum(array.nbytes for array in arrays if not is_mapped(array))
+
+
+def collect(
+    all_members: npt.NDArray[np.uint16],
+    sets: npt.NDArray[np.int32],
+    child: npt.NDArray[np.uint8],
+    scores: Ints,
+) -> Kept | None:
+    """Turn kept families of a chunk into children and parents."""
+    if len(sets) == 0:
+        return None
+    members = all_members[sets].astype(np.int64)
+    parent = np.arange(members.shape[1]) != child[:, None]
+    parents = members[parent].reshape(len(sets), members.shape[1] - 1)
+    return Kept(members[~parent], parents, scores.copy())
+
+
+def joins_per_task(
+    at_once: int, joins: int, rows: int, returned: int, workers: Workers, seconds_left: float
+) -> int:
+    """Return how many of a level's joins make a task.
+
+    ``at_once`` are those that a thread does together, the least there are; ``returned`` is what may
+    come back of each join, in bytes.
+
+    >>> joins_per_task(65_536, 10**9, 1000, 0, 2, math.inf)
+    65536
+    """
+    if not is_elsewhere(workers):
+        return at_once
+    one = seconds_for(1, rows)
+    seconds = min(
+        LONGEST,
+        max(SHORTEST, 2 * size_of(workers) * FEEDING),
+        math.sqrt(joins * one * FEEDING),
+        SHARE_OF_TIME * max(0.0, seconds_left),
+    )
+    fit = IN_HAND / returned if returned else math.inf
+    return max(at_once, int(min(seconds / one, fit)))
