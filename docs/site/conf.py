@@ -35,6 +35,8 @@ numpydoc_show_class_members = False
 html_theme = "sphinx_book_theme"
 html_title = "parentage"
 html_show_sourcelink = False
+html_static_path = ["static"]
+html_css_files = ["site.css"]
 html_theme_options = {
     "show_toc_level": 2,
     "show_navbar_depth": 1,
