@@ -72,12 +72,12 @@ SUMS = "sums.SumMeasure"
 
 KINDS: tuple[Kind, ...] = (
     Kind("bic", "BIC", "the usual choice: few arcs"),
-    Kind("aic", "AIC", "more arcs, for prediction"),
+    Kind("aic", "AIC", "to predict; more arcs"),
     Kind("hqc", "HQC", "between AIC and BIC"),
     Kind(
         "ebic",
         "eBIC",
-        "many variables, few rows; GAMMA 0.5",
+        "hundreds of variables; GAMMA 0.5",
         parameter="GAMMA",
         default=0.5,
         least_allowed=True,
@@ -86,7 +86,7 @@ KINDS: tuple[Kind, ...] = (
     Kind(
         "qnml",
         "qNML",
-        "like BIC for few rows, no parameter",
+        "to predict; few rows and variables",
         definition="sums.QNML",
         measure=SUMS,
     ),
@@ -126,7 +126,7 @@ KINDS: tuple[Kind, ...] = (
     Kind(
         "pnal",
         "PNAL",
-        "tables with holes; see docs/missing.md",
+        "missing values; see docs/missing.md",
         equivalent=False,
         parameter="LAMBDA",
         by_table=True,
