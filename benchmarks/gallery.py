@@ -37,7 +37,7 @@ SMOKE_SEEN, DYSP_CHOSEN = (
 """What is clicked: evidence smoke = yes, and the variable dysp in the figure."""
 
 SCREENS = {
-    "report.png": ("body", 0, 1160, 1090),
+    "report.png": ("body", 0, 1160, 905),
     "card-learn.png": ("#picture", 90, 600, 340),
     "card-trust.png": ("#arcs table", 0, 600, 340),
     "card-use.png": ("#what-if .card", 0, 600, 340),
