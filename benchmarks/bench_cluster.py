@@ -21,8 +21,9 @@ import numpy as np
 from parentage import read_table
 from parentage.scoring.candidates import score_table
 from parentage.scoring.search.forecast import bytes_per_set
-from parentage.scoring.search.levels import MOST_PAIRS, joins_per_task
+from parentage.scoring.search.levels import joins_per_task
 from parentage.scoring.settings import Scoring
+from parentage.scoring.tuning import TUNING
 from parentage.work.cluster import DaskPool, connected, load_distributed
 from parentage.work.context import Context
 from parentage.work.executor import in_order, nothing
@@ -188,7 +189,7 @@ def on_paper(n: int, k: int, workers: int, spent: Spent) -> tuple[int, float]:
         joins, back = math.comb(n, size), 0
         if size <= k:
             back = bytes_per_set(size)
-        most = min(joins, joins_per_task(MOST_PAIRS, joins, ROWS, back, crew, math.inf))
+        most = min(joins, joins_per_task(TUNING.most_joins, joins, ROWS, back, crew, math.inf))
         tasks = -(-joins // most)
         fed = tasks * spent.per_task + joins * back * spent.per_byte
         seconds += max(fed, joins * spent.per_set / workers) + most * spent.per_set

@@ -37,15 +37,16 @@ WIDTH = 40
 
 READ = """
 import json, time
+from dataclasses import replace
 import measure
 from parentage.data.formats import frame as batches
 from parentage.data.reading import read_table
-from parentage.scoring import merging
+from parentage.scoring.encoding import rows as merging
 from parentage.scoring.candidates import score
 from parentage.scoring.encoding.encode import encode
 
 batches.ROWS = {batch}
-merging.WORTH = {worth}
+merging.TUNING = replace(merging.TUNING, worth_merging={worth})
 score(read_table({small!r}), max_parents=2, threads=1)
 before = measure.peak_memory_mb()
 began = time.process_time()

@@ -94,13 +94,12 @@ def no_moment(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.fixture
 def save_always(monkeypatch: pytest.MonkeyPatch) -> None:
     """Every stage saves its state whenever it can, whatever that costs."""
-    from parentage.scoring.search import state as search_state
     from parentage.work import checkpoint
     from parentage.work.tuning import TUNING
 
     always = replace(TUNING, writing_share=1e9, seconds_apart=0.0, chunk_seconds_apart=0.0)
     monkeypatch.setattr(checkpoint, "TUNING", always)
-    monkeypatch.setattr(search_state, "TUNING", always)
+    monkeypatch.setattr("parentage.work.tuning.TUNING", always)
 
 
 @pytest.fixture

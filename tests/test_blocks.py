@@ -18,13 +18,15 @@ from parentage.scoring.measures import measure as measures
 from parentage.scoring.measures.measure import Measure, arrays_of, never, with_single_parents
 from parentage.scoring.measures.missing import MissingMeasure
 from parentage.scoring.measures.sums import SumMeasure
-from parentage.scoring.search.levels import Clock, LevelStep, search
+from parentage.scoring.search.levels import LevelSearch, LevelStep, search
 from parentage.scoring.search.plan import encode_plans, prepare
-from parentage.scoring.search.state import LevelStore, Outcome
+from parentage.scoring.search.state import LevelStore
 from parentage.scoring.settings import Scoring
-from parentage.work.stop import Stop, StoppedError
+from parentage.work.context import Context
+from parentage.work.stop import Moment, Stop, StoppedError
 from strategies import BY_SUMS, make_table, random_columns
 from test_forecast import StopAfter
+from tuned import tune
 
 if TYPE_CHECKING:
     from parentage.scoring.search.plan import SearchPlan
@@ -58,7 +60,9 @@ def levels_of(plan: SearchPlan, deepest: int = 3) -> list[tuple[Any, Any, Any, i
         found.append((measure, level, below, in_degree))
         at = store.begin(in_degree, {})
         step = step_of(measure, level, below)
-        step.run(measure, Outcome(), 1, Clock(Stop(), None, 0.0), at, store)
+        levels = LevelSearch(plan, Context(), store, None, False, Stop(), Moment(0.0))
+        levels.at = at
+        step.run(levels, levels.context)
         if at.new.n_sets < 2:
             break
         level, below = measure.level_of(at.new.fields()), level.columns
@@ -92,7 +96,7 @@ def test_the_size_of_blocks_changes_nothing(name: str, monkeypatch: pytest.Monke
     for measure, level, below, in_degree in levels_of(plan_of(name)):
         found = []
         for size in (2**20, 5, 1):
-            monkeypatch.setattr(measures, "SETS_AT_ONCE", size)
+            tune(monkeypatch, measures, sets_at_once=size)
             step = step_of(measure, level, below)
             bounds = [measure.beyond(level, below, in_degree - more) for more in (0, 1)]
             cells = getattr(step.rung.counting, "cells", None)
@@ -108,7 +112,7 @@ def test_prices_and_cells_are_those_of_masks(name: str, monkeypatch: pytest.Monk
     from parentage.kernels.judging import CELLS
     from parentage.kernels.sums import least_of_live
 
-    monkeypatch.setattr(measures, "SETS_AT_ONCE", 5)
+    tune(monkeypatch, measures, sets_at_once=5)
     for seed in range(3):
         for measure, level, below, in_degree in levels_of(plan_of(name, seed)):
             n = measure.encoded.n_variables
@@ -144,7 +148,7 @@ def test_no_level_is_copied(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     times = 2**17 // len(level.members)
     fields = [np.concatenate([part] * times) for part in arrays_of(level)]
     many = measure.level_of(fields)
-    monkeypatch.setattr(measures, "SETS_AT_ONCE", 2**10)
+    tune(monkeypatch, measures, sets_at_once=2**10)
     expected = measure.beyond(level, below, in_degree)
     if isinstance(measure, SumMeasure):
         measure.counts_cells(many, in_degree + 1)
@@ -163,7 +167,7 @@ def test_no_level_is_copied(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.parametrize("name", SCORES)
 def test_looking_through_a_level_ends_in_time(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     measure, level, below, _ = levels_of(plan_of(name), 2)[-1]
-    monkeypatch.setattr(measures, "SETS_AT_ONCE", 5)
+    tune(monkeypatch, measures, sets_at_once=5)
     assert len(level.members) > 10
 
     def over() -> None:
@@ -178,7 +182,7 @@ def test_cells_are_looked_for_no_longer_than_there_is_time(
 ) -> None:
     measure, level, _, in_degree = levels_of(plan_of("bdeu:1"), 2)[-1]
     assert isinstance(measure, SumMeasure)
-    monkeypatch.setattr(measures, "SETS_AT_ONCE", 5)
+    tune(monkeypatch, measures, sets_at_once=5)
     dead = level._replace(best=np.full_like(level.best, DEAD))  # nothing fires
 
     def over() -> None:
@@ -191,12 +195,12 @@ def test_cells_are_looked_for_no_longer_than_there_is_time(
 @pytest.mark.parametrize("name", ["bdeu:1", "k2", "fnml", "pnal:0.01", "bic"])
 def test_bounds_hold_wherever_a_search_ends(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Between the blocks of a level, too."""
-    monkeypatch.setattr(measures, "SETS_AT_ONCE", 7)
+    tune(monkeypatch, measures, sets_at_once=7)
     plan = encode_plans(prepare(chest_clinic(200), Scoring(score=name)))[0]
-    whole = search(plan, Stop())
+    whole = search(plan, Context(Stop()))
     to_float, ends = plan.encoded.grid.to_float, set[int | None]()
     for looks in range(60):
-        cut = search(plan, StopAfter(looks=[looks]))
+        cut = search(plan, Context(StopAfter(looks=[looks])))
         ends.add(cut.complete_to)
         if cut.complete_to is None:
             break

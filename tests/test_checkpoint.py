@@ -19,6 +19,7 @@ from command import run
 from parentage import Constraints, datasets
 from parentage.errors import InputError, ResourceError, UnprovenWarning
 from parentage.scoring.candidates import score, score_table, search_table
+from parentage.scoring.measures import measure
 from parentage.scoring.search import levels
 from parentage.scoring.search.state import LevelBuffer
 from parentage.scoring.settings import Scoring
@@ -29,6 +30,7 @@ from parentage.work.context import Context
 from parentage.work.stop import Stop
 from parentage.work.tuning import TUNING
 from strategies import make_table, random_columns
+from tuned import tune
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
@@ -42,8 +44,8 @@ SCORES = ("bic", "aic", "bdeu:1", "k2", "qnml", "fnml")
 @pytest.fixture(autouse=True)
 def eager(monkeypatch: pytest.MonkeyPatch, save_always: None) -> None:
     """Small chunks, written as soon as they are done."""
-    monkeypatch.setattr(levels, "MOST_PAIRS", 16)
-    monkeypatch.setattr(levels, "FEWEST_PAIRS", 16)
+    tune(monkeypatch, levels, most_joins=16)
+    tune(monkeypatch, levels, fewest_joins=16)
 
 
 def example(seed: int, columns: int = 9) -> Table:
@@ -422,7 +424,7 @@ def test_levels_that_do_not_fit_go_to_disk(
     """To the folder of temporary files, or to the one that is given."""
     monkeypatch.setenv("TMPDIR", str(tmp_path))
     monkeypatch.setattr("tempfile.tempdir", None)
-    monkeypatch.setattr("parentage.scoring.measures.measure.SETS_AT_ONCE", 7)
+    tune(monkeypatch, measure, sets_at_once=7)
     table, folder = example(9, 10), tmp_path / "exchange"
     written = []
     append = GrowingArray.append

@@ -27,6 +27,7 @@ from parentage.work.checkpoint import ARRAY, LOCK, Checkpoint, opened
 from parentage.work.context import Context
 from parentage.work.stop import Stop
 from test_em import holes_of
+from tuned import tune
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -100,8 +101,8 @@ def test_all_files_have_names_of_ours(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str
 ) -> None:
     """Otherwise what was left of a search that was killed would stay for ever."""
-    monkeypatch.setattr(levels, "MOST_PAIRS", 16)
-    monkeypatch.setattr(levels, "FEWEST_PAIRS", 16)
+    tune(monkeypatch, levels, most_joins=16)
+    tune(monkeypatch, levels, fewest_joins=16)
     seen: set[str] = set()
     kept = Checkpoint(tmp_path / "kept")
 

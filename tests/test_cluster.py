@@ -72,6 +72,7 @@ from parentage.work.executor import (
 from parentage.work.stop import Stop, now
 from parentage.work.tuning import TUNING
 from strategies import make_table, random_columns
+from tuned import tune
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -155,9 +156,9 @@ def limited(request: pytest.FixtureRequest) -> Iterator[None]:
 
 @pytest.fixture(autouse=True)
 def small_chunks(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(levels, "MOST_PAIRS", 400)
-    monkeypatch.setattr(levels, "FEWEST_PAIRS", 400)
-    monkeypatch.setattr(levels, "LONGEST", 0.0)
+    tune(monkeypatch, levels, most_joins=400)
+    tune(monkeypatch, levels, fewest_joins=400)
+    tune(monkeypatch, levels, longest_task=0.0)
 
 
 def example(seed: int = 1, columns: int = 24) -> Table:

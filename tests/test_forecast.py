@@ -33,6 +33,7 @@ from parentage.scoring.search.forecast import (
 from parentage.scoring.search.levels import search
 from parentage.scoring.search.plan import SearchPlan, encode_plans, prepare
 from parentage.scoring.settings import Scoring
+from parentage.scoring.tuning import Tuning
 from parentage.work.context import Context
 from parentage.work.stop import Reason, Stop
 from parentage.work.tuning import TUNING
@@ -76,7 +77,7 @@ def sets_by_size(plan: SearchPlan, outcome: Outcome) -> list[int]:
 
 def assert_bounded(plan: SearchPlan) -> None:
     """Compare what is known beforehand with what a search counts."""
-    outcome = search(plan, Stop())
+    outcome = search(plan, Context(Stop()))
     known, sizes, real = forecast(plan), sizes_at_most(plan), sets_by_size(plan, outcome)
     assert len(sizes) >= len(outcome.live)
     for bound, counted in zip([*sizes, 0], real, strict=False):
@@ -140,8 +141,8 @@ def test_a_search_of_a_moment_sharpens_the_forecast(looks: int) -> None:
         prepare(make_table(random_columns(np.random.default_rng(2), 10, 200)), Scoring())
     )[0]
     known = forecast(plan)
-    whole = search(plan, Stop())
-    outcome = search(plan, StopAfter(looks=[looks]))
+    whole = search(plan, Context(Stop()))
+    outcome = search(plan, Context(StopAfter(looks=[looks])))
     sharper = sharpen(known, plan, outcome, spent=2.0)
     assert outcome.sets_counted <= sharper.sets <= sharper.sets_at_most == known.sets_at_most
     assert sharper.seconds >= 2.0
@@ -257,11 +258,13 @@ def test_too_little_memory_is_said_with_all_that_is_needed(
 ) -> None:
     """Also where the program and the table alone would fit."""
     monkeypatch.setattr(forecasts, "used_memory", lambda: 300 * 10**6)
-    taken = 300 * 10**6 + forecasts.KERNELS + forecasts.IN_HAND * (1 + TUNING.tasks_ahead)
-    assert forecasts.room_for_levels(taken + forecasts.LEAST_ROOM, 1) == forecasts.LEAST_ROOM
+    numbers = Tuning()
+    chunks = 1 + TUNING.tasks_ahead
+    taken = 300 * 10**6 + numbers.kernel_bytes + numbers.bytes_in_hand * chunks
+    assert forecasts.room_for_levels(taken + numbers.least_room, 1) == numbers.least_room
     with pytest.raises(ResourceError) as refused:
         forecasts.room_for_levels(taken + 10**6, 1)
-    needed = round((taken + forecasts.LEAST_ROOM) / 1e6)
+    needed = round((taken + numbers.least_room) / 1e6)
     assert f"do not do: {needed} MB are needed, " in str(refused.value)
     assert "17 MB to begin a search in" in str(refused.value)
     assert str(refused.value).endswith("pass memory=500000000 or more")

@@ -33,6 +33,7 @@ from parentage.scoring.settings import Scoring
 from parentage.work.context import Context
 from parentage.work.stop import Stop
 from strategies import naive_of, random_table, tables
+from tuned import tune
 
 if TYPE_CHECKING:
     from parentage.data.table import Table
@@ -212,7 +213,7 @@ def test_sets_of_a_level_that_was_cut_short_are_candidates(
     name: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Of every score: what is there of the level is used, and said to be beyond the complete."""
-    monkeypatch.setattr(levels, "MOST_PAIRS", 256)
+    tune(monkeypatch, levels, most_joins=256)
     table = wide_table(n=24)
     found = search_table(table, Scoring(score=name), Context(Late()))
     (outcome,) = found.outcomes
@@ -324,8 +325,8 @@ def test_lists_that_do_not_fit_are_refused_beforehand() -> None:
 def outcome_of(table: Table, how: str, up_to: int, chunk: int) -> Outcome:
     """Search in chunks of a few joins."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(levels, "MOST_PAIRS", chunk)
-        patch.setattr(levels, "FEWEST_PAIRS", chunk)
+        tune(patch, levels, most_joins=chunk)
+        tune(patch, levels, fewest_joins=chunk)
         return search_table(table, Scoring(score=how), Context(), up_to=up_to).outcomes[0]
 
 

@@ -41,6 +41,7 @@ from parentage.work.stop import Stop
 from parentage.work.tuning import TUNING
 from test_checkpoint import Dying
 from test_growth import wide_table
+from tuned import tune
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -538,7 +539,7 @@ def test_a_level_that_would_take_days_is_not_begun_after_a_break(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The forecast of a level rests on the one below, which was searched before the break."""
-    monkeypatch.setattr(levels, "LONGEST_LEVEL", 0.0)
+    tune(monkeypatch, levels, longest_level=0.0)
     whole = end_of(grown(None, complete=None))
     assert (whole.account.ended, whole.account.complete_to) == ("forecast", 1)
     assert killed_at(2, tmp_path / "kept", complete=None)

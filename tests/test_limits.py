@@ -38,6 +38,7 @@ from parentage.structural_em import complete_and_score
 from parentage.work.context import Context
 from parentage.work.stop import CompileClock, Reason, Stop, compiling
 from strategies import make_table
+from tuned import tune
 
 
 def add_one(x: int) -> int:
@@ -203,7 +204,7 @@ def test_single_parents_are_finished_if_that_takes_a_second(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """A short limit finds no worse network than a shorter one, whose level was cut elsewhere."""
-    monkeypatch.setattr(levels, "MOST_PAIRS", 8)
+    tune(monkeypatch, levels, most_joins=8)
     table = datasets.chest_clinic(300)
     with pytest.warns(UnprovenWarning):
         slow = score(table, time_limit=0, threads=1, progress=lambda _: time.sleep(0.15))
@@ -212,8 +213,8 @@ def test_single_parents_are_finished_if_that_takes_a_second(
 
 @pytest.mark.usefixtures("no_moment")
 def test_a_first_level_that_is_cut_short_counts(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(candidates, "FIRST_LEVEL", 0.0)
-    monkeypatch.setattr(levels, "MOST_PAIRS", 8)
+    tune(monkeypatch, candidates, first_level=0.0)
+    tune(monkeypatch, levels, most_joins=8)
     table = datasets.chest_clinic(300)
     whole = {child: dict(lists_by_set(score(table), child)) for child in table.names}
     with pytest.warns(UnprovenWarning):
@@ -285,7 +286,7 @@ def test_info_says_what_ends_complete_lists() -> None:
 
 @pytest.mark.parametrize("name", ["bdeu", "k2", "pnal"])
 def test_a_level_of_too_many_sets_is_not_begun(monkeypatch: pytest.MonkeyPatch, name: str) -> None:
-    monkeypatch.setattr(levels, "MOST_SETS", 25)
+    tune(monkeypatch, levels, most_sets=25)
     rng = np.random.default_rng(0)
     table = make_table([[int(c) for c in rng.integers(0, 2, 40)] for _ in range(7)])
     with pytest.warns(UnprovenWarning, match=r"ended by its forecast.*complete up to 1 parent"):
@@ -309,7 +310,7 @@ def test_what_does_not_grow_says_why() -> None:
 
 
 def test_a_warning_of_learn_says_why(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(levels, "MOST_SETS", 20)
+    tune(monkeypatch, levels, most_sets=20)
     with pytest.warns(UnprovenWarning):
         lists = score(datasets.chest_clinic(100), score="bdeu", width=1.0)
     assert "do not grow" in cut_short_text(lists, growing=True)
@@ -374,8 +375,8 @@ def test_lists_of_complete_levels_stay_as_they_are_beside_a_cut_one(
     monkeypatch: pytest.MonkeyPatch, width: float | None
 ) -> None:
     """With a width ties stay, too: what is left out is compared as the search compares."""
-    monkeypatch.setattr(levels, "MOST_PAIRS", 8)
-    monkeypatch.setattr(levels, "FEWEST_PAIRS", 8)
+    tune(monkeypatch, levels, most_joins=8)
+    tune(monkeypatch, levels, fewest_joins=8)
     table = datasets.chest_clinic(1000)
     cut = search_table(table, Scoring(width=width), Context(), up_to=1)
     more = search_table(table, Scoring(width=width), Context(), up_to=2)

@@ -31,6 +31,7 @@ from parentage.scoring.formats import read_lists, write_lists
 from parentage.scoring.measures.measure import Swept
 from strategies import each
 from test_rows import NAMES, SETTINGS, as_parquet, mixed_frame, repeated, what_comes
+from tuned import tune
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -184,7 +185,7 @@ def test_parameters_and_networks_of_a_packed_table(
 def test_bits_count_as_codes_do(seed: int, worth: float, monkeypatch: pytest.MonkeyPatch) -> None:
     """Sets of every size, columns of more states than a word has bits, in and without a context."""
     monkeypatch.setattr(merging, "_merged", type(merging._merged)())
-    monkeypatch.setattr(merging, "WORTH", worth)
+    tune(monkeypatch, merging, worth_merging=worth)
     rng = np.random.default_rng(seed)
     states = [2, 3, 130, 2, 60, 5, 4]
     few = np.array([rng.integers(0, r, 200) for r in states])
@@ -195,8 +196,8 @@ def test_bits_count_as_codes_do(seed: int, worth: float, monkeypatch: pytest.Mon
         plain = entropy.encode(table, "bic", context=context)
         h = residuals.residuals(plain, table, context)
         with monkeypatch.context() as patch:
-            patch.setattr(entropy, "CODES_UP_TO", 0)
-            patch.setattr(residuals, "SORTED_FROM", 0)
+            tune(patch, entropy, many_rows=0)
+            tune(patch, residuals, many_rows=0)
             bits = entropy.encode(table, "bic", context=context)
             assert (residuals.residuals(bits, table, context) == h).all()
         assert bits.codes.shape == (plain.n_variables, 0)
@@ -214,7 +215,7 @@ def test_bits_count_as_codes_do(seed: int, worth: float, monkeypatch: pytest.Mon
 def test_stems_grow_from_bits(monkeypatch: pytest.MonkeyPatch) -> None:
     table = repeated(np.random.default_rng(4), 6, 80, 3000)
     plain = Swept(entropy.encode(table, "bic"))
-    monkeypatch.setattr(entropy, "CODES_UP_TO", 0)
+    tune(monkeypatch, entropy, many_rows=0)
     bits = Swept(entropy.encode(table, "bic"))
     f = plain.encoded.grid.f[None, :]
     for stems in (np.array([[0, 2], [1, 3]], np.uint16), np.array([[1]], np.uint16)):
@@ -229,10 +230,10 @@ def test_lists_of_very_many_rows(name: str, monkeypatch: pytest.MonkeyPatch) -> 
     for table in (repeated(rng, 6, 60, 2000), distinct):
         plain = score(table, score=name, max_parents=4, threads=1)
         with monkeypatch.context() as patch:
-            patch.setattr(entropy, "CODES_UP_TO", 0)
-            patch.setattr(residuals, "SORTED_FROM", 0)
-            patch.setattr(merging, "SAMPLED", 0)
-            patch.setattr(merging, "SIEVE", 1)
+            tune(patch, entropy, many_rows=0)
+            tune(patch, residuals, many_rows=0)
+            tune(patch, merging, many_rows=0)
+            tune(patch, merging, sample_bits=1)
             packed = packed_of(table)
             found = score(packed, score=name, max_parents=4, threads=1)
             assert (merging.merged(packed) is packed) == (table is distinct)

@@ -35,6 +35,7 @@ from strategies import each, make_table, naive_of, random_columns, random_table,
 from strategies import tables_with_holes as tables
 from test_candidates import assert_constraints_hold, assert_same, families, truth
 from test_scope import assert_honest
+from tuned import tune
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -255,8 +256,8 @@ def is_acyclic(parents: list[list[int]]) -> bool:
 
 @pytest.mark.parametrize("chunk", [1, 65_536])
 def test_cut_searches_bound_what_they_left_out(chunk: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(levels, "FEWEST_PAIRS", min(chunk, 256))
-    monkeypatch.setattr(levels, "MOST_PAIRS", chunk)
+    tune(monkeypatch, levels, fewest_joins=min(chunk, 256))
+    tune(monkeypatch, levels, most_joins=chunk)
     cuts = 0
     for seed in range(40):
         rng = np.random.default_rng(seed)

@@ -10,14 +10,16 @@ import pytest
 
 from parentage.scoring.candidates import score_table
 from parentage.scoring.search import levels
-from parentage.scoring.search.forecast import IN_HAND, seconds_for
-from parentage.scoring.search.levels import FEEDING, LONGEST, SHORTEST, joins_per_task
+from parentage.scoring.search.forecast import seconds_for
+from parentage.scoring.search.levels import joins_per_task
 from parentage.scoring.settings import Scoring
+from parentage.scoring.tuning import TUNING
 from parentage.work.checkpoint import Checkpoint
 from parentage.work.context import Context
 from parentage.work.executor import WorkerPool, nothing
 from parentage.work.stop import Stop
 from strategies import make_table, random_columns
+from tuned import tune
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -63,13 +65,17 @@ def seconds(joins: int, rows: int, size: int, left: float = math.inf, returned: 
 
 def test_tasks_elsewhere_are_as_long_as_feeding_them_needs() -> None:
     rows, long = 1000, 10**12
-    assert seconds(long, rows, 2) == pytest.approx(SHORTEST, rel=1e-5)
-    assert seconds(long, rows, 100) == pytest.approx(2 * 100 * FEEDING, rel=1e-5)
-    assert seconds(long, rows, 10**6) == pytest.approx(LONGEST, rel=1e-5)
+    assert seconds(long, rows, 2) == pytest.approx(TUNING.shortest_task, rel=1e-5)
+    assert seconds(long, rows, 100) == pytest.approx(2 * 100 * TUNING.feeding, rel=1e-5)
+    assert seconds(long, rows, 10**6) == pytest.approx(TUNING.longest_task, rel=1e-5)
     assert seconds(long, rows, 2, left=4.0) == pytest.approx(0.2, rel=1e-5)
     least = seconds_for(AT_ONCE, rows)
     assert seconds(long, rows, 2, left=-1.0) == seconds(1000, rows, 9) == least
-    assert joins_per_task(AT_ONCE, long, rows, 50, Elsewhere(100), math.inf) == IN_HAND // 50
+    fit = joins_per_task(AT_ONCE, long, rows, 50, Elsewhere(100), math.inf)
+    assert fit == TUNING.bytes_in_hand // 50
+        joins_per_task(AT_ONCE, long, rows, 50, Elsewhere(100), math.inf)
+        == TUNING.bytes_in_hand // 50
+    )
 
 
 @pytest.mark.parametrize("size", [2, 10, 100, 1000])
@@ -79,7 +85,7 @@ def test_no_other_length_of_tasks_is_much_better(joins: int, size: int) -> None:
 
     def takes(length: float) -> float:
         tasks = max(1.0, work / length)
-        return max(tasks * FEEDING, work / size) + length
+        return max(tasks * TUNING.feeding, work / size) + length
 
     rows = 1000
     work = seconds_for(joins, rows)
@@ -99,8 +105,8 @@ def example(seed: int) -> Table:
 
 @pytest.fixture(autouse=True)
 def small(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(levels, "MOST_PAIRS", 16)
-    monkeypatch.setattr(levels, "FEWEST_PAIRS", 16)
+    tune(monkeypatch, levels, most_joins=16)
+    tune(monkeypatch, levels, fewest_joins=16)
 
 
 def counted(
@@ -138,7 +144,7 @@ def test_a_checkpoint_of_threads_goes_on_elsewhere_and_back(
     """What is done is known by its joins, so the rest may be cut in another way."""
     table, settings = example(seed), Scoring(max_parents=4, rules="none")
     expected, chunks = counted(table, settings, 1)
-    monkeypatch.setattr(levels, "LONGEST", seconds_for(70, table.n_rows))
+    tune(monkeypatch, levels, longest_task=seconds_for(70, table.n_rows))
     random = np.random.default_rng(seed)
     where: list[Workers] = [1, Elsewhere(2)] * 4
     for turn, begin in enumerate(where):

@@ -33,6 +33,7 @@ from strategies import BY_SUMS, PENALISED, naive_of, random_table, with_holes
 from test_candidates import assert_same, families
 from test_pnal import is_acyclic
 from test_scope import assert_honest
+from tuned import tune
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -186,8 +187,8 @@ def test_most_added_counts_what_may_be_used() -> None:
 
 @pytest.mark.parametrize("chunk", [1, 65_536])
 def test_cut_searches_bound_what_they_left_out(chunk: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(levels, "FEWEST_PAIRS", min(chunk, 256))
-    monkeypatch.setattr(levels, "MOST_PAIRS", chunk)
+    tune(monkeypatch, levels, fewest_joins=min(chunk, 256))
+    tune(monkeypatch, levels, most_joins=chunk)
     cuts = 0
     for seed in range(40):
         rng = np.random.default_rng(seed)

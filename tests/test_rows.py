@@ -24,6 +24,7 @@ from parentage.scoring.encoding.encode import encode
 from parentage.scoring.encoding.residuals import residuals
 from parentage.scoring.encoding.rows import merged
 from strategies import each, tables
+from tuned import tune
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -56,7 +57,7 @@ def unmerged(monkeypatch: pytest.MonkeyPatch) -> Any:
     def call(action: Any) -> Any:
         with monkeypatch.context() as patch:
             patch.setattr(merging, "_merged", type(merging._merged)())
-            patch.setattr(merging, "WORTH", -1.0)
+            tune(patch, merging, worth_merging=-1.0)
             return action()
 
     return call
@@ -67,8 +68,8 @@ def unmerged(monkeypatch: pytest.MonkeyPatch) -> Any:
 def test_merged_rows_are_the_rows(table: Table, block: int) -> None:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(merging, "_merged", type(merging._merged)())
-        patch.setattr(merging, "WORTH", 1.0)
-        patch.setattr(merging, "BLOCK", block)
+        tune(patch, merging, worth_merging=1.0)
+        tune(patch, merging, merged_at_once=block)
         found = merged(table)
     rows = Counter(map(tuple, table.to_codes().T.tolist()))
     times = found.repeats.tolist()

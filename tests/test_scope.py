@@ -51,6 +51,7 @@ from strategies import (
     with_holes,
 )
 from test_growth import wide_table
+from tuned import tune
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -135,8 +136,8 @@ def settings_of(rng: np.random.Generator, table: Table) -> Scoring:
 
 @pytest.mark.parametrize("chunk", [1, 65_536])
 def test_cut_searches_bound_what_they_left_out(chunk: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(levels, "FEWEST_PAIRS", min(chunk, 256))
-    monkeypatch.setattr(levels, "MOST_PAIRS", chunk)
+    tune(monkeypatch, levels, fewest_joins=min(chunk, 256))
+    tune(monkeypatch, levels, most_joins=chunk)
     cuts = 0
     for seed in range(60):
         rng = np.random.default_rng(seed)
@@ -148,8 +149,8 @@ def test_cut_searches_bound_what_they_left_out(chunk: int, monkeypatch: pytest.M
 
 @pytest.mark.long
 def test_many_cut_searches(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(levels, "FEWEST_PAIRS", 1)
-    monkeypatch.setattr(levels, "MOST_PAIRS", 4)
+    tune(monkeypatch, levels, fewest_joins=1)
+    tune(monkeypatch, levels, most_joins=4)
     for seed in range(100, 3100):
         rng = np.random.default_rng(seed)
         table = random_table(seed, 7, 60)

@@ -34,7 +34,7 @@ from parentage.network.network import Network
 from parentage.optimise import tuning as orders_tuning
 from parentage.optimise.orders import Stream, best_of, budget_of, climb_order, renew, respecting
 from parentage.optimise.problem import OrderSpace, memory_of_sets, n_words, offsets_of
-from parentage.scoring.search.forecast import SHARE_OF_MEMORY
+from parentage.scoring import tuning as scoring_tuning
 from parentage.work.checkpoint import State
 from parentage.work.executor import WorkerPool
 from parentage.work.memory import available_memory, room_within, used_memory
@@ -198,7 +198,8 @@ class Anytime:
         self._began = now()
         self._looked = self._idle = 0
         self._whole = True  # whether neither effort nor stop has cut a round short
-        self._most = stop.memory or used_memory() + int(SHARE_OF_MEMORY * available_memory())
+        share = scoring_tuning.TUNING.memory_share
+        self._most = stop.memory or used_memory() + int(share * available_memory())
         self._round_took = 0.0  # of wall time, by which another may be too much
         self._laid = 0
         self.trace: list[TracePoint] = []

@@ -111,15 +111,15 @@ class Growth:
         self._asked = np.zeros(self.n, np.int64)  # the same without what the rules say
         self._own = variables_of(prepared, plans)
         for plan, own, outcome in zip(plans, self._own, self.outcomes, strict=True):
-            most = plan.limits.most.copy()
-            for cap in plan.limits.caps.values():
+            most = plan.most.copy()
+            for cap in plan.caps.values():
                 most = np.minimum(most, cap)
             children = children_of(plan, own)
             self.complete_to[children] = self.n  # all there are
             if outcome.complete_to is not None:
                 self.complete_to[children] = outcome.complete_to - len(plan.context)
-            self.most[children] = most[plan.limits.most >= 0]
-            self._asked[children] = plan.limits.most[plan.limits.most >= 0]
+            self.most[children] = most[plan.most >= 0]
+            self._asked[children] = plan.most[plan.most >= 0]
         self.deepest = min(max(int(self.most.max(initial=0)), widest), TUNING.most_parents)
         self._keys = [keys.tolist() for keys in (self._growing.child_key, self._growing.parent_key)]
         for_sweeps = TUNING.sweep_bytes if memory is None else min(memory, TUNING.sweep_bytes)

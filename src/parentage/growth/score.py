@@ -132,7 +132,7 @@ def growth_score(prepared: Preparation, plans: Sequence[SearchPlan]) -> GrowthSc
     kinds: list[int] = []
     for number, (plan, numbers) in enumerate(zip(plans, own, strict=True)):
         children, grid, context = children_of(plan, numbers), plan.encoded.grid, list(plan.context)
-        terms = plan.measure.family_terms(np.flatnonzero(plan.limits.most >= 0))
+        terms = plan.measure.family_terms(np.flatnonzero(plan.most >= 0))
         without[children] = terms.without + sum(kinds)
         along[children] = terms.along + sum(kinds)
         kinds.append(terms.sweeps)
@@ -176,7 +176,7 @@ def places(prepared: Preparation, plans: Sequence[SearchPlan]) -> Ints:
 
 def children_of(plan: SearchPlan, own: Ints) -> Ints:
     """Return the numbers of the children whose families a plan has."""
-    return own[plan.limits.most >= 0]
+    return own[plan.most >= 0]
 
 
 class Sweep(NamedTuple):

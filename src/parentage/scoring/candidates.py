@@ -22,15 +22,12 @@ from parentage.errors import InputError, UnprovenWarning, Way, warn
 from parentage.scoring.account import Account, Tallies
 from parentage.scoring.lists import CandidateLists
 from parentage.scoring.rules import ORDER
-from parentage.scoring.search.forecast import (
-    SHARE_OF_MEMORY,
-    refuse_what_cannot_fit,
-    room_for_levels,
-)
-from parentage.scoring.search.levels import FIRST_LEVEL, search
+from parentage.scoring.search.forecast import refuse_what_cannot_fit, room_for_levels
+from parentage.scoring.search.levels import search
 from parentage.scoring.search.plan import encode_plans, prepare
 from parentage.scoring.search.state import Kept, LevelStore
 from parentage.scoring.settings import Scoring
+from parentage.scoring.tuning import TUNING
 from parentage.work.checkpoint import TABLE
 from parentage.work.context import Running, Scaling, working
 from parentage.work.executor import size_here
@@ -52,10 +49,6 @@ if TYPE_CHECKING:
     from parentage.scoring.search.state import Outcome
     from parentage.work.context import Context
     from parentage.work.progress import Report
-
-
-SETS_AT_ONCE = 1 << 16
-"""Sets whose subsets are looked up together, so that masks take little memory."""
 
 
 @takes(Scoring, Reading, Running, Scaling, elsewhere=IN_READ_TABLE)
@@ -223,12 +216,12 @@ def search_table(
     for plan in plans:
         refuse_what_cannot_fit(plan, size_here(workers))
     if stop.memory is None:
-        room = int(SHARE_OF_MEMORY * available_memory())
+        room = int(TUNING.memory_share * available_memory())
         most = room + used_memory()
     else:
         most, room = stop.memory, room_for_levels(stop.memory, size_here(workers))
     moment, stop = stop.moment(), replace(stop.share(part), memory=room)
-    first = stop.leaving(FIRST_LEVEL)
+    first = stop.leaving(TUNING.first_level)
     if checkpoint is not None:
         checkpoint.claim(_job(prepared))
     outcomes = []
@@ -236,9 +229,14 @@ def search_table(
         slot = None if checkpoint is None else checkpoint.slot(f"search-{number}")
         with contextlib.closing(LevelStore(slot, context.exchange, most)) as store:
             found = search(
-                plan, stop, workers=workers, report=context.report, up_to=up_to, foresee=foresee,
-                store=store, first=first, moment=moment,
-            )  # fmt: skip
+                plan,
+                context.ending(stop),
+                up_to=up_to,
+                foresee=foresee,
+                store=store,
+                first=first,
+                moment=moment,
+            )
         outcomes.append(found)
     return Searched(prepared, plans, tuple(outcomes), began)
 
@@ -473,7 +471,7 @@ def _blocks(offsets: Ints) -> Iterator[tuple[int, int]]:
     """Cut children into runs of about so many sets, or of one child."""
     first, end = 0, len(offsets) - 1
     while first < end:
-        most = offsets[first] + SETS_AT_ONCE
+        most = offsets[first] + TUNING.subsets_at_once
         last = max(first + 1, int(np.searchsorted(offsets, most, side="right")) - 1)
         yield first, min(last, end)
         first = min(last, end)

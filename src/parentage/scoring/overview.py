@@ -15,27 +15,18 @@ import numpy as np
 from parentage.data.table import Table
 from parentage.scoring import rules as r
 from parentage.scoring.candidates import why_not_grown
-from parentage.scoring.search.forecast import (
-    SHARE_OF_MEMORY,
-    fixed_memory,
-    forecast,
-    sharpen,
-    together,
-)
-from parentage.scoring.search.levels import LONGEST_LEVEL, MOST_SETS, ends_by_rules, search
+from parentage.scoring.search.forecast import fixed_memory, forecast, sharpen, together
+from parentage.scoring.search.levels import ends_by_rules, search
 from parentage.scoring.search.plan import encode_plans, prepare
 from parentage.scoring.settings import Scoring
+from parentage.scoring.tuning import TUNING
 from parentage.work.array_files import disk_folder
-from parentage.work.context import Running, available_cores
+from parentage.work.context import Context, Running, available_cores
 from parentage.work.memory import available_memory
 
 if TYPE_CHECKING:
     from parentage.scoring.search.forecast import Forecast, UpTo
     from parentage.scoring.search.plan import SearchPlan
-
-PROBE_SECONDS = 4.0
-PROBE_MEMORY = 2**31
-MOST_TO_PROBE = 2**40  # bytes forecast, above which a moment of searching tells no number of sets
 
 
 @dataclass(frozen=True)
@@ -106,7 +97,7 @@ class Overview:
 
 
 def overview(
-    table: Table, settings: Scoring | None = None, *, probe_seconds: float = PROBE_SECONDS
+    table: Table, settings: Scoring | None = None, *, probe_seconds: float = TUNING.probe_seconds
 ) -> Overview:
     """Describe a table; the search is tried for ``probe_seconds`` to forecast the rest.
 
@@ -140,7 +131,7 @@ def overview(
         )
     )
     complete_to, limited_by = _complete_to(
-        rows, _room(), None if ends_by_rules(plan) else MOST_SETS
+        rows, _room(), None if ends_by_rules(plan) else TUNING.most_sets
     )
     return Overview(
         table.n_rows,
@@ -160,7 +151,7 @@ def overview(
 
 def _room() -> int:
     """Return what levels can take, in memory and on disk."""
-    room = int(SHARE_OF_MEMORY * available_memory())
+    room = int(TUNING.memory_share * available_memory())
     try:
         return room + shutil.disk_usage(disk_folder()).free
     except OSError:
@@ -179,7 +170,7 @@ def _complete_to(
         broken = {
             "sets": most is not None and row.sets - sets > most,
             "memory": row.memory > room,
-            "time": row.seconds - seconds > LONGEST_LEVEL,
+            "time": row.seconds - seconds > TUNING.longest_level,
         }
         if any(broken.values()):
             return row.parents - 1, next(what for what, too_much in broken.items() if too_much)
@@ -219,7 +210,7 @@ def _forecast(plan: SearchPlan, seconds: float) -> Forecast:
     known = forecast(plan)
     if not plan.leaves_out or not _ends(plan, known):
         return known
-    if known.memory < MOST_TO_PROBE:
+    if known.memory < TUNING.most_to_probe:
         return _probe(plan, known, seconds)
     sharper = _probe(plan, known, seconds / 2)  # how fast sets are counted is all it can tell
     return replace(known, seconds=known.sets * (sharper.seconds / sharper.sets))
@@ -227,15 +218,15 @@ def _forecast(plan: SearchPlan, seconds: float) -> Forecast:
 
 def _ends(plan: SearchPlan, known: Forecast) -> bool:
     """Whether the search ends by itself before anybody's patience does."""
-    return plan.measure.forecast_ends or known.sets_at_most < MOST_SETS
+    return plan.measure.forecast_ends or known.sets_at_most < TUNING.most_sets
 
 
 def _probe(plan: SearchPlan, known: Forecast, seconds: float) -> Forecast:
     """Run the search for a while; say what it found or where it was going."""
     _compile(plan)  # on first use, seconds that are none of the table's
     began = time.process_time()
-    stop = Running(time_limit=seconds, memory=PROBE_MEMORY).stop()
-    outcome = search(plan, stop, workers=available_cores())
+    stop = Running(time_limit=seconds, memory=TUNING.probe_memory).stop()
+    outcome = search(plan, Context(stop, available_cores()))
     return sharpen(known, plan, outcome, time.process_time() - began)
 
 
@@ -243,4 +234,4 @@ def _compile(plan: SearchPlan) -> None:
     """Have the kernels of such a search compiled, by a search of three variables."""
     columns = {"a": "0011" * 9, "b": "0011" * 9, "c": "0101" * 9}
     tiny = prepare(Table.from_columns(columns), Scoring(score=plan.score.name))
-    search(encode_plans(tiny)[0], Running().stop())
+    search(encode_plans(tiny)[0], Context(Running().stop()))

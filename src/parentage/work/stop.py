@@ -162,6 +162,12 @@ class Stop:
         """Whether to stop now."""
         return self.reason() is not None
 
+    def check(self) -> None:
+        """Raise StoppedError if it is time to end."""
+        reason = self.reason()
+        if reason is not None:
+            raise StoppedError(reason)
+
     def share(self, part: float) -> Stop:
         """Return a stop that ends when this part of the time that is left is used up."""
         left = self.seconds_left

@@ -26,7 +26,7 @@ class Tuning:
         Bytes of a disk that temporary files leave free.
     tasks_ahead
         Tasks started per worker: one that runs, and some that wait for it
-        (benchmarks/results/cluster.md).
+        (docs/scale.md, the tables of benchmarks/bench_cluster.py).
     unknown_workers
         Workers of an executor that does not say how many it has.
     poll_seconds
@@ -47,6 +47,9 @@ class Tuning:
         Time that closing the connection to a scheduler may take, which may not answer any more.
     slowest_link
         Bytes a second with which shared objects are expected to travel at least.
+    page_share
+        The share of the memory limit above which the pages of mapped files are dropped
+        (benchmarks/results/memory.md, rows with a disk).
     worker_memory
         The share of a worker's memory that its tasks may use: Dask spills and pauses above.
     """
@@ -67,6 +70,7 @@ class Tuning:
     silence: float = 6.0
     seconds_to_close: float = 5.0
     slowest_link: float = 5e6
+    page_share: float = 0.85
     worker_memory: float = 0.5
 
 

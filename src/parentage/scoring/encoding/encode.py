@@ -32,6 +32,7 @@ from parentage.scoring.encoding.rows import distinct_rows, merged, words_of
 from parentage.scoring.scores import parse_score
 from parentage.scoring.scores.node_average import complete_rows
 from parentage.scoring.scores.score import HOLE_WAYS
+from parentage.scoring.tuning import TUNING
 from parentage.work.memory import require_memory
 
 if TYPE_CHECKING:
@@ -42,15 +43,6 @@ if TYPE_CHECKING:
     from parentage.kernels.missing import Rows
     from parentage.scoring.scores import NodeAverage, Score
     from parentage.scoring.scores.fixed_point import FixedPoint
-
-
-_AT_A_TIME = 1 << 20
-
-ROWS_AT_ONCE = 16_384
-"""Rows whose states are packed into bits together."""
-
-CODES_UP_TO = 1 << 22
-"""A table of more rows is encoded as bits only, without codes."""
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -141,11 +133,12 @@ class Encoded(Encoding):
         column = np.empty(self.distinct_rows, np.uint16)
         first, last = int(self.offset[x]), int(self.offset[x + 1])
         words = slice(first // 64, -(-last // 64))
-        for at in range(0, len(column), ROWS_AT_ONCE):
-            part = np.ascontiguousarray(self.row_bits[at : at + ROWS_AT_ONCE, words]).view(np.uint8)
+        for at in range(0, len(column), TUNING.packed_at_once):
+            some = slice(at, at + TUNING.packed_at_once)
+            part = np.ascontiguousarray(self.row_bits[some, words]).view(np.uint8)
             states = np.unpackbits(part, axis=1, bitorder="little")
             own = states[:, first - 64 * words.start : last - 64 * words.start]
-            column[at : at + ROWS_AT_ONCE] = own.argmax(axis=1)
+            column[some] = own.argmax(axis=1)
         return column
 
     @property
@@ -245,10 +238,10 @@ def _in_order(
     layout, words = words_of(table, order[::-1])
     heavy_first = [-np.frexp(table.repeats)[1]] if len(table.repeats) else []
     rows = np.lexsort((*words, *heavy_first))
-    codes = np.empty((len(order), n_rows if n_rows <= CODES_UP_TO else 0), np.uint16)
+    codes = np.empty((len(order), n_rows if n_rows <= TUNING.many_rows else 0), np.uint16)
     row_bits = np.empty((n_rows, -(-int(arity.sum()) // 64)), np.uint64)
-    for first in range(0, n_rows, ROWS_AT_ONCE):
-        part = slice(first, first + ROWS_AT_ONCE)
+    for first in range(0, n_rows, TUNING.packed_at_once):
+        part = slice(first, first + TUNING.packed_at_once)
         block = layout.unpack(words[:, rows[part]])[::-1]
         row_bits[part] = pack_states(block, arity)
         if codes.shape[1]:
@@ -295,9 +288,9 @@ class Labels:
         if self.count * states > 4 * rows:
             return self.join(table, [v]).G(f)
         sizes = np.zeros(self.count * states, np.int64)
-        for first in range(0, rows, _AT_A_TIME):
-            part = slice(first, first + _AT_A_TIME)
-            both = self.of_row[part] * states + table.column(v, first, first + _AT_A_TIME)
+        for first in range(0, rows, TUNING.rows_at_once):
+            part = slice(first, first + TUNING.rows_at_once)
+            both = self.of_row[part] * states + table.column(v, first, first + TUNING.rows_at_once)
             sizes += class_sizes(both, self.repeats[part], len(sizes))
         return int(f[sizes].sum())
 
@@ -338,12 +331,12 @@ def pack_states(codes: npt.NDArray[np.uint16], arity: Ints) -> npt.NDArray[np.ui
     offset = np.concatenate([[0], np.cumsum(arity)])
     n_words = -(-int(offset[-1]) // 64)
     words = np.empty((n_rows, n_words), np.uint64)
-    for first in range(0, n_rows, ROWS_AT_ONCE):
-        part = codes[:, first : first + ROWS_AT_ONCE]
+    for first in range(0, n_rows, TUNING.packed_at_once):
+        part = codes[:, first : first + TUNING.packed_at_once]
         states = np.zeros((part.shape[1], 64 * n_words), np.bool_)
         states[np.arange(part.shape[1]), offset[:-1, None] + part] = True
         packed = np.packbits(states, axis=1, bitorder="little")
-        words[first : first + ROWS_AT_ONCE] = packed.view("<u8")
+        words[first : first + TUNING.packed_at_once] = packed.view("<u8")
     return words
 
 

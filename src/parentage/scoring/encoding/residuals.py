@@ -17,6 +17,7 @@ import numpy.typing as npt
 from parentage.data.table import MISSING
 from parentage.scoring.encoding.encode import Labels, rows_with
 from parentage.scoring.encoding.rows import merged, words_of
+from parentage.scoring.tuning import TUNING
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -27,17 +28,11 @@ if TYPE_CHECKING:
     from parentage.scoring.encoding.rows import Layout
 
 
-SORTED_FROM = 1 << 22
-"""More rows than this are sorted."""
-
-_ROWS_AT_ONCE = 1 << 20
-
-
 def residuals(encoded: Encoding, table: Table, context: Sequence[int] = ()) -> Ints:
     """Return h of every variable, in fixed point."""
     table, f = merged(table), encoded.grid.f
     order = [int(v) for v in encoded.order]
-    if table.stored_rows > SORTED_FROM:
+    if table.stored_rows > TUNING.many_rows:
         rows = _Rows.of(table, [*context, *order], f)
         numbers = range(len(context), len(context) + len(order))
         rows = rows.joined(range(len(context)))
@@ -143,8 +138,8 @@ class _Rows:
         return order, begins
 
     def _sum(self, sizes: npt.NDArray[np.integer]) -> int:
-        parts = range(0, len(sizes), _ROWS_AT_ONCE)
-        return sum(int(self.f[sizes[at : at + _ROWS_AT_ONCE]].sum()) for at in parts)
+        parts = range(0, len(sizes), TUNING.rows_at_once)
+        return sum(int(self.f[sizes[at : at + TUNING.rows_at_once]].sum()) for at in parts)
 
 
 def complete_residuals(encoded: Encoding, table: Table, context: Sequence[int] = ()) -> Ints:

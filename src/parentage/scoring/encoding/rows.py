@@ -5,10 +5,10 @@ be counted once with the weight w; all counts, and with them G, the scores and t
 same whole numbers. The rows are looked at block by block (:mod:`parentage.kernels.merging`): what
 that needs besides the table is proportional to the distinct rows.
 
-It is done where it pays: when more than ``WORTH`` of the rows are distinct, merging ends and the
-rows are counted as they are. Of very many rows a sample tells that beforehand: equal rows are in it
-all or none, so the distinct ones among its rows are as many as they would be among all. Rows that
-come with their number of repetitions are always merged; their numbers are added.
+It is done where it pays: when more than ``TUNING.worth_merging`` of the rows are distinct, merging
+ends and the rows are counted as they are. Of very many rows a sample tells that beforehand: equal
+rows are in it all or none, so the distinct ones among its rows are as many as they would be among
+all. Rows that come with their number of repetitions are always merged; their numbers are added.
 
 **Weights.** A row that lacks cells becomes several completions, each with its probability, a whole
 multiple of 2^−b of a row. So every expected count n is a whole number W of units, n = W / 2^b, and
@@ -33,24 +33,13 @@ import numpy.typing as npt
 
 from parentage.data.packed import PackedCodes, PackedColumn, narrowed
 from parentage.data.table import Table
+from parentage.scoring.tuning import TUNING
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
     from parentage.data.table import Codes, Repeats
 
-
-WORTH = 0.75
-"""The share of distinct rows above which nothing is merged."""
-
-BLOCK = 1 << 16
-"""Rows that are looked at together."""
-
-SAMPLED = 1 << 22
-"""Of more rows than this a sample is looked at first."""
-
-SIEVE = 6
-"""Of 2^6 rows one is in the sample."""
 
 _Kind = TypeVar("_Kind", bound=np.generic)
 
@@ -141,9 +130,10 @@ def distinct_rows(table: Table) -> int:
 
 
 def _merge(table: Table) -> Table | int:
-    most = np.inf if len(table.repeats) else WORTH * table.n_rows
-    if table.n_rows > SAMPLED and most < np.inf:
-        likely = len(_distinct(table, most / (1 << SIEVE), SIEVE)[1]) << SIEVE
+    most = np.inf if len(table.repeats) else TUNING.worth_merging * table.n_rows
+    if table.n_rows > TUNING.many_rows and most < np.inf:
+        sieve = TUNING.sample_bits
+        likely = len(_distinct(table, most / (1 << sieve), sieve)[1]) << sieve
         if likely > most:
             return likely
     keys, repeats = _distinct(table, most)
@@ -176,7 +166,7 @@ def _distinct(table: Table, most: float, sieve: int = 0) -> tuple[npt.NDArray[np
         found = int(
             merge_block(
                 codes,
-                table.repeats[first * BLOCK : (first + 1) * BLOCK],
+                table.repeats[first * TUNING.merged_at_once : (first + 1) * TUNING.merged_at_once],
                 layout.word,
                 layout.shift,
                 keys,
@@ -193,8 +183,8 @@ def _distinct(table: Table, most: float, sieve: int = 0) -> tuple[npt.NDArray[np
 
 def blocks_of(table: Table) -> Iterator[npt.NDArray[np.uint16]]:
     """Yield the codes of some rows after the others."""
-    for first in range(0, table.stored_rows, BLOCK):
-        yield np.ascontiguousarray(table.rows(first, first + BLOCK), np.uint16)
+    for first in range(0, table.stored_rows, TUNING.merged_at_once):
+        yield np.ascontiguousarray(table.rows(first, first + TUNING.merged_at_once), np.uint16)
 
 
 def words_of(

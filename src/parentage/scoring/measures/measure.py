@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from parentage.scoring.tuning import TUNING
 from parentage.work.array_files import let_pages_go
 
 if TYPE_CHECKING:
@@ -34,11 +35,6 @@ if TYPE_CHECKING:
 
     Members = npt.NDArray[np.uint16]
     Words = npt.NDArray[np.uint64]
-
-
-SETS_AT_ONCE = 2**20
-"""Sets of a level that are looked through at a time: between two blocks a search can be stopped,
-and the pages of mapped levels are let go."""
 
 
 class Rung(NamedTuple):
@@ -193,7 +189,7 @@ class Measure(ABC):
         forbidden = plan.forbidden if plan.forbidden.any() else np.zeros((0, 0), np.bool_)
         facts = Facts(
             np.ascontiguousarray(forbidden),
-            plan.limits.capped(level.members.shape[1]),
+            plan.capped(level.members.shape[1]),
             alone,
             grid.tolerance + width,
             grid.tolerance if plan.width is None else -width - grid.tolerance - 1,
@@ -228,7 +224,7 @@ class Measure(ABC):
         states = encoded.arity.astype(np.float64)
         for some in blocks(len(members), members, best):
             fewest_states(members[some], best[some], states, least)
-        least[self.plan.limits.capped(complete_to + 1) != -1] = np.inf
+        least[self.plan.capped(complete_to + 1) != -1] = np.inf
         more = complete_to + 1 - (members.shape[1] - 1)
         least *= math.prod(sorted(encoded.arity.tolist())[:more])
         return least
@@ -305,10 +301,10 @@ def blocks(rows: int, *arrays: Array, check: Callable[[], None] = never) -> Iter
 
     ``check`` is called before each but the first, and may end the work by raising.
     """
-    for first in range(0, rows, SETS_AT_ONCE):
+    for first in range(0, rows, TUNING.sets_at_once):
         if first:
             check()
-        yield slice(first, min(first + SETS_AT_ONCE, rows))
+        yield slice(first, min(first + TUNING.sets_at_once, rows))
         let_pages_go(arrays)
 
 

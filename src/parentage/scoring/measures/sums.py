@@ -24,6 +24,7 @@ from parentage.scoring.measures.measure import FamilyTerms, Measure, Swept, bloc
 from parentage.scoring.rules import FamilyNumbers
 from parentage.scoring.scores import conditional_entropy
 from parentage.scoring.scores.score import joint_counts, joint_states
+from parentage.scoring.tuning import TUNING
 from parentage.work.stop import StoppedError
 
 if TYPE_CHECKING:
@@ -37,15 +38,6 @@ if TYPE_CHECKING:
     from parentage.scoring.scores import BySums
     from parentage.scoring.search.plan import SearchPlan
     from parentage.work.array_files import Array
-
-MOST_TABLE = 2**30
-"""Bytes of functions, one row per multiset of arities, beyond which a level is not counted."""
-
-MOST_PRODUCTS = 5_000
-"""Products of arities beyond which the parent's side of qNML is not worth its tables."""
-
-MOST_FUNCTIONS = 2**26
-"""Bytes of functions, one per number of joint states, that a sweep keeps or uses at a time."""
 
 
 class SumCounting(NamedTuple):
@@ -281,7 +273,7 @@ class SumMeasure(Measure):
         if self.score.one_function:
             return self.value_functions([1])[0][None, :]
         products = self.multisets.products(size)
-        if len(products) * self.sums.longest * 8 > MOST_TABLE:
+        if len(products) * self.sums.longest * 8 > TUNING.most_table:
             raise StoppedError("memory")
         return np.stack(self.value_functions(products))
 
@@ -305,9 +297,9 @@ class SumMeasure(Measure):
     def region(self) -> tuple[list[int], Ints] | None:
         """All products of parents that can be met, rising, and ln C of each; None: too many."""
         found: set[int] = set()
-        for size in range(min(self.plan.limits.deepest, self.encoded.n_variables - 1)):
+        for size in range(min(self.plan.deepest, self.encoded.n_variables - 1)):
             found.update(self.multisets.products(size))
-            if len(found) > MOST_PRODUCTS:
+            if len(found) > TUNING.most_products:
                 return None
         products = sorted(found)
         return products, self.regret(products)
@@ -343,7 +335,7 @@ class SumMeasure(Measure):
         starts_at = self.multisets.products(size)
         table = n * len(self.arities) * len(starts_at) * 8
         off = not self.plan.rules.mask >> PARENT & 1
-        if off or self.region is None or table > MOST_TABLE // 4:
+        if off or self.region is None or table > TUNING.most_table // 4:
             return np.full((n, len(self.arities), len(starts_at)), -DEAD, np.int64)
         products = self.region[0]
         after = np.searchsorted(np.array(products, object), [2 * q for q in starts_at])
@@ -410,7 +402,7 @@ class SumMeasure(Measure):
         if kind:
             return self._swept.sums(sets, self.minus_functions[kind - 1][None, :])
         per_set = 1 if self.score.one_function else 1 + len(self.arities)
-        at_once = max(1, MOST_FUNCTIONS // (8 * self.sums.longest * per_set))
+        at_once = max(1, TUNING.most_functions // (8 * self.sums.longest * per_set))
         parts = [
             self._sweep_values(sets[first : first + at_once])
             for first in range(0, len(sets), at_once)
@@ -453,7 +445,7 @@ class SumMeasure(Measure):
         found = self._swept_functions.get(q)
         if found is None:
             found = self.sums.value(q)
-            if (len(self._swept_functions) + 1) * found.nbytes > MOST_FUNCTIONS:
+            if (len(self._swept_functions) + 1) * found.nbytes > TUNING.most_functions:
                 self._swept_functions = {}  # not emptied: another thread may be reading
             self._swept_functions[q] = found
         return found

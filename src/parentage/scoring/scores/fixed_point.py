@@ -15,6 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from parentage.errors import ResourceError
+from parentage.scoring.tuning import TUNING
 from parentage.work.memory import require_memory
 
 if TYPE_CHECKING:
@@ -28,7 +29,6 @@ Ints = npt.NDArray[np.int64]
 FINE = 1e-7
 """A tolerance of so many nats is fine; a wider one is worth a better grid."""
 
-_AT_A_TIME = 1 << 20
 
 MOST_BITS = 48
 FEWEST_BITS = 16
@@ -149,8 +149,8 @@ def rounded_c_ln_c(n_rows: int, times: float, over: float = 1.0) -> Ints:
     """Return c ln c · times / over for c = 0 … N, rounded, some at a time."""
     require_numbers(n_rows, 8)
     f = np.empty(n_rows + 1, np.int64)
-    for first in range(0, n_rows + 1, _AT_A_TIME):
-        c = np.arange(first, min(first + _AT_A_TIME, n_rows + 1), dtype=np.longdouble)
+    for first in range(0, n_rows + 1, TUNING.rows_at_once):
+        c = np.arange(first, min(first + TUNING.rows_at_once, n_rows + 1), dtype=np.longdouble)
         scaled = c * np.log(np.maximum(c, 1)) * np.longdouble(times) / np.longdouble(over)
         f[first : first + len(c)] = np.rint(scaled)
     return f

@@ -14,6 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from parentage.errors import Way
+from parentage.scoring.tuning import TUNING
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
@@ -28,9 +29,6 @@ HOLE_WAYS = (
     Way("missing", "drop", "(or state) when the table is read"),
 )
 """What to do about missing cells where a score cannot deal with them."""
-
-BLOCK = 1 << 20
-"""Number of rows that are counted at a time, so that memory stays small however many there are."""
 
 
 @dataclass(frozen=True)
@@ -121,8 +119,8 @@ def joint_weights(table: Table, variables: Iterable[int]) -> npt.NDArray[np.floa
             labels = np.unique(combined, return_inverse=True)[1].astype(np.int64)
         return np.bincount(labels, weights).astype(np.float64)
     counts = np.zeros(states)
-    for first in range(0, table.stored_rows, BLOCK):
-        part = slice(first, min(first + BLOCK, table.stored_rows))
+    for first in range(0, table.stored_rows, TUNING.rows_at_once):
+        part = slice(first, min(first + TUNING.rows_at_once, table.stored_rows))
         labels = np.zeros(part.stop - part.start, np.int64)
         for v in chosen:
             labels = labels * int(table.cardinalities[v]) + table.column(v, part.start, part.stop)

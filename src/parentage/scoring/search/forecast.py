@@ -18,8 +18,9 @@ from itertools import zip_longest
 from typing import TYPE_CHECKING, Any
 
 from parentage.errors import Bytes, ResourceError, Way
+from parentage.scoring.tuning import TUNING
+from parentage.work import tuning as work_tuning
 from parentage.work.memory import available_memory, gigabytes, used_memory
-from parentage.work.tuning import TUNING
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -29,16 +30,7 @@ if TYPE_CHECKING:
     from parentage.scoring.search.state import Outcome
 
 
-SECONDS_PER_SET = 6e-7
-SECONDS_PER_SET_AND_ROW = 1.1e-10
-SHARE_OF_MEMORY = 0.8  # of what is free; the rest is for the lists and everybody else
-JOINING = 1.6  # what putting a level together takes, in sizes of that level
-LISTING = 8  # what making lists of kept families takes, in sizes of what is kept
-KERNELS = 60 * 2**20  # bytes that compiled kernels take when they have been loaded
-IN_HAND = 8 * 2**20  # bytes of a chunk, while it is worked on and while it waits
-LEAST_ROOM = 16 * 2**20  # bytes for levels below which nothing is begun
 MOST_COUNTED = 10**300  # as many as that, or more: what they take still is a finite float
-LONGEST = 30 * 24 * 3600.0  # nobody waits for longer
 BASES = ("counted", "searched", "extrapolated", "at most")  # from sure to rough
 _SMALLER = (Way("max_parents", 3), Way("rules", "default"))
 
@@ -107,13 +99,14 @@ def room_for_levels(most: int, workers: int) -> int:
     ResourceError
         The program and the table leave too little of it.
     """
-    taken = used_memory() + KERNELS + IN_HAND * workers * (1 + TUNING.tasks_ahead)
-    room = most - taken
-    if room < LEAST_ROOM:
-        least = -(-(taken + LEAST_ROOM) // 10**8) * 10**8
+    chunks = workers * (1 + work_tuning.TUNING.tasks_ahead)
+    taken = used_memory() + TUNING.kernel_bytes + TUNING.bytes_in_hand * chunks
+    room, begin = most - taken, TUNING.least_room
+    if room < begin:
+        least = -(-(taken + begin) // 10**8) * 10**8
         raise ResourceError(
-            f"{gigabytes(most)} of memory do not do: {gigabytes(taken + LEAST_ROOM)} are needed, "
-            f"{gigabytes(taken)} for the program and this table and {gigabytes(LEAST_ROOM)} to "
+            f"{gigabytes(most)} of memory do not do: {gigabytes(taken + begin)} are needed, "
+            f"{gigabytes(taken)} for the program and this table and {gigabytes(begin)} to "
             "begin a search in",
             Way("memory", Bytes(least), "or more"),
         )
@@ -125,7 +118,7 @@ def level_memory(sizes: Sequence[int], more: int = 0) -> int:
     peak = 0
     for s in range(2, len(sizes) + 1):
         below = sizes[s - 2] * bytes_per_set(s - 1, more)
-        peak = max(peak, below + int(JOINING * sizes[s - 1] * bytes_per_set(s, more)))
+        peak = max(peak, below + int(TUNING.joining * sizes[s - 1] * bytes_per_set(s, more)))
     return peak
 
 
@@ -150,7 +143,7 @@ def many(sets: int) -> str:
 
 def seconds_for(sets: int, n_rows: int) -> float:
     """Return how long one core counts this many sets."""
-    return sets * (SECONDS_PER_SET + SECONDS_PER_SET_AND_ROW * n_rows)
+    return sets * (TUNING.seconds_per_set + TUNING.seconds_per_set_and_row * n_rows)
 
 
 def forecast(plan: SearchPlan, threads: int = 1) -> Forecast:
@@ -174,7 +167,7 @@ def forecast(plan: SearchPlan, threads: int = 1) -> Forecast:
 def sizes_at_most(plan: SearchPlan) -> list[int]:
     """Return a proved upper bound on the sets of each size, from single variables on."""
     encoded = plan.encoded
-    deepest = min(plan.limits.deepest, encoded.n_variables - 1)
+    deepest = min(plan.deepest, encoded.n_variables - 1)
     sizes = all_sets(encoded.n_variables, deepest)
     if not plan.rules.closed:
         return sizes
@@ -261,7 +254,7 @@ def refuse_what_cannot_fit(plan: SearchPlan, threads: int) -> None:
             f"{gigabytes(free)} are free",
             *_SMALLER,
         )
-    if known.seconds > LONGEST:
+    if known.seconds > TUNING.longest_search:
         raise ResourceError(
             f"{what} needs {many(known.sets)} sets, about {known.seconds / 86400:.3g} days",
             *_SMALLER,

@@ -23,8 +23,8 @@ from __future__ import annotations
 
 import math
 import time
-from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -32,8 +32,9 @@ import numpy.typing as npt
 from parentage.errors import WorkersError
 from parentage.scoring.measures.measure import arrays_of, blocks, never, with_single_parents
 from parentage.scoring.rules import ORDER
-from parentage.scoring.search.forecast import IN_HAND, JOINING, LISTING, seconds_for
+from parentage.scoring.search.forecast import seconds_for
 from parentage.scoring.search.state import Kept, LastLevel, LevelStore, Outcome, SearchState
+from parentage.scoring.tuning import TUNING
 from parentage.work.array_files import is_mapped, room_beside
 from parentage.work.executor import in_order, is_elsewhere, size_of
 from parentage.work.progress import Progress
@@ -49,53 +50,15 @@ if TYPE_CHECKING:
     from parentage.scoring.search.plan import SearchPlan
     from parentage.scoring.search.state import LevelBuffer
     from parentage.work.array_files import Array
+    from parentage.work.context import Context
     from parentage.work.executor import Workers
-    from parentage.work.progress import Report
     from parentage.work.stop import Reason
-
-
-LONGEST_LEVEL = 24 * 3600.0
-"""A level that takes longer, by the forecast, is not begun where something else can be done."""
-
-MOST_SETS = 2**25
-"""Sets of a level beyond which nothing is begun where no rule ends the search and no limit was
-asked for."""
-
-FIRST_LEVEL = 2.0
-"""Seconds that single parents get at least, even if the time is over: without all of them there is
-nothing to grow from, and a network made of some of them is far from the best."""
-
-FORECAST_OFF_BY = 2.0
-"""A level is abandoned only if its forecast exceeds the remaining time by this factor."""
-
-FORECAST_HIGH_BY = 4.0
-"""The forecast from the table alone may overestimate by this factor."""
-
-
-MOST_PAIRS = 65_536
-
-FEWEST_PAIRS = 256
-
-FEEDING = 0.02
-"""Nominal seconds that one task takes its caller and its scheduler: the milliseconds measured by
-``benchmarks/bench_cluster.py`` times what a nominal second is longer than one of the clock."""
-
-SHORTEST = 0.5
-"""Nominal seconds of a task of long work, for few workers."""
-
-LONGEST = 30.0
-"""Nominal seconds of a task, for many."""
-
-SHARE_OF_TIME = 0.05
-"""Of the time that is left, for a task: what runs when it is over is lost."""
 
 
 def search(
     plan: SearchPlan,
-    stop: Stop,
+    context: Context,
     *,
-    workers: Workers = 1,
-    report: Report | None = None,
     up_to: int | None = None,
     foresee: bool = False,
     store: LevelStore | None = None,
@@ -108,18 +71,17 @@ def search(
     cannot be finished in the time there is. Single parents are searched until ``first`` says stop.
     Levels that are a ``moment``'s work are searched whatever the clock says.
 
-    ``stop`` is asked after every chunk; its memory, if it has a limit, is what levels and kept
-    families may take. A search that ends early keeps the families of complete levels, and bounds
-    what it did not look at. A ``store`` with a checkpoint lets it resume where it was.
+    The context's stop is asked after every chunk; its memory, if it has a limit, is what levels and
+    kept families may take. A search that ends early keeps the families of complete levels, and
+    bounds what it did not look at. A ``store`` with a checkpoint lets it resume where it was.
     """
     store = store or LevelStore()
-    limits = SearchLimits(stop, first or stop, moment or Moment(0.0), up_to, foresee)
-    clock = Clock(stop, report, time.perf_counter())
-    outcome = Outcome()
+    first, moment = first or context.stop, moment or Moment(0.0)
+    levels = LevelSearch(plan, context, store, up_to, foresee, first, moment)
+    outcome = levels.outcome
     known = store.restore(outcome)
     if known is True:
         return outcome
-    levels = LevelSearch(plan, limits, clock, workers, store, outcome)
     levels.begin(known or None)
     while levels.has_next and levels.advance():
         pass
@@ -130,35 +92,28 @@ def search(
     return outcome
 
 
-class SearchLimits(NamedTuple):
-    """How far a search may go: the arguments of :func:`search`."""
+@dataclass(eq=False)
+class LevelSearch:
+    """Where a search is, and the way from level to level; the first fields are its arguments."""
 
-    stop: Stop
-    first: Stop
-    moment: Moment
+    plan: SearchPlan
+    context: Context
+    store: LevelStore
     up_to: int | None
     foresee: bool
+    first: Stop
+    moment: Moment
+    outcome: Outcome = field(default_factory=Outcome)
+    stopped: bool = False
+    """Whether a level was left before its end."""
 
-
-class LevelSearch:
-    """Where a search is, and the way from level to level."""
-
-    def __init__(
-        self,
-        plan: SearchPlan,
-        limits: SearchLimits,
-        clock: Clock,
-        workers: Workers,
-        store: LevelStore,
-        outcome: Outcome,
-    ) -> None:
-        self.plan, self.limits, self.clock, self.workers = plan, limits, clock, workers
-        self.store, self.outcome, self.measure = store, outcome, plan.measure
-        self.deepest = min(plan.limits.deepest, plan.encoded.n_variables - 1)
-        self.stopped = False
-        """Whether a level was left before its end."""
+    def __post_init__(self) -> None:
+        plan = self.plan
+        self.measure = plan.measure
+        self.deepest = min(plan.deepest, plan.encoded.n_variables - 1)
         self.price = self.measure.slower_by * seconds_for(1, plan.encoded.distinct_rows)
         """Seconds that a join takes, as the table alone tells."""
+        self.began = time.perf_counter()
 
     def begin(self, known: SearchState | None) -> None:
         """Start with single variables, or with what is known of an earlier run."""
@@ -213,29 +168,30 @@ class LevelSearch:
 
     def _run(self) -> LevelStep:
         """Join, count and score the level, unless something says that it is not to be begun."""
-        at, limits, moment = self.at, self.limits, self.limits.moment
+        at, stop = self.at, self.context.stop
         if self._is_beyond_asked():
             raise StoppedError("asked")
         most = len(self.level.members) * (self.plan.encoded.n_variables - at.in_degree) / 2
-        short = moment.covers(self.price * most)
-        own = limits.first if at.in_degree == 1 else limits.stop
-        self.clock = self.clock._replace(stop=limits.stop.untimed() if short else own)
+        short = self.moment.covers(self.price * most)
+        own = self.first if at.in_degree == 1 else stop
+        context = self.context.ending(stop.untimed() if short else own)
+        check = context.stop.check
         if at.in_degree > 1:
-            self.clock.check()
-        store, check = at.in_degree < self.deepest, self.clock.check
+            check()
+        store = at.in_degree < self.deepest
         rung = self.measure.rung(self.level, self.below, self.alone, store, check)
         step = LevelStep(self.level, len(self.below[0]), rung, store, check)
         left = int(step.pairs[-1]) - at.pairs
-        endless = limits.stop.deadline == math.inf and not ends_by_rules(self.plan)
-        if endless and step.pairs[-1] > MOST_SETS:
+        endless = stop.deadline == math.inf and not ends_by_rules(self.plan)
+        if endless and step.pairs[-1] > TUNING.most_sets:
             raise StoppedError("forecast")
-        if limits.foresee and at.in_degree > 1 and not short:
+        if self.foresee and at.in_degree > 1 and not short:
             self._foresee(left)
-        if self.store.slot is None and (limits.foresee or limits.up_to is not None):
+        if self.store.slot is None and (self.foresee or self.up_to is not None):
             at.new = self._last_level()
-        step.run(self.measure, self.outcome, self.workers, self.clock, at, self.store)
-        if short and limits.stop.is_over():
-            moment.spend(self.price * left)
+        step.run(self, context)
+        if short and stop.is_over():
+            self.moment.spend(self.price * left)
         return step
 
     def _climb(self, rate: float) -> None:
@@ -267,11 +223,11 @@ class LevelSearch:
             self.outcome.complete_to = complete_to + len(self.plan.context)
 
     def _is_beyond_asked(self) -> bool:
-        most = self.limits.up_to
+        most = self.up_to
         return most is not None and self.at.in_degree + len(self.plan.context) > most
 
     def _is_last_asked_for(self) -> bool:
-        most = self.limits.up_to
+        most = self.up_to
         return most is not None and self.at.in_degree + len(self.plan.context) >= most
 
     def _foresee(self, joins: int) -> None:
@@ -279,9 +235,9 @@ class LevelSearch:
 
         A level that was begun before a break is continued for days.
         """
-        if self._at_least(joins, self.at.rate) > self.limits.stop.seconds_left:
+        if self._at_least(joins, self.at.rate) > self.context.stop.seconds_left:
             raise StoppedError("time")
-        if self.at.rate * joins > LONGEST_LEVEL and not self.at.pairs:
+        if self.at.rate * joins > TUNING.longest_level and not self.at.pairs:
             raise StoppedError("forecast")
 
     def _at_least(self, joins: int, rate: float) -> float:
@@ -290,8 +246,8 @@ class LevelSearch:
         Two forecasts have to agree, far off as either may be: the one from the table alone, and
         what joins have taken by now, which may have begun with loading and compiling.
         """
-        forecast = seconds_for(joins, self.plan.encoded.distinct_rows) / size_of(self.workers)
-        return min(forecast / FORECAST_HIGH_BY, rate * joins / FORECAST_OFF_BY)
+        forecast = seconds_for(joins, self.plan.encoded.distinct_rows) / self.context.tasks
+        return min(forecast / TUNING.forecast_off_by, rate * joins / TUNING.measured_off_by)
 
     def _worth(self) -> Callable[[int], bool]:
         """Return a predicate: whether this many joins fit the time that is left, or a moment.
@@ -301,10 +257,10 @@ class LevelSearch:
         began, at, asked = time.perf_counter(), self.at, self._is_last_asked_for()
 
         def worth(joins: int) -> bool:
-            if asked or self.limits.moment.covers(self.price * joins):
+            if asked or self.moment.covers(self.price * joins):
                 return not asked
             rate = (time.perf_counter() - began) / max(1, at.pairs)
-            return self._at_least(joins, rate) <= self.limits.stop.seconds_left
+            return self._at_least(joins, rate) <= self.context.stop.seconds_left
 
         return worth
 
@@ -320,12 +276,12 @@ class LevelSearch:
 
 def ends_by_rules(plan: SearchPlan) -> bool:
     """Whether rules, or a limit on parents that was asked for, end a search."""
-    return not plan.measure.endless or plan.limits.deepest < plan.encoded.n_variables - 1
+    return not plan.measure.endless or plan.deepest < plan.encoded.n_variables - 1
 
 
 def keep_empty_sets(plan: SearchPlan, level: Level, outcome: Outcome) -> None:
     """Keep the families without parents; ``level`` has the single variables."""
-    children = np.nonzero(plan.limits.most >= 0)[0]
+    children = np.nonzero(plan.most >= 0)[0]
     outcome.kept.append(
         Kept(children, np.empty((len(children), 0), np.int64), level.best[children, 0])
     )
@@ -347,20 +303,6 @@ class Chunk:
     sets: int
     scored: int
     tally: Ints
-
-
-class Clock(NamedTuple):
-    """When to end, whom to tell, and since when the search runs."""
-
-    stop: Stop
-    report: Report | None
-    began: float
-
-    def check(self) -> None:
-        """Raise StoppedError if it is time to end."""
-        reason = self.stop.reason()
-        if reason is not None:
-            raise StoppedError(reason)
 
 
 class LevelStep:
@@ -452,7 +394,7 @@ class LevelStep:
     def at_once(self, encoded: Encoding) -> int:
         """Return the number of joins that are made, counted and scored together."""
         rows = max(1, encoded.rows_in_groups)
-        return min(MOST_PAIRS, max(FEWEST_PAIRS, 2**30 // rows))
+        return min(TUNING.most_joins, max(TUNING.fewest_joins, TUNING.rows_joined // rows))
 
     def runs(self, first: int, end: int, most: int) -> Iterator[tuple[int, int]]:
         """Cut sets into runs of at most so many joins, or of one set."""
@@ -478,47 +420,41 @@ class LevelStep:
         for start, end in self.runs(first, len(self.level.members), most):
             yield start, end, self.store
 
-    def run(
-        self,
-        measure: Measure,
-        outcome: Outcome,
-        workers: Workers,
-        clock: Clock,
-        at: SearchState,
-        store: LevelStore,
-    ) -> None:
+    def run(self, search: LevelSearch, context: Context) -> None:
         """Do the chunks that are missing, in order; what is found is in the state's ``new``."""
-        memory = math.inf if clock.stop.memory is None else clock.stop.memory
+        outcome, at, store = search.outcome, search.at, search.store
+        stop, workers = context.stop, context.pool
+        memory = math.inf if stop.memory is None else stop.memory
         arrays = (*arrays_of(self.level), *self.siblings, self.pairs)
         held = resident(arrays) + outcome.listing()
-        most = self.per_task(measure.encoded, workers, clock.stop.seconds_left)
-        tasks, shared = self.tasks(at.pairs, most), (measure, self)
-        for chunk in in_order(work_on, tasks, workers, shared, self.phase, clock.check):
+        most = self.per_task(search.measure.encoded, workers, stop.seconds_left)
+        tasks, shared = self.tasks(at.pairs, most), (search.measure, self)
+        for chunk in in_order(work_on, tasks, workers, shared, self.phase, stop.check):
             at.pairs += chunk.pairs
             outcome.sets_counted += chunk.sets
             outcome.families_scored += chunk.scored
             outcome.tally += chunk.tally
             if chunk.kept is not None:
                 outcome.kept.append(chunk.kept)
-                held += LISTING * sum(array.nbytes for array in chunk.kept)
+                held += TUNING.listing * sum(array.nbytes for array in chunk.kept)
             if self.store and chunk.parts is not None:
                 at.new.add(chunk.parts)
             if held > memory:
                 raise StoppedError("memory")
             if (
                 self.store
-                and held + JOINING * at.new.in_memory > memory
+                and held + TUNING.joining * at.new.in_memory > memory
                 and not store.spill(at.new)
             ):
                 self.store, self.overflowed = False, True
                 at.new.clear()
-            reason = clock.stop.reason()
+            reason = stop.reason()
             if reason is not None and at.pairs < self.pairs[-1]:
                 raise StoppedError(reason)
             store.relieve(arrays)
             store.save_chunk(at, outcome)
-            if clock.report is not None:
-                clock.report(self.progress(at.pairs, outcome.sets_counted, clock.began))
+            if context.report is not None:
+                context.report(self.progress(at.pairs, outcome.sets_counted, search.began))
 
     @property
     def phase(self) -> str:
@@ -599,10 +535,10 @@ def joins_per_task(
         return at_once
     one = seconds_for(1, rows)
     seconds = min(
-        LONGEST,
-        max(SHORTEST, 2 * size_of(workers) * FEEDING),
-        math.sqrt(joins * one * FEEDING),
-        SHARE_OF_TIME * max(0.0, seconds_left),
+        TUNING.longest_task,
+        max(TUNING.shortest_task, 2 * size_of(workers) * TUNING.feeding),
+        math.sqrt(joins * one * TUNING.feeding),
+        TUNING.task_share * max(0.0, seconds_left),
     )
-    fit = IN_HAND / returned if returned else math.inf
+    fit = TUNING.bytes_in_hand / returned if returned else math.inf
     return max(at_once, int(min(seconds / one, fit)))

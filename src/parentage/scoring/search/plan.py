@@ -43,32 +43,6 @@ BARRED = -2  # a constraint, not a rule, bars these families
 
 
 @dataclass(frozen=True, eq=False)
-class Limits:
-    """How many parents a child may have: what the user asks for and what cap rules prove."""
-
-    most: Ints
-    """``[variable]``, −1: not even the empty set (the child is treated elsewhere)."""
-    caps: dict[str, Ints]
-
-    def capped(self, in_degree: int) -> Ints:
-        """Return per child: −1, or the rule that bars this in-degree, or BARRED."""
-        answer = np.full(len(self.most), -1, np.int64)
-        for name in reversed(CAPS):
-            if name in self.caps:
-                answer[self.caps[name] < in_degree] = ORDER.index(name)
-        answer[self.most < in_degree] = BARRED
-        return answer
-
-    @property
-    def deepest(self) -> int:
-        """The largest in-degree any child may have."""
-        most = self.most.copy()
-        for cap in self.caps.values():
-            most = np.minimum(most, cap)
-        return int(most.max(initial=0))
-
-
-@dataclass(frozen=True, eq=False)
 class SearchPlan:
     """One search: of all children without required parents, or of one child with some.
 
@@ -88,8 +62,11 @@ class SearchPlan:
         ``[variable]``: residual entropies in fixed point; zeros where no rule needs them.
     forbidden
         ``[child, parent]``: arcs that no family may contain.
-    limits
-        How many parents each child may have, besides the context.
+    most
+        ``[variable]``: how many parents each child may have, besides the context; −1: not even the
+        empty set, the child is treated elsewhere.
+    caps
+        ``[variable]`` by cap rule: the most parents that it proves.
     width
         How far below its best subset a kept set may be, in nats; None drops ties.
     context
@@ -101,9 +78,27 @@ class SearchPlan:
     rules: RuleSet
     h: Ints
     forbidden: npt.NDArray[np.bool_]
-    limits: Limits
+    most: Ints
+    caps: dict[str, Ints]
     width: float | None
     context: tuple[int, ...]
+
+    def capped(self, in_degree: int) -> Ints:
+        """Return per child: −1, or the rule that bars this in-degree, or BARRED."""
+        answer = np.full(len(self.most), -1, np.int64)
+        for name in reversed(CAPS):
+            if name in self.caps:
+                answer[self.caps[name] < in_degree] = ORDER.index(name)
+        answer[self.most < in_degree] = BARRED
+        return answer
+
+    @property
+    def deepest(self) -> int:
+        """The largest in-degree any child may have."""
+        most = self.most.copy()
+        for cap in self.caps.values():
+            most = np.minimum(most, cap)
+        return int(most.max(initial=0))
 
     @property
     def leaves_out(self) -> bool:
@@ -118,7 +113,7 @@ class SearchPlan:
     def n_families(self) -> int:
         """The size of the space: parent sets within all limits, empty ones included."""
         free = self.encoded.n_variables - 1 - self.forbidden.sum(axis=1)
-        kinds = Counter(zip(free.tolist(), self.limits.most.tolist(), strict=True))
+        kinds = Counter(zip(free.tolist(), self.most.tolist(), strict=True))
         return sum(times * count_families(f, k) for (f, k), times in kinds.items())
 
 
@@ -226,10 +221,8 @@ def _encode_plan(prepared: Preparation, child: str | None) -> SearchPlan:
         rules,
         h,
         prepared.constraints.barred(table.names)[np.ix_(order, order)],
-        Limits(
-            np.minimum(limit, encoded.n_variables - 1),
-            measure.caps(encoded, table, rules, h, below),
-        ),
+        np.minimum(limit, encoded.n_variables - 1),
+        measure.caps(encoded, table, rules, h, below),
         width,
         context,
     )

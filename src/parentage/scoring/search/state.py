@@ -19,11 +19,11 @@ import numpy as np
 import numpy.typing as npt
 
 from parentage.scoring.rules import ORDER
-from parentage.scoring.search.forecast import LISTING
+from parentage.scoring.tuning import TUNING
+from parentage.work import tuning as work_tuning
 from parentage.work.array_files import GrowingArray, disk_folder, has_room, let_pages_go
 from parentage.work.checkpoint import State
 from parentage.work.memory import used_memory
-from parentage.work.tuning import TUNING
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -39,9 +39,6 @@ if TYPE_CHECKING:
 Bounds = npt.NDArray[np.float64]
 
 GROUPS = ("level", "below", "memory")
-
-SHARE_OF_PAGES = 0.85
-"""The share of the memory limit above which the pages of mapped files are dropped."""
 
 
 class Kept(NamedTuple):
@@ -75,7 +72,7 @@ class Outcome:
 
     def listing(self) -> int:
         """Return what making lists of the kept families will take, in bytes."""
-        return LISTING * sum(array.nbytes for part in self.kept for array in part)
+        return TUNING.listing * sum(array.nbytes for part in self.kept for array in part)
 
 
 class LevelBuffer:
@@ -240,7 +237,7 @@ class LevelStore:
 
     def relieve(self, arrays: Iterable[Array]) -> None:
         """Drop the pages of mapped arrays when the process takes nearly what it may."""
-        if self.most is not None and used_memory() > SHARE_OF_PAGES * self.most:
+        if self.most is not None and used_memory() > work_tuning.TUNING.page_share * self.most:
             let_pages_go(arrays)
 
     @property
@@ -268,7 +265,7 @@ class LevelStore:
 
     def save_chunk(self, state: SearchState, outcome: Outcome) -> None:
         """Save the chunks so far, if a write is due."""
-        self._save_if_due(state, outcome, TUNING.chunk_seconds_apart)
+        self._save_if_due(state, outcome, work_tuning.TUNING.chunk_seconds_apart)
 
     def save_level(self, state: SearchState, outcome: Outcome) -> None:
         """Save a finished level, if a write is due."""
