@@ -73,9 +73,6 @@ def test_tasks_elsewhere_are_as_long_as_feeding_them_needs() -> None:
     assert seconds(long, rows, 2, left=-1.0) == seconds(1000, rows, 9) == least
     fit = joins_per_task(AT_ONCE, long, rows, 50, Elsewhere(100), math.inf)
     assert fit == TUNING.bytes_in_hand // 50
-        joins_per_task(AT_ONCE, long, rows, 50, Elsewhere(100), math.inf)
-        == TUNING.bytes_in_hand // 50
-    )
 
 
 @pytest.mark.parametrize("size", [2, 10, 100, 1000])
