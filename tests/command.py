@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import contextlib
 import io
+import json
 import signal
 import subprocess
 import sys
@@ -86,3 +87,11 @@ def refused(*args: str) -> str:
     assert done.stdout == ""
     assert "Traceback" not in done.stderr
     return done.stderr
+
+
+def by_recipe(folder: Path, **settings: str) -> list[str]:
+    """Write a recipe of settings alone; return what is typed to read a table by it."""
+    path = folder / f"{'-'.join(settings.values()).replace(':', '-')}.toml"
+    lines = [f"{name} = {json.dumps(value)}" for name, value in settings.items()]
+    path.write_text("\n".join(["[settings]", *lines, ""]))
+    return ["--recipe", str(path)]

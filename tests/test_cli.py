@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from command import await_handlers, in_a_process, ok, refused, run
+from command import await_handlers, by_recipe, in_a_process, ok, refused, run
 from parentage import structural_em
 from parentage.data.datasets import chest_clinic
 from parentage.data.reading import read_table
@@ -83,16 +83,14 @@ def test_score_limits_and_rules(data: str) -> None:
 
 
 def test_score_constraints(data: str, tmp_path: Path) -> None:
-    found = json.loads(ok("score", data, "--require", "c,a", "--forbid", "b,a", "--json"))
-    assert [parents for _, parents in found["lists"]["a"]] == [["c"]]
-    tiers = json.loads(ok("score", data, "--tiers", "a<b,c", "--json"))
-    assert [parents for _, parents in tiers["lists"]["a"]] == [[]]
     path = tmp_path / "known.toml"
     path.write_text('required = [["c", "a"]]\nforbidden = [["b", "a"]]\n')
-    assert (
-        json.loads(ok("score", data, "--constraints", str(path), "--json"))["lists"]
-        == found["lists"]
-    )
+    found = json.loads(ok("score", data, "--constraints", str(path), "--json"))
+    assert [parents for _, parents in found["lists"]["a"]] == [["c"]]
+    typed = json.loads(ok("learn", data, "--require", "c,a", "--forbid", "b,a", "--json"))
+    given = json.loads(ok("learn", data, "--constraints", str(path), "--json"))
+    assert typed["parents"] == given["parents"] and typed["constraints"] == given["constraints"]
+    assert json.loads(ok("learn", data, "--tiers", "a<b,c", "--json"))["parents"]["a"] == []
 
 
 def test_info_json(data: str) -> None:
@@ -169,15 +167,15 @@ def test_bad_arguments_are_refused(data: str, tmp_path: Path) -> None:
     assert "did you mean 'alg1'" in refused("score", data, "--rules", "alg1x")
     assert "did you mean 'score'" in refused("scoer", data)
     assert "'aa'" in refused("explain", data, "aa", "b")
-    assert "'zz'" in refused("score", data, "--drop", "zz")
+    assert "'zz'" in refused("learn", data, "--drop", "zz")
     assert "-k" in refused("score", data, "-k", "many")
     assert ".jkl" in refused("score", data, "-o", str(tmp_path / "lists.xyz"))
     assert "no such folder" in refused("score", data, "-o", str(tmp_path / "no" / "l.jkl"))
-    assert "median" in refused("score", data, "--discretize", "mean")
-    assert "error" in refused("score", data, "--missing", "guess")
-    assert "required and forbidden" in refused("score", data, "--require", "a,b", "--forbid", "a,b")
-    assert "cycle" in refused("score", data, "--require", "a,b", "--require", "b,a")
-    assert "zz" in refused("score", data, "--forbid", "a,zz")
+    assert "median" in refused("learn", data, "--discretize", "mean")
+    assert "error" in refused("learn", data, "--missing", "guess")
+    assert "required and forbidden" in refused("learn", data, "--require", "a,b", "--forbid", "a,b")
+    assert "cycle" in refused("learn", data, "--require", "a,b", "--require", "b,a")
+    assert "zz" in refused("learn", data, "--forbid", "a,zz")
     assert "scores are printed in nats" in refused("score", data, "--log-base", "2")
     assert "there is no command 'reproduce' any more; run `make" in refused("reproduce", "--data")
     assert "at least 0" in refused("score", data, "--width", "-1")
@@ -238,12 +236,13 @@ def test_expectation_maximisation_that_did_not_settle_is_told(
     rows = [[rng.choice("ab")] * 3 for _ in range(60)]
     text = "\n".join(",".join("?" if rng.random() < 0.2 else c for c in row) for row in rows)
     path = write(tmp_path, f"x,y,z\n{text}\n")
-    whole = run("score", path, "--missing", "em", "--json")
+    completed = by_recipe(tmp_path, missing="em")
+    whole = run("score", path, *completed, "--json")
     assert json.loads(whole.stdout)["completion"]["settled"] is True
     assert "expectation maximisation" not in whole.stderr
     monkeypatch.setattr(structural_em, "MOST_STEPS", 1)
     monkeypatch.setattr(structural_em, "_is_best", lambda *_: False)
-    cut = run("score", path, "--missing", "em", "--json")
+    cut = run("score", path, *completed, "--json")
     assert json.loads(cut.stdout)["completion"]["settled"] is False
     assert "expectation maximisation ended before the network repeated" in cut.stderr
 

@@ -10,7 +10,7 @@ import pytest
 
 import parentage
 from certificates import document
-from command import ok, refused, run
+from command import by_recipe, ok, refused, run
 from naive_network import random_lists
 from parentage.check import Verdict, check, sealed
 from parentage.check.document import SETTINGS
@@ -295,7 +295,7 @@ def test_certificates_of_data_with_missing_values(missing: str, tmp_path: Path) 
     table = write(tmp_path, "\n".join(["a,b,c", *rows]) + "\n", "holes.csv")
     lists = str(tmp_path / "holes.jkl")
     content = learned(table, tmp_path, "--missing", missing)
-    ok("score", table, "--missing", missing, "-o", lists)
+    ok("score", table, *by_recipe(tmp_path, missing=missing), "-o", lists)
     code, text = verdict_on(lists, content, tmp_path)
     assert code == 0, text
     proof, recipe = str(tmp_path / "edited.json"), str(tmp_path / "read.toml")

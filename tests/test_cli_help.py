@@ -84,7 +84,7 @@ def test_check_says_how_much_memory_it_takes() -> None:
 
 
 @pytest.mark.parametrize(
-    "name", ["explain", "support", "check", "query", "apply", "sample", "report"]
+    "name", ["explain", "support", "check", "query", "apply", "report", "score", "learn", "path"]
 )
 def test_details_of_reading_go_into_a_recipe(name: str) -> None:
     """The advice is taken: ``info`` has the option and writes the recipe."""

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import json
 import re
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from command import ok, refused, run
+from parentage.optimise import near as near_networks
 from test_cli import SMALL, write
 
 
@@ -33,15 +35,15 @@ def test_json_has_classes_differences_and_arcs(data: str) -> None:
     assert found["classes"][0][0]["score"] == learned["score"]
 
 
-def test_a_limit_is_said(data: str) -> None:
-    text = ok("learn", data, "--within", "1000", "--max-networks", "2")
+def test_a_limit_is_said(data: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    kept = near_networks.within
+    monkeypatch.setattr(near_networks, "within", partial(kept, max_networks=2))
+    text = ok("learn", data, "--within", "1000")
     assert text.startswith("At least 2 networks in ")
     assert "Not complete: there are at least 2 networks" in text
-    done = run("learn", data, "--within", "1000", "--max-networks", "2", "--require-optimal")
+    done = run("learn", data, "--within", "1000", "--require-optimal")
     assert done.returncode == 1
-    found = json.loads(
-        ok("learn", data, "--within", "1000", "--max-networks", "2", "--time-limit", "60", "--json")
-    )
+    found = json.loads(ok("learn", data, "--within", "1000", "--time-limit", "60", "--json"))
     assert found["complete"] is False
     assert found["stopped"] == "networks"
     assert 1 <= found["complete_to_factor"] < 1000

@@ -70,20 +70,21 @@ def test_json_equals_python_from_every_kind_of_file(folder: Path) -> None:
             assert set(content["before"][name]) == set(shares)
 
 
-def test_smoothing_is_for_tables(folder: Path) -> None:
+def test_probabilities_come_from_the_file_or_a_table(folder: Path, tmp_path: Path) -> None:
     net, data = str(folder / "clinic.json"), ["--data", str(folder / "clinic.csv")]
-    done = run("query", net, "tub", *data, "--json", "--smoothing", "10")
-    expected = ASIA.fit(chest_clinic(500), smoothing=10).query(targets=["tub"])
+    done = run("query", net, "tub", *data, "--json")
+    expected = ASIA.fit(chest_clinic(500)).query(targets=["tub"])
     assert json.loads(done.stdout)["marginals"]["tub"] == pytest.approx(expected["tub"])
     assert "before" not in json.loads(done.stdout)
-    message = refused("query", str(folder / "clinic.bif"), "--smoothing", "2")
-    assert "--smoothing 2.0 is for a table" in message
-    assert "type --data TABLE" in message
-    assert "is for a table" in refused("query", str(folder / "clinic.bif"), "--recipe", "r.toml")
+    message = refused("query", str(folder / "clinic.bif"), "--recipe", "r.toml")
+    assert "is for a table" in message and "type --data TABLE" in message
     impossible = ["--given", "tub=yes,lung=no,either=no"]
-    message = refused("query", net, *data, *impossible, "--smoothing", "0")
+    bare = str(tmp_path / "bare.bif")
+    write_network(ASIA.fit(chest_clinic(500), smoothing=0), bare)
+    message = refused("query", bare, *impossible)
     assert "tub=yes, lung=no, either=no has probability 0" in message
-    assert "--smoothing 1" in message
+    assert "type --data TABLE to estimate the probabilities, none of them 0" in message
+    run("query", bare, *data, *impossible)
 
 
 def test_joint_and_most_probable(folder: Path) -> None:
@@ -161,7 +162,9 @@ def test_apply_likelihood(folder: Path, tmp_path: Path) -> None:
     )
     odd = str(tmp_path / "odd.csv")
     assert "1 rows, 1 cells missing: mean log-likelihood -" in run("apply", net, odd).stdout
-    told = run("apply", net, odd, "--data", rows, "--smoothing", "0").stdout
+    bare = str(tmp_path / "bare.bif")
+    write_network(ASIA.fit(chest_clinic(500), smoothing=0), bare)
+    told = run("apply", bare, odd).stdout
     assert "1 rows, 1 cells missing: 1 of them have probability 0" in told
 
 
@@ -186,14 +189,14 @@ def test_apply_predict_and_impute(folder: Path, tmp_path: Path) -> None:
     assert "did you mean 'dysp'" in refused("apply", net, str(rows), "--predict", "disp")
     holes = tmp_path / "holes.csv"
     holes.write_text("xray,asia,tub,smoke,lung,bronc,either,dysp\nno,no,,yes,no,?,no,yes\n")
-    for more in ([], ["--together"]):
-        done = run("apply", net, str(holes), "--impute", *more)
+    for how in ("each", "joint"):
+        done = run("apply", net, str(holes), "--impute", how)
         assert done.stdout.splitlines()[1] == "no,yes,no,no,yes,no,no,yes"
         assert "filled 2 cells in 2 columns" in done.stderr
-    done = run("apply", net, str(holes), "--impute", "--json")
+    done = run("apply", net, str(holes), "--impute", "each", "--json")
     assert json.loads(done.stdout) == {"rows": 1, "filled": {"tub": 1, "bronc": 1}}
-    assert "ask one" in refused("apply", net, str(holes), "--impute", "--predict", "dysp")
-    assert "type --impute" in refused("apply", net, str(holes), "--together")
+    assert "ask one" in refused("apply", net, str(holes), "--impute", "each", "--predict", "dysp")
+    assert "did you mean 'joint'" in refused("apply", net, str(holes), "--impute", "jont")
 
 
 def test_apply_cuts_numbers_as_the_table_was_cut(tmp_path: Path) -> None:

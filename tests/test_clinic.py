@@ -14,7 +14,7 @@ import pandas as pd
 import pytest
 
 import parentage
-from command import ok, refused, run
+from command import by_recipe, ok, refused, run
 from parentage.data.recipe import Recipe, read_recipe, write_recipe
 from parentage.errors import (
     DecisionWarning,
@@ -309,15 +309,16 @@ def test_recipes_come_back_equal(clinic: Path, tmp_path: Path) -> None:
 
 def test_results_carry_the_recipe(clinic: Path, tmp_path: Path) -> None:
     export, network = str(clinic / "export.csv"), str(tmp_path / "net.json")
-    done = run("learn", export, *TYPED, "-k", "1", "-o", network, "-o", str(tmp_path / "n.svg"),
-               "--json")  # fmt: skip
+    file = str(tmp_path / "read.toml")
+    ok("info", export, *TYPED, "--json", "--write-recipe", file)
+    done = run("learn", export, "--recipe", file, "-k", "1", "-o", network, "-o",
+               str(tmp_path / "n.svg"), "--json")  # fmt: skip
     assert done.stderr.count("\n") == 1 and "wrote" in done.stderr
     recipe = Recipe.from_dict(json.loads(done.stdout)["recipe"])
     assert recipe == parentage.read_table(export, **SETTINGS).recipe
     assert (tmp_path / "n.svg").exists()
     content = json.loads(Path(network).read_text())
     assert Recipe.from_dict(content["scope"]["account"]["recipe"]) == recipe
-    file = str(tmp_path / "read.toml")
     printed = json.loads(ok("info", export, *TYPED, "-k", "1", "--json", "--write-recipe", file))[
         "recipe"
     ]
@@ -383,17 +384,20 @@ def incomplete(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.mark.parametrize("missing", ["pnal", "em"])
-def test_a_recipe_that_keeps_missing_values_is_used_again(incomplete: Path, missing: str) -> None:
+def test_a_recipe_that_keeps_missing_values_is_used_again(
+    incomplete: Path, missing: str, tmp_path: Path
+) -> None:
+    alone = by_recipe(tmp_path, missing=missing)
     path, recipe = str(incomplete / "t.csv"), str(incomplete / f"{missing}.toml")
     asked = [("learn", "parents"), ("score", "lists"), ("info", "score"), ("support", "arcs")]
     for command, key in asked:
         more = ["--no-need", "--json"] if command == "support" else ["--json"]
-        plain = json.loads(ok(command, path, *more, "--missing", missing))
+        plain = json.loads(ok(command, path, *more, *alone))
         again = json.loads(ok(command, path, *more, "--recipe", recipe))
         assert (again[key], again["score"]) == (plain[key], plain["score"])
     if missing == "pnal":
         family = ("explain", path, "dysp", "bronc")
-        assert ok(*family, "--recipe", recipe) == ok(*family, "--missing", missing)
+        assert ok(*family, "--recipe", recipe) == ok(*family, *alone)
     solution = parentage.learn(path, recipe=recipe)
     assert solution.score == parentage.learn(path, missing=missing).score
     fitted = parentage.ParentageLearner(missing=missing).fit(

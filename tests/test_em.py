@@ -14,7 +14,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 import naive_em
-from command import refused, run
+from command import by_recipe, refused, run
 from keywords import for_learn
 from network_cases import ASIA, all_dags, random_network
 from parentage import structural_em
@@ -448,7 +448,7 @@ def test_the_command_and_its_files(tmp_path: Path) -> None:
     assert record.scope is not None
     assert record.scope.origin.completion.settled  # type: ignore[union-attr]  # it has an account
     lists, proof = str(tmp_path / "n.jkl"), str(tmp_path / "proof.json")
-    run("score", str(data), "--missing", "em", "-o", lists, "--threads", "1")
+    run("score", str(data), *by_recipe(tmp_path, missing="em"), "-o", lists, "--threads", "1")
     done = run("learn", lists, "--certificate", proof, "--json")
     assert json.loads(done.stdout)["score"] == content["score"]
     assert json.loads(done.stdout)["scope"]["account"]["completion"] == completion

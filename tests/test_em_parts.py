@@ -19,7 +19,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import naive_em
-from command import ok, refused, run
+from command import by_recipe, ok, refused, run
 from network_cases import ASIA, random_network
 from parentage import pipeline, structural_em
 from parentage.arcs.need import Question, solve_changed
@@ -230,7 +230,7 @@ def test_support_is_refused_before_any_work(tmp_path: Path) -> None:
             support(holes, missing="em")
         with pytest.raises(InputError, match="missing='em' completes missing cells"):
             support(holes, missing="em", need=False, bootstrap=2)
-        assert "--missing em completes" in refused("support", str(data), "--missing", "em")
+        assert "--missing em completes" in refused("support", str(data), "--recipe", recipe)
         page = str(tmp_path / "page.html")
         assert "--missing em completes" in refused(
             "report", str(data), "--recipe", recipe, "-o", page
@@ -292,12 +292,13 @@ def test_no_class_where_directions_count(tmp_path: Path) -> None:
         for row in table.to_codes().T.tolist()
     ]
     data.write_text("\n".join([",".join(table.names), *rows]) + "\n")
-    done = run("support", str(data), "--missing", "pnal", "--no-need", "--verbose")
+    averaged, filled = by_recipe(tmp_path, missing="pnal"), by_recipe(tmp_path, missing="mode")
+    done = run("support", str(data), *averaged, "--no-need", "--verbose")
     assert "class" not in done.stdout.splitlines()[0] and "either way" not in done.stdout
     assert "reversing an arc changes the score" in done.stdout
-    content = json.loads(run("support", str(data), "--missing", "pnal", "--json").stdout)
+    content = json.loads(run("support", str(data), *averaged, "--json").stdout)
     assert all(one["reversible"] is None for one in content["arcs"])
-    plain = run("support", str(data), "--missing", "mode", "--no-need", "--verbose").stdout
+    plain = run("support", str(data), *filled, "--no-need", "--verbose").stdout
     assert "class" in plain.splitlines()[0]
 
 

@@ -267,17 +267,25 @@ def problem_of(said: str) -> str:
 
 @pytest.mark.parametrize("name", [name for name in REFUSED if not REFUSED[name].command])
 def test_the_call_of_a_refusal_can_be_pasted(
-    name: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    name: str,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     path = tmp_path / REFUSED[name].name
     path.write_bytes(REFUSED[name].content)
     said = through_python(path).strip().split("\n")[-1].strip()
-    for command in ("info", "score", "support"):
-        shown = through_command(capsys, command, str(path)).strip().split("\n")[-1].strip()
+    monkeypatch.chdir(tmp_path)
+    for command in ("info", "learn", "score", "support"):
+        shown = through_command(capsys, command, str(path)).strip().split("\n")
+        typed = [shlex.split(line)[1:] for line in shown if line.startswith("  parentage ")]
         if name == "code too large":
-            assert "read_table" not in said and not shown.startswith("parentage ")
+            assert "read_table" not in said and not typed
             return
-        assert "error" not in through_command(capsys, *shlex.split(shown)[1:])
+        assert len(typed) == (1 if command == typed[0][0] else 2) and typed[-1][0] == command
+        assert "(or let --auto decide the same):" in shown[-1 - len(typed)]
+        for words in typed:
+            assert "error" not in through_command(capsys, *words)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", DataWarning)
         table = eval(said)  # noqa: S307  # as a reader would type it
@@ -291,9 +299,9 @@ def test_a_command_that_reads_by_recipe_says_how(
     """What a message names and the command does not have goes through ``info``, as it says."""
     path, recipe = tmp_path / "t.csv", tmp_path / "read.toml"
     path.write_bytes(IDS)
-    said = through_command(capsys, command, str(path))
-    note = f"parentage {command} has no --keep; parentage info {path} --keep id --write-recipe"
-    assert note in said
+    said = through_command(capsys, command, str(path), "-k", "1")
+    asked = f"  parentage info {path} --drop id --write-recipe read.toml\n"
+    assert f"{asked}  parentage {command} {path} -k 1 --recipe read.toml" in said
     typed = shlex.split(f"info {path} --keep id --write-recipe {recipe}")
     assert "error" not in through_command(capsys, *typed)
     assert "error" not in through_command(capsys, command, str(path), "--recipe", str(recipe))

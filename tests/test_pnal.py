@@ -14,7 +14,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from command import ok, refused
+from command import by_recipe, ok, refused
 from naive import TIE
 from naive_holes import NaiveHoles
 from naive_network import best_network
@@ -376,10 +376,11 @@ def test_the_command_line_says_what_is_missing(tmp_path: Path) -> None:
     assert sum(stored.provenance["data"]["missing_cells"].values()) == table.missing_cells.sum()
     assert stored.scope is not None and (stored.scope.score or "").startswith("pnal:0.0")
     lists = tmp_path / "lists.jkl"
-    ok("score", str(data), "--missing", "pnal", "-o", str(lists))
+    averaged = by_recipe(tmp_path, missing="pnal")
+    ok("score", str(data), *averaged, "-o", str(lists))
     again = read_lists(lists).known()
     assert again.missing_cells == tuple(table.missing_cells.tolist())
     assert "missing" in ok("info", str(data), "--missing", "pnal")
-    assert "scores" in ok("explain", str(data), "lung", "smoke", "--missing", "pnal")
-    assert "missing_cells" in ok("score", str(data), "--missing", "pnal", "--json")
+    assert "scores" in ok("explain", str(data), "lung", "smoke", *averaged)
+    assert "missing_cells" in ok("score", str(data), *averaged, "--json")
     assert "--missing pnal" in refused("learn", str(data))

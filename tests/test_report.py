@@ -521,12 +521,12 @@ def test_the_command_on_the_page_can_be_pasted(clinic: Path, tmp_path: Path, tit
 
 def test_the_command_reports_a_table(clinic: Path, tmp_path: Path) -> None:
     page = tmp_path / "r.html"
-    ok("report", str(clinic), "-o", str(page), "--smoothing", "2", "--title", "My clinic")
+    ok("report", str(clinic), "-o", str(page), "--title", "My clinic")
     text = page.read_text()
     assert "<h1>My clinic</h1>" in text
     assert "clinic.csv" in text
     data = data_of(text)
-    assert data["smoothing"] == 2.0
+    assert data["smoothing"] == 1.0
     assert all(arc["need"] is not None for arc in data["arcs"])
     ok("report", str(clinic), "-o", str(page))  # its own file may be replaced
     said = parentage.path(clinic).sentence().replace("'", "&#39;")
@@ -576,7 +576,7 @@ def test_the_command_refuses_what_it_cannot_write(clinic: Path, tmp_path: Path) 
     assert "goes with a network" in said
     net = tmp_path / "net.json"
     ok("learn", str(clinic), "-o", str(net))
-    said = refused("report", str(net), "--smoothing", "2", "-o", str(tmp_path / "r.html"))
+    said = refused("report", str(net), "--recipe", "r.toml", "-o", str(tmp_path / "r.html"))
     assert "--data" in said
 
 

@@ -288,8 +288,8 @@ class UndecidedError(TableError):
     """Decisions about a table that are left to the user, with one call that takes them all.
 
     ``remedy`` are the settings that make the table readable; none if there is a reason, ``beyond``,
-    why all of them would not be enough. ``command`` is what was typed on the command line, ``note``
-    what has to be known about it.
+    why all of them would not be enough. ``calls`` are the commands to type instead of what was
+    typed, ``auto`` whether what was called can decide by itself.
     """
 
     def __init__(
@@ -301,8 +301,8 @@ class UndecidedError(TableError):
     ) -> None:
         self.objections, self.source = tuple(objections), source
         self.remedy, self.beyond = tuple(remedy), beyond
-        self.command: tuple[str, ...] = ()
-        self.note = ""
+        self.calls: tuple[str, ...] = ()
+        self.auto = True
         ways = [way for one in objections for way in (*one.advice, *one.others())]
         first = objections[0]
         super().__init__(f"{first.who}{first.seen}", *distinct(ways))
@@ -314,7 +314,6 @@ class UndecidedError(TableError):
         who = self.source if named else "the table"
         lines = [f"{who} needs {number} decision{'s' * (number > 1)}:"]
         lines += [f"  {one.line(reader)}" for one in self.objections]
-        lines += [self.note] if self.note else []
         if self.beyond:
             return "\n".join([*lines, f"That is not enough: {self.beyond}"])
         if not self.remedy:
@@ -323,14 +322,14 @@ class UndecidedError(TableError):
         own = reader == "estimator" and all(way.setting in ESTIMATOR for way in self.remedy)
         if reader == "command line":
             lead, auto = "Type", "--auto"
-            call = " ".join([*map(shlex.quote, self.command), settings])
+            call = "\n  ".join(self.calls)
         elif own:
             call = f"parentage.ParentageLearner({settings})"
         else:
             frame = "X" if reader == "estimator" else "frame"
             lead += " in place of X" if reader == "estimator" else ""
             call = f"parentage.read_table({repr(self.source) if named else frame}, {settings})"
-        other = "" if self.remedy[0].setting == "auto" else f" (or let {auto} decide the same)"
+        other = f" (or let {auto} decide the same)" if self.auto else ""
         return "\n".join([*lines, f"{lead}{other}:", f"  {call}"])
 
 

@@ -10,17 +10,12 @@ from __future__ import annotations
 import importlib
 import sys
 import warnings
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
 import click
 
 from parentage import __version__
 from parentage.cli.output import StdoutError, guard_streams, visible
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from parentage.errors import Way
 
 EPILOG = """\b
 Try:
@@ -131,7 +126,7 @@ def main(args: list[str] | None = None) -> None:
         click.echo(f"parentage: error: {error}", err=True)
         sys.exit(2)
     except ValueError as error:
-        _show_refusal(error, sys.argv[1:] if args is None else args)
+        _show_refusal(error)
         sys.exit(2)
     except (ImportError, OSError) as error:
         reason = visible(str(error).split("\n")[0][:200])
@@ -159,25 +154,14 @@ def _suggested_by_meaning(error: click.NoSuchOption) -> click.NoSuchOption:
     )
 
 
-def _show_refusal(error: ValueError, typed: list[str]) -> None:
+def _show_refusal(error: ValueError) -> None:
     """Show an error raised on purpose as one message; anything else is a bug and stays loud."""
-    from parentage.errors import ParentageError, UndecidedError, Way
+    from parentage.errors import ParentageError
 
     if not isinstance(error, ParentageError):
         raise error
     notes = "".join(f"\n{note}" for note in getattr(error, "__notes__", ()))
-    if isinstance(error, UndecidedError):
-        error.command, error.note, notes = ("parentage", *typed), notes.strip(), ""
-        if error.remedy and not _knows(typed[0], error.remedy):
-            error.remedy = (Way("auto", True),)
     click.echo(f"parentage: error: {visible(error.text('command line') + notes)}", err=True)
-
-
-def _knows(name: str, ways: Sequence[Way]) -> bool:
-    """Tell whether a command has the options that these ways are typed with."""
-    command = cli.get_command(click.Context(cli), name)
-    known = [] if command is None else [flag for param in command.params for flag in param.opts]
-    return all(way.typed("command line").split()[0] in known for way in ways)
 
 
 def _show_warning(message: Warning | str, category: type[Warning], *_: Any, **__: Any) -> None:

@@ -11,14 +11,15 @@ from typing import TYPE_CHECKING
 import click
 
 from parentage.cli.options import (
+    BY_RECIPE,
     JSON,
-    RUNNING,
-    SHORT_READING,
+    TIME_LIMIT,
     WIDE,
     Model,
     check_outputs,
     command,
     load_table,
+    option,
     settings,
 )
 from parentage.cli.output import print_json, show_progress, table_text, warn
@@ -37,17 +38,6 @@ if TYPE_CHECKING:
 
 SHOWN = 12
 """Groups of networks that are shown in a terminal."""
-
-
-@dataclass(frozen=True)
-class Written(Settings):
-    """The file to write."""
-
-    output: str | None = setting(
-        None,
-        "Write the path: a figure, .svg, or the networks, .csv or .json.",
-        Option("FILE", short="-o", common=True),
-    )
 
 
 @dataclass(frozen=True)
@@ -84,7 +74,6 @@ class Folding(Settings):
         None, "Judge the prediction of this variable, too.", Option("Y", common=True)
     )
     folds: int = setting(10, "Number of parts of the rows.", Option("N", int, least=2, common=True))
-    seed: int = setting(0, "Seed of the random folds.", Option("N", int, least=0, common=True))
 
 
 @contextmanager
@@ -101,13 +90,25 @@ def working(running: Running) -> Iterator[Context]:
 
 @command()
 @click.argument("source", metavar="TABLE")
-@settings("written", Written, "Output")
-@settings("model", Model, "Model", "score", "max_parents", "require", "forbid")
-@RUNNING
-@SHORT_READING
+@option(
+    "Output",
+    output=setting(
+        None,
+        "Write the path: a figure, .svg, or the networks, .csv or .json.",
+        Option("FILE", short="-o", common=True),
+    ),
+)
+@settings("model", Model, "Model", "score", "max_parents", "constraints")
+@TIME_LIMIT
+@BY_RECIPE
 @JSON
 def path(
-    source: str, written: Written, model: Model, running: Running, reading: Reading, as_json: bool
+    source: str,
+    output: str | None,
+    model: Model,
+    running: Running,
+    reading: Reading,
+    as_json: bool,
 ) -> None:
     """Find every optimal network as the penalty for a parameter grows, and prove each.
 
@@ -117,21 +118,21 @@ def path(
     """
     from parentage.answers.path import LEAST, MOST, check_path_file, path_of, unproven_text
 
-    if written.output is not None:
-        check_path_file(written.output)
-    check_outputs([written.output], source, reading.recipe)
+    if output is not None:
+        check_path_file(output)
+    check_outputs([output], source, reading.recipe, model.constraints)
     table = load_table(source, reading, quiet=as_json, ways=OF_WHOLE_DATA)
     scoring = model.scoring(table.names)
     with working(running) as context:
         found = path_of(table, scoring, (LEAST, MOST), context)
     if not found.optimal:
         warn(unproven_text(found))
-    if written.output is not None:
-        found.save(written.output)
-        click.echo(f"parentage: wrote {written.output}", err=True)
+    if output is not None:
+        found.save(output)
+        click.echo(f"parentage: wrote {output}", err=True)
     if as_json:
         print_json(found.to_dict())
-    elif written.output is None:
+    elif output is None:
         click.echo(path_text(found))
 
 
@@ -160,8 +161,8 @@ def path_text(found: PenaltyPath) -> str:
 @click.argument("outcome", metavar="Y")
 @settings("contrast", Contrast, "Model")
 @settings("model", Model, "Model", "score", "max_parents", "require", "forbid")
-@RUNNING
-@SHORT_READING
+@TIME_LIMIT
+@BY_RECIPE
 @JSON
 def effect(
     source: str,
@@ -232,9 +233,9 @@ def effect_text(found: Effect) -> str:
 @command()
 @click.argument("source", metavar="TABLE")
 @settings("folding", Folding, "Model")
-@settings("model", Model, "Model", "max_parents", "require", "forbid")
-@RUNNING
-@SHORT_READING
+@settings("model", Model, "Model", "max_parents", "constraints")
+@TIME_LIMIT
+@BY_RECIPE
 @JSON
 def validate(
     source: str,
@@ -253,7 +254,7 @@ def validate(
     from parentage.network.settings import SMOOTHING
 
     table = load_table(source, reading, quiet=as_json, ways=WITHOUT_COMPLETION)
-    dealing = (folding.folds, folding.seed, SMOOTHING)
+    dealing = (folding.folds, 0, SMOOTHING)
     with working(running) as context:
         found = validation_of(
             table, model.scoring(table.names), folding.score, folding.target, dealing, context

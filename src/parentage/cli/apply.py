@@ -10,11 +10,12 @@ from typing import TYPE_CHECKING
 
 import click
 
-from parentage.cli.options import JSON, check_outputs, command, settings
+from parentage.cli.options import JSON, RECIPE_ALONE, check_outputs, command, option, settings
 from parentage.cli.output import print_json
-from parentage.cli.query import Origin, load_model, takes_model
+from parentage.cli.query import DATA, load_model
+from parentage.errors import InputError, did_you_mean
 from parentage.optimise.settings import Optimising
-from parentage.work.settings import Option, Settings, like, setting
+from parentage.work.settings import Option, Settings, setting
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -22,7 +23,10 @@ if TYPE_CHECKING:
     from parentage.data.settings import Reading
     from parentage.data.table import Table
     from parentage.network.parameters import Parameters
-    from parentage.network.settings import Estimating
+
+
+IMPUTED = ("each", "joint")
+"""Ways to impute: by the most probable state of each cell, or of a row's cells together."""
 
 
 @dataclass(frozen=True)
@@ -34,41 +38,42 @@ class Question(Settings):
         "Predict a column from the rest of each row.",
         Option("COLUMN", common=True),
     )
-    impute: bool = setting(
-        False, "Impute missing values by their most probable states.", Option(common=True)
-    )
-    together: bool = setting(
-        False,
-        "With --impute: the most probable states of a row's missing values together.",
-        Option(common=True),
-    )
-    output: str | None = setting(
+    impute: str | None = setting(
         None,
-        "Write CSV to a file instead of stdout.",
-        Option("FILE", short="-o", common=True),
+        "Impute missing values: the most probable state of each, or of a row jointly.",
+        Option("each|joint", common=True),
     )
 
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.impute not in (None, *IMPUTED):
+            raise InputError(f"--impute {self.impute!r}: {did_you_mean(str(self.impute), IMPUTED)}")
+        if self.predict is not None and self.impute is not None:
+            raise InputError("--predict and --impute are two questions; ask one of them")
 
-@dataclass(frozen=True)
-class Drawing(Settings):
-    """How rows are drawn."""
 
-    seed: int = like(Optimising, "seed")
-    output: str | None = like(Question, "output")
+OUTPUT = option(
+    "Output",
+    output=setting(
+        None, "Write CSV to a file instead of stdout.", Option("FILE", short="-o", common=True)
+    ),
+)
 
 
 @command()
 @click.argument("net")
 @click.argument("rows")
 @settings("question", Question, "Output")
+@OUTPUT
 @JSON
-@takes_model
+@DATA
+@RECIPE_ALONE
 def apply(
     net: str,
     rows: str,
     question: Question,
-    origin: Origin,
-    estimating: Estimating,
+    output: str | None,
+    data: str | None,
     reading: Reading,
     as_json: bool,
 ) -> None:
@@ -78,22 +83,17 @@ def apply(
     points of that table cut the numbers of ROWS.
     """
     from parentage.data.applying import rows_like
-    from parentage.errors import InputError
 
-    predict, output = question.predict, question.output
-    if predict is not None and question.impute:
-        raise InputError("--predict and --impute are two questions; ask one of them")
-    if question.together and not question.impute:
-        raise InputError("--together says how --impute fills cells; type --impute as well")
-    check_outputs([output], net, rows, origin.data, reading.recipe)
-    found = load_model(net, origin, estimating, reading)
+    predict = question.predict
+    check_outputs([output], net, rows, data, reading.recipe)
+    found = load_model(net, data, reading)
     network = found.parameters.network
     asked = () if predict is None else (network.names[network.index(predict)],)
     table = rows_like(found.known, rows, "em", optional=asked)
     if predict is not None:
         _predict(found.parameters, table, predict, output, as_json)
-    elif question.impute:
-        _impute(found.parameters, table, question, as_json)
+    elif question.impute is not None:
+        _impute(found.parameters, table, question.impute, output, as_json)
     else:
         _likelihood(found.parameters, table, output, as_json)
 
@@ -124,10 +124,11 @@ def _predict(
         click.echo(f"parentage: right in {right:.1%} of {count} rows that say", err=True)
 
 
-def _impute(parameters: Parameters, table: Table, question: Question, as_json: bool) -> None:
+def _impute(
+    parameters: Parameters, table: Table, how: str, output: str | None, as_json: bool
+) -> None:
     """Print the rows with their cells filled."""
-    output = question.output
-    whole = parameters.impute(table, "joint" if question.together else "each")
+    whole = parameters.impute(table, "joint" if how == "joint" else "each")
     text = table_csv(whole)
     filled = {
         name: int(count)
@@ -163,7 +164,7 @@ def _likelihood_text(rows: int, missing: int, mean: float | None, impossible: in
         return f"{rows:,} rows{holes}: mean log-likelihood {mean:.6f} nats a row"
     return (
         f"{rows:,} rows{holes}: {impossible:,} of them have probability 0 under these parameters; "
-        "smooth them with --data TABLE --smoothing 1"
+        "--data TABLE estimates them, none of them 0"
     )
 
 
@@ -203,15 +204,15 @@ def deliver(text: str, output: str | None) -> None:
 @command()
 @click.argument("net")
 @click.argument("rows", type=click.IntRange(min=1))
-@settings("drawing", Drawing, "Output")
-@takes_model
-def sample(
-    net: str, rows: int, drawing: Drawing, origin: Origin, estimating: Estimating, reading: Reading
-) -> None:
+@settings("optimising", Optimising, "Output", "seed")
+@OUTPUT
+def sample(net: str, rows: int, optimising: Optimising, output: str | None) -> None:
     """Draw ROWS rows from the distribution of a network, every variable after its parents.
 
-    NET is as in `parentage query`. The rows are CSV, the same for the same seed.
+    NET is a network with probabilities (.bif, .xmlbif, .json). The rows are CSV, the same for the
+    same seed.
     """
-    check_outputs([drawing.output], net, origin.data, reading.recipe)
-    found = load_model(net, origin, estimating, reading).parameters
-    deliver(table_csv(found.sample(rows, drawing.seed)), drawing.output)
+    from parentage.network.formats import read_parameters
+
+    check_outputs([output], net)
+    deliver(table_csv(read_parameters(net).sample(rows, optimising.seed)), output)

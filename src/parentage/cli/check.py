@@ -5,7 +5,6 @@ from __future__ import annotations
 import shlex
 import sys
 import time
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -16,13 +15,13 @@ from parentage.cli.options import (
     check_outputs,
     command,
     load_table,
-    settings,
+    option,
 )
 from parentage.cli.output import print_json
 from parentage.errors import Bytes, InputError
 from parentage.files.source import open_source
 from parentage.work.context import Running
-from parentage.work.settings import Option, Settings, setting
+from parentage.work.settings import Option, setting
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -37,47 +36,31 @@ if TYPE_CHECKING:
     from parentage.vipr import Size
 
 
-@dataclass(frozen=True)
-class Exporting(Settings):
-    """Where the proof is written for other checkers."""
-
-    vipr: str | None = setting(
-        None, "Write the proof for viprchk: .vipr or .vipr.gz.", Option("FILE", common=True)
-    )
-
-    def __post_init__(self) -> None:
-        from parentage.vipr import is_vipr
-
-        if self.vipr is not None and not is_vipr(self.vipr):
-            raise InputError(f"--vipr {self.vipr!r}: give a name that ends in .vipr or .vipr.gz")
-
-
-@dataclass(frozen=True)
-class Room(Settings):
-    """How much memory checking may take."""
-
-    memory: int | None = setting(
-        None,
-        "Memory for parts that are solved again; 4GB by default.",
-        Option("SIZE", Bytes, common=True),
-    )
-
-
 @command()
 @click.argument("source", metavar="LISTS|TABLE")
 @click.argument("certificate")
-@settings("exporting", Exporting, "Output")
-@settings("room", Room, "Limits")
+@option(
+    "Output",
+    vipr=setting(
+        None, "Write the proof for viprchk: .vipr or .vipr.gz.", Option("FILE", common=True)
+    ),
+)
+@option(
+    "Limits",
+    memory=setting(
+        None,
+        "Memory for parts that are solved again; 4GB by default.",
+        Option("SIZE", Bytes, common=True),
+    ),
+)
 @RECIPE_ALONE
 @JSON
-@settings("running", Running, "Limits", "threads")
 def check(
     source: str,
     certificate: str,
-    exporting: Exporting,
-    room: Room,
+    vipr: str | None,
+    memory: int | None,
     reading: Reading,
-    running: Running,
     as_json: bool,
 ) -> None:
     """Verify that a network is the best one, from its CERTIFICATE, in whole-number arithmetic.
@@ -88,21 +71,24 @@ def check(
     """
     from parentage.check import MEMORY, carried_lists, read_document
     from parentage.check import check as verify
+    from parentage.vipr import is_vipr
 
+    if vipr is not None and not is_vipr(vipr):
+        raise InputError(f"--vipr {vipr!r}: give a name that ends in .vipr or .vipr.gz")
     refuse_swapped(source, certificate)
-    check_outputs([exporting.vipr], source, certificate, reading.recipe)
+    check_outputs([vipr], source, certificate, reading.recipe)
     document = read_document(certificate)
-    memory = MEMORY if room.memory is None else room.memory
+    room = MEMORY if memory is None else memory
     opened = open_source(source)
     lists = lists_in(opened, reading)
     began = time.monotonic()
     if lists is not None:
-        names, verdict = lists.names, verify(lists, document, memory=memory)
+        names, verdict = lists.names, verify(lists, document, memory=room)
     else:
         table = load_table(opened, reading)
-        names, verdict = table.names, check_from(table, document, memory, running.workers)
-    if verdict and exporting.vipr is not None:
-        export(lists or carried_lists(document, names), document, exporting.vipr)
+        names, verdict = table.names, check_from(table, document, room, Running().workers)
+    if verdict and vipr is not None:
+        export(lists or carried_lists(document, names), document, vipr)
     if as_json:
         print_json(verdict_json(verdict, names, time.monotonic() - began))
     else:

@@ -2,47 +2,43 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import click
 
 from parentage.cli.options import (
+    BY_RECIPE,
     JSON,
-    SHORT_READING,
     Model,
     command,
     load_table,
+    option,
     settings,
 )
 from parentage.cli.output import print_json, say_if_compiling, table_text
-from parentage.work.settings import Option, Settings, setting
+from parentage.work.settings import Option, setting
 
 if TYPE_CHECKING:
     from parentage.data.settings import Reading
     from parentage.scoring.explanation import Explanation
 
 
-@dataclass(frozen=True)
-class Shown(Settings):
-    """What is printed."""
-
-    all: bool = setting(False, "Show the rules that do not fire, too.", Option(common=True))
-
-
 @command()
 @click.argument("source", metavar="DATA")
 @click.argument("child")
 @click.argument("parents", nargs=-1)
-@settings("shown", Shown, "Output")
-@SHORT_READING
+@option(
+    "Output",
+    all_=setting(False, "Show the rules that do not fire, too.", Option(common=True)),
+)
+@BY_RECIPE
 @settings("model", Model, "Model", "score", "prior")
 @JSON
 def explain(
     source: str,
     child: str,
     parents: tuple[str, ...],
-    shown: Shown,
+    all_: bool,
     reading: Reading,
     model: Model,
     as_json: bool,
@@ -50,7 +46,7 @@ def explain(
     """Explain one family: its score, what dominates it, and which rules remove it.
 
     DATA is a table as in `parentage score`, CHILD a column, PARENT… the parents in question, e.g.
-    parentage explain glass.arff RI Na Mg Al class --discretize median
+    parentage explain glass.arff RI Na Mg Al class --auto
     """
     from parentage.scoring.explanation import explain as explain_family
 
@@ -61,7 +57,7 @@ def explain(
         print_json(found.to_dict())
         return
     click.echo(str(found))
-    if shown.all and found.rules:
+    if all_ and found.rules:
         click.echo("\n" + rules_text(found))
 
 

@@ -9,8 +9,8 @@ import click
 from parentage.cli.options import (
     JSON,
     READING,
+    WRITE_RECIPE,
     Model,
-    Recording,
     check_outputs,
     command,
     load_table,
@@ -43,11 +43,13 @@ if TYPE_CHECKING:
 
 @command()
 @click.argument("source", metavar="DATA")
-@settings("recording", Recording, "Data")
+@WRITE_RECIPE
 @READING
 @settings("model", Model, "Model", "score", "max_parents")
 @JSON
-def info(source: str, recording: Recording, reading: Reading, model: Model, as_json: bool) -> None:
+def info(
+    source: str, write_recipe: str | None, reading: Reading, model: Model, as_json: bool
+) -> None:
     """Show variables, states, entropy, parent caps and a forecast of the search.
 
     DATA is a table as in `parentage score`, or - for standard input. The caps are the most
@@ -57,9 +59,9 @@ def info(source: str, recording: Recording, reading: Reading, model: Model, as_j
     from parentage.scoring.overview import overview
     from parentage.structural_em import start_settings
 
-    check_outputs([recording.write_recipe], source, reading.recipe)
+    check_outputs([write_recipe], source, reading.recipe)
     table = load_table(source, reading, quiet=as_json)
-    write_recipe_of(table.recipe, recording.write_recipe)
+    write_recipe_of(table.recipe, write_recipe)
     rule = rule_for_missing(table)
     scoring = model.scoring(table.names).for_missing(rule)
     completed = rule == "em" and table.has_holes

@@ -11,15 +11,14 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
 
-from parentage.arcs.settings import Supporting
 from parentage.cli.check import announce_size, vipr_written
 from parentage.cli.options import (
     JSON,
-    READING,
+    READING_COLUMNS,
     RUNNING,
     SCALING,
+    WRITE_RECIPE,
     Model,
-    Recording,
     check_outputs,
     command,
     load_table,
@@ -32,6 +31,7 @@ from parentage.cli.output import logged, print_json, show_progress, table_text, 
 from parentage.cli.report import check_page, is_page
 from parentage.cli.score import account_text
 from parentage.data.settings import Reading
+from parentage.network.settings import SMOOTHING, Estimating
 from parentage.optimise.settings import Optimising
 from parentage.scoring.settings import Growing
 from parentage.work.settings import Option, Settings, like, setting
@@ -79,7 +79,6 @@ class Goal(Settings):
         "List all networks with 1/FACTOR of the best one's probability.",
         Option("FACTOR", float, least=1, common=True),
     )
-    max_networks: int = like(Supporting, "max_networks")
     data: str | None = setting(
         None,
         "With LISTS: the table, for parameters in .bif and .xmlbif.",
@@ -94,7 +93,7 @@ class Goal(Settings):
         None, "Begin from the network of a file.", Option("NET", group="Model")
     )
     log: str | None = setting(None, "Write a progress log (JSON Lines).", Option("FILE"))
-    write_recipe: str | None = like(Recording, "write_recipe")
+    smoothing: float = like(Estimating, "smoothing")
 
     def check(self) -> None:
         """Refuse what cannot be written, or not together, before the work."""
@@ -109,6 +108,13 @@ class Goal(Settings):
                 )
             if self.output:
                 raise InputError("--within prints many networks; use --json instead of -o")
+        if self.smoothing != SMOOTHING and not any(
+            shows_probabilities(path, whole=True) for path in self.output
+        ):
+            raise InputError(
+                f"--smoothing {self.smoothing:g} is for files with probabilities; "
+                "write one, e.g. -o net.bif"
+            )
         for path in self.output:
             if is_page(path):
                 check_page(path)
@@ -162,7 +168,8 @@ class Typed:
 @settings("optimising", Optimising, "Model")
 @RUNNING
 @SCALING
-@READING
+@READING_COLUMNS
+@WRITE_RECIPE
 @settings("model", Model, "Model", but=("rules", "width"))
 @JSON
 def learn(
@@ -173,6 +180,7 @@ def learn(
     running: Running,
     scaling: Scaling,
     reading: Reading,
+    write_recipe: str | None,
     model: Model,
     as_json: bool,
 ) -> None:
@@ -184,7 +192,7 @@ def learn(
     from parentage import pipeline
     from parentage.work.stop import interruptible
 
-    outputs = [*goal.output, goal.certificate, goal.log, goal.write_recipe]
+    outputs = [*goal.output, goal.certificate, goal.log, write_recipe]
     reads = (source, goal.data, goal.start, reading.recipe, model.constraints)
     check_outputs(outputs, *reads)
     goal.check()
@@ -204,7 +212,7 @@ def learn(
         ):
             work = gather(source, typed, context, start)
             goal.check_table(work.table)
-            write_recipe_of(recipe_of(work), goal.write_recipe)
+            write_recipe_of(recipe_of(work), write_recipe)
             if goal.within is not None:
                 show_near(work, typed, goal.within, context)
                 return
@@ -212,7 +220,7 @@ def learn(
 
             solution = pipeline.optimise(work.found, optimising, context, Start(start))
             solution = with_gains(solution, work)
-            parameters = estimated(solution, work, goal.output, context)
+            parameters = estimated(solution, work, goal, context)
         if stop.cancelled.is_set() and work.lists.account.complete:
             warn("interrupted while looking for a network; this is the best one found by then")
         if solution.stopped == "memory" and work.lists.account.complete:
@@ -247,9 +255,7 @@ def gather(source: str, typed: Typed, context: Context, start: Network | None) -
     from parentage.scoring.candidates import cut_short_text
 
     beside, many = typed.goal.data, typed.goal.within is not None
-    reading = typed.reading
-    if beside is not None:  # how a table is read is for that one
-        reading = Reading(reading.format, encoding=reading.encoding)
+    reading = Reading() if beside is not None else typed.reading  # which is for that table
     asked = pipeline.Asked(
         typed.scoring, typed.optimising, None if many else typed.growing, start, reading
     )
@@ -261,7 +267,7 @@ def gather(source: str, typed: Typed, context: Context, start: Network | None) -
         warn(cut_short_text(found.lists, growing=growing))
     if beside is None:
         return Work(source, found, found.table)
-    table = load_table(beside, replace(typed.reading, format=None), quiet=typed.quiet)
+    table = load_table(beside, typed.reading, quiet=typed.quiet)
     return Work(source, found, table_of_lists(found.lists, beside, table))
 
 
@@ -306,19 +312,24 @@ def table_of_lists(lists: CandidateLists, name: str, table: Table) -> Table:
     return table
 
 
-def estimated(
-    solution: Solution, work: Work, output: tuple[str, ...], context: Context
-) -> Parameters | None:
-    """Estimate the probabilities that files need, once, where missing values make that long."""
+def estimated(solution: Solution, work: Work, goal: Goal, context: Context) -> Parameters | None:
+    """Estimate the probabilities of files, once, if missing values or smoothing ask for it."""
     table = work.table
-    if table is None or not table.has_holes or not output:
+    if table is None or not (table.has_holes or goal.smoothing != SMOOTHING):
         return None
-    from parentage.network.formats import holds_parameters
+    if not any(shows_probabilities(path, whole=not table.has_holes) for path in goal.output):
+        return None
     from parentage.network.parameters import fit_parameters
 
-    if not any(is_page(path) or holds_parameters(path) for path in output):
-        return None
-    return fit_parameters(solution.network, table, context=context)
+    network = solution.network
+    return fit_parameters(network, table, smoothing=goal.smoothing, context=context)
+
+
+def shows_probabilities(path: str, *, whole: bool) -> bool:
+    """Tell whether a file holds probabilities; JSON has those of ``whole`` tables."""
+    from parentage.network.formats import holds_parameters
+
+    return is_page(path) or holds_parameters(path) or (whole and path.lower().endswith(".json"))
 
 
 def report_solution(
@@ -343,9 +354,9 @@ def report_solution(
 
 def write_files(solution: Solution, work: Work, parameters: Parameters | None, goal: Goal) -> None:
     """Write the network to files, and pages about it."""
-    from parentage.network.formats import holds_parameters, write_network
+    from parentage.network.formats import write_network
 
-    origin = provenance(work, solution)
+    origin, whole = provenance(work, solution), work.table is None or not work.table.has_holes
     for path in goal.output:
         if is_page(path):
             from parentage.report import write_report
@@ -363,7 +374,7 @@ def write_files(solution: Solution, work: Work, parameters: Parameters | None, g
                 solution,
                 path,
                 table=work.table,
-                parameters=parameters if holds_parameters(path) else None,
+                parameters=parameters if shows_probabilities(path, whole=whole) else None,
                 provenance=origin,
                 size=goal.size,
             )
@@ -386,7 +397,8 @@ def write_certificate(solution: Solution, path: str, engine: str) -> None:
         solution.certificate.write(path)
         origin = solution.scope.origin
         completed = isinstance(origin, Account) and origin.completion is not None
-        beside = " with the lists of `parentage score --missing em`" if completed else ""
+        made = 'lists of `parentage score`, made with a recipe that says missing = "em"'
+        beside = f" with {made}" if completed else ""
         click.echo(
             f"parentage: wrote the proof to {path}; `parentage check` reads it{beside}", err=True
         )
@@ -508,7 +520,6 @@ def show_near(work: Work, typed: Typed, factor: float, context: Context) -> None
         near = within(
             work.lists,
             factor=factor,
-            max_networks=typed.goal.max_networks,
             constraints=allowed,
             seed=typed.optimising.seed,
             context=context,

@@ -12,13 +12,16 @@ import re
 import shlex
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import starmap
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 import click
+from click.core import ParameterSource
 
 from parentage.cli.output import visible
-from parentage.data.settings import WAYS, Reading
-from parentage.errors import Bytes, InputError, ParentageError, Way
+from parentage.data.settings import OF_FILES, WAYS, Reading
+from parentage.errors import Bytes, InputError, ParentageError, UndecidedError, Way
+from parentage.scoring.catalogue import parse_name
 from parentage.scoring.settings import Scoring
 from parentage.work.context import Running, Scaling
 from parentage.work.settings import (
@@ -54,6 +57,17 @@ GONE = {
     "--force": "leave it out: files are overwritten",
 }
 """Options of earlier versions that no command has, and what to do instead."""
+
+ELSEWHERE = {
+    "--require": "write it into a file for --constraints (docs/constraints.md)",
+    "--forbid": "write it into a file for --constraints (docs/constraints.md)",
+    "--tiers": "write them into a file for --constraints (docs/constraints.md)",
+    "--threads": "leave it out: one thread per core is used",
+    "--memory": "leave it out: most of the free memory is used",
+    "--smoothing": "parentage learn TABLE --smoothing A -o net.bif writes the probabilities",
+    "--together": "type --impute joint",
+}
+"""Options that other commands have, or a former version, and what to do instead."""
 
 _SENTENCE = re.compile(r"(?<=[\w)])(?:\. (?=[A-Z])|:\n)")
 _SIZE = re.compile(r"([0-9]+(?:\.[0-9]+)?)\s*([KMGT]?)(i?)B?", re.IGNORECASE)
@@ -152,10 +166,44 @@ class GroupedCommand(click.Command):
         """Run the command; where it cannot take the way out of an error, say how another can."""
         try:
             return super().invoke(ctx)
+        except UndecidedError as error:
+            error.calls = self._calls(error.remedy, ctx)
+            error.auto = "auto" in ctx.params
+            raise
         except ParentageError as error:
+            error.ways = tuple(map(self._way, error.ways))
             if note := self.note_on(error.ways, ctx):
                 error.add_note(note)
             raise
+
+    def _way(self, way: Way | str) -> Way | str:
+        """Return a way out as this command has it."""
+        if isinstance(way, Way) and way.setting == "smoothing" and "smoothing" not in self._names:
+            return Way("table", ..., "to estimate the probabilities, none of them 0", flag="data")
+        return way
+
+    @property
+    def _names(self) -> set[str | None]:
+        return {parameter.name for parameter in self.params}
+
+    def _calls(self, remedy: Sequence[Way], ctx: click.Context) -> tuple[str, ...]:
+        """Return the commands that decide what was left open, and then do what was asked."""
+        decided = [way.typed("command line") for way in remedy]
+        typed = [
+            (parameter, ctx.params[parameter.name or ""])
+            for parameter in self.params
+            if ctx.get_parameter_source(parameter.name or "") is ParameterSource.COMMANDLINE
+        ]
+        if not any(self._reads_by_recipe(words.split()[0]) for words in decided):
+            return (" ".join([ctx.command_path, *starmap(_retyped, typed), *decided]),)
+        reading = [pair for pair in typed if pair[0].name in fields_of(Reading)]
+        others = [pair for pair in typed if pair not in reading]
+        table = shlex.quote(str(ctx.params.get("data") or ctx.params["source"]))
+        written = "--write-recipe read.toml"
+        return (
+            " ".join(["parentage info", table, *starmap(_retyped, reading), *decided, written]),
+            " ".join([ctx.command_path, *starmap(_retyped, others), "--recipe read.toml"]),
+        )
 
     def note_on(self, ways: Iterable[Way | str], ctx: click.Context) -> str:
         """Say how a way out is taken that this command has no option for; nothing if it has."""
@@ -172,7 +220,7 @@ class GroupedCommand(click.Command):
             return GONE[flag]
         if self._reads_by_recipe(flag):
             return f"write it into a recipe: {_by_recipe('TABLE', f'{flag} …')}"
-        return None
+        return ELSEWHERE.get(flag)
 
     def _reads_by_recipe(self, flag: str) -> bool:
         own = {name for parameter in self.params for name in parameter.opts}
@@ -200,6 +248,17 @@ class GroupedCommand(click.Command):
             if rows:
                 with formatter.section(group):
                     formatter.write_dl([row for row in rows if row is not None])
+
+
+def _retyped(parameter: click.Parameter, value: Any) -> str:
+    """Return an argument or an option as it is typed."""
+    if isinstance(parameter, click.Option):
+        if parameter.is_flag:
+            return parameter.opts[-1]
+        flag = next(f for f in parameter.opts if f not in getattr(parameter, "former", ()))
+        values = value if isinstance(value, tuple) else (value,)
+        return " ".join(f"{flag} {shlex.quote(str(one))}" for one in values)
+    return " ".join(map(shlex.quote, value if isinstance(value, tuple) else (value,)))
 
 
 def _flag_of(way: Way) -> str:
@@ -296,11 +355,22 @@ def _click_type(typed: Option) -> Any:
     return ranges[typed.kind](min=typed.least)
 
 
-COMMON_READING = ("drop", "missing", "discretize", "recipe", "auto")
-"""How a table is read, where a recipe has the details."""
+def option(group: str, **declared: Any) -> Callable[[Command], Command]:
+    """Give a command one option, declared by :func:`parentage.work.settings.setting`, by its name.
+
+    The command gets its value as the argument of that name.
+    """
+    ((name, field),) = declared.items()
+    field.name = name
+    return _click_option(group, field)
+
+
+OF_COLUMNS = tuple(name for name in fields_of(Reading) if name not in (*OF_FILES, "decimal"))
+"""How a table is read, without the details of its file: `parentage info` writes their recipe."""
 
 READING = settings("reading", Reading, "Data")
-SHORT_READING = settings("reading", Reading, "Data", *COMMON_READING)
+READING_COLUMNS = settings("reading", Reading, "Data", *OF_COLUMNS)
+BY_RECIPE = settings("reading", Reading, "Data", "recipe", "auto")
 RECIPE_ALONE = settings("reading", Reading, "Data", "recipe")
 JSON = click.option(
     "--json", "as_json", cls=GroupedOption, group="Output", common=True, is_flag=True,
@@ -331,6 +401,12 @@ class Model(Settings):
     constraints: str | None = setting(
         None, "Constraints from a TOML file.", Option("FILE", page="constraints.md", common=True)
     )
+
+    def __post_init__(self) -> None:
+        """Refuse what is wrong whatever the table is, before it is read."""
+        super().__post_init__()
+        parse_max_parents(self.max_parents)
+        parse_name(self.score)
 
     def scoring(self, names: Sequence[str]) -> Scoring:
         """Return the settings of scoring for these variables."""
@@ -373,20 +449,15 @@ class Model(Settings):
         return given
 
 
-@dataclass(frozen=True)
-class Recording(Settings):
-    """What is kept of how a table was read."""
-
-    write_recipe: str | None = setting(
-        None,
-        "Write how the table was read (TOML), for --recipe.",
-        Option("FILE", group="Data"),
-    )
-
-
+WRITE_RECIPE = option(
+    "Data",
+    write_recipe=setting(
+        None, "Write how the table was read (TOML), for --recipe.", Option("FILE")
+    ),
+)
 RUNNING = settings("running", Running, "Limits")
+TIME_LIMIT = settings("running", Running, "Limits", "time_limit")
 SCALING = settings("scaling", Scaling, "Limits")
-MODEL = settings("model", Model, "Model")
 
 
 def load_table(

@@ -7,11 +7,9 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import click
 
-from parentage.cli.options import JSON, RECIPE_ALONE, Command, command, load_table, settings
+from parentage.cli.options import JSON, RECIPE_ALONE, command, load_table, option, settings
 from parentage.cli.output import print_json, show_progress, table_text
-from parentage.network.settings import Estimating
-from parentage.optimise.settings import Optimising
-from parentage.work.settings import Option, Settings, changed, like, setting
+from parentage.work.settings import Option, Settings, changed, setting
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -27,17 +25,6 @@ ABOUT_INTERVALS = (
     "intervals: exact answers in 1,000 draws of the tables from their Dirichlet posteriors, given "
     "the structure"
 )
-
-
-@dataclass(frozen=True)
-class Origin(Settings):
-    """Where the probabilities come from."""
-
-    data: str | None = setting(
-        None,
-        "Estimate the probabilities from this table instead of taking those of the file.",
-        Option("TABLE", common=True),
-    )
 
 
 @dataclass(frozen=True)
@@ -69,13 +56,16 @@ class Question(Settings):
         "Add 95 % credible intervals, from the rows of --data TABLE.",
         Option(common=True, group="Output"),
     )
-    seed: int = like(Optimising, "seed")
 
 
-def takes_model(function: Command) -> Command:
-    """Give a command the options of a network with probabilities."""
-    estimating = settings("estimating", Estimating, "Model")
-    return settings("origin", Origin, "Data")(estimating(RECIPE_ALONE(function)))
+DATA = option(
+    "Data",
+    data=setting(
+        None,
+        "Estimate the probabilities from this table instead of taking those of the file.",
+        Option("TABLE", common=True),
+    ),
+)
 
 
 @command()
@@ -83,13 +73,13 @@ def takes_model(function: Command) -> Command:
 @click.argument("targets", nargs=-1, metavar="[TARGET]...")
 @settings("question", Question, "Data")
 @JSON
-@takes_model
+@DATA
+@RECIPE_ALONE
 def query(
     net: str,
     targets: tuple[str, ...],
     question: Question,
-    origin: Origin,
-    estimating: Estimating,
+    data: str | None,
     reading: Reading,
     as_json: bool,
 ) -> None:
@@ -107,7 +97,7 @@ def query(
         raise InputError("--joint needs two targets or more")
     if question.intervals and (question.mpe or question.joint):
         raise InputError("--intervals is for one variable at a time; leave --mpe and --joint out")
-    found = load_model(net, origin, estimating, reading).parameters
+    found = load_model(net, data, reading).parameters
     given = parse_findings(question.given, found, "--given")
     intervene = parse_findings(question.intervene, found, "--intervene")
     if question.mpe:
@@ -128,7 +118,7 @@ def query(
     before = found.query(targets=list(answer.marginals)) if given or intervene else None
     ends: Intervals = {}
     if question.intervals:
-        ends = found.intervals(given, intervene=intervene, targets=targets, seed=question.seed)
+        ends = found.intervals(given, intervene=intervene, targets=targets)
     if as_json:
         more = {} if before is None else {"before": before.to_dict()["marginals"]}
         print_json({**answer.to_dict(), **more, **({"intervals": ends} if ends else {})})
@@ -155,44 +145,38 @@ class LoadedModel(NamedTuple):
         return Table(names, states, np.zeros((len(names), 0), np.uint16))
 
 
-def load_model(net: str, origin: Origin, estimating: Estimating, reading: Reading) -> LoadedModel:
+def load_model(net: str, data: str | None, reading: Reading) -> LoadedModel:
     """Read a network with probabilities, or its arcs alone and estimate them from a table."""
     from parentage.errors import InputError
     from parentage.network.formats import read_network, read_parameters
     from parentage.network.parameters import fit_parameters
     from parentage.work.context import Context
 
-    if origin.data is None:
-        refuse_without_table(net, "used", reading, estimating)
+    if data is None:
+        refuse_without_table(net, "used", reading)
         return LoadedModel(read_parameters(net), None)
     network = read_network(net)
-    table = load_table(origin.data, reading)
+    table = load_table(data, reading)
     missing = [name for name in network.names if name not in table.names]
     if missing:
         raise InputError(
-            f"--data {origin.data!r} has no column {missing[0]!r}, which is a variable of {net!r}"
+            f"--data {data!r} has no column {missing[0]!r}, which is a variable of {net!r}"
         )
     with show_progress() as shown:
-        fitted = fit_parameters(
-            network,
-            table,
-            smoothing=estimating.smoothing,
-            context=Context(report=shown),
-        )
+        fitted = fit_parameters(network, table, context=Context(report=shown))
     return LoadedModel(fitted, table.select(network.names))
 
 
-def refuse_without_table(net: str, how: str, *given: Settings) -> None:
-    """Refuse settings of reading and estimating where no table is given."""
+def refuse_without_table(net: str, how: str, reading: Reading) -> None:
+    """Refuse settings of reading where no table is given."""
     from parentage.errors import InputError, Way
 
-    for one in given:
-        for name in changed(one):
-            raise InputError(
-                f"is for a table, and {net!r} is {how} with its own probabilities",
-                Way("table", ..., "as well", flag="data"),
-                about=Way(name, getattr(one, name)),
-            )
+    for name in changed(reading):
+        raise InputError(
+            f"is for a table, and {net!r} is {how} with its own probabilities",
+            Way("table", ..., "as well", flag="data"),
+            about=Way(name, getattr(reading, name)),
+        )
 
 
 def parse_findings(texts: Sequence[str], known: Parameters, option: str) -> dict[str, str]:

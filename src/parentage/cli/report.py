@@ -11,6 +11,7 @@ import click
 
 from parentage.arcs.settings import Supporting
 from parentage.cli.options import (
+    BY_RECIPE,
     Model,
     check_outputs,
     command,
@@ -20,14 +21,13 @@ from parentage.cli.options import (
 )
 from parentage.cli.output import show_progress, warn
 from parentage.cli.query import refuse_without_table
-from parentage.data.settings import Reading
-from parentage.network.settings import Estimating
 from parentage.optimise.settings import Optimising
 from parentage.work.context import Running, Scaling
 from parentage.work.settings import Option, Settings, setting
 
 if TYPE_CHECKING:
     from parentage.arcs.records import Baseline, Support
+    from parentage.data.settings import Reading
     from parentage.data.table import Table
     from parentage.network.parameters import Parameters
     from parentage.network.record import NetworkRecord
@@ -61,9 +61,8 @@ class Page(Settings):
 @command()
 @click.argument("source", metavar="TABLE|NET")
 @settings("page", Page, "Output")
-@settings("estimating", Estimating, "Model")
-@settings("reading", Reading, "Data", "recipe", "auto")
-def report(source: str, page: Page, estimating: Estimating, reading: Reading) -> None:
+@BY_RECIPE
+def report(source: str, page: Page, reading: Reading) -> None:
     """Write one page about a network: picture, what if, every arc, the proof.
 
     NET is a network's file (.json, .bif, .xmlbif), shown as it is; --data TABLE adds counts and
@@ -80,11 +79,11 @@ def report(source: str, page: Page, estimating: Estimating, reading: Reading) ->
     check_page(page.output)
     check_outputs([page.output], source, page.data, reading.recipe)
     if PurePath(source).suffix.lower() in NETWORKS:
-        report_network(source, page, estimating, reading)
+        report_network(source, page, reading)
         return
     if page.data is not None:
         raise InputError(f"--data {page.data!r} goes with a network, and {source!r} is a table")
-    report_table(source, page, estimating, reading)
+    report_table(source, page, reading)
 
 
 def is_page(path: str) -> bool:
@@ -103,7 +102,7 @@ def check_page(path: str) -> None:
         raise InputError(f"cannot write {path!r}: there is no such folder")
 
 
-def report_table(source: str, page: Page, estimating: Estimating, reading: Reading) -> None:
+def report_table(source: str, page: Page, reading: Reading) -> None:
     """Learn from a table, ask how sure every arc is, and write the page."""
     from parentage.arcs.support import support_of
     from parentage.work.stop import interruptible
@@ -116,7 +115,7 @@ def report_table(source: str, page: Page, estimating: Estimating, reading: Readi
         ):
             baseline = baseline_of(source, asked, reading, Model(), Optimising(), context)
             support = support_of(baseline, asked, context, patience=PATIENCE)
-            parameters = estimated_parameters(baseline, estimating, context)
+            parameters = estimated_parameters(baseline, context)
             words = path_words(baseline, context)
         write_page(
             page.output, source, baseline, support, parameters, title=page.title, words=words
@@ -140,19 +139,12 @@ def path_words(baseline: Baseline, context: Context) -> str:
     return said[0].lower() + said[1:] if found.optimal else ""
 
 
-def estimated_parameters(
-    baseline: Baseline, estimating: Estimating, context: Context
-) -> Parameters:
+def estimated_parameters(baseline: Baseline, context: Context) -> Parameters:
     """Estimate the probabilities of a page."""
     from parentage.network.parameters import fit_parameters
 
     network = baseline.best.network
-    return fit_parameters(
-        network,
-        baseline.table.select(network.names),
-        smoothing=estimating.smoothing,
-        context=context,
-    )
+    return fit_parameters(network, baseline.table.select(network.names), context=context)
 
 
 def write_page(
@@ -208,7 +200,7 @@ def baseline_of(
     )
 
 
-def report_network(net: str, page: Page, estimating: Estimating, reading: Reading) -> None:
+def report_network(net: str, page: Page, reading: Reading) -> None:
     """Show a network of a file."""
     from parentage.network.parameters import fit_parameters
     from parentage.report import write_report
@@ -217,16 +209,11 @@ def report_network(net: str, page: Page, estimating: Estimating, reading: Readin
     record, table = read_record(net), None
     parameters = record.parameters
     if page.data is None:
-        refuse_without_table(net, "shown", reading, estimating)
+        refuse_without_table(net, "shown", reading)
     else:
         table = table_for(record, page.data, reading)
         with show_progress() as shown:
-            parameters = fit_parameters(
-                record.network,
-                table,
-                smoothing=estimating.smoothing,
-                context=Context(report=shown),
-            )
+            parameters = fit_parameters(record.network, table, context=Context(report=shown))
     write_report(
         record,
         page.output,

@@ -4,27 +4,26 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from parentage.cli.options import (
+    BY_RECIPE,
     JSON,
-    MODEL,
     RUNNING,
     SCALING,
-    SHORT_READING,
     Model,
     check_outputs,
     command,
     load_table,
+    option,
     settings,
     tell_saved,
 )
 from parentage.cli.output import print_json, show_progress, table_text, warn
 from parentage.work.progress import number
-from parentage.work.settings import Option, Settings, setting
+from parentage.work.settings import Option, setting
 
 if TYPE_CHECKING:
     from parentage.data.settings import Reading
@@ -33,28 +32,24 @@ if TYPE_CHECKING:
     from parentage.work.context import Running, Scaling
 
 
-@dataclass(frozen=True)
-class Written(Settings):
-    """Files to write."""
-
-    output: tuple[str, ...] = setting(
+@command()
+@click.argument("source", metavar="DATA")
+@option(
+    "Output",
+    output=setting(
         (),
         "Write the lists: .jkl, .pss or .parquet.",
         Option("FILE", short="-o", repeatable=True, common=True),
-    )
-
-
-@command()
-@click.argument("source", metavar="DATA")
-@settings("written", Written, "Output")
-@SHORT_READING
-@MODEL
+    ),
+)
+@BY_RECIPE
+@settings("model", Model, "Model", but=("require", "forbid", "tiers"))
 @RUNNING
 @SCALING
 @JSON
 def score(
     source: str,
-    written: Written,
+    output: tuple[str, ...],
     reading: Reading,
     model: Model,
     running: Running,
@@ -73,9 +68,9 @@ def score(
     from parentage.structural_em import complete_and_score
     from parentage.work.stop import interruptible
 
-    for path in written.output:
+    for path in output:
         check_lists_target(path)
-    check_outputs(written.output, source, reading.recipe, model.constraints)
+    check_outputs(output, source, reading.recipe, model.constraints)
     with interruptible(running.stop(), command=True) as stop:
         table = load_table(source, reading, quiet=as_json)
         rule = rule_for_missing(table)
@@ -97,7 +92,7 @@ def score(
                 "expectation maximisation ended before the network repeated; "
                 "the lists are of the data completed by then"
             )
-        report_lists(lists, written.output, as_json=as_json)
+        report_lists(lists, output, as_json=as_json)
         if not (lists.account.complete and settled):
             tell_saved(scaling)
     if stop.cancelled.is_set():

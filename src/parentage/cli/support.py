@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import sys
 from contextlib import contextmanager
-from dataclasses import dataclass
 from pathlib import PurePath
 from typing import TYPE_CHECKING
 
@@ -12,64 +11,64 @@ import click
 
 from parentage.arcs.settings import Supporting
 from parentage.cli.options import (
+    BY_RECIPE,
     JSON,
     RUNNING,
-    SCALING,
-    SHORT_READING,
     Model,
     check_outputs,
     command,
+    option,
     settings,
 )
 from parentage.cli.output import print_json, show_progress, table_text, warn
 from parentage.cli.report import baseline_of, check_page, estimated_parameters, is_page, write_page
-from parentage.network.settings import Estimating
 from parentage.optimise.settings import Optimising
-from parentage.work.settings import Option, Settings, setting
+from parentage.work.context import Scaling
+from parentage.work.settings import Option, setting
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from parentage.arcs.records import ArcSupport, Bootstrap, NearSet, Support
     from parentage.data.settings import Reading
-    from parentage.work.context import Running, Scaling
+    from parentage.work.context import Running
     from parentage.work.progress import Progress, Report
 
 SHOWN = 15
 """Pairs outside the network that are shown in a terminal."""
 
 
-@dataclass(frozen=True)
-class Written(Settings):
-    """The file to write."""
-
-    output: str | None = setting(
-        None,
-        "Write arcs, .csv or .json, the page, .html, or the averaged network, .bif.",
-        Option("FILE", short="-o", common=True),
-    )
-    verbose: bool = setting(
-        False,
-        "Print all columns: gain, loss if reversed, class, near-optimal networks.",
-        Option(),
-    )
-
-
 @command()
 @click.argument("source", metavar="TABLE")
 @click.argument("network", metavar="[NETWORK]", required=False)
-@settings("written", Written, "Output")
-@settings("asked", Supporting, "Output")
+@option(
+    "Output",
+    output=setting(
+        None,
+        "Write arcs, .csv or .json, the page, .html, or the averaged network, .bif.",
+        Option("FILE", short="-o", common=True),
+    ),
+)
+@option(
+    "Output",
+    verbose=setting(
+        False,
+        "Print all columns: gain, loss if reversed, class, near-optimal networks.",
+        Option(),
+    ),
+)
+@settings("asked", Supporting, "Output", but=("max_networks",))
 @settings("optimising", Optimising, "Model", "seed")
-@settings("model", Model, "Model", but=("rules", "width"))
+@settings("model", Model, "Model", "max_parents", "score", "prior", "constraints")
 @RUNNING
-@SCALING
-@SHORT_READING
+@settings("scaling", Scaling, "Limits", but=("exchange",))
+@BY_RECIPE
 @JSON
 def support(
     source: str,
     network: str | None,
-    written: Written,
+    output: str | None,
+    verbose: bool,
     asked: Supporting,
     optimising: Optimising,
     model: Model,
@@ -91,7 +90,6 @@ def support(
     from parentage.network.formats import read_network
     from parentage.work.stop import interruptible
 
-    output = written.output
     paged = output is not None and is_page(output)
     if paged and network is not None:
         raise InputError(
@@ -113,7 +111,7 @@ def support(
                 source, asked, reading, model, optimising, context, quiet=as_json
             )
             found = support_of(baseline, asked, context, network=meant)
-            parameters = estimated_parameters(baseline, Estimating(), context) if paged else None
+            parameters = estimated_parameters(baseline, context) if paged else None
         for point in found.open_points:
             warn(point)
         if output is not None:
@@ -128,9 +126,7 @@ def support(
             print_json({**found.to_dict(), "scope": baseline.best.scope.to_dict()})
         elif output is None:
             directions = baseline.best.scope.about_directions()
-            click.echo(
-                "\n".join([as_text(found, verbose=written.verbose), *filter(None, [directions])])
-            )
+            click.echo("\n".join([as_text(found, verbose=verbose), *filter(None, [directions])]))
     if stop.cancelled.is_set():
         sys.exit(130)
 

@@ -265,7 +265,9 @@ def unpacked(name: str, data: bytes) -> tuple[str, bytes]:
                         f"{name} holds more than {most >> 20} MB in {len(data):,} bytes ({kind}); "
                         "if it is what you expect, unpack it first"
                     )
-    except (OSError, EOFError, ValueError, zlib.error, zipfile.BadZipFile) as error:
+    except (
+        OSError, EOFError, ValueError, zlib.error, zipfile.BadZipFile, NotImplementedError
+    ) as error:  # fmt: skip
         if isinstance(error, ParentageError):
             raise
         reason = "its end is missing" if isinstance(error, EOFError) else error

@@ -17,5 +17,5 @@ class Estimating(Settings):
     smoothing: float = setting(
         SMOOTHING,
         "Number added to every count; 0 is maximum likelihood.",
-        Option("A", float, least=0, common=True),
+        Option("A", float, least=0),
     )

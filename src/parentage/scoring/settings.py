@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from parentage.errors import InputError, Way
-from parentage.scoring.catalogue import names_and_uses
+from parentage.scoring.catalogue import names_and_uses, parse_name
 from parentage.work.settings import Option, Settings, setting
 
 if TYPE_CHECKING:
@@ -65,6 +65,10 @@ class Scoring(Settings):
         None,
         "Required and forbidden arcs, tiers, limits by name.",
     )
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        parse_name(self.score)
 
     def for_missing(self, missing: str) -> Scoring:
         """Return the settings for a table read with this way to treat missing cells.
