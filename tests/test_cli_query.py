@@ -221,3 +221,22 @@ def test_sample(folder: Path, tmp_path: Path) -> None:
     assert tuple(lines[0]) == drawn.names
     assert [line[5] for line in lines[1:]] == [drawn.states[5][k] for k in drawn.to_codes()[5]]
     assert "is not in the range" in refused("sample", net, "0")
+
+
+def test_a_number_stands_for_its_interval(tmp_path: Path) -> None:
+    """Cut points are those of the labels, and the answer names the interval."""
+    states = (("< 40", "[40, 65)", "≥ 65", "missing"), ("no", "yes"))
+    network = Network.from_arcs(["age", "ill"], [("age", "ill")])
+    rows = np.array([[0.9, 0.1], [0.5, 0.5], [0.2, 0.8], [0.3, 0.7]])
+    found = Parameters(network, states, (np.full((1, 4), 0.25), rows))
+    for number, label, share in ((39.9, "< 40", 0.1), (40, "[40, 65)", 0.5), (99, "≥ 65", 0.8)):
+        answer = found.query({"age": str(number)}, targets=["ill"])
+        assert answer["ill"]["yes"] == pytest.approx(share) and answer.given == {"age": label}
+        assert found.probability("ill", "yes", {"age": str(number)}) == pytest.approx(share)
+    write_network(found, tmp_path / "net.bif")
+    asked = ("query", str(tmp_path / "net.bif"), "ill", "--given", "age=64.5")
+    assert "given age = [40, 65) (probability 0.2500)" in ok(*asked)
+    twice = refused(*asked[:3], "--given", "age=1,age=50")
+    assert "--given has 'age' as '< 40' and as '[40, 65)'" in twice
+    assert "no state 'old'" in refused(*asked[:3], "--given", "age=old")
+    assert "no state '1'" in refused(*asked[:2], "age", "--given", "ill=1")

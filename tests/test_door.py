@@ -249,3 +249,36 @@ def test_a_new_table_is_its_own_recipe_applied(
     assert apply_recipe(raw, recipe).digest == table.digest
     cells = [cells_for(raw, column, recipe.settings) for column in recipe.columns]
     assert apply_recipe(raw, recipe, cells).digest == table.digest
+
+
+def test_an_error_is_not_preceded_by_decisions(tmp_path: Path) -> None:
+    path = tmp_path / "t.csv"
+    path.write_text(
+        "age,ill\n" + "".join(f"{k % 37}.5,{'no' if k % 3 else 'yes'}\n" for k in range(90))
+    )
+    assert "decided by --auto" in run("learn", str(path), "--auto").stderr
+    assert "decided by --auto" in run("explain", str(path), "ill", "age", "--auto").stderr
+    for wrong in (["--require", "x,y"], ["--score", "bicc"], ["-k", "many"]):
+        said = refused("learn", str(path), "--auto", *wrong)
+        assert "decided by" not in said and "error:" in said
+    assert "bicc" not in refused("learn", str(path), "--score", "bicc").replace("score 'bicc'", "")
+
+
+def test_a_file_that_is_never_read_is_not_suggested(tmp_path: Path) -> None:
+    for name in ("chile.svg", "chili.csv"):
+        (tmp_path / name).write_text("")
+    assert "chili.csv" in refused("learn", str(tmp_path / "chile.csv"))
+
+
+def test_another_treatment_than_that_of_learn_is_said(tmp_path: Path) -> None:
+    path = tmp_path / "t.csv"
+    rows = [[str(k % 2), str(k % 3), str(k * k % 5)] for k in range(200)]
+    rows[3][0], rows[50][1] = "", ""
+    path.write_text("a,b,c\n" + "".join(",".join(row) + "\n" for row in rows))
+    assert "--missing em" in run("learn", str(path), "--auto", "-k", "1").stderr
+    assert "learn uses em here, and may find another network" in (
+        run("support", str(path), "--auto", "-k", "1", "--no-need").stderr
+    )
+    assert "learn uses all rows, and may find another network" in (
+        run("path", str(path), "--auto", "-k", "1").stderr
+    )

@@ -224,7 +224,7 @@ def test_clinic_with_holes() -> None:
     solution = learn(holes, missing="em", threads=1)
     assert solution.optimal
     assert solution.network.compare(learn(whole).network).class_shd <= 2
-    assert "on the data that it completes itself" in solution.proof()
+    assert "on the data as this network completes them" in solution.proof()
     completion = solution.scope.origin.completion  # type: ignore[union-attr]  # it has an account
     assert completion is not None
     assert Account.from_dict(solution.scope.origin.to_dict()) == solution.scope.origin  # type: ignore[union-attr]  # same
@@ -437,7 +437,7 @@ def test_the_command_and_its_files(tmp_path: Path) -> None:
     assert completion["steps"][-1]["proven"]
     text = run("learn", str(data), "--missing", "em", "--threads", "1").stdout
     assert "step 0: " in text
-    assert "the last network is the best one on the data that it completes itself" in text
+    assert "the network is the best one on the data as it completes them" in text
     for name in ("n.bif", "n.json"):
         run("learn", str(data), "--missing", "em", "-o", str(tmp_path / name), "--threads", "1")
     written = read_parameters(tmp_path / "n.bif")

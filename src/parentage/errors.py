@@ -307,12 +307,18 @@ class UndecidedError(TableError):
         first = objections[0]
         super().__init__(f"{first.who}{first.seen}", *distinct(ways))
 
+    def _place(self, reader: Reader) -> str:
+        """Say whose options the decisions are, where what was called does not have them all."""
+        taken, ways = TAKEN.get(), [way for way in self.ways if isinstance(way, Way)]
+        here = reader != "python" or taken is None or all(way.setting in taken for way in ways)
+        return "" if here else " (options of parentage.read_table)"
+
     def text(self, reader: Reader) -> str:
         """Return the list of decisions, and one command or call that takes all of them."""
         number = len(self.objections)
         named = self.source not in ("", "frame", "<bytes>")
         who = self.source if named else "the table"
-        lines = [f"{who} needs {number} decision{'s' * (number > 1)}:"]
+        lines = [f"{who} needs {number} decision{'s' * (number > 1)}{self._place(reader)}:"]
         lines += [f"  {one.line(reader)}" for one in self.objections]
         if self.beyond:
             return "\n".join([*lines, f"That is not enough: {self.beyond}"])
@@ -452,6 +458,18 @@ FOREIGN = {
     "max_indegree": ("max-parents", "max_parents"),
 }
 """What bnlearn and pgmpy call settings, and their names here."""
+
+IN_CONSTRAINTS = {
+    name: f"pass constraints=parentage.Constraints({given})"
+    for name, given in {
+        "require": 'required=[("A", "B")]',
+        "required": 'required=[("A", "B")]',
+        "forbid": 'forbidden=[("A", "B")]',
+        "forbidden": 'forbidden=[("A", "B")]',
+        "tiers": 'tiers=[["A"], ["B", "C"]]',
+    }.items()
+}
+"""What to do instead where a function takes constraints together."""
 
 
 def did_you_mean(wrong: str, known: Iterable[str]) -> str:

@@ -15,7 +15,7 @@ from typing import Any, ClassVar
 import click
 
 from parentage import __version__
-from parentage.cli.output import StdoutError, guard_streams, visible
+from parentage.cli.output import StdoutError, guard_streams, hold_decisions, visible
 
 EPILOG = """\b
 Try:
@@ -174,7 +174,7 @@ def _show_warning(message: Warning | str, category: type[Warning], *_: Any, **__
 
     told, context = message.text("command line"), click.get_current_context(silent=True)
     if isinstance(message, DecisionWarning):
-        click.echo(f"parentage: {visible(told)}", err=True)
+        hold_decisions(told)
         return
     if context is not None and isinstance(context.command, GroupedCommand):
         note = context.command.note_on(message.ways, context)

@@ -15,7 +15,7 @@ from parentage.cli.options import (
     option,
     settings,
 )
-from parentage.cli.output import print_json, say_if_compiling, table_text
+from parentage.cli.output import print_json, say_if_compiling, table_text, tell_decisions
 from parentage.work.settings import Option, setting
 
 if TYPE_CHECKING:
@@ -53,6 +53,7 @@ def explain(
     table = load_table(source, reading, quiet=as_json)
     say_if_compiling()
     found = explain_family(table, child, parents, score=model.score, prior=model.belief())
+    tell_decisions()
     if as_json:
         print_json(found.to_dict())
         return

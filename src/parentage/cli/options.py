@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any, TypeVar, cast
 import click
 from click.core import ParameterSource
 
-from parentage.cli.output import visible
+from parentage.cli.output import forget_decisions, tell_decisions, visible
 from parentage.data.settings import OF_FILES, WAYS, Reading
 from parentage.errors import Bytes, InputError, ParentageError, UndecidedError, Way
 from parentage.scoring.catalogue import parse_name
@@ -164,8 +164,11 @@ class GroupedCommand(click.Command):
 
     def invoke(self, ctx: click.Context) -> Any:
         """Run the command; where it cannot take the way out of an error, say how another can."""
+        forget_decisions()
         try:
-            return super().invoke(ctx)
+            found = super().invoke(ctx)
+            tell_decisions()
+            return found
         except UndecidedError as error:
             error.calls = self._calls(error.remedy, ctx)
             error.auto = "auto" in ctx.params
@@ -410,7 +413,7 @@ class Model(Settings):
 
     def scoring(self, names: Sequence[str]) -> Scoring:
         """Return the settings of scoring for these variables."""
-        return Scoring(
+        found = Scoring(
             max_parents=parse_max_parents(self.max_parents)[0],
             score=self.score,
             prior=self.belief(),
@@ -418,6 +421,8 @@ class Model(Settings):
             width=self.width,
             constraints=self._constraints(names),
         )
+        tell_decisions()  # all of the model is as it should be
+        return found
 
     def belief(self) -> Prior | None:
         """Turn ``--prior P`` or ``--prior FILE`` into probabilities of arcs."""

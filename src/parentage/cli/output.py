@@ -61,6 +61,26 @@ def say_if_compiling() -> None:
     compiling.tell = tell
 
 
+_DECISIONS: list[str] = []
+"""What was decided about the table, until the rest of what was typed has been checked."""
+
+
+def hold_decisions(text: str) -> None:
+    """Keep what was decided about the table until it is printed; after an error it is not."""
+    _DECISIONS.append(text)
+
+
+def tell_decisions() -> None:
+    """Print what was decided about the table."""
+    while _DECISIONS:
+        click.echo(f"parentage: {visible(_DECISIONS.pop(0))}", err=True)
+
+
+def forget_decisions() -> None:
+    """Drop what was decided: the command ends with an error, which is to be read first."""
+    _DECISIONS.clear()
+
+
 def warn(text: str) -> None:
     """Say on stderr that something is not as hoped."""
     click.echo(f"parentage: warning: {text}", err=True)

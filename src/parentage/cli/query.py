@@ -189,10 +189,10 @@ def parse_findings(texts: Sequence[str], known: Parameters, option: str) -> dict
         if pairs is None:
             pairs = [_plain(part, option) for part in text.split(",")]
         for name, label in pairs:
-            known.code(name, label)  # refuses what is not known, with the nearest that is
-            if found.get(name, label) != label:
-                raise InputError(f"{option} has {name!r} as {found[name]!r} and as {label!r}")
-            found[name] = label
+            state = known.named({name: label})[name]  # refuses what is not known
+            if found.get(name, state) != state:
+                raise InputError(f"{option} has {name!r} as {found[name]!r} and as {state!r}")
+            found[name] = state
     return found
 
 

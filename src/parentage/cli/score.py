@@ -22,6 +22,7 @@ from parentage.cli.options import (
     tell_saved,
 )
 from parentage.cli.output import print_json, show_progress, table_text, warn
+from parentage.scoring.catalogue import shown_name
 from parentage.work.progress import number
 from parentage.work.settings import Option, setting
 
@@ -190,7 +191,8 @@ def holes_text(account: Account) -> str:
     told = f"{total:,} of {cells:,} cells are missing, at most {most:,} in a column"
     if account.completion is not None:
         return f"{told}\n{account.completion.words()}"
-    return f"{told}; {account.score}: every family is scored on the rows where it is complete"
+    name = shown_name(account.score)
+    return f"{told}; {name}: every family is scored on the rows where it is complete"
 
 
 def limit_text(limit: Limit) -> str:

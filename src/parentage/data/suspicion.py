@@ -180,9 +180,10 @@ def advice_on_missing(columns: Sequence[Column], ways: Sequence[str]) -> tuple[s
     gaps = [column for column in columns if column.n_missing]
     if "pnal" not in ways:
         left = float(np.logical_and.reduce([column.present for column in gaps]).mean())
+        apart = "; learn uses all rows, and may find another network"
         if left >= ENOUGH_ROWS:
-            return "drop", f"because complete rows are needed, and {left:.0%} of the lines are"
-        return "state", f"because values are needed, and only {left:.0%} of the lines are complete"
+            return "drop", f"because only complete rows can be used, {left:.0%} of them{apart}"
+        return "state", f"because only {left:.0%} of the rows are complete{apart}"
     most = max(gaps, key=lambda column: column.n_missing)
     share = most.n_missing / most.n_rows
     if share > MUCH_MISSING:
@@ -192,7 +193,10 @@ def advice_on_missing(columns: Sequence[Column], ways: Sequence[str]) -> tuple[s
         names = shown_names([column.name for column in together], 4)
         return "pnal", f"because they are missing together ({names} in up to {rows} rows)"
     if "em" not in ways:
-        return "pnal", "because data that a network completed cannot show how sure its arcs are"
+        return "pnal", (
+            "because data that a network completed cannot show how sure its arcs are; "
+            "learn uses em here, and may find another network"
+        )
     return "em", f"because they are few (at most {share:.1%} of a column) and scattered"
 
 

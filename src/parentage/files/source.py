@@ -154,12 +154,16 @@ def _content_of(path: Path, *, leave: bool) -> bytes | Path:
         raise InputError(f"cannot read {str(path)!r}: {reason}") from None
 
 
+WRITTEN_ONLY = (".svg", ".png", ".pdf", ".html", ".htm", ".dot", ".gv", ".tex")
+"""Files that are results and never read."""
+
+
 def _nearest(path: Path) -> str:
     folder = path.parent
     if not folder.is_dir():
         return f"; there is no folder {str(folder)!r}"
     try:
-        names = [entry.name for entry in folder.iterdir()]
+        names = [e.name for e in folder.iterdir() if e.suffix.lower() not in WRITTEN_ONLY]
     except OSError:
         return ""
     close = difflib.get_close_matches(path.name, names, n=1)

@@ -369,13 +369,14 @@ class Situation:
         both = [name for name in given if name in intervene]
         if both:
             raise InputError(f"variable {both[0]!r} is both given and set from outside; choose one")
+        given, intervene = parameters.named(given), parameters.named(intervene)
         codes = {
-            parameters.network.index(name): parameters.code(name, str(label))
+            parameters.network.index(name): parameters.code(name, label)
             for name, label in (*given.items(), *intervene.items())
         }
         outside = [parameters.network.index(name) for name in intervene]
         model = parameters.model.with_intervention(outside) if outside else parameters.model
-        return cls(parameters, model, dict(given), dict(intervene), codes)
+        return cls(parameters, model, given, intervene, codes)
 
     @property
     def observed(self) -> dict[int, Codes]:

@@ -15,6 +15,7 @@ rows in which X and Π are all known.
 from __future__ import annotations
 
 import math
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property
 from types import MappingProxyType
@@ -23,6 +24,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 
+from parentage.data.discretize import interval_of
 from parentage.data.table import MAX_STATES, MISSING, Table, class_sizes
 from parentage.errors import (
     InputError,
@@ -148,13 +150,26 @@ class Parameters:
         return tuple({label: k for k, label in enumerate(labels)} for labels in self.states)
 
     def code(self, name: str, label: str) -> int:
-        """Position of a state of a variable; an unknown label is refused."""
+        """Position of a state of a variable, or of the interval that a number is in.
+
+        An unknown label is refused.
+        """
         codes = self._codes[self.network.index(name)]
         if label not in codes:
+            with suppress(ValueError):
+                if (at := interval_of(tuple(codes), float(label))) is not None:
+                    return at
             raise InputError(
                 f"variable {name!r} has no state {label!r}; {did_you_mean(label, codes)}"
             )
         return codes[label]
+
+    def named(self, findings: Mapping[str, object]) -> dict[str, str]:
+        """Return the states of variables, where a number stands for its interval."""
+        return {
+            name: self.states[self.network.index(name)][self.code(name, str(label))]
+            for name, label in findings.items()
+        }
 
     def probability(
         self, child: str, state: str, given: Mapping[str, str] = MappingProxyType({})

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from parentage.network.parameters import FALLBACK
 from parentage.report.records import Fact
 from parentage.scoring.account import Account
-from parentage.scoring.catalogue import by_name
+from parentage.scoring.catalogue import by_name, shown_name
 from parentage.work.progress import amount
 
 if TYPE_CHECKING:
@@ -51,7 +51,7 @@ def score_title(scope: Scope | None) -> str:
     if scope is None or scope.score is None:
         return "the score of the lists"
     kind = by_name(scope.score)
-    _, _, parameter = scope.score.partition(":")
+    _, _, parameter = shown_name(scope.score).partition(":")
     title = f"{kind.title} ({parameter})" if parameter else kind.title
     return f"{title} with the log prior of the arcs" if scope.about_scores() else title
 
@@ -173,6 +173,7 @@ def methods(
             f"({parents}): {proof}, with {counted(network.n_arcs, 'arc')} and the score "
             f"{found.score:.4f}."
         )
+        said += [treated] if (treated := _about_missing(scope)) else []
         if scope.constraints:
             said.append(f"Constraints: {_constraints(scope)}.")
     if support is not None:
@@ -206,6 +207,24 @@ def methods(
         )
     said.append("Arcs are not claimed to be causal effects.")
     return " ".join(said)
+
+
+def _about_missing(scope: Scope) -> str:
+    """Say how missing values were treated when the structure was learned."""
+    if isinstance(scope.origin, Account) and scope.origin.completion is not None:
+        steps, starts = len(scope.origin.completion.steps), scope.origin.completion.starts
+        return (
+            "Missing values were treated by structural expectation maximisation "
+            f"({counted(steps, 'step')}, {counted(starts, 'start')}): the data are completed by "
+            "their expected counts under the current network, and the network is learned again, "
+            "until it does not change."
+        )
+    if (scope.score or "").startswith("pnal"):
+        return (
+            "Every family was scored on the rows where it is complete (penalised node-average "
+            "likelihood)."
+        )
+    return ""
 
 
 def about_probabilities(parameters: Parameters, *, completed: bool) -> str:

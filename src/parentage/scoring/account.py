@@ -391,7 +391,7 @@ class Scope:
         if not isinstance(self.origin, Account) or self.origin.completion is None:
             return ""
         if self.settled:
-            return " on the data that it completes itself"
+            return " on the data as this network completes them (expectation maximisation)"
         return " on data completed by the network before it (expectation maximisation was ended)"
 
     def about_directions(self) -> str:
@@ -509,7 +509,7 @@ class Completion:
             for i, step in enumerate(self.steps)
         ]
         end = (
-            "the last network is the best one on the data that it completes itself"
+            "the network is the best one on the data as it completes them"
             if self.settled
             else "ended before the network repeated"
         )

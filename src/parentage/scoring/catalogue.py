@@ -150,6 +150,16 @@ def by_name(name: str) -> Kind:
     return _BY_NAME[name.partition(":")[0]]
 
 
+def shown_name(name: str) -> str:
+    """Return the full name of a score as people read it, its parameter in four digits.
+
+    >>> shown_name("pnal:0.021238829"), shown_name("bic")
+    ('pnal:0.02124', 'bic')
+    """
+    kind, colon, parameter = name.partition(":")
+    return f"{kind}:{float(parameter):.4g}" if colon else kind
+
+
 def parse_name(text: str) -> tuple[Kind, float | None]:
     """Take apart what was typed: the kind of score and its parameter.
 

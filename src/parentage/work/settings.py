@@ -17,7 +17,7 @@ import textwrap
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Self, TypeVar, cast
 
-from parentage.errors import TAKEN, InputError, Way, did_you_mean
+from parentage.errors import IN_CONSTRAINTS, TAKEN, InputError, Way, did_you_mean
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
@@ -229,7 +229,8 @@ def _check_names(
 ) -> None:
     for name in given:
         if name not in known:
-            hint = elsewhere.get(name) or did_you_mean(name, known)
+            together = IN_CONSTRAINTS.get(name) if "constraints" in known else None
+            hint = elsewhere.get(name) or together or did_you_mean(name, known)
             raise TypeError(f"{function}() has no keyword {name!r}; {hint}")
 
 
