@@ -183,6 +183,13 @@ def test_the_reasons_of_the_readme_quote_results() -> None:
         assert re.search(rf"(?<![\d,]){re.escape(number)}(?![\d,])", read(page)), number
 
 
+def test_every_result_is_on_the_page_of_benchmarks() -> None:
+    page = read("docs/benchmarks.md")
+    for result in sorted((ROOT / "benchmarks" / "results").glob("*.md")):
+        assert f"(../benchmarks/results/{result.name})" in page, result.name
+        assert f"\n../benchmarks/results/{result.stem}\n" in page, result.stem
+
+
 def test_a_proven_result_depends_on_neither_columns_nor_threads() -> None:
     """What the README promises: the same score and the same equivalence class."""
     table = parentage.datasets.chest_clinic()
