@@ -19,7 +19,7 @@ from parentage.scoring.measures.measure import Measure, arrays_of, never, with_s
 from parentage.scoring.measures.missing import MissingMeasure
 from parentage.scoring.measures.sums import SumMeasure
 from parentage.scoring.search.levels import LevelSearch, LevelStep, search
-from parentage.scoring.search.plan import encode_plans, prepare
+from parentage.scoring.search.plan import encode_plans, prepare_search
 from parentage.scoring.search.state import LevelStore
 from parentage.scoring.settings import Scoring
 from parentage.work.context import Context
@@ -40,7 +40,7 @@ def plan_of(name: str, seed: int = 3) -> SearchPlan:
         codes = table.to_codes().copy()
         codes[0, ::7], codes[3, 1::9] = MISSING, MISSING
         table = Table(table.names, table.states, codes)
-    return encode_plans(prepare(table, Scoring(score=name)))[0]
+    return encode_plans(prepare_search(table, Scoring(score=name)))[0]
 
 
 def step_of(measure: Measure, level: Any, below: Any, check: Any = never) -> LevelStep:
@@ -196,7 +196,7 @@ def test_cells_are_looked_for_no_longer_than_there_is_time(
 def test_bounds_hold_wherever_a_search_ends(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Between the blocks of a level, too."""
     tune(monkeypatch, measures, sets_at_once=7)
-    plan = encode_plans(prepare(chest_clinic(200), Scoring(score=name)))[0]
+    plan = encode_plans(prepare_search(chest_clinic(200), Scoring(score=name)))[0]
     whole = search(plan, Context(Stop()))
     to_float, ends = plan.encoded.grid.to_float, set[int | None]()
     for looks in range(60):

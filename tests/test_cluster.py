@@ -37,13 +37,13 @@ from parentage.arcs import resampling
 from parentage.arcs.support import learn_baseline
 from parentage.errors import InputError, UnprovenWarning, WorkersError
 from parentage.growth import growth
-from parentage.growth.score import Sweep, Sweeps, growth_score
+from parentage.growth.score import SweepKey, Sweeps, growth_score
 from parentage.growth.tuning import TUNING as EXPANSION
 from parentage.optimise.settings import Optimising
 from parentage.scoring.account import Account
 from parentage.scoring.candidates import score_table, search_table
 from parentage.scoring.search import levels
-from parentage.scoring.search.plan import encode_plans, prepare
+from parentage.scoring.search.plan import encode_plans, prepare_search
 from parentage.scoring.settings import Scoring
 from parentage.work import cluster as dask_cluster
 from parentage.work import executor
@@ -59,11 +59,11 @@ from parentage.work.executor import (
     in_order,
     is_elsewhere,
     leave,
-    make_folder,
     memory_each,
     nothing,
     read_message,
     read_shared,
+    shared_folder,
     size_here,
     size_of,
     write_message,
@@ -274,16 +274,16 @@ def test_tasks_may_take_what_their_workers_have(far: Any, processes: Executor) -
 def test_sweeps_are_the_same_on_a_cluster_and_on_any_executor(
     client: Any, processes: Executor, table: Table
 ) -> None:
-    prepared = prepare(table, Scoring(score="bdeu"))
+    prepared = prepare_search(table, Scoring(score="bdeu"))
     counters = growth_score(prepared, encode_plans(prepared)).counters
     members = [(1, 4), (2,), (0, 3, 7), (5, 6), *((v, v + 1) for v in range(1, 20))]
-    sets = [Sweep(0, sweep) for sweep in members]
+    sets = [SweepKey(0, sweep) for sweep in members]
     alone = Sweeps(counters, 1, 2**20)
     alone.hold(sets)
     for workers in (DaskPool(client), processes):
         shared = Sweeps(counters, workers, 2**20)
         shared.hold(sets)
-        shared.hold([*sets, Sweep(0, (8, 12))])
+        shared.hold([*sets, SweepKey(0, (8, 12))])
         assert shared.counted == alone.counted + 1
         for sweep in sets:
             assert (shared.vectors[shared.row[sweep]] == alone.vectors[alone.row[sweep]]).all()
@@ -939,7 +939,7 @@ def test_a_folder_that_cannot_be_written_to_is_told(
     with monkeypatch.context() as patch:
         patch.setattr(tempfile, "TemporaryFile", refuse)
         with pytest.raises(InputError, match=r"exchange='.*' cannot be written to: Read-only"):
-            make_folder(tmp_path)
+            shared_folder(tmp_path)
     with monkeypatch.context() as patch:
         patch.setattr(Path, "open", refuse)
         patch.setattr(Path, "unlink", refuse)
@@ -948,7 +948,7 @@ def test_a_folder_that_cannot_be_written_to_is_told(
     with monkeypatch.context() as patch:
         patch.setattr(tempfile, "mkdtemp", refuse)
         with pytest.raises(InputError, match=r"temporary files: Read-only .*; pass exchange=…"):
-            make_folder(None)
+            shared_folder(None)
 
 
 @pytest.mark.parametrize(

@@ -24,7 +24,7 @@ from parentage.scoring.candidates import score_table
 from parentage.scoring.settings import Scoring
 from parentage.structural_em import EmProgress, complete_and_score
 from parentage.work import checkpoint
-from parentage.work.checkpoint import Checkpoint, State
+from parentage.work.checkpoint import Checkpoint, SavedState
 from parentage.work.context import Context
 from parentage.work.stop import Stop
 from test_checkpoint import Dying, forge
@@ -140,7 +140,7 @@ def test_whatever_is_forgotten_would_change_the_end(
     counting.during(lambda: learned(None))
     assert Counting(counting.calls - 1).during(lambda: learned(folder))
 
-    def forgetting(progress: EmProgress, state: State) -> None:
+    def forgetting(progress: EmProgress, state: SavedState) -> None:
         read(progress, state)
         at = progress.at
         assert at is not None

@@ -31,7 +31,7 @@ from parentage.scoring.search.forecast import (
     together,
 )
 from parentage.scoring.search.levels import search
-from parentage.scoring.search.plan import SearchPlan, encode_plans, prepare
+from parentage.scoring.search.plan import SearchPlan, encode_plans, prepare_search
 from parentage.scoring.settings import Scoring
 from parentage.scoring.tuning import Tuning
 from parentage.work.context import Context
@@ -97,7 +97,7 @@ def assert_bounded(plan: SearchPlan) -> None:
 def test_no_search_counts_more_than_was_forecast(seed: int) -> None:
     rng = np.random.default_rng(seed)
     table = random_table(seed, 7, 60)
-    for plan in encode_plans(prepare(table, random_settings(rng, table))):
+    for plan in encode_plans(prepare_search(table, random_settings(rng, table))):
         assert_bounded(plan)
 
 
@@ -107,7 +107,7 @@ def test_many_searches_count_no_more_than_was_forecast(block: int) -> None:
     for seed in range(1000 * block, 1000 * (block + 1)):
         rng = np.random.default_rng(seed)
         table = random_table(seed, 8, 400)
-        for plan in encode_plans(prepare(table, random_settings(rng, table))):
+        for plan in encode_plans(prepare_search(table, random_settings(rng, table))):
             assert_bounded(plan)
 
 
@@ -121,7 +121,7 @@ def test_a_bound_that_is_too_low_would_be_noticed(monkeypatch: pytest.MonkeyPatc
     monkeypatch.setattr(penalised, "live_sets_at_most", greedy)
     with pytest.raises(AssertionError):
         for seed in range(100):
-            assert_bounded(encode_plans(prepare(random_table(seed, 7, 60), Scoring()))[0])
+            assert_bounded(encode_plans(prepare_search(random_table(seed, 7, 60), Scoring()))[0])
 
 
 @dataclass(frozen=True)
@@ -138,7 +138,7 @@ class StopAfter(Stop):
 @pytest.mark.parametrize("looks", range(5))
 def test_a_search_of_a_moment_sharpens_the_forecast(looks: int) -> None:
     plan = encode_plans(
-        prepare(make_table(random_columns(np.random.default_rng(2), 10, 200)), Scoring())
+        prepare_search(make_table(random_columns(np.random.default_rng(2), 10, 200)), Scoring())
     )[0]
     known = forecast(plan)
     whole = search(plan, Context(Stop()))
@@ -209,10 +209,10 @@ def test_searches_over_all_sets_that_cannot_end_are_refused(
 ) -> None:
     monkeypatch.setattr(forecasts, "available_memory", lambda: memory)
     table = make_table(random_columns(np.random.default_rng(1), 60, 40, 2))
-    plan = encode_plans(prepare(table, Scoring(rules="none")))[0]
+    plan = encode_plans(prepare_search(table, Scoring(rules="none")))[0]
     with pytest.raises(ResourceError, match=said):
         forecasts.refuse_what_cannot_fit(plan, 1)
-    forecasts.refuse_what_cannot_fit(encode_plans(prepare(table, Scoring()))[0], 1)
+    forecasts.refuse_what_cannot_fit(encode_plans(prepare_search(table, Scoring()))[0], 1)
 
 
 def wide_table() -> Table:
@@ -237,7 +237,7 @@ def test_more_sets_than_a_float_holds(asked: Scoring) -> None:
 
 
 def test_more_sets_than_a_float_holds_are_refused() -> None:
-    plan = encode_plans(prepare(wide_table(), Scoring(rules="none")))[0]
+    plan = encode_plans(prepare_search(wide_table(), Scoring(rules="none")))[0]
     with pytest.raises(ResourceError, match=r"needs over 1e\+300 sets and over 1,000 TB"):
         forecasts.refuse_what_cannot_fit(plan, 1)
 

@@ -19,7 +19,7 @@ from naive_network import all_networks, is_acyclic
 from parentage.errors import InputError, ResourceError, UnprovenWarning
 from parentage.growth.anytime import Anytime, Ranking, grow_lists
 from parentage.growth.growth import Growth, can_grow
-from parentage.growth.score import Sweep, Sweeps, growth_score
+from parentage.growth.score import SweepKey, Sweeps, growth_score
 from parentage.learner import learn
 from parentage.network.network import Network
 from parentage.optimise import learn_lists
@@ -28,7 +28,7 @@ from parentage.scoring.account import Account
 from parentage.scoring.candidates import score, search_table
 from parentage.scoring.constraints import Constraints
 from parentage.scoring.search import levels
-from parentage.scoring.search.plan import encode_plans, prepare
+from parentage.scoring.search.plan import encode_plans, prepare_search
 from parentage.scoring.settings import Scoring
 from parentage.work.context import Context
 from parentage.work.stop import Stop
@@ -74,13 +74,13 @@ def wide_table(seed: int = 3, n: int = 24, rows: int = 300) -> Table:
 
 @given(tables(most_variables=6, most_rows=60))
 def test_a_sweep_is_counted_with_every_variable(table: Table) -> None:
-    prepared = prepare(table, Scoring(max_parents=1))
+    prepared = prepare_search(table, Scoring(max_parents=1))
     plans = encode_plans(prepared)
     encoded = plans[0].encoded
     n, f = encoded.n_variables, encoded.grid.f
     sweeps = [s for size in range(n + 1) for s in itertools.combinations(range(n), size)]
     counter = Sweeps(growth_score(prepared, plans).counters, 1, 2**20)
-    counter.hold(Sweep(0, sweep) for sweep in sweeps)
+    counter.hold(SweepKey(0, sweep) for sweep in sweeps)
     for sweep in sweeps:
         for y in range(n):
             members = sorted({*sweep, y})
@@ -88,15 +88,15 @@ def test_a_sweep_is_counted_with_every_variable(table: Table) -> None:
                 table.to_codes()[encoded.order[members]], axis=1, return_inverse=True
             )
             expected = int(f[np.bincount(label.ravel())].sum())
-            assert counter.vectors[counter.row[Sweep(0, sweep)], y] == expected
+            assert counter.vectors[counter.row[SweepKey(0, sweep)], y] == expected
 
 
 def test_vectors_that_had_to_go_are_counted_again() -> None:
     table = wide_table()
-    prepared = prepare(table, Scoring(max_parents=1))
+    prepared = prepare_search(table, Scoring(max_parents=1))
     counters = growth_score(prepared, encode_plans(prepared)).counters
     small, large = Sweeps(counters, 1, 1), Sweeps(counters, 1, 2**30)
-    pairs = [Sweep(0, s) for s in itertools.combinations(range(table.n_variables), 3)]
+    pairs = [SweepKey(0, s) for s in itertools.combinations(range(table.n_variables), 3)]
     for first in range(0, len(pairs), 100):
         for sweeps in (small, large):
             sweeps.hold(pairs[first : first + 100])

@@ -21,7 +21,7 @@ from parentage.scoring.constraints import Constraints
 from parentage.scoring.encoding.encode import pack_states
 from parentage.scoring.measures.measure import Swept, with_a_bit_in_front
 from parentage.scoring.prior import Prior
-from parentage.scoring.search.plan import encode_plans, prepare
+from parentage.scoring.search.plan import encode_plans, prepare_search
 from parentage.scoring.settings import Scoring
 from parentage.work.context import Context
 from strategies import BY_SUMS, random_table, with_holes
@@ -217,7 +217,7 @@ def test_functions_reach_every_count(monkeypatch: pytest.MonkeyPatch, name: str)
     monkeypatch.setattr(Swept, "sums", noting)
     table = random_table(2, 5, 60, 60)
     rows = table.n_rows
-    prepared = prepare(table, Scoring(score=name))
+    prepared = prepare_search(table, Scoring(score=name))
     counters = growth_score(prepared, encode_plans(prepared)).counters
     for number in range(len(counters.counters)):
         counters.count(number, [()])

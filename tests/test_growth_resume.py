@@ -23,7 +23,7 @@ from parentage.growth import anytime, growth
 from parentage.growth import score as sweeps
 from parentage.growth.anytime import Anytime, Round, grow_lists, memory_of_sweeps
 from parentage.growth.growth import GROWTH_ARRAYS
-from parentage.growth.score import Sweep, Sweeps, growth_score, sweeps_of
+from parentage.growth.score import SweepKey, Sweeps, growth_score, sweeps_of
 from parentage.growth.tuning import TUNING as EXPANSION
 from parentage.learner import learn
 from parentage.optimise import orders
@@ -32,10 +32,10 @@ from parentage.scoring.account import Account
 from parentage.scoring.candidates import search_table
 from parentage.scoring.constraints import Constraints
 from parentage.scoring.search import levels
-from parentage.scoring.search.plan import encode_plans, prepare
+from parentage.scoring.search.plan import encode_plans, prepare_search
 from parentage.scoring.settings import Scoring
 from parentage.work import checkpoint
-from parentage.work.checkpoint import Checkpoint, State
+from parentage.work.checkpoint import Checkpoint, SavedState
 from parentage.work.context import Context
 from parentage.work.stop import Stop
 from parentage.work.tuning import TUNING
@@ -121,7 +121,7 @@ def killed_at(rounds: int, folder: Path, n: int = SMALL, **how: Any) -> bool:
     return False
 
 
-def kept_in(folder: Path) -> State:
+def kept_in(folder: Path) -> SavedState:
     state = Checkpoint(folder).slot("growth").state
     assert state is not None
     return state
@@ -205,7 +205,7 @@ def test_whatever_is_forgotten_would_change_the_end(tmp_path: Path, part: str) -
     grown(folder, n)
     read = checkpoint.read_sealed
 
-    def forgetting(path: Path) -> State | None:
+    def forgetting(path: Path) -> SavedState | None:
         found = read(path)
         return found if found is None or path.name != GROWTH else forgotten(found, part, n)
 
@@ -220,7 +220,7 @@ def state_of(folder: Path) -> bytes:
     return (folder / GROWTH).read_bytes()
 
 
-def forgotten(known: State, part: str, n: int) -> State:
+def forgotten(known: SavedState, part: str, n: int) -> SavedState:
     """What was saved, but for one part of it."""
     arrays = list(known.arrays)
     families, at = arrays[:GROWTH_ARRAYS], Round(*arrays[GROWTH_ARRAYS:])
@@ -418,12 +418,12 @@ def test_sweeps_are_held_as_before_under_the_same_limit(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("capacity", [96, 4096])
 def test_sweeps_that_were_held_are_counted_again_but_not_as_new(capacity: int) -> None:
-    prepared = prepare(table(SMALL), Scoring(max_parents=1))
+    prepared = prepare_search(table(SMALL), Scoring(max_parents=1))
     counters = growth_score(prepared, encode_plans(prepared)).counters
     random = np.random.default_rng(5)
     asked = [
         [
-            Sweep(0, tuple(sorted(random.choice(SMALL, 3, replace=False).tolist())))
+            SweepKey(0, tuple(sorted(random.choice(SMALL, 3, replace=False).tolist())))
             for _ in range(24)
         ]
         for _ in range(40)
@@ -556,10 +556,10 @@ def test_saving_takes_a_small_part_of_the_time(
     kept = Checkpoint(tmp_path)
     slot = kept.slot("growth")
 
-    def slow() -> State:
+    def slow() -> SavedState:
         nonlocal now
         now += 0.05 * (1 + len(writes) / 10)
-        return State({})
+        return SavedState({})
 
     for _ in range(10_000):
         now += 0.1

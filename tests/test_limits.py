@@ -32,7 +32,7 @@ from parentage.scoring.overview import _complete_to
 from parentage.scoring.search import levels
 from parentage.scoring.search.forecast import UpTo, seconds_for
 from parentage.scoring.search.levels import search
-from parentage.scoring.search.plan import encode_plans, prepare
+from parentage.scoring.search.plan import encode_plans, prepare_search
 from parentage.scoring.settings import Scoring
 from parentage.structural_em import complete_and_score
 from parentage.work.context import Context
@@ -165,7 +165,7 @@ def test_small_work_ends_at_an_interrupt() -> None:
 def test_after_the_time_limit_there_is_a_moment_in_all(monkeypatch: pytest.MonkeyPatch) -> None:
     """Not one for each level: pairs and triples leave too little of 150 joins for at most 140."""
     table, settings = datasets.chest_clinic(250), Scoring(rules="none")
-    price = seconds_for(1, encode_plans(prepare(table, settings))[0].encoded.distinct_rows)
+    price = seconds_for(1, encode_plans(prepare_search(table, settings))[0].encoded.distinct_rows)
     monkeypatch.setattr("parentage.work.stop.MOMENT", 150 * price)
     cut = search_table(table, settings, Context(Stop.after(0.0)))
     assert [outcome.complete_to for outcome in cut.outcomes] == [2]

@@ -53,7 +53,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from parentage.optimise import Solution
-    from parentage.work.checkpoint import State
+    from parentage.work.checkpoint import SavedState
     from parentage.work.progress import Progress
 
 WEAK = replace(SOLVING, warm_rounds=0, set_packing=False, local_cuts=False)
@@ -102,7 +102,7 @@ def killed_at(write: int, lists: CandidateLists, folder: Path, patch: pytest.Mon
     """Go on, and die in place of some write; False if it ended before."""
     left = [write]
 
-    def dying(slot: Slot, make: Callable[[], State]) -> bool:
+    def dying(slot: Slot, make: Callable[[], SavedState]) -> bool:
         left[0] -= 1
         if left[0] < 0:
             raise Killed
@@ -377,7 +377,7 @@ def test_saving_takes_a_small_part_of_the_time(
 ) -> None:
     kept, spent, write = job_in(tmp_path / "kept"), [0.0], Slot.write
 
-    def noting(slot: Slot, make: Callable[[], State]) -> bool:
+    def noting(slot: Slot, make: Callable[[], SavedState]) -> bool:
         taken = write(slot, make)
         spent.append(kept.spent)
         return taken

@@ -40,7 +40,7 @@ from parentage.scoring.prior import Prior
 from parentage.scoring.scores import Penalised, parse_score, unit_of
 from parentage.scoring.scores.node_average import check_observed
 from parentage.scoring.search.plan import check_weighable
-from parentage.work.checkpoint import COMPLETION, State
+from parentage.work.checkpoint import COMPLETION, SavedState
 from parentage.work.stop import MOMENT, now
 
 if TYPE_CHECKING:
@@ -196,12 +196,12 @@ class EmProgress:
         if self.slot is not None and not self._saved:
             self._saved = self.slot.write(self.to_state)
 
-    def to_state(self) -> State:
+    def to_state(self) -> SavedState:
         """Return the ends of earlier starts, and where this one is."""
         at = None if self.at is None else self.at.to_dict()
-        return State({"ends": [end.to_dict() for end in self.ends], "at": at})
+        return SavedState({"ends": [end.to_dict() for end in self.ends], "at": at})
 
-    def from_state(self, state: State) -> None:
+    def from_state(self, state: SavedState) -> None:
         """Continue from what an earlier run saved."""
         self.ends = [End.from_dict(end) for end in state.values["ends"]]
         at = state.values["at"]

@@ -35,7 +35,7 @@ from parentage.optimise import tuning as orders_tuning
 from parentage.optimise.orders import Stream, best_of, budget_of, climb_order, renew, respecting
 from parentage.optimise.problem import OrderSpace, memory_of_sets, n_words, offsets_of
 from parentage.scoring import tuning as scoring_tuning
-from parentage.work.checkpoint import State
+from parentage.work.checkpoint import SavedState
 from parentage.work.executor import WorkerPool
 from parentage.work.memory import available_memory, room_within, used_memory
 from parentage.work.progress import Progress
@@ -73,7 +73,7 @@ def grow_lists(
     work continues from the last whole round. The families of the network ``start`` that are allowed
     are listed before anything grows, so that no network is returned that is worse.
     """
-    slot = slot_of(context, seed, start)
+    slot = growth_slot(context, seed, start)
     table, encoded = searched.prepared.table, searched.plans[0].encoded
     stop, workers = context.stop, context.workers
     room = room_within(stop.memory)
@@ -134,7 +134,7 @@ def families_of(
     return found
 
 
-def slot_of(context: Context, seed: int, start: Network | None) -> Slot | None:
+def growth_slot(context: Context, seed: int, start: Network | None) -> Slot | None:
     """Return where growth is saved; None without a checkpoint."""
     if context.checkpoint is None:
         return None
@@ -143,7 +143,7 @@ def slot_of(context: Context, seed: int, start: Network | None) -> Slot | None:
     return context.checkpoint.slot("growth")
 
 
-def memory_of_sweeps(saved: State | None, limit: int | None, memory: int | None) -> int | None:
+def memory_of_sweeps(saved: SavedState | None, limit: int | None, memory: int | None) -> int | None:
     """Return what vectors of sweeps may take: as much as before, under the same limit.
 
     What a limit leaves for them differs between two runs, and how many are held changes the work.
@@ -257,12 +257,12 @@ class Anytime:
         if self._slot is not None and self._noted is not None and self._slot.write(self._to_state):
             self._noted = None
 
-    def _to_state(self) -> State:
+    def _to_state(self) -> SavedState:
         if self._noted is None:
             raise AssertionError("no round was noted")
         extent, at = self._noted
         values, arrays, _ = self.growth.to_state(extent)
-        return State({**self._facts, **values}, (*arrays, *at))
+        return SavedState({**self._facts, **values}, (*arrays, *at))
 
     @property
     def work(self) -> float:

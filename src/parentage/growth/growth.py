@@ -38,14 +38,14 @@ from parentage.growth.score import (
 )
 from parentage.growth.tuning import TUNING
 from parentage.scoring.search.state import Kept
-from parentage.work.checkpoint import State
+from parentage.work.checkpoint import SavedState
 from parentage.work.executor import LeftError, leave, nothing
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
     from parentage.arrays import Ints
-    from parentage.growth.score import Sweep
+    from parentage.growth.score import SweepKey
     from parentage.kernels.growth import Store, Tasks
     from parentage.scoring.candidates import Searched
     from parentage.scoring.encoding.encode import Encoding
@@ -65,7 +65,7 @@ class Extent(NamedTuple):
     n_done: int
     counts: tuple[int, int]
     """Sweeps counted, families scored."""
-    held: tuple[Sweep, ...]
+    held: tuple[SweepKey, ...]
     """Sweeps with a vector, the oldest first."""
 
 
@@ -301,7 +301,7 @@ class Growth:
         counts = (self._sweeps.counted, self.families_scored)
         return Extent(self.n_sets, len(self._done), counts, tuple(self._sweeps.row))
 
-    def to_state(self, extent: Extent) -> State:
+    def to_state(self, extent: Extent) -> SavedState:
         """Return what was found since the search, up to an earlier extent.
 
         The vectors of sweeps are not part of it: they are counted again when they are needed, and
@@ -313,9 +313,9 @@ class Growth:
         families = (self.children[new], self.sizes[new], parents, self.scores[new])
         counted, scored = extent.counts
         values = {"first": self._first_check, "counted": counted, "scored": scored}
-        return State(values, (*families, done, *flat_sweeps(extent.held)))
+        return SavedState(values, (*families, done, *flat_sweeps(extent.held)))
 
-    def from_state(self, state: State) -> bool:
+    def from_state(self, state: SavedState) -> bool:
         """Continue from what was found before; False if that was from other first families."""
         if state.values["first"] != self._first_check or self.n_sets != self.n_first:
             return False
@@ -435,7 +435,9 @@ class Growth:
         own = self._keys[1]
         return int((self._keys[0][child] + sum(own[p] for p in parents)) % (1 << 64))
 
-    def _tasks(self, families: Sequence[Family], sweeps: Sequence[tuple[Sweep, Sweep]]) -> Tasks:
+    def _tasks(
+        self, families: Sequence[Family], sweeps: Sequence[tuple[SweepKey, SweepKey]]
+    ) -> Tasks:
         """Return the families as tasks; a sweep that is not held has row 0, and is not used."""
         from parentage.kernels.growth import Tasks
 

@@ -61,13 +61,13 @@ class GrowthScore:
     scale: npt.NDArray[np.float64]
     """``[child]``: units in one nat."""
 
-    def sweeps_of(self, family: Family) -> tuple[Sweep, Sweep]:
+    def sweeps_of(self, family: Family) -> tuple[SweepKey, SweepKey]:
         """Return the sweeps *without* and *along* of a family."""
         child, parents = family
         if self.by_child:  # nothing is taken off, whatever the parents
-            return Sweep(int(self.without[child]), ()), Sweep(int(self.along[child]), parents)
+            return SweepKey(int(self.without[child]), ()), SweepKey(int(self.along[child]), parents)
         others = joined(parents, child)
-        return Sweep(int(self.without[child]), parents), Sweep(int(self.along[child]), others)
+        return SweepKey(int(self.without[child]), parents), SweepKey(int(self.along[child]), others)
 
     def score_of(self, family: Family) -> int | None:
         """Return the score of one family with parents, bit for bit as enlarging would.
@@ -179,7 +179,7 @@ def children_of(plan: SearchPlan, own: Ints) -> Ints:
     return own[plan.most >= 0]
 
 
-class Sweep(NamedTuple):
+class SweepKey(NamedTuple):
     """A set, rising, and the number of the counter that counts it with every variable."""
 
     counter: int
@@ -211,7 +211,7 @@ class Counters:
             found.extend(vectors)
         return found
 
-    def alone(self, sweep: Sweep) -> int:
+    def alone(self, sweep: SweepKey) -> int:
         """Count one set by itself: what its vector has at its members, of which there are some."""
         plan, kind = self.counters[sweep.counter]
         one = self._own(plan)[np.array([sweep.members], np.int64)]
@@ -233,11 +233,11 @@ class Sweeps:
         self._capacity = max(TUNING.fewest_sweeps, memory // (8 * n))
         self.vectors: Ints = np.empty((min(self._capacity, 2 * TUNING.fewest_sweeps), n), np.int64)
         (self.vectors[0],) = counters.count(0, [()])
-        self.row: dict[Sweep, int] = {Sweep(0, ()): 0}
+        self.row: dict[SweepKey, int] = {SweepKey(0, ()): 0}
         self.counted = 0
-        self._named: set[Sweep] = set()  # held, but their vectors are not there
+        self._named: set[SweepKey] = set()  # held, but their vectors are not there
 
-    def take_up(self, held: Sequence[Sweep], counted: int) -> None:
+    def take_up(self, held: Sequence[SweepKey], counted: int) -> None:
         """Hold what was held before; the vectors are counted when needed, and not as new ones."""
         self.row = {sweep: at for at, sweep in enumerate(held[-self._capacity :])}
         rows = max(len(self.vectors), len(self.row))
@@ -248,7 +248,7 @@ class Sweeps:
         """Leave out what those who only count do not need: vectors, and who else counts."""
         return {**vars(self), "workers": 1, "vectors": self.vectors[:0], "row": {}, "_named": set()}
 
-    def hold(self, sweeps: Iterable[Sweep], look: Poll = nothing) -> None:
+    def hold(self, sweeps: Iterable[SweepKey], look: Poll = nothing) -> None:
         """Count the sweeps that are not held; let go of the oldest if there is no room.
 
         Raises
@@ -291,7 +291,7 @@ class Sweeps:
             return held
         return self.row.pop(next(iter(self.row)))
 
-    def count(self, sweeps: Sequence[Sweep]) -> list[Ints]:
+    def count(self, sweeps: Sequence[SweepKey]) -> list[Ints]:
         """Count sweeps of counters that rise, and of each in sizes that rise."""
         found: list[Ints] = []
         for number in sorted({sweep.counter for sweep in sweeps}):
@@ -300,12 +300,12 @@ class Sweeps:
         return found
 
 
-def count_sweeps(sweeps: Sweeps, some: Sequence[Sweep]) -> list[Ints]:
+def count_sweeps(sweeps: Sweeps, some: Sequence[SweepKey]) -> list[Ints]:
     """Count some sweeps, wherever."""
     return sweeps.count(some)
 
 
-def flat_sweeps(sweeps: Sequence[Sweep]) -> tuple[Ints, npt.NDArray[np.int32]]:
+def flat_sweeps(sweeps: Sequence[SweepKey]) -> tuple[Ints, npt.NDArray[np.int32]]:
     """Return how many members sweeps have, and counter and members, one after the other.
 
     >>> flat_sweeps([Sweep(0, ()), Sweep(1, (0, 2))])
@@ -316,7 +316,7 @@ def flat_sweeps(sweeps: Sequence[Sweep]) -> tuple[Ints, npt.NDArray[np.int32]]:
     return sizes, np.fromiter(flat, np.int32, int(sizes.sum()) + len(sizes))
 
 
-def sweeps_of(sizes: Ints, flat: npt.NDArray[np.int32]) -> list[Sweep]:
+def sweeps_of(sizes: Ints, flat: npt.NDArray[np.int32]) -> list[SweepKey]:
     """Return what :func:`flat_sweeps` took apart.
 
     >>> sweeps_of(*flat_sweeps([Sweep(0, ()), Sweep(1, (0, 2))]))
@@ -325,6 +325,6 @@ def sweeps_of(sizes: Ints, flat: npt.NDArray[np.int32]) -> list[Sweep]:
     numbers, ends = flat.tolist(), np.cumsum(sizes + 1).tolist()
     starts = [0, *ends][:-1]
     return [
-        Sweep(numbers[start], tuple(numbers[start + 1 : end]))
+        SweepKey(numbers[start], tuple(numbers[start + 1 : end]))
         for start, end in zip(starts, ends, strict=True)
     ]

@@ -25,7 +25,7 @@ from parentage.optimise.cuts import Sets, moved, project, read_cut, unique, writ
 from parentage.optimise.problem import prepare, rounding
 from parentage.optimise.settings import Optimising
 from parentage.optimise.tuning import TUNING
-from parentage.work.checkpoint import State
+from parentage.work.checkpoint import SavedState
 from parentage.work.context import Context
 from parentage.work.memory import room_within
 from parentage.work.progress import Progress
@@ -198,7 +198,7 @@ class Run:
         if slot is not None and all(part.cost < math.inf for part in self.parts):
             slot.write(self.to_state)
 
-    def to_state(self) -> State:
+    def to_state(self) -> SavedState:
         """Return what a later run can begin from: an order of the incumbent, and all cuts.
 
         Bounds, removed sets and nodes of a tree are made again, by the cuts; order search and
@@ -217,7 +217,7 @@ class Run:
         parents = [self.lists.parents_of(i).tolist() for i in self.chosen().tolist()]
         order = list(topological_order([str(v) for v in range(len(parents))], parents))
         cuts = list(dict.fromkeys(written.values()))
-        return State({"lists": self.lists.digest, "order": order, "cuts": cuts})
+        return SavedState({"lists": self.lists.digest, "order": order, "cuts": cuts})
 
     def note(self, phase: str, *, changed: bool) -> None:
         """Record a change and tell the caller; without a change only now and then."""
@@ -421,7 +421,7 @@ def from_slot(slot: Slot | None, lists: CandidateLists) -> Known:
         return replace(from_state(slot.state, lists), slot=slot)
 
 
-def from_state(saved: State, lists: CandidateLists) -> Known:
+def from_state(saved: SavedState, lists: CandidateLists) -> Known:
     """Return the order and the cuts of :meth:`Run.to_state` that hold for ``lists``.
 
     What a cut weighs that passes through variables holds for the lists it was found in only.

@@ -24,7 +24,7 @@ from parentage.scoring.lists import CandidateLists
 from parentage.scoring.rules import ORDER
 from parentage.scoring.search.forecast import refuse_what_cannot_fit, room_for_levels
 from parentage.scoring.search.levels import search
-from parentage.scoring.search.plan import encode_plans, prepare
+from parentage.scoring.search.plan import encode_plans, prepare_search
 from parentage.scoring.search.state import Kept, LevelStore
 from parentage.scoring.settings import Scoring
 from parentage.scoring.tuning import TUNING
@@ -211,7 +211,7 @@ def search_table(
     """
     began = now()
     stop, workers, checkpoint = context.stop, context.pool, context.checkpoint
-    prepared = prepare(table, settings)
+    prepared = prepare_search(table, settings)
     plans = encode_plans(prepared)
     for plan in plans:
         refuse_what_cannot_fit(plan, size_here(workers))

@@ -23,7 +23,7 @@ from parentage.scoring.lists import Candidate
 from parentage.scoring.prior import Prior
 from parentage.scoring.rules import BY_NAME, RULES, FamilyNumbers, RuleSet, fires
 from parentage.scoring.scores import local_score, unit_of
-from parentage.scoring.search.plan import check_table, encode_plans, prepare, score_for
+from parentage.scoring.search.plan import check_learnable, encode_plans, prepare_search, score_for
 from parentage.scoring.settings import Scoring
 from parentage.work.settings import takes
 
@@ -166,7 +166,7 @@ def explain(
     ('b',)
     """
     table = as_table(source)
-    check_table(table)
+    check_learnable(table)
     members = _check_family(table, child, parents)
     belief = Prior.of(prior)
     belief.check(table.names)
@@ -248,8 +248,8 @@ class Family:
         self.lists = _lists_of(table, by, names)
         self.soft_lists = _lists_of(table, by, names, self.prior) if self.prior else self.lists
         settings = Scoring(score=score.name, prior=self.prior, rules="none")
-        self.width = prepare(table, settings).search_width
-        self.plan = encode_plans(prepare(table, Scoring(score=score.name)))[0]
+        self.width = prepare_search(table, settings).search_width
+        self.plan = encode_plans(prepare_search(table, Scoring(score=score.name)))[0]
         self.measure = self.plan.measure
         grid = self.plan.encoded.grid
         self.tolerance = float(grid.to_float(grid.tolerance))

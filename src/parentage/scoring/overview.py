@@ -17,7 +17,7 @@ from parentage.scoring import rules as r
 from parentage.scoring.candidates import why_not_grown
 from parentage.scoring.search.forecast import fixed_memory, forecast, sharpen, together
 from parentage.scoring.search.levels import ends_by_rules, search
-from parentage.scoring.search.plan import encode_plans, prepare
+from parentage.scoring.search.plan import encode_plans, prepare_search
 from parentage.scoring.settings import Scoring
 from parentage.scoring.tuning import TUNING
 from parentage.work.array_files import disk_folder
@@ -108,7 +108,7 @@ def overview(
     >>> [v.theorem3pp for v in overview(t).variables]
     [1, 1, 0]
     """
-    prepared = prepare(table, settings or Scoring())
+    prepared = prepare_search(table, settings or Scoring())
     plans = encode_plans(prepared)
     share = probe_seconds / len(plans)
     known = together([_forecast(plan, share) for plan in plans])
@@ -233,5 +233,5 @@ def _probe(plan: SearchPlan, known: Forecast, seconds: float) -> Forecast:
 def _compile(plan: SearchPlan) -> None:
     """Have the kernels of such a search compiled, by a search of three variables."""
     columns = {"a": "0011" * 9, "b": "0011" * 9, "c": "0101" * 9}
-    tiny = prepare(Table.from_columns(columns), Scoring(score=plan.score.name))
+    tiny = prepare_search(Table.from_columns(columns), Scoring(score=plan.score.name))
     search(encode_plans(tiny)[0], Context(Running().stop()))

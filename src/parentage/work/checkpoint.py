@@ -73,7 +73,7 @@ DAMAGE = (
 NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 
 
-class State(NamedTuple):
+class SavedState(NamedTuple):
     """What a slot holds: plain values, arrays that are replaced, files of arrays that grow."""
 
     values: Mapping[str, Any]
@@ -148,7 +148,7 @@ class Checkpoint:
     def write_job(self) -> None:
         """Write the job, if there is more of it than was written; slots do before their state."""
         if not self._job_written:
-            write_sealed(self.folder / JOB, State(self.job))
+            write_sealed(self.folder / JOB, SavedState(self.job))
             self._job_written = True
 
     def slot(self, name: str) -> Slot:
@@ -208,7 +208,7 @@ class Slot:
         apart = TUNING.seconds_apart if apart is None else apart
         return now - self._written >= apart and self.checkpoint.spent + cost <= enough
 
-    def write(self, make: Callable[[], State], *, required: bool = False) -> bool:
+    def write(self, make: Callable[[], SavedState], *, required: bool = False) -> bool:
         """Replace the state by what ``make`` returns; return whether the disk took it.
 
         A disk that does not is warned of once: the work continues, and what was written before
@@ -261,7 +261,7 @@ class Slot:
 # Sealed files
 
 
-def write_sealed(path: Path, state: State) -> None:
+def write_sealed(path: Path, state: SavedState) -> None:
     """Replace a file in one step, on the disk when this returns: head, values, arrays."""
     files = {name: [file.facts.to_dict() for file in group] for name, group in state.files.items()}
     body = io.BytesIO()
@@ -273,7 +273,7 @@ def write_sealed(path: Path, state: State) -> None:
     write_synced(path, json.dumps(head).encode() + b"\n", content)
 
 
-def read_sealed(path: Path) -> State | None:
+def read_sealed(path: Path) -> SavedState | None:
     """Read what :func:`write_sealed` wrote; None if there is nothing.
 
     Raises
@@ -308,7 +308,7 @@ def read_sealed(path: Path) -> State | None:
             ]
             for name, group in found["files"].items()
         }
-        return State(dict(found["values"]), arrays, files)
+        return SavedState(dict(found["values"]), arrays, files)
     except InputError:
         raise
     except DAMAGE as error:

@@ -50,7 +50,7 @@ from parentage.work.executor import (
     have,
     nothing,
     read_message,
-    run,
+    run_task,
     wait_for,
     write_message,
 )
@@ -356,7 +356,7 @@ class DaskPool(WorkerPool):
     def start(self, function: Callable[..., Any], task: Any, name: str) -> Any:
         """Submit a task under a name that the dashboard shows."""
         shared = self.sent if self.files is None else self.files.there
-        return self._submit(name, run, __version__, function, task, *shared)
+        return self._submit(name, run_task, __version__, function, task, *shared)
 
     def _submit(
         self, name: str, function: Callable[..., Any], *arguments: Any, **where: Any

@@ -203,7 +203,9 @@ class ExecutorPool(WorkerPool):
         try:
             if self.files is None:
                 return submitted(self.executor, function, *self.shared, task)
-            return submitted(self.executor, run, __version__, function, task, *self.files.there)
+            return submitted(
+                self.executor, run_task, __version__, function, task, *self.files.there
+            )
         except BrokenExecutor as error:
             raise self._broken(error) from error
 
@@ -413,7 +415,7 @@ class SharedFiles:
 
     def __init__(self, folder: Path | None) -> None:
         self.own = folder is None
-        self.folder = make_folder(folder)
+        self.folder = shared_folder(folder)
         self.shared: Shared = ()
         self.there: tuple[SharedFile, ...] = ()
 
@@ -437,7 +439,7 @@ class SharedFiles:
             shutil.rmtree(self.folder, ignore_errors=True)
 
 
-def make_folder(folder: Path | None) -> Path:
+def shared_folder(folder: Path | None) -> Path:
     """Return a folder for shared files: the one given, made if need be, or a temporary one."""
     if folder is None:
         try:
@@ -553,7 +555,7 @@ def have(_: Any) -> None:
     """Have a shared object: a worker that runs this gets a copy of it."""
 
 
-def run(version: str, function: Callable[..., Any], task: Any, *shared: Any) -> Any:
+def run_task(version: str, function: Callable[..., Any], task: Any, *shared: Any) -> Any:
     """Do one task, in a worker, if it has the version of the caller; read what is in files."""
     if version != __version__:
         raise WorkersError(

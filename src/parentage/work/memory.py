@@ -68,10 +68,10 @@ def gigabytes(amount: int) -> str:
     ['13 MB', '2.1 GB', '834 TB', 'over 1,000 TB']
     """
     if amount < 10**9:
-        return f"{amount / 1e6:,.0f} MB"
+        return f"{amount / 10**6:,.0f} MB"
     if amount >= 10**15:
         return "over 1,000 TB"
-    many, unit = (amount / 1e9, "GB") if amount < 10**12 else (amount / 1e12, "TB")
+    many, unit = (amount / 10**9, "GB") if amount < 10**12 else (amount / 10**12, "TB")
     return f"{many:.1f} {unit}" if many < 100 else f"{many:.0f} {unit}"
 
 

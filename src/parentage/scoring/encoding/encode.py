@@ -30,7 +30,7 @@ from parentage.data.table import class_sizes
 from parentage.errors import Way
 from parentage.scoring.encoding.rows import distinct_rows, merged, words_of
 from parentage.scoring.scores import parse_score
-from parentage.scoring.scores.node_average import complete_rows
+from parentage.scoring.scores.node_average import observed_rows
 from parentage.scoring.scores.score import HOLE_WAYS
 from parentage.scoring.tuning import TUNING
 from parentage.work.memory import require_memory
@@ -384,4 +384,4 @@ def encode_missing(
 
 def rows_with(table: Table, variables: Sequence[int]) -> Table:
     """Return the rows in which none of these variables is missing."""
-    return table.chosen_rows(complete_rows(table, variables))
+    return table.chosen_rows(observed_rows(table, variables))

@@ -9,7 +9,7 @@ there on, as no further variable changes what it adds.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -20,12 +20,14 @@ from parentage.scoring.encoding.rows import merged, words_of
 from parentage.scoring.tuning import TUNING
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
     from parentage.arrays import Ints
     from parentage.data.table import Table
     from parentage.scoring.encoding.encode import Encoding
     from parentage.scoring.encoding.rows import Layout
+
+_Part = TypeVar("_Part")
 
 
 def residuals(encoded: Encoding, table: Table, context: Sequence[int] = ()) -> Ints:
@@ -37,40 +39,33 @@ def residuals(encoded: Encoding, table: Table, context: Sequence[int] = ()) -> I
         numbers = range(len(context), len(context) + len(order))
         rows = rows.joined(range(len(context)))
         everything = rows.joined(numbers).G()
-        by_number = dict(_leave_one_out_sorted(rows, list(numbers)))
+        by_number = dict(leave_one_out(rows, list(numbers), _Rows.joined, _Rows.G))
         without = {order[i - len(context)]: G for i, G in by_number.items()}
     else:
         start = Labels.of(table).join(table, context)
         everything = start.join(table, order).G(f)
-        without = dict(leave_one_out(start, table, order, f))
+        parts = leave_one_out(start, order, lambda p, of: p.join(table, of), lambda p: p.G(f))
+        without = dict(parts)
     return np.array([without[v] - everything for v in order], np.int64)
 
 
 def leave_one_out(
-    labels: Labels, table: Table, variables: list[int], f: Ints
+    part: _Part,
+    variables: list[int],
+    join: Callable[[_Part, list[int]], _Part],
+    value: Callable[[_Part], int],
 ) -> Iterator[tuple[int, int]]:
-    """Yield (V, G of all the variables but V).
+    """Yield (V, G of all the variables but V): ``join`` refines a partition, ``value`` is its G.
 
     No more than log n partitions are in memory at a time.
     """
     if len(variables) == 1:
-        yield variables[0], labels.G(f)
+        yield variables[0], value(part)
         return
     half = len(variables) // 2
     left, right = variables[:half], variables[half:]
-    yield from leave_one_out(labels.join(table, right), table, left, f)
-    yield from leave_one_out(labels.join(table, left), table, right, f)
-
-
-def _leave_one_out_sorted(rows: _Rows, variables: list[int]) -> Iterator[tuple[int, int]]:
-    """Yield the same of rows as words."""
-    if len(variables) == 1:
-        yield variables[0], rows.G()
-        return
-    half = len(variables) // 2
-    left, right = variables[:half], variables[half:]
-    yield from _leave_one_out_sorted(rows.joined(right), left)
-    yield from _leave_one_out_sorted(rows.joined(left), right)
+    yield from leave_one_out(join(part, right), left, join, value)
+    yield from leave_one_out(join(part, left), right, join, value)
 
 
 @dataclass(frozen=True, eq=False)

@@ -50,8 +50,8 @@ def read_lists(
             Way("format", "jkl", "(or pss) if it holds lists after all"),
         )
     if found.format == "parquet":
-        return parquet.read_lists(opened.content)
-    return pss.read(text) if found.format == "pss" else jkl.read(text)
+        return parquet.read_parquet(opened.content)
+    return pss.read_pss(text) if found.format == "pss" else jkl.read_jkl(text)
 
 
 def write_lists(
@@ -73,7 +73,8 @@ def write_lists(
     from parentage.scoring.formats import jkl, parquet, pss
 
     name = check_lists_target(path, format)
-    {"jkl": jkl.write, "pss": pss.write, "parquet": parquet.write_lists}[name](lists, path)
+    writers = {"jkl": jkl.write_jkl, "pss": pss.write_pss, "parquet": parquet.write_parquet}
+    writers[name](lists, path)
 
 
 def check_lists_target(

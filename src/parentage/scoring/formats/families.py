@@ -23,7 +23,7 @@ import json
 import math
 import re
 from array import array
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 from urllib.parse import quote, unquote
@@ -279,47 +279,35 @@ def _encode(character: str) -> str:
     return quote(character, safe="", errors="surrogatepass") if special else character
 
 
-@dataclass(frozen=True)
-class Facts:
-    """What a file states about its lists: the account as plain values, and the digest."""
+def with_facts(lists: CandidateLists, content: Mapping[str, Any]) -> CandidateLists:
+    """Return the lists with the account that their file states, as far as its digest vouches.
 
-    account: Mapping[str, Any]
-    digest: object
-
-    @classmethod
-    def of(cls, content: Mapping[str, Any]) -> Facts:
-        """Tell the digest from what it is a digest of."""
-        account = {key: value for key, value in content.items() if key != "digest"}
-        return cls(account, content.get("digest"))
-
-    def given_to(self, lists: CandidateLists) -> CandidateLists:
-        """Return the lists with their account, as far as the digest vouches for it.
-
-        Raises
-        ------
-        ListsError
-            The account is damaged, or the digest is that of other sets or of another account.
-        """
-        origin = origin_from_dict(self.account)
-        if self.digest == _digest(lists, self.account):
-            return replace(lists, account=origin)
-        if self.digest not in (None, lists.digest):
-            raise ListsError(
-                "the sets or the account are not those the file was written with (its digest "
-                "differs): the file is damaged, or was changed by hand; write it again, or delete "
-                "the line of facts to use the lists without any account of where they come from"
-            )
-        if isinstance(origin, Account):
-            origin = Unknown()
-            warn(
-                DataWarning(
-                    "no digest covers the account of these lists (the file was written by a "
-                    "release before 0.3, or changed by hand): they are treated as lists of "
-                    "another program, and what is proven holds among the networks that these "
-                    "lists allow; score the table again to prove more"
-                ),
-            )
+    Raises
+    ------
+    ListsError
+        The account is damaged, or the digest is that of other sets or of another account.
+    """
+    account = {key: value for key, value in content.items() if key != "digest"}
+    origin, digest = origin_from_dict(account), content.get("digest")
+    if digest == _digest(lists, account):
         return replace(lists, account=origin)
+    if digest not in (None, lists.digest):
+        raise ListsError(
+            "the sets or the account are not those the file was written with (its digest "
+            "differs): the file is damaged, or was changed by hand; write it again, or delete "
+            "the line of facts to use the lists without any account of where they come from"
+        )
+    if isinstance(origin, Account):
+        origin = Unknown()
+        warn(
+            DataWarning(
+                "no digest covers the account of these lists (the file was written by a "
+                "release before 0.3, or changed by hand): they are treated as lists of "
+                "another program, and what is proven holds among the networks that these "
+                "lists allow; score the table again to prove more"
+            ),
+        )
+    return replace(lists, account=origin)
 
 
 def facts_text(lists: CandidateLists) -> str:
@@ -329,13 +317,8 @@ def facts_text(lists: CandidateLists) -> str:
     return json.dumps(content, separators=(",", ":"), allow_nan=False)
 
 
-def parse_facts(text: str) -> Facts:
-    """Read what :func:`facts_text` wrote; the digest is checked when the sets are read."""
-    return Facts.of(json_object(text))
-
-
 def json_object(text: str) -> dict[str, Any]:
-    """Read a JSON object; anything else is damage."""
+    """Read what :func:`facts_text` wrote; anything but a JSON object is damage."""
     try:
         content = json.loads(text)
     except (ValueError, RecursionError) as error:

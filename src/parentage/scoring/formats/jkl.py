@@ -21,7 +21,7 @@ which says that names are percent-encoded (:mod:`parentage.scoring.formats.famil
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -29,16 +29,16 @@ from parentage.errors import DataWarning, ListsError, Way, warn
 from parentage.files.atomic import write_text
 from parentage.files.detect import OWN_JKL, leading_comments
 from parentage.scoring.formats.families import (
-    Facts,
     FamilyCollector,
     decode_name,
     encode_name,
     facts_text,
     is_count,
     is_whole,
+    json_object,
     looks_like_score,
     numbered_lines,
-    parse_facts,
+    with_facts,
 )
 
 if TYPE_CHECKING:
@@ -52,7 +52,7 @@ _FACTS = "# facts "
 _Line = tuple[int, list[str]]
 
 
-def read(text: str) -> CandidateLists:
+def read_jkl(text: str) -> CandidateLists:
     """Read lists; everything that contradicts itself is refused with its line."""
     comments = leading_comments(text)
     own = OWN_JKL in comments
@@ -68,18 +68,18 @@ def read(text: str) -> CandidateLists:
     _skip_trailing(lines, announced, n_variables)
     facts = _read_facts(comments) if own else None
     if facts is not None:
-        return facts.given_to(families.lists())
+        return with_facts(families.lists(), facts)
     ids = [str(i) for i in range(n_variables)]
     by_id = not own and families.children.keys() == set(ids)
     return families.lists(ids if by_id else None)
 
 
-def write(lists: CandidateLists, path: str | os.PathLike[str]) -> None:
+def write_jkl(lists: CandidateLists, path: str | os.PathLike[str]) -> None:
     """Write lists, whole or not at all."""
-    write_text(path, dumps(lists))
+    write_text(path, jkl_text(lists))
 
 
-def dumps(lists: CandidateLists) -> str:
+def jkl_text(lists: CandidateLists) -> str:
     """Return lists as the text of a .jkl file.
 
     >>> from parentage.scoring.lists import CandidateLists
@@ -192,6 +192,6 @@ def _skip_trailing(lines: Iterator[_Line], announced: int, n_variables: int) -> 
         )
 
 
-def _read_facts(comments: list[str]) -> Facts | None:
+def _read_facts(comments: list[str]) -> dict[str, Any] | None:
     written = [line.removeprefix(_FACTS) for line in comments if line.startswith(_FACTS)]
-    return parse_facts(written[0]) if written else None
+    return json_object(written[0]) if written else None

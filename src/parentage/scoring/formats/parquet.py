@@ -16,7 +16,7 @@ import numpy as np
 from parentage.errors import ListsError
 from parentage.files.atomic import replacing
 from parentage.files.parquet import guarded, holds_lists, read_facts, read_frame, write_frame
-from parentage.scoring.formats.families import Facts, FamilyCollector, facts_text, json_object
+from parentage.scoring.formats.families import FamilyCollector, facts_text, json_object, with_facts
 
 if TYPE_CHECKING:
     import os
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 _KEY = "parentage"
 
 
-def read_lists(data: Content) -> CandidateLists:
+def read_parquet(data: Content) -> CandidateLists:
     """Read candidate lists."""
     import polars as pl
 
@@ -54,10 +54,10 @@ def read_lists(data: Content) -> CandidateLists:
     if not isinstance(names, list):
         raise ListsError("the metadata of the Parquet file are damaged; write it again")
     lists = _collect(plain, [str(name) for name in names])
-    return Facts.of(content).given_to(lists)
+    return with_facts(lists, content)
 
 
-def write_lists(lists: CandidateLists, path: str | os.PathLike[str]) -> None:
+def write_parquet(lists: CandidateLists, path: str | os.PathLike[str]) -> None:
     """Write candidate lists, whole or not at all."""
     import polars as pl
 

@@ -19,7 +19,7 @@ say so in a META line, so that other programs' percent signs stay what they are.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -27,13 +27,13 @@ from parentage.errors import ListsError, Way
 from parentage.files.atomic import write_text
 from parentage.scoring.account import Unknown
 from parentage.scoring.formats.families import (
-    Facts,
     FamilyCollector,
     decode_name,
     encode_name,
     facts_text,
+    json_object,
     numbered_lines,
-    parse_facts,
+    with_facts,
 )
 
 if TYPE_CHECKING:
@@ -44,11 +44,11 @@ if TYPE_CHECKING:
 _OWN = "parentage"
 
 
-def read(text: str) -> CandidateLists:
+def read_pss(text: str) -> CandidateLists:
     """Read lists; everything that contradicts itself is refused with its line."""
     families = FamilyCollector()
     notes: dict[str, str] = {}
-    own: Facts | None = None
+    own: dict[str, Any] | None = None
     child = -1
     for number, line in numbered_lines(text):
         tokens = line.split()
@@ -58,7 +58,7 @@ def read(text: str) -> CandidateLists:
         if keyword == "META":
             key, value = _meta_line(line, number)
             if child < 0 and key == _OWN:
-                own = parse_facts(value)
+                own = json_object(value)
             elif child < 0:
                 notes[key] = value
         elif keyword == "VAR":
@@ -78,15 +78,15 @@ def read(text: str) -> CandidateLists:
         raise ListsError("the .pss file has no VAR line, so no variables")
     if own is None:
         return families.lists(account=Unknown(notes))
-    return own.given_to(families.lists())
+    return with_facts(families.lists(), own)
 
 
-def write(lists: CandidateLists, path: str | os.PathLike[str]) -> None:
+def write_pss(lists: CandidateLists, path: str | os.PathLike[str]) -> None:
     """Write lists, whole or not at all."""
-    write_text(path, dumps(lists))
+    write_text(path, pss_text(lists))
 
 
-def dumps(lists: CandidateLists) -> str:
+def pss_text(lists: CandidateLists) -> str:
     """Return lists as the text of a .pss file.
 
     >>> from parentage.scoring.lists import CandidateLists

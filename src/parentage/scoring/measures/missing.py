@@ -17,7 +17,7 @@ from parentage.scoring.encoding.encode import EncodedMissing, encode_missing
 from parentage.scoring.encoding.residuals import complete_residuals
 from parentage.scoring.measures.measure import FamilyTerms, Measure, blocks
 from parentage.scoring.rules import FamilyNumbers
-from parentage.scoring.scores.node_average import complete_rows
+from parentage.scoring.scores.node_average import observed_rows
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -199,8 +199,8 @@ class MissingMeasure(Measure):
         """Return what the one rule compares; h is spread over rows of subsets."""
         score = self.score
         fewest = max(score.unexplained(table, x, [p for p in parents if p != z]) for z in parents)
-        without_x = table.rows_in(complete_rows(table, parents))
-        with_x = table.rows_in(complete_rows(table, [x]))
+        without_x = table.rows_in(observed_rows(table, parents))
+        with_x = table.rows_in(observed_rows(table, [x]))
         if 0 < without_x < with_x:
             fewest = max(fewest, score.unexplained(table, x) * with_x / without_x)
         nothing = dict.fromkeys(FamilyNumbers._fields[:11], 0.0)

@@ -60,7 +60,7 @@ class NodeAverage(Score):
 
     def local(self, table: Table, x: int, parents: Sequence[int]) -> float:
         """Return N [LL / n − λ (r − 1) q]; −∞ where no row has the whole family."""
-        rows = complete_rows(table, [x, *parents])
+        rows = observed_rows(table, [x, *parents])
         there = table.rows_in(rows)
         if not there:
             return -math.inf
@@ -93,8 +93,8 @@ class NodeAverage(Score):
         n are the rows in which X, and these parents, are observed: all supersets have no more.
         """
         varying = [v for v in range(table.n_variables) if table.names[v] not in table.constant]
-        whole = complete_rows(table, varying)
-        there = table.rows_in(complete_rows(table, [x, *parents]))
+        whole = observed_rows(table, varying)
+        there = table.rows_in(observed_rows(table, [x, *parents]))
         if not whole.any() or not there:
             return 0.0
         part = table.select(table.names[v] for v in sorted({*varying, x})).chosen_rows(whole)
@@ -106,7 +106,7 @@ class NodeAverage(Score):
         return NodeAverage(self.kind, self.rate(table))
 
 
-def complete_rows(table: Table, variables: Sequence[int]) -> npt.NDArray[np.bool_]:
+def observed_rows(table: Table, variables: Sequence[int]) -> npt.NDArray[np.bool_]:
     """``[row of the codes]``: whether none of these variables is missing."""
     rows = np.ones(table.stored_rows, np.bool_)
     for v in variables:
@@ -132,6 +132,6 @@ def check_observed(table: Table) -> None:
 def rows_of_families(table: Table, parents: Mapping[str, Sequence[str]]) -> dict[str, int]:
     """Return, per variable, the rows in which it and its parents are observed."""
     return {
-        child: table.rows_in(complete_rows(table, [table.index(v) for v in (child, *of)]))
+        child: table.rows_in(observed_rows(table, [table.index(v) for v in (child, *of)]))
         for child, of in parents.items()
     }

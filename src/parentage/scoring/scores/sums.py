@@ -135,7 +135,7 @@ def entropy_function(most: int) -> Longs:
     return c * np.log(c)
 
 
-def rising(most: int, a: float) -> Longs:
+def log_rising(most: int, a: float) -> Longs:
     """Return Σ_{1≤i<c} ln(1 + i/a) for c = 0 … most."""
     found = np.zeros(most + 1, np.longdouble)
     i = np.arange(1, most, dtype=np.longdouble)
@@ -203,15 +203,15 @@ class Dirichlet(BySums):
 
     def value(self, most: int, q: int) -> Longs:
         """Return f with the α of sets of q joint states."""
-        return rising(most, self.alpha(1, q))
+        return log_rising(most, self.alpha(1, q))
 
     def minus(self, most: int, r: int) -> Longs:
         """Return f with r α."""
-        return rising(most, r * self.alpha(r, 1))
+        return log_rising(most, r * self.alpha(r, 1))
 
     def leftover(self, most: int) -> Longs:
         """Return ln c! for K2 and Jeffreys, c ln c for BDeu."""
-        return rising(most, 1.0) if self.parameter is None else super().leftover(most)
+        return log_rising(most, 1.0) if self.parameter is None else super().leftover(most)
 
     def adds(self, q: int) -> bool:
         """Whether ess / q ≤ 1/3 (Lemma 6)."""

@@ -24,7 +24,7 @@ from parentage.scoring.measures import measure_for
 from parentage.scoring.prior import Prior, most_added
 from parentage.scoring.rules import CAPS, ORDER, RuleSet, choose_rules
 from parentage.scoring.scores import parse_score, unit_of
-from parentage.scoring.scores.node_average import complete_rows
+from parentage.scoring.scores.node_average import observed_rows
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -228,7 +228,7 @@ def _encode_plan(prepared: Preparation, child: str | None) -> SearchPlan:
     )
 
 
-def prepare(table: Table, settings: Scoring) -> Preparation:
+def prepare_search(table: Table, settings: Scoring) -> Preparation:
     """Check a table and its settings, and plan the searches they ask for.
 
     Raises
@@ -238,7 +238,7 @@ def prepare(table: Table, settings: Scoring) -> Preparation:
         contradict each other.
     """
     unit = unit_of(settings.log_base)
-    check_table(table)
+    check_learnable(table)
     score = score_for(table, settings.score)
     width = None if settings.width is None else check_width(settings.width)
     prior = Prior.of(settings.prior)
@@ -267,7 +267,7 @@ def score_for(table: Table, name: str) -> Score:
     return check_weighable(score) if table.unit_bits else score
 
 
-def check_table(table: Table) -> None:
+def check_learnable(table: Table) -> None:
     """Refuse tables that nothing can be learned from."""
     if table.n_rows < 2:
         raise TableError(f"the table has {table.n_rows} data row(s); at least 2 are needed")
@@ -341,7 +341,7 @@ def count_families(free: int, most: int) -> int:
 def check_seen_together(table: Table, child: str, required: Sequence[str]) -> None:
     """Refuse required parents that are never observed in one row with their child."""
     family = [table.index(child), *(table.index(parent) for parent in required)]
-    if not complete_rows(table, family).any():
+    if not observed_rows(table, family).any():
         raise UnseenError(
             f"{child!r} and its required parents ({', '.join(required)}) are never observed in "
             "one row, so nothing can be said about them together; require fewer"

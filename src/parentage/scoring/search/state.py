@@ -22,7 +22,7 @@ from parentage.scoring.rules import ORDER
 from parentage.scoring.tuning import TUNING
 from parentage.work import tuning as work_tuning
 from parentage.work.array_files import GrowingArray, disk_folder, has_room, let_pages_go
-from parentage.work.checkpoint import State
+from parentage.work.checkpoint import SavedState
 from parentage.work.memory import used_memory
 
 if TYPE_CHECKING:
@@ -293,7 +293,7 @@ class LevelStore:
         if self.slot is not None:
             self.slot.write(lambda: self._to_state(None, outcome), required=True)
 
-    def _to_state(self, state: SearchState | None, outcome: Outcome) -> State:
+    def _to_state(self, state: SearchState | None, outcome: Outcome) -> SavedState:
         """Write what is not in files yet; return what :meth:`restore` reads."""
         for kept in outcome.kept[self._n_kept :]:
             size = kept.parents.shape[1]
@@ -310,7 +310,7 @@ class LevelStore:
         }
         files = {f"kept-{size}": kept_files for size, kept_files in self._kept.items()}
         if state is None:
-            return State(values, files=files)
+            return SavedState(values, files=files)
         for group, arrays in state.arrays.items():
             if group not in state.files:
                 written = self._files(f"{group}-{state.in_degree}", arrays)
@@ -318,7 +318,8 @@ class LevelStore:
                 state.files[group] = written
         state.new.write(self._new_file)
         where = {"in_degree": state.in_degree, "pairs": state.pairs, "rate": state.rate}
-        return State({**values, **where}, files={**files, **state.files, "new": state.new.files})
+        files |= {**state.files, "new": state.new.files}
+        return SavedState({**values, **where}, files=files)
 
     def _files(self, name: str, arrays: Sequence[Array]) -> list[GrowingArray]:
         return [
