@@ -135,6 +135,38 @@ def test_every_command_and_option_is_in_the_cli_page() -> None:
                 assert shown == (flag not in former), (name, flag)
 
 
+def quoted_commands(text: str) -> list[tuple[str, list[str]]]:
+    """Return the commands that a page quotes, as lines of a block or as code, and their options.
+
+    >>> quoted_commands("`parentage learn t.csv --auto`")
+    [('learn', ['--auto'])]
+    """
+    block = re.compile(r"^```\w*\n(.*?)^```", re.M | re.S)
+    typed = re.findall(r"`parentage ([a-z]+)\b(?! \d)([^`\n]*)`", block.sub("", text))
+    for lines in block.findall(text):
+        typed += re.findall(r"^(?:\$ )?parentage ([a-z]+)\b([^#\n]*)", lines, re.M)
+    return [(name, re.findall(r" (--[a-z][a-z-]*)", given)) for name, given in typed]
+
+
+@pytest.mark.parametrize("page", PAGES, ids=page_id)
+def test_quoted_commands_have_their_options(page: Path) -> None:
+    """Also commands that are only quoted, not run, must be accepted."""
+    if page.name == "CHANGELOG.md":  # speaks of earlier versions, too
+        return
+    for name, flags in quoted_commands(page.read_text(encoding="utf-8")):
+        command = commands()[name]
+        known = {flag for one in command.params for flag in (*one.opts, *one.secondary_opts)}
+        assert set(flags) <= known, (name, flags)
+
+
+def test_quoted_commands_are_found() -> None:
+    """The check above must not pass because it sees nothing."""
+    assert ("learn", ["--auto"]) in quoted_commands(read("README.md"))
+    assert ("support", ["--bootstrap"]) in quoted_commands(read("docs/support.md"))
+    stale = quoted_commands("Type `parentage score t.csv --no-such 1`.")
+    assert stale == [("score", ["--no-such"])]
+
+
 @pytest.mark.parametrize("shell", ("bash", "zsh", "fish"))
 def test_the_shell_can_complete(shell: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """What the page says to type prints the script of the shell."""
