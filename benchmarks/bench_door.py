@@ -167,8 +167,8 @@ def through_pandas(path: str) -> Result:
 def kind_of(message: str) -> str:
     """A message without names and numbers, so that alike ones are alike, and nobody's data.
 
-    >>> kind_of("column 'age', line 3: the cell is missing (2 cells); type --missing em")
-    'column …, line #: the cell is missing (# cells)'
+    >>> kind_of("column 'age', line 3: the value is missing (2 cells); type --missing em")
+    'column …, line #: the value is missing (# cells)'
     """
     text = message.removeprefix("parentage: error: ").rpartition("\n")[2]
     text = text.partition("; type --")[0]

@@ -222,7 +222,7 @@ def test_an_interrupt_keeps_what_is_complete(number: int, tmp_path: Path) -> Non
             break
         assert not target.exists()
     assert b"Traceback" not in err
-    assert b"scoring was ended by an interrupt" in err
+    assert b"scoring was stopped by an interrupt" in err
     assert sorted(p.name for p in tmp_path.iterdir()) == ["out.jkl", "t.csv"]
     made = read_lists(target).known()
     assert made.ended == "interrupt"

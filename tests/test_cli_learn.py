@@ -57,7 +57,7 @@ def test_learn_json(data: str) -> None:
 def test_learn_text(data: str) -> None:
     text = ok("learn", data)
     assert "proven optimal" in text
-    assert "over next best" in text
+    assert "margin" in text
 
 
 def test_learn_takes_lists_by_content(data: str, tmp_path: Path) -> None:

@@ -102,7 +102,7 @@ def test_joint_and_most_probable(folder: Path) -> None:
     done = run("query", net, "--mpe", "--given", "dysp=yes", "--json")
     assert json.loads(done.stdout)["most_probable"] == best.states
     text = run("query", net, "--mpe", "--given", "dysp=yes").stdout
-    assert f"together they have probability {best.probability:.4f} given that" in text
+    assert f"joint probability {best.probability:.4f} given that" in text
     assert "--joint needs two targets" in refused("query", net, "lung", "--joint")
     assert "leave the targets" in refused("query", net, "lung", "--mpe")
 

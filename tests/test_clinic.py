@@ -225,7 +225,7 @@ def test_a_table_that_does_not_fit_is_refused_with_the_difference(
     said = refused("learn", str(tmp_path / "other.csv"), "--recipe", str(recipe))
     assert "the table does not fit its recipe: no column 'ward'; known: case, adm" in said
     assert "column 'sex' has the state 'd'" in said
-    assert "column 'age' was cut into states, but holds text now ('old')" in said
+    assert "column 'age' was discretised, but holds text now ('old')" in said
     ways = "; type --na sex=d --na age=old if that means missing, or add it to `states` of its"
     assert ways in said and "Categorical" not in said
     said = refused("learn", str(clinic / "export.csv"), "--recipe", str(recipe), "--drop", "age")
@@ -267,7 +267,7 @@ def test_a_recipe_of_complete_data_leaves_missing_values_to_the_user(
     complete: Path, missing: str
 ) -> None:
     said = refused("info", str(complete / "gap.csv"), "--recipe", str(complete / "r.toml"))
-    assert "column 'a', line 3: the cell is missing; type --missing drop to leave such" in said
+    assert "column 'a', line 3: the value is missing; type --missing drop to leave such" in said
     assert f"--missing {missing} to" in said
     table = parentage.read_table(complete / "gap.csv", recipe=complete / "r.toml", missing=missing)
     assert table.n_rows == (3 if missing == "drop" else 4)

@@ -956,7 +956,7 @@ def test_a_folder_that_cannot_be_written_to_is_told(
     [
         ("ucx://127.0.0.1:1", r"leads over ucx, .*tcp://, tls://.*; give an address like tcp://"),
         ("inproc://127.0.0.1:1", "leads over inproc"),
-        ("local:0", "asks for no process; local:N begins at local:1"),
+        ("local:0", "asks for no processes; the smallest is local:1"),
         ("local:99999999999999", r"asks for more processes than the \d+ that"),
     ],
 )
@@ -991,7 +991,7 @@ def test_a_server_that_is_no_scheduler_is_refused(cluster: Any) -> None:
         address = f"tcp://127.0.0.1:{silent.getsockname()[1]}"
         for where, patience, why in (
             (address, 0.5, r"no scheduler has answered for 0\.5 s"),
-            (worker, 60.0, "what answers there is no scheduler"),
+            (worker, 60.0, "the program that answers there is not a scheduler"),
         ):
             with (
                 pytest.raises(InputError, match=why),

@@ -561,7 +561,7 @@ def test_a_page(files: Path) -> None:
 
 def test_what_the_command_line_says(files: Path) -> None:
     said = refused("learn", str(files / "counts.csv"), "--discretize", "mdl")
-    assert "repeat a row: --counts Freq (or --keep Freq to take it as it is)" in said
+    assert "repeat a row: --counts Freq (or --keep Freq to use it as it is)" in said
     assert said.endswith("--discretize mdl --counts Freq\n")
     lists = files / "lists.jkl"
     ok("score", str(files / "rows.csv"), "-o", str(lists))

@@ -88,6 +88,6 @@ def test_new_rows_keep_their_holes() -> None:
     again = rows_like(HOLES, b"c,b,a\n?,1,0\n0,0,?\n", "pnal")
     assert again.to_codes().tolist() == [[0, MISSING], [1, 0], [MISSING, 0]]
     assert rows_like(HOLES, HOLES, "em").digest == HOLES.digest
-    with pytest.raises(TableError, match="the cell is missing"):
+    with pytest.raises(TableError, match="the value is missing"):
         rows_like(HOLES.head(2), b"c,b,a\n?,1,0\n0,0,?\n")
     assert as_table(HOLES, drop=["b"]).has_holes is False

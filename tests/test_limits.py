@@ -306,7 +306,7 @@ def test_what_does_not_grow_says_why() -> None:
     for how in asked:
         assert why_not_grown(score(table, max_parents=1, **how).known()) is None
     wide = score(table, max_parents=1, width=1.0).known()
-    assert why_not_grown(wide) == "lists with a width do not grow"
+    assert why_not_grown(wide) == "lists with a width cannot be expanded"
 
 
 def test_a_warning_of_learn_says_why(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -359,9 +359,9 @@ def test_a_size_that_no_machine_has_is_said_so() -> None:
 def test_limits_that_make_no_sense_are_refused() -> None:
     with pytest.raises(InputError, match="time limit"):
         Stop.after(-1.0)
-    with pytest.raises(InputError, match="memory='2GB' is a text, and a number is needed"):
+    with pytest.raises(InputError, match="memory='2GB' is text; a number is needed"):
         learn(datasets.chest_clinic(100), memory="2GB")  # type: ignore[arg-type]  # that is it
-    with pytest.raises(InputError, match="time_limit='soon' is a text, and a number is needed"):
+    with pytest.raises(InputError, match="time_limit='soon' is text; a number is needed"):
         learn(datasets.chest_clinic(100), time_limit="soon")  # type: ignore[arg-type]  # the same
 
 

@@ -146,7 +146,7 @@ def test_declared_states_may_go_unseen() -> None:
 def test_a_missing_cell_is_refused_with_its_place(kind: str, column: str) -> None:
     holes = {**COLUMNS, column: [*COLUMNS[column][:3], None, *COLUMNS[column][4:]]}
     place = "line 5" if kind == "csv" else r"row 3 \(from 0\)"
-    with pytest.raises(TableError, match=f"column '{column}', {place}: the cell is missing"):
+    with pytest.raises(TableError, match=f"column '{column}', {place}: the value is missing"):
         rows_like(known(), SOURCES[kind](holes))
 
 

@@ -77,7 +77,7 @@ def test_impossible_parents() -> None:
     ("constraints", "message"),
     [
         (Constraints(required=frozenset({("agee", "bmi")})), "did you mean 'age'"),
-        (Constraints(forbidden=frozenset({("age", "age")})), "joins a variable to itself"),
+        (Constraints(forbidden=frozenset({("age", "age")})), "connects a variable to itself"),
         (Constraints(max_parents={"bmx": 1}), "did you mean 'bmi'"),
         (Constraints(max_parents={"bmi": -1}), "in-degree limit of 'bmi' is -1"),
         (Constraints(tiers=(("age",), ("bmi", "age"))), "'age' is in two tiers"),

@@ -339,7 +339,7 @@ def test_bad_priors_are_refused() -> None:
     table = chest_clinic(100)
     with pytest.raises(ConstraintError, match="names 'smok', which is not a variable; did you"):
         score(table, prior={("smok", "lung"): 0.9})
-    with pytest.raises(ConstraintError, match="joins a variable to itself"):
+    with pytest.raises(ConstraintError, match="connects a variable to itself"):
         score(table, prior={("lung", "lung"): 0.9})
     for bad in (1.0, 0.0, -0.1, math.nan, "0.5", True):
         with pytest.raises(InputError):

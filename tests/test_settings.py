@@ -349,10 +349,10 @@ def test_a_number_in_quotes_is_recognised() -> None:
     given: list[dict[str, Any]] = [{"time_limit": "20"}, {"threads": "2"}, {"seed": "1"}]
     for wrong, right in zip(given, ("20.0", "2", "1"), strict=True):
         (name,) = wrong
-        message = f"{name}='.*' is a text, and a number is needed; pass {name}={right}$"
+        message = f"{name}='.*' is text; a number is needed; pass {name}={right}$"
         with pytest.raises(InputError, match=message):
             parentage.learn(table, **wrong)
-    with pytest.raises(InputError, match=r"time_limit='soon' is a text, and a number is needed$"):
+    with pytest.raises(InputError, match=r"time_limit='soon' is text; a number is needed$"):
         parentage.learn(table, time_limit="soon")  # type: ignore[arg-type]  # that is the point
 
 

@@ -532,7 +532,7 @@ def test_a_time_limit_is_kept_and_told() -> None:
     began = time.monotonic()
     with pytest.warns(UnprovenWarning) as told:
         found = support(table, bootstrap=100_000, time_limit=1.5, threads=2)
-    assert any("of 100000 replicates: it was ended by the time" in str(w.message) for w in told)
+    assert any("of 100000 replicates: it was stopped by the time" in str(w.message) for w in told)
     assert time.monotonic() - began < 6
     assert found.bootstrap is not None and 0 < found.bootstrap.done < 100_000
     assert found.bootstrap.stopped == "time"

@@ -469,7 +469,7 @@ def test_no_advice_leaves_fewer_than_two_columns() -> None:
                 (said,) = [str(one.message) for one in caught]
         assert "drop=[" not in said
     said = str(refusal(sources["identifier"]))
-    assert "(or keep=['name'] to take it as it is)" in said
+    assert "(or keep=['name'] to use it as it is)" in said
     assert "That is not enough: leaving columns out leaves fewer than two" in said
 
 

@@ -410,10 +410,10 @@ class DecisionWarning(DataWarning):
 def decision_text(one: Objection, reader: Reader) -> str:
     """Return what was decided, why, and what would change it.
 
-    >>> way, other = Way("drop", ["id"]), Way("keep", ["id"], "to take it as it is")
+    >>> way, other = Way("drop", ["id"]), Way("keep", ["id"], "to use it as it is")
     >>> one = Objection("id", "is an identifier", (way, other), (way,))
     >>> decision_text(one, "command line")
-    "--drop id: column 'id' is an identifier (--keep id to take it as it is)"
+    "--drop id: column 'id' is an identifier (--keep id to use it as it is)"
     """
     others = [_words(way, reader) for way in one.others()[:2]]
     other = f" ({' or '.join(others)})" if others else ""

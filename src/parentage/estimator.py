@@ -168,7 +168,7 @@ class ParentageLearner:
         y
             One more column, by its own name or ``y``, which ``predict`` will be about.
         sample_weight
-            How often each row occurs: whole numbers from 0 on. None: once, each.
+            How often each row occurs: whole numbers, 0 or more. None: once, each.
 
         Warns
         -----

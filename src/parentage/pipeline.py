@@ -240,7 +240,7 @@ def refuse_beside_completion(growing: Growing) -> None:
     """Refuse what a table that is completed and scored again and again has no use for."""
     for name in changed(growing):
         raise InputError(
-            "has no effect where missing cells are completed by expectation maximisation",
+            "has no effect where missing values are completed by expectation maximisation",
             Way("missing", "pnal"),
             "leave it out",
             about=Way(name, getattr(growing, name)),

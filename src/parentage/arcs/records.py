@@ -101,7 +101,7 @@ COLUMNS = (
 )
 """Columns of the table that is written, in their order."""
 
-AVERAGING = Way("bootstrap", 100, "to draw the rows anew and learn 100 times")
+AVERAGING = Way("bootstrap", 100, "to learn from 100 bootstrap samples")
 """What an averaged network needs."""
 
 
@@ -368,7 +368,7 @@ class Support:
 
         drawn = self.bootstrap
         if drawn is None:
-            raise InputError("there is no averaged network without a bootstrap", AVERAGING)
+            raise InputError("the averaged network needs a bootstrap", AVERAGING)
         seen = {frozenset((pair.a, pair.b)): pair.adjacency for pair in drawn.pairs}
         shares = {arc: seen[frozenset(arc)] for arc in drawn.averaged}
         return replace(Network.from_arcs(self.network.names, drawn.averaged), shares=shares)

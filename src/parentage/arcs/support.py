@@ -180,7 +180,7 @@ def learn_baseline(
     )
     found = pipeline.gather(source, learning, context, seen=first_seen, part=SHARE_OF_LEARNING)
     if found.table is None:
-        raise InputError("support needs the table: lists have no rows to draw from")
+        raise InputError("support needs the table: lists have no rows to resample")
     own = context.share(SHARE_OF_LEARNING * (1 - pipeline.SHARE_OF_SCORING))
     best = pipeline.optimise(found, optimising, own)
     grown = found.grown is not None
@@ -257,7 +257,7 @@ def _refuse_completed(asked: Supporting) -> None:
     """Refuse to learn again from a table whose missing cells a network completes."""
     if asked.need or asked.bootstrap:
         raise InputError(
-            "completes missing cells for one network, and needs and replicates have others",
+            "completes missing values under one network, and every replicate has another one",
             Way("missing", "pnal", "to score every family on the rows where it is complete"),
             Way("need", False, "and no bootstrap"),
             about=Way("missing", "em"),
@@ -404,20 +404,20 @@ def open_points(
         missing = [one for one in arcs if one.need is None and not _fixed(baseline, one.arc)]
         wide = [one for one in arcs if _is_wide(one, tolerance)]
         if missing:
-            points.append(f"the need of {_arcs(len(missing))} was not found before the work ended")
+            points.append(f"the need of {_arcs(len(missing))} was not computed in time")
         if wide:
-            points.append(f"the need of {_arcs(len(wide))} is known as an interval only")
+            points.append(f"the need of {_arcs(len(wide))} is known only as an interval")
     drawn = found.bootstrap
     if drawn is not None and drawn.done < drawn.asked:
         why = {"time": "the time limit", "interrupt": "an interrupt"}.get(drawn.stopped or "", "")
         points.append(
             f"the bootstrap has {drawn.done} of {drawn.asked} replicates: "
-            f"it was ended by {why or 'a limit'}"
+            f"it was stopped by {why or 'a limit'}"
         )
     if drawn is not None and drawn.proven < drawn.done:
         points.append(
-            f"{drawn.done - drawn.proven} of {drawn.done} replicates count with a network that "
-            "is not proven to be their best"
+            f"{drawn.done - drawn.proven} of {drawn.done} replicates have a network that is not "
+            "proven optimal"
         )
     if found.near is not None and not found.near.facts.complete:
         facts = found.near.facts

@@ -213,7 +213,7 @@ def measure_of(score: str, n_rows: int, varying: int, log_states: float, largest
     kind, _, parameter = score.partition(":")
     if kind not in KNOWN:
         raise InputError(
-            f"a recount knows the scores {', '.join(KNOWN)}, and this certificate is about {kind}; "
+            f"a recount supports {', '.join(KNOWN)}, and this certificate is about {kind}; "
             "give the candidate lists instead of the table"
         )
     try:
@@ -228,7 +228,7 @@ def measure_of(score: str, n_rows: int, varying: int, log_states: float, largest
     bits = min(MOST_BITS, 58 - math.ceil(math.log2(max(everything, largest, 1.0))))
     weight = _weight(kind, number, n_rows, varying)
     if bits < FEWEST_BITS or (weight <= 0 if kind in WEIGHED else kind == "bdeu" and number <= 0):
-        raise ProofError(f"settings.score: {score} has no meaning here, or needs more than 64 bits")
+        raise ProofError(f"settings.score: {score} is invalid, or needs more than 64 bits")
     return Measure(kind, n_rows, bits, weight, number or Fraction(1))
 
 

@@ -261,7 +261,7 @@ def carried_lists(document: Mapping[str, Json], names: Sequence[str]) -> Listed:
     sizes, parents, scores = list[int](), list[int](), list[float]()
     for v, own in enumerate(by_child):
         if not _list(own, f"families.sets[{v}]"):
-            raise ProofError(f"families.sets[{v}]: a variable has a set, if only the empty one")
+            raise ProofError(f"families.sets[{v}]: a variable needs at least the empty set")
         for i, entry in enumerate(own):
             where = f"families.sets[{v}][{i}]"
             pair = _list(entry, where)
@@ -269,7 +269,7 @@ def carried_lists(document: Mapping[str, Json], names: Sequence[str]) -> Listed:
                 raise ProofError(f"{where}: must be [score, parents]")
             members = _distinct(pair[1], f"{where}: parents", len(names))
             if v in members or list(members) != sorted(members):
-                raise ProofError(f"{where}: parents are other variables, and rise")
+                raise ProofError(f"{where}: parents must be other variables, in ascending order")
             sizes.append(len(members))
             parents.extend(members)
             scores.append(float(pair[0]))
@@ -485,7 +485,7 @@ def _node(value: Json, index: int, n: int, n_cuts: int, n_nodes: int) -> Node:
     content = _object(value, where, (), ("steps", *ends))
     given = [key for key in ends if key in content]
     if len(given) > 1:
-        raise ProofError(f"{where}: it has {given[0]!r} and {given[1]!r}, one is possible")
+        raise ProofError(f"{where}: {given[0]!r} and {given[1]!r} exclude each other")
     steps = tuple(
         _step(entry, f"{where}.steps[{i}]", n_cuts)
         for i, entry in enumerate(_list(content.get("steps", []), f"{where}.steps"))

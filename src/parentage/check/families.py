@@ -191,7 +191,7 @@ def check_lists(lists: Lists) -> None:
         raise ListsError(f"a set of {name!r} has a parent that is not another variable")
     same = np.diff(np.repeat(np.arange(lists.n_sets), np.diff(lists.starts))) == 0
     if (np.diff(lists.parents)[same] <= 0).any():
-        raise ListsError("the parents of a set do not rise")
+        raise ListsError("the parents of a set are not in ascending order")
 
 
 def make_families(lists: Lists, allowed: Flags, whole: Ints) -> Families:

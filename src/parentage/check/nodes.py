@@ -354,7 +354,7 @@ class Proof:
         free = set(state.variables.tolist())
         for i, part in enumerate(parts):
             if not part.variables or not set(part.variables) <= free:
-                raise ProofError(f"{where} (split): part {i} is not apart from the others")
+                raise ProofError(f"{where} (split): part {i} is not separate from the others")
             free -= set(part.variables)
         cost = np.where(state.left, self.families.cost, LARGEST)
         least = np.minimum.reduceat(cost, self.families.offsets[:-1])
@@ -388,7 +388,7 @@ class Proof:
         """Count the cells of a dynamic programme over the subsets of ``n``."""
         self.cells += n << n
         if self.cells > MOST_CELLS:
-            raise ProofError(f"{where}: its dynamic programmes are larger than a check allows")
+            raise ProofError(f"{where}: its dynamic programmes are larger than the checker allows")
 
 
 def forest_costs(families: Families, variables: Ints, left: Flags) -> Ints:

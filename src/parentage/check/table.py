@@ -494,11 +494,11 @@ def _check_known(table: Table, settings: Mapping[str, Any]) -> None:
         )
     if settings["complete_to"] is not None:
         raise InputError(
-            f"the lists of this certificate were cut short; {instead}, or score it without a limit "
-            "on time"
+            f"the lists of this certificate were stopped early; {instead}, or "
+            "score the table without a time limit"
         )
     if table.has_holes:
-        raise InputError(f"a recount needs complete data, and cells are missing; {instead}")
+        raise InputError(f"a recount needs complete data, and values are missing; {instead}")
     if table.n_rows < 2 or len(table.names) - len(table.constant) < 2:
         raise InputError("a recount needs two rows, and two columns that vary")
     kinds = {
@@ -515,7 +515,7 @@ def _check_known(table: Table, settings: Mapping[str, Any]) -> None:
         if right and isinstance(value, int | float):
             right = 0 <= value < math.inf
         if not right or (key == "log_base" and value is not None and value <= 1):
-            raise InputError(f"settings.{key} in this certificate is not a value it can have")
+            raise InputError(f"settings.{key} in this certificate is not a possible value")
 
 
 def allowed_by(

@@ -224,7 +224,7 @@ def check_table(
     claim.tolerance += off / unit * (1 + 1e-9)
     claim.counts["counted"] = recounter.counted.sets
     constants = f"{len(table.constant)} constant columns take no part"
-    claim.terms += f"; no missing cells; {constants if table.constant else 'no constant columns'}"
+    claim.terms += f"; no missing values; {constants if table.constant else 'no constant columns'}"
     return claim.verdict()
 
 
@@ -234,8 +234,8 @@ def _refuse_later_requirements(settings: Mapping[str, Any], constraints: Any) ->
     before = [list(arc) for arc in settings["constraints"].get("required", ())]
     if not all(list(arc) in before for arc in later):
         raise InputError(
-            "arcs were required of the network that scoring did not know of, so the lists need not "
-            "have the best such sets; give the candidate lists instead of the table, or require "
+            "scoring did not know of these required arcs, so the lists may lack the best sets with "
+            "them; give the candidate lists instead of the table, or require "
             "these arcs when scoring"
         )
 
@@ -314,7 +314,7 @@ def _verify(
 ) -> None:
     certificate = parse_document(document, lists.n_variables, lists.n_sets)
     if certificate.digest != lists_digest(lists):
-        raise ProofError("lists: their digest is another one; the proof is about other lists")
+        raise ProofError("lists: their digest differs; the proof is about other lists")
     _check_settings(certificate.settings, settings)
     allowed = allowed_sets(lists, certificate.constraints)
     whole, lost = whole_scores(lists.scores, certificate.unit)

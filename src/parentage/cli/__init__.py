@@ -21,7 +21,7 @@ EPILOG = """\b
 Try:
   parentage learn survey.csv            the optimal network
   parentage score survey.csv -o s.jkl   candidate parent sets for any optimiser
-  parentage COMMAND --help              what most people ask of a command
+  parentage COMMAND --help              the options most people need
   parentage COMMAND --help-all          every option of a command
 """
 

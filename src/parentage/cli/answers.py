@@ -51,7 +51,7 @@ class Contrast(Settings):
     )
     state: str | None = setting(
         None,
-        "State of Y whose probability is meant. By default its last.",
+        "State of Y whose probability is reported. By default its last.",
         Option("S", common=True),
     )
     within: float = setting(
@@ -71,9 +71,9 @@ class Folding(Settings):
         Option("NAME", repeatable=True, common=True, page="scores.md"),
     )
     target: str | None = setting(
-        None, "Judge the prediction of this variable, too.", Option("Y", common=True)
+        None, "Measure also how well this variable is predicted.", Option("Y", common=True)
     )
-    folds: int = setting(10, "Number of parts of the rows.", Option("N", int, least=2, common=True))
+    folds: int = setting(10, "Number of folds.", Option("N", int, least=2, common=True))
 
 
 @contextmanager

@@ -49,7 +49,7 @@ class Question(Settings):
         if self.impute not in (None, *IMPUTED):
             raise InputError(f"--impute {self.impute!r}: {did_you_mean(str(self.impute), IMPUTED)}")
         if self.predict is not None and self.impute is not None:
-            raise InputError("--predict and --impute are two questions; ask one of them")
+            raise InputError("--predict and --impute exclude each other; type one of them")
 
 
 OUTPUT = option(
@@ -140,7 +140,7 @@ def _impute(
     if output is not None or not as_json:
         deliver(text, output)
     cells = sum(filled.values())
-    click.echo(f"parentage: filled {cells:,} cells in {len(filled)} columns", err=True)
+    click.echo(f"parentage: imputed {cells:,} cells in {len(filled)} columns", err=True)
 
 
 def _likelihood(parameters: Parameters, table: Table, output: str | None, as_json: bool) -> None:

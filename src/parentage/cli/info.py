@@ -120,8 +120,8 @@ def _no_end_text(score: str) -> str:
     from parentage.scoring.catalogue import by_name
 
     return (
-        f"{by_name(score).title} has no limit of its own: nothing known rules out large parent "
-        "sets. Give a limit (-k 4) or a time (--time-limit 600); without either, the search ends "
+        f"{by_name(score).title} sets no limit on parents: no known rule prunes large parent sets. "
+        "Give a limit (-k 4) or a time (--time-limit 600); without either, the search ends "
         "before the number of parents that has more than 33 million sets. The lists are then "
         "complete up to some number of parents, and say so."
     )
@@ -170,7 +170,7 @@ def _up_to_text(found: Overview) -> list[str]:
     if found.complete_to is None:
         lines.append(
             "learn lists everything, if it is given the time, then finds the best network and "
-            "proves it as far as time and memory do."
+            "proves it as far as time and memory allow."
         )
         if found.forecast.seconds <= SHORT:
             return lines
@@ -195,7 +195,7 @@ def _too_much(found: Overview) -> str:
     if row is None:
         return ""
     why = {
-        "sets": f"are {number(row.sets)} sets, and nothing rules them out",
+        "sets": f"are {number(row.sets)} sets, and no rule prunes them",
         "memory": f"need {gigabytes(row.memory)}, more than memory and disk have",
         "time": f"take {duration(row.seconds)}",
     }[found.limited_by or "time"]

@@ -403,7 +403,7 @@ def write_certificate(solution: Solution, path: str, engine: str) -> None:
             f"parentage: wrote the proof to {path}; `parentage check` reads it{beside}", err=True
         )
     elif solution.optimal and not solution.scope.origin.complete:
-        warn("no certificate is written: the lists were cut short, and it would speak of them only")
+        warn("no certificate is written: lists that were stopped early prove nothing beyond them")
     elif solution.optimal:
         warn("no certificate is written: this engine keeps no proof; try --engine branch-and-cut")
     else:
@@ -455,7 +455,7 @@ def provenance(work: Work, solution: Solution) -> dict[str, Any]:
 def as_text(solution: Solution, work: Work) -> str:
     """Lay out the network for a terminal: arcs by child, then what was proved."""
     rows = [family_row(solution, work.lists, v) for v in range(work.lists.n_variables)]
-    head: tuple[str, ...] = ("child", "parents", "score", "over next best")
+    head: tuple[str, ...] = ("child", "parents", "score", "margin")
     used = rows_used(solution, work)
     if used:
         head = (*head, "rows")

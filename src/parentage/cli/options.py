@@ -125,8 +125,8 @@ def first_sentence(text: str) -> str:
 
     >>> first_sentence("Memory, e.g. 4GB. What does not fit goes to disk.")
     'Memory, e.g. 4GB.'
-    >>> first_sentence("What is maximised.\n\n\b\nbic  with penalty")
-    'What is maximised.'
+    >>> first_sentence("Score to maximise.\n\n\b\nbic  with penalty")
+    'Score to maximise.'
     """
     first = _SENTENCE.split(text.split("\n\n")[0], maxsplit=1)[0].strip()
     return first if first.endswith(".") else f"{first}."

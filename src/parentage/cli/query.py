@@ -43,7 +43,7 @@ class Question(Settings):
     )
     joint: bool = setting(
         False,
-        "The targets together, not one by one.",
+        "Joint distribution of the targets, not one by one.",
         Option(common=True, group="Output"),
     )
     mpe: bool = setting(
@@ -235,7 +235,7 @@ def _case_text(answer: Posterior | Joint | MostProbable) -> list[str]:
 
     lines = []
     if answer.intervene:
-        lines.append(f"set from outside: {_findings_text(answer.intervene)}")
+        lines.append(f"after intervention: {_findings_text(answer.intervene)}")
     if answer.given:
         log_p = answer.log_probability
         p = probability_text(math.exp(log_p)) if log_p > -700 else f"e^{log_p:.2f}"
@@ -279,6 +279,6 @@ def most_probable_text(answer: MostProbable) -> str:
     """Lay out the most probable states."""
     rows = list(answer.states.items())
     p = probability_text(answer.probability)
-    last = f"together they have probability {p}" + (" given that" if answer.given else "")
+    last = f"joint probability {p}" + (" given that" if answer.given else "")
     lines = [*_case_text(answer), table_text(("variable", "most probable"), rows, left=2)]
     return "\n".join([*lines, "", last])

@@ -178,7 +178,7 @@ def account_text(account: Account) -> str:
     lines += [line for line in (holes_text(account), account.prior.words()) if line]
     pruned = [f"{rule} {count:,}" for rule, count in tallies.pruned.items() if count]
     if pruned:
-        lines.append("families ruled out when met: " + ", ".join(pruned))
+        lines.append("families pruned: " + ", ".join(pruned))
     return "\n".join(lines)
 
 

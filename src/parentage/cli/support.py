@@ -93,7 +93,7 @@ def support(
     paged = output is not None and is_page(output)
     if paged and network is not None:
         raise InputError(
-            f"{output!r} would show the best network, and {network!r} is asked about",
+            f"{output!r} would show the best network, but the question is about {network!r}",
             f"leave it out, or type parentage report {network} --data {source} -o {output}",
         )
     averaged = output is not None and is_averaged(output, asked)
@@ -142,7 +142,7 @@ def is_averaged(output: str, asked: Supporting) -> bool:
         return False
     if not asked.bootstrap:
         raise InputError(
-            f"{output!r} would hold the averaged network of a bootstrap, and none is asked for",
+            f"{output!r} would hold the averaged network of a bootstrap, and there is no bootstrap",
             AVERAGING,
         )
     check_network_target(output, needs_table=False)

@@ -161,7 +161,7 @@ def _states_of(
         wrong = [label for label in cells.labels() if numbers_in([label], decimal) is None]
         example = f" ({wrong[0]!r})" if wrong else ""
         raise _UnknownValueError(
-            f"column {column.name!r} was cut into states, but holds text now{example}",
+            f"column {column.name!r} was discretised, but holds text now{example}",
             [f"{column.name}={label}" for label in wrong[:_MOST_SHOWN]],
             states=False,
         )
@@ -216,7 +216,7 @@ def _filler(
         return column.states.index(column.fill)
     place = raw.place(int((~cells.present).argmax()))
     none = " and none was in the data learned from" if missing == "state" else ""
-    text = f"column {column.name!r}, {place}: the cell is missing{none}"
+    text = f"column {column.name!r}, {place}: the value is missing{none}"
     raise TableError(text, *(ways if missing == "error" else ()))
 
 
@@ -452,7 +452,7 @@ def rows_like(
     ]  # fmt: skip
     table = apply_recipe(raw, Recipe(settings, tuple(columns)), cells, unseen=unseen)
     if not table.n_rows:
-        raise TableError("no rows, or none without missing cells; at least one is needed")
+        raise TableError("no rows, or none without missing values; at least one is needed")
     return Table(known.names, known.states, table.codes, known.cuts, repeats=table.repeats)
 
 
@@ -497,7 +497,7 @@ def _state_for_missing(known: Table, v: int, missing: str) -> str | None:
     """Return the state of a missing cell, as the known table would have it."""
     if missing not in ("mode", "state"):
         return None
-    known.refuse_holes("filling in what is usual")
+    known.refuse_holes("imputing the most frequent state")
     name, labels = known.names[v], known.states[v]
     counts = known.counted(known.column(v), len(labels))
     if missing == "mode" and name in known.cuts:

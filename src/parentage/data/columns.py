@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 
 CellCodes = npt.NDArray[np.signedinteger[Any]]
-"""For every row the index of its value among the column's values; −1: the cell is missing."""
+"""For every row the index of its value among the column's values; −1: the value is missing."""
 
 Numbers = npt.NDArray[np.float64]
 
@@ -46,7 +46,7 @@ class RawColumn:
     name
         Its name.
     codes
-        ``int32[rows]``, or fewer bytes: position in ``values``, −1 where the cell is missing. Of
+        ``int32[rows]``, or fewer bytes: position in ``values``, −1 where the value is missing. Of
         very many rows they are packed; :meth:`part` and :meth:`to_codes` unpack them.
     values
         The distinct values: labels, or an array when the source has numbers.
@@ -521,7 +521,7 @@ def with_counts(raw: RawTable, name: str, decimal: str) -> RawTable:
     Raises
     ------
     TableError
-        The column is not there, or holds something else than whole numbers from 0 on.
+        The column is not there, or holds something else than whole numbers, 0 or more.
     """
     found = [column for column in raw.columns if column.name == name]
     if len(found) != 1:
@@ -540,7 +540,7 @@ def with_counts(raw: RawTable, name: str, decimal: str) -> RawTable:
         code = int(codes[error.row])
         seen = "the count is missing" if code < 0 else f"{labels[code]!r} is not a count"
         raise TableError(
-            f"column {name!r}, {raw.place(error.row)}: {seen}; counts are whole numbers from 0 on",
+            f"column {name!r}, {raw.place(error.row)}: {seen}; counts are whole numbers, 0 or more",
             "correct it",
             Way("drop", [name], "to count every line once"),
         ) from None
@@ -576,7 +576,7 @@ def with_weights(raw: RawTable, weights: object) -> RawTable:
     except _NotACountError as error:
         raise TableError(
             f"sample_weight, {raw.place(error.row)}: {times[error.row]:g} is not a count; "
-            "sample_weight says how often each row occurs, in whole numbers from 0 on"
+            "sample_weight says how often each row occurs, in whole numbers, 0 or more"
         ) from None
 
 

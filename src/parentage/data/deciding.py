@@ -118,12 +118,12 @@ def choices_of(reading: Reading, names: Sequence[str]) -> dict[str, Choice]:
     general, rules = _rules(reading.discretize or (), names)
     if both := categories & set(rules):
         raise InputError(
-            f"column {min(both)!r} is to be cut and to be taken as categories; choose one"
+            f"column {min(both)!r} is both to be discretised and to be categorical; choose one"
         )
     if reading.counts in dropped | kept | categories | set(rules):
         raise InputError(
-            f"column {reading.counts!r} holds counts, and is to be something else as well; "
-            "choose one"
+            f"column {reading.counts!r} holds the counts, and another setting "
+            "uses it as well; choose one"
         )
     everywhere, by_column = missing_values(reading.na or (), names)
     return {
@@ -466,7 +466,7 @@ def check_missing(missing: str) -> None:
     """Refuse a way to treat missing cells that is not known."""
     if missing not in get_args(Missing):
         raise InputError(
-            f"is not a way to treat missing cells; {did_you_mean(missing, get_args(Missing))}",
+            f"is not a way to treat missing values; {did_you_mean(missing, get_args(Missing))}",
             about=Way("missing", missing),
         )
 
@@ -516,7 +516,7 @@ def _missing(
     effects = {
         "em": "to complete the data by expectation maximisation",
         "pnal": "to score every family on the rows where it is complete",
-        "state": "if that a value is missing says something",
+        "state": "if missing values are informative",
         "drop": "to leave such rows out",
     }
     ways = [Way("missing", name, effect) for name, effect in effects.items() if name in possible]
@@ -552,7 +552,9 @@ def _complete(columns: Sequence[Column]) -> list[Column]:
             Way("missing", "pnal"),
             Way("missing", "em"),
             Way("missing", "state"),
-            *_leave_out(emptiest.name, len(columns), "to leave out the column with most gaps"),
+            *_leave_out(
+                emptiest.name, len(columns), "to leave out the column with most missing values"
+            ),
             about=Way("missing", "drop"),
         )
     return left
@@ -567,7 +569,7 @@ def _is_continuous(column: Column, choice: Choice) -> bool:
             return False
         if column.numbers is None:
             raise TableError(
-                f"column {column.name!r} is to be cut, but holds neither numbers nor dates"
+                f"column {column.name!r} is to be discretised, but holds neither numbers nor dates"
             )
         return True
     if column.numbers is None or column.raw.numeric is not None:
@@ -637,7 +639,7 @@ def _undiscretised(columns: Sequence[Column], n_columns: int) -> list[Objection]
     also = f" (so is {more})" if len(others) == 1 else also
     seen = f"is continuous: {len(distinct)} distinct numbers{example}{also}"
     ways = (
-        Way("discretize", "mdl", "to cut such columns where they tell most about the others"),
+        Way("discretize", "mdl", "to cut such columns where it tells most about the others"),
         Way("discretize", "median", "(also quantile:K, width:K)"),
         Way("categorical", [first.name], "if its numbers are codes"),
         *_leave_out(first.name, n_columns),

@@ -81,7 +81,7 @@ class Discretizer:
                 return cls("at", len(cuts) + 1, cuts)
         prefix = "" if column is None else f"{column}="
         raise InputError(
-            "is not a way to cut numbers into states",
+            "is not a way to discretise numbers",
             Way("discretize", f"{prefix}median"),
             Way("discretize", f"{prefix}mdl"),
             Way("discretize", f"{prefix}quantile:4"),

@@ -63,7 +63,7 @@ class Cells:
     Parameters
     ----------
     codes
-        ``int64[rows]``: what the other columns see of it, −1 where the cell is missing.
+        ``int64[rows]``: what the other columns see of it, −1 where the value is missing.
     n_states
         Number of codes.
     numbers

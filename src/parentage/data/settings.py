@@ -250,7 +250,7 @@ def texts_of(given: object, setting_name: str) -> tuple[str, ...]:
         number = float(given)
         return (str(int(number)) if number.is_integer() else repr(number),)
     if not isinstance(given, Iterable):
-        raise InputError("is neither a text nor several", about=Way(setting_name, given))
+        raise InputError("is neither a text nor a list of texts", about=Way(setting_name, given))
     return tuple(text for value in given for text in texts_of(value, setting_name))
 
 

@@ -133,7 +133,7 @@ def dropped(name: str) -> Way:
 
 def kept(name: str) -> Way:
     """Return the way to take a column as it is."""
-    return Way("keep", [name], "to take it as it is")
+    return Way("keep", [name], "to use it as it is")
 
 
 def leave_out(name: str, seen: str, *more: Way, refused: bool = True) -> Objection:
@@ -286,7 +286,7 @@ def _wrong_kind(column: Column, labelled: bool, decimal: str) -> Objection | Non
     if _has_decimal_commas(labels):
         way = Way("decimal", ",", "to read them as numbers")
         example = min(label for label in labels if "," in label)
-        seen = f"looks like numbers with decimal commas ({example}), which are taken as labels"
+        seen = f"looks like numbers with decimal commas ({example}), which are treated as labels"
         other = (Way("categorical", [name], "if they are labels"), dropped(name)) if most else ()
         return Objection(name, seen, (way, *other), (Way("decimal", ","),), refused=most)
     if len(labels) > 2 and sum(map(_is_date, labels)) >= 0.95 * len(labels):
@@ -327,7 +327,7 @@ def _dates(column: Column, labels: Sequence[str], most: bool) -> Objection:
             return leave_out(name, seen)
         return Objection(name, seen, (dropped(name),))
     ways = (
-        Way("discretize", f"{name}=mdl", "to take it as a quantity"),
+        Way("discretize", f"{name}=mdl", "to treat it as a quantity"),
         Way("discretize", f"{name}=month", "(or year, weekday) for a part of it"),
         dropped(name),
     )
@@ -358,7 +358,7 @@ def _numbered_rows(column: Column, labelled: bool) -> Objection | None:
         why = _why_a_quantity(column, low)
         if why and not _NAME_OF_ID.fullmatch(name):
             advice = (Way("keep", [name]), *(Way("discretize", rule) for rule in rules))
-            why = f"taken as a quantity because {why}"
+            why = f"treated as a quantity because {why}"
             return replace(found, ways=(dropped(name),), advice=advice, why=why)
         return found
     if not labelled and _are_codes(name, distinct, rows):
@@ -414,7 +414,7 @@ def _all_different(column: Column) -> list[Objection]:
         return []
     seen = f"has {rows} different values in {rows} rows"
     if column.numbers is not None:
-        way = Way("discretize", f"{name}=mdl", "to cut it into fewer")
+        way = Way("discretize", f"{name}=mdl", "to discretise it into fewer states")
         return [Objection(name, seen, (way, dropped(name)), (replace(way, effect=""),))]
     return [leave_out(name, f"{seen}; an identifier tells nothing about others", refused=False)]
 
@@ -463,11 +463,11 @@ def _many_states(column: Column) -> list[Objection]:
     if states <= MANY_STATES or rows >= ROWS_A_STATE * states:
         return []
     found = leave_out(
-        column.name, f"has {states} states in {rows} rows, too few a state to learn from",
+        column.name, f"has {states} states in {rows} rows, too few rows per state to learn from",
         refused=False,
     )  # fmt: skip
     if column.numbers is not None:
-        way = Way("discretize", f"{column.name}=mdl", "to cut it into fewer")
+        way = Way("discretize", f"{column.name}=mdl", "to discretise it into fewer states")
         found = replace(found, ways=(way, *found.ways), advice=(replace(way, effect=""),))
     return [found]
 

@@ -1,7 +1,7 @@
 """Plain values of JSON and TOML as typed records, by the type hints of the records.
 
 :func:`decoded` takes what ``json`` or ``tomllib`` returned and makes the value that a type asks
-for, or refuses it with its place: ``tallies.kept must be a whole number from 0 on, not -3``.
+for, or refuses it with its place: ``tallies.kept must be a whole number, 0 or more, not -3``.
 Whole numbers are counts, so they are not negative; other numbers are finite. A class that has a
 form of its own in files has a method ``from_dict``, which is used where it is part of another.
 """
@@ -39,7 +39,7 @@ def decoded(kind: type[_Record], content: object, path: str = "") -> _Record:
     Steps(sizes=(1, 2), limit=None)
     >>> decoded(Steps, {"sizes": [1, -2]}, "steps")
     Traceback (most recent call last):
-    parentage.files.decoding.DecodingError: steps.sizes.1 must be a whole number from 0 on, not -2
+    parentage.files.decoding.DecodingError: steps.sizes.1 must be a whole number, 0 or more, not -2
     """
     if not isinstance(content, Mapping):
         raise _wrong(path, content, "an object")
@@ -118,7 +118,7 @@ def _plain(kind: Any, content: Any, path: str) -> Any:
             raise _wrong(path, content, "a number")
         return number
     if kind is int and (isinstance(content, bool) or not isinstance(content, int) or content < 0):
-        raise _wrong(path, content, "a whole number from 0 on")
+        raise _wrong(path, content, "a whole number, 0 or more")
     if not isinstance(content, kind):
         raise _wrong(path, content, {str: "a text", bool: "true or false"}[kind])
     return content

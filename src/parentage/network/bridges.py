@@ -35,7 +35,7 @@ def to_networkx(network: Network) -> Any:
 def from_networkx(graph: Any) -> Network:
     """Make a network from a directed graph; nodes become names by ``str``."""
     if not graph.is_directed():
-        raise InputError("an undirected graph; a network needs a networkx.DiGraph")
+        raise InputError("the graph is undirected; a network needs a networkx.DiGraph")
     names = {node: str(node) for node in graph.nodes}
     arcs = dict.fromkeys((names[tail], names[head]) for tail, head in graph.edges())
     return Network.from_arcs(names.values(), arcs)
@@ -181,4 +181,4 @@ def _library(module: str, extra: str) -> ModuleType:
         name = module.partition(".")[0]
         if error.name is not None and error.name.partition(".")[0] != name:
             raise  # the library is there and itself incomplete
-        raise MissingExtraError(f"The bridge to {name}", name, extra) from None
+        raise MissingExtraError(f"Conversion to {name}", name, extra) from None

@@ -511,7 +511,7 @@ def refuse_late(stop: Stop, seconds: float = 0.0) -> None:
     if stop.cancelled.is_set() or stop.seconds_left <= seconds:
         what = "an interrupt" if stop.cancelled.is_set() else "the time limit"
         raise ResourceError(
-            f"{what} ended the estimation from rows with missing values",
+            f"{what} stopped the estimation from rows with missing values",
             "allow more time to use all rows",
         )
 
@@ -578,13 +578,13 @@ class _Builder:
             f"row {row} lacks {names}{more}, which depend on each other: "
             f"{joint:,} joint states to complete it, more than {MOST_STATES:,}"
             if joint
-            else f"so many cells are missing that {self.terms:,} terms would have to be added up "
+            else f"so many values are missing that {self.terms:,} terms would have to be added up "
             f"in every step, more than {MOST_TERMS:,}"
         )
         raise ResourceError(
             what,
             Way("missing", "pnal", "to learn from complete families"),
-            "leave out rows or columns with many missing cells",
+            "leave out rows or columns with many missing values",
         )
 
     def finished(self, weights: Floats) -> Expectation:

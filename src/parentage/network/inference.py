@@ -368,7 +368,7 @@ class Situation:
         """Check names and states; refuse a variable that is both seen and set."""
         both = [name for name in given if name in intervene]
         if both:
-            raise InputError(f"variable {both[0]!r} is both given and set from outside; choose one")
+            raise InputError(f"variable {both[0]!r} is both evidence and set by do; choose one")
         given, intervene = parameters.named(given), parameters.named(intervene)
         codes = {
             parameters.network.index(name): parameters.code(name, label)
@@ -412,8 +412,8 @@ class Situation:
         raise EvidenceError(
             f"{found} has probability 0 under these parameters{after}: nothing can be said "
             "given that",
-            Way("smoothing", 1, "when the parameters are taken from a table"),
-            "take evidence back",
+            Way("smoothing", 1, "when the parameters are estimated from a table"),
+            "remove some evidence",
         )
 
 
@@ -483,7 +483,7 @@ def predicted(model: Model, codes: Codes, target: int) -> npt.NDArray[np.float64
 def filled(model: Model, codes: Codes, how: Filling = "each") -> Codes:
     """Return codes in which the missing cells have their most probable states."""
     if how not in FILLINGS:
-        raise InputError(f"no way {how!r} to fill cells; {did_you_mean(how, FILLINGS)}")
+        raise InputError(f"no way {how!r} to impute values; {did_you_mean(how, FILLINGS)}")
     whole = codes.copy()
     for pattern in patterns(codes):
         if not pattern.hidden:
@@ -505,6 +505,6 @@ def _refuse_impossible(pattern: Pattern, logs: npt.NDArray[np.float64]) -> None:
     if impossible.size:
         raise EvidenceError(
             f"row {int(pattern.rows[impossible[0]]) + 1} has probability 0 under these parameters: "
-            "nothing can be said given that",
-            Way("smoothing", 1, "when the parameters are taken from a table"),
+            "conditional probabilities are undefined",
+            Way("smoothing", 1, "when the parameters are estimated from a table"),
         )

@@ -130,7 +130,7 @@ def sampled_intervals(
         The counts behind the probabilities are not known.
     """
     if parameters.counts is None:
-        why = "these are those of a file"
+        why = "these come from a file"
         if parameters.smoothing is not None:
             why = "these are estimated from data with missing values"
         raise InputError(

@@ -280,7 +280,7 @@ def topological_order(names: Sequence[str], parents: Sequence[Sequence[int]]) ->
     (1, 2, 0)
     >>> topological_order("ab", [[1], [0]])
     Traceback (most recent call last):
-    parentage.network.network.CycleError: the arcs run in a circle: 'a' → 'b' → 'a'
+    parentage.network.network.CycleError: the arcs form a cycle: 'a' → 'b' → 'a'
     """
     waiting = [len(members) for members in parents]
     children: list[list[int]] = [[] for _ in names]
@@ -298,7 +298,7 @@ def topological_order(names: Sequence[str], parents: Sequence[Sequence[int]]) ->
                 heapq.heappush(free, v)
     if len(order) < len(names):
         circle = _circle(parents, waiting)
-        raise CycleError("the arcs run in a circle: " + " → ".join(repr(names[v]) for v in circle))
+        raise CycleError("the arcs form a cycle: " + " → ".join(repr(names[v]) for v in circle))
     return tuple(order)
 
 

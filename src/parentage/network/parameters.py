@@ -561,8 +561,8 @@ def _checked(name: str, table: npt.ArrayLike, shape: tuple[int, int]) -> Probabi
     theta = np.array(table, np.float64)
     if theta.shape != shape:
         raise InputError(
-            f"the probability table of {name!r} has shape {theta.shape}; its states and those of "
-            f"its parents ask for {shape}"
+            f"the probability table of {name!r} has shape {theta.shape}; it should be {shape}, "
+            "the numbers of states of its parents and its own"
         )
     if not (np.isfinite(theta).all() and (theta >= 0).all()):
         raise InputError(f"the probability table of {name!r} has a value that is not a probability")

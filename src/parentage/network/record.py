@@ -177,7 +177,7 @@ class Finding:
         """
         found = decoded(cls, {**content, "search": content.get("search") or None})
         if found.optimal and (content.get("gap") is None or found.gap is None):
-            raise InputError("what is optimal needs a score, a bound and a gap")
+            raise InputError("an optimal network needs a score, a bound and a gap")
         return found
 
 

@@ -405,7 +405,7 @@ def _warn_if_incomplete(lists: CandidateLists, width: float) -> None:
     if isinstance(account, Account) and account.complete_to is not None:
         warn(
             UnprovenWarning(
-                f"networks may be missing: scoring was cut short, so that sets of more than "
+                f"networks may be missing: scoring was stopped early, so that sets of more than "
                 f"{account.complete_to} parents were not searched"
             ),
         )

@@ -128,7 +128,7 @@ class Run:
 
     @property
     def seed(self) -> int:
-        """Seed of everything random."""
+        """Seed of the random numbers."""
         return self.settings.seed
 
     @property

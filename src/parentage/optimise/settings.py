@@ -25,10 +25,10 @@ class Optimising(Settings):
     )
     gap_limit: float = setting(
         0.0,
-        "Stop when no network can score more than this above the one found.",
+        "Stop when the optimality gap is at most this.",
         Option("G", float, least=0),
     )
-    seed: int = setting(0, "Seed of everything random.", Option("INTEGER", int))
+    seed: int = setting(0, "Seed of the random numbers.", Option("INTEGER", int))
 
     def __post_init__(self) -> None:
         super().__post_init__()

@@ -148,7 +148,7 @@ class Solution:
             plural = "" if reached == 1 else "s"
             more = f", and {self.scope.explored:,} larger ones" if self.scope.explored else ""
             cut = (
-                f" (scoring was cut short: sets of up to {reached} parent{plural} were "
+                f" (scoring was stopped early: sets of up to {reached} parent{plural} were "
                 f"searched{more})"
             )
         return (

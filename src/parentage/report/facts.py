@@ -368,7 +368,7 @@ def search_facts(found: Finding, scope: Scope | None) -> tuple[Fact, ...]:
             Fact("Sets counted in the data", f"{tallies.sets_counted:,}"),
             Fact("Families scored", f"{tallies.families_scored:,}"),
             Fact("Candidate parent sets left", f"{tallies.kept:,}"),
-            Fact("Ruled out by theorem", _pruned(tallies.pruned)),
+            Fact("Pruned, by rule", _pruned(tallies.pruned)),
             Fact("Seconds of scoring", f"{tallies.seconds:.2f}"),
         ]
         if origin.complete_to is not None:

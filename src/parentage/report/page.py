@@ -367,10 +367,10 @@ def legend(page: Page) -> list[tuple[Stroke, str]]:
     sure = confidence(page)
     if sure:
         again = any(one.adjacency is not None for one in page.arcs)
-        words = "wide: in most resamplings of the rows" if again else "wide: much needed"
+        words = "wide: in most resamplings of the rows" if again else "wide: large need"
         entries.append((Stroke(4.5, 1.0, False), words))
         if not all(one.firm for one in sure.values()):
-            words = "dashed: open, the data could do without"
+            words = "dashed: open, little evidence in the data"
             entries.append((Stroke(1.6, 1.0, False, dashed=True), words))
     elif any(one.gain is not None for one in page.arcs):
         entries.append((Stroke(5.0, 1.0, False), "wide: gains much"))
@@ -506,7 +506,7 @@ def why_text(network: Network, v: int, one: Refused) -> str:
     gain = f"It would gain {one.change:.1f} here, but"
     if one.why == "circle":
         way = " → ".join(shown(network.names[u]) for u in one.circle)
-        return f"{gain} it comes after: {way}. An arc back would close a circle."
+        return f"{gain} it comes after: {way}. An arc back would close a cycle."
     if one.why == "limit":
         return f"{gain} the limit leaves no room for another parent."
     if one.why == "constraint":

@@ -266,14 +266,14 @@ def cut_short_text(lists: CandidateLists, *, growing: bool = False) -> str:
     """
     account = lists.known()
     if account.complete_to is None:
-        raise AssertionError("these lists were not cut short")
+        raise AssertionError("these lists are complete")
     why = {
         "time": "the time limit",
-        "memory": "lack of memory, and of a disk with room for more",
+        "memory": "lack of memory and disk space",
         "interrupt": "an interrupt",
         "asked": "the limit on complete lists",
-        "forecast": "its forecast, because the next number of parents would take days or more sets "
-        "than anybody waits for unless a limit on parents asks for them",
+        "forecast": "the forecast: the next number of parents would take days; set a limit on "
+        "parents to score them anyway",
     }
     most = account.complete_to
     larger = "larger sets were not searched"
@@ -284,7 +284,7 @@ def cut_short_text(lists: CandidateLists, *, growing: bool = False) -> str:
     if growing and (reason := why_not_grown(account)):
         larger += f" ({reason})"
     return (
-        f"scoring was ended by {why[account.ended or 'interrupt']}; the lists are complete up to "
+        f"scoring was stopped by {why[account.ended or 'interrupt']}; the lists are complete up to "
         f"{most} parent{'' if most == 1 else 's'}, {larger}"
     )
 
@@ -295,7 +295,7 @@ def why_not_grown(asked: Account | Preparation) -> str | None:
     Growth adds single families that gain. With a width every set near its best subset is asked
     for, and lists with a few of those would be taken for all of them.
     """
-    return "lists with a width do not grow" if asked.width is not None else None
+    return "lists with a width cannot be expanded" if asked.width is not None else None
 
 
 def _account(searched: Searched, kept: int) -> Account:

@@ -183,7 +183,7 @@ class Constraints:
         for (parent, child), kind in sorted(arcs):
             if parent == child:
                 raise ConstraintError(
-                    f"the {kind} arc {_arc(parent, child)} joins a variable to itself"
+                    f"the {kind} arc {_arc(parent, child)} connects a variable to itself"
                 )
             _known(parent, known, names, f"the {kind} arc {_arc(parent, child)}")
             _known(child, known, names, f"the {kind} arc {_arc(parent, child)}")

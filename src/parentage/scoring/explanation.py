@@ -114,8 +114,8 @@ class Explanation:
         if not fired:
             if self.kept or not self.parents:
                 return []
-            return ["No rule sees that beforehand: it has to be counted to be known."]
-        lines = ["It and all its supersets could be ruled out without counting it:"]
+            return ["No rule can tell beforehand: the set has to be counted."]
+        lines = ["It and all its supersets could be pruned without counting it:"]
         for name in dict.fromkeys(check.rule for check in fired):
             of_rule = [check for check in fired if check.rule == name]
             lines.append(f"  {name:<11}{in_words(of_rule[0], self.child, self.parents)}")

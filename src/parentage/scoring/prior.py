@@ -154,7 +154,7 @@ class Prior:
                         f"{did_you_mean(str(end), names)}"
                     )
             if arc[0] == arc[1]:
-                raise ConstraintError(f"the prior arc {_arc(arc)} joins a variable to itself")
+                raise ConstraintError(f"the prior arc {_arc(arc)} connects a variable to itself")
 
     def words(self) -> str:
         """Say what is believed, in a sentence; nothing if nothing is."""

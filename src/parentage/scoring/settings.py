@@ -27,7 +27,7 @@ class Scoring(Settings):
     )
     score: str = setting(
         "bic",
-        "What is maximised.",
+        "Score to maximise.",
         Option("NAME", page="scores.md", common=True, values=names_and_uses()),
     )
     prior: Prior | Mapping[tuple[str, str], float] | float | None = setting(
@@ -84,7 +84,7 @@ class Scoring(Settings):
             return self
         if self.score != "bic":
             raise InputError(
-                f"has a score of its own, and {self.score} is asked for",
+                f"has its own score, and the score {self.score} was given as well",
                 Way("missing", "em"),
                 "leave the score out",
                 about=Way("missing", missing),

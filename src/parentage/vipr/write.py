@@ -290,7 +290,7 @@ def write_vipr(
     check_lists(lists)
     parsed = parse_document(document, lists.n_variables, lists.n_sets)
     if parsed.digest != lists_digest(lists):
-        raise ProofError("lists: their digest is another one; the proof is about other lists")
+        raise ProofError("lists: their digest differs; the proof is about other lists")
     families, chosen = _families(lists, parsed)
     cost = sum(families.cost[chosen].tolist())
     goal = cost - parsed.tolerance

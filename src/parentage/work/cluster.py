@@ -80,7 +80,7 @@ def _check_address(address: str) -> None:
         most = max(64, 4 * (os.cpu_count() or 1))
         asked = 1 if local[1] is None else int(local[1])
         if asked < 1:
-            raise InputError("asks for no process", "local:N begins at local:1", about=about)
+            raise InputError("asks for no processes", "the smallest is local:1", about=about)
         if asked > most:
             raise InputError(
                 f"asks for more processes than the {most} that one machine may have here",
@@ -97,8 +97,8 @@ def _check_address(address: str) -> None:
     elif (place[1] or "") not in SCHEMES:
         known = ", ".join(f"{scheme}://" for scheme in SCHEMES if scheme)
         raise InputError(
-            f"leads over {place[1]}, which is not among the ways to a scheduler: {known}",
-            "give an address like tcp://host:8786",
+            f"has the unknown protocol {place[1]}; known ones: {known}",
+            "give an address such as tcp://host:8786",
             about=about,
         )
 
@@ -242,7 +242,7 @@ def _check_scheduler(address: str, patience: float, poll: Poll = nothing) -> Non
     except TimeoutError:
         raise OSError(f"no scheduler has answered for {patience:g} s") from None
     if answer.get("type") != "Scheduler":
-        raise OSError("what answers there is no scheduler")
+        raise OSError("the program that answers there is not a scheduler")
 
 
 async def _ask(address: str, patience: float) -> Mapping[str, Any]:
@@ -268,7 +268,8 @@ def _close(thing: Any, seconds: float) -> None:
     try:
         thing.close(timeout=seconds)
     except Exception as error:
-        warn(ParentageWarning(f"the cluster did not end well ({type(error).__name__}: {error})"))
+        reason = f"{type(error).__name__}: {error}"
+        warn(ParentageWarning(f"the cluster did not shut down cleanly ({reason})"))
 
 
 def load_distributed() -> Any:
@@ -497,7 +498,7 @@ def _is_unread(error: Exception) -> bool:
 def _nobody() -> WorkersError:
     return WorkersError(
         f"the cluster has had no worker for {TUNING.patience:.0f} s",
-        "start some; with a checkpoint the work goes on from there",
+        "start some; with a checkpoint the work continues from there",
     )
 
 

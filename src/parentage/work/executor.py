@@ -118,12 +118,12 @@ def submitted(executor: Executor, function: Callable[..., Any], *arguments: Any)
         raise
     except RuntimeError as error:
         raise WorkersError(
-            f"the workers of {kind} take no tasks ({error})",
+            f"the workers of {kind} accept no tasks ({error})",
             "give an executor that is not shut down",
         ) from error
     if not isinstance(started, Future):
         raise InputError(
-            f"executor is of a kind, {kind}, whose submit returns {started!r} and no future",
+            f"submit of the executor {kind} returned {started!r}, not a future",
             "give a concurrent.futures.Executor",
         )
     return started

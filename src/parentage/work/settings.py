@@ -164,7 +164,7 @@ def _refuse_text(name: str, text: str, kind: type) -> None:
         ways = [Way(name, kind(text))]
     except ValueError:
         ways = []
-    raise InputError("is a text, and a number is needed", *ways, about=Way(name, text))
+    raise InputError("is text; a number is needed", *ways, about=Way(name, text))
 
 
 def takes(

@@ -139,7 +139,7 @@ class Stop:
             Limits that make no sense.
         """
         if seconds is not None and not (isinstance(seconds, int | float) and seconds >= 0):
-            raise InputError(f"the time limit must be a number of seconds from 0, not {seconds}")
+            raise InputError(f"the time limit must be 0 seconds or more, not {seconds}")
         if memory is not None and not (isinstance(memory, int | float) and memory > 0):
             raise InputError(
                 f"the memory limit must be a positive number of bytes, such as 4e9, not {memory!r}"

@@ -39,7 +39,7 @@ def _read(opened: Source, reading: Reading) -> RawTable:
         raise TableError(
             f"{opened.name} holds candidate lists ({found.format}), not a table; `learn` takes "
             "lists",
-            Way("format", "csv", "if it is a table after all"),
+            Way("format", "csv", "if it is a table"),
         )
     if reading.sheet is not None and found.format != "excel":
         raise InputError(

@@ -487,7 +487,7 @@ def warn_of_header(columns: Sequence[RawColumn]) -> None:
         warn(
             DataWarning(
                 f"the first row ({', '.join(cells[:5])}{', …' if cells[5:] else ''}) looks like "
-                "column names: no cell of it occurs again; they are taken as states"
+                "column names: no cell of it occurs again; they are treated as states"
             ),
         )
 

@@ -185,7 +185,7 @@ def read_parameters(
     if record.parameters is None:
         raise InputError(
             f"{content.name} has no parameters (BIF and XMLBIF have, JSON may)",
-            Way("table", ..., "to take them from the data", flag="data"),
+            Way("table", ..., "to estimate them from the data", flag="data"),
         )
     return record.parameters
 
@@ -218,7 +218,7 @@ def _text(kind: str, record: NetworkRecord, gains: Mapping[Arc, float] | None) -
 def _without_parameters(kind: str) -> InputError:
     return InputError(
         f"{kind.upper()} needs parameters, and a structure learned from lists alone has none",
-        Way("table", ..., "to take them from the data", flag="data"),
+        Way("table", ..., "to estimate them from the data", flag="data"),
         "write .json or .dot",
     )
 

@@ -47,7 +47,7 @@ def read_lists(
         raise ListsError(
             f"{opened.name} holds a table ({found.format}), not candidate lists; `score` makes "
             "lists of it",
-            Way("format", "jkl", "(or pss) if it holds lists after all"),
+            Way("format", "jkl", "(or pss) if it holds lists"),
         )
     if found.format == "parquet":
         return parquet.read_parquet(opened.content)

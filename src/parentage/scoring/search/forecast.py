@@ -105,8 +105,8 @@ def room_for_levels(most: int, workers: int) -> int:
     if room < begin:
         least = -(-(taken + begin) // 10**8) * 10**8
         raise ResourceError(
-            f"{gigabytes(most)} of memory do not do: {gigabytes(taken + begin)} are needed, "
-            f"{gigabytes(taken)} for the program and this table and {gigabytes(begin)} to "
+            f"{gigabytes(most)} of memory is not enough: {gigabytes(taken + begin)} are needed, "
+            f"{gigabytes(taken)} for the program and this table, and {gigabytes(begin)} to "
             "begin a search in",
             Way("memory", Bytes(least), "or more"),
         )

@@ -53,7 +53,7 @@ class SearchPlan:
     Parameters
     ----------
     score
-        What is maximised.
+        Score to maximise.
     encoded
         The table, ready for counting.
     rules
@@ -362,8 +362,8 @@ def check_weighable(score: Score) -> Penalised:
     """
     if not score.takes_weights:
         raise InputError(
-            f"takes penalised likelihoods (bic, aic, hqc, ebic, penalty), not {score.name}: "
-            "expected counts do not tell what to expect of that score",
+            f"needs a penalised likelihood (bic, aic, hqc, ebic, penalty), not {score.name}: "
+            "other scores cannot be computed from expected counts",
             Way("missing", "pnal"),
             about=Way("missing", "em"),
         )
