@@ -115,7 +115,7 @@ def test_joint_and_most_probable(folder: Path) -> None:
         (["--given", "smoke"], "--given 'smoke': type a variable and its state"),
         (["--intervene", "smoke=yes,"], "--intervene '': type a variable and its state"),
         (["--given", "smoke=yes,smoke=no"], "--given has 'smoke' as 'yes' and as 'no'"),
-        (["--given", "smoke=yes", "--intervene", "smoke=no"], "is both given and set"),
+        (["--given", "smoke=yes", "--intervene", "smoke=no"], "is both evidence and set"),
         (["lungs"], "no variable 'lungs'; did you mean 'lung'?"),
     ],
 )
@@ -192,7 +192,7 @@ def test_apply_predict_and_impute(folder: Path, tmp_path: Path) -> None:
     for how in ("each", "joint"):
         done = run("apply", net, str(holes), "--impute", how)
         assert done.stdout.splitlines()[1] == "no,yes,no,no,yes,no,no,yes"
-        assert "filled 2 cells in 2 columns" in done.stderr
+        assert "imputed 2 values in 2 columns" in done.stderr
     done = run("apply", net, str(holes), "--impute", "each", "--json")
     assert json.loads(done.stdout) == {"rows": 1, "filled": {"tub": 1, "bronc": 1}}
     assert "ask one" in refused("apply", net, str(holes), "--impute", "each", "--predict", "dysp")

@@ -387,10 +387,10 @@ def test_counts_with_decimal_commas_and_blanks() -> None:
     ("how", "message"),
     [
         ({"counts": "Frq"}, "no column 'Frq' to take counts from; did you mean 'Freq'"),
-        ({"counts": "Freq", "drop": ["Freq"]}, "'Freq' holds counts, and is to be something else"),
-        ({"counts": "Freq", "keep": ["age,Freq"]}, "'Freq' holds counts"),
-        ({"counts": "Freq", "categorical": ["Freq"]}, "'Freq' holds counts"),
-        ({"counts": "Freq", "discretize": "Freq=median"}, "'Freq' holds counts"),
+        ({"counts": "Freq", "drop": ["Freq"]}, "'Freq' holds the counts, and another setting"),
+        ({"counts": "Freq", "keep": ["age,Freq"]}, "'Freq' holds the counts"),
+        ({"counts": "Freq", "categorical": ["Freq"]}, "'Freq' holds the counts"),
+        ({"counts": "Freq", "discretize": "Freq=median"}, "'Freq' holds the counts"),
         ({"counts": "Freq", "drop": ["age", "sex", "class"]}, "1 of 4 columns are left"),
     ],
 )
@@ -530,7 +530,6 @@ SECONDS = re.compile(r"[\d.]+ s\b|\d+ MB")
         ("check", "TABLE", "proof.json"),
         ("query", "net.bif", "--data", "TABLE", "--given", "sex=male"),
         ("apply", "net.bif", "rows.csv", "--data", "TABLE"),
-        ("sample", "net.bif", "5", "--data", "TABLE"),
     ],
     ids=lambda command: command[0],
 )

@@ -42,7 +42,7 @@ probability ( b | a ) {
         ("{ p, q }", "{ p, }", "line 4: a state expected"),
         ("{ p, q }", "{ p, p }", "line 4: variable 'a' has a state twice"),
         ("b | a", "b | c", "line 12: no variable 'c'"),
-        ("b | a", "b | b", "circle: 'b' → 'b'"),
+        ("b | a", "b | b", "cycle: 'b' → 'b'"),
         ("( a )", "( b )", "line 12: 'b' has two probability blocks"),
         ("(q)", "(x)", "'a' has no state 'x'; known: p, q"),
         ("(q)", "(p)", "line 14: the row \\(p\\) occurs twice"),
@@ -110,7 +110,7 @@ def test_broken_xmlbif_is_refused(old: str, new: str, message: str) -> None:
         ({"version": 2}, "format version 2, this program reads 1"),
         ({"variables": "ab"}, "variables must be a list of names"),
         ({"parents": {"a": []}}, "parents must have one entry for every variable"),
-        ({"parents": {"a": ["b"], "b": ["a"]}}, "circle"),
+        ({"parents": {"a": ["b"], "b": ["a"]}}, "cycle"),
         ({"parents": {"a": ["c"], "b": []}}, "the end 'c', which is not a variable"),
         ({"probabilities": {"a": [[1.0]], "b": [[1.0]]}}, "states must have one entry"),
         (

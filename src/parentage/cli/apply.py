@@ -140,7 +140,7 @@ def _impute(
     if output is not None or not as_json:
         deliver(text, output)
     cells = sum(filled.values())
-    click.echo(f"parentage: imputed {cells:,} cells in {len(filled)} columns", err=True)
+    click.echo(f"parentage: imputed {cells:,} values in {len(filled)} columns", err=True)
 
 
 def _likelihood(parameters: Parameters, table: Table, output: str | None, as_json: bool) -> None:
