@@ -195,7 +195,9 @@ def test_apply_predict_and_impute(folder: Path, tmp_path: Path) -> None:
         assert "imputed 2 values in 2 columns" in done.stderr
     done = run("apply", net, str(holes), "--impute", "each", "--json")
     assert json.loads(done.stdout) == {"rows": 1, "filled": {"tub": 1, "bronc": 1}}
-    assert "ask one" in refused("apply", net, str(holes), "--impute", "each", "--predict", "dysp")
+    assert "exclude each other" in refused(
+        "apply", net, str(holes), "--impute", "each", "--predict", "dysp"
+    )
     assert "did you mean 'joint'" in refused("apply", net, str(holes), "--impute", "jont")
 
 
