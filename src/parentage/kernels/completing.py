@@ -1,7 +1,7 @@
 """Complete rows: every row times the choices for its components of missing cells.
 
-Rows and choices are packed into words (:class:`parentage.scoring.merging.Layout`), so that to make
-a choice is to set bits.
+Rows and choices are packed into words (:class:`parentage.scoring.encoding.rows.Layout`), so that to
+make a choice is to set bits.
 """
 
 from __future__ import annotations

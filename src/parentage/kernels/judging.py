@@ -2,7 +2,7 @@
 
 The functions of :mod:`parentage.scoring.rules` are the readable reference of what
 :func:`first_rule` decides; bit ``r`` of ``rules`` switches on rule number r of
-``rulebook.RULES``. :mod:`parentage.kernels.levels` has the levels that the sets come from.
+``rules.RULES``. :mod:`parentage.kernels.levels` has the levels that the sets come from.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ import numpy.typing as npt
 from parentage.kernels._options import INLINE, JIT, njit
 
 DEAD = 2**62
-# Positions in parentage.scoring.rulebook.RULES; a test keeps the two in step.
+# Positions in parentage.scoring.rules.RULES; a test keeps the two in step.
 ALG3, ALG4, THM2, ALG1, ALG2, THM1, LEMMA3, THM1P = range(4, 12)
 CHILD, CELLS, PARENT, FUNCTIONAL = range(12, 16)  # for scores by sums: kernels.sums
 
