@@ -325,7 +325,7 @@ def test_a_known_facet_is_found() -> None:
     support = Support(3, child, np.full(6, 0.5), np.arange(7), parents)
     table, side, violation, _ = local_cut(
         np.arange(3), support.own_at, support.value, support.starts, support.parents, 1e-3,
-        100, np.arange(3),
+        np.arange(3),
     )  # fmt: skip
     assert violation == pytest.approx(0.5)
     assert side == 2

@@ -27,17 +27,6 @@ if TYPE_CHECKING:
     from parentage.arrays import Flags, Floats, Ints
 
 
-class Walk(NamedTuple):
-    """How a walk through clusters goes (:class:`parentage.optimise.tuning.Tuning`)."""
-
-    tenure: int
-    """Steps for which a variable that changed sides stays where it is."""
-    patience: int
-    """Steps without a better cluster after which it ends."""
-    largest: int
-    """Most variables of a cluster."""
-
-
 class SupportArrays(NamedTuple):
     """The support, see the module's first lines."""
 
@@ -108,14 +97,15 @@ def flip(u: int, k: int, sums: ClusterSums, support: SupportArrays) -> None:
 
 @njit(**JIT)
 def walk_clusters(
-    k: int, tails: Ints, heads: Ints, least: float, walk: Walk,
+    k: int, tails: Ints, heads: Ints, least: float, tenure: int, patience: int,
     child: Ints, value: Floats, starts: Ints, parents: Ints,
     users_at: Ints, users: Ints, own_at: Ints,
 ) -> tuple[Flags, Floats]:  # fmt: skip
     """Walk from every given pair to a cluster with small f (tabu search); return the violated.
 
     Each step lets the variable change sides that leaves f least; one that just changed has to
-    wait, and ``tails`` stays. The sets of variable ``v`` are ``own_at[v] … own_at[v + 1] − 1``.
+    wait for ``tenure`` steps, and ``tails`` stays. A walk ends after ``patience`` steps without a
+    better cluster. The sets of variable ``v`` are ``own_at[v] … own_at[v + 1] − 1``.
     Returns clusters ``bool[c, n]`` with f below k by ``least`` and their f, each cluster once.
     """
     n = own_at.shape[0] - 1
@@ -145,7 +135,7 @@ def walk_clusters(
             size += -1 if inside[new] else 1
             flip(new, k, sums, support)
             step += 1
-            waits[new] = step + walk.tenure
+            waits[new] = step + tenure
             idle += 1
             if size > k and f < best_f - 1e-9:
                 best_f = f
@@ -155,7 +145,7 @@ def walk_clusters(
                 new = heads[start]
                 continue
             new = -1
-            if idle > walk.patience:
+            if idle > patience:
                 break
             least_change = np.inf
             for v in range(n):
@@ -164,7 +154,7 @@ def walk_clusters(
                 if inside[v]:
                     change = regain[v] - loss[v] if size > k + 1 else np.inf
                 else:
-                    change = loss[v] - gain[v] if gain[v] > 1e-9 and size < walk.largest else np.inf
+                    change = loss[v] - gain[v] if gain[v] > 1e-9 else np.inf
                 if change < least_change:
                     least_change = change
                     new = v

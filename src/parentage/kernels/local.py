@@ -553,17 +553,17 @@ def best_worth(table):
 
 
 @njit(**JIT)
-def local_cut(members, own_at, value, starts, parents, least, most, turns):
+def local_cut(members, own_at, value, starts, parents, least, turns):
     """Look for a cut on ``members[L]``; return its table, right side, violation and the work.
 
     The table ``int64[L, 2^L]`` and the right side are whole numbers made by whole numbers alone:
     the cut holds for every network, whatever the floats before it did. The violation is relative to
-    the right side, and zero when there is no cut; more than ``most`` families are left alone.
+    the right side, and zero when there is no cut.
     """
     work = np.zeros(1, np.int64)
     first, masks, inside = project_support(members, own_at, value, starts, parents)
     nothing = np.zeros((0, 0), np.int64)
-    if masks.shape[0] < 3 or masks.shape[0] > most:
+    if masks.shape[0] < 3:
         return nothing, 0, 0.0, work[0]
     weight, price = cover(first, masks, inside, least, work)
     if weight <= 1.0 + least:

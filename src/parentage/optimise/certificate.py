@@ -128,7 +128,7 @@ def whole_unit(scores: Floats) -> tuple[dict[str, int], float, Ints]:
 
 
 class _Writer:
-    """Chooses the grids of a certificate and puts it together."""
+    """Chooses the grids of a certificate, turns parts into nodes and collects their cuts."""
 
     def __init__(self, certificate: Certificate) -> None:
         self.lists, self.run = certificate.lists, certificate.run
@@ -143,12 +143,15 @@ class _Writer:
         self.whole = whole
         largest = int(whole.max(initial=0)) - int(whole.min(initial=0))
         self.denominator = self._denominator(max(1, largest))
-        self.writer = NodeWriter(self._goal, self._times)
+        self._nodes: list[dict[str, Any]] = []
+        self._cuts: list[list[Any]] = []
+        self._numbers: dict[Cut, int] = {}
+        self._sets: dict[Part, Sets] = {}
 
     def document(self) -> dict[str, Any]:
         """Write the whole document."""
         tolerance = sum(self._tolerance(part) for part in self.run.parts)
-        nodes = self.writer.write(self.run.parts)
+        nodes = self._write(self.run.parts)
         lists = self.lists
         return sealed(
             {
@@ -168,7 +171,7 @@ class _Writer:
                 },
                 "unit": self.unit,
                 "denominator": self.denominator,
-                "cuts": self.writer.cuts,
+                "cuts": self._cuts,
                 "nodes": nodes,
                 **self._families(),
             }
@@ -188,7 +191,7 @@ class _Writer:
     def _denominator(self, largest: int) -> int:
         """Choose how finely multipliers are written, so that no number becomes too large."""
         most = float(largest)
-        for part in _all_parts(self.run.parts):
+        for part in self.run.all_parts():
             for node in _all_nodes(part.proof.root):
                 for step in (*node.steps, node.best):
                     if step is not None:
@@ -228,57 +231,19 @@ class _Writer:
     def _goal(self, part: Part) -> int:
         return self._cost(part) - self._tolerance(part)
 
-
-def _largest(cut: Cut) -> int:
-    return 1 if cut.table is None else max(int(cut.table.max()), cut.weight)
-
-
-def _all_parts(parts: list[Part]) -> list[Part]:
-    found = list(parts)
-    for part in found:
-        found.extend(part.proof.pieces)
-    return found
-
-
-def _all_nodes(root: Node | None) -> list[Node]:
-    found = [] if root is None else [root]
-    for node in found:
-        if node.branch is not None:
-            found.extend(node.branch[2:])
-    return found
-
-
-class NodeWriter:
-    """Turns parts into the nodes of docs/certificates.md, and collects their cuts.
-
-    Parameters
-    ----------
-    goal
-        What a part has to reach.
-    times
-        Multipliers as whole numbers; cuts with 0 are left out.
-    """
-
-    def __init__(self, goal: Callable[[Part], int], times: Callable[[Floats], list[int]]) -> None:
-        self.goal, self.times = goal, times
-        self.nodes: list[dict[str, Any]] = []
-        self.cuts: list[list[Any]] = []
-        self._numbers: dict[Cut, int] = {}
-        self._sets: dict[Part, Sets] = {}
-
-    def write(self, parts: list[Part]) -> list[dict[str, Any]]:
+    def _write(self, parts: list[Part]) -> list[dict[str, Any]]:
         """Return the nodes of a run; the first one splits it into its parts."""
-        self.nodes = [{}]
-        self._split(self.nodes[0], parts)
-        return self.nodes
+        self._nodes = [{}]
+        self._split(self._nodes[0], parts)
+        return self._nodes
 
-    def number(self, cut: Cut, part: Part) -> int:
+    def _number(self, cut: Cut, part: Part) -> int:
         """Return the number of a cut, which is written when it is met first."""
         if cut not in self._numbers:
-            self._numbers[cut] = len(self.cuts)
+            self._numbers[cut] = len(self._cuts)
             if part not in self._sets:
                 self._sets[part] = Sets.of(part.problem)
-            self.cuts.append(written_cut(cut, part.problem.variables, self._sets[part]))
+            self._cuts.append(written_cut(cut, part.problem.variables, self._sets[part]))
         return self._numbers[cut]
 
     def _split(self, node: dict[str, Any], parts: list[Part]) -> None:
@@ -286,11 +251,11 @@ class NodeWriter:
         node["split"] = []
         for part in parts:
             if part.problem.n > 1:
-                number = len(self.nodes)
-                self.nodes.append({})
+                number = len(self._nodes)
+                self._nodes.append({})
                 variables = part.problem.variables.tolist()
-                node["split"].append([variables, self.goal(part), number])
-                self._part(self.nodes[number], part)
+                node["split"].append([variables, self._goal(part), number])
+                self._part(self._nodes[number], part)
 
     def _part(self, written: dict[str, Any], part: Part) -> None:
         """Write how a part was closed."""
@@ -317,8 +282,8 @@ class NodeWriter:
             numbers = []
             for side in sides:
                 below = {"steps": self._steps_of(side, part)}
-                numbers.append(len(self.nodes))
-                self.nodes.append(below)
+                numbers.append(len(self._nodes))
+                self._nodes.append(below)
                 waiting.append((below, side))
             variables = part.problem.variables
             above["branch"] = [int(variables[u]), int(variables[v]), *numbers]
@@ -334,6 +299,18 @@ class NodeWriter:
         if step is None:
             return ["ancestors"]
         cuts, y = step
-        times = self.times(y)
+        times = self._times(y)
         used = [i for i, value in enumerate(times) if value]
-        return ["round", [self.number(cuts[i], part) for i in used], [times[i] for i in used]]
+        return ["round", [self._number(cuts[i], part) for i in used], [times[i] for i in used]]
+
+
+def _largest(cut: Cut) -> int:
+    return 1 if cut.table is None else max(int(cut.table.max()), cut.weight)
+
+
+def _all_nodes(root: Node | None) -> list[Node]:
+    found = [] if root is None else [root]
+    for node in found:
+        if node.branch is not None:
+            found.extend(node.branch[2:])
+    return found

@@ -73,13 +73,12 @@ def solve(run: Run) -> Solution:
 def try_forest(part: Part) -> None:
     """Take the best forest: as the answer where it is one, which takes a moment whatever the time.
 
-    Otherwise it is a start, if there is time, or no other start and few enough sets.
+    Otherwise it is a start, if there is time or no other start.
     """
     run = part.run
-    needed = not run.known.orders and part.problem.m <= run.tuning.at_a_glance
     if run.settings.engine != "subsets" and is_forest(part.problem):
         solve_forest(part)
-    elif needed or not part.stopped():
+    elif not run.known.orders or not part.stopped():
         start_from_forest(part)
 
 
@@ -217,8 +216,6 @@ def work_before_subsets(part: Part) -> float:
     run, problem = part.run, part.problem
     if run.settings.engine != "auto" or problem.n > MOST_SUBSETS or not fits(problem, run.threads):
         return math.inf
-    if problem.m > run.tuning.many:
-        return 0.0
     return run.tuning.soon * work_of_subsets(problem.n)
 
 

@@ -55,18 +55,6 @@ class Tuning:
         "Where dynamic programming is possible, cutting may take this share of its work before.",
         "cuts never hand over to subsets",
     )
-    many: int = tuned(
-        30_000,
-        "sets",
-        "A part of more sets goes to dynamic programming, where that is possible, without cutting.",
-        "",
-    )
-    at_a_glance: int = tuned(
-        500_000,
-        "sets",
-        "With at most this many, the best forest may be found after the time is over.",
-        "",
-    )
     warm_rounds: int = tuned(
         1,
         "rounds",
@@ -87,16 +75,6 @@ class Tuning:
     few: int = tuned(
         8, "cuts", "With fewer plain cuts, cycle cuts and k-cluster cuts are separated, too.", ""
     )
-    most: int = tuned(
-        70, "cuts", "Cuts of one kind added in a round; more in a part of more variables.", ""
-    )
-    starts: int = tuned(
-        600,
-        "arcs",
-        "Arcs from which clusters are grown, heaviest first; six per variable.",
-        "clusters from all arcs",
-    )
-    shared: int = tuned(4, "cycles", "Cycle cuts of one round that use the same arc.", "")
     exact_tries: int = tuned(
         6,
         "programmes",
@@ -113,11 +91,7 @@ class Tuning:
         4, "steps", "A variable that entered or left a cluster stays that long.", ""
     )
     walk: int = tuned(12, "steps", "A walk ends after this many without a better cluster.", "")
-    largest: int = tuned(60, "variables", "Clusters do not grow beyond this.", "")
     dry: int = tuned(20, "cuts", "With fewer plain cuts, local cuts are considered.", "")
-    slow: float = tuned(
-        0.02, "of the gap", "So they are with more cuts if the last round closed less.", ""
-    )
     stall: Patience = tuned(
         Patience(12, 0.01),
         "rounds, share",
@@ -139,9 +113,6 @@ class Tuning:
         "A support set is passed over when each of its variables has that many cuts of the round.",
         "",
     )
-    local_work: int = tuned(
-        400_000_000, "work", "Local cuts of a round end after that.", "local work without limit"
-    )
     seeds: int = tuned(
         60, "support sets", "Support sets tried of each kind: around arcs, united, remembered.", ""
     )
@@ -154,7 +125,6 @@ class Tuning:
     noise: float = tuned(
         0.3, "of a tie", "Random share added to ties when support sets are grown; arcs double.", ""
     )
-    most_families: int = tuned(140, "families", "Denser support sets are left alone.", "")
     memory: float = tuned(0.6, "share", "Of its past an arm keeps that much when it is used.", "")
     curiosity: float = tuned(
         1.12, "factor", "An arm looks better by this with every round without it.", ""

@@ -9,10 +9,9 @@ The root does this for all sets, a node of the tree for those it leaves.
 
 from __future__ import annotations
 
-import enum
 import math
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
@@ -40,12 +39,8 @@ if TYPE_CHECKING:
 PHASE = "root LP"
 
 
-class NodeState(enum.Enum):
-    """What became of a node."""
-
-    CLOSED = "closed"
-    OPEN = "open"
-    STOPPED = "stopped"
+NodeState = Literal["closed", "open", "stopped"]
+"""What became of a node."""
 
 
 @dataclass(eq=False)
@@ -151,32 +146,32 @@ class Cutter:
     def work(self, node: Node, phase: str = PHASE) -> NodeState:
         """Cut at a node until it is closed, cutting stalls or the run stops."""
         if node.depth > 0 and not self.follow_up(node):
-            return NodeState.CLOSED
+            return "closed"
         self.lp.leave_open(node.left)
         gaps: list[float] = []
         patience = self.patience if node.depth == 0 else self.tuning.node_patience
         while True:
             if not self.lp.solve(self.part, phase):
                 if self.lp.infeasible() and self.shown_empty(node):
-                    return NodeState.CLOSED
-                return NodeState.STOPPED if self.part.stopped() else NodeState.OPEN
+                    return "closed"
+                return "stopped" if self.part.stopped() else "open"
             self.rounds += 1
             if self.tighten(node, phase):
-                return NodeState.CLOSED
+                return "closed"
             support = Support.of(self.lp.sets, self.lp.x)
             better = self.climb(support, len(gaps), node)
             if (self.offer_solution(phase) or better) and self.tighten(node, phase):
-                return NodeState.CLOSED
+                return "closed"
             self.part.tick(phase)
             gaps.append(self.part.cost - node.bound)
             self.learn(gaps)
             if patience.is_over(gaps) or self.exhausted():
-                return NodeState.OPEN
+                return "open"
             found = self.separate(support, node, gaps)
             if self.part.stopped():
-                return NodeState.STOPPED
+                return "stopped"
             if not found:
-                return NodeState.OPEN
+                return "open"
             self.lp.forget()
             self.lp.compact()
             self.lp.add(found)
@@ -242,15 +237,11 @@ class Cutter:
         return [] if cut is None else [cut]
 
     def ran_dry(self, plain: int, gaps: list[float]) -> bool:
-        """Whether it is time for local cuts: plain ones are few, or bring little.
+        """Whether it is time for local cuts: plain ones are few.
 
         In large parts few plain cuts still bring much, so these go on until they stall.
         """
-        tuning = self.tuning
-        if self.large:
-            return tuning.stall.is_over(gaps)
-        slow = len(gaps) > 1 and gaps[-1] > (1 - tuning.slow) * gaps[-2]
-        return plain < (max(tuning.dry, self.part.problem.n // 2) if slow else tuning.dry)
+        return self.tuning.stall.is_over(gaps) if self.large else plain < self.tuning.dry
 
     def find_local(self, support: Support, node: Node, *, urgent: bool) -> list[Cut]:
         """Return local cuts of the chosen arm; if there are none and that is urgent, of others."""

@@ -11,9 +11,8 @@ of Applegate, Bixby, Chvátal and Cook for the travelling salesman.
 
 Most of the art is in choosing S: grown from fractional variables and from fractional arcs along
 fractional arcs, united from overlapping cuts that bind, and where cuts were found before; each
-cut down to its strongly connected core. Budgets count work, not time, and support sets are
-looked at in batches whose size does not depend on the number of threads: the same input gives the
-same cuts everywhere.
+cut down to its strongly connected core. They are looked at in batches whose size does not depend on
+the number of threads: the same input gives the same cuts everywhere.
 
 **Through cuts** are for large sparse lists with long cycles. A variable whose set is decided (x =
 1) is passed through: as a parent it counts as the undecided variables above it, by way of decided
@@ -46,7 +45,7 @@ if TYPE_CHECKING:
     Look = tuple[Ints, int, float, int]  # table, right side, violation, work
 
 BATCH, SHARE = 32, 8
-"""Support sets looked at before the budget is compared with the work done; those a thread takes."""
+"""Support sets looked at before the cuts found are counted; those a thread takes."""
 
 SMALLEST = 4
 """Support sets of fewer variables have no local cuts beyond set packing and clusters."""
@@ -78,15 +77,15 @@ class LocalCuts:
     ) -> list[Cut]:
         """Return violated local cuts on support sets of a level of sizes, most violated first.
 
-        One part in ``share`` of the work is granted.
+        One part in ``share`` of the support sets is looked at.
         """
         self.level, tuning = level, self.tuning
-        most, enough = tuning.local_work // share, max(tuning.enough, support.n // 2)
+        enough = max(tuning.enough, support.n // 2)
         places = self._choose(support, binding, tuning.seeds // share)
         crowd = np.zeros(support.n, np.int64)
         found: list[tuple[float, Cut]] = []
         at, work = 0, 0
-        while at < len(places) and work < most and len(found) < enough:
+        while at < len(places) and len(found) < enough:
             batch: list[SupportSet] = []
             while at < len(places) and len(batch) < BATCH:
                 if crowd[list(places[at])].min() < tuning.crowded:
@@ -115,11 +114,11 @@ class LocalCuts:
         from parentage.kernels.local import local_cut
 
         arrays = support.own_at, support.value, support.starts, support.parents
-        least, most = self.tuning.least, self.tuning.most_families
+        least = self.tuning.least
         tasks = [(np.array(p, np.int64), self._rng.permutation(len(p))) for p in batch]
 
         def look(share: list[tuple[Ints, Ints]]) -> list[Look]:
-            return [local_cut(place, *arrays, least, most, turns) for place, turns in share]
+            return [local_cut(place, *arrays, least, turns) for place, turns in share]
 
         shares = [tasks[at : at + SHARE] for at in range(0, len(tasks), SHARE)]
         return [

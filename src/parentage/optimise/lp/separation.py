@@ -104,7 +104,7 @@ def packings(support: Support, tuning: Tuning, *, largest: int = 4) -> list[Cut]
     _, first, slot = np.unique(key, return_index=True, return_inverse=True)
     totals = np.bincount(slot, weights, len(first))
     violated = np.flatnonzero(totals > 1.0 + tuning.least)
-    violated = violated[np.argsort(-totals[violated], kind="stable")][: most_of(support, tuning)]
+    violated = violated[np.argsort(-totals[violated], kind="stable")]
     found = []
     for row in groups[first[violated]]:
         members = tuple(sorted(int(v) for v in row if v >= 0))
@@ -114,17 +114,17 @@ def packings(support: Support, tuning: Tuning, *, largest: int = 4) -> list[Cut]
 
 def clusters(support: Support, tuning: Tuning, k: int = 1) -> list[Cut]:
     """Return violated (k-)cluster cuts found by short walks, most violated first."""
-    from parentage.kernels.cuts import Walk, walk_clusters
+    from parentage.kernels.cuts import walk_clusters
 
     tails, heads, _ = support.arcs
     users_at, users = support.users
-    starts = max(tuning.starts, 6 * support.n)
     found, values = walk_clusters(
         k,
-        tails[:starts],
-        heads[:starts],
+        tails,
+        heads,
         tuning.least,
-        Walk(tuning.tenure, tuning.walk, tuning.largest),
+        tuning.tenure,
+        tuning.walk,
         support.child,
         support.value,
         support.starts,
@@ -133,8 +133,7 @@ def clusters(support: Support, tuning: Tuning, k: int = 1) -> list[Cut]:
         users,
         support.own_at,
     )
-    order = np.argsort(values, kind="stable")[: most_of(support, tuning)]
-    return [counting_cut(np.flatnonzero(found[i]), k) for i in order]
+    return [counting_cut(np.flatnonzero(found[i]), k) for i in np.argsort(values, kind="stable")]
 
 
 def short_cycles(support: Support, tuning: Tuning) -> list[Cut]:
@@ -152,19 +151,8 @@ def short_cycles(support: Support, tuning: Tuning) -> list[Cut]:
     rings, sizes = np.empty((support.n, support.n), np.int64), np.zeros(support.n, np.int64)
     starts = offsets_of(np.bincount(tails, minlength=support.n))
     lengths = shortest_cycles(starts, heads, length, 1.0 - 10 * tuning.least, rings, sizes)
-    found: dict[tuple[int, ...], Cut] = {}
-    shared: dict[tuple[int, int], int] = {}
-    for v in np.argsort(lengths, kind="stable")[: np.count_nonzero(sizes)]:
-        ring = rings[v, : sizes[v]].tolist()
-        pairs = list(zip(ring, ring[1:] + ring[:1], strict=True))
-        key = tuple(sorted(ring))
-        if key in found or min(shared.get(pair, 0) for pair in pairs) >= tuning.shared:
-            continue
-        shared.update({pair: shared.get(pair, 0) + 1 for pair in pairs})
-        found[key] = counting_cut(key, 1, "cycle")
-        if len(found) == most_of(support, tuning):
-            break
-    return list(found.values())
+    shortest = np.argsort(lengths, kind="stable")[: np.count_nonzero(sizes)]
+    return unique(counting_cut(rings[v, : sizes[v]], 1, "cycle") for v in shortest)
 
 
 def cycles(sets: Sets, chosen: Ints) -> list[Cut]:
@@ -215,11 +203,6 @@ def plain_cuts(support: Support, tuning: Tuning) -> list[Cut]:
     if tuning.set_packing and len(found) < tuning.few:
         found += clusters(support, tuning, 2)
     return unique(found)
-
-
-def most_of(support: Support, tuning: Tuning) -> int:
-    """Return how many cuts of one kind a round adds at most."""
-    return max(tuning.most, support.n)
 
 
 def exact_cluster(support: Support, tuning: Tuning, seconds: float = math.inf) -> Cut | None:

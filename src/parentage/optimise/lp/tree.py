@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from parentage.optimise.lp.cutting import Node, NodeState
+from parentage.optimise.lp.cutting import Node
 from parentage.optimise.lp.separation import FRACTIONAL, Support
 
 if TYPE_CHECKING:
@@ -26,28 +26,6 @@ if TYPE_CHECKING:
     Arc = tuple[int, int]
 
 PHASE = "branch-and-cut"
-
-
-class Memory:
-    """What branching on an arc brought, per side: the mean gain per unit of value moved."""
-
-    def __init__(self, reliable: int) -> None:
-        self._reliable = reliable
-        self._gains: dict[tuple[Arc, int], tuple[int, float]] = {}
-
-    def add(self, arc: Arc, side: int, gain: float) -> None:
-        """Remember a gain."""
-        count, total = self._gains.get((arc, side), (0, 0.0))
-        self._gains[arc, side] = count + 1, total + gain
-
-    def known(self, arc: Arc) -> bool:
-        """Whether both sides were tried often enough."""
-        return all(self._gains.get((arc, side), (0, 0.0))[0] >= self._reliable for side in (0, 1))
-
-    def gain(self, arc: Arc, side: int) -> float:
-        """Return the mean gain, 0 if nothing is known."""
-        count, total = self._gains.get((arc, side), (0, 0.0))
-        return total / count if count else 0.0
 
 
 class Tree:
@@ -61,24 +39,24 @@ class Tree:
         self._root = root
         self._heap: list[tuple[float, int, Node]] = []
         self._count = 0
-        self._memory = Memory(self.tuning.reliable)
+        self._tried: dict[Arc, list[tuple[float, float]]] = {}
 
     def solve(self) -> None:
         """Branch until the part is proven, the run stops or the work is used up."""
         node: Node | None = self._root
         fresh = True
         while node is not None:
-            state = NodeState.OPEN if fresh else self.cutter.work(node, PHASE)
+            state = "open" if fresh else self.cutter.work(node, PHASE)
             self.nodes += not fresh
             fresh = False
             following: Node | None = None
-            if state is NodeState.OPEN and not self.cutter.exhausted():
+            if state == "open" and not self.cutter.exhausted():
                 following = self._branch(node)
-            elif state is not NodeState.CLOSED:
+            elif state != "closed":
                 self._push(node)
             least = min(self._least(), following.bound if following else math.inf)
             self.part.tick(PHASE)
-            if state is NodeState.STOPPED or self.part.stopped() or self.cutter.exhausted():
+            if state == "stopped" or self.part.stopped() or self.cutter.exhausted():
                 if following is not None:
                     self._push(following)
                 self.part.raise_bound(min(least, self.part.cost), PHASE)
@@ -133,10 +111,12 @@ class Tree:
         basis = lp.solver.getBasis()
         base = lp.lagrangian(lp.y)[0]
         for arc in candidates:
-            if self._memory.known(arc):
-                gains = self._memory.gain(arc, 0), self._memory.gain(arc, 1)
-            else:
+            tried = self._tried.setdefault(arc, [])
+            if len(tried) < self.tuning.reliable:
                 gains = self._try(arc, node, base, basis)
+                tried.append(gains)
+            else:
+                gains = sum(g for g, _ in tried) / len(tried), sum(g for _, g in tried) / len(tried)
             worth = max(gains[0], FRACTIONAL) * max(gains[1], FRACTIONAL)
             if best is None or worth > best[0]:
                 best = worth, arc, gains
@@ -163,7 +143,7 @@ class Tree:
         lp = self.cutter.lp
         room = self.part.cost - base
         gains = []
-        for side, left in enumerate(self._sides(arc, node.left)):
+        for left in self._sides(arc, node.left):
             trial = Node(left, base, node.depth + 1)
             gain = room
             if self.cutter.follow_up(trial):
@@ -171,7 +151,6 @@ class Tree:
                 lp.solver.setBasis(basis)
                 gain = min(room, max(0.0, lp.try_iterations(self.tuning.trial) - base))
             gains.append(gain)
-            self._memory.add(arc, side, gain)
         return gains[0], gains[1]
 
     def _any_arc(self, node: Node) -> Arc | None:
