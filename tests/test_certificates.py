@@ -35,7 +35,7 @@ QUICK = (
     "alarm_10000_BIC",
     "aur_insurance_1000.jaa",
 )
-WEAK = replace(TUNING, warm_rounds=0, set_packing=False, local_cuts=False)
+WEAK = replace(TUNING, warm_rounds=0, set_packing=False, sizes=())
 """Cluster cuts only, so that there is something left to branch on."""
 
 OPEN = ("slim_munin1-5000.jkl",)

@@ -106,9 +106,9 @@ def assert_agreement(seed: int) -> None:
     changed: list[dict[str, Any]] = [
         {},
         {"warm_rounds": 0},
-        {"local_cuts": False},
+        {"sizes": ()},
         {"set_packing": False},
-        {"warm_rounds": 0, "local_cuts": False, "set_packing": False},
+        {"warm_rounds": 0, "sizes": (), "set_packing": False},
     ]
     for changes in changed:
         solution = by_cuts(lists, constraints, replace(TUNING, **changes))

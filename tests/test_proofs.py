@@ -46,7 +46,6 @@ FORCED: dict[str, tuple[Any, ...]] = {
     "warm_rounds": (0, 3),
     "patience": (1,),
     "set_packing": (False,),
-    "local_cuts": (False,),
     "least": (1e-9, 0.5),
     "few": (0, MUCH),
     "exact_tries": (0, 100),
@@ -56,7 +55,7 @@ FORCED: dict[str, tuple[Any, ...]] = {
     "dry": (0, MUCH),
     "stall": (AT_ONCE, LATE),
     "sparse": (0, MUCH),
-    "sizes": (((4,), (5,)),),
+    "sizes": ((), ((4,), (5,))),
     "crowded": (0,),
     "seeds": (0, 1),
     "enough": (0,),
@@ -69,17 +68,12 @@ FORCED: dict[str, tuple[Any, ...]] = {
     "old": (0,),
     "loose": (0, MUCH),
     "spare": (0, MUCH),
-    "climbs": (0, MUCH),
-    "seldom": (1, MUCH),
     "much": (0, MUCH),
     "root_patience": PATIENCE,
     "large_patience": PATIENCE,
     "node_patience": PATIENCE,
     "candidates": (0, 1),
     "trial": (0, 1),
-    "reliable": (0, MUCH),
-    "half": (0.0, 0.5),
-    "dive": (-1.0, 0.0, 1e9),
     "slacks": ((0.0,), (1.0, 1.0)),
     "strength": (1,),
     "block": (1,),
@@ -102,8 +96,8 @@ TACTICS: tuple[dict[str, Any], ...] = (
     {},
     {"warm_rounds": 0},
     {"set_packing": False},
-    {"local_cuts": False},
-    {"warm_rounds": 0, "set_packing": False, "local_cuts": False},
+    {"sizes": ()},
+    {"warm_rounds": 0, "set_packing": False, "sizes": ()},
 )
 
 
@@ -198,7 +192,8 @@ def test_every_number_is_forced() -> None:
 
 def test_a_row_that_pays_for_a_number_was_measured() -> None:
     results = Path(__file__).parent.parent / "benchmarks" / "results" / "optimise.json"
-    measured = json.loads(results.read_text())["ablation"]["cutting"]
+    ablation = json.loads(results.read_text())["ablation"]
+    measured = ablation["cutting"] | ablation["branching"]
     named = {one.metadata["row"] for one in fields(TUNING)} - {""}
     assert named
     assert named <= measured.keys()
@@ -276,9 +271,16 @@ def test_nothing_together_decides_what_is_proved(seed: int) -> None:
     assert_proved_at_random(seed)
 
 
-def test_a_small_piece_without_dynamic_programming_is_cut() -> None:
+def test_a_small_piece_without_dynamic_programming_is_cut(real: RealData) -> None:
     """Too large for the table over subsets, which memory decides, too, but not to be cut."""
-    assert_proved_at_random(1828)
+    lists = real.instance("slim_hepar2-5000.jkl")
+    assert "subsets" in learn_lists(lists).engine
+    with forced() as solver:
+        solver.patch.setattr(engines, "fits", never)
+        solution = learn_lists(lists)
+        assert solution.optimal
+        assert "subsets" not in solution.engine
+        assert_certified(lists, solution)
 
 
 @pytest.mark.long

@@ -56,7 +56,7 @@ if TYPE_CHECKING:
     from parentage.work.checkpoint import SavedState
     from parentage.work.progress import Progress
 
-WEAK = replace(SOLVING, warm_rounds=0, set_packing=False, local_cuts=False)
+WEAK = replace(SOLVING, warm_rounds=0, set_packing=False, sizes=())
 CUTTING = Optimising(engine="branch-and-cut")
 
 

@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from parentage.optimise.solution import Solution
     from parentage.scoring.lists import CandidateLists
 
-WEAK = replace(TUNING, warm_rounds=0, set_packing=False, local_cuts=False)
+WEAK = replace(TUNING, warm_rounds=0, set_packing=False, sizes=())
 """Cluster cuts only, so that there is something left to branch on."""
 
 CUTTING = Optimising(engine="branch-and-cut")

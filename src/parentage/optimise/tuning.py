@@ -3,7 +3,7 @@
 Whatever these numbers are, a network that is called optimal is optimal: they decide how long that
 takes (the tests force each of them to extremes). A field has a unit, a reason, and the row of the
 ablation in ``benchmarks/results/optimise.md`` that shows what it is worth, empty until it has been
-measured; ``benchmarks/bench_optimise.py`` has a row for nearly all of them.
+measured. What a row shows to earn nothing is deleted.
 
 *Work* is counted in steps of innermost loops, each roughly a nanosecond. It is never timed, so the
 same lists lead to the same proof on every machine and with any number of threads.
@@ -41,25 +41,26 @@ class Tuning:
         "variables",
         "A larger part is large: plain cuts continue until they stall, cycle cuts are separated in "
         "every round, cuts may pass through decided variables.",
-        "large parts like small ones",
+        "small parts like large ones",
     )
     at_once: int = tuned(
         22,
         "variables",
-        "A part of at most this size goes to dynamic programming without cutting.",
+        "A part of at most this size goes to dynamic programming without cutting, which shows as "
+        "well that no network of the same score has fewer arcs.",
         "cuts from 9 variables on",
     )
     soon: float = tuned(
         0.3,
         "share",
         "Where dynamic programming is possible, cutting may take this share of its work before.",
-        "cuts never hand over to subsets",
+        "subsets wherever possible",
     )
     warm_rounds: int = tuned(
         1,
         "rounds",
         "An order search before cutting ends after this many rounds without a gain; 0: none.",
-        "",
+        "order search until 5 idle rounds",
     )
     patience: int = tuned(
         20,
@@ -67,19 +68,21 @@ class Tuning:
         "The engine orders without a time limit ends after this many rounds without a gain.",
         "",
     )
-    set_packing: bool = tuned(True, "", "Whether set-packing cuts are used.", "")
-    local_cuts: bool = tuned(True, "", "Whether local cuts are used.", "")
+    set_packing: bool = tuned(True, "", "Whether set-packing cuts are used.", "no set packing")
     least: float = tuned(
         1e-3, "of the right side", "A cut that is violated by less is not added.", ""
     )
     few: int = tuned(
-        8, "cuts", "With fewer plain cuts, cycle cuts and k-cluster cuts are separated, too.", ""
+        8,
+        "cuts",
+        "With fewer plain cuts, cycle cuts and k-cluster cuts are separated, too.",
+        "k-clusters and cycles in every round",
     )
     exact_tries: int = tuned(
         6,
         "programmes",
         "How often clusters are separated exactly at a root when nothing else is found.",
-        "",
+        "no exact clusters",
     )
     exact_nodes: int = tuned(
         200,
@@ -88,10 +91,18 @@ class Tuning:
         "exact clusters to the end",
     )
     tenure: int = tuned(
-        4, "steps", "A variable that entered or left a cluster stays that long.", ""
+        4,
+        "steps",
+        "A variable that entered or left a cluster stays that long.",
+        "walks without tenure",
     )
     walk: int = tuned(12, "steps", "A walk ends after this many without a better cluster.", "")
-    dry: int = tuned(20, "cuts", "With fewer plain cuts, local cuts are considered.", "")
+    dry: int = tuned(
+        20,
+        "cuts",
+        "With fewer plain cuts, local cuts are considered.",
+        "local cuts from the first round",
+    )
     stall: Patience = tuned(
         Patience(12, 0.01),
         "rounds, share",
@@ -99,54 +110,78 @@ class Tuning:
         "large parts: local cuts at once",
     )
     sparse: int = tuned(
-        10, "cuts", "With fewer local cuts, the next larger support sets are considered.", ""
+        10,
+        "cuts",
+        "With fewer local cuts, the next larger support sets are considered.",
+        "larger support sets at once",
     )
     sizes: tuple[tuple[int, ...], ...] = tuned(
         ((5, 6), (5, 8), (5, 8, 11), (6, 9, 12)),
         "variables",
-        "Sizes of support sets, one level for each arm of the bandit.",
-        "",
+        "Sizes of support sets of local cuts, one level for each arm of the bandit; none: no "
+        "local cuts.",
+        "one level of support sets",
     )
     crowded: int = tuned(
         3,
         "cuts",
         "A support set is passed over when each of its variables has that many cuts of the round.",
-        "",
+        "support sets never passed over",
     )
     seeds: int = tuned(
         60, "support sets", "Support sets tried of each kind: around arcs, united, remembered.", ""
     )
     enough: int = tuned(
-        40, "cuts", "Local cuts after which a round ends; half as many as variables.", ""
+        40,
+        "cuts",
+        "Local cuts after which a round ends; half as many as variables.",
+        "no limit on local cuts",
     )
     node_share: int = tuned(
         3, "part", "A node gets one part in so many of the local work and seeds of the root.", ""
     )
     noise: float = tuned(
-        0.3, "of a tie", "Random share added to ties when support sets are grown; arcs double.", ""
+        0.3,
+        "of a tie",
+        "Random share added to ties when support sets are grown; arcs double.",
+        "support sets without noise",
     )
-    memory: float = tuned(0.6, "share", "Of its past an arm keeps that much when it is used.", "")
+    memory: float = tuned(
+        0.6,
+        "share",
+        "Of its past an arm keeps that much when it is used.",
+        "bandit forgets nothing",
+    )
     curiosity: float = tuned(
-        1.12, "factor", "An arm looks better by this with every round without it.", ""
+        1.12,
+        "factor",
+        "An arm looks better by this with every round without it.",
+        "bandit without curiosity",
     )
-    overhead: int = tuned(120_000, "work", "What a support set costs before anything is done.", "")
-    round_work: int = tuned(3_000_000, "work", "What a round costs besides.", "")
-    old: int = tuned(12, "rounds", "Cuts without a multiplier for longer are forgotten.", "")
+    overhead: int = tuned(
+        120_000, "work", "What a support set costs before anything is done.", "work: no overheads"
+    )
+    round_work: int = tuned(3_000_000, "work", "What a round costs besides.", "work: no overheads")
+    old: int = tuned(
+        12, "rounds", "Cuts without a multiplier for longer are forgotten.", "cuts never forgotten"
+    )
     loose: int = tuned(30, "cuts", "Cuts are forgotten when that many and a tenth are old.", "")
-    spare: int = tuned(1000, "columns", "Removed columns are kept up to half and this many.", "")
-    climbs: int = tuned(12, "climbs", "After that many in vain, only some rounds climb.", "")
-    seldom: int = tuned(6, "rounds", "One round in so many climbs then.", "")
+    spare: int = tuned(
+        1000,
+        "columns",
+        "Removed columns are kept up to half and this many.",
+        "removed columns stay",
+    )
     much: int = tuned(5, "sets", "A node that lost more has its forced arcs followed up.", "")
-    root_patience: Patience = tuned(Patience(8, 0.04), "rounds, share", "At a root.", "")
+    root_patience: Patience = tuned(
+        Patience(8, 0.04), "rounds, share", "At a root.", "one patience for all roots"
+    )
     large_patience: Patience = tuned(Patience(30, 0.01), "rounds, share", "At a large root.", "")
     node_patience: Patience = tuned(Patience(4, 0.05), "rounds, share", "At another node.", "")
-    candidates: int = tuned(6, "arcs", "Arcs that are tried before one is branched on.", "")
-    trial: int = tuned(100, "iterations", "Dual simplex iterations for each side of a trial.", "")
-    reliable: int = tuned(3, "trials", "After so many, gains of an arc come from memory.", "")
-    half: float = tuned(0.02, "of an arc", "Arcs nearer to 0 or 1 are tried only alone.", "")
-    dive: float = tuned(
-        0.25, "of the gap", "A dive goes on while its bound is that close to the least.", ""
+    candidates: int = tuned(
+        6, "arcs", "Arcs that are tried before one is branched on.", "first arc"
     )
+    trial: int = tuned(100, "iterations", "Dual simplex iterations for each side of a trial.", "")
     slacks: tuple[float, ...] = tuned(
         (0.0, 1e-5, 1e-4, 1e-3),
         "of the cost",

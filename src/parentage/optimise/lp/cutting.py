@@ -117,7 +117,7 @@ class Cutter:
         self.local = LocalCuts(tuning, part.run.seed, pool)
         self.large = part.problem.n > tuning.large
         self.through: ThroughCuts | None = None
-        if self.large and tuning.local_cuts:
+        if self.large and tuning.sizes:
             self.through = ThroughCuts(part, pool)
         self.last_arm = len(tuning.sizes) + (self.through is not None)
         self.bandit = CutBandit(self.last_arm + 1, tuning)
@@ -126,7 +126,6 @@ class Cutter:
         self.work_before = 0, 0
         self.rounds = 0
         self.exact_left = tuning.exact_tries
-        self.idle_climbs = 0
         self.most_work = work
         self.patience = tuning.large_patience if self.large else tuning.root_patience
 
@@ -159,7 +158,7 @@ class Cutter:
             if self.tighten(node, phase):
                 return "closed"
             support = Support.of(self.lp.sets, self.lp.x)
-            better = self.climb(support, len(gaps), node)
+            better = not (node.depth and gaps) and self.climb(support)
             if (self.offer_solution(phase) or better) and self.tighten(node, phase):
                 return "closed"
             self.part.tick(phase)
@@ -176,17 +175,12 @@ class Cutter:
             self.lp.compact()
             self.lp.add(found)
 
-    def climb(self, support: Support, round_: int, node: Node) -> bool:
+    def climb(self, support: Support) -> bool:
         """Climb from the order of the LP solution; whether the incumbent improved.
 
-        Nodes do that once; the root, when it brought nothing for long, now and then.
+        The root does that in every round, a node in its first.
         """
-        in_vain = self.idle_climbs > self.tuning.climbs
-        if (node.depth and round_) or (in_vain and round_ % self.tuning.seldom):
-            return False
-        better = climb_from(self.part, fractional_order(support), regions=False)
-        self.idle_climbs = 0 if better else self.idle_climbs + 1
-        return better
+        return climb_from(self.part, fractional_order(support), regions=False)
 
     def offer_solution(self, phase: str) -> bool:
         """Offer the LP solution if it is a network; return whether the incumbent improved.
@@ -219,7 +213,7 @@ class Cutter:
             found = self.exact(support, node)
         if self.ran_dry(len(found), gaps):
             self.bandit.open(1)
-        self.arm = self.bandit.choose(least=0 if found else 1) if self.tuning.local_cuts else 0
+        self.arm = self.bandit.choose(least=0 if found else 1) if self.tuning.sizes else 0
         plain = len(found)
         if self.arm:
             found += self.find_local(support, node, urgent=not found)

@@ -3,8 +3,7 @@
 A node is split at an arc u → v: without it (the sets of v with u go) and with it (the others go);
 what is forced then is followed up, so that ancestors cannot become children. The arc is the one
 whose two sides raise the bound most, as far as a few iterations of the dual simplex show, or
-as far as is known from nodes before. Nodes are taken by the least bound, but a node's easier
-side is looked at first while its bound is close to the least. All bounds are ours
+as far as is known from nodes before. Nodes are taken by the least bound. All bounds are ours
 (:mod:`.programme`), not those of the LP solver.
 """
 
@@ -39,7 +38,7 @@ class Tree:
         self._root = root
         self._heap: list[tuple[float, int, Node]] = []
         self._count = 0
-        self._tried: dict[Arc, list[tuple[float, float]]] = {}
+        self._gains: dict[Arc, tuple[float, float]] = {}
 
     def solve(self) -> None:
         """Branch until the part is proven, the run stops or the work is used up."""
@@ -49,44 +48,33 @@ class Tree:
             state = "open" if fresh else self.cutter.work(node, PHASE)
             self.nodes += not fresh
             fresh = False
-            following: Node | None = None
             if state == "open" and not self.cutter.exhausted():
-                following = self._branch(node)
+                self._branch(node)
             elif state != "closed":
                 self._push(node)
-            least = min(self._least(), following.bound if following else math.inf)
+            least = self._heap[0][0] if self._heap else math.inf
             self.part.tick(PHASE)
             if state == "stopped" or self.part.stopped() or self.cutter.exhausted():
-                if following is not None:
-                    self._push(following)
                 self.part.raise_bound(min(least, self.part.cost), PHASE)
                 return
             if least > self.cutter.goal:
                 break
             self.part.raise_bound(min(least, self.part.cost), PHASE)
-            node = following or self._pop()
+            node = heapq.heappop(self._heap)[2] if self._heap else None
         self.part.prove(PHASE, PHASE)
 
-    def _branch(self, node: Node) -> Node | None:
-        """Split a node; return the side to look at next, if that is close to the least bound.
-
-        A node with one choice left is closed instead.
-        """
+    def _branch(self, node: Node) -> None:
+        """Split a node; one with one choice left is closed instead."""
         arc, gains = self._choose(node)
         if arc is None:
             self.cutter.settle(node, PHASE)
-            return None
+            return
         without, with_ = (
             Node(left, node.bound, node.depth + 1) for left in self._sides(arc, node.left)
         )
         node.branch = (*arc, without, with_)
-        first, second = (without, with_) if gains[0] <= gains[1] else (with_, without)
-        self._push(second)
-        gap = self.part.cost - self._least()
-        if first.bound > self._least() + self.tuning.dive * gap:
-            self._push(first)
-            return None
-        return first
+        for side in (with_, without) if gains[0] <= gains[1] else (without, with_):
+            self._push(side)
 
     def _sides(self, arc: Arc, left: Flags) -> tuple[Flags, Flags]:
         """Return the sets left without and with an arc u → v."""
@@ -111,12 +99,9 @@ class Tree:
         basis = lp.solver.getBasis()
         base = lp.lagrangian(lp.y)[0]
         for arc in candidates:
-            tried = self._tried.setdefault(arc, [])
-            if len(tried) < self.tuning.reliable:
-                gains = self._try(arc, node, base, basis)
-                tried.append(gains)
-            else:
-                gains = sum(g for g, _ in tried) / len(tried), sum(g for _, g in tried) / len(tried)
+            if arc not in self._gains:
+                self._gains[arc] = self._try(arc, node, base, basis)
+            gains = self._gains[arc]
             worth = max(gains[0], FRACTIONAL) * max(gains[1], FRACTIONAL)
             if best is None or worth > best[0]:
                 best = worth, arc, gains
@@ -131,9 +116,7 @@ class Tree:
         lp = self.cutter.lp
         arc = Support.of(lp.sets, lp.x).matrix
         fraction = np.clip(np.minimum(arc, 1.0 - arc), 0.0, None)
-        half = self.tuning.half
-        least = half if (fraction > half).any() else FRACTIONAL
-        heads, tails = np.nonzero(fraction > least)
+        heads, tails = np.nonzero(fraction > FRACTIONAL)
         value = fraction[heads, tails] + 0.3 * fraction[tails, heads]
         order = np.argsort(-value, kind="stable")[: self.tuning.candidates]
         return [(int(tails[i]), int(heads[i])) for i in order]
@@ -164,12 +147,6 @@ class Tree:
                 return int(min(apart)), v
         return None
 
-    def _least(self) -> float:
-        return self._heap[0][0] if self._heap else math.inf
-
     def _push(self, node: Node) -> None:
         self._count += 1
         heapq.heappush(self._heap, (node.bound, self._count, node))
-
-    def _pop(self) -> Node | None:
-        return heapq.heappop(self._heap)[2] if self._heap else None
