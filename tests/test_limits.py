@@ -282,6 +282,9 @@ def test_info_says_what_ends_complete_lists() -> None:
     assert _complete_to(rows, 10**6) == (2, "memory")
     assert _complete_to(rows, 10**12, 50) == (1, "sets")
     assert _complete_to(rows[:2], 10**12) == (None, None)
+    slow = [rows[0], replace(rows[1], seconds=600.0), rows[2]]
+    assert _complete_to(slow, 10**12) == (1, "time")  # ten minutes for nothing are not spent
+    assert _complete_to(slow[:2], 10**12) == (None, None)
 
 
 @pytest.mark.parametrize("name", ["bdeu", "k2", "pnal"])

@@ -6,9 +6,11 @@
     Reading    Scoring        Optimising
 
 One :class:`parentage.work.stop.Stop` goes all the way down: scoring takes half of the time there
-is. Where that, or the memory, does not do for complete lists, the lists grow around the best
-network (:mod:`parentage.growth.anytime`), and the answer says what it is worth. Lists may enter
-in the middle; settings of the stages that they skip are refused.
+is. Where scoring takes long, it pauses for a first network (:class:`FirstNetwork`), which an
+interrupt returns and from which solving begins. Where time or memory are not enough for complete
+lists, the lists are expanded around the best network (:mod:`parentage.growth.anytime`), and the
+answer says how far it is proven. Lists may enter in the middle; settings of the stages that they
+skip are refused.
 """
 
 from __future__ import annotations
@@ -24,6 +26,7 @@ from parentage.data.settings import WAYS, Reading
 from parentage.errors import InputError, Way
 from parentage.files.detect import detect
 from parentage.files.source import Source, open_source
+from parentage.network.network import Network
 from parentage.optimise import check_start, optimise_lists
 from parentage.optimise.settings import Optimising
 from parentage.optimise.solution import NOWHERE, Start
@@ -33,8 +36,9 @@ from parentage.scoring.constraints import Constraints
 from parentage.scoring.formats import read_lists
 from parentage.scoring.lists import CandidateLists
 from parentage.scoring.settings import Growing, Scoring
-from parentage.work.checkpoint import LISTS
+from parentage.work.checkpoint import LISTS, SavedState
 from parentage.work.context import Scaling
+from parentage.work.progress import Progress
 from parentage.work.settings import Settings, changed, fields_of, like
 from parentage.work.stop import now
 
@@ -42,12 +46,12 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from parentage.data.table import Table
-    from parentage.network.network import Network
     from parentage.optimise import Solution
     from parentage.optimise.solution import TracePoint
     from parentage.scoring.candidates import Searched
     from parentage.structural_em import Completed
     from parentage.work.context import Context
+    from parentage.work.progress import Report
     from parentage.work.stop import Stop
 
 PICKING = ("max_parents", "constraints")
@@ -72,6 +76,18 @@ cut short may take at the end."""
 
 LEAST_EFFORT = 60.0
 """Nominal seconds that growing takes where there is no time limit."""
+
+FIRST = "first"
+"""Name of the slot of a checkpoint that holds the network found before scoring takes long."""
+
+NETWORK_FIRST = "a network first, then complete lists and a proof while time and memory last"
+"""Phase of the progress before that network is found."""
+
+FIRST_EFFORT = 1.0
+"""Nominal seconds for a network before scoring takes long."""
+
+SHARE_OF_FIRST = 0.1
+"""Share of the time limit that the same network may take."""
 
 ScoringOf = Callable[[tuple[str, ...], bool], "Scoring"]
 """Makes the settings of scoring, given the names of the variables and whether they are scored."""
@@ -143,13 +159,15 @@ class Asked:
 class Gathered:
     """What is to be learned from: lists, their table if it was there, and the settings.
 
-    ``grown`` is the network that lists grew around: something to begin from.
+    ``grown`` is the network that lists grew around, ``first`` one that was found before scoring
+    took long: something to begin from.
     """
 
     lists: CandidateLists
     table: Table | None
     scoring: Scoring
     grown: Grown | None = None
+    first: Network | None = None
     completed: Completed | None = None
     """The data completed last and the best network on them, where networks complete the data."""
 
@@ -222,18 +240,96 @@ def gather(
 def list_sets(table: Table, scoring: Scoring, asked: Asked, context: Context) -> Gathered:
     """Score a table; lists that are cut short grow, if that is asked for."""
     growing, stop = asked.growing, context.stop
+    first = FirstNetwork(asked, context)
+    wanted = first.is_wanted(scoring)
     searched = search_table(
         table,
         scoring,
-        context,
+        replace(context, report=first.reporting()),
         up_to=None if growing is None else growing.complete,
         foresee=growing is not None,
         part=SHARE_OF_SCORING,
+        pause=first.find if wanted else None,
     )
-    if growing is None or searched.complete or stop.cancelled.is_set():
-        return Gathered(searched.with_partial().lists(), table, scoring)
-    searched, grown = grow(searched, growing, asked, context)
+    if wanted and first.network is None:
+        first.restore(table.names)
+    if growing is None or searched.complete:
+        lists = searched.with_partial().lists()
+        return Gathered(lists, table, scoring, first=first.network)
+    if stop.cancelled.is_set():
+        searched, grown = first.added_to(searched)
+    else:
+        searched, grown = grow(searched, growing, asked, context, first.network)
     return Gathered(searched.lists(), table, scoring, grown)
+
+
+class FirstNetwork:
+    """A network that is found before scoring takes long: expansion for a short, counted effort.
+
+    It is where solving begins if the lists become complete, and where their expansion begins if
+    they do not. An interrupt while scoring returns it, or a better one of the sets listed by then.
+    With a checkpoint it is saved, so that a resumed run begins from the same one.
+    """
+
+    def __init__(self, asked: Asked, context: Context) -> None:
+        self.asked, self.context = asked, context
+        self.network: Network | None = None
+        self._score: float | None = None
+
+    def is_wanted(self, scoring: Scoring) -> bool:
+        """Whether to look for it: not with a width, nor where the reach of the lists was given."""
+        growing = self.asked.growing
+        return growing is not None and growing.complete is None and scoring.width is None
+
+    def find(self, searched: Searched) -> None:
+        """Find it in the lists of a search that pauses."""
+        if self.restore(searched.prepared.table.names):
+            return
+        growing, context = self.asked.growing or Growing(), self.context
+        if context.report is not None:
+            context.report(Progress("learning", NETWORK_FIRST, 0.0))
+        effort = FIRST_EFFORT if growing.effort is None else min(FIRST_EFFORT, growing.effort)
+        _, self.network, self._score = self._expanded(searched, effort)
+        if context.checkpoint is not None and not context.stop.cancelled.is_set():
+            state = SavedState({"arcs": [list(arc) for arc in self.network.arcs], "score": self._score})
+            context.checkpoint.slot(FIRST).write(lambda: state)
+
+    def restore(self, names: tuple[str, ...]) -> bool:
+        """Take the network that an earlier run saved; whether there is one."""
+        checkpoint = self.context.checkpoint
+        slot = None if checkpoint is None else checkpoint.slot(FIRST)
+        if slot is None or slot.state is None:
+            return False
+        with slot.reading():
+            values = slot.state.values
+            self.network = Network.from_arcs(names, [(p, c) for p, c in values["arcs"]])
+            self._score = float(values["score"])
+        return True
+
+    def added_to(self, searched: Searched) -> tuple[Searched, Grown | None]:
+        """List its sets beside those that an interrupted search has found."""
+        if self.network is None:
+            return searched.with_partial(), None
+        began = now()
+        found, network, score = self._expanded(searched, 0.0)
+        return found, Grown(network, ((0.0, score, math.inf),), now() - began)
+
+    def _expanded(self, searched: Searched, effort: float) -> tuple[Searched, Network, float]:
+        from parentage.growth.anytime import grow_lists
+
+        asked, context = self.asked, self.context.unsaved().share(SHARE_OF_FIRST)
+        found, network, trace = grow_lists(
+            searched, effort, context, seed=asked.optimising.seed, start=asked.start,
+            first=self.network,
+        )  # fmt: skip
+        return found, network, trace[-1][1]
+
+    def reporting(self) -> Report | None:
+        """Return the report of scoring, which says the score of this network as well."""
+        report = self.context.report
+        if report is None:
+            return None
+        return lambda at: report(replace(at, incumbent=self._score))
 
 
 def refuse_beside_completion(growing: Growing) -> None:
@@ -248,9 +344,16 @@ def refuse_beside_completion(growing: Growing) -> None:
 
 
 def grow(
-    searched: Searched, growing: Growing, asked: Asked, context: Context
+    searched: Searched,
+    growing: Growing,
+    asked: Asked,
+    context: Context,
+    first: Network | None = None,
 ) -> tuple[Searched, Grown | None]:
-    """Grow lists that were cut short, if they can grow; else take what there is."""
+    """Grow lists that were cut short, if they can grow; else take what there is.
+
+    ``first`` is a network that was found before.
+    """
     from parentage.growth.anytime import grow_lists
     from parentage.growth.effort import of_counting
     from parentage.growth.growth import can_grow
@@ -275,6 +378,7 @@ def grow(
         context.share(0.5 if n <= TUNING.large else share_of_growing(n, stop.seconds_left)),
         seed=seed,
         start=asked.start,
+        first=first,
     )
     return found, Grown(network, trace, now() - began)
 
@@ -307,8 +411,8 @@ def optimise(
         if completed.solution.stopped in (None, "gap"):
             return completed.solution
         start = replace(start, network=completed.solution.network)
-    if grown is not None:
-        start = replace(start, network=grown.network)
+    if grown is not None or found.first is not None:
+        start = replace(start, network=found.first if grown is None else grown.network)
     if context.checkpoint is not None:
         context.checkpoint.claim(_solving(found, optimising))
     far = grown is not None and is_far(found.lists.n_variables, stop)

@@ -34,7 +34,7 @@ from parentage.scoring.scores import unit_of
 from parentage.scoring.settings import Growing, Scoring
 from parentage.work.context import Running, Scaling, working
 from parentage.work.executor import memory_each
-from parentage.work.memory import available_memory
+from parentage.work.memory import memory_limit
 from parentage.work.settings import takes
 from parentage.work.stop import now
 
@@ -57,9 +57,6 @@ if TYPE_CHECKING:
 
 SHARE_OF_LEARNING = 0.25
 """Of the time left after reading; the rest is for the questions about arcs."""
-
-SHARE_OF_MEMORY = 0.5
-"""Of what is free, for all workers together, unless a limit is given."""
 
 
 @takes(
@@ -249,7 +246,7 @@ def support_of(
 
 def _each(context: Context) -> Context:
     """Divide the memory among workers that score and solve side by side, unless it is theirs."""
-    memory = context.stop.memory or int(SHARE_OF_MEMORY * available_memory())
+    memory = memory_limit(context.stop.memory)
     return context.ending(replace(context.stop, memory=memory_each(context.pool, memory)))
 
 

@@ -168,16 +168,17 @@ def _up_to_text(found: Overview) -> list[str]:
     within = [row for row in shown if row.seconds <= SHORT]
     soon = max((row.parents for row in within), default=0)
     if found.complete_to is None:
+        first = "finds a network first, then lists" if found.network_first else "lists"
         lines.append(
-            "learn lists everything, if it is given the time, then finds the best network and "
-            "proves it as far as time and memory allow."
+            f"learn {first} everything and proves the best network while time and memory last; "
+            "Ctrl-C returns the best one so far."
         )
         if found.forecast.seconds <= SHORT:
             return lines
     else:
         lines.append(
-            f"Without a time limit learn lists everything up to {_parents(found.complete_to)}"
-            f"{_too_much(found)}."
+            f"A proof is out of reach. Without a time limit learn lists everything up to "
+            f"{_parents(found.complete_to)}{_too_much(found)}."
         )
     then = "then larger sets where the best network gains by them"
     if found.not_grown is not None:
@@ -194,11 +195,13 @@ def _too_much(found: Overview) -> str:
     row = next((r for r in found.up_to if r.parents == (found.complete_to or 0) + 1), None)
     if row is None:
         return ""
+    if found.limited_by == "time":
+        took = duration(found.forecast.seconds)
+        return f": all parent sets would take {'' if took == 'ages' else 'about '}{took}"
     why = {
         "sets": f"are {number(row.sets)} sets, and no rule prunes them",
         "memory": f"need {gigabytes(row.memory)}, more than memory and disk have",
-        "time": f"take {duration(row.seconds)}",
-    }[found.limited_by or "time"]
+    }[found.limited_by or "sets"]
     return f": those of up to {row.parents} {why}"
 
 

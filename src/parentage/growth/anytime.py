@@ -34,10 +34,9 @@ from parentage.network.network import Network
 from parentage.optimise import tuning as orders_tuning
 from parentage.optimise.orders import Stream, best_of, budget_of, climb_order, renew, respecting
 from parentage.optimise.problem import OrderSpace, memory_of_sets, n_words, offsets_of
-from parentage.scoring import tuning as scoring_tuning
 from parentage.work.checkpoint import SavedState
 from parentage.work.executor import WorkerPool
-from parentage.work.memory import available_memory, room_within, used_memory
+from parentage.work.memory import memory_limit, room_within
 from parentage.work.progress import Progress
 from parentage.work.stop import now
 
@@ -65,15 +64,18 @@ def grow_lists(
     *,
     seed: int = 0,
     start: Network | None = None,
+    first: Network | None = None,
 ) -> tuple[Searched, Network, tuple[TracePoint, ...]]:
     """Grow what a search found until the effort is spent or the stop says so.
 
     Workers elsewhere, if there are any, count sweeps where that takes long. Returns what has
     been found by then, the best network made of it, and how its score rose. With a checkpoint the
     work continues from the last whole round. The families of the network ``start`` that are allowed
-    are listed before anything grows, so that no network is returned that is worse.
+    are listed before anything grows, so that no network is returned that is worse. ``first`` is
+    one that was found on the way, and is begun from instead.
     """
     slot = growth_slot(context, seed, start)
+    start = first or start
     table, encoded = searched.prepared.table, searched.plans[0].encoded
     stop, workers = context.stop, context.workers
     room = room_within(stop.memory)
@@ -198,8 +200,7 @@ class Anytime:
         self._began = now()
         self._looked = self._idle = 0
         self._whole = True  # whether neither effort nor stop has cut a round short
-        share = scoring_tuning.TUNING.memory_share
-        self._most = stop.memory or used_memory() + int(share * available_memory())
+        self._most = memory_limit(stop.memory)
         self._round_took = 0.0  # of wall time, by which another may be too much
         self._laid = 0
         self.trace: list[TracePoint] = []

@@ -31,13 +31,13 @@ from parentage.scoring.tuning import TUNING
 from parentage.work.checkpoint import TABLE
 from parentage.work.context import Running, Scaling, working
 from parentage.work.executor import size_here
-from parentage.work.memory import available_memory, used_memory
+from parentage.work.memory import memory_limit, used_memory
 from parentage.work.settings import takes
 from parentage.work.stop import now
 
 if TYPE_CHECKING:
     import os
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Sequence
     from pathlib import Path
 
     from parentage.arrays import Floats, Ints
@@ -204,10 +204,12 @@ def search_table(
     up_to: int | None = None,
     foresee: bool = False,
     part: float = 1.0,
+    pause: Callable[[Searched], None] | None = None,
 ) -> Searched:
     """Search a table in ``part`` of the time that is left when it is encoded.
 
-    ``up_to`` and ``foresee`` are those of :func:`parentage.scoring.search.levels.search`.
+    ``up_to`` and ``foresee`` are those of :func:`parentage.scoring.search.levels.search`. ``pause``
+    is called once, before the first level that takes long, with what was found by then.
     """
     began = now()
     stop, workers, checkpoint = context.stop, context.pool, context.checkpoint
@@ -215,27 +217,36 @@ def search_table(
     plans = encode_plans(prepared)
     for plan in plans:
         refuse_what_cannot_fit(plan, size_here(workers))
-    if stop.memory is None:
-        room = int(TUNING.memory_share * available_memory())
-        most = room + used_memory()
-    else:
-        most, room = stop.memory, room_for_levels(stop.memory, size_here(workers))
+    most = memory_limit(stop.memory)
+    room = most - used_memory()
+    if stop.memory is not None:
+        room = room_for_levels(stop.memory, size_here(workers))
     moment, stop = stop.moment(), replace(stop.share(part), memory=room)
     first = stop.leaving(TUNING.first_level)
     if checkpoint is not None:
         checkpoint.claim(_job(prepared))
-    outcomes = []
+    own = context.ending(stop)
+    outcomes: list[Outcome] = []
+    waiting = [] if pause is None else [pause]
+
+    def paused(so_far: Outcome) -> None:
+        """Search what other plans have up to the same number of parents, and hand all of it on."""
+        later = plans[len(outcomes) + 1 :]
+        others = (search(plan, own, up_to=so_far.complete_to) for plan in later)
+        waiting.pop()(Searched(prepared, plans, (*outcomes, so_far, *others), began))
+
     for number, plan in enumerate(plans):
         slot = None if checkpoint is None else checkpoint.slot(f"search-{number}")
         with contextlib.closing(LevelStore(slot, context.exchange, most)) as store:
             found = search(
                 plan,
-                context.ending(stop),
+                own,
                 up_to=up_to,
                 foresee=foresee,
                 store=store,
                 first=first,
                 moment=moment,
+                pause=paused if waiting else None,
             )
         outcomes.append(found)
     return Searched(prepared, plans, tuple(outcomes), began)
@@ -272,8 +283,8 @@ def cut_short_text(lists: CandidateLists, *, growing: bool = False) -> str:
         "memory": "lack of memory and disk space",
         "interrupt": "an interrupt",
         "asked": "the limit on complete lists",
-        "forecast": "the forecast: the next number of parents would take days; set a limit on "
-        "parents to score them anyway",
+        "forecast": "the forecast: complete lists would take hours; set a time limit or a limit on "
+        "parents to score more",
     }
     most = account.complete_to
     larger = "larger sets were not searched"

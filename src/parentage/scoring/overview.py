@@ -5,6 +5,7 @@ What ``parentage info`` shows.
 
 from __future__ import annotations
 
+import math
 import shutil
 import time
 from dataclasses import asdict, dataclass, replace
@@ -16,13 +17,13 @@ from parentage.data.table import Table
 from parentage.scoring import rules as r
 from parentage.scoring.candidates import why_not_grown
 from parentage.scoring.search.forecast import fixed_memory, forecast, sharpen, together
-from parentage.scoring.search.levels import ends_by_rules, search
+from parentage.scoring.search.levels import ends_by_rules, price_of_join, search
 from parentage.scoring.search.plan import encode_plans, prepare_search
 from parentage.scoring.settings import Scoring
 from parentage.scoring.tuning import TUNING
 from parentage.work.array_files import disk_folder
 from parentage.work.context import Context, Running, available_cores
-from parentage.work.memory import available_memory
+from parentage.work.memory import memory_limit, used_memory
 
 if TYPE_CHECKING:
     from parentage.scoring.search.forecast import Forecast, UpTo
@@ -75,6 +76,8 @@ class Overview:
     Beyond that lists grow around the best network."""
     not_grown: str | None = None
     """Why they do not, in words; None if they do."""
+    network_first: bool = False
+    """Whether ``learn`` finds a network before it lists the rest, because that takes long."""
     limited_by: str | None = None
     """What ends complete lists there: ``"sets"``, ``"memory"`` or ``"time"``."""
 
@@ -92,6 +95,7 @@ class Overview:
             "up_to": [asdict(row) for row in self.up_to],
             "complete_to": self.complete_to,
             "not_grown": self.not_grown,
+            "network_first": self.network_first,
             "limited_by": self.limited_by,
         }
 
@@ -145,13 +149,14 @@ def overview(
         tuple(rows),
         complete_to,
         why_not_grown(prepared),
+        any(price_of_join(plan) * sets > TUNING.long_level for sets in known.levels[2:]),
         limited_by,
     )
 
 
 def _room() -> int:
     """Return what levels can take, in memory and on disk."""
-    room = int(TUNING.memory_share * available_memory())
+    room = memory_limit(None) - used_memory()
     try:
         return room + shutil.disk_usage(disk_folder()).free
     except OSError:
@@ -161,20 +166,25 @@ def _room() -> int:
 def _complete_to(
     rows: list[UpTo], room: int, most: int | None = None
 ) -> tuple[int | None, str | None]:
-    """Return the last number of parents that fits and takes no days, and what more would break.
+    """Return the last number of parents that learning lists, and what more would break.
 
-    None: all do. ``most`` sets of one size are counted where nothing ends the search.
+    None: all fit and take no hours. ``most`` sets of one size are counted where nothing ends the
+    search. Where some take hours, none is listed that takes long.
     """
-    seconds, sets = 0.0, 0
-    for row in rows:
+    before = [0.0, *(row.seconds for row in rows)]
+    took = [row.seconds - earlier for row, earlier in zip(rows, before, strict=False)]
+    in_vain = max(took, default=0.0) > TUNING.longest_level
+    longest = TUNING.longest_in_vain if in_vain else math.inf
+    sets = 0
+    for row, seconds in zip(rows, took, strict=True):
         broken = {
             "sets": most is not None and row.sets - sets > most,
             "memory": row.memory > room,
-            "time": row.seconds - seconds > TUNING.longest_level,
+            "time": seconds > longest,
         }
         if any(broken.values()):
             return row.parents - 1, next(what for what, too_much in broken.items() if too_much)
-        seconds, sets = row.seconds, row.sets
+        sets = row.sets
     return None, None
 
 

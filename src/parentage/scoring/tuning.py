@@ -52,8 +52,14 @@ class Tuning:
         remaining time by this factor (benchmarks/results/limits.md, column s after it).
     forecast_off_by
         The same for the forecast from the table alone.
+    long_level
+        Seconds of one core, by the forecast: before the first level that takes longer a network is
+        found, if one is asked for (benchmarks/results/first.md).
     longest_level
-        Seconds of a level that is not begun where something else can be done.
+        Seconds of a level that is not begun without a time limit where something else can be done.
+    longest_in_vain
+        Seconds of one core of the longest level that is begun where a later one will not be, so
+        that lists will not be complete (benchmarks/results/first.md, andes).
     longest_search
         Seconds of a search over all sets that is refused.
     most_sets
@@ -62,8 +68,6 @@ class Tuning:
     seconds_per_set, seconds_per_set_and_row
         What counting a set takes one core, as far as it is told before any set was counted
         (benchmarks/results/score.md, CPU of the largest jobs).
-    memory_share
-        Of the free memory, for levels; the rest is for the lists and everybody else.
     joining
         What putting a level together takes, in sizes of that level.
     listing
@@ -71,7 +75,7 @@ class Tuning:
     kernel_bytes
         What compiled kernels take when they have been loaded.
     least_room
-        Bytes for levels below which nothing is begun; this and the four before it:
+        Bytes for levels below which nothing is begun; this and the three before it:
         benchmarks/results/memory.md, column "of the limit".
     most_table, most_products, most_functions
         Scores by sums: bytes of functions beyond which a level is not counted, products of arities
@@ -101,12 +105,13 @@ class Tuning:
     first_level: float = 2.0
     measured_off_by: float = 2.0
     forecast_off_by: float = 4.0
-    longest_level: float = 24 * 3600.0
+    long_level: float = 5.0
+    longest_level: float = 3600.0
+    longest_in_vain: float = 300.0
     longest_search: float = 30 * 24 * 3600.0
     most_sets: int = 1 << 25
     seconds_per_set: float = 6e-7
     seconds_per_set_and_row: float = 1.1e-10
-    memory_share: float = 0.8
     joining: float = 1.6
     listing: int = 8
     kernel_bytes: int = 60 << 20

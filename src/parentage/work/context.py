@@ -105,9 +105,9 @@ class Running(Settings):
     memory: int | None = setting(
         None,
         """
-        Memory of the whole process, e.g. 4GB. Most of what is free by default; a level of the
-        search that does not fit goes to disk. If it does not fit there either, the search ends,
-        with lists that are complete up to some number of parents.
+        Memory of the whole process, e.g. 4GB. By default scoring takes at most half of what is
+        free; a level of the search that does not fit goes to disk. If it does not fit there either,
+        the search ends, with lists that are complete up to some number of parents.
 
         A number of bytes.
         """,

@@ -7,6 +7,12 @@ import sys
 from pathlib import Path
 
 from parentage.errors import ResourceError, Way
+from parentage.work.tuning import TUNING
+
+
+def memory_limit(given: int | None) -> int:
+    """Return what this process may take altogether: what was given, or a share of what is free."""
+    return used_memory() + int(TUNING.memory_share * available_memory()) if given is None else given
 
 
 def available_memory() -> int:

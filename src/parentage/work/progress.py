@@ -48,7 +48,8 @@ class Progress:
     sets_counted
         While scoring: sets counted so far.
     incumbent, bound
-        While learning: the best score so far, and what no network exceeds.
+        The best score so far, while scoring, too, where a network was found before; while
+        learning what no network exceeds.
     seconds_left
         For support: how long the rest will take, judged by what is done.
     """
@@ -106,17 +107,22 @@ def words(at: Progress) -> str:
     'root LP: best -10.5000, bound -10.2500, gap 0.25, 12 s'
     >>> words(Progress("scoring", "2 parents", 2.0, 50, 100, sets_counted=5000))
     '2 parents: 5,000 sets counted, 2,500 a second'
+    >>> words(Progress("learning", "growing", 2.0, incumbent=-10.5))
+    'growing: best -10.5000, 2 s'
     >>> words(Progress("bootstrap", "3 of 200 replicates", 2.0, 3, 200, seconds_left=131.3))
     'bootstrap: 3 of 200 replicates, about 2 min left'
     """
     if at.stage == "scoring":
         rate = at.sets_counted / max(at.seconds, 1e-9)
-        return f"{at.phase}: {at.sets_counted:,} sets counted, {rate:,.0f} a second"
+        best = "" if at.incumbent is None else f"; best network {at.incumbent:.4f}"
+        return f"{at.phase}: {at.sets_counted:,} sets counted, {rate:,.0f} a second{best}"
     if at.incumbent is not None and at.bound is not None:
         return (
             f"{at.phase}: best {at.incumbent:.4f}, bound {at.bound:.4f}, "
             f"gap {amount(at.bound - at.incumbent)}, {at.seconds:.0f} s"
         )
+    if at.incumbent is not None:
+        return f"{at.phase}: best {at.incumbent:.4f}, {at.seconds:.0f} s"
     left = "" if at.seconds_left is None else f", about {duration(at.seconds_left)} left"
     return f"{at.stage}: {at.phase}{left}"
 

@@ -111,7 +111,7 @@ class Stop:
     deadline
         When to end, on the clock of :func:`now`; infinite for never.
     memory
-        Bytes that large arrays may take; None lets each stage take most of what is free.
+        Bytes that large arrays may take; None lets each stage take half of what is free.
     cancelled
         Set it to end the work from another thread or a signal handler.
 

@@ -47,6 +47,9 @@ class Tuning:
         Time that closing the connection to a scheduler may take, which may not answer any more.
     slowest_link
         Bytes a second with which shared objects are expected to travel at least.
+    memory_share
+        The share of the free memory that scoring and expansion take without a limit: it leaves a
+        machine that can be used (benchmarks/results/first.md, peak).
     page_share
         The share of the memory limit above which the pages of mapped files are dropped
         (benchmarks/results/memory.md, rows with a disk).
@@ -70,6 +73,7 @@ class Tuning:
     silence: float = 6.0
     seconds_to_close: float = 5.0
     slowest_link: float = 5e6
+    memory_share: float = 0.5
     page_share: float = 0.85
     worker_memory: float = 0.5
 

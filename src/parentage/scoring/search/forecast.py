@@ -236,7 +236,8 @@ def extrapolate(sizes: Sequence[int], n: int, bound: Sequence[int]) -> list[int]
         more *= 1.5
         drop += more
         share += drop
-        size = int(math.comb(n, len(levels) + 1) * math.exp(max(share, -700.0)))
+        every = min(math.comb(n, len(levels) + 1), MOST_COUNTED)
+        size = int(every * math.exp(max(share, -700.0)))
         levels.append(min(size, bound[len(levels)]))
     return levels
 

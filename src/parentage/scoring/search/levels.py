@@ -24,6 +24,7 @@ from __future__ import annotations
 import math
 import time
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
@@ -32,7 +33,7 @@ import numpy.typing as npt
 from parentage.errors import WorkersError
 from parentage.scoring.measures.measure import arrays_of, blocks, never, with_single_parents
 from parentage.scoring.rules import ORDER
-from parentage.scoring.search.forecast import seconds_for
+from parentage.scoring.search.forecast import extrapolate, seconds_for, sizes_at_most
 from parentage.scoring.search.state import Kept, LastLevel, LevelStore, Outcome, SearchState
 from parentage.scoring.tuning import TUNING
 from parentage.work.array_files import is_mapped, room_beside
@@ -64,12 +65,14 @@ def search(
     store: LevelStore | None = None,
     first: Stop | None = None,
     moment: Moment | None = None,
+    pause: Callable[[Outcome], None] | None = None,
 ) -> Outcome:
     """Find every family that is kept.
 
     With ``up_to`` sets of more parents are not searched; with ``foresee`` a level is not begun that
     cannot be finished in the time there is. Single parents are searched until ``first`` says stop.
-    Levels that are a ``moment``'s work are searched whatever the clock says.
+    Levels that are a ``moment``'s work are searched whatever the clock says. ``pause`` is called
+    before the first level that takes long, with what was found by then.
 
     The context's stop is asked after every chunk; its memory, if it has a limit, is what levels and
     kept families may take. A search that ends early keeps the families of complete levels, and
@@ -77,7 +80,7 @@ def search(
     """
     store = store or LevelStore()
     first, moment = first or context.stop, moment or Moment(0.0)
-    levels = LevelSearch(plan, context, store, up_to, foresee, first, moment)
+    levels = LevelSearch(plan, context, store, up_to, foresee, first, moment, pause)
     outcome = levels.outcome
     known = store.restore(outcome)
     if known is True:
@@ -103,6 +106,7 @@ class LevelSearch:
     foresee: bool
     first: Stop
     moment: Moment
+    pause: Callable[[Outcome], None] | None = None
     outcome: Outcome = field(default_factory=Outcome)
     stopped: bool = False
     """Whether a level was left before its end."""
@@ -111,8 +115,8 @@ class LevelSearch:
         plan = self.plan
         self.measure = plan.measure
         self.deepest = min(plan.deepest, plan.encoded.n_variables - 1)
-        self.price = self.measure.slower_by * seconds_for(1, plan.encoded.distinct_rows)
-        """Seconds that a join takes, as the table alone tells."""
+        self.price = price_of_join(plan)
+        self.paused = 0.0  # seconds of this level in which others worked
         self.began = time.perf_counter()
 
     def begin(self, known: SearchState | None) -> None:
@@ -138,8 +142,8 @@ class LevelSearch:
 
     def advance(self) -> bool:
         """Search one level; return whether it was finished and a further one may follow."""
-        complete = sum(k.parents.shape[1] < self.at.in_degree for k in self.outcome.kept)
-        began, before = time.perf_counter(), self.at.pairs
+        complete = self._n_complete()
+        began, before, self.paused = time.perf_counter(), self.at.pairs, 0.0
         try:
             step = self._run()
         except StoppedError as error:
@@ -156,14 +160,14 @@ class LevelSearch:
         if isinstance(new, LastLevel) and new.last and new.passed:
             self.outcome.live.append(new.passed)
             if new.passed > 1:  # a single set joins with nothing
-                asked = self._is_last_asked_for()
-                self._cut_short(self.at.in_degree, "asked" if asked else "time", new.beyond)
+                self._cut_short(self.at.in_degree, self._why_last(), new.beyond)
             return False
         if new.n_sets == 0:
             if step.overflowed:
                 self._cut_short(self.at.in_degree, "memory")
             return False
-        self._climb((time.perf_counter() - began) / max(1, self.at.pairs - before))
+        took = time.perf_counter() - began - self.paused
+        self._climb(took / max(1, self.at.pairs - before))
         return True
 
     def _run(self) -> LevelStep:
@@ -187,12 +191,38 @@ class LevelSearch:
             raise StoppedError("forecast")
         if self.foresee and at.in_degree > 1 and not short:
             self._foresee(left)
+        if at.in_degree > 1 and self.price * left > TUNING.long_level:
+            self._pause()
+            check()
         if self.store.slot is None and (self.foresee or self.up_to is not None):
             at.new = self._last_level()
         step.run(self, context)
         if short and stop.is_over():
             self.moment.spend(self.price * left)
         return step
+
+    def _pause(self) -> None:
+        """Hand on what was found by now, once, before the search goes on."""
+        pause, self.pause = self.pause, None
+        if pause is not None:
+            began = time.perf_counter()
+            pause(self._so_far())
+            self.paused = time.perf_counter() - began
+
+    def _n_complete(self) -> int:
+        """Return how many pieces of what is kept are of complete levels: the first ones."""
+        return sum(part.parents.shape[1] < self.at.in_degree for part in self.outcome.kept)
+
+    def _so_far(self) -> Outcome:
+        """Return what was found by now, as if the search ended here."""
+        complete, kept = self._n_complete(), self.outcome.kept
+        return replace(
+            self.outcome,
+            kept=kept[:complete],
+            partial=kept[complete:],
+            ended="forecast",
+            complete_to=self.at.in_degree - 1 + len(self.plan.context),
+        )
 
     def _climb(self, rate: float) -> None:
         """Go to the level that was found; a join took ``rate`` seconds."""
@@ -231,14 +261,35 @@ class LevelSearch:
         return most is not None and self.at.in_degree + len(self.plan.context) >= most
 
     def _foresee(self, joins: int) -> None:
-        """Leave a level whose rest takes longer than there is time; begin none that takes days.
+        """Leave a level whose rest takes longer than there is time; begin none that takes hours.
 
-        A level that was begun before a break is continued for days.
+        Without a time limit a level that was begun before a break is continued.
         """
-        if self._at_least(joins, self.at.rate) > self.context.stop.seconds_left:
+        stop = self.context.stop
+        if self._at_least(joins, self.at.rate) > stop.seconds_left:
             raise StoppedError("time")
-        if self.at.rate * joins > TUNING.longest_level and not self.at.pairs:
+        endless = stop.deadline == math.inf and not self.at.pairs
+        if endless and (self.at.rate * joins > TUNING.longest_level or self._is_in_vain(joins)):
             raise StoppedError("forecast")
+
+    def _is_in_vain(self, joins: int) -> bool:
+        """Whether a level takes long although it, or a later one, will not be begun."""
+        endless = self.foresee and self.context.stop.deadline == math.inf
+        if not endless or self.price * joins <= TUNING.longest_in_vain:
+            return False
+        sizes = extrapolate(self.outcome.live, self.plan.encoded.n_variables, self._at_most)
+        return self.price * max(*sizes, joins) / self.context.tasks > TUNING.longest_level
+
+    @cached_property
+    def _at_most(self) -> list[int]:
+        """Sets of each size that there can be."""
+        return sizes_at_most(self.plan)
+
+    def _why_last(self) -> Reason:
+        """Return why a level was not stored: no further one was worth beginning."""
+        if self._is_last_asked_for():
+            return "asked"
+        return "forecast" if self.context.stop.deadline == math.inf else "time"
 
     def _at_least(self, joins: int, rate: float) -> float:
         """Return a lower estimate of the seconds that joins will take.
@@ -260,7 +311,8 @@ class LevelSearch:
             if asked or self.moment.covers(self.price * joins):
                 return not asked
             rate = (time.perf_counter() - began) / max(1, at.pairs)
-            return self._at_least(joins, rate) <= self.context.stop.seconds_left
+            in_time = self._at_least(joins, rate) <= self.context.stop.seconds_left
+            return in_time and not self._is_in_vain(joins)
 
         return worth
 
@@ -272,6 +324,11 @@ class LevelSearch:
             return self.measure.beyond(self.measure.level_of(arrays), columns, in_degree)
 
         return LastLevel(self.at.new.name, bound, self._worth())
+
+
+def price_of_join(plan: SearchPlan) -> float:
+    """Return the seconds of one core that a join takes, as the table alone tells."""
+    return plan.measure.slower_by * seconds_for(1, plan.encoded.distinct_rows)
 
 
 def ends_by_rules(plan: SearchPlan) -> bool:
