@@ -24,7 +24,7 @@ Reason = Literal["time", "memory", "interrupt", "gap", "asked", "forecast"]
 """Why work ended before it was done.
 
 ``"gap"``: the user's gap limit was reached; ``"asked"``: no more was asked for; ``"forecast"``:
-what comes next would take days.
+what comes next would take hours.
 """
 
 SIGNALS = (signal.SIGINT, signal.SIGTERM)
