@@ -291,7 +291,9 @@ class FirstNetwork:
         effort = FIRST_EFFORT if growing.effort is None else min(FIRST_EFFORT, growing.effort)
         _, self.network, self._score = self._expanded(searched, effort)
         if context.checkpoint is not None and not context.stop.cancelled.is_set():
-            state = SavedState({"arcs": [list(arc) for arc in self.network.arcs], "score": self._score})
+            state = SavedState(
+                {"arcs": [list(arc) for arc in self.network.arcs], "score": self._score}
+            )
             context.checkpoint.slot(FIRST).write(lambda: state)
 
     def restore(self, names: tuple[str, ...]) -> bool:
