@@ -292,7 +292,7 @@ def test_a_level_of_too_many_sets_is_not_begun(monkeypatch: pytest.MonkeyPatch, 
     tune(monkeypatch, levels, most_sets=25)
     rng = np.random.default_rng(0)
     table = make_table([[int(c) for c in rng.integers(0, 2, 40)] for _ in range(7)])
-    with pytest.warns(UnprovenWarning, match=r"ended by the forecast.*complete up to 1 parent"):
+    with pytest.warns(UnprovenWarning, match=r"stopped by the forecast.*complete up to 1 parent"):
         lists = score(table, score=name)
     assert lists.known().ended == "forecast"
     assert score(table, score=name, max_parents=3).account.complete  # asked for
