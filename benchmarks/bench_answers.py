@@ -10,7 +10,7 @@ import measure
 import parentage
 from digests import tables
 from parentage.answers.effect import FACTOR, effect_of, near_networks
-from parentage.network.settings import SMOOTHING
+from parentage.network import SMOOTHING
 from parentage.scoring.settings import Scoring
 from parentage.work.context import Context
 

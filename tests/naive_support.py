@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from parentage.data.table import Table
-    from parentage.network.equivalence import IndexArc
+    from parentage.network.network import IndexArc
     from parentage.optimise import Solution
 
 Parents = tuple[tuple[int, ...], ...]

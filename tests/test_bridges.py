@@ -217,7 +217,7 @@ def test_a_missing_library_names_the_command(
 
 def test_no_bridge_is_crossed_on_import() -> None:
     code = (
-        "import sys, parentage.network.bridges, parentage.network.formats, parentage.view.svg\n"
+        "import sys, parentage.network.bridges, parentage.network.formats, parentage.view.figure\n"
         "print(sorted({'networkx', 'pgmpy', 'pyagrum', 'pandas', 'numba'} & set(sys.modules)))"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)

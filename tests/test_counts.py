@@ -21,8 +21,7 @@ from parentage.arcs import resampling
 from parentage.data import columns as counts
 from parentage.data import table as tables_of
 from parentage.data.formats import frame as batches
-from parentage.data.packed import PackedCodes, PackedColumn
-from parentage.data.table import MISSING, Table
+from parentage.data.table import MISSING, PackedCodes, PackedColumn, Table
 from parentage.errors import DataWarning, InputError, TableError, Way
 from parentage.estimator import ParentageLearner
 from parentage.learner import learn

@@ -39,8 +39,7 @@ from parentage.estimator import ParentageLearner
 from parentage.learner import learn
 from parentage.network import expectation
 from parentage.network import parameters as parameters_module
-from parentage.network.completions import likely_states
-from parentage.network.expectation import Expectation
+from parentage.network.expectation import Expectation, likely_states
 from parentage.network.formats import read_parameters
 from parentage.network.formats.network_json import read_network_json
 from parentage.network.network import Network

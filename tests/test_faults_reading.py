@@ -18,7 +18,7 @@ from parentage.optimise import learn_lists
 from parentage.scoring.formats import read_lists
 from parentage.scoring.formats.constraints import read_constraints
 from parentage.scoring.lists import CandidateLists
-from parentage.view.svg import network_svg
+from parentage.view.figure import network_svg
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -13,7 +13,7 @@ from network_cases import ASIA
 from parentage.data.datasets import chest_clinic
 from parentage.data.table import Table
 from parentage.errors import InputError
-from parentage.network.intervals import beta_cdf, beta_quantile, entry_intervals, sampled_intervals
+from parentage.network.inference import beta_cdf, beta_quantile, entry_intervals, sampled_intervals
 from parentage.network.network import Network
 from parentage.network.parameters import Parameters
 

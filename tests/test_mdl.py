@@ -13,9 +13,16 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 import parentage
-from parentage.data import mdl
-from parentage.data.discretize import codes_of
-from parentage.data.mdl import Cells, Places, best_cuts, mdl_cuts, of_numbers, roundest
+from parentage.data import discretize as mdl
+from parentage.data.discretize import (
+    Cells,
+    Places,
+    best_cuts,
+    codes_of,
+    mdl_cuts,
+    of_numbers,
+    roundest,
+)
 from parentage.data.reading import as_table
 from parentage.data.table import Table
 from parentage.errors import DataWarning, TableError

@@ -23,6 +23,7 @@ from parentage.learner import learn
 from parentage.network.formats import (
     EXTENSIONS,
     PICTURES,
+    dot_text,
     read_network,
     read_parameters,
     write_network,
@@ -38,7 +39,6 @@ from parentage.network.formats.bif import (
     variable_words,
     xmlbif_text,
 )
-from parentage.network.formats.dot import dot_text
 from parentage.network.formats.network_json import (
     network_json_text,
     parse_network_json,

@@ -16,9 +16,8 @@ from hypothesis import strategies as st
 from parentage.arcs.resampling import resampled
 from parentage.data.columns import RawColumn
 from parentage.data.formats import frame as batches
-from parentage.data.packed import PackedCodes, PackedColumn
 from parentage.data.reading import as_table, read_table
-from parentage.data.table import MISSING, Table
+from parentage.data.table import MISSING, PackedCodes, PackedColumn, Table
 from parentage.errors import InputError, TableError
 from parentage.files import parquet, source
 from parentage.learner import learn
@@ -70,7 +69,7 @@ def test_a_packed_column_is_its_codes(
 
 
 def test_blocks_are_put_together(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("parentage.data.packed.ROWS_AT_ONCE", 16)
+    monkeypatch.setattr("parentage.data.table.ROWS_AT_ONCE", 16)
     codes = cells(np.random.default_rng(1), 1000, 5, True)
     column = PackedColumn.of(codes)
     for first, last in ((0, 1000), (3, 990), (16, 32), (15, 17), (999, 1000), (5, 5)):

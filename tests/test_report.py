@@ -57,7 +57,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from parentage.optimise import NearOptimal, Solution
-    from parentage.report.records import Page
+    from parentage.report.gather import Page
 
 
 def data_of(page: str) -> Any:

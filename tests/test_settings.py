@@ -20,7 +20,7 @@ import pytest
 
 import parentage
 from command import run
-from parentage.arcs.settings import Supporting
+from parentage.arcs import Supporting
 from parentage.arcs.support import support
 from parentage.cli import LazyGroup, cli
 from parentage.cli.options import Model, settings
@@ -29,7 +29,7 @@ from parentage.data.settings import Reading
 from parentage.errors import ESTIMATOR, OF_ADVANCED, InputError
 from parentage.estimator import ParentageLearner
 from parentage.learner import learn
-from parentage.network.settings import Estimating
+from parentage.network import SMOOTHING
 from parentage.optimise import learn_lists
 from parentage.optimise.settings import Optimising
 from parentage.scoring.candidates import score
@@ -146,7 +146,7 @@ def test_a_frame_is_read_as_a_file_is() -> None:
 def test_the_estimator_takes_the_settings_that_make_sense_for_it() -> None:
     """What data and tables are is said before; the names are those of scikit-learn."""
     taken = ("max_parents", "constraints", "prior", "missing", "discretize", "auto", "time_limit")
-    expected = {name: defaults_of(*STAGES)[name] for name in taken} | defaults_of(Estimating)
+    expected = {name: defaults_of(*STAGES)[name] for name in taken} | {"smoothing": SMOOTHING}
     expected |= {"criterion": defaults_of(Scoring)["score"], "target": None, "unseen": "error"}
     expected |= {"n_jobs": 1, "random_state": defaults_of(Optimising)["seed"]}
     assert len(expected) <= 13
@@ -282,7 +282,7 @@ def attributes_asked_for() -> set[str]:
     }
 
 
-@pytest.mark.parametrize("stage", [*STAGES, Estimating, Supporting], ids=lambda s: s.__name__)
+@pytest.mark.parametrize("stage", [*STAGES, Supporting], ids=lambda s: s.__name__)
 def test_every_setting_is_used(stage: type[Settings]) -> None:
     """Somewhere in the package it is asked for; its declaration and its copies do not count."""
     assert {field.name for field in dataclasses.fields(stage)} <= attributes_asked_for()

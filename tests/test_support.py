@@ -31,6 +31,7 @@ from naive_support import (
     shortfall,
 )
 from parentage import pipeline
+from parentage.arcs import Supporting
 from parentage.arcs.near_shares import log_total, near_shares
 from parentage.arcs.need import Question, lists_requiring, needs
 from parentage.arcs.records import ArcSupport, PairShare, Support, support_csv, write_support
@@ -43,9 +44,8 @@ from parentage.arcs.resampling import (
     pair_shares,
     resampled,
 )
-from parentage.arcs.settings import Supporting
 from parentage.arcs.support import learn_baseline, support, support_of
-from parentage.cli.support import near_lines
+from parentage.cli.report import near_lines
 from parentage.data.datasets import chest_clinic
 from parentage.data.settings import Reading
 from parentage.data.table import MISSING, Table

@@ -35,9 +35,8 @@ from parentage.view.drawing import (
     stroke_widths,
     text_width,
 )
+from parentage.view.figure import DARK, LIGHT, network_svg, paper_width, row_width_for, scale_for
 from parentage.view.layout import Placement, components, layout, shortest_levels, split_wide_layers
-from parentage.view.sizes import paper_width, row_width_for, scale_for
-from parentage.view.svg import DARK, LIGHT, network_svg
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -28,7 +28,7 @@ from parentage.features import (
     rows_of,
     weighted,
 )
-from parentage.network.settings import SMOOTHING
+from parentage.network import SMOOTHING
 from parentage.optimise.settings import Optimising
 from parentage.pipeline import Asked
 from parentage.scoring.settings import Growing, Scoring

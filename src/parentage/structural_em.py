@@ -27,8 +27,7 @@ import numpy as np
 
 from parentage.data.table import MISSING, Table
 from parentage.files.decoding import decoded
-from parentage.network.completions import completed_rows
-from parentage.network.expectation import Expectation
+from parentage.network.expectation import Expectation, completed_rows
 from parentage.network.network import Network
 from parentage.optimise import Start, optimise_lists
 from parentage.optimise.settings import Optimising

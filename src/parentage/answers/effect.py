@@ -27,8 +27,8 @@ import numpy as np
 from parentage.data.reading import as_table
 from parentage.data.settings import OF_WHOLE_DATA
 from parentage.errors import InputError, UnprovenWarning, Way, did_you_mean, warn
+from parentage.network import SMOOTHING
 from parentage.network.network import Network
-from parentage.network.settings import SMOOTHING
 from parentage.optimise import limited
 from parentage.optimise.near import MAX_NETWORKS, cut_text, within
 from parentage.scoring.candidates import score_table

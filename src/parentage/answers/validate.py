@@ -25,8 +25,8 @@ from parentage.data.reading import as_table
 from parentage.data.settings import WITHOUT_COMPLETION
 from parentage.data.table import MISSING
 from parentage.errors import DataWarning, InputError, ParentageWarning, UnprovenWarning, Way, warn
+from parentage.network import SMOOTHING
 from parentage.network.network import Network
-from parentage.network.settings import SMOOTHING
 from parentage.optimise.settings import Optimising
 from parentage.scoring.settings import Growing, Scoring
 from parentage.work.context import Running, working

@@ -41,8 +41,7 @@ import numpy as np
 from parentage import pipeline
 from parentage.arcs.records import Bootstrap, PairShare
 from parentage.errors import DataWarning
-from parentage.network.equivalence import compelled_arcs
-from parentage.network.network import topological_order
+from parentage.network.network import compelled_arcs, topological_order
 from parentage.optimise.cuts import unique
 from parentage.optimise.solution import Start
 from parentage.scoring.scores import local_score
@@ -59,7 +58,7 @@ if TYPE_CHECKING:
 
     from parentage.arcs.records import Baseline
     from parentage.data.table import Table
-    from parentage.network.equivalence import IndexArc, Parents
+    from parentage.network.network import IndexArc, Parents
     from parentage.optimise.cuts import Cut
     from parentage.scoring.constraints import Arc, Constraints
     from parentage.work.stop import Reason, Stop

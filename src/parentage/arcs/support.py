@@ -11,11 +11,11 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from parentage import pipeline
+from parentage.arcs import Supporting
 from parentage.arcs.near_shares import near_shares
 from parentage.arcs.need import Question, needs
 from parentage.arcs.records import ArcSupport, Baseline, Support
 from parentage.arcs.resampling import bootstrap as draw
-from parentage.arcs.settings import Supporting
 from parentage.data.reading import settled
 from parentage.data.settings import (
     IN_READ_TABLE,
@@ -48,8 +48,7 @@ if TYPE_CHECKING:
     from parentage.arcs.records import Bootstrap, PairShare
     from parentage.data.recipe import Recipe
     from parentage.data.table import Table
-    from parentage.network.equivalence import EquivalenceClass
-    from parentage.network.network import Network
+    from parentage.network.network import EquivalenceClass, Network
     from parentage.scoring.constraints import Arc, Constraints
     from parentage.scoring.prior import Prior
     from parentage.work.context import Context

@@ -55,7 +55,10 @@ class LazyGroup(click.Group):
     """The commands by what they are for; each is in the module of its name."""
 
     elsewhere: ClassVar[dict[str, str]] = {
-        "sample": "apply",
+        "apply": "query",
+        "sample": "query",
+        "explain": "score",
+        "support": "report",
         "path": "answers",
         "effect": "answers",
         "validate": "answers",

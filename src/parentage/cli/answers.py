@@ -181,7 +181,7 @@ def effect(
     Arcs that are known narrow it: --require smoke,dysp.
     """
     from parentage.answers.effect import effect_of, near_networks
-    from parentage.network.settings import SMOOTHING
+    from parentage.network import SMOOTHING
     from parentage.optimise.near import cut_text
 
     table = load_table(source, reading, quiet=as_json, ways=OF_WHOLE_DATA)
@@ -251,7 +251,7 @@ def validate(
     clinic.csv --score bic --score aic --target dysp.
     """
     from parentage.answers.validate import unproven_text, validation_of
-    from parentage.network.settings import SMOOTHING
+    from parentage.network import SMOOTHING
 
     table = load_table(source, reading, quiet=as_json, ways=WITHOUT_COMPLETION)
     dealing = (folding.folds, 0, SMOOTHING)

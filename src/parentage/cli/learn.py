@@ -31,10 +31,10 @@ from parentage.cli.output import logged, print_json, show_progress, table_text, 
 from parentage.cli.report import check_page, is_page
 from parentage.cli.score import account_text
 from parentage.data.settings import Reading
-from parentage.network.settings import SMOOTHING, Estimating
+from parentage.network import SMOOTHING
 from parentage.optimise.settings import Optimising
 from parentage.scoring.settings import Growing
-from parentage.work.settings import Option, Settings, like, setting
+from parentage.work.settings import Option, Settings, setting
 from parentage.work.stop import compiling
 
 if TYPE_CHECKING:
@@ -93,7 +93,11 @@ class Goal(Settings):
         None, "Begin from the network of a file.", Option("NET", group="Model")
     )
     log: str | None = setting(None, "Write a progress log (JSON Lines).", Option("FILE"))
-    smoothing: float = like(Estimating, "smoothing")
+    smoothing: float = setting(
+        SMOOTHING,
+        "Number added to every count of the probabilities; 0 is maximum likelihood.",
+        Option("A", float, least=0, group="Model"),
+    )
 
     def check(self) -> None:
         """Refuse what cannot be written, or not together, before the work."""

@@ -1,37 +1,44 @@
-"""``parentage report``: one page with everything that is known of a network."""
+"""``parentage support`` and ``report``: how sure each arc is, and a page with all that is known."""
 
 from __future__ import annotations
 
 import sys
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import PurePath
 from typing import TYPE_CHECKING
 
 import click
 
-from parentage.arcs.settings import Supporting
+from parentage.arcs import Supporting
 from parentage.cli.options import (
     BY_RECIPE,
+    JSON,
+    RUNNING,
     Model,
     check_outputs,
     command,
     load_table,
+    option,
     settings,
     tell_reading,
 )
-from parentage.cli.output import show_progress, warn
+from parentage.cli.output import print_json, show_progress, table_text, warn
 from parentage.cli.query import refuse_without_table
 from parentage.optimise.settings import Optimising
 from parentage.work.context import Running, Scaling
 from parentage.work.settings import Option, Settings, setting
 
 if TYPE_CHECKING:
-    from parentage.arcs.records import Baseline, Support
+    from collections.abc import Callable, Iterator
+
+    from parentage.arcs.records import ArcSupport, Baseline, Bootstrap, NearSet, Support
     from parentage.data.settings import Reading
     from parentage.data.table import Table
     from parentage.network.parameters import Parameters
     from parentage.network.record import NetworkRecord
     from parentage.work.context import Context
+    from parentage.work.progress import Progress, Report
 
 PAGE = (".html", ".htm")
 NETWORKS = (".json", ".bif", ".xml", ".xmlbif", ".bifxml")
@@ -255,3 +262,280 @@ def tell(output: str, support: Support | None) -> None:
     for point in () if support is None else support.open_points:
         warn(point)
     click.echo(f"parentage: wrote {output}", err=True)
+
+
+SHOWN = 15
+"""Pairs outside the network that are shown in a terminal."""
+
+
+@command()
+@click.argument("source", metavar="TABLE")
+@click.argument("network", metavar="[NETWORK]", required=False)
+@option(
+    "Output",
+    output=setting(
+        None,
+        "Write arcs, .csv or .json, the page, .html, or the averaged network, .bif.",
+        Option("FILE", short="-o", common=True),
+    ),
+)
+@option(
+    "Output",
+    verbose=setting(
+        False,
+        "Print all columns: gain, loss if reversed, class, near-optimal networks.",
+        Option(),
+    ),
+)
+@settings("asked", Supporting, "Output", but=("max_networks",))
+@settings("optimising", Optimising, "Model", "seed")
+@settings("model", Model, "Model", "max_parents", "score", "prior", "constraints")
+@RUNNING
+@settings("scaling", Scaling, "Limits", but=("exchange",))
+@BY_RECIPE
+@JSON
+def support(
+    source: str,
+    network: str | None,
+    output: str | None,
+    verbose: bool,
+    asked: Supporting,
+    optimising: Optimising,
+    model: Model,
+    running: Running,
+    scaling: Scaling,
+    reading: Reading,
+    as_json: bool,
+) -> None:
+    """Say how sure each arc of the best network is, or of the network in a file.
+
+    For every arc: in how many bootstrap replicates the two are adjacent and in how many of these
+    in this direction (with --bootstrap), and the need, the score lost by the best network without
+    the link. With --verbose also gains, the loss if reversed, and shares of near-optimal networks,
+    e.g. parentage support clinic.csv --bootstrap 200 --within 20. Ctrl-C keeps what is done.
+    """
+    from parentage.arcs.records import support_format, write_support
+    from parentage.arcs.support import support_of
+    from parentage.errors import InputError
+    from parentage.network.formats import read_network
+    from parentage.work.stop import interruptible
+
+    paged = output is not None and is_page(output)
+    if paged and network is not None:
+        raise InputError(
+            f"{output!r} would show the best network, but the question is about {network!r}",
+            f"leave it out, or type parentage report {network} --data {source} -o {output}",
+        )
+    averaged = output is not None and is_averaged(output, asked)
+    if output is not None and not averaged:
+        check_page(output) if paged else support_format(output)
+    check_outputs([output], source, network, reading.recipe, model.constraints)
+    meant = None if network is None else read_network(network)
+    with interruptible(running.stop(), command=True) as stop:
+        with (
+            show_progress() as shown,
+            estimating(shown) as report,
+            scaling.context(running.workers, stop, report) as context,
+        ):
+            baseline = baseline_of(
+                source, asked, reading, model, optimising, context, quiet=as_json
+            )
+            found = support_of(baseline, asked, context, network=meant)
+            parameters = estimated_parameters(baseline, context) if paged else None
+        for point in found.open_points:
+            warn(point)
+        if output is not None:
+            if paged:
+                write_page(output, source, baseline, found, parameters)
+            elif averaged:
+                found.averaged.save(output, table=baseline.table)
+            else:
+                write_support(found, output)
+            click.echo(f"parentage: wrote {output}", err=True)
+        if as_json:
+            print_json({**found.to_dict(), "scope": baseline.best.scope.to_dict()})
+        elif output is None:
+            directions = baseline.best.scope.about_directions()
+            click.echo("\n".join([as_text(found, verbose=verbose), *filter(None, [directions])]))
+    if stop.cancelled.is_set():
+        sys.exit(130)
+
+
+def is_averaged(output: str, asked: Supporting) -> bool:
+    """Tell whether a file is to hold the averaged network; refuse one that cannot, beforehand."""
+    from parentage.arcs.records import AVERAGING
+    from parentage.errors import InputError
+    from parentage.network.formats import EXTENSIONS, check_network_target
+
+    ending = PurePath(output).suffix.lower()
+    if ending == ".json" or ending not in EXTENSIONS:
+        return False
+    if not asked.bootstrap:
+        raise InputError(
+            f"{output!r} would hold the averaged network of a bootstrap, and there is no bootstrap",
+            AVERAGING,
+        )
+    check_network_target(output, needs_table=False)
+    return True
+
+
+@contextmanager
+def estimating(shown: Report | None) -> Iterator[Report]:
+    """Say how long the bootstrap will take, as soon as that is known; a bar says it as well."""
+    from parentage.work.progress import duration
+
+    said = False
+
+    def report(at: Progress) -> None:
+        nonlocal said
+        if shown is not None:
+            shown(at)
+        elif at.stage == "bootstrap" and at.seconds_left is not None and not said:
+            said = True
+            took = duration(at.seconds + at.seconds_left)
+            click.echo(f"parentage: {at.total:,} replicates will take about {took}", err=True)
+
+    yield report
+
+
+def as_text(found: Support, *, verbose: bool) -> str:
+    """Lay out support for a terminal: arcs, what else is often adjacent, what was drawn."""
+    head, rows = arc_rows(found, verbose=verbose)
+    lines = [table_text(head, rows, left=2), ""]
+    if any(" – " in cell for row in rows for cell in row[2:]):
+        lines.append("a – b: between a and b; a limit ended the work before the proof")
+    best = "proven optimal" if found.optimal else "not proven optimal"
+    own = f"Score {found.score:.4f}, {len(found)} arc{'' if len(found) == 1 else 's'}"
+    if found.score == found.best:
+        lines.append(f"{own}: {best}.")
+    else:
+        lines.append(f"{own}; the best network scores {found.best:.4f}, {best}.")
+    if found.bootstrap is not None:
+        lines += bootstrap_lines(found, found.bootstrap)
+    if found.near is not None:
+        lines += near_lines(found.near)
+    if found.others:
+        lines += other_lines(found, verbose=verbose)
+    return "\n".join(lines)
+
+
+Shown = tuple[str, "Callable[[ArcSupport], str]"]
+"""A column: its heading, and the text of an arc in it."""
+
+
+def arc_rows(found: Support, *, verbose: bool) -> tuple[tuple[str, ...], list[tuple[str, ...]]]:
+    """Return the head and one row per arc: first what people read, the rest on request."""
+    columns: list[Shown] = [
+        ("from", lambda one: one.parent),
+        ("to", lambda one: one.child),
+        *share_columns(found, verbose=False),
+    ]
+    needed = any(one.need is not None for one in found.arcs)
+    if needed:
+        columns.append(("need", lambda one: _between(one.need, one.need_at_most)))
+    if verbose or not needed:
+        columns.append(("gain", lambda one: _number(one.gain)))
+    if verbose and needed:
+        columns.append(
+            ("reversed", lambda one: _between(one.need_direction, one.need_direction_at_most))
+        )
+    if verbose and any(one.reversible is not None for one in found.arcs):
+        columns.append(("class", lambda one: "either way" if one.reversible else "compelled"))
+    if verbose:
+        columns += near_columns(found)
+    head = tuple(name for name, _ in columns)
+    return head, [tuple(text(one) for _, text in columns) for one in found.arcs]
+
+
+def share_columns(found: Support, *, verbose: bool) -> list[Shown]:
+    """Columns of the bootstrap, or else of the near-optimal networks; of both on request."""
+    columns: list[Shown] = []
+    if found.bootstrap is not None:
+        columns.append(("adjacent", lambda one: _share(one.adjacency)))
+        columns.append(("direction", lambda one: _share(one.direction)))
+    if verbose:
+        columns += near_columns(found)
+    elif found.bootstrap is None and found.near is not None:
+        columns.append(("adjacent (near)", lambda one: _share(one.near_adjacency)))
+    return columns
+
+
+def near_columns(found: Support) -> list[Shown]:
+    """Columns of the near-optimal networks, if there are any."""
+    if found.near is None:
+        return []
+    return [
+        ("near classes", lambda one: _share(one.in_near_optimal)),
+        ("near weight", lambda one: _share(one.near_weight)),
+        ("near adjacent", lambda one: _share(one.near_adjacency)),
+    ]
+
+
+def other_lines(found: Support, *, verbose: bool) -> list[str]:
+    """Pairs that are not adjacent in the network."""
+    columns = share_columns(found, verbose=verbose)
+    rows = [
+        (one.parent, one.child, *(text(one) for _, text in columns)) for one in found.others[:SHOWN]
+    ]
+    head = ("from", "to", *(name for name, _ in columns))
+    lines = ["", "not in this network:", table_text(head, rows, left=2)]
+    more = len(found.others) - SHOWN
+    if more > 0:
+        lines.append(f"and {more:,} more pair{'' if more == 1 else 's'} (all: -o FILE or --json)")
+    return lines
+
+
+def bootstrap_lines(found: Support, drawn: Bootstrap) -> list[str]:
+    """What was drawn, and what the average of it joins."""
+    if not drawn.done:
+        return []
+    proven = "all" if drawn.proven == drawn.done else f"{drawn.proven:,}"
+    spread = "" if drawn.score_deviation is None else f" ± {drawn.score_deviation:.4f}"
+    own = {frozenset(arc) for arc in found.network.arcs}
+    averaged = {frozenset(arc) for arc in drawn.averaged}
+    marks = [f"+ {_pair(found, pair)}" for pair in averaged - own]
+    marks += [f"− {_pair(found, pair)}" for pair in own - averaged]
+    return [
+        f"{drawn.done:,} replicates of the rows, {proven} proven optimal; "
+        f"score {drawn.mean_score:.4f}{spread}",
+        f"averaged network (adjacent in more than half of them): {len(averaged)} pairs; "
+        f"{', '.join(sorted(marks)) or 'the same as here'}",
+    ]
+
+
+def near_lines(near: NearSet) -> list[str]:
+    """How many near-optimal networks there are, and what is not among them."""
+    networks = f"{near.networks:,} network{'' if near.networks == 1 else 's'}"
+    classes = f"{near.classes:,} equivalence class{'' if near.classes == 1 else 'es'}"
+    have = "has" if near.networks == 1 else "have"
+    best, others = "the best one found", "better ones may be missing"
+    if near.each_missing is not None:
+        best = "the best"
+        share = f"{100 * near.each_missing:.2g}%"
+        others = f"any other network has at most {share} of their combined posterior weight"
+    lines = [
+        f"{'' if near.complete else 'at least '}{networks} in {classes} {have} at least "
+        f"1/{near.factor:g} of the posterior probability of {best}; {others}"
+    ]
+    if near.missing is not None:
+        lines.append(f"{near.missing:.1%} of the weight of all networks is not among them")
+    return lines
+
+
+def _pair(found: Support, pair: frozenset[str]) -> str:
+    a, b = sorted(pair, key=found.network.names.index)
+    return f"{a} — {b}"
+
+
+def _number(value: float | None) -> str:
+    return "" if value is None else f"{value:.2f}"
+
+
+def _between(least: float | None, most: float | None) -> str:
+    """Write an interval; one number if its ends look the same."""
+    low, high = _number(least), _number(most)
+    return low if low == high else f"{low} – {high}"
+
+
+def _share(value: float | None) -> str:
+    return "" if value is None else f"{value:.0%}"

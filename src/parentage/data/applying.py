@@ -34,10 +34,17 @@ from parentage.data.columns import (
 from parentage.data.discretize import PARTS, codes_of
 from parentage.data.formats import frame as frames
 from parentage.data.formats import read_columns
-from parentage.data.packed import PackedCodes, PackedColumn, narrowed
 from parentage.data.recipe import ColumnRecipe, ReadingAccount, Recipe
 from parentage.data.settings import Reading, missing_values
-from parentage.data.table import MISSING, Codes, Table, as_numbers
+from parentage.data.table import (
+    MISSING,
+    Codes,
+    PackedCodes,
+    PackedColumn,
+    Table,
+    as_numbers,
+    narrowed,
+)
 from parentage.errors import (
     DataWarning,
     NoColumnError,

@@ -21,8 +21,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from parentage.data.packed import PackedColumn
-from parentage.data.table import MOST_ROWS, as_numbers, class_sizes
+from parentage.data.table import MOST_ROWS, PackedColumn, as_numbers, class_sizes
 from parentage.errors import NoColumnError, TableError, Way, did_you_mean
 
 if TYPE_CHECKING:

@@ -35,7 +35,7 @@ from typing import TYPE_CHECKING, Any, Literal, get_args
 
 import numpy as np
 
-from parentage.data import mdl, suspicion
+from parentage.data import discretize, suspicion
 from parentage.data.applying import check_rows, complete_rows, fresh_label, read_as
 from parentage.data.columns import (
     Column,
@@ -679,19 +679,19 @@ def _cut_points(
     if together:
         cells = [_as_searched(column, choices[column.name], v in together or v in found)
                  for v, column in enumerate(columns)]  # fmt: skip
-        found |= {v: mdl.mdl_cuts(cells, v) for v in together}
+        found |= {v: discretize.mdl_cuts(cells, v) for v in together}
     return found
 
 
-def _as_searched(column: Column, choice: Choice, cut: bool) -> mdl.Cells:
+def _as_searched(column: Column, choice: Choice, cut: bool) -> discretize.Cells:
     """Return a column as the search for cut points sees it."""
     codes = column.raw.to_codes()
     repeats = column.raw.repeats.astype(np.int64) if len(column.raw.repeats) else None
     if not cut or column.numbers is None:
         states = max(len(column.raw.values), 1)
-        return mdl.Cells(codes.astype(np.int64), states, repeats=repeats)
+        return discretize.Cells(codes.astype(np.int64), states, repeats=repeats)
     numbers = np.append(column.numbers, np.nan)[codes]  # −1, the last one, is missing
-    return mdl.of_numbers(numbers, 2 if choice.rule is None else choice.rule.bins, repeats)
+    return discretize.of_numbers(numbers, 2 if choice.rule is None else choice.rule.bins, repeats)
 
 
 def _states(column: Column, cuts: tuple[float, ...] | None, missing: str) -> ColumnRecipe:

@@ -36,6 +36,7 @@ from parentage.errors import (
     warn,
 )
 from parentage.files.atomic import writer_of
+from parentage.network import SMOOTHING
 from parentage.network.expectation import Expectation, refuse_late
 from parentage.network.inference import (
     ABSENT,
@@ -53,9 +54,8 @@ from parentage.network.inference import (
     most_probable_codes,
     posteriors,
     predicted,
+    sampled_intervals,
 )
-from parentage.network.intervals import sampled_intervals
-from parentage.network.settings import SMOOTHING
 from parentage.work.context import Context
 from parentage.work.stop import MOMENT
 
@@ -63,7 +63,7 @@ if TYPE_CHECKING:
     import os
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-    from parentage.network.intervals import Intervals
+    from parentage.network.inference import Intervals
     from parentage.network.network import Network
 
     Block = tuple[npt.NDArray[np.int64], npt.NDArray[np.integer]]
@@ -357,7 +357,7 @@ class Parameters:
         """Return 95 % credible intervals of what :meth:`query` answers: how sure the data make it.
 
         Tables are sampled 1,000 times from their Dirichlet posteriors, and the answer is computed
-        exactly in each (:mod:`parentage.network.intervals`). The structure is taken as given.
+        exactly in each (:mod:`parentage.network.inference`). The structure is taken as given.
 
         Examples
         --------

@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from parentage.errors import DataWarning, InputError, UnprovenWarning, Way, warn
-from parentage.network.equivalence import equivalence_classes
+from parentage.network.network import equivalence_classes
 from parentage.optimise.near_search import Search, find_pieces, first_of_equals
 from parentage.optimise.problem import allowed_problem
 from parentage.optimise.settings import Optimising
@@ -30,8 +30,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from parentage.arrays import Ints
-    from parentage.network.equivalence import EquivalenceClass
-    from parentage.network.network import Network
+    from parentage.network.network import EquivalenceClass, Network
     from parentage.optimise.near_search import NetworkChoices
     from parentage.optimise.problem import Problem
     from parentage.optimise.run import Run

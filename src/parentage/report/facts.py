@@ -6,10 +6,9 @@ Part of gathering the report; takes what records say and adds nothing to it.
 from __future__ import annotations
 
 import shlex
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from parentage.network.parameters import FALLBACK
-from parentage.report.records import Fact
 from parentage.scoring.account import Account
 from parentage.scoring.catalogue import by_name, shown_name
 from parentage.work.progress import amount
@@ -28,6 +27,13 @@ if TYPE_CHECKING:
 
 LISTED = 12
 """Names that are listed before the rest is counted."""
+
+
+class Fact(NamedTuple):
+    """A line of a list of facts."""
+
+    label: str
+    value: str
 
 
 def counted(number: int, one: str, many: str | None = None) -> str:

@@ -27,10 +27,9 @@ from parentage.arcs.records import spreadsheet_cell
 from parentage.files.atomic import write_text
 from parentage.network.formats import write_network
 from parentage.report.facts import direction_of
-from parentage.report.gather import MOST_WORK, gather
-from parentage.report.records import MOST_CELLS
+from parentage.report.gather import MOST_CELLS, MOST_WORK, gather
 from parentage.view.drawing import Confidence, Stroke, network_drawing, opacity_of, printable
-from parentage.view.svg import parts_svg
+from parentage.view.figure import parts_svg
 
 if TYPE_CHECKING:
     import os
@@ -42,7 +41,7 @@ if TYPE_CHECKING:
     from parentage.network.parameters import Parameters
     from parentage.network.record import NetworkRecord
     from parentage.optimise.solution import Solution
-    from parentage.report.records import Page, Refused, WhatIf
+    from parentage.report.gather import Page, Refused, WhatIf
     from parentage.scoring.constraints import Arc
     from parentage.scoring.lists import CandidateLists
 

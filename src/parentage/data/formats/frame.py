@@ -7,7 +7,7 @@ and so are blank cells of text. Files become polars frames; a workbook needs fas
 
 A Parquet file of many rows is read in batches. Each is read as a table of its own; then its values
 get the numbers they have in the whole column, those seen first the lowest. What stays is as many
-bits a cell as there are digits in the largest of them (:mod:`parentage.data.packed`), and the
+bits a cell as there are digits in the largest of them (:mod:`parentage.data.table`), and the
 distinct values. A column of very many different numbers is kept as these numbers, and they are
 numbered at the end.
 """
@@ -22,7 +22,7 @@ import numpy as np
 import numpy.typing as npt
 
 from parentage.data.columns import CellCodes, RawColumn, RawTable, text_column, with_names
-from parentage.data.packed import PackedColumn, narrowed
+from parentage.data.table import PackedColumn, narrowed
 from parentage.errors import InputError, MissingExtraError, TableError, Way, did_you_mean
 from parentage.files import parquet
 from parentage.files.detect import ARROW

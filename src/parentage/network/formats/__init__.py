@@ -1,4 +1,4 @@
-"""Network files by extension: one function writes them all, one reads BIF, XMLBIF and JSON.
+r"""Network files by extension: one function writes them all, one reads BIF, XMLBIF and JSON.
 
 =======================  ===================================================================
 .bif                     BIF, with parameters
@@ -7,11 +7,18 @@
 .dot .gv                 the dot language of Graphviz
 .svg .png .pdf           the picture
 =======================  ===================================================================
+
+The dot language of Graphviz: the arcs of a network, written and not read; no parameters.
+
+Every name is a quoted string, in which ``\"`` is a quote and ``\\`` a backslash; control characters
+are escaped (:mod:`parentage.network.formats.bif`). With gains an arc is drawn as wide as what
+it gains.
 """
 
 from __future__ import annotations
 
 import os
+import re
 from dataclasses import replace
 from pathlib import PurePath
 from typing import TYPE_CHECKING, Any
@@ -19,20 +26,23 @@ from typing import TYPE_CHECKING, Any
 from parentage.errors import InputError, Way, did_you_mean
 from parentage.files.atomic import resolved, write_text
 from parentage.files.source import open_source
+from parentage.network.formats.bif import MARK, escape, parse_bif, parse_xmlbif, xmlbif_text
 from parentage.network.formats.bif import bif_text as text_of_bif
-from parentage.network.formats.bif import parse_bif, parse_xmlbif, xmlbif_text
-from parentage.network.formats.dot import dot_text as text_of_dot
 from parentage.network.formats.network_json import (
     network_json_text,
     parse_network_json,
 )
 from parentage.network.network import arc_gains
 from parentage.network.record import NetworkRecord
-from parentage.view.drawing import network_drawing
+from parentage.view.drawing import network_drawing, stroke_widths
 from parentage.view.figure import FORMATS as FIGURES
-from parentage.view.figure import require_matplotlib, write_figure
-from parentage.view.sizes import row_width_for, scale_for
-from parentage.view.svg import drawing_svg
+from parentage.view.figure import (
+    drawing_svg,
+    require_matplotlib,
+    row_width_for,
+    scale_for,
+    write_figure,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -99,7 +109,7 @@ def write_network(
         How sure every arc is, from 0 to 1, drawn as its opacity.
     size
         Width of a picture on paper: ``"column"``, ``"page"``, ``"slide"``, or such as ``"120mm"``
-        (:mod:`parentage.view.sizes`).
+        (:mod:`parentage.view.figure`).
     format
         One of bif, xmlbif, dot, json, svg, png, pdf, instead of the extension.
     """
@@ -209,7 +219,7 @@ def _text(kind: str, record: NetworkRecord, gains: Mapping[Arc, float] | None) -
     if kind == "json":
         return network_json_text(record)
     if kind == "dot":
-        return text_of_dot(record.network, gains)
+        return dot_text(record.network, gains)
     if record.parameters is None:
         raise _without_parameters(kind)
     return text_of_bif(record.parameters) if kind == "bif" else xmlbif_text(record.parameters)
@@ -237,3 +247,29 @@ def _format_of(
             f"{name!r} has no extension of a network file; end it in {', '.join(known)}"
         )
     return EXTENSIONS[extension]
+
+
+_UNSAFE = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff]")
+
+
+def dot_text(network: Network, gains: Mapping[Arc, float] | None = None) -> str:
+    """Return the dot text of a network."""
+    words = {name: _word(name) for name in network.names}
+    escaped = any(name and name != word for name, word in words.items())
+    widths = stroke_widths(network.arcs, gains)
+    lines = [f"// {MARK}"] if escaped else []
+    lines += ["digraph {", "  node [shape=box, style=rounded];"]
+    lines += [f"  {_quoted(word)};" for word in words.values()]
+    for arc in network.arcs:
+        width = f" [penwidth={widths[arc]:.2f}]" if gains else ""
+        lines.append(f"  {_quoted(words[arc[0]])} -> {_quoted(words[arc[1]])}{width};")
+    return "\n".join([*lines, "}"]) + "\n"
+
+
+def _word(name: str) -> str:
+    return escape(name, [match.start() for match in _UNSAFE.finditer(name)]) if name else ""
+
+
+def _quoted(word: str) -> str:
+    backslash, quote = "\\", '"'
+    return quote + word.replace(backslash, backslash * 2).replace(quote, backslash + quote) + quote

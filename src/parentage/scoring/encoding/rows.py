@@ -31,8 +31,7 @@ from weakref import WeakKeyDictionary
 import numpy as np
 import numpy.typing as npt
 
-from parentage.data.packed import PackedCodes, PackedColumn, narrowed
-from parentage.data.table import Table
+from parentage.data.table import PackedCodes, PackedColumn, Table, narrowed
 from parentage.scoring.tuning import TUNING
 
 if TYPE_CHECKING:
