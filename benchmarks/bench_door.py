@@ -97,14 +97,14 @@ def usable_columns(path: Path) -> int:
     return usable if len(rows) > 1 else 0
 
 
-def pasted(message: str) -> list[str] | None:
-    r"""Return the arguments of the command that a refusal ends with, None without one.
+def pasted(message: str) -> list[list[str]]:
+    r"""Return the arguments of the commands that a refusal ends with.
 
     >>> pasted("t.csv needs 1 decision:\n  …\nType:\n  parentage learn t.csv --drop 'b c'")
-    ['learn', 't.csv', '--drop', 'b c']
+    [['learn', 't.csv', '--drop', 'b c']]
     """
-    last = message.rstrip().rpartition("\n")[2].strip()
-    return shlex.split(last)[1:] if last.startswith("parentage ") else None
+    lines = message.splitlines()
+    return [shlex.split(line)[1:] for line in lines if line.startswith("  parentage ")]
 
 
 def follow(path: str, options: Sequence[str]) -> Result:
@@ -130,9 +130,11 @@ def follow(path: str, options: Sequence[str]) -> Result:
             break
         message = done.stderr.strip()
         more = pasted(message)
-        if more is None or more == typed:
+        if not more or more[-1] == typed:
             break
-        typed = more
+        for first in more[:-1]:  # which writes the recipe that the last one reads
+            run(*first)
+        typed = more[-1]
     return {
         "outcome": outcome,
         "typed": shlex.join(typed[5:]),

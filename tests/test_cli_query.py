@@ -213,11 +213,8 @@ def test_apply_cuts_numbers_as_the_table_was_cut(tmp_path: Path) -> None:
     assert [line.split(",")[0] for line in done.stdout.split()] == ["ill", "no", "yes"]
 
 
-def test_sample(folder: Path, tmp_path: Path) -> None:
-    net, out = str(folder / "clinic.bif"), tmp_path / "rows.csv"
-    done = run("sample", net, "50", "--seed", "3")
-    assert run("sample", net, "50", "--seed", "3", "-o", str(out)).returncode == 0
-    assert out.read_text() == done.stdout
+def test_sample(folder: Path) -> None:
+    done = run("sample", str(folder / "clinic.bif"), "50", "--seed", "3")
     drawn = ASIA.fit(chest_clinic(500)).sample(50, 3)
     lines = [line.split(",") for line in done.stdout.splitlines()]
     assert tuple(lines[0]) == drawn.names

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 import pytest
 
-from command import run
+from command import by_recipe, run
 from keywords import for_learn
 from parentage import Network, structural_em
 from parentage.data.datasets import chest_clinic
@@ -291,7 +291,7 @@ def test_the_command_goes_on(tmp_path: Path) -> None:
         rows.append(",".join(cells))
     data, kept = tmp_path / "holes.csv", str(tmp_path / "kept")
     data.write_text("\n".join(rows) + "\n", encoding="utf-8")
-    args = (str(data), "--missing", "em", "--threads", "1", "--json")
+    args = (str(data), *by_recipe(tmp_path, missing="em"), "--threads", "1", "--json")
     plain = json.loads(run("learn", *args).stdout)
     scored = json.loads(run("score", *args, "--checkpoint", kept).stdout)
     again = json.loads(run("learn", *args, "--checkpoint", kept).stdout)

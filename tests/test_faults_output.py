@@ -100,7 +100,6 @@ def test_what_is_read_is_not_overwritten_under_any_name(folder: Path) -> None:
         ("apply net.bif IN.csv", "-o"),
         ("apply net.bif small.csv --data IN.csv", "-o"),
         ("apply net.bif small.csv --recipe IN.csv", "-o"),
-        ("sample IN.bif 3", "-o"),
         ("report IN.html", "-o"),
         ("report net.bif --data IN.html", "-o"),
         ("support small.csv --constraints IN.html", "-o"),

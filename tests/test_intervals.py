@@ -132,6 +132,6 @@ def test_the_command(tmp_path: Path) -> None:
     found = json.loads(ok(*asked, "--data", data, "--json"))
     expected = ASIA.fit(table).intervals({"smoke": "yes"}, targets=["lung"])
     assert found["intervals"]["lung"]["yes"] == pytest.approx(list(expected["lung"]["yes"]))
-    other = json.loads(ok(*asked, "--data", data, "--json", "--seed", "3"))
-    assert other["intervals"] != found["intervals"]
+    again = json.loads(ok(*asked, "--data", data, "--json"))
+    assert again["intervals"] == found["intervals"]
     assert "--intervals" in refused("query", net, "--mpe", "--intervals", "--data", data)

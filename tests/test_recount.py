@@ -380,7 +380,7 @@ def test_the_command_needs_no_numba(case: tuple[Table, dict[str, Any]], tmp_path
         + "from parentage.cli import cli\nif __name__ == '__main__':\n    cli()\n"
     )
     done = subprocess.run(
-        [sys.executable, str(program), "check", str(path), str(proof), "--threads", "1"],
+        [sys.executable, str(program), "check", str(path), str(proof)],
         capture_output=True, text=True, check=False,
     )  # fmt: skip
     assert done.returncode == 0, done.stderr

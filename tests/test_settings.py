@@ -177,7 +177,7 @@ COMMANDS: dict[str, tuple[type[Settings], ...]] = {
 WITHOUT = {
     "info": set[str](),
     "score": {"require", "forbid", "tiers"},  # --constraints has them
-    "learn": {"format", "header", "encoding", "decimal", "sheet", "skip_rows", "rules", "width"},
+    "learn": {"format", "encoding", "decimal", "sheet", "skip_rows", "rules", "width"},
     "support": {"max_networks", "exchange"},
 }
 """Settings that go through a file, or that only Python takes."""

@@ -368,7 +368,8 @@ def option(group: str, **declared: Any) -> Callable[[Command], Command]:
     return _click_option(group, field)
 
 
-OF_COLUMNS = tuple(name for name in fields_of(Reading) if name not in (*OF_FILES, "decimal"))
+_OF_A_FILE = {*OF_FILES, "decimal"} - {"header"}
+OF_COLUMNS = tuple(name for name in fields_of(Reading) if name not in _OF_A_FILE)
 """How a table is read, without the details of its file: `parentage info` writes their recipe."""
 
 READING = settings("reading", Reading, "Data")

@@ -475,14 +475,12 @@ def deliver(text: str, output: str | None) -> None:
 @click.argument("net")
 @click.argument("rows", type=click.IntRange(min=1))
 @settings("optimising", Optimising, "Output", "seed")
-@OUTPUT
-def sample(net: str, rows: int, optimising: Optimising, output: str | None) -> None:
+def sample(net: str, rows: int, optimising: Optimising) -> None:
     """Draw ROWS rows from the distribution of a network, every variable after its parents.
 
     NET is a network with probabilities (.bif, .xmlbif, .json). The rows are CSV, the same for the
-    same seed.
+    same seed, e.g. parentage sample clinic.bif 1000 > rows.csv
     """
     from parentage.network.formats import read_parameters
 
-    check_outputs([output], net)
-    deliver(table_csv(read_parameters(net).sample(rows, optimising.seed)), output)
+    click.echo(table_csv(read_parameters(net).sample(rows, optimising.seed)), nl=False)
