@@ -21,7 +21,6 @@ from parentage.cli.options import (
 )
 from parentage.cli.output import print_json, show_progress, table_text
 from parentage.errors import InputError, did_you_mean
-from parentage.optimise.settings import Optimising
 from parentage.work.settings import Option, Settings, changed, setting
 
 if TYPE_CHECKING:
@@ -474,8 +473,11 @@ def deliver(text: str, output: str | None) -> None:
 @command()
 @click.argument("net")
 @click.argument("rows", type=click.IntRange(min=1))
-@settings("optimising", Optimising, "Output", "seed")
-def sample(net: str, rows: int, optimising: Optimising) -> None:
+@option(
+    "Output",
+    seed=setting(0, "Seed of the random rows.", Option("N", int, least=0, common=True)),
+)
+def sample(net: str, rows: int, seed: int) -> None:
     """Draw ROWS rows from the distribution of a network, every variable after its parents.
 
     NET is a network with probabilities (.bif, .xmlbif, .json). The rows are CSV, the same for the
@@ -483,4 +485,4 @@ def sample(net: str, rows: int, optimising: Optimising) -> None:
     """
     from parentage.network.formats import read_parameters
 
-    click.echo(table_csv(read_parameters(net).sample(rows, optimising.seed)), nl=False)
+    click.echo(table_csv(read_parameters(net).sample(rows, seed)), nl=False)
