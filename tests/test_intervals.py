@@ -113,7 +113,7 @@ def test_states_that_are_known_and_single() -> None:
 def test_without_counts_there_are_none() -> None:
     fitted = ASIA.fit(chest_clinic(100))
     bare = Parameters(ASIA, fitted.states, fitted.tables)
-    with pytest.raises(InputError, match="those of a file"):
+    with pytest.raises(InputError, match="come from a file"):
         bare.intervals()
 
 
