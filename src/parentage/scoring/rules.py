@@ -39,6 +39,9 @@ if TYPE_CHECKING:
 Number = Any
 """A float, or an array of floats of one shape."""
 
+_ROUNDING = 1e-9
+"""What the limits on parents are rounded up by: floating point may never make one too small."""
+
 
 class Sides(NamedTuple):
     """The two sides of a rule's inequality ``left ≤ right``."""
@@ -219,7 +222,7 @@ def theorem3_term(
     if ratio <= 0:
         return 0
     z = 1 + math.log2(ratio) + math.log2(n_rows) - math.log2(log_n)
-    return max(0, math.ceil(z + 1e-9))
+    return max(0, math.ceil(z + _ROUNDING))
 
 
 def theorem3(
@@ -254,7 +257,7 @@ def corollary1(n_rows: int, base: float = 2.0) -> int:
     if n_rows < 2:
         return 0
     log_n = math.log(n_rows) / math.log(base)
-    return max(0, math.ceil(1 + math.log2(n_rows) - math.log2(log_n) + 1e-9))
+    return max(0, math.ceil(1 + math.log2(n_rows) - math.log2(log_n) + _ROUNDING))
 
 
 def corollary1_prime(n_rows: int) -> int:
@@ -267,7 +270,7 @@ def corollary1_prime(n_rows: int) -> int:
     """
     if n_rows < 2:
         return 0
-    return max(0, math.ceil(math.log2(1 + 2 * n_rows / math.log2(n_rows)) + 1e-9) - 1)
+    return max(0, math.ceil(math.log2(1 + 2 * n_rows / math.log2(n_rows)) + _ROUNDING) - 1)
 
 
 def theorem3_double_prime(
@@ -281,7 +284,7 @@ def theorem3_double_prime(
     a choice of parents can satisfy it, per child: among the Y whose bound is at least t, the m of
     fewest states must have a product below t. ``n_h`` and ``h`` are N·H(V) and h_V.
     """
-    spare = [max(0.0, (a - b + width) / w) * (1 + 1e-9) for a, b in zip(n_h, h, strict=True)]
+    spare = [max(0.0, (a - b + width) / w) * (1 + _ROUNDING) for a, b in zip(n_h, h, strict=True)]
     by_parent = sorted(
         ((spare[y] / (1 - 1 / arity[y]), arity[y], y) for y in range(len(arity))), reverse=True
     )
