@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import polars as pl
 import pytest
 
 import messages
@@ -290,6 +291,35 @@ def test_the_call_of_a_refusal_can_be_pasted(
         warnings.simplefilter("ignore", DataWarning)
         table = eval(said)  # noqa: S307  # as a reader would type it
         assert table.digest == parentage.read_table(path, auto=True).digest
+
+
+FRAMES = ("missing cell", "few missing cells", "continuous", "identifier", "counts")
+"""Refusals that a data frame can have as well as a file."""
+
+
+@pytest.mark.parametrize("name", FRAMES)
+def test_what_the_estimator_is_told_works(name: str) -> None:
+    """The call at the end is typed as it is, and so is every way out that is offered."""
+    X = pl.read_csv(REFUSED[name].content, null_values="?")  # as the message has it
+    with pytest.raises(ParentageError) as refusal:
+        parentage.ParentageLearner().fit(X)
+    said = str(refusal.value)
+    problem, call = problem_of(said), said.split("\n")[-1].strip()
+    assert " --" not in said and call.startswith("parentage.")
+    calls = [call]
+    for way in refusal.value.ways:
+        assert isinstance(way, Way)
+        typed = way.typed("estimator").removesuffix(" in place of X")
+        calls.append(typed if "(" in typed else f"parentage.ParentageLearner({typed})")
+    for told in calls:
+        given = eval(told, {"parentage": parentage, "X": X})  # noqa: S307  # as a reader types it
+        learner = parentage.ParentageLearner()
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", ParentageWarning)
+            try:
+                learner.fit(given) if told.startswith("parentage.read_table") else given.fit(X)
+            except ParentageError as error:
+                assert told != call and problem_of(str(error)) != problem, told
 
 
 @pytest.mark.parametrize("command", ["score", "support"])
