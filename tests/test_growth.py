@@ -23,6 +23,7 @@ from parentage.growth.score import SweepKey, Sweeps, growth_score
 from parentage.learner import learn
 from parentage.network.network import Network
 from parentage.optimise import learn_lists
+from parentage.optimise.settings import Optimising
 from parentage.pipeline import Advanced
 from parentage.scoring.account import Account
 from parentage.scoring.candidates import score, search_table
@@ -114,8 +115,8 @@ def test_grown_sets_have_the_right_scores_and_complete_ones_are_all_there(
     if not can_grow(found):
         assert found.complete
         return
-    more, network, _ = grow_lists(found, 1.0, Context())
-    lists = more.lists()
+    more = grow_lists(found, 1.0, Context())
+    network, lists = more.network, more.searched.lists()
     naive, columns = naive_of(table)
     at = {v: i for i, v in enumerate(columns)}
     exact = score(table, max_parents=complete)
@@ -179,10 +180,11 @@ def test_the_answer_says_what_was_explored() -> None:
 def test_a_budget_of_work_gives_the_same_network(threads: int) -> None:
     table = wide_table(n=20)
     found = searched(table, 1)
-    first, network, _ = grow_lists(found, 0.15, Context(), seed=7)
-    again, other, _ = grow_lists(found, 0.15, Context(threads=threads), seed=7)
-    assert network == other
-    lists = [first.lists(), again.lists()]
+    seven = Optimising(seed=7)
+    first = grow_lists(found, 0.15, Context(), optimising=seven)
+    again = grow_lists(found, 0.15, Context(threads=threads), optimising=seven)
+    assert first.network == again.network
+    lists = [first.searched.lists(), again.searched.lists()]
     assert lists[0].digest == lists[1].digest
     assert lists[0].known().explored == lists[1].known().explored
 
@@ -191,7 +193,7 @@ def test_limits_and_forbidden_arcs_hold_beyond_the_complete_sets() -> None:
     table = wide_table(n=14)
     forbidden = Constraints(forbidden=frozenset({("v0", "v5"), ("v1", "v9")}))
     found = searched(table, 1, max_parents={"v5": 2, "v8": 3}, constraints=forbidden)
-    lists = grow_lists(found, 1.0, Context())[0].lists()
+    lists = grow_lists(found, 1.0, Context()).searched.lists()
     assert lists.max_in_degree > 2
     assert max(len(c.parents) for c in lists["v5"]) <= 2
     assert max(len(c.parents) for c in lists["v8"]) <= 3

@@ -87,8 +87,8 @@ def test_grown_families_score_as_brute_force_and_as_complete_lists(
     if not can_grow(found):
         assert found.complete
         return
-    more, network, _ = grow_lists(found, 1.0, Context())
-    lists, short = more.lists(), found.lists()
+    more = grow_lists(found, 1.0, Context())
+    network, lists, short = more.network, more.searched.lists(), found.lists()
     whole = score(asked.table, **asked.wanted)  # type: ignore[arg-type]  # by name
     assert whole.account.complete
     truth = Soft(asked.table, name, asked.prior)

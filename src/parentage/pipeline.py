@@ -47,22 +47,18 @@ if TYPE_CHECKING:
 
     from parentage.data.table import Table
     from parentage.optimise import Solution
+    from parentage.optimise.cuts import Cut
     from parentage.optimise.solution import TracePoint
     from parentage.scoring.candidates import Searched
     from parentage.structural_em import Completed
     from parentage.work.context import Context
     from parentage.work.progress import Report
-    from parentage.work.stop import Stop
 
 PICKING = ("max_parents", "constraints")
 """Settings of scoring that pick among lists as well."""
 
 SHARE_OF_SCORING = 0.5
 """Of the time left when the table is encoded; the rest is for the network and its proof."""
-
-
-FEW_VARIABLES = 22
-"""So few are solved to the end without a time limit, too: it takes a moment."""
 
 LAST_SHARE = 0.93
 """Of the time limit, after which lists of many variables are put together for the answer."""
@@ -88,6 +84,9 @@ FIRST_EFFORT = 1.0
 
 SHARE_OF_FIRST = 0.1
 """Share of the time limit that the same network may take."""
+
+SHARE_OF_PROOF = 0.5
+"""Of the effort of growing: what solving the last lists may take in addition, at least."""
 
 ScoringOf = Callable[[tuple[str, ...], bool], "Scoring"]
 """Makes the settings of scoring, given the names of the variables and whether they are scored."""
@@ -174,11 +173,15 @@ class Gathered:
 
 @dataclass(frozen=True)
 class Grown:
-    """The network that lists grew around, and how it became better."""
+    """The network that lists grew around, how it became better, and what is left for its proof."""
 
     network: Network
     trace: tuple[TracePoint, ...]
     seconds: float
+    cuts: tuple[Cut, ...] = ()
+    """Those of the last time that the lists were solved."""
+    most_work: float = math.inf
+    """Work of the solver for proving it, infinite under a time limit."""
 
 
 @dataclass(frozen=True)
@@ -320,11 +323,11 @@ class FirstNetwork:
         from parentage.growth.anytime import grow_lists
 
         asked, context = self.asked, self.context.unsaved().share(SHARE_OF_FIRST)
-        found, network, trace = grow_lists(
-            searched, effort, context, seed=asked.optimising.seed, start=asked.start,
-            first=self.network,
-        )  # fmt: skip
-        return found, network, trace[-1][1]
+        orders = replace(asked.optimising, engine="orders")
+        found = grow_lists(
+            searched, effort, context, optimising=orders, start=asked.start, first=self.network
+        )
+        return found.searched, found.network, found.trace[-1][1]
 
     def reporting(self) -> Report | None:
         """Return the report of scoring, which says the score of this network as well."""
@@ -357,13 +360,13 @@ def grow(
     ``first`` is a network that was found before.
     """
     from parentage.growth.anytime import grow_lists
-    from parentage.growth.effort import of_counting
+    from parentage.growth.effort import PER_STEP, of_counting
     from parentage.growth.growth import can_grow
     from parentage.growth.tuning import TUNING as EXPANSION
 
     if not can_grow(searched):
         return searched.with_partial(), None
-    stop, seed, n = context.stop, asked.optimising.seed, searched.prepared.table.n_variables
+    stop, n = context.stop, searched.prepared.table.n_variables
     if stop.deadline < math.inf:
         listing = SHARE_OF_LISTING * max(0.0, stop.seconds_left)
         searched = searched.with_best_partial(int(listing / EXPANSION.seconds_to_list))
@@ -374,15 +377,19 @@ def grow(
             counted = sum(outcome.sets_counted for outcome in searched.outcomes)
             effort = max(LEAST_EFFORT, of_counting(counted, searched.prepared.table.n_rows))
     began = now()
-    found, network, trace = grow_lists(
+    found = grow_lists(
         searched,
         effort,
         context.share(0.5 if n <= TUNING.large else share_of_growing(n, stop.seconds_left)),
-        seed=seed,
+        optimising=asked.optimising,
         start=asked.start,
         first=first,
     )
-    return found, Grown(network, trace, now() - began)
+    left = math.inf
+    if stop.deadline == math.inf:
+        left = max(effort - found.work, SHARE_OF_PROOF * effort) / PER_STEP
+    seconds = now() - began
+    return found.searched, Grown(found.network, found.trace, seconds, found.cuts, left)
 
 
 def share_of_growing(n: int, seconds_left: float) -> float:
@@ -413,18 +420,21 @@ def optimise(
         if completed.solution.stopped in (None, "gap"):
             return completed.solution
         start = replace(start, network=completed.solution.network)
-    if grown is not None or found.first is not None:
-        start = replace(start, network=found.first if grown is None else grown.network)
+    if grown is not None:
+        start = replace(start, network=grown.network, cuts=grown.cuts or None)
+    elif found.first is not None:
+        start = replace(start, network=found.first)
     if context.checkpoint is not None:
         context.checkpoint.claim(_solving(found, optimising))
-    far = grown is not None and is_far(found.lists.n_variables, stop)
+    searched = grown is not None and optimising.engine == "orders"  # while the lists grew
     solution = optimise_lists(
         found.lists,
         optimising,
-        context.ending(stop.at_once()) if interrupted or far else context,
+        context.ending(stop.at_once()) if interrupted or searched else context,
         max_parents=found.scoring.max_parents,
         constraints=found.scoring.constraints,
         start=start,
+        most_work=math.inf if grown is None else grown.most_work,
     )
     if grown is not None:
         solution = _with_growing(solution, found.lists, grown)
@@ -450,11 +460,6 @@ def _solving(found: Gathered, optimising: Optimising) -> dict[str, Any]:
         "constraints": constraints.to_dict(),
         **how,
     }
-
-
-def is_far(n: int, stop: Stop) -> bool:
-    """Whether a proof of lists that grew is out of reach, so that none is tried."""
-    return n > (FEW_VARIABLES if stop.deadline == math.inf else TUNING.large)
 
 
 def _with_growing(solution: Solution, lists: CandidateLists, grown: Grown) -> Solution:

@@ -21,6 +21,7 @@ cut short, whether they grew or not: the bound is for everything that was asked.
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
@@ -28,7 +29,7 @@ import numpy as np
 
 from parentage.errors import InfeasibleError, UnseenError
 from parentage.optimise import Start, optimise_lists
-from parentage.pipeline import is_far
+from parentage.optimise.tuning import TUNING
 from parentage.scoring.candidates import score_table
 from parentage.scoring.constraints import Constraints
 from parentage.scoring.lists import CandidateLists
@@ -61,6 +62,11 @@ class Question(NamedTuple):
 
     arc: Arc
     about: Literal["adjacency", "direction"]
+
+
+FEW_VARIABLES = 22
+"""So few are solved again to the end without a time limit, too: it takes a moment. Expanded lists
+of more variables answer by the first network there is."""
 
 
 @dataclass(frozen=True)
@@ -147,7 +153,8 @@ def solve_changed(baseline: Baseline, question: Question, stop: Stop) -> Solutio
     holes, no row has the child complete with all parents that it must have: such families score −∞.
     """
     (a, b), lists = question.arc, baseline.lists
-    if baseline.grown and is_far(lists.n_variables, stop):  # as where the best network was learned
+    most = FEW_VARIABLES if stop.deadline == math.inf else TUNING.large
+    if baseline.grown and lists.n_variables > most:
         stop = stop.at_once()
     if question.about == "adjacency":
         change = Constraints(forbidden=frozenset({(a, b), (b, a)}))

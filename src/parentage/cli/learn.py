@@ -403,11 +403,11 @@ def write_certificate(solution: Solution, path: str, engine: str) -> None:
         completed = isinstance(origin, Account) and origin.completion is not None
         made = 'lists of `parentage score`, made with a recipe that says missing = "em"'
         beside = f" with {made}" if completed else ""
+        if not solution.optimal:
+            beside += "; it is about the listed sets only"
         click.echo(
             f"parentage: wrote the proof to {path}; `parentage check` reads it{beside}", err=True
         )
-    elif solution.optimal and not solution.scope.origin.complete:
-        warn("no certificate is written: lists that were stopped early prove nothing beyond them")
     elif solution.optimal:
         warn("no certificate is written: this engine keeps no proof; try --engine branch-and-cut")
     else:

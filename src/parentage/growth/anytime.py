@@ -10,15 +10,22 @@ sets would pay. So, again and again:
    their orders while the lists grow. After every round the best of them gets what the others do
    better in some region of the network.
 3. *Grow what is near.* If that brought nothing, enlarge the sets that are nearest in reduced cost:
-   those that beat the one in use but would close a cycle come first, then those just below it.
+   under the prices of the linear programme, once there are some. Before, those that beat the one
+   in use but would close a cycle come first, then those just below it.
+4. *Solve the lists* (:mod:`parentage.growth.solving`), in as much work as all that was done before.
+   While that proves its network, the order search has nothing to find, and 1, 3 and 4 alternate.
 
-**Work, not time.** Sets counted and sets looked at are converted into nominal seconds by fixed
-rates, and all decisions depend on those: the same budget gives the same lists and the same network
-on every machine and with any number of threads. The clock only ends the work.
+It ends when effort or time are spent, or at a fixed point: the network is proven for the lists, and
+expanding them for as long again brought nothing that the linear programme would take.
+
+**Work, not time.** Sets counted, sets looked at and steps of the solver are converted into nominal
+seconds by fixed rates, and all decisions depend on those: the same budget gives the same lists and
+the same network on every machine and with any number of threads. The clock only ends the work.
 """
 
 from __future__ import annotations
 
+import json
 import math
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
@@ -29,11 +36,14 @@ import numpy.typing as npt
 
 from parentage.growth import effort as nominal
 from parentage.growth.growth import GROWTH_ARRAYS, Growth, worth_sending
+from parentage.growth.solving import EXACT, ListSolver
 from parentage.growth.tuning import TUNING
 from parentage.network.network import Network
 from parentage.optimise import tuning as orders_tuning
+from parentage.optimise.cuts import read_cut
 from parentage.optimise.orders import Stream, best_of, budget_of, climb_order, renew, respecting
 from parentage.optimise.problem import OrderSpace, memory_of_sets, n_words, offsets_of
+from parentage.optimise.settings import Optimising
 from parentage.work.checkpoint import SavedState
 from parentage.work.executor import WorkerPool
 from parentage.work.memory import memory_limit, room_within
@@ -44,9 +54,10 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from concurrent.futures import Executor
 
-    from parentage.arrays import Ints, Words
+    from parentage.arrays import Floats, Ints, Words
     from parentage.growth.growth import Extent
     from parentage.growth.score import Family
+    from parentage.optimise.cuts import Cut
     from parentage.optimise.solution import TracePoint
     from parentage.scoring.candidates import Searched
     from parentage.work.checkpoint import Slot
@@ -57,24 +68,38 @@ if TYPE_CHECKING:
 PHASE = "growing"
 
 
+class Expanded(NamedTuple):
+    """What expanding the lists has found."""
+
+    searched: Searched
+    network: Network
+    """The best one made of these lists, as far as it is known."""
+    trace: tuple[TracePoint, ...]
+    """How its score rose."""
+    cuts: tuple[Cut, ...]
+    """Those of the last time that the lists were solved."""
+    work: float
+    """Nominal seconds of one core."""
+
+
 def grow_lists(
     searched: Searched,
     effort: float,
     context: Context,
     *,
-    seed: int = 0,
+    optimising: Optimising | None = None,
     start: Network | None = None,
     first: Network | None = None,
-) -> tuple[Searched, Network, tuple[TracePoint, ...]]:
-    """Grow what a search found until the effort is spent or the stop says so.
+) -> Expanded:
+    """Grow what a search found until the effort is spent, the stop says so, or nothing is gained.
 
-    Workers elsewhere, if there are any, count sweeps where that takes long. Returns what has
-    been found by then, the best network made of it, and how its score rose. With a checkpoint the
+    Workers elsewhere, if there are any, count sweeps where that takes long. With a checkpoint the
     work continues from the last whole round. The families of the network ``start`` that are allowed
     are listed before anything grows, so that no network is returned that is worse. ``first`` is
     one that was found on the way, and is begun from instead.
     """
-    slot = growth_slot(context, seed, start)
+    settings = optimising or Optimising()
+    slot = growth_slot(context, settings.seed, start)
     start = first or start
     table, encoded = searched.prepared.table, searched.plans[0].encoded
     stop, workers = context.stop, context.workers
@@ -100,9 +125,15 @@ def grow_lists(
                 resumed = resumed if growth.from_state(saved) else None
         if start is not None and resumed is None:  # otherwise they are listed already
             growth.take(families_of(start, at, growth.score.required))
-        anytime = Anytime(growth, stop, pool, seed=seed, starts=starts, report=context.report)
-        if resumed is not None:
-            anytime.resume(resumed)
+        solver = None
+        if settings.engine in EXACT:
+            solver = ListSolver(searched, growth, settings, context)
+        anytime = Anytime(
+            growth, stop, pool, seed=settings.seed, starts=starts, report=context.report,
+            solver=solver,
+        )  # fmt: skip
+        if saved is not None and resumed is not None:
+            anytime.resume(resumed, saved.values["cuts"])
         if slot is not None:
             anytime.save_into(slot, {"limit": stop.memory, "memory": memory})
         try:
@@ -117,7 +148,8 @@ def grow_lists(
     unit = searched.prepared.unit
     trace = tuple((seconds, score / unit, bound) for seconds, score, bound in anytime.trace)
     found = replace(searched, outcomes=growth.result())
-    return found, Network(table.names, tuple(parents)), trace
+    cuts = [read_cut(json.loads(text)) for text in anytime.cuts]
+    return Expanded(found, Network(table.names, tuple(parents)), trace, tuple(cuts), anytime.work)
 
 
 def families_of(
@@ -167,8 +199,28 @@ class Round(NamedTuple):
     """The best one so far."""
     closed: npt.NDArray[np.bool_]
     """``[family]``: whether it was enlarged because it is near."""
+    rise: Floats
+    """``[family]``: reduced cost under the prices of the linear programme, as far as solved."""
     counts: Ints
-    """Sets looked at, sets laid out, rounds that brought nothing."""
+    """Sets looked at, sets laid out, rounds that brought nothing, sets of the lists that were
+    proven last."""
+    solving: Floats
+    """As in :class:`Solving`."""
+
+
+class Solving(NamedTuple):
+    """What solving the lists took, in nominal seconds of one core, and what it left open."""
+
+    work: float = 0.0
+    """All times together."""
+    last: float = 0.0
+    """The last time."""
+    next: float = 0.0
+    """The work after which it may be tried again."""
+    changed: float = 0.0
+    """The work when the score or the prices of the linear programme last changed."""
+    gap: float = math.inf
+    """Nats that the last time left open."""
 
 
 class Anytime:
@@ -190,12 +242,18 @@ class Anytime:
         seed: int = 0,
         starts: Sequence[Sequence[int]] = (),
         report: Report | None = None,
+        solver: ListSolver | None = None,
     ) -> None:
         self.growth, self.stop, self.report = growth, stop, report
+        self._solver = solver
+        self.cuts: tuple[str, ...] = ()
+        self._rise = np.zeros(0)
+        self._proven = 0  # number of families when a network of them was proven best
+        self._solving = Solving()
         self._pool = pool
         self._slot: Slot | None = None
         self._facts: Mapping[str, int | None] = {}
-        self._noted: tuple[Extent, Round] | None = None
+        self._noted: tuple[Extent, Round, tuple[str, ...]] | None = None
         self._noted_at = -math.inf
         self._began = now()
         self._looked = self._idle = 0
@@ -219,13 +277,15 @@ class Anytime:
         choice = self.space.choice(first)
         return math.inf if choice is None else -math.fsum(self.growth.nats(choice).tolist())
 
-    def resume(self, at: Round) -> None:
+    def resume(self, at: Round, cuts: Sequence[str]) -> None:
         """Continue where an earlier run was, with the lists it had."""
+        self.cuts, self._rise = tuple(cuts), at.rise
+        self._solving = Solving(*at.solving.tolist())
         for k, stream in enumerate(self._streams):
             stream.take(at.orders[k], at.work[k])
             stream.state[:], stream.stale = at.random[k], int(at.stale[k])
         self.order, self._closed = at.order, at.closed
-        self._looked, self._laid, self._idle = at.counts.tolist()
+        self._looked, self._laid, self._idle, self._proven = at.counts.tolist()
         self._fit()
         self._tell()
 
@@ -247,9 +307,11 @@ class Anytime:
             np.array([stream.stale for stream in streams]),
             self.order.copy(),
             self._closed.copy(),
-            np.array([self._looked, self._laid, self._idle]),
+            self._rise,
+            np.array([self._looked, self._laid, self._idle, self._proven]),
+            np.array(self._solving),
         )
-        self._noted, self._noted_at = (self.growth.extent(), at), ended
+        self._noted, self._noted_at = (self.growth.extent(), at, self.cuts), ended
         if self._slot.due():
             self.save()
 
@@ -261,14 +323,15 @@ class Anytime:
     def _to_state(self) -> SavedState:
         if self._noted is None:
             raise AssertionError("no round was noted")
-        extent, at = self._noted
+        extent, at, cuts = self._noted
         values, arrays, _ = self.growth.to_state(extent)
-        return SavedState({**self._facts, **values}, (*arrays, *at))
+        return SavedState({**self._facts, **values, "cuts": list(cuts)}, (*arrays, *at))
 
     @property
     def work(self) -> float:
         """Nominal seconds of one core so far."""
-        return self.growth.work + self.orders_work + nominal.PER_SET_LAID * self._laid
+        laid = nominal.PER_SET_LAID * self._laid
+        return self.growth.work + self.orders_work + laid + self._solving.work
 
     @property
     def orders_work(self) -> float:
@@ -280,14 +343,65 @@ class Anytime:
         if self.cost == math.inf:
             self._climb()
         self._end_round()
-        while self.work < effort and self._may_go_on() and self._idle < TUNING.patience:
+        while self.work < effort and self._may_go_on() and not self._is_settled():
             grew, gained = self._grow_around(), False
-            if self._is(self.work < effort) and self._has_time_for_a_round():
+            if not self._is_exact and self._may_search(effort):
                 gained = self._round()
             if not gained:
                 grew += self._grow_near()
+                gained = self._solve(effort)
             self._idle = 0 if gained or grew else self._idle + 1
             self._end_round()
+
+    @property
+    def _is_exact(self) -> bool:
+        """Whether the lists were proven the last time that they were solved.
+
+        Then an order search has nothing to find in them, and to solve them again takes little.
+        """
+        return self._proven > 0
+
+    def _is_settled(self) -> bool:
+        """Whether nothing more is to be expected.
+
+        That is so when nothing is left to expand, or when the network is proven for the lists and
+        as much work as all before has brought nothing that the linear programme would take.
+        """
+        if self._proven == self.growth.n_sets:
+            return self._idle > 0 or self.work >= 2 * self._solving.changed
+        return self._idle >= TUNING.patience
+
+    def _solve(self, effort: float) -> bool:
+        """Solve the lists in as much work as all that was done before.
+
+        Return whether that gained, or proved lists for the first time: then there are new prices.
+        What was not proven is tried again when the work has doubled, or sooner if that halved the
+        gap. Lists that were proven and have grown a little get a few times the work of the last
+        proof.
+        """
+        solver, work = self._solver, self.work
+        if solver is None or work < self._solving.next or self._proven == self.growth.n_sets:
+            return False
+        most = min(work, TUNING.proof_again * self._solving.last) if self._is_exact else work
+        if not self._is(work + most <= effort):
+            return False
+        found = solver.solve(self.order, self.cuts, most)
+        self._is(not self.stop.is_over())
+        was_exact = self._is_exact
+        self._proven = self.growth.n_sets if found.proven else 0
+        self.cuts, self._rise = found.cuts, found.rise
+        before = self._solving
+        self._solving = before._replace(work=before.work + found.work, last=found.work)
+        gained = self._take(found.order)
+        if gained:
+            self._streams[0].move(self.order, self.space)
+        work = self.work
+        gained |= found.proven and not was_exact
+        changed = work if gained else before.changed
+        closing = found.gap < before.gap / 2
+        later = 0.0 if found.proven else work * (TUNING.soon if closing else 2.0)
+        self._solving = self._solving._replace(next=later, changed=changed, gap=found.gap)
+        return gained
 
     def _is(self, going_on: bool) -> bool:
         """Remember when a round is cut short; otherwise it depends on what was found alone."""
@@ -304,8 +418,10 @@ class Anytime:
         room = room_within(self._most, needed)
         return self._is(room is None or room > 0)
 
-    def _has_time_for_a_round(self) -> bool:
-        return self._is(not self.stop.is_over() and self._round_took <= self.stop.seconds_left)
+    def _may_search(self, effort: float) -> bool:
+        """Whether effort and time are left for a round of the order search."""
+        in_time = not self.stop.is_over() and self._round_took <= self.stop.seconds_left
+        return self._is(self.work < effort and in_time)
 
     def score(self) -> float:
         """Score of the network, in nats."""
@@ -327,7 +443,8 @@ class Anytime:
     def _grow_near(self) -> int:
         """Grow what is near until the lists have had their share of the work."""
         grew = 0
-        while self.orders_work > TUNING.order_share * self.work and self._may_go_on():
+        until = self.work + self._solving.last if self._is_exact else 0.0
+        while self._is_due(until) and self._may_go_on():
             near = self._near(self.growth.n)
             if not near:
                 break
@@ -335,6 +452,16 @@ class Anytime:
         if grew:
             self._lay_out()
         return grew
+
+    def _is_due(self, until: float) -> bool:
+        """Whether the lists have not had their share of the work, which the search takes else.
+
+        Lists that are proven are expanded for as long as solving them took.
+        """
+        if self._is_exact:
+            return self.work < until
+        without = self.work - self._solving.work
+        return self.orders_work > TUNING.order_share * without
 
     def _enlarge(self, families: list[Family]) -> int:
         """Enlarge families, as many as there is time for; return how many sets were found."""
@@ -366,8 +493,8 @@ class Anytime:
         closed[: len(self._closed)] = self._closed
         self._closed = closed
         child = growth.children
-        ahead = growth.ahead_of(self.choice)
-        waiting = np.flatnonzero(~closed)
+        ahead = self._ahead()
+        waiting = np.flatnonzero(~closed & (ahead > -math.inf))
         found: list[int] = []
         of_child = np.zeros(growth.n, np.int64)
         while len(waiting) and len(found) < count:
@@ -387,6 +514,17 @@ class Anytime:
                 break
             waiting = waiting[~closed[waiting] & (of_child[child[waiting]] < TUNING.near_per_child)]
         return [growth.family(i) for i in found]
+
+    def _ahead(self) -> Floats:
+        """``[family]``: how near it is, the more the nearer.
+
+        That is its reduced cost where the lists were solved. Of families that are new, or before,
+        it is how far they are ahead of the one in use.
+        """
+        growth, known = self.growth, len(self._rise)
+        ahead = growth.ahead_of(self.choice)
+        ahead[:known] = -self._rise
+        return ahead
 
     def _climb(self) -> bool:
         """Climb from the best order; whether that found a better network."""

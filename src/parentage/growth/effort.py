@@ -19,6 +19,12 @@ PER_LOOK = 5e-9
 PER_SET_LAID = 5e-8
 """Nominal seconds for putting one set where the order search finds it."""
 
+PER_STEP = 6e-10
+"""Nominal seconds for one unit of the solver's work (:mod:`parentage.optimise.tuning`)."""
+
+PER_SET_SOLVED = 1e-5
+"""Nominal seconds for listing one set and preparing it for the solver."""
+
 
 def of_counting(sets: int, n_rows: int) -> float:
     """Return the effort of counting sets.

@@ -21,7 +21,7 @@ from __future__ import annotations
 import zlib
 from dataclasses import replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -44,7 +44,7 @@ from parentage.work.executor import LeftError, leave, nothing
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
-    from parentage.arrays import Ints
+    from parentage.arrays import Ints, Words
     from parentage.growth.score import SweepKey
     from parentage.kernels.growth import Store, Tasks
     from parentage.scoring.candidates import Searched
@@ -166,16 +166,12 @@ class Growth:
         """Return the scores of some families, by index, in nats."""
         return self.scores[families] / self.score.scale[self.children[families]]
 
-    def ahead_of(self, choice: Ints) -> npt.NDArray[Any]:
-        """``[family]``: how far it is ahead of the one of its child that was chosen.
-
-        In fixed point, or in nats where children have grids of their own.
-        """
+    def ahead_of(self, choice: Ints) -> npt.NDArray[np.float64]:
+        """``[family]``: how many nats it is ahead of the one of its child that was chosen."""
         used = np.empty(self.n, np.int64)
         used[self.children[choice]] = self.scores[choice]
         ahead = self.scores - used[self.children]
-        scale = self.score.scale
-        return ahead if (scale == scale[0]).all() else ahead / scale[self.children]
+        return ahead / self.score.scale[self.children]
 
     @property
     def store(self) -> Store:
@@ -202,6 +198,30 @@ class Growth:
         inside = families[(size >= self.complete_to[child]) & (size < deep)]
         keys = self._store.key[inside].tolist()
         return inside[np.array([key not in self._done for key in keys], np.bool_)]
+
+    def keys_of(self, children: Ints, starts: Ints, owners: Ints, parents: Ints) -> Words:
+        """Return the keys of families in CSR form, their required parents among the parents.
+
+        ``owners`` has the child of every parent. A child or parent of −1 is none that is encoded.
+        """
+        own = self._growing
+        always = np.zeros((self.n, self.n), np.bool_)
+        for child, required in enumerate(self.score.required):
+            always[child, list(required)] = True
+        counts = (owners >= 0) & (parents >= 0)
+        counts &= ~always[owners, parents]
+        added = np.where(counts, own.parent_key[parents], np.uint64(0))
+        total = np.concatenate([np.zeros(1, np.uint64), np.cumsum(added, dtype=np.uint64)])
+        first = np.where(children >= 0, own.child_key[children], np.uint64(0))
+        keys: Words = first + (total[starts[1:]] - total[starts[:-1]])
+        return keys
+
+    def find(self, keys: Words) -> Ints:
+        """Return the families with these keys, by index; −1 where there is none."""
+        known = self._store.key[: self.n_sets]
+        rank = np.argsort(known, kind="stable")
+        at = np.minimum(np.searchsorted(known, keys, sorter=rank), self.n_sets - 1)
+        return np.where(known[rank[at]] == keys, rank[at], -1)
 
     def take(self, families: Iterable[Family]) -> int:
         """Score families as they are, and list those that are allowed and beat known subsets.

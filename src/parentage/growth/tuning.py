@@ -34,6 +34,12 @@ class Tuning:
         Sets of one child that are enlarged at a time because they are near.
     patience
         Rounds of orders without a gain, with nothing left to enlarge, after which the work ends.
+    proof_again
+        Times the work of the last proof that proving the lists again may take, after they have
+        grown a little.
+    soon
+        Factor by which the work has to grow before lists are solved again whose gap was halved the
+        last time; 2 for others.
     cost_per_parent
         Nats by which each parent makes a set cost more, so that of two sets with one score the
         smaller comes first.
@@ -54,6 +60,8 @@ class Tuning:
     order_share: float = 0.5
     near_per_child: int = 4
     patience: int = 20
+    proof_again: float = 4.0
+    soon: float = 1.25
     cost_per_parent: float = 1e-9
     seconds_to_list: float = 4e-6
     seconds_between_notes: float = 0.5

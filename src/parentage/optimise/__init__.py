@@ -11,6 +11,7 @@ the cuts.
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING
 
 from parentage.optimise.near import NearOptimal, within
@@ -121,12 +122,13 @@ def optimise_lists(
     max_parents: Limit = None,
     constraints: Constraints | None = None,
     start: Start = NOWHERE,
+    most_work: float = math.inf,
 ) -> Solution:
     """Solve lists, and bound what was asked for if they do not hold all of it.
 
     What is known is saved in the checkpoint of the context, whose job this is, and a later run
-    begins from it.
+    begins from it. Cutting and branching end after ``most_work``, as the time limit ends them.
     """
     from parentage.optimise.beyond import Question
 
-    return Question(lists, settings, context, max_parents, constraints).answer(start)
+    return Question(lists, settings, context, max_parents, constraints, most_work).answer(start)

@@ -64,6 +64,7 @@ class Question:
     context: Context
     max_parents: Limit = None
     constraints: Constraints | None = None
+    most_work: float = math.inf
 
     @cached_property
     def allowed(self) -> Constraints:
@@ -91,9 +92,13 @@ class Question:
             check_start(start.network, lists.names)
             orders.append([lists.index(name) for name in start.network.order])
         known = self.known(lists, start, orders)
-        run = Run(lists, self.allowed, self.settings, self.context, known)
+        run = self.run(lists, self.settings, known)
         scope = scope_of(lists, run.tolerance, self.max_parents, self.constraints)
         return replace(solve(run), scope=scope, cuts=tuple(run.found_cuts()))
+
+    def run(self, lists: CandidateLists, settings: Optimising, known: Known) -> Run:
+        """Return a run over lists, with the limits of this question."""
+        return Run(lists, self.allowed, settings, self.context, known, most_work=self.most_work)
 
     def known(
         self, lists: CandidateLists, start: Start = NOWHERE, orders: Sequence[list[int]] = ()
@@ -107,21 +112,24 @@ class Question:
     def bound_beyond(self, solution: Solution) -> Solution:
         """Bound what a search that stopped early has left out of the lists."""
         lists = self.lists
-        solution = replace(solution, certificate=None)  # it is about the lists, not what was asked
         beyond = beyond_scores(lists, self.allowed)
-        plain = plain_bound(lists, allowed_sets(lists, self.allowed), beyond)
+        listed = best_listed(lists, allowed_sets(lists, self.allowed))
+        plain = plain_bound(listed, beyond)
         if plain <= solution.score:
             return solution
-        bound = max(solution.bound, plain)
-        if self.context.stop.reason() is None:
+        scope = replace(solution.scope, listed_bound=solution.bound)
+        bound, proof = max(solution.bound, plain), solution.certificate
+        could_help = bool((beyond < listed).any())  # else it equals the plain one
+        if could_help and self.context.stop.reason() is None:
             wider = relaxed_lists(lists, self.allowed, beyond)
             settings = replace(self.settings, gap_limit=0.0)
-            relaxed = Run(wider, self.allowed, settings, self.context, self.known(wider))
+            relaxed = self.run(wider, settings, self.known(wider))
             bound = max(solution.bound, min(bound, solve(relaxed).bound))
         found = bounded(solution, bound)
         if found.optimal:
             return found
-        return replace(found, stopped=solution.stopped or lists.known().ended)
+        ended = solution.stopped or lists.known().ended
+        return replace(found, scope=scope, certificate=proof, stopped=ended)
 
     def requires_more(self) -> bool:
         """Whether arcs are required that were not when the lists were scored."""
@@ -165,11 +173,16 @@ def beyond_scores(lists: CandidateLists, constraints: Constraints) -> Floats:
     return scores
 
 
-def plain_bound(lists: CandidateLists, allowed: Flags, beyond: Floats) -> float:
-    """Bound the networks that use at least one set beyond the lists; −∞ if there are none."""
+def best_listed(lists: CandidateLists, allowed: Flags) -> Floats:
+    """``[variable]``: the highest score of its allowed sets."""
     child = np.repeat(np.arange(lists.n_variables), np.diff(lists.offsets))
     listed = np.full(lists.n_variables, -np.inf)
     np.maximum.at(listed, child[allowed], lists.scores[allowed])
+    return listed
+
+
+def plain_bound(listed: Floats, beyond: Floats) -> float:
+    """Bound the networks that use at least one set beyond the lists; −∞ if there are none."""
     either = np.maximum(listed, beyond)
     loss = (either - beyond)[np.isfinite(beyond)]
     return math.fsum(either.tolist()) - float(loss.min()) if len(loss) else -math.inf

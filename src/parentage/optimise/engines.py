@@ -123,7 +123,7 @@ def solve_parts(run: Run) -> None:
                 solve_forest(part)
         elif engine == "subsets" or (engine == "auto" and part.problem.n <= run.tuning.at_once):
             solve_in_time(part, moment)
-        elif not part.proven and not run.stopped():
+        elif not part.proven and run.work_left > 0 and not run.stopped():
             cut_and_branch(part)
 
 
@@ -159,20 +159,22 @@ def finish(part: Part, pool: Executor | None = None) -> None:
 
     Where dynamic programming is possible, cutting and branching get a share of its work.
     """
-    if part.proven or part.stopped():
+    if part.proven or part.run.work_left <= 0 or part.stopped():
         return
     tuning, n = part.run.tuning, part.problem.n
     granted = work_before_subsets(part)
     if granted == math.inf or (granted > 0.0 and n > tuning.at_once):
         cutter, root = solve_root(part, pool=pool, work=granted)
-        if n > tuning.large and not part.proven and not part.stopped():
+        idle = part.proven or cutter.exhausted() or part.stopped()
+        if n > tuning.large and not idle:
             search_orders([part], patience=max(1, tuning.warm_rounds))
             cutter.tighten(root, ROOT)
         tree = None
         if not (part.proven or part.stopped() or cutter.exhausted()):
             tree = split_or_branch(part, cutter, root, pool)
         count(part, cutter, tree)
-    if granted < math.inf and not part.proven and not part.stopped():
+    affordable = work_of_subsets(n) <= part.run.work_left
+    if granted < math.inf and affordable and not part.proven and not part.stopped():
         solve_subsets(part)
         part.proof.fewest_arcs = False
 

@@ -91,6 +91,8 @@ class Run:
         What the run begins from.
     tuning
         The numbers that the engines work by, :data:`.tuning.TUNING` by default.
+    most_work
+        Work that cutting and branching may take, in the units of :mod:`.tuning`.
     """
 
     def __init__(
@@ -101,6 +103,7 @@ class Run:
         context: Context | None = None,
         known: Known | None = None,
         tuning: Tuning | None = None,
+        most_work: float = math.inf,
     ) -> None:
         problem = prepare(lists, constraints)
         context = context or Context()
@@ -109,6 +112,7 @@ class Run:
         self.settings = settings or Optimising()
         self.known = known or Known()
         self.tuning = tuning or TUNING
+        self.work_left = most_work
         self.threads = context.threads
         self.stop = context.stop
         self.stop_reason: Reason | None = None

@@ -142,18 +142,13 @@ class Solution:
         if self.optimal:
             ties = "; no other with that score has fewer arcs" if self.ties != "unknown" else ""
             return f"proven optimal{scope}{ties}"
-        reached = self.scope.complete_to
-        cut = ""
-        if reached is not None:
-            plural = "" if reached == 1 else "s"
-            more = f", and {self.scope.explored:,} larger ones" if self.scope.explored else ""
-            cut = (
-                f" (scoring was stopped early: sets of up to {reached} parent{plural} were "
-                f"searched{more})"
-            )
-        return (
-            f"not proven optimal{scope}: no network scores above {self.bound:.4f}, "
-            f"so the gap is at most {amount(self.gap)}{cut}"
+        limit = (
+            f"no network scores above {self.bound:.4f}, so the gap is at most {amount(self.gap)}"
+        )
+        return "; ".join(
+            text
+            for text in (self.scope.about_lists(self.score), f"not proven optimal{scope}: {limit}")
+            if text
         )
 
     @property

@@ -31,6 +31,7 @@ from parentage.files.decoding import decoded
 from parentage.scoring.catalogue import by_name, not_equivalent
 from parentage.scoring.constraints import Constraints  # as above
 from parentage.scoring.prior import Prior
+from parentage.work.progress import amount
 from parentage.work.stop import Reason  # noqa: TC001  # as above
 
 SETTINGS = (
@@ -323,6 +324,9 @@ class Scope:
         All constraints in force.
     tolerance
         A proof shows that no allowed network scores more than this above the solution.
+    listed_bound
+        No network made of the listed sets scores higher. None where the lists hold all that is
+        allowed and can matter, so that the bound of the solution says it.
 
     Examples
     --------
@@ -334,6 +338,7 @@ class Scope:
     max_parents: Limit
     constraints: Constraints
     tolerance: float
+    listed_bound: float | None = None
 
     @property
     def score(self) -> str | None:
@@ -404,6 +409,19 @@ class Scope:
         """Say what else than the data is in the scores: the prior of the arcs."""
         return self.origin.prior.words() if isinstance(self.origin, Account) else ""
 
+    def about_lists(self, score: float) -> str:
+        """Say how good a score is among the listed sets, where these are not all there are."""
+        origin = self.origin
+        if self.listed_bound is None or not isinstance(origin, Account):
+            return ""
+        gap, most = self.listed_bound - score, origin.complete_to
+        rank = "proven best" if gap <= self.tolerance else f"at most {amount(gap)} below the best"
+        more = f", and {origin.explored:,} larger ones" if origin.explored else ""
+        return (
+            f"{rank} among the {origin.tallies.kept:,} listed parent sets (all sets of up to "
+            f"{most} parent{'' if most == 1 else 's'} were searched{more})"
+        )
+
     def to_dict(self) -> dict[str, Any]:
         """Return plain values that JSON can hold; :meth:`from_dict` is the way back."""
         limit = self.max_parents
@@ -412,6 +430,7 @@ class Scope:
             "max_parents": dict(limit) if isinstance(limit, Mapping) else limit,
             "constraints": self.constraints.to_dict(),
             "tolerance": self.tolerance,
+            "listed_bound": self.listed_bound,
         }
 
     @classmethod
@@ -426,11 +445,13 @@ class Scope:
         if not isinstance(content, Mapping):
             raise InputError("the scope is damaged: not an object")
         try:
+            listed = content.get("listed_bound")
             return cls(
                 origin_from_dict(content),
                 content["max_parents"],
                 decoded(Constraints, content["constraints"], "constraints"),
                 float(content["tolerance"]),
+                None if listed is None else float(listed),
             )
         except (TypeError, ValueError, KeyError, AttributeError, OverflowError) as error:
             raise InputError(f"the scope is damaged: {error}") from None

@@ -15,8 +15,9 @@ from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
+from parentage.optimise.cuts import Sets, cut_row
 from parentage.optimise.lp.local_cuts import DECIDED, LocalCuts, ThroughCuts
-from parentage.optimise.lp.programme import CutLP
+from parentage.optimise.lp.programme import CutLP, bound_of
 from parentage.optimise.lp.separation import (
     Support,
     cycles,
@@ -124,6 +125,7 @@ class Cutter:
         self.arm = 0
         self.local_share = 0.0
         self.work_before = 0, 0
+        self.booked = 0
         self.rounds = 0
         self.exact_left = tuning.exact_tries
         self.most_work = work
@@ -135,8 +137,11 @@ class Cutter:
         return self.part.cost - 0.5 * self.part.run.tolerance
 
     def exhausted(self) -> bool:
-        """Whether the work that was granted is done."""
-        return self.lp.work + self.local_work > self.most_work
+        """Whether the work that was granted to this part, or to the run, is done."""
+        done = self.lp.work + self.local_work
+        self.part.run.work_left -= done - self.booked
+        self.booked = done
+        return done > self.most_work or self.part.run.work_left < 0
 
     def root(self) -> Node:
         """Return the root, before any cutting."""
@@ -150,8 +155,10 @@ class Cutter:
         gaps: list[float] = []
         patience = self.patience if node.depth == 0 else self.tuning.node_patience
         while True:
-            if not self.lp.solve(self.part, phase):
+            if not self.lp.solve(self.part, phase, self.exhausted):
                 if self.lp.infeasible() and self.shown_empty(node):
+                    return "closed"
+                if self.tighten(node, phase):
                     return "closed"
                 return "stopped" if self.part.stopped() else "open"
             self.rounds += 1
@@ -204,7 +211,8 @@ class Cutter:
             first = [a + int(node.left[a:b].argmax()) for a, b in spans]
             self.part.offer(np.array(first, np.int64), phase, phase)
             none = np.zeros(0)
-            self.absorb(node, ([], none), *self.lp.bound_of([], none, ~node.left), phase)
+            found = bound_of(self.part.problem, [], none, ~node.left)
+            self.absorb(node, ([], none), *found, phase)
 
     def separate(self, support: Support, node: Node, gaps: list[float]) -> list[Cut]:
         """Return cuts for the present solution: plain ones, local ones when these do not do."""
@@ -340,6 +348,19 @@ class Cutter:
                     node.steps.append(self.step())
                     return True
         return False
+
+
+def root_lagrangian(part: Part) -> tuple[float, Floats] | None:
+    """Return L(y) of the best round of the root, and its rise per set; None without cutting.
+
+    All sets count, those that were removed, too.
+    """
+    root = part.proof.root
+    if root is None or root.best is None:
+        return None
+    cuts, y = root.best
+    sets, none = Sets.of(part.problem), np.zeros(part.problem.m, np.bool_)
+    return bound_of(part.problem, [cut_row(sets, cut, none) for cut in cuts], y, none)
 
 
 def solve_root(

@@ -27,7 +27,7 @@ from parentage.optimise.cuts import Cut, CutRow, Sets, cut_row
 from parentage.optimise.problem import offsets_of
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
     from typing import Any
 
     from parentage.arrays import Flags, Floats, Ints
@@ -82,14 +82,14 @@ class CutLP:
         whole = [CutRow(np.arange(a, b), np.ones(b - a), 1.0) for a, b in problem.spans()]
         self._add_rows(whole, lower=1.0)
 
-    def solve(self, part: Part, phase: str) -> bool:
+    def solve(self, part: Part, phase: str, exhausted: Callable[[], bool] = lambda: False) -> bool:
         """Solve the programme as it is, slice by slice; whether there is a solution.
 
-        False when the run stops, the programme is infeasible or HiGHS is in trouble:
-        :meth:`infeasible` tells.
+        False when the run stops, its work is ``exhausted``, the programme is infeasible or HiGHS is
+        in trouble: :meth:`infeasible` tells.
         """
         statuses = self._highspy.HighsModelStatus
-        while not part.stopped():
+        while not (part.stopped() or exhausted()):
             self.limit_iterations(SLICE)
             if math.isfinite(part.seconds_left):
                 end = self.solver.getRunTime() + part.seconds_left
@@ -99,14 +99,15 @@ class CutLP:
             part.tick(phase)
             if self.solver.getModelStatus() != statuses.kIterationLimit:
                 break
-        if self.solver.getModelStatus() != statuses.kOptimal:
-            self.x = np.zeros(self.problem.m)  # the last solution may hold sets that are shut now
-            return False
+        optimal = self.solver.getModelStatus() == statuses.kOptimal
         solution = self.solver.getSolution()
-        self.x = np.zeros(self.problem.m)
+        if optimal or solution.dual_valid:  # multipliers bound, whether the solver ended or not
+            dual = np.array(solution.row_dual)[self.problem.n :]
+            self.y = on_grid(-dual)
+        self.x = np.zeros(self.problem.m)  # the last solution may hold sets that are shut now
+        if not optimal:
+            return False
         self.x[self.kept] = solution.col_value
-        dual = np.array(solution.row_dual)[self.problem.n :]
-        self.y = on_grid(-dual)
         self.age = np.where(self.y > BINDING, 0, self.age + 1)
         return True
 
@@ -143,25 +144,7 @@ class CutLP:
     def lagrangian(self, y: Floats) -> tuple[float, Floats]:
         """Return L(y) and by how much it rises, per set, if that set is taken."""
         used = np.flatnonzero(y > 0)
-        return self.bound_of([self.rows[i] for i in used], y[used], self.shut)
-
-    def bound_of(self, rows: Sequence[CutRow], y: Floats, shut: Flags) -> tuple[float, Floats]:
-        """Return the same for any rows, when the sets in ``shut`` are left out."""
-        problem = self.problem
-        reduced = problem.cost.copy()
-        sides = 0.0
-        if rows:
-            columns = np.concatenate([row.columns for row in rows])
-            values = np.concatenate([row.values for row in rows])
-            values *= np.repeat(y, [len(row.columns) for row in rows])
-            reduced += np.bincount(columns, values, problem.m)
-            sides = math.fsum(y * [row.side for row in rows])
-        reduced[shut] = np.inf
-        least = np.minimum.reduceat(reduced, problem.offsets[:-1])
-        if np.isinf(least).any():
-            return math.inf, np.full(problem.m, np.inf)
-        rise = reduced - np.repeat(least, np.diff(problem.offsets))
-        return math.fsum(least) - sides, rise
+        return bound_of(self.problem, [self.rows[i] for i in used], y[used], self.shut)
 
     def add(self, found: Sequence[Cut]) -> None:
         """Add cuts."""
@@ -239,3 +222,23 @@ def on_grid(y: Floats) -> Floats:
     """Round multipliers to the grid; those below zero become zero."""
     rounded: Floats = np.rint(np.maximum(y, 0.0) * GRID) / GRID
     return rounded
+
+
+def bound_of(
+    problem: Problem, rows: Sequence[CutRow], y: Floats, shut: Flags
+) -> tuple[float, Floats]:
+    """Return L(y) and its rise, per set, for any rows, when the sets in ``shut`` are left out."""
+    reduced = problem.cost.copy()
+    sides = 0.0
+    if rows:
+        columns = np.concatenate([row.columns for row in rows])
+        values = np.concatenate([row.values for row in rows])
+        values *= np.repeat(y, [len(row.columns) for row in rows])
+        reduced += np.bincount(columns, values, problem.m)
+        sides = math.fsum(y * [row.side for row in rows])
+    reduced[shut] = np.inf
+    least = np.minimum.reduceat(reduced, problem.offsets[:-1])
+    if np.isinf(least).any():
+        return math.inf, np.full(problem.m, np.inf)
+    rise = reduced - np.repeat(least, np.diff(problem.offsets))
+    return math.fsum(least) - sides, rise

@@ -1,0 +1,140 @@
+"""Expanded lists solved exactly, as far as a budget of work goes.
+
+A part of :mod:`parentage.growth.anytime`, which alternates between expanding the lists and solving
+them. Lists are solved by the engines of :mod:`parentage.optimise`, from the best network so far and
+from the cuts of the time before: cuts hold for all networks, whatever the lists. What comes back
+is the best network found, whether it is proven best for the lists, and for every family how
+far taking it would lift the bound under the prices of the linear programme (its reduced cost).
+Families with a small rise are those whose supersets the programme is most likely to take.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from parentage.growth import effort as nominal
+from parentage.optimise.engines import solve
+from parentage.optimise.lp.cutting import root_lagrangian
+from parentage.optimise.problem import limited
+from parentage.optimise.run import Run, from_state
+from parentage.work.checkpoint import SavedState
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from parentage.arrays import Floats, Ints, Words
+    from parentage.growth.growth import Growth
+    from parentage.optimise.run import Part
+    from parentage.optimise.settings import Optimising
+    from parentage.scoring.candidates import Searched
+    from parentage.scoring.lists import CandidateLists
+    from parentage.work.context import Context
+    from parentage.work.progress import Progress
+
+EXACT = ("auto", "branch-and-cut")
+"""Engines that solve lists of many variables exactly within a budget."""
+
+
+class Solved(NamedTuple):
+    """What solving the lists has shown."""
+
+    order: Ints
+    """An order that the best network respects, of the encoded variables."""
+    proven: bool
+    """Whether no network made of the lists is better."""
+    gap: float
+    """How much better one could be at most, in nats."""
+    rise: Floats
+    """``[family]``: how far taking it lifts the bound, in nats; infinite for a family that is in no
+    list because a subset scores as much."""
+    cuts: tuple[str, ...]
+    """As text, for the next time."""
+    work: float
+    """Nominal seconds."""
+
+
+class ListSolver:
+    """Solves the lists of a growth as they are."""
+
+    def __init__(
+        self, searched: Searched, growth: Growth, optimising: Optimising, context: Context
+    ) -> None:
+        self._searched, self._growth = searched, growth
+        self._settings = replace(optimising, gap_limit=0.0)
+        self._context = replace(context, report=self._report, checkpoint=None)
+        self._outside = context.report
+        encoded = searched.plans[0].encoded
+        self._order = np.asarray(encoded.order, np.int64)
+        self._place = np.full(searched.prepared.table.n_variables, -1, np.int64)
+        self._place[self._order] = np.arange(growth.n)
+
+    def solve(self, order: Ints, cuts: Sequence[str], most: float) -> Solved:
+        """Solve the lists, from a network of this order and some cuts.
+
+        Cutting and branching take at most ``most`` nominal seconds.
+        """
+        growth = self._growth
+        lists = replace(self._searched, outcomes=growth.result()).lists()
+        constant = np.flatnonzero(self._place < 0).tolist()
+        began = [*self._order[order].tolist(), *constant]
+        state = SavedState({"lists": lists.digest, "order": began, "cuts": list(cuts)})
+        prepared, most_work = self._searched.prepared, most / nominal.PER_STEP
+        run = Run(
+            lists,
+            limited(lists, prepared.limit, prepared.constraints),
+            self._settings,
+            self._context,
+            replace(from_state(state, lists), near=True),
+            most_work=most_work,
+        )
+        solve(run)
+        found = run.to_state().values
+        after = [int(self._place[v]) for v in found["order"]]
+        used = nominal.PER_STEP * (most_work - run.work_left)
+        return Solved(
+            np.array([v for v in after if v >= 0], np.int64),
+            run.proven(),
+            (run.bound() - run.score()) * prepared.unit,
+            self._rise(run, lists),
+            tuple(found["cuts"]),
+            used + nominal.PER_SET_SOLVED * lists.n_sets,
+        )
+
+    def _rise(self, run: Run, lists: CandidateLists) -> Floats:
+        """Return the rise of every family of the growth."""
+        listed = np.full(lists.n_sets, math.inf)
+        for part in run.parts:
+            listed[part.problem.sets] = rise_in(part)
+        where = self._growth.find(self._keys(lists))
+        rise = np.full(self._growth.n_sets, math.inf)
+        rise[where[where >= 0]] = listed[where >= 0] * self._searched.prepared.unit
+        return rise
+
+    def _keys(self, lists: CandidateLists) -> Words:
+        """Return the keys of listed families, as the growth has them; 0 for constant columns."""
+        child = self._place[np.repeat(np.arange(lists.n_variables), np.diff(lists.offsets))]
+        owner = np.repeat(np.arange(lists.n_sets), np.diff(lists.starts))
+        return self._growth.keys_of(child, lists.starts, child[owner], self._place[lists.parents])
+
+    def _report(self, progress: Progress) -> None:
+        """Tell the caller of the score alone: the bound is that of the lists, not of everything."""
+        if self._outside is not None:
+            self._outside(replace(progress, bound=None))
+
+
+def rise_in(part: Part) -> Floats:
+    """``[set]``: how far taking it lifts the bound of a part.
+
+    Where nothing was cut, it is how far the set scores below the one in use.
+    """
+    cut = root_lagrangian(part)
+    if cut is not None:
+        return cut[1]
+    problem = part.problem
+    used = np.repeat(problem.cost[part.choice], np.diff(problem.offsets))
+    below: Floats = np.maximum(0.0, problem.cost - used)
+    return below
