@@ -552,5 +552,5 @@ def test_little_memory_cuts_scoring_and_learning_goes_on(monkeypatch: pytest.Mon
 
 
 def test_a_memory_limit_below_what_the_program_takes_is_refused() -> None:
-    with pytest.raises(ResourceError, match=r"1 MB of memory do not do.*memory=\d+00000 or more"):
+    with pytest.raises(ResourceError, match=r"1 MB of memory is not.*memory=\d+00000 or more"):
         parentage.learn(parentage.datasets.chest_clinic(200), memory=10**6)
