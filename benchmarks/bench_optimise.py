@@ -181,6 +181,8 @@ CUTTING: dict[str, Changes] = {
     AS_IT_IS[2]: {},
 }
 """What the ablation of cutting changes, by the fields of :class:`.tuning.Tuning`."""
+EARLIER = ("as it was", "after the deletions", "no set packing, k-clusters and small cycles")
+"""Rows of the record that compare with what was, or change two things."""
 LARGE: dict[str, Changes] = {
     row: CUTTING[row]
     for row in (
@@ -196,9 +198,6 @@ BRANCHING: dict[str, Changes] = {
     AS_IT_IS[0]: {},
     "first arc": {"candidates": 1},
     "nodes as long as roots": {"node_patience": Patience(8, 0.04)},
-    "nodes with the work of roots": {"node_share": 1},
-    "forced arcs followed up seldom": {"much": NEVER},
-    "forced arcs followed up always": {"much": 0},
     "no order search before cutting": {"warm_rounds": 0},
     "no set packing": {"set_packing": False},
     AS_IT_IS[1]: {},
@@ -521,7 +520,7 @@ def ablation_table(found: dict[str, Record]) -> str:
         cpu = sum(run["cpu_seconds"] for run in runs.values())
         most = max(spent, key=lambda name: abs(spent[name]))
         rows.append([
-            variant + ("" if variant in CUTTING | BRANCHING else " †"),
+            variant + ("" if variant in (*CUTTING, *BRANCHING, *EARLIER) else " †"),
             f"{cpu:.1f}", f"{cpu / sum(base.values()):.2f}",
             str(sum(run["rounds"] for run in runs.values())),
             str(sum(run["nodes"] for run in runs.values())),
@@ -585,6 +584,7 @@ def report(found: dict[str, dict[str, Record]]) -> str:
         ("cutting", "Cutting with one thing changed", ablation_table),
         ("large parts", "Cutting large parts with one thing changed", ablation_table),
         ("branching", "Branching with one thing changed", ablation_table),
+        ("afterwards", "Branching after the deletions", ablation_table),
         ("searching", "Order search with one thing changed", searching_table),
     ):
         if found["ablation"].get(section):

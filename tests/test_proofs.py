@@ -59,7 +59,6 @@ FORCED: dict[str, tuple[Any, ...]] = {
     "crowded": (0,),
     "seeds": (0, 1),
     "enough": (0,),
-    "node_share": (1, MUCH),
     "noise": (0.0, 100.0),
     "memory": (0.0, 1.0),
     "curiosity": (1.0, 10.0),
@@ -68,7 +67,6 @@ FORCED: dict[str, tuple[Any, ...]] = {
     "old": (0,),
     "loose": (0, MUCH),
     "spare": (0, MUCH),
-    "much": (0, MUCH),
     "root_patience": PATIENCE,
     "large_patience": PATIENCE,
     "node_patience": PATIENCE,
@@ -193,7 +191,7 @@ def test_every_number_is_forced() -> None:
 def test_a_row_that_pays_for_a_number_was_measured() -> None:
     results = Path(__file__).parent.parent / "benchmarks" / "results" / "optimise.json"
     ablation = json.loads(results.read_text())["ablation"]
-    measured = ablation["cutting"] | ablation["branching"]
+    measured = ablation["cutting"] | ablation["branching"] | ablation["afterwards"]
     named = {one.metadata["row"] for one in fields(TUNING)} - {""}
     assert named
     assert named <= measured.keys()

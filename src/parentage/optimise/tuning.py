@@ -68,7 +68,12 @@ class Tuning:
         "The engine orders without a time limit ends after this many rounds without a gain.",
         "",
     )
-    set_packing: bool = tuned(True, "", "Whether set-packing cuts are used.", "no set packing")
+    set_packing: bool = tuned(
+        True,
+        "",
+        "Whether set-packing cuts are used.",
+        "no set packing, k-clusters and small cycles",
+    )
     least: float = tuned(
         1e-3, "of the right side", "A cut that is violated by less is not added.", ""
     )
@@ -137,9 +142,6 @@ class Tuning:
         "Local cuts after which a round ends; half as many as variables.",
         "no limit on local cuts",
     )
-    node_share: int = tuned(
-        3, "part", "A node gets one part in so many of the local work and seeds of the root.", ""
-    )
     noise: float = tuned(
         0.3,
         "of a tie",
@@ -172,7 +174,6 @@ class Tuning:
         "Removed columns are kept up to half and this many.",
         "removed columns stay",
     )
-    much: int = tuned(5, "sets", "A node that lost more has its forced arcs followed up.", "")
     root_patience: Patience = tuned(
         Patience(8, 0.04), "rounds, share", "At a root.", "one patience for all roots"
     )

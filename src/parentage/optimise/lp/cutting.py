@@ -224,7 +224,7 @@ class Cutter:
         self.arm = self.bandit.choose(least=0 if found else 1) if self.tuning.sizes else 0
         plain = len(found)
         if self.arm:
-            found += self.find_local(support, node, urgent=not found)
+            found += self.find_local(support, urgent=not found)
         self.local_share = 1.0 - plain / max(1, len(found))
         if not found and (whole := self.whole_solution()) is not None:
             found = cycles(self.lp.sets, whole)
@@ -245,10 +245,10 @@ class Cutter:
         """
         return self.tuning.stall.is_over(gaps) if self.large else plain < self.tuning.dry
 
-    def find_local(self, support: Support, node: Node, *, urgent: bool) -> list[Cut]:
+    def find_local(self, support: Support, *, urgent: bool) -> list[Cut]:
         """Return local cuts of the chosen arm; if there are none and that is urgent, of others."""
         while True:
-            found = self.look(support, node)
+            found = self.look(support)
             if len(found) < self.tuning.sparse:
                 self.bandit.open(self.arm + 1)
             last = self.arm >= self.last_arm
@@ -256,13 +256,12 @@ class Cutter:
                 return found
             self.arm += 1
 
-    def look(self, support: Support, node: Node) -> list[Cut]:
+    def look(self, support: Support) -> list[Cut]:
         """Look for local cuts by the chosen arm; the last one of large parts passes through."""
-        share = 1 if node.depth == 0 else self.tuning.node_share
         if self.through is not None and self.arm == self.last_arm:
-            return self.through.separate(self.lp.x, share, self.part.stopped)
+            return self.through.separate(self.lp.x, self.part.stopped)
         binding, level = self.lp.binding(), self.arm - 1
-        return self.local.separate(support, binding, level, share, self.part.stopped)
+        return self.local.separate(support, binding, level, self.part.stopped)
 
     @property
     def local_work(self) -> int:
@@ -289,10 +288,7 @@ class Cutter:
         before = int(node.left.sum())
         if self.absorb(node, self.step(), bound, rise, phase):
             return True
-        removed = before - int(node.left.sum())
-        if node.depth > 0 and removed > self.tuning.much and not self.follow_up(node):
-            return True
-        if removed:
+        if int(node.left.sum()) < before:
             self.lp.leave_open(node.left)
         return False
 

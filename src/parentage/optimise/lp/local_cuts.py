@@ -72,16 +72,12 @@ class LocalCuts:
         support: Support,
         binding: Sequence[Cut],
         level: int = 0,
-        share: int = 1,
         stopped: Callable[[], bool] = lambda: False,
     ) -> list[Cut]:
-        """Return violated local cuts on support sets of a level of sizes, most violated first.
-
-        One part in ``share`` of the support sets is looked at.
-        """
+        """Return violated local cuts on support sets of a level of sizes, most violated first."""
         self.level, tuning = level, self.tuning
         enough = max(tuning.enough, support.n // 2)
-        places = self._choose(support, binding, tuning.seeds // share)
+        places = self._choose(support, binding, tuning.seeds)
         crowd = np.zeros(support.n, np.int64)
         found: list[tuple[float, Cut]] = []
         at, work = 0, 0
@@ -194,10 +190,8 @@ class ThroughCuts:
         """Work done so far."""
         return self._local.work
 
-    def separate(
-        self, x: Floats, share: int = 1, stopped: Callable[[], bool] = lambda: False
-    ) -> list[Cut]:
-        """Return violated cuts, most violated first; ``share`` as in :class:`LocalCuts`."""
+    def separate(self, x: Floats, stopped: Callable[[], bool] = lambda: False) -> list[Cut]:
+        """Return violated cuts, most violated first."""
         sets, n = self._sets, len(self._sets.offsets) - 1
         used = np.flatnonzero(x > DECIDED)
         decided = np.full(n, -1, np.int64)
@@ -205,7 +199,7 @@ class ThroughCuts:
         above = upwards(sets, decided)
         support = shrunken_support(Support.of(sets, x), decided >= 0, above)
         level = min(1, len(self._local.tuning.sizes) - 1)
-        found = self._local.separate(support, [], level, share, stopped)
+        found = self._local.separate(support, [], level, stopped)
         return [self._complete(cut, x, decided) for cut in found]
 
     def _complete(self, cut: Cut, x: Floats, decided: Ints) -> Cut:
