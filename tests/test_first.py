@@ -12,6 +12,9 @@ import pytest
 from parentage import Advanced, Constraints, Network, Solution, learn, pipeline
 from parentage.errors import UnprovenWarning
 from parentage.growth import anytime
+from parentage.network.formats.network_json import read_network_json
+from parentage.network.record import Comparison, Finding
+from parentage.report.facts import verdict
 from parentage.scoring import candidates
 from parentage.scoring.candidates import Searched, search_table
 from parentage.scoring.search import levels
@@ -222,3 +225,39 @@ def test_lists_whose_reach_was_given_have_no_first_network(
 ) -> None:
     assert learn(table_of(), advanced=more).optimal
     assert not firsts
+
+
+def test_a_bound_that_says_little_is_not_the_answer(tmp_path: Path) -> None:
+    """Then what it was compared with is, in the text, on the page and in files, which keep it."""
+    table = table_of(20, 2000)
+    with pytest.warns(UnprovenWarning, match="above the network without arcs"):
+        found = learn(table, advanced=Advanced(complete=1, effort=0.05))
+    compared = found.compared
+    assert compared is not None
+    assert compared.tree is not None
+    empty = Network.from_arcs(table.names, [])
+    assert compared.empty == pytest.approx(score_in(found, empty))
+    tree = learn(table, max_parents=1)
+    assert compared.tree == pytest.approx(tree.score)
+    assert compared.empty <= compared.tree <= found.score + 1e-9
+    assert found.gap > (found.score - compared.empty) / 2
+    assert f"{found.bound:.4f}" not in found.proof()
+    assert "above the best tree" in found.proof()
+    found.save(tmp_path / "net.json")
+    record = read_network_json(tmp_path / "net.json")
+    assert record.finding.compared == compared
+    assert record.finding.bound == found.bound
+    assert (record.finding.beside() or "nothing") in found.proof()
+    said = verdict(found.network, table, record.finding, record.scope)
+    assert "above the best tree" in said
+    assert "another one may score" not in said
+
+
+def test_a_gap_of_half_the_gain_says_little() -> None:
+    compared = Comparison(-1500.0, -1000.0)
+    assert compared.words(-1000.0) == "500 above the network without arcs, the best tree"
+    assert not compared.says_little(-1000.0, -750.0)
+    assert compared.says_little(-1000.0, -749.0)
+    assert Finding(-1000.0, -800.0, optimal=False, compared=compared).beside() is None
+    assert Finding(-1000.0, -700.0, optimal=False, compared=compared).beside() is not None
+    assert Finding(-1000.0, -700.0, optimal=False).beside() is None

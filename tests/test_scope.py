@@ -237,7 +237,7 @@ def test_the_estimator_without_time_claims_nothing(tmp_path: Path) -> None:
 
 
 def test_learn_warns_as_the_estimator_does() -> None:
-    with pytest.warns(UnprovenWarning, match="the gap is at most"):
+    with pytest.warns(UnprovenWarning, match="not proven optimal"):
         solution = parentage.learn(parentage.datasets.chest_clinic(), time_limit=0)
     assert not solution.optimal
     assert solution.gap > 0
@@ -395,7 +395,7 @@ def test_a_notebook_shows_cut_answers_as_what_they_are() -> None:
     html = solution._repr_html_()
     assert "not proven optimal" in html
     assert "sets of up to 1 parent were searched" in html
-    assert f"no network scores above {solution.bound:.4f}" in html
+    assert "above the network without arcs, the best tree" in html
     assert html.count(", gains ") == len(solution.gains) == solution.network.n_arcs > 0
     for gain in solution.gains.values():
         assert f"{gain:.4g}"[:4] in html

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 from parentage.errors import InputError
 from parentage.files.decoding import decoded
 from parentage.scoring.account import Scope  # noqa: TC001  # hints are read where it is decoded
+from parentage.work.progress import amount
 
 if TYPE_CHECKING:
     from parentage.network.network import Network
@@ -112,6 +113,42 @@ class SearchRecord:
 
 
 @dataclass(frozen=True)
+class Comparison:
+    """Networks that another one is compared with, where lists were stopped early.
+
+    Parameters
+    ----------
+    empty
+        Score of the network without arcs.
+    tree
+        Score of the best network of at most one parent a variable; None where that is not known.
+
+    Examples
+    --------
+    >>> compared = Comparison(-1500.0, -1200.0)
+    >>> compared.words(-1020.0)
+    '480 above the network without arcs, 180 above the best tree'
+    >>> compared.says_little(-1020.0, -300.0)
+    True
+    """
+
+    empty: float
+    tree: float | None
+
+    def says_little(self, score: float, bound: float) -> bool:
+        """Whether the gap is more than half of what the network gains over the one without arcs."""
+        return bound - score > (score - self.empty) / 2
+
+    def words(self, score: float) -> str:
+        """Say how a network compares."""
+        said = f"{amount(score - self.empty)} above the network without arcs"
+        if self.tree is None:
+            return said
+        above = score - self.tree
+        return f"{said}, {f'{amount(above)} above the best tree' if above > 0 else 'the best tree'}"
+
+
+@dataclass(frozen=True)
 class Finding:
     """How good a network is, as far as it is known.
 
@@ -129,6 +166,8 @@ class Finding:
         Which networks it was compared with.
     search
         What the search counted.
+    compared
+        What it was compared with, where lists were stopped early.
     """
 
     score: float | None = None
@@ -140,6 +179,15 @@ class Finding:
     seconds: float | None = None
     scope: Scope | None = None
     search: SearchRecord | None = None
+    compared: Comparison | None = None
+
+    def beside(self) -> str | None:
+        """Say what the network was compared with, where the bound says little; None elsewhere."""
+        compared = self.compared
+        if self.optimal or self.score is None or self.bound is None or compared is None:
+            return None
+        little = compared.says_little(self.score, self.bound)
+        return compared.words(self.score) if little else None
 
     @property
     def gap(self) -> float | None:
@@ -164,6 +212,7 @@ class Finding:
             "seconds": self.seconds,
             "scope": None if self.scope is None else self.scope.to_dict(),
             "search": None if self.search is None else self.search.to_dict(),
+            "compared": None if self.compared is None else dataclasses.asdict(self.compared),
         }
 
     @classmethod

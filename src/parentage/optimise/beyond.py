@@ -30,6 +30,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from parentage.network.network import listed_gains
+from parentage.network.record import Comparison
 from parentage.optimise.engines import solve
 from parentage.optimise.problem import (
     allowed_sets,
@@ -42,6 +44,7 @@ from parentage.optimise.solution import NOWHERE, scope_of
 from parentage.scoring.account import Account
 from parentage.scoring.constraints import Constraints
 from parentage.scoring.lists import CandidateLists
+from parentage.work.context import Context
 from parentage.work.memory import require_memory
 
 if TYPE_CHECKING:
@@ -52,7 +55,10 @@ if TYPE_CHECKING:
     from parentage.optimise.settings import Optimising
     from parentage.optimise.solution import Solution, Start
     from parentage.scoring.account import Limit
-    from parentage.work.context import Context
+
+
+MOST_IN_A_TREE = 1000
+"""Variables of which the best tree is found beside the network: that takes time n² and a moment."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -117,6 +123,7 @@ class Question:
         plain = plain_bound(listed, beyond)
         if plain <= solution.score:
             return solution
+        solution = self.compared(solution)
         scope = replace(solution.scope, listed_bound=solution.bound)
         bound, proof = max(solution.bound, plain), solution.certificate
         could_help = bool((beyond < listed).any())  # else it equals the plain one
@@ -130,6 +137,30 @@ class Question:
             return found
         ended = solution.stopped or lists.known().ended
         return replace(found, scope=scope, certificate=proof, stopped=ended)
+
+    def compared(self, solution: Solution) -> Solution:
+        """Compare a solution with the network without arcs and the best tree; take the better."""
+        lists = self.lists
+        usable, sizes = allowed_sets(lists, self.allowed), np.diff(lists.starts)
+        empty = usable & (sizes == 0)
+        if empty.sum() < lists.n_variables:  # parents are required
+            return solution
+        best = None
+        if lists.n_variables <= MOST_IN_A_TREE:
+            small = single_parents(lists, usable & (sizes <= 1))
+            tree = solve(Run(small, None, self.settings, Context(self.context.stop)))
+            best = tree.score
+            if best > solution.score:
+                solution = replace(
+                    solution,
+                    network=tree.network,
+                    score=best,
+                    gains=listed_gains(tree.network, lists),
+                    engine=tree.engine,
+                    trace=(*solution.trace, (solution.seconds, best, solution.bound)),
+                )
+        score = math.fsum(lists.scores[empty].tolist())
+        return replace(solution, compared=Comparison(score, best))
 
     def requires_more(self) -> bool:
         """Whether arcs are required that were not when the lists were scored."""
@@ -146,6 +177,16 @@ class Question:
         found = bounded(solution, max(solution.score, wider.bound))
         optimal = wider.optimal and found.optimal
         return replace(found, optimal=optimal, ties="unknown", certificate=None)
+
+
+def single_parents(lists: CandidateLists, chosen: Flags) -> CandidateLists:
+    """Return some of the sets, each of at most one parent, as lists of their own."""
+    sets = np.flatnonzero(chosen)
+    sizes = np.diff(lists.starts)[sets]
+    child = np.repeat(np.arange(lists.n_variables), np.diff(lists.offsets))[sets]
+    starts = np.concatenate([[0], np.cumsum(sizes)])
+    parents = lists.parents[lists.starts[sets][sizes == 1]]
+    return CandidateLists.from_arrays(lists.names, child, starts, parents, lists.scores[sets])
 
 
 def bounded(solution: Solution, bound: float) -> Solution:

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 from parentage.errors import InputError
 from parentage.files.atomic import writer_of
 from parentage.network.network import Network, arc_gains
-from parentage.network.record import Finding
+from parentage.network.record import Comparison, Finding
 from parentage.scoring.account import Account, Scope, stricter
 from parentage.scoring.constraints import Constraints
 from parentage.scoring.encoding.rows import merged
@@ -106,6 +106,8 @@ class Solution:
         Those that cutting found, for solving again with a little changed (:class:`Start`).
     listed_gains
         Whether gains compare with what is listed, and not with the family without the parent.
+    compared
+        What the network was compared with, where lists were stopped early.
     table, lists
         What :func:`parentage.learn` found it from, for :meth:`save`.
     """
@@ -125,6 +127,7 @@ class Solution:
     certificate: Certificate | None = field(default=None, compare=False, repr=False)
     cuts: tuple[Cut, ...] = field(default=(), compare=False, repr=False)
     listed_gains: bool = True
+    compared: Comparison | None = None
     table: Table | None = field(default=None, compare=False, repr=False)
     lists: CandidateLists | None = field(default=None, compare=False, repr=False)
 
@@ -142,7 +145,7 @@ class Solution:
         if self.optimal:
             ties = "; no other with that score has fewer arcs" if self.ties != "unknown" else ""
             return f"proven optimal{scope}{ties}"
-        limit = (
+        limit = self.finding.beside() or (
             f"no network scores above {self.bound:.4f}, so the gap is at most {amount(self.gap)}"
         )
         return "; ".join(
@@ -164,6 +167,7 @@ class Solution:
             self.seconds,
             self.scope,
             self.record,
+            self.compared,
         )
 
     def facts(self) -> dict[str, Any]:

@@ -80,6 +80,8 @@ def verdict(network: Network, table: Table | None, found: Finding, scope: Scope 
     among = scope.words() or " among all networks"
     if found.optimal:
         return f"{first} Proven{among}: none scores higher under {score_title(scope)}."
+    if (beside := found.beside()) is not None:
+        return f"{first} Not proven to be the best{among} under {score_title(scope)}: {beside}."
     more = "more" if found.gap is None else f"up to {amount(found.gap)} more"
     return (
         f"{first} Not proven to be the best{among}: another one may score {more} under "
@@ -176,6 +178,8 @@ def methods(
         proof = f"it is proven optimal {among} (tolerance {scope.tolerance:.2g})"
         if not found.optimal:
             gap = "" if found.gap is None else f"; no network scores more than {found.gap:.4g} more"
+            if (beside := found.beside()) is not None:
+                gap = f": {beside}"
             proof = f"it is not proven optimal {among}{gap}"
         limit = scope.max_parents
         parents = "no limit on the number of parents" if limit is None else f"limit {limit}"
