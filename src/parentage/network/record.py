@@ -145,7 +145,8 @@ class Comparison:
         if self.tree is None:
             return said
         above = score - self.tree
-        return f"{said}, {f'{amount(above)} above the best tree' if above > 0 else 'the best tree'}"
+        how = f"{amount(above)} above" if above > 0 else "as good as"
+        return f"{said}, {how} the best tree"
 
 
 @dataclass(frozen=True)
