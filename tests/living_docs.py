@@ -42,6 +42,7 @@ _COMMAND = re.compile(
 _TABLE = re.compile(r"<!-- from (\S+): (.+) -->\n[\s\S]*?<!-- end -->")
 _COMMANDS = re.compile(r"(<!-- commands?(?: (\w+))? -->)\n[\s\S]*?<!-- end -->")
 _MESSAGES = " 2>&1"
+_COMPILING = "parentage: compiling "
 _SECONDS = re.compile(r"\b\d+\.\d+ s\b")
 
 
@@ -85,7 +86,8 @@ def output_of(command: str) -> str:
     if not whole:
         assert done.returncode == 0, done.stderr
         return done.stdout.strip()
-    said = [textwrap.fill(line, 110, break_on_hyphens=False) for line in done.stderr.splitlines()]
+    told = [line for line in done.stderr.splitlines() if not line.startswith(_COMPILING)]
+    said = [textwrap.fill(line, 110, break_on_hyphens=False) for line in told]
     return "\n".join([*said, done.stdout]).strip()
 
 

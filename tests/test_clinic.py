@@ -78,7 +78,7 @@ DECISIONS = [
     r"column 'bmi' \(and crp\) looks like numbers with decimal commas \(12,8\).*: --decimal ,",
     r"column 'note' is free text \(612 different ones in 803 rows: .*: --drop note",
     r"column 'crp' holds -999 in \d+ cells, far .*: --na crp=-999",
-    r"column 'site' has 21 numbers and the name of codes: --categorical site",
+    r"column 'site' has 21 numbers, and its name suggests codes: --categorical site",
     r"\d+ missing values in 5 columns .*: --missing em, because they are few .* --missing state if",
     r"column 'age' is continuous: 78 .*\(so are 2 others: bmi, crp\): --discretize mdl",
 ]

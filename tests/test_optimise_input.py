@@ -64,7 +64,7 @@ def test_scores_that_are_no_numbers(score: float) -> None:
 
 
 def test_impossible_parents() -> None:
-    with pytest.raises(ListsError, match="'a' has a set that holds itself"):
+    with pytest.raises(ListsError, match="'a' has itself as a parent; delete that set"):
         learn_lists(lists_of(a=[(-1.0, ["a"])]))
     broken = CandidateLists(
         ("a",), np.array([0, 1]), np.array([0, 1]), np.array([7], np.int32), np.array([-1.0])

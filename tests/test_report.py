@@ -211,7 +211,7 @@ def test_the_summary_counts_what_is_firm_and_open() -> None:
     assert {(names[int(a)], names[int(b)]) for a, b in dashed} == {arcs[1], arcs[2]}
     assert "dashed: open" in html_text and "; ".join(page.summary) + "." in html_text
     bare = gather(solution, table=table)
-    assert bare.summary[0] == "7 links: how sure they are was not computed"
+    assert bare.summary[0] == "7 links: their support was not computed"
     assert "dasharray=" not in document(bare).split("<script")[0]
     assert gather(Network(("a",), ((),))).summary == ("no links",)
 

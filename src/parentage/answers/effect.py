@@ -51,7 +51,7 @@ FACTOR = 20.0
 ASSUMPTIONS = (
     "no hidden variable influences two of these variables",
     "one of these networks, with all its arcs read as causes, describes the data",
-    "all networks are equally probable beforehand, and {score} measures how probable the data "
+    "all networks have the same prior probability, and {score} measures how probable the data "
     "make them",
     "probabilities are estimated from the rows, with {smoothing:g} added to every count",
 )
@@ -454,7 +454,7 @@ def _change(table: Table, name: str, change: tuple[str, str] | None) -> tuple[st
     labels = table.states[table.index(name)]
     if change is None:
         if len(labels) < 2:
-            raise InputError(f"{name!r} has one state, so that it cannot be changed")
+            raise InputError(f"{name!r} has one state and cannot be changed; name another variable")
         return labels[0], labels[-1]
     if len(change) != 2 or change[0] == change[1]:
         raise InputError(

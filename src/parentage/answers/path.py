@@ -134,7 +134,7 @@ class PenaltyPath:
             if one.low <= weight <= one.high:
                 return one
         raise InputError(
-            f"{weight:g} is outside of the path, which runs from {self.stretches[0].low:g} to "
+            f"{weight:g} is outside the path, which runs from {self.stretches[0].low:g} to "
             f"{self.stretches[-1].high:g}"
         )
 
@@ -284,7 +284,7 @@ def unproven_text(found: PenaltyPath) -> str:
     """Say how many networks of a path are not proven."""
     open_ = sum(not one.optimal for one in found.stretches)
     return (
-        f"{open_} of {len(found)} networks of the path are not proven to be best in their "
+        f"{open_} of {len(found)} networks of the path are not proven optimal in their "
         "interval; allow more time"
     )
 

@@ -131,7 +131,7 @@ class Validation:
         for one in self.models:
             if one.name == name:
                 return one
-        raise InputError(f"{name!r} was not validated; there are {[m.name for m in self.models]}")
+        raise InputError(f"{name!r} was not validated; choose from {[m.name for m in self.models]}")
 
     def to_dict(self) -> dict[str, Any]:
         """Return what ``parentage validate --json`` prints."""
@@ -274,7 +274,7 @@ def validation_of(
     notes = []
     if table.cuts:
         notes.append(
-            "cut points were chosen from all rows, so that the rows held out are not quite unseen"
+            "the cut points come from all rows, so the held-out rows are not independent of them"
         )
     return Validation(
         table.n_rows,

@@ -253,7 +253,7 @@ def _refuse_completed(asked: Supporting) -> None:
     """Refuse to learn again from a table whose missing cells a network completes."""
     if asked.need or asked.bootstrap:
         raise InputError(
-            "completes missing values under one network, and every replicate has another one",
+            "completes missing values under one network, but each replicate has its own network",
             Way("missing", "pnal", "to score every family on the rows where it is complete"),
             Way("need", False, "and no bootstrap"),
             about=Way("missing", "em"),
@@ -265,7 +265,7 @@ def _check_variables(baseline: Baseline, network: Network) -> None:
     table = set(baseline.table.names)
     for name in network.names:
         if name not in table:
-            raise InputError(f"the network has the variable {name!r}, the table has no such column")
+            raise InputError(f"the network has the variable {name!r}, but the table lacks it")
     for name in baseline.table.names:
         if name not in network.names:
             raise InputError(
@@ -417,7 +417,7 @@ def open_points(
         )
     if found.near is not None and not found.near.facts.complete:
         facts = found.near.facts
-        points.append(f"of the near-optimal networks only {facts.networks} were found")
+        points.append(f"only {facts.networks} of the near-optimal networks were found")
     return points
 
 

@@ -233,7 +233,7 @@ def recorded_settings(document: Mapping[str, Json]) -> Mapping[str, Json] | None
         settings = _object(settings, "settings", SETTINGS)
     if top["digest"] != sealed({key: top[key] for key in STATED})["digest"]:
         raise ProofError(
-            f"digest: it is not the one of {', '.join(STATED[:-1])} and {STATED[-1]}; "
+            f"digest: it does not match {', '.join(STATED[:-1])} and {STATED[-1]}; "
             "the certificate is damaged, or was changed by hand"
         )
     return settings
@@ -252,7 +252,7 @@ def carried_lists(document: Mapping[str, Json], names: Sequence[str]) -> Listed:
     if "families" not in document:
         raise InputError(
             "this certificate does not carry its lists; give the candidate lists instead of the "
-            "table, or learn from it again"
+            "table, or learn from the table again"
         )
     carried = _object(document["families"], "families", ("counted", "sets"))
     by_child = _list(carried["sets"], "families.sets")
@@ -338,7 +338,7 @@ def _unpack(data: bytes, name: str) -> bytes:
         if not stream.eof and len(data) <= LARGEST_DOCUMENT:
             raise InputError(f"{name} is a damaged gzip file: its end is missing")
     if len(data) > LARGEST_DOCUMENT:
-        raise InputError(f"{name} holds more than {LARGEST_DOCUMENT >> 20} MB; it is refused")
+        raise InputError(f"{name} holds more than {LARGEST_DOCUMENT >> 20} MB, the limit")
     return data
 
 
@@ -541,7 +541,7 @@ def _step(value: Json, where: str, n_cuts: int) -> Step:
 def _check_child_nodes(nodes: Sequence[int], where: str, index: int, n_nodes: int) -> None:
     for node in nodes:
         if not index < node < n_nodes:
-            raise ProofError(f"{where}: node {node} is not one of those after node {index}")
+            raise ProofError(f"{where}: node {node} must come after node {index}")
 
 
 def _check_tree(nodes: Sequence[Node]) -> None:

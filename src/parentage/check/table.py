@@ -494,7 +494,7 @@ def _check_known(table: Table, settings: Mapping[str, Any]) -> None:
         )
     if settings["complete_to"] is not None:
         raise InputError(
-            f"the lists of this certificate were stopped early; {instead}, or "
+            f"scoring stopped early for the lists of this certificate; {instead}, or "
             "score the table without a time limit"
         )
     if table.has_holes:

@@ -223,7 +223,7 @@ def check_table(
     unit = math.log(settings["log_base"] or math.e)
     claim.tolerance += off / unit * (1 + 1e-9)
     claim.counts["counted"] = recounter.counted.sets
-    constants = f"{len(table.constant)} constant columns take no part"
+    constants = f"{len(table.constant)} constant columns left out"
     claim.terms += f"; no missing values; {constants if table.constant else 'no constant columns'}"
     return claim.verdict()
 
@@ -234,7 +234,7 @@ def _refuse_later_requirements(settings: Mapping[str, Any], constraints: Any) ->
     before = [list(arc) for arc in settings["constraints"].get("required", ())]
     if not all(list(arc) in before for arc in later):
         raise InputError(
-            "scoring did not know of these required arcs, so the lists may lack the best sets with "
+            "scoring ran without these required arcs, so the lists may lack the best sets with "
             "them; give the candidate lists instead of the table, or require "
             "these arcs when scoring"
         )

@@ -31,13 +31,13 @@ class LazyGroup(click.Group):
 
     parts: ClassVar[dict[str, dict[str, str]]] = {
         "Learn": {
-            "info": "Variables, states, entropy, parent caps, forecast.",
+            "info": "Variables, states, entropy, parent limits, forecast.",
             "learn": "The network with the highest score, and the proof.",
             "report": "One page: picture, what if, every arc, the proof.",
         },
         "Trust": {
-            "support": "How sure each arc is: need, bootstrap, near-optimal.",
-            "check": "Verify a proof that a network is the best one.",
+            "support": "Support of each arc: need, bootstrap, near-optimal.",
+            "check": "Verify a proof that a network is optimal.",
             "path": "Every optimal network as the penalty grows.",
             "effect": "What setting one variable does to another.",
             "validate": "How well networks predict rows left out.",

@@ -56,7 +56,7 @@ class Contrast(Settings):
     )
     within: float = setting(
         20.0,
-        "Use all networks with 1/FACTOR of the best one's probability.",
+        "Use networks with at least 1/FACTOR of the best one's probability.",
         Option("FACTOR", float, least=1, common=True),
     )
 
@@ -71,7 +71,7 @@ class Folding(Settings):
         Option("NAME", repeatable=True, common=True, page="scores.md"),
     )
     target: str | None = setting(
-        None, "Measure also how well this variable is predicted.", Option("Y", common=True)
+        None, "Also measure how well each model predicts this variable.", Option("Y", common=True)
     )
     folds: int = setting(10, "Number of folds.", Option("N", int, least=2, common=True))
 
@@ -220,7 +220,7 @@ def effect_text(found: Effect) -> str:
     ]  # fmt: skip
     lines = [
         textwrap.fill(found.sentence(), WIDE),
-        f"Difference between the rows themselves: {found.observed:+.3f}.",
+        f"Difference observed in the rows, without adjustment: {found.observed:+.3f}.",
         "",
         table_text(("difference", "ratio", "networks", "classes", "probability"), rows, left=0),
     ]

@@ -131,7 +131,7 @@ def _completed_text() -> str:
     return (
         "With --missing em that is the first network, found under PNAL, on the rows where each "
         "family is complete. Then, step by step, learn completes the table by the network and "
-        "scores it again until the network stays; a step takes about as long. A time limit ends "
+        "scores it again until the network repeats; a step takes about as long. A time limit ends "
         "it after a whole step."
     )
 
@@ -180,7 +180,7 @@ def _up_to_text(found: Overview) -> list[str]:
             f"A proof is out of reach. Without a time limit learn lists everything up to "
             f"{_parents(found.complete_to)}{_too_much(found)}."
         )
-    then = "then larger sets where the best network gains by them"
+    then = "then larger sets where they improve the best network"
     if found.not_grown is not None:
         then = f"then larger sets in turn while there is time ({found.not_grown})"
     lines.append(

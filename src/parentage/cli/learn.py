@@ -73,10 +73,10 @@ class Goal(Settings):
         "Width of a figure: column (89 mm), page (183 mm), slide, or such as 120mm.",
         Option("WIDTH"),
     )
-    require_optimal: bool = setting(False, "Exit with 1 if the proof is missing.", Option())
+    require_optimal: bool = setting(False, "Exit with 1 if optimality is not proven.", Option())
     within: float | None = setting(
         None,
-        "List all networks with 1/FACTOR of the best one's probability.",
+        "List networks with at least 1/FACTOR of the best one's probability.",
         Option("FACTOR", float, least=1, common=True),
     )
     data: str | None = setting(
@@ -226,7 +226,7 @@ def learn(
             solution = with_gains(solution, work)
             parameters = estimated(solution, work, goal, context)
         if stop.cancelled.is_set() and work.lists.account.complete:
-            warn("interrupted while looking for a network; this is the best one found by then")
+            warn("interrupted during the search; this is the best network found so far")
         if solution.stopped == "memory" and work.lists.account.complete:
             warn("proof stopped at the memory limit; raise --memory to continue")
         report_solution(solution, work, parameters, typed, time.monotonic() - began)
@@ -466,14 +466,14 @@ def as_text(solution: Solution, work: Work) -> str:
     shown = [(*row, f"{used[row[0]]:,}") if used else row for row in rows]
     lines = [table_text(head, shown, left=2), ""]
     if any(row[3].endswith("*") for row in rows):
-        lines.append("* a better set exists for this child alone; it would close a cycle")
+        lines.append("* this child has a better parent set, but it would close a cycle")
     if any(row[3].startswith("0.00") for row in rows):
         lines.append("0.00 another set is as good, or nearly: see --within")
     lines.append(proof_text(solution))
     table = work.found.table
     if table is not None and not solution.network.n_arcs and table.n_rows < FEW_ROWS:
         lines.append(
-            f"{table.n_rows} rows show only strong dependences: no arc does not mean independence"
+            f"{table.n_rows} rows show only strong dependences; a missing arc proves nothing"
         )
     if solution.scope.about_directions():
         lines.append(solution.scope.about_directions())

@@ -48,12 +48,12 @@ class Question(Settings):
     )
     intervene: tuple[str, ...] = setting(
         (),
-        "Intervention do(C=z): ignore the parents of C.",
+        "Intervention do(C=z): remove the arcs into C.",
         Option("C=z", repeatable=True, common=True),
     )
     joint: bool = setting(
         False,
-        "Joint distribution of the targets, not one by one.",
+        "Joint distribution of the targets instead of marginals.",
         Option(common=True, group="Output"),
     )
     mpe: bool = setting(
@@ -201,7 +201,7 @@ def parse_findings(texts: Sequence[str], known: Parameters, option: str) -> dict
         for name, label in pairs:
             state = known.named({name: label})[name]  # refuses what is not known
             if found.get(name, state) != state:
-                raise InputError(f"{option} has {name!r} as {found[name]!r} and as {state!r}")
+                raise InputError(f"{option} gives {name!r} both {found[name]!r} and {state!r}")
             found[name] = state
     return found
 
@@ -390,7 +390,7 @@ def _predict(
         deliver(csv_text(head, body), output)
     if right is not None:
         count = f"{int(known.sum()):,}"
-        click.echo(f"parentage: right in {right:.1%} of {count} rows that say", err=True)
+        click.echo(f"parentage: correct in {right:.1%} of {count} rows with known value", err=True)
 
 
 def _impute(
@@ -433,7 +433,7 @@ def _likelihood_text(rows: int, missing: int, mean: float | None, impossible: in
         return f"{rows:,} rows{holes}: mean log-likelihood {mean:.6f} nats a row"
     return (
         f"{rows:,} rows{holes}: {impossible:,} of them have probability 0 under these parameters; "
-        "--data TABLE estimates them, none of them 0"
+        "type --data TABLE to estimate them, none of them 0"
     )
 
 

@@ -73,8 +73,8 @@ def report(source: str, page: Page, reading: Reading) -> None:
     """Write one page about a network: picture, what if, every arc, the proof.
 
     NET is a network's file (.json, .bif, .xmlbif), shown as it is; --data TABLE adds counts and
-    reasons. TABLE is learned from first, and every arc is asked how sure it is. The page is one
-    file that needs no other computer, e.g. parentage report clinic.csv -o clinic.html
+    reasons. With TABLE a network is learned first, with the support of every arc. The page is one
+    file that works offline, e.g. parentage report clinic.csv -o clinic.html
 
     With other options: `parentage learn` and `parentage support` write the same page with
     -o clinic.html, e.g. parentage support clinic.csv --bootstrap 100 --within 20 -o clinic.html
@@ -323,7 +323,7 @@ def support(
     paged = output is not None and is_page(output)
     if paged and network is not None:
         raise InputError(
-            f"{output!r} would show the best network, but the question is about {network!r}",
+            f"{output!r} would show the best network, but you asked about {network!r}",
             f"leave it out, or type parentage report {network} --data {source} -o {output}",
         )
     averaged = output is not None and is_averaged(output, asked)
@@ -403,7 +403,7 @@ def as_text(found: Support, *, verbose: bool) -> str:
     head, rows = arc_rows(found, verbose=verbose)
     lines = [table_text(head, rows, left=2), ""]
     if any(" – " in cell for row in rows for cell in row[2:]):
-        lines.append("a – b: between a and b; a limit ended the work before the proof")
+        lines.append("a – b: the value lies between a and b; a limit stopped the proof")
     best = "proven optimal" if found.optimal else "not proven optimal"
     own = f"Score {found.score:.4f}, {len(found)} arc{'' if len(found) == 1 else 's'}"
     if found.score == found.best:

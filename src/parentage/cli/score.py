@@ -98,8 +98,8 @@ def score(
             warn(cut_short_text(lists))
         elif not settled:
             warn(
-                "expectation maximisation ended before the network repeated; "
-                "the lists are of the data completed by then"
+                "expectation maximisation stopped before it converged; "
+                "the lists refer to the data as completed so far"
             )
         report_lists(lists, output, as_json=as_json)
         if not (lists.account.complete and settled):

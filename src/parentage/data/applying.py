@@ -168,7 +168,7 @@ def _states_of(
         wrong = [label for label in cells.labels() if numbers_in([label], decimal) is None]
         example = f" ({wrong[0]!r})" if wrong else ""
         raise _UnknownValueError(
-            f"column {column.name!r} was discretised, but holds text now{example}",
+            f"column {column.name!r} was discretised when learning, but holds text here{example}",
             [f"{column.name}={label}" for label in wrong[:_MOST_SHOWN]],
             states=False,
         )
@@ -388,9 +388,7 @@ def _absent(raw: RawTable, recipe: Recipe) -> list[TableError]:
     if len(absent) == 1:
         return [NoColumnError(absent[0], names)]
     shown = ", ".join(map(repr, absent[:_MOST_SHOWN])) + (", …" if absent[_MOST_SHOWN:] else "")
-    return [
-        TableError(f"{len(absent)} of its {len(recipe.columns)} columns are not there: {shown}")
-    ]
+    return [TableError(f"{len(absent)} of its {len(recipe.columns)} columns are missing: {shown}")]
 
 
 def rows_like(
@@ -532,7 +530,7 @@ def _named_as(
         names = list(known.names)
     if len(raw.columns) != len(names):
         raise TableError(
-            f"an array of {len(raw.columns)} columns, but {len(names)} were learned from"
+            f"the array has {len(raw.columns)} columns, the training data had {len(names)}"
         )
     columns = zip(raw.columns, names, strict=True)
     return replace(raw, columns=tuple(column.renamed(name) for column, name in columns))

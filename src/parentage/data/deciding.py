@@ -639,7 +639,7 @@ def _undiscretised(columns: Sequence[Column], n_columns: int) -> list[Objection]
     also = f" (so is {more})" if len(others) == 1 else also
     seen = f"is continuous: {len(distinct)} distinct numbers{example}{also}"
     ways = (
-        Way("discretize", "mdl", "to cut such columns where it tells most about the others"),
+        Way("discretize", "mdl", "to cut such columns where they tell most about the others"),
         Way("discretize", "median", "(also quantile:K, width:K)"),
         Way("categorical", [first.name], "if its numbers are codes"),
         *_leave_out(first.name, n_columns),

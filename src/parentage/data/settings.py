@@ -137,10 +137,10 @@ class Reading(Settings):
     auto: bool = setting(
         False,
         """
-        Decide what would otherwise be refused, and report every decision. Identifiers and free
-        text are left out, sentinels and words among numbers are treated as missing, missing values
-        by the recommended method, numbers and dates are discretised. Whatever is set stays so, and
-        the recipe has the decisions.
+        Resolve every problem that would otherwise be refused, and report each decision. Leave out
+        identifiers and free text, treat sentinels and words among numbers as missing, treat missing
+        values by the recommended method, discretise numbers and dates. Options that are set are
+        kept. The recipe has the decisions.
         """,
         Option(page="formats.md", common=True),
     )

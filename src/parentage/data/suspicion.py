@@ -148,7 +148,7 @@ def row_names(column: Column, place: int) -> Objection | None:
         return None
     distinct = int((column.counts > 0).sum())
     if place == 1 and column.n_present == distinct == column.n_rows:
-        return leave_out(column.name, "has no name and another value in every row: row names")
+        return leave_out(column.name, "has no name and a distinct value in every row: row names")
     return Objection(column.name, "has no name; rename it", (dropped(column.name),))
 
 
@@ -164,7 +164,7 @@ def imputed(columns: Sequence[Column]) -> list[Objection]:
     )
     gaps = [column for column in columns if column.n_missing]
     share = f"{MUCH_IMPUTED:.0%}"
-    much = f"has more than {share} of its values imputed by one state, which can create arcs"
+    much = f"has more than {share} of its values imputed with one state; this can create arcs"
     found = [
         Objection(column.name, much, ways)
         for column in gaps
@@ -257,7 +257,7 @@ def duplicates(columns: Sequence[Column]) -> list[Objection]:
         for i, column in enumerate(alike[1:], 1):
             twin = next((other for other in alike[:i] if _same(other, column)), None)
             if twin is not None:
-                seen = f"says the same as {twin.name!r}, value for value"
+                seen = f"duplicates {twin.name!r}, value for value"
                 found.append(Objection(column.name, seen, (dropped(column.name),)))
     return found
 
@@ -305,7 +305,7 @@ def _wrong_kind(column: Column, labelled: bool, decimal: str) -> Objection | Non
         long = sum(len(label.split()) > 2 for label in labels)
         if 2 * long >= len(labels):
             short = example if len(example) < 30 else example[:29] + "…"
-            seen = f"is free text ({len(labels)} different ones in {rows} rows: {short!r})"
+            seen = f"is free text ({len(labels)} distinct values in {rows} rows: {short!r})"
             return leave_out(name, seen)
     if most:
         count = f"all {rows}" if len(labels) == rows else f"{len(labels)} of {rows}"
@@ -363,7 +363,7 @@ def _numbered_rows(column: Column, labelled: bool) -> Objection | None:
         return found
     if not labelled and _are_codes(name, distinct, rows):
         way = Way("categorical", [name])
-        seen = f"has {distinct} numbers and the name of codes"
+        seen = f"has {distinct} numbers, and its name suggests codes"
         cut = Way("discretize", f"{name}=mdl", "if it is a quantity")
         return Objection(name, seen, (way, cut), (way,), hint=True)
     is_named = rows > MANY_STATES and _NAME_OF_ID.fullmatch(name) is not None
@@ -416,7 +416,7 @@ def _all_different(column: Column) -> list[Objection]:
     if column.numbers is not None:
         way = Way("discretize", f"{name}=mdl", "to discretise it into fewer states")
         return [Objection(name, seen, (way, dropped(name)), (replace(way, effect=""),))]
-    return [leave_out(name, f"{seen}; an identifier tells nothing about others", refused=False)]
+    return [leave_out(name, f"{seen}; an identifier cannot inform other columns", refused=False)]
 
 
 def _sentinels(column: Column, believed: bool) -> list[Objection]:

@@ -495,7 +495,7 @@ def predicted(model: Model, codes: Codes, target: int) -> npt.NDArray[np.float64
 def filled(model: Model, codes: Codes, how: Filling = "each") -> Codes:
     """Return codes in which the missing cells have their most probable states."""
     if how not in FILLINGS:
-        raise InputError(f"no way {how!r} to impute values; {did_you_mean(how, FILLINGS)}")
+        raise InputError(f"{how!r} is not an imputation method; {did_you_mean(how, FILLINGS)}")
     whole = codes.copy()
     for pattern in patterns(codes):
         if not pattern.hidden:

@@ -243,7 +243,7 @@ class Network:
             for end in arc:
                 if end not in index:
                     raise InputError(
-                        f"the arc {arc[0]!r} → {arc[1]!r} has the end {end!r}, which is not "
+                        f"the arc {arc[0]!r} → {arc[1]!r} names {end!r}, which is not "
                         f"a variable; {did_you_mean(end, index)}"
                     )
             parents[index[arc[1]]].append(index[arc[0]])

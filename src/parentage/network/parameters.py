@@ -327,7 +327,7 @@ class Parameters:
         names = tuple(self.network.names[v] for v in asked)
         for v, name in zip(asked, names, strict=True):
             if v in case.codes:
-                raise InputError(f"target {name!r} is known already; leave it out of the joint")
+                raise InputError(f"target {name!r} is already evidence; leave it out of the joint")
         values, logs = joint_posterior(case.model, case.observed, asked)
         log_probability = case.possible(float(logs[0]))
         states = tuple(self.states[v] for v in asked)

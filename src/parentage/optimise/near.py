@@ -309,9 +309,9 @@ def cut_text(near: NearOptimal) -> str:
     )
     known = f"there are at least {len(near)} networks within {near.width:.6g} of the best score"
     if near.complete_to >= near.width:
-        return f"{known}: the lists are not known to reach that far"
+        return f"{known}: the lists may lack sets of further networks"
     if near.complete_to < 0:
-        return f"{known}, as far as that is known: {why} came before the proof of the best"
+        return f"{known} found: {why} ended the search before the best was proven"
     times = math.exp(near.complete_to * near.unit)
     return (
         f"{known}: {why} ended the search; complete are those within {near.complete_to:.4g}, "

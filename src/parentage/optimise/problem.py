@@ -436,7 +436,7 @@ def refuse_broken_lists(lists: CandidateLists) -> None:
     owner = np.repeat(child, np.diff(lists.starts))
     own = np.flatnonzero(owner == lists.parents)
     if len(own):
-        raise ListsError(f"{lists.names[owner[own[0]]]!r} has a set that holds itself")
+        raise ListsError(f"{lists.names[owner[own[0]]]!r} has itself as a parent; delete that set")
 
 
 def allowed_sets(lists: CandidateLists, constraints: Constraints) -> Flags:
@@ -476,7 +476,7 @@ def _refuse_child(lists: CandidateLists, constraints: Constraints, v: int) -> No
     for _, members in lists.candidates(v):
         broken.update(dict.fromkeys(constraints.violated(name, [lists.names[p] for p in members])))
     raise InfeasibleError(
-        f"no candidate set of {name!r} satisfies the constraints; broken by all or some: "
+        f"no candidate set of {name!r} satisfies the constraints; its sets violate: "
         f"{_enumerate(list(broken))}; relax one, or score the table under these "
         "constraints to get all the sets they allow"
     )

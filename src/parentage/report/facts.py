@@ -74,7 +74,7 @@ def verdict(network: Network, table: Table | None, found: Finding, scope: Scope 
     rows = f" from {counted(table.n_rows, 'row')}" if table is not None else ""
     first = f"{counted(network.n_variables, 'variable')}, {counted(network.n_arcs, 'arc')}{rows}."
     if found.optimal is None or scope is None:
-        return f"{first} Nothing is recorded of how this network was found."
+        return f"{first} The file does not record how this network was found."
     if about_other_data(table, scope):
         return f"{first} It was learned from other data; nothing is proved about these rows."
     among = scope.words() or " among all networks"
@@ -133,7 +133,7 @@ def summary(
     parts = [f"{n:,} {what}" for n, what in ((sure, "firm"), (open_, "open")) if n]
     unknown = len(arcs) - sure - open_
     if unknown:
-        parts.append("how sure they are was not computed" if not parts else f"{unknown:,} unknown")
+        parts.append("their support was not computed" if not parts else f"{unknown:,} unknown")
     told[0] += f": {', '.join(parts)}"
     if equivalent is not False:
         words = [direction_of(one, equivalent) for one in arcs]
@@ -177,7 +177,7 @@ def methods(
         among = (scope.words() or " among all networks").strip()
         proof = f"it is proven optimal {among} (tolerance {scope.tolerance:.2g})"
         if not found.optimal:
-            gap = "" if found.gap is None else f"; no network scores more than {found.gap:.4g} more"
+            gap = "" if found.gap is None else f"; the optimality gap is at most {found.gap:.4g}"
             if (beside := found.beside()) is not None:
                 gap = f": {beside}"
             proof = f"it is not proven optimal {among}{gap}"
@@ -253,7 +253,7 @@ def about_probabilities(parameters: Parameters, *, completed: bool) -> str:
         return f"{note[:1].upper()}{note[1:]}: {FALLBACK}{added}."
     if completed:
         return (
-            "Values are missing: probabilities are those that make the observed ones likeliest "
+            "Values are missing: probabilities maximise the likelihood of the observed values "
             f"(expectation maximisation){added}."
         )
     if added:

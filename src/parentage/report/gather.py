@@ -415,7 +415,7 @@ def about_support(support: Support | None) -> tuple[str, ...]:
     if support.bootstrap is not None:
         b = support.bootstrap
         said.append(
-            f"Seen again: the share of {b.done:,} resamplings of the rows whose best network has "
+            f"Bootstrap strength: the share of {b.done:,} replicates whose best network has "
             f"the link ({b.proven:,} of these networks are proven best; seed {b.seed}). "
             "This direction: the share of those that have it this way."
         )

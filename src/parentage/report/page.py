@@ -54,7 +54,7 @@ SCRIPTS = (
 MEASURES = (
     ("gain", "gain"),
     ("need", "need"),
-    ("adjacency", "seen again"),
+    ("adjacency", "bootstrap strength"),
     ("near_weight", "near-optimal weight"),
 )
 """Fields of an arc that the slider can go by, and the words for them."""
@@ -87,7 +87,7 @@ class Column(NamedTuple):
 COLUMNS = (
     Column("need_direction", "Loss if reversed", False),
     Column("need", "Need", False),
-    Column("adjacency", "Seen again", True),
+    Column("adjacency", "Bootstrap strength", True),
     Column("direction", "This direction", True),
     Column("gain", "Gain", False),
     Column("in_near_optimal", "In near-optimal", True),
@@ -369,7 +369,7 @@ def legend(page: Page) -> list[tuple[Stroke, str]]:
         words = "wide: in most resamplings of the rows" if again else "wide: large need"
         entries.append((Stroke(4.5, 1.0, False), words))
         if not all(one.firm for one in sure.values()):
-            words = "dashed: open, little evidence in the data"
+            words = "dashed: open, weak support by the data"
             entries.append((Stroke(1.6, 1.0, False, dashed=True), words))
     elif any(one.gain is not None for one in page.arcs):
         entries.append((Stroke(5.0, 1.0, False), "wide: gains much"))

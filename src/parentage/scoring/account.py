@@ -397,7 +397,7 @@ class Scope:
             return ""
         if self.settled:
             return " on the data as this network completes them (expectation maximisation)"
-        return " on data completed by the network before it (expectation maximisation was ended)"
+        return " on data completed by the previous network (expectation maximisation stopped early)"
 
     def about_directions(self) -> str:
         """Say that directions of arcs are part of the choice, where the score makes them so."""

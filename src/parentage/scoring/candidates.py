@@ -119,7 +119,7 @@ def score(
         rule = rule_for_missing(table, reading.rule)
         if rule == "em" and table.has_holes:
             raise InputError(
-                "completes the data by networks, and scoring alone finds none",
+                "completes the data with a network, and scoring learns none",
                 "take parentage.learn(…, missing='em').lists",
                 about=Way("missing", rule),
             )
@@ -291,7 +291,7 @@ def cut_short_text(lists: CandidateLists, *, growing: bool = False) -> str:
     if account.explored and growing:
         larger = f"of larger ones {account.explored:,} were tried where they promised most"
     elif account.explored:
-        larger = f"of larger ones there are the {account.explored:,} found by then"
+        larger = f"with the {account.explored:,} larger sets found so far"
     if growing and (reason := why_not_grown(account)):
         larger += f" ({reason})"
     return (

@@ -99,8 +99,8 @@ class Growing(Settings):
     complete: int | None = setting(
         None,
         """
-        Search every parent set up to this size only, and larger ones around the best network. By
-        default the search is complete as far as time and memory allow.
+        Search all parent sets of up to this size. Of larger ones, search only those around the best
+        network. By default the search is complete as far as time and memory allow.
         """,
         Option("K", int, least=0, page="scale.md"),
     )

@@ -559,7 +559,7 @@ def run_task(version: str, function: Callable[..., Any], task: Any, *shared: Any
     """Do one task, in a worker, if it has the version of the caller; read what is in files."""
     if version != __version__:
         raise WorkersError(
-            f"a worker has version {__version__} of parentage, and here it is {version}",
+            f"a worker runs parentage {__version__}, and this process runs {version}",
             "install the same version for every worker",
         )
     found = [read_shared(one) if isinstance(one, SharedFile) else one for one in shared]

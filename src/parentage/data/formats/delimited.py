@@ -181,7 +181,7 @@ def _read_plain(text: str, separator: str, header: bool) -> RawTable:
     try:
         data = text.encode()
     except UnicodeEncodeError:
-        raise TableError("the text holds half characters; check the encoding") from None
+        raise TableError("the text holds incomplete characters; check the encoding") from None
     if not data.endswith(b"\n"):
         data += b"\n"
     first, builders, rows = list[str](), list[ColumnBuilder](), 0

@@ -281,7 +281,7 @@ def gather(batches: Iterable[RawTable], n_rows: int) -> RawTable:
             whole.add(part, first)
         first += batch.n_rows
     if place is None or first != n_rows:
-        raise ValueError(f"{first} rows came of {n_rows}")
+        raise ValueError(f"only {first} of {n_rows} rows arrived")
     return RawTable(tuple(column.finished() for column in columns), n_rows, place, passing=True)
 
 

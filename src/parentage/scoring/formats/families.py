@@ -293,7 +293,7 @@ def with_facts(lists: CandidateLists, content: Mapping[str, Any]) -> CandidateLi
         return replace(lists, account=origin)
     if digest not in (None, lists.digest):
         raise ListsError(
-            "the sets or the account are not those the file was written with (its digest "
+            "the sets or the account have changed since the file was written (the digest "
             "differs): the file is damaged, or was changed by hand; write it again, or delete "
             "the line of facts to use the lists without any account of where they come from"
         )

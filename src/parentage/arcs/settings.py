@@ -1,0 +1,45 @@
+"""What is asked about arcs: the settings of support."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+from parentage.errors import InputError
+from parentage.optimise.near import MAX_NETWORKS
+from parentage.work.settings import Option, Settings, setting
+
+
+@dataclass(frozen=True)
+class Supporting(Settings):
+    """Settings of the last stage; see :func:`parentage.support`."""
+
+    need: bool = setting(
+        True,
+        "Find, for every arc, the best network without it, and the best one with it reversed.",
+        Option(),
+    )
+    bootstrap: int = setting(
+        0,
+        "Number of bootstrap replicates; 0 for none, 200 is usual.",
+        Option("N", int, least=0, common=True),
+    )
+    within: float | None = setting(
+        None,
+        "Count arcs in networks with at least 1/FACTOR of the best one's probability.",
+        Option("FACTOR", float, least=1, common=True),
+    )
+    max_networks: int = setting(
+        MAX_NETWORKS,
+        "Largest number of near-optimal networks.",
+        Option("N", int, least=1),
+    )
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.bootstrap < 0:
+            raise InputError(f"the number of replicates must not be negative: {self.bootstrap}")
+        if self.within is not None and not 1 <= self.within < math.inf:
+            raise InputError(f"the factor must be at least 1, not {self.within}")
+        if self.max_networks < 1:
+            raise InputError(f"max_networks must be at least 1, not {self.max_networks}")
