@@ -244,11 +244,11 @@ def test_expectation_maximisation_that_did_not_settle_is_told(
     monkeypatch.setattr(structural_em, "_is_best", lambda *_: False)
     cut = run("score", path, *completed, "--json")
     assert json.loads(cut.stdout)["completion"]["settled"] is False
-    assert "expectation maximisation ended before the network repeated" in cut.stderr
+    assert "expectation maximisation stopped before it converged" in cut.stderr
 
 
 def test_what_a_level_that_was_cut_short_left_is_said() -> None:
     lists = score(chest_clinic(200), max_parents=2)
     cut = replace(lists, account=replace(lists.known(), complete_to=1, ended="time", explored=7))
-    assert "complete up to 1 parent, of larger ones there are the 7 found by" in cut_short_text(cut)
+    assert "complete up to 1 parent, with the 7 larger sets found so far" in cut_short_text(cut)
     assert "7 were tried where they promised most" in cut_short_text(cut, growing=True)

@@ -303,7 +303,7 @@ def test_certificates_of_data_with_missing_values(missing: str, tmp_path: Path) 
     if missing == "pnal":
         assert "score pnal:" in text
         missed = refused("check", table, proof, "--recipe", recipe)
-        assert "needs complete data, and cells are missing; give the candidate lists" in missed
+        assert "needs complete data, and values are missing; give the candidate lists" in missed
         return
     assert "missing values completed by expectation maximisation" in text
     assert "200 rows" in text

@@ -114,7 +114,7 @@ def test_joint_and_most_probable(folder: Path) -> None:
         (["--given", "smoke=ye"], "variable 'smoke' has no state 'ye'; did you mean 'yes'?"),
         (["--given", "smoke"], "--given 'smoke': type a variable and its state"),
         (["--intervene", "smoke=yes,"], "--intervene '': type a variable and its state"),
-        (["--given", "smoke=yes,smoke=no"], "--given has 'smoke' as 'yes' and as 'no'"),
+        (["--given", "smoke=yes,smoke=no"], "--given gives 'smoke' both 'yes' and 'no'"),
         (["--given", "smoke=yes", "--intervene", "smoke=no"], "is both evidence and set"),
         (["lungs"], "no variable 'lungs'; did you mean 'lung'?"),
     ],
@@ -236,6 +236,6 @@ def test_a_number_stands_for_its_interval(tmp_path: Path) -> None:
     asked = ("query", str(tmp_path / "net.bif"), "ill", "--given", "age=64.5")
     assert "given age = [40, 65) (probability 0.2500)" in ok(*asked)
     twice = refused(*asked[:3], "--given", "age=1,age=50")
-    assert "--given has 'age' as '< 40' and as '[40, 65)'" in twice
+    assert "--given gives 'age' both '< 40' and '[40, 65)'" in twice
     assert "no state 'old'" in refused(*asked[:3], "--given", "age=old")
     assert "no state '1'" in refused(*asked[:2], "age", "--given", "ill=1")

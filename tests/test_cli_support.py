@@ -131,4 +131,4 @@ def test_ctrl_c_keeps_what_is_done(clinic: str) -> None:
     assert 1 <= content["bootstrap"]["done"] < 1_000_000
     assert content["bootstrap"]["stopped"] == "interrupt"
     assert all(arc["need"] is not None for arc in content["arcs"])
-    assert "ended by an interrupt" in err
+    assert "stopped by an interrupt" in err

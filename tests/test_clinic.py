@@ -76,7 +76,7 @@ DECISIONS = [
     r"column 'admitted' holds dates \(01.01.2025 03:39\), .*: --discretize admitted=mdl",
     r"column 'age' holds 999 in 22 cells, far from the others \(18 to 95\): --na age=999",
     r"column 'bmi' \(and crp\) looks like numbers with decimal commas \(12,8\).*: --decimal ,",
-    r"column 'note' is free text \(612 different ones in 803 rows: .*: --drop note",
+    r"column 'note' is free text \(612 distinct values in 803 rows: .*: --drop note",
     r"column 'crp' holds -999 in \d+ cells, far .*: --na crp=-999",
     r"column 'site' has 21 numbers, and its name suggests codes: --categorical site",
     r"\d+ missing values in 5 columns .*: --missing em, because they are few .* --missing state if",
@@ -225,7 +225,7 @@ def test_a_table_that_does_not_fit_is_refused_with_the_difference(
     said = refused("learn", str(tmp_path / "other.csv"), "--recipe", str(recipe))
     assert "the table does not fit its recipe: no column 'ward'; known: case, adm" in said
     assert "column 'sex' has the state 'd'" in said
-    assert "column 'age' was discretised, but holds text now ('old')" in said
+    assert "column 'age' was discretised when learning, but holds text here ('old')" in said
     ways = "; type --na sex=d --na age=old if that means missing, or add it to `states` of its"
     assert ways in said and "Categorical" not in said
     said = refused("learn", str(clinic / "export.csv"), "--recipe", str(recipe), "--drop", "age")

@@ -649,7 +649,7 @@ def test_ctrl_c_in_a_terminal_is_for_the_caller_alone(tmp_path: Path, moment: st
         with contextlib.suppress(ProcessLookupError):
             os.killpg(begun.pid, signal.SIGKILL)
     assert begun.returncode == 130 and "Traceback" not in told and "distributed" not in told, told
-    assert "ended by an interrupt" in told and (tmp_path / "lists.jkl").exists()
+    assert "stopped by an interrupt" in told and (tmp_path / "lists.jkl").exists()
     assert not list((tmp_path / "tmp").glob("parentage-*"))
 
 

@@ -118,7 +118,7 @@ def test_dates_may_become_a_part_of_them() -> None:
 def test_columns_that_say_the_same_are_named() -> None:
     double = "\n".join([f"{row},{row[0].upper()}" for row in PLAIN.split("\n")[1:-1]])
     text = f"opid,second,third,operator\n{double}\n"
-    with pytest.warns(DataWarning, match="'operator' says the same as 'opid', value for value"):
+    with pytest.warns(DataWarning, match="'operator' duplicates 'opid', value for value"):
         assert parentage.read_table(text.encode()).n_variables == 4
     with warnings.catch_warnings():
         warnings.simplefilter("error")

@@ -128,9 +128,9 @@ def test_a_graph_is_refused_exactly_when_it_has_a_circle(parents: list[set[int]]
 
 
 def test_a_circle_is_named() -> None:
-    with pytest.raises(CycleError, match="circle: 'a' → 'b' → 'c' → 'a'"):
+    with pytest.raises(CycleError, match="cycle: 'a' → 'b' → 'c' → 'a'"):
         Network.from_arcs("abcd", [("a", "b"), ("b", "c"), ("c", "a"), ("c", "d")])
-    with pytest.raises(CycleError, match="circle: 'a' → 'a'"):
+    with pytest.raises(CycleError, match="cycle: 'a' → 'a'"):
         Network.from_arcs("a", [("a", "a")])
     assert topological_order((), ()) == ()
 
@@ -155,7 +155,7 @@ def test_malformed_families_are_refused(
 def test_unknown_names_get_a_hint() -> None:
     with pytest.raises(InputError, match="did you mean 'smoke'"):
         ASIA.parents_of("smok")
-    with pytest.raises(InputError, match="'lung' → 'x' has the end 'x', which is not a variable"):
+    with pytest.raises(InputError, match="'lung' → 'x' names 'x', which is not a variable"):
         Network.from_arcs(["lung"], [("lung", "x")])
 
 

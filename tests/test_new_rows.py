@@ -108,7 +108,7 @@ def test_known_cuts_are_applied() -> None:
     whole = pl.DataFrame({"smoker": ["no"], "visits": [1], "age": [60]})
     assert rows_like(table, whole).to_codes()[2].tolist() == [1]
     words = pl.DataFrame({"smoker": ["no"], "visits": [1], "age": ["old"]})
-    with pytest.raises(TableError, match="'age' was discretised, but holds text"):
+    with pytest.raises(TableError, match="'age' was discretised when learning, but holds text"):
         rows_like(table, words)
 
 

@@ -179,7 +179,7 @@ def test_everything_there_is_gets_told() -> None:
     assert len(report.alternatives.classes) == len(near.classes)
     assert set(report.shares.values()) == {0.75}
     page = document(report)
-    for words in ("Seen again", "9 resamplings", "2 equivalence classes", "SHA-256", "How to cite",
+    for words in ("Bootstrap strength", "9 replicates", "2 equivalence classes", "SHA-256", "How to cite",
                   "Links that are not in this network", table.digest):  # fmt: skip
         assert words in page, words
     about = " ".join(report.about_arcs)
@@ -271,7 +271,7 @@ def test_only_a_network_is_enough(tmp_path: Path) -> None:
         data = data_of(path.read_text())
         assert data["names"] == list(network.names)
         assert data["order"] == []
-        assert "Nothing is recorded" in path.read_text()
+        assert "does not record" in path.read_text()
 
 
 @pytest.mark.usefixtures("no_moment")
@@ -539,7 +539,7 @@ def test_support_writes_the_page_with_all_its_options(clinic: Path, tmp_path: Pa
     page, net = tmp_path / "r.html", tmp_path / "net.json"
     ok("support", str(clinic), "-o", str(page), "--bootstrap", "3", "-k", "2")
     text = page.read_text()
-    assert "3 resamplings" in text
+    assert "3 replicates" in text
     assert "at most 2 parents a variable" in text
     assert all(arc["need"] is not None for arc in data_of(text)["arcs"])
     ok("learn", str(clinic), "-o", str(net))
@@ -563,7 +563,7 @@ def test_the_command_reports_a_network(clinic: Path, tmp_path: Path) -> None:
         assert found["names"] == learned["names"]
         assert found["parents"] == learned["parents"]
         assert (found["tables"] is None) == (name == "bare.json")
-    assert "Nothing is recorded" in (tmp_path / "r.html").read_text()
+    assert "does not record" in (tmp_path / "r.html").read_text()
     ok("report", str(net), "--data", str(clinic), "-o", str(tmp_path / "r.html"))
     found = data_of((tmp_path / "r.html").read_text())
     assert found["counts"] == learned["counts"]

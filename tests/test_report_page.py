@@ -218,7 +218,7 @@ def test_the_slider_hides_weak_arcs(window: Any, clinic: Path) -> None:
     assert window.execute_script(count) == 7
     slider.send_keys("\ue014")
     assert window.execute_script(count) == 6
-    assert "seen again above 40.0 %" in window.find_element("id", "weak-told").text
+    assert "bootstrap strength above 40.0 %" in window.find_element("id", "weak-told").text
 
 
 def test_arcs_are_sorted(window: Any, clinic: Path) -> None:
@@ -227,7 +227,7 @@ def test_arcs_are_sorted(window: Any, clinic: Path) -> None:
     window.execute_script("arguments[0].scrollIntoView({block: 'center'})", table)
     heads = table.find_elements("css selector", "th button")
     titles = [head.text for head in heads]
-    assert titles == ["From", "To", "Direction", "Need", "Seen again", "Gain"]
+    assert titles == ["From", "To", "Direction", "Need", "Bootstrap strength", "Gain"]
 
     def column(i: int) -> list[str]:
         read = (

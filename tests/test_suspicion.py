@@ -72,7 +72,7 @@ FOUND: dict[str, tuple[list[Any], dict[str, Any], str]] = {
     "row numbers": (list(range(100, 160)), CUT, "refused.*numbers the rows from 100 to 159"),
     "shuffled row numbers": (random.Random(1).sample(range(60), 60), CUT, "refused.*numbers the"),
     "free text": (
-        [f"says that {i % 40} hurts" for i in range(60)], {}, "refused.*free text .40 different"
+        [f"says that {i % 40} hurts" for i in range(60)], {}, "refused.*free text .40 distinct"
     ),
     "unique dates": ([f"2024-{i % 12 + 1:02d}-{i % 28 + 1:02d}" for i in range(60)], {},
                      r"refused.*holds dates \(2024-01-01\), nearly all different"),
@@ -345,7 +345,7 @@ def test_imputing_the_mode_makes_arcs_and_is_warned_about() -> None:
         imputed = parentage.learn(frame, missing="mode").network
     said = [str(one.message) for one in caught]
     assert [text.split(" (and first, second) ")[0] for text in said] == ["column 'treatment'"] * 2
-    assert "has more than 5% of its values imputed by one state" in said[0]
+    assert "has more than 5% of its values imputed with one state" in said[0]
     assert "is missing in the same rows as others (up to 100)" in said[1]
     assert all("; pass missing='em' to " in text and "missing='pnal' to " in text for text in said)
     assert any("treatment" in arc for arc in imputed.arcs)

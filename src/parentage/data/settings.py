@@ -137,7 +137,7 @@ class Reading(Settings):
     auto: bool = setting(
         False,
         """
-        Resolve every problem that would otherwise be refused, and report each decision. Leave out
+        Resolve what would otherwise be refused, and report each decision. Leave out
         identifiers and free text, treat sentinels and words among numbers as missing, treat missing
         values by the recommended method, discretise numbers and dates. Options that are set are
         kept. The recipe has the decisions.

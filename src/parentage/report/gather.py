@@ -237,7 +237,7 @@ MOST_CLASSES = 60
 
 FIRM_NEED, FIRM_SHARE = math.log(20), 0.8
 """A link is firm when the best network without it is at least 20 times less probable, and at least
-four in five resamplings of the rows have it; it is open otherwise."""
+four in five replicates have it; it is open otherwise."""
 
 
 def gather(
@@ -404,7 +404,7 @@ def about_support(support: Support | None) -> tuple[str, ...]:
     said = []
     said.append(
         "A link is firm when the best network without it is at least 20 times less probable "
-        "(need of ln 20 = 3.00 in nats) and at least 80 % of the resamplings have it, as far as "
+        "(need of ln 20 = 3.00 in nats) and at least 80 % of the replicates have it, as far as "
         "these are known; otherwise it is open."
     )
     if any(one.need is not None for one in support.arcs):

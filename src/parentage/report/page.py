@@ -281,7 +281,7 @@ def picture(page: Page, *, bars: bool = False) -> dict[str, Any]:
 
 
 def confidence(page: Page) -> dict[Arc, Confidence]:
-    """Return what widths and dashes show: the share of resamplings, else the need."""
+    """Return what widths and dashes show: the share of replicates, else the need."""
     found = {}
     for one in page.arcs:
         firm = page.firm[one.arc]
@@ -366,7 +366,7 @@ def legend(page: Page) -> list[tuple[Stroke, str]]:
     sure = confidence(page)
     if sure:
         again = any(one.adjacency is not None for one in page.arcs)
-        words = "wide: in most resamplings of the rows" if again else "wide: large need"
+        words = "wide: in most replicates" if again else "wide: large need"
         entries.append((Stroke(4.5, 1.0, False), words))
         if not all(one.firm for one in sure.values()):
             words = "dashed: open, weak support by the data"
