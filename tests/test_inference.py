@@ -132,7 +132,7 @@ def test_contradicting_evidence_is_named() -> None:
     [
         ({"given": {"smok": "yes"}}, r"no variable 'smok'; did you mean 'smoke'\?"),
         ({"given": {"smoke": "Yes"}}, r"variable 'smoke' has no state 'Yes'; did you mean 'yes'\?"),
-        ({"given": {"smoke": "y"}, "intervene": {"smoke": "n"}}, "'smoke' is both evidence and set"),
+        ({"given": {"smoke": "y"}, "intervene": {"smoke": "n"}}, "'smoke' is both evidence"),
         ({"targets": ["lun"]}, r"no variable 'lun'; did you mean 'lung'\?"),
         ({"targets": ["lung", "lung"]}, "target 'lung' is named twice"),
         ({"intervene": {"x<ray": "a"}}, "no variable 'x<ray'"),

@@ -179,7 +179,8 @@ def test_everything_there_is_gets_told() -> None:
     assert len(report.alternatives.classes) == len(near.classes)
     assert set(report.shares.values()) == {0.75}
     page = document(report)
-    for words in ("Bootstrap strength", "9 replicates", "2 equivalence classes", "SHA-256", "How to cite",
+    for words in ("Bootstrap strength", "9 replicates",
+                  "2 equivalence classes", "SHA-256", "How to cite",
                   "Links that are not in this network", table.digest):  # fmt: skip
         assert words in page, words
     about = " ".join(report.about_arcs)

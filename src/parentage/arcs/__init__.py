@@ -26,7 +26,7 @@ class Supporting(Settings):
     )
     within: float | None = setting(
         None,
-        "Count arcs in all networks with 1/FACTOR of the best one's probability.",
+        "Count arcs in networks with at least 1/FACTOR of the best one's probability.",
         Option("FACTOR", float, least=1, common=True),
     )
     max_networks: int = setting(
