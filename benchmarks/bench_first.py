@@ -17,7 +17,6 @@ import measure
 TABLES = {
     "hailfinder": "hailfinder_5000",
     "hepar2": "hepar2_1000",
-    "munin1": "munin1_1000",
     "andes": "andes_1000",
 }
 LIMITS = ("none", "5")
