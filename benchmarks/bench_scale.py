@@ -39,6 +39,7 @@ from scale_tables import DENSITY, LARGE, PEER_SECONDS
 
 if TYPE_CHECKING:
     from parentage.data.table import Table
+    from parentage.optimise import Solution
     from parentage.work.progress import Progress
 
 RESULT = measure.RESULTS / "scale.json"
@@ -89,10 +90,18 @@ def run(table: Table, complete: int, effort: float, seed: int) -> dict[str, Any]
             best = score
     return {
         "seed": seed, "score": round(found.score, 2), "bound": round(found.bound, 1),
+        "listed_bound": round(listed_bound(found), 2),
+        "listed": found.record.sets,
         "optimal": found.optimal, "cpu": round(spent, 1), "rise": thinned(kept),
         "explored": found.scope.explored,
         "memory_mb": round(measure.peak_memory_mb()),
     }  # fmt: skip
+
+
+def listed_bound(found: Solution) -> float:
+    """Return the bound for the listed sets, that for everything where they are all there is."""
+    bound = found.scope.listed_bound
+    return found.bound if bound is None else bound
 
 
 def thinned(rise: list[tuple[float, float]], most: int = 60) -> list[tuple[float, float]]:

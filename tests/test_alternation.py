@@ -229,6 +229,22 @@ def test_work_ends_a_proof_and_the_bound_holds() -> None:
     assert bounds[0] > bounds[2]
 
 
+@pytest.mark.parametrize(("halved", "ends"), [(True, False), (False, True)])
+def test_a_slice_that_halves_the_gap_is_followed_by_another(halved: bool, ends: bool) -> None:
+    run = Run(score(wide_table(n=9), max_parents=1), None, BRANCHING, slice_work=10.0)
+    gaps = iter([80.0, 39.0 if halved else 41.0])
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(Run, "score", lambda _: 0.0)
+        patch.setattr(Run, "bound", lambda _: next(gaps))
+        run.spend(9.0)
+        assert run.work_left > 0
+        run.spend(2.0)  # the first slice ends; any gap is better than none known
+        assert run.work_left > 0
+        run.spend(11.0)
+    assert (run.work_left <= 0) is ends
+    assert run.worked == 22.0
+
+
 def test_a_solution_says_what_is_proven_for_its_lists(tmp_path: Path) -> None:
     solution = learned(wide_table(n=14), 1)
     lists, scope = solution.lists, solution.scope

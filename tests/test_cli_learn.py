@@ -160,7 +160,8 @@ def test_time_limit_covers_scoring(data: str) -> None:
     assert found["optimal"] is False
     assert found["scope"]["account"]["complete_to"] == 1
     assert done.returncode == 1
-    assert "stopped early" in done.stderr
+    assert "scoring was stopped by the time limit" in done.stderr
+    assert "all sets of up to 1 parent were searched" in done.stderr
 
 
 def test_interrupt_keeps_the_incumbent(slow: str, tmp_path: Path) -> None:

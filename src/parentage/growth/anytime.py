@@ -372,7 +372,7 @@ class Anytime:
         return self._idle >= TUNING.patience
 
     def _solve(self, effort: float) -> bool:
-        """Solve the lists in as much work as all that was done before.
+        """Solve the lists in as much work as all that was done before, or while the gap is halved.
 
         Return whether that gained, or proved lists for the first time: then there are new prices.
         What was not proven is tried again when the work has doubled, or sooner if that halved the
@@ -385,8 +385,8 @@ class Anytime:
         most = min(work, TUNING.proof_again * self._solving.last) if self._is_exact else work
         if not self._is(work + most <= effort):
             return False
-        found = solver.solve(self.order, self.cuts, most)
-        self._is(not self.stop.is_over())
+        found = solver.solve(self.order, self.cuts, effort - work, most)
+        self._is(not self.stop.is_over() and (found.proven or found.work < effort - work))
         was_exact = self._is_exact
         self._proven = self.growth.n_sets if found.proven else 0
         self.cuts, self._rise = found.cuts, found.rise

@@ -72,29 +72,33 @@ class ListSolver:
         self._place = np.full(searched.prepared.table.n_variables, -1, np.int64)
         self._place[self._order] = np.arange(growth.n)
 
-    def solve(self, order: Ints, cuts: Sequence[str], most: float) -> Solved:
+    def solve(
+        self, order: Ints, cuts: Sequence[str], most: float, at_once: float = math.inf
+    ) -> Solved:
         """Solve the lists, from a network of this order and some cuts.
 
-        Cutting and branching take at most ``most`` nominal seconds.
+        Cutting and branching take at most ``most`` nominal seconds, and end after ``at_once`` of
+        them unless the gap was halved in that time.
         """
         growth = self._growth
         lists = replace(self._searched, outcomes=growth.result()).lists()
         constant = np.flatnonzero(self._place < 0).tolist()
         began = [*self._order[order].tolist(), *constant]
         state = SavedState({"lists": lists.digest, "order": began, "cuts": list(cuts)})
-        prepared, most_work = self._searched.prepared, most / nominal.PER_STEP
+        prepared = self._searched.prepared
         run = Run(
             lists,
             limited(lists, prepared.limit, prepared.constraints),
             self._settings,
             self._context,
             replace(from_state(state, lists), near=True),
-            most_work=most_work,
+            most_work=most / nominal.PER_STEP,
+            slice_work=at_once / nominal.PER_STEP,
         )
         solve(run)
         found = run.to_state().values
         after = [int(self._place[v]) for v in found["order"]]
-        used = nominal.PER_STEP * (most_work - run.work_left)
+        used = nominal.PER_STEP * run.worked
         return Solved(
             np.array([v for v in after if v >= 0], np.int64),
             run.proven(),

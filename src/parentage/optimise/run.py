@@ -93,6 +93,8 @@ class Run:
         The numbers that the engines work by, :data:`.tuning.TUNING` by default.
     most_work
         Work that cutting and branching may take, in the units of :mod:`.tuning`.
+    slice_work
+        Work after which they end, unless the gap was halved in that time.
     """
 
     def __init__(
@@ -104,6 +106,7 @@ class Run:
         known: Known | None = None,
         tuning: Tuning | None = None,
         most_work: float = math.inf,
+        slice_work: float = math.inf,
     ) -> None:
         problem = prepare(lists, constraints)
         context = context or Context()
@@ -112,7 +115,10 @@ class Run:
         self.settings = settings or Optimising()
         self.known = known or Known()
         self.tuning = tuning or TUNING
+        self.worked = 0.0
         self.work_left = most_work
+        self._slice = self._slice_left = slice_work
+        self._gap_before = math.inf
         self.threads = context.threads
         self.stop = context.stop
         self.stop_reason: Reason | None = None
@@ -155,6 +161,17 @@ class Run:
         """What cuts and nodes take is not known beforehand: they are added as long as they fit."""
         room = room_within(self.stop.memory)
         return "memory" if room is not None and room < 0 else None
+
+    def spend(self, work: float) -> None:
+        """Count work of cutting; none is left when a slice of it has not halved the gap."""
+        self.worked += work
+        self.work_left -= work
+        self._slice_left -= work
+        if self._slice_left < 0 < self.work_left:
+            gap = self.bound() - self.score()
+            if gap > self._gap_before / 2:
+                self.work_left = 0.0
+            self._gap_before, self._slice_left = gap, self._slice
 
     def chosen(self) -> Ints:
         """Return the incumbent: the set of every variable, as an index into the lists."""

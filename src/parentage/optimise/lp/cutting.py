@@ -139,9 +139,9 @@ class Cutter:
     def exhausted(self) -> bool:
         """Whether the work that was granted to this part, or to the run, is done."""
         done = self.lp.work + self.local_work
-        self.part.run.work_left -= done - self.booked
+        self.part.run.spend(done - self.booked)
         self.booked = done
-        return done > self.most_work or self.part.run.work_left < 0
+        return done > self.most_work or self.part.run.work_left <= 0
 
     def root(self) -> Node:
         """Return the root, before any cutting."""
