@@ -443,8 +443,8 @@ class Anytime:
     def _grow_near(self) -> int:
         """Grow what is near until the lists have had their share of the work."""
         grew = 0
-        until = self.work + self._solving.last if self._is_exact else 0.0
-        while self._is_due(until) and self._may_go_on():
+        work, sets = self.work + self._solving.last, (1 + TUNING.step) * self.growth.n_sets
+        while self._is_due(work, sets) and self._may_go_on():
             near = self._near(self.growth.n)
             if not near:
                 break
@@ -453,13 +453,14 @@ class Anytime:
             self._lay_out()
         return grew
 
-    def _is_due(self, until: float) -> bool:
+    def _is_due(self, work: float, sets: float) -> bool:
         """Whether the lists have not had their share of the work, which the search takes else.
 
-        Lists that are proven are expanded for as long as solving them took.
+        Lists that are proven are expanded for as long as solving them took, or by a small part, so
+        that the prices still tell what to expand, and the next proof is as short as the last.
         """
         if self._is_exact:
-            return self.work < until
+            return self.work < work and self.growth.n_sets < sets
         without = self.work - self._solving.work
         return self.orders_work > TUNING.order_share * without
 

@@ -40,6 +40,8 @@ class Tuning:
     soon
         Factor by which the work has to grow before lists are solved again whose gap was halved the
         last time; 2 for others.
+    step
+        Part by which proven lists become longer before they are solved again.
     cost_per_parent
         Nats by which each parent makes a set cost more, so that of two sets with one score the
         smaller comes first.
@@ -62,6 +64,7 @@ class Tuning:
     patience: int = 20
     proof_again: float = 4.0
     soon: float = 1.25
+    step: float = 0.125
     cost_per_parent: float = 1e-9
     seconds_to_list: float = 4e-6
     seconds_between_notes: float = 0.5
