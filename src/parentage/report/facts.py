@@ -80,19 +80,16 @@ def verdict(network: Network, table: Table | None, found: Finding, scope: Scope 
     among = scope.words() or " among all networks"
     if found.optimal:
         return f"{first} Proven{among}: none scores higher under {score_title(scope)}."
+    listed = "" if found.score is None else scope.about_lists(found.score)
+    last = f" It is {listed}." if listed else ""
     if (beside := found.beside()) is not None:
-        return f"{first} Not proven to be the best{among} under {score_title(scope)}: {beside}."
+        how = f"under {score_title(scope)}: {beside}."
+        return f"{first} Not proven to be the best{among} {how}{last}"
     more = "more" if found.gap is None else f"up to {amount(found.gap)} more"
     return (
         f"{first} Not proven to be the best{among}: another one may score {more} under "
-        f"{score_title(scope)}.{_among_lists(found, scope)}"
+        f"{score_title(scope)}.{last}"
     )
-
-
-def _among_lists(found: Finding, scope: Scope) -> str:
-    """Say how good the network is among the listed sets, as a sentence, if that is known."""
-    listed = "" if found.score is None else scope.about_lists(found.score)
-    return f" It is {listed}." if listed else ""
 
 
 def direction_of(one: ArcSupport, equivalent: bool | None) -> str:
