@@ -202,11 +202,12 @@ def test_every_kind_of_lists_goes_on(tmp_path: Path, kind: str) -> None:
 def test_whatever_is_forgotten_would_change_the_end(tmp_path: Path, part: str) -> None:
     """The comparison notices if any part of what is kept were not: so all of it is needed."""
     folder, n = tmp_path / "kept", LARGE if part == "work" else SMALL
-    engine = "branch-and-cut" if part in ("rise", "solving", "cuts") else "orders"
+    engine = {"rise": "auto", "solving": "auto", "cuts": "branch-and-cut"}.get(part, "orders")
+    how: dict[str, Any] = {"engine": engine, "effort": 0.6 if part == "cuts" else EFFORT[n]}
     rounds = 7 if part == "stale" else 3  # a climb pauses; near sets are closed
-    assert killed_at(rounds, folder, n, engine=engine)
+    assert killed_at(rounds, folder, n, **how)
     copy = shutil.copytree(folder, tmp_path / "copy")
-    grown(folder, n, engine=engine)
+    grown(folder, n, **how)
     read = checkpoint.read_sealed
 
     def forgetting(path: Path) -> SavedState | None:
@@ -215,7 +216,7 @@ def test_whatever_is_forgotten_would_change_the_end(tmp_path: Path, part: str) -
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(checkpoint, "read_sealed", forgetting)
-        grown(copy, n, engine=engine)
+        grown(copy, n, **how)
     assert state_of(copy) != state_of(folder)
 
 
@@ -224,13 +225,13 @@ def test_lists_that_are_expanded_and_solved_in_turn_end_as_without_a_break(
     tmp_path: Path, engine: str
 ) -> None:
     """Cuts and prices are saved: the lists are solved again from the same state."""
-    whole = end_of(grown(None, engine=engine, effort=0.3))
+    whole = end_of(grown(None, engine=engine, effort=0.6))
     rounds = 0
-    while killed_at(2, tmp_path / "kept", engine=engine, effort=0.3):
+    while killed_at(2, tmp_path / "kept", engine=engine, effort=0.6):
         rounds += 1
     assert rounds > 2
     assert kept_in(tmp_path / "kept").values["cuts"] or engine == "auto"
-    assert end_of(grown(tmp_path / "kept", engine=engine, effort=0.3, threads=2)) == whole
+    assert end_of(grown(tmp_path / "kept", engine=engine, effort=0.6, threads=2)) == whole
 
 
 def state_of(folder: Path) -> bytes:

@@ -385,7 +385,7 @@ class Anytime:
         most = min(work, TUNING.proof_again * self._solving.last) if self._is_exact else work
         if not self._is(work + most <= effort):
             return False
-        found = solver.solve(self.order, self.cuts, effort - work, most)
+        found = solver.solve(self.order, self.cuts, effort - work, most, self._solving.gap)
         self._is(not self.stop.is_over() and (found.proven or found.work < effort - work))
         was_exact = self._is_exact
         self._proven = self.growth.n_sets if found.proven else 0

@@ -73,12 +73,17 @@ class ListSolver:
         self._place[self._order] = np.arange(growth.n)
 
     def solve(
-        self, order: Ints, cuts: Sequence[str], most: float, at_once: float = math.inf
+        self,
+        order: Ints,
+        cuts: Sequence[str],
+        most: float,
+        at_once: float = math.inf,
+        gap: float = math.inf,
     ) -> Solved:
         """Solve the lists, from a network of this order and some cuts.
 
         Cutting and branching take at most ``most`` nominal seconds, and end after ``at_once`` of
-        them unless the gap was halved in that time.
+        them unless the ``gap`` of before, in nats, was halved in that time.
         """
         growth = self._growth
         lists = replace(self._searched, outcomes=growth.result()).lists()
@@ -94,6 +99,7 @@ class ListSolver:
             replace(from_state(state, lists), near=True),
             most_work=most / nominal.PER_STEP,
             slice_work=at_once / nominal.PER_STEP,
+            gap_before=gap / prepared.unit,
         )
         solve(run)
         found = run.to_state().values

@@ -95,6 +95,8 @@ class Run:
         Work that cutting and branching may take, in the units of :mod:`.tuning`.
     slice_work
         Work after which they end, unless the gap was halved in that time.
+    gap_before
+        The gap that the first slice has to halve.
     """
 
     def __init__(
@@ -107,6 +109,7 @@ class Run:
         tuning: Tuning | None = None,
         most_work: float = math.inf,
         slice_work: float = math.inf,
+        gap_before: float = math.inf,
     ) -> None:
         problem = prepare(lists, constraints)
         context = context or Context()
@@ -118,7 +121,7 @@ class Run:
         self.worked = 0.0
         self.work_left = most_work
         self._slice = self._slice_left = slice_work
-        self._gap_before = math.inf
+        self._gap_before = gap_before
         self.threads = context.threads
         self.stop = context.stop
         self.stop_reason: Reason | None = None
