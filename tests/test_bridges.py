@@ -76,7 +76,7 @@ def test_networkx_both_ways() -> None:
     assert from_networkx(networkx.DiGraph([(1, 2)])).arcs == (("1", "2"),)
     with pytest.raises(InputError, match="undirected"):
         from_networkx(networkx.Graph([(1, 2)]))
-    with pytest.raises(InputError, match="circle"):
+    with pytest.raises(InputError, match="cycle"):
         from_networkx(networkx.DiGraph([(1, 2), (2, 1)]))
     with pytest.raises(InputError, match="'1' occurs twice"):
         from_networkx(networkx.DiGraph([(1, 2), ("1", 3)]))
@@ -192,8 +192,8 @@ def test_model_strings() -> None:
         ("[a][b|a", r"no model string at '\[b|a'"),
         ("[a][a]", "has 'a' twice"),
         ("[|a][a]", "a family without a child"),
-        ("[a|b]", "the end 'b', which is not a variable"),
-        ("[a|b:][b]", "the end '', which is not a variable"),
+        ("[a|b]", "names 'b', which is not a variable"),
+        ("[a|b:][b]", "names '', which is not a variable"),
     ):
         with pytest.raises(InputError, match=message):
             from_model_string(text)

@@ -428,7 +428,7 @@ def test_parts_are_proved_apart() -> None:
     content["nodes"][0]["split"][0][1] = 3
     assert check(lists, content).reason == "node 1: it stays open after its last step"
     content["nodes"][0]["split"] = [[[0, 1], 2, 1], [[1, 3, 2], 1, 2]]
-    assert "part 1 is not apart" in check(lists, content).reason
+    assert "part 1 is not separate" in check(lists, content).reason
 
 
 def test_a_wrong_network_is_refused() -> None:
@@ -652,16 +652,16 @@ def test_junk_anywhere_is_refused_without_a_traceback(junk: Any) -> None:
     ("nodes", "message"),
     [
         ([], "the proof is empty"),
-        ([{"branch": [0, 1, 0, 1]}], "node 0 is not one of those after"),
+        ([{"branch": [0, 1, 0, 1]}], "node 0 must come after"),
         ([{"branch": [0, 1, 1, 1]}, {}], "node 1 is used twice"),
         ([{"branch": [0, 0, 1, 2]}, {}, {}], "must be [parent, child"),
-        ([{"branch": [0, 1, 1, 2], "subsets": True}, {}, {}], "one is possible"),
+        ([{"branch": [0, 1, 1, 2], "subsets": True}, {}, {}], "exclude each other"),
         ([{"steps": [["round", [0], [-1]]]}], "-1 is out of range"),
         ([{"steps": [["round", [7], [1]]]}], "7 is out of range"),
         ([{"steps": [["round", [0], [2**61]], ["round", [0, 0], [2**61, 2**61]]]}], "62 bits"),
         ([{"steps": [["leap"]]}], 'must be ["round"'),
         ([{"split": [[[2, 3], 3, 1]]}, {"forest": True}], "its bound 1 is less than the goal 3"),
-        ([{"split": [[[], 5, 1]]}, {}], "part 0 is not apart"),
+        ([{"split": [[[], 5, 1]]}, {}], "part 0 is not separate"),
         ([{}], "stays open"),
     ],
 )

@@ -457,7 +457,7 @@ def test_nothing_is_left_on_disk_after_an_error(
 
 @pytest.mark.usefixtures("levels_alone", "no_disk")
 def test_a_disk_without_room_ends_the_search_honestly(tmp_path: Path) -> None:
-    with pytest.warns(UnprovenWarning, match="lack of memory, and of a disk with room"):
+    with pytest.warns(UnprovenWarning, match="lack of memory and disk space"):
         score(example(9, 10), rules="none", memory=20_000, exchange=tmp_path)
     assert list(tmp_path.iterdir()) == []
 

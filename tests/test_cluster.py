@@ -615,9 +615,9 @@ def test_a_table_is_scored_as_on_one_machine_when_the_stop_came_first(
     table: Table, lonely: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("parentage.work.stop.MOMENT", 0.0)  # nothing is done after the limit
-    with time_limit(60), pytest.warns(UnprovenWarning, match="ended by the time limit"):
+    with time_limit(60), pytest.warns(UnprovenWarning, match="stopped by the time limit"):
         there = score(table, executor=lonely.scheduler_address, time_limit=0.3)
-    with pytest.warns(UnprovenWarning, match="ended by the time limit"):
+    with pytest.warns(UnprovenWarning, match="stopped by the time limit"):
         here = score(table, time_limit=0.0)
     assert there.known().ended == here.known().ended == "time"
 
@@ -917,14 +917,14 @@ def test_an_executor_that_takes_nothing_is_told(table: Table) -> None:
     for kind in (ThreadPoolExecutor, ProcessPoolExecutor):
         pool = kind(2)
         pool.shutdown()
-        with pytest.raises(WorkersError, match=rf"{kind.__name__} take no tasks .*; give an"):
+        with pytest.raises(WorkersError, match=rf"{kind.__name__} accept no tasks .*; give an"):
             score(table, executor=pool)
 
     class Careless(Executor):
         def submit(self, *args: Any, **options: Any) -> Any:
             return None
 
-    with pytest.raises(InputError, match="Careless, whose submit returns None and no future"):
+    with pytest.raises(InputError, match="Careless returned None, not a future"):
         score(table, executor=Careless())
 
 
@@ -954,8 +954,11 @@ def test_a_folder_that_cannot_be_written_to_is_told(
 @pytest.mark.parametrize(
     ("address", "why"),
     [
-        ("ucx://127.0.0.1:1", r"leads over ucx, .*tcp://, tls://.*; give an address like tcp://"),
-        ("inproc://127.0.0.1:1", "leads over inproc"),
+        (
+            "ucx://127.0.0.1:1",
+            r"has the unknown protocol ucx; .*tcp://, tls://.*; give an address such as tcp://",
+        ),
+        ("inproc://127.0.0.1:1", "has the unknown protocol inproc"),
         ("local:0", "asks for no processes; the smallest is local:1"),
         ("local:99999999999999", r"asks for more processes than the \d+ that"),
     ],
@@ -1006,7 +1009,9 @@ def test_workers_of_another_version_are_told(
     monkeypatch.setattr(dask_cluster, "__version__", "9.9")
     monkeypatch.setattr(executor, "__version__", "9.9")
     for crew in (DaskPool(far), ExecutorPool(processes, tmp_path)):
-        with pytest.raises(WorkersError, match=r"has version .*, and here it is 9\.9; install"):
+        with pytest.raises(
+            WorkersError, match=r"runs parentage .*, and this process runs 9\.9; install"
+        ):
             list(in_order(math.sqrt, [4.0], crew))
         crew.close()
 

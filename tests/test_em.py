@@ -369,13 +369,13 @@ def large_holes() -> Table:
 
 def test_an_end_before_the_network_repeats_is_told() -> None:
     holes = holes_of(chest_clinic(300), 0.1)
-    with pytest.warns(UnprovenWarning, match="on data completed by the network before it"):
+    with pytest.warns(UnprovenWarning, match="on data completed by the previous network"):
         solution = learn(holes, missing="em", threads=1, time_limit=0)
     assert not solution.scope.settled
     with (
         mock.patch("parentage.structural_em.MOST_STEPS", 1),
         pytest.warns(
-            UnprovenWarning, match="proven optimal on data completed by the network before"
+            UnprovenWarning, match="proven optimal on data completed by the previous network"
         ),
     ):
         solution = learn(holes, missing="em", threads=1)
@@ -399,7 +399,9 @@ def test_rows_without_a_value_are_left_out() -> None:
 
 def test_refusals(monkeypatch: pytest.MonkeyPatch) -> None:
     holes = holes_of(chest_clinic(100), 0.2)
-    with pytest.raises(InputError, match=r"missing='em' takes penalised likelihoods .* not bdeu:1"):
+    with pytest.raises(
+        InputError, match=r"missing='em' needs a penalised likelihood .* not bdeu:1"
+    ):
         learn(holes, missing="em", score="bdeu")
     codes = holes.to_codes().copy()
     codes[3] = MISSING
@@ -453,7 +455,7 @@ def test_the_command_and_its_files(tmp_path: Path) -> None:
     assert json.loads(done.stdout)["score"] == content["score"]
     assert json.loads(done.stdout)["scope"]["account"]["completion"] == completion
     assert run("check", lists, proof).returncode == 0
-    assert "--missing em takes penalised" in refused(
+    assert "--missing em needs a penalised" in refused(
         "learn", str(data), "--missing", "em", "--score", "k2"
     )
 

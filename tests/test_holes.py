@@ -79,7 +79,7 @@ def test_whoever_cannot_deal_with_holes_refuses_them() -> None:
         with pytest.raises(TableError, match="a cell is missing, first in column 'b'; pass "):
             refuses()
     for name in ("bic", "bdeu"):
-        with pytest.raises(InputError, match="scoring alone finds none"):
+        with pytest.raises(InputError, match="scoring learns none"):
             score(HOLES, score=name)
     assert local_score(HOLES.select(["a", "c"]), "a") < 0  # the others have no hole
 

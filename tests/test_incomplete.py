@@ -112,6 +112,8 @@ def test_impossible_rows_and_wrong_words() -> None:
     for how in ("each", "joint"):
         with pytest.raises(EvidenceError, match=r"^row 2 has probability 0"):
             longer.impute(holes, how)
-    with pytest.raises(InputError, match=r"no way 'eahc' to fill cells; did you mean 'each'\?"):
+    with pytest.raises(
+        InputError, match=r"'eahc' is not an imputation method; did you mean 'each'\?"
+    ):
         longer.impute(third, "eahc")  # type: ignore[arg-type]  # what is refused
     assert sum(p for _, p in joint_states(found, {})) == pytest.approx(1)

@@ -111,7 +111,7 @@ def test_broken_xmlbif_is_refused(old: str, new: str, message: str) -> None:
         ({"variables": "ab"}, "variables must be a list of names"),
         ({"parents": {"a": []}}, "parents must have one entry for every variable"),
         ({"parents": {"a": ["b"], "b": ["a"]}}, "cycle"),
-        ({"parents": {"a": ["c"], "b": []}}, "the end 'c', which is not a variable"),
+        ({"parents": {"a": ["c"], "b": []}}, "names 'c', which is not a variable"),
         ({"probabilities": {"a": [[1.0]], "b": [[1.0]]}}, "states must have one entry"),
         (
             {"states": {"a": ["x"], "b": ["x"]}, "probabilities": {"a": [[1.0]], "b": [["?"]]}},

@@ -204,7 +204,7 @@ def test_arrays_are_taken_in_order() -> None:
     table = known()
     assert rows_like(table, object_array(COLUMNS)).digest == table.digest
     for width in (2, 4):
-        with pytest.raises(TableError, match=f"array of {width} columns, but 3 were learned from"):
+        with pytest.raises(TableError, match=f"array has {width} columns, the training data had 3"):
             rows_like(table, np.zeros((5, width), int))
 
 

@@ -154,5 +154,5 @@ def test_bad_requests_are_refused() -> None:
         path(table, score="aic")
     with pytest.raises(InputError, match="missing values"):
         path(with_holes(random_table(1), 1))
-    with pytest.raises(InputError, match="outside of the path"):
+    with pytest.raises(InputError, match="outside the path"):
         path(table).at(9)

@@ -309,7 +309,7 @@ def test_holes_short_lists_and_later_requirements_are_refused_clearly() -> None:
         check_table(table, later)
     holes = with_holes(table, 1)
     settings = {**content["settings"], "data": holes.digest}
-    with pytest.raises(InputError, match="cells are missing; give the candidate lists"):
+    with pytest.raises(InputError, match="values are missing; give the candidate lists"):
         check_table(holes, sealed({**content, "settings": settings}))
 
 

@@ -236,7 +236,7 @@ def test_a_network_of_other_variables_is_refused() -> None:
     table = chest_clinic(100, seed=0)
     with pytest.raises(InputError, match="drop"):
         support(table, Network.from_arcs(table.names[1:], []))
-    with pytest.raises(InputError, match="no such column"):
+    with pytest.raises(InputError, match="but the table lacks it"):
         support(table, Network.from_arcs([*table.names, "age"], []))
 
 
@@ -629,7 +629,7 @@ def test_many_variables_leave_the_missing_weight_open(real: RealData) -> None:
 
 
 def test_too_many_networks_are_told() -> None:
-    with pytest.warns(UnprovenWarning, match="only 2 were found"):
+    with pytest.warns(UnprovenWarning, match="only 2 of the near-optimal networks"):
         found = support(chest_clinic(100, seed=0), need=False, within=100.0, max_networks=2)
     assert found.near is not None and not found.near.complete
 
@@ -704,7 +704,7 @@ def test_completed_tables_are_refused() -> None:
     codes = whole.to_codes().copy()
     codes[0, :5] = MISSING
     table = Table(whole.names, whole.states, codes)
-    with pytest.raises(InputError, match="missing='em' completes missing cells for one network"):
+    with pytest.raises(InputError, match="missing='em' completes missing values under one network"):
         support(table, missing="em")
     found = support(table, missing="em", need=False, within=3)
     assert found.near is not None and found.near.missing is None

@@ -308,7 +308,7 @@ def count_sweeps(sweeps: Sweeps, some: Sequence[SweepKey]) -> list[Ints]:
 def flat_sweeps(sweeps: Sequence[SweepKey]) -> tuple[Ints, npt.NDArray[np.int32]]:
     """Return how many members sweeps have, and counter and members, one after the other.
 
-    >>> flat_sweeps([Sweep(0, ()), Sweep(1, (0, 2))])
+    >>> flat_sweeps([SweepKey(0, ()), SweepKey(1, (0, 2))])
     (array([0, 2]), array([0, 1, 0, 2], dtype=int32))
     """
     sizes = np.array([len(sweep.members) for sweep in sweeps], np.int64)
@@ -319,8 +319,8 @@ def flat_sweeps(sweeps: Sequence[SweepKey]) -> tuple[Ints, npt.NDArray[np.int32]
 def sweeps_of(sizes: Ints, flat: npt.NDArray[np.int32]) -> list[SweepKey]:
     """Return what :func:`flat_sweeps` took apart.
 
-    >>> sweeps_of(*flat_sweeps([Sweep(0, ()), Sweep(1, (0, 2))]))
-    [Sweep(counter=0, members=()), Sweep(counter=1, members=(0, 2))]
+    >>> sweeps_of(*flat_sweeps([SweepKey(0, ()), SweepKey(1, (0, 2))]))
+    [SweepKey(counter=0, members=()), SweepKey(counter=1, members=(0, 2))]
     """
     numbers, ends = flat.tolist(), np.cumsum(sizes + 1).tolist()
     starts = [0, *ends][:-1]

@@ -98,8 +98,7 @@ def flip(u: int, k: int, sums: ClusterSums, support: SupportArrays) -> None:
 @njit(**JIT)
 def walk_clusters(
     k: int, tails: Ints, heads: Ints, least: float, tenure: int, patience: int,
-    child: Ints, value: Floats, starts: Ints, parents: Ints,
-    users_at: Ints, users: Ints, own_at: Ints,
+    support: SupportArrays,
 ) -> tuple[Flags, Floats]:  # fmt: skip
     """Walk from every given pair to a cluster with small f (tabu search); return the violated.
 
@@ -108,6 +107,7 @@ def walk_clusters(
     better cluster. The sets of variable ``v`` are ``own_at[v] … own_at[v + 1] − 1``.
     Returns clusters ``bool[c, n]`` with f below k by ``least`` and their f, each cluster once.
     """
+    child, value, own_at = support.child, support.value, support.own_at
     n = own_at.shape[0] - 1
     found = np.zeros((tails.shape[0], n), np.bool_)
     values = np.empty(tails.shape[0])
@@ -116,7 +116,6 @@ def walk_clusters(
     common = np.empty(child.shape[0], np.int64)
     loss, gain, regain = np.empty(n), np.empty(n), np.empty(n)
     sums = ClusterSums(inside, common, loss, gain, regain)
-    support = SupportArrays(child, value, starts, parents, users_at, users, own_at)
     whole = np.zeros(n)
     for s in range(child.shape[0]):
         whole[child[s]] += value[s]

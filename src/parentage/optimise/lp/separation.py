@@ -114,7 +114,7 @@ def packings(support: Support, tuning: Tuning, *, largest: int = 4) -> list[Cut]
 
 def clusters(support: Support, tuning: Tuning, k: int = 1) -> list[Cut]:
     """Return violated (k-)cluster cuts found by short walks, most violated first."""
-    from parentage.kernels.cuts import walk_clusters
+    from parentage.kernels.cuts import SupportArrays, walk_clusters
 
     tails, heads, _ = support.arcs
     users_at, users = support.users
@@ -125,13 +125,15 @@ def clusters(support: Support, tuning: Tuning, k: int = 1) -> list[Cut]:
         tuning.least,
         tuning.tenure,
         tuning.walk,
-        support.child,
-        support.value,
-        support.starts,
-        support.parents,
-        users_at,
-        users,
-        support.own_at,
+        SupportArrays(
+            support.child,
+            support.value,
+            support.starts,
+            support.parents,
+            users_at,
+            users,
+            support.own_at,
+        ),
     )
     return [counting_cut(np.flatnonzero(found[i]), k) for i in np.argsort(values, kind="stable")]
 

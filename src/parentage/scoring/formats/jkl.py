@@ -84,7 +84,7 @@ def jkl_text(lists: CandidateLists) -> str:
 
     >>> from parentage.scoring.lists import CandidateLists
     >>> lists = CandidateLists.from_families({"a b": [(-2.5, [])], "c": [(-0.1, ["a b"])]})
-    >>> print(dumps(lists))  # doctest: +ELLIPSIS
+    >>> print(jkl_text(lists))  # doctest: +ELLIPSIS
     # parentage candidate lists 1, names percent-encoded
     # facts {...}
     2

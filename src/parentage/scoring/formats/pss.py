@@ -91,7 +91,7 @@ def pss_text(lists: CandidateLists) -> str:
 
     >>> from parentage.scoring.lists import CandidateLists
     >>> lists = CandidateLists.from_families({"a": [(-2.5, [])], "b": [(-0.1, ["a"])]})
-    >>> print(dumps(lists))  # doctest: +ELLIPSIS
+    >>> print(pss_text(lists))  # doctest: +ELLIPSIS
     META pss_version = 0.1
     META parentage={...}
     <BLANKLINE>
