@@ -17,6 +17,7 @@ from command import await_handlers, ok, refused, run
 from parentage.data.reading import read_table
 from parentage.network.formats import read_network
 from parentage.network.network import Network
+from parentage.scoring.lists import CandidateLists
 from test_cli import SMALL, write
 
 
@@ -225,3 +226,13 @@ def test_arcs_from_csv_files(tmp_path: Path) -> None:
     Path(white).write_text("from,to\na,\n")
     assert "row 1 has one name" in refused("learn", data, "--require", white)
     assert "cannot read" in refused("learn", data, "--require", str(tmp_path / "none.csv"))
+
+
+def test_many_variables_are_shown_in_part(tmp_path: Path) -> None:
+    names = [f"v{i}" for i in range(70)]
+    families = {name: [(-1.0, [])] for name in names}
+    CandidateLists.from_families(families).save(tmp_path / "many.jkl")
+    told = run("learn", str(tmp_path / "many.jkl")).stdout
+    assert "v29 " in told
+    assert "v30 " not in told
+    assert "and 40 more variables (all: --json, or -o FILE)" in told

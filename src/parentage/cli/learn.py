@@ -29,7 +29,7 @@ from parentage.cli.options import (
 )
 from parentage.cli.output import logged, print_json, show_progress, table_text, warn
 from parentage.cli.report import check_page, is_page
-from parentage.cli.score import account_text
+from parentage.cli.score import lists_text
 from parentage.data.settings import Reading
 from parentage.network import SMOOTHING
 from parentage.optimise.settings import Optimising
@@ -53,7 +53,10 @@ FEW_ROWS = 50
 """Of fewer rows, a network without arcs says little."""
 
 SHOWN = 30
-"""Classes, and arcs, of near-optimal networks that are shown in a terminal."""
+"""Most classes and arcs of near-optimal networks, and variables of many, shown in a terminal."""
+
+MANY_VARIABLES = 60
+"""Of more variables, the terminal shows the first ones only."""
 
 
 @dataclass(frozen=True)
@@ -463,8 +466,11 @@ def as_text(solution: Solution, work: Work) -> str:
     used = rows_used(solution, work)
     if used:
         head = (*head, "rows")
-    shown = [(*row, f"{used[row[0]]:,}") if used else row for row in rows]
+    most = SHOWN if len(rows) > MANY_VARIABLES else len(rows)
+    shown = [(*row, f"{used[row[0]]:,}") if used else row for row in rows[:most]]
     lines = [table_text(head, shown, left=2), ""]
+    if most < len(rows):
+        lines[-1] = f"and {len(rows) - most:,} more variables (all: --json, or -o FILE)\n"
     if any(row[3].endswith("*") for row in rows):
         lines.append("* this child has a better parent set, but it would close a cycle")
     if any(row[3].startswith("0.00") for row in rows):
@@ -478,7 +484,7 @@ def as_text(solution: Solution, work: Work) -> str:
     if solution.scope.about_directions():
         lines.append(solution.scope.about_directions())
     if table is not None:
-        lines.append(account_text(work.lists.known()))
+        lines.append(lists_text(work.lists.known()))
     elif solution.scope.about_scores():
         lines.append(solution.scope.about_scores())
     return "\n".join(lines)

@@ -172,22 +172,28 @@ def account_json(lists: CandidateLists) -> dict[str, Any]:
 
 
 def account_text(account: Account) -> str:
-    """Say what was kept, counted and skipped."""
+    """Say what was kept, counted and pruned."""
     tallies = account.tallies
-    limit = account.max_parents if account.complete else account.complete_to
-    families = number(tallies.families + len(account.constant))
-    whole = f" of {families}" if account.complete else ""
-    beyond = f"; {account.explored:,} larger families tried" if account.explored else ""
     lines = [
-        f"{tallies.kept:,} candidate parent sets{whole} ({limit_text(limit)}{beyond})",
+        lists_text(account),
         f"{tallies.sets_counted:,} sets counted, {tallies.families_scored:,} families scored, "
         f"{tallies.seconds:.2f} s",
     ]
-    lines += [line for line in (holes_text(account), account.prior.words()) if line]
     pruned = [f"{rule} {count:,}" for rule, count in tallies.pruned.items() if count]
     if pruned:
         lines.append("families pruned: " + ", ".join(pruned))
     return "\n".join(lines)
+
+
+def lists_text(account: Account) -> str:
+    """Say how many sets there are to choose from, and what their scores are about."""
+    limit = account.max_parents if account.complete else account.complete_to
+    families = number(account.tallies.families + len(account.constant))
+    whole = f" of {families}" if account.complete else ""
+    beyond = f"; {account.explored:,} larger families tried" if account.explored else ""
+    kept = f"{account.tallies.kept:,} candidate parent sets{whole} ({limit_text(limit)}{beyond})"
+    about = (holes_text(account), account.prior.words())
+    return "\n".join([kept, *(line for line in about if line)])
 
 
 def holes_text(account: Account) -> str:
