@@ -230,7 +230,7 @@ def test_arcs_from_csv_files(tmp_path: Path) -> None:
 
 def test_many_variables_are_shown_in_part(tmp_path: Path) -> None:
     names = [f"v{i}" for i in range(70)]
-    families = {name: [(-1.0, [])] for name in names}
+    families: dict[str, list[tuple[float, list[str]]]] = {name: [(-1.0, [])] for name in names}
     CandidateLists.from_families(families).save(tmp_path / "many.jkl")
     told = run("learn", str(tmp_path / "many.jkl")).stdout
     assert "v29 " in told
