@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from hypothesis import settings
 
+from parentage.kernels._options import plain
 from real_data import RealData
 
 if TYPE_CHECKING:
@@ -23,6 +24,9 @@ os.environ["PYTHONDONTWRITEBYTECODE"] = "1"
 settings.register_profile("parentage", deadline=None, derandomize=bool(os.environ.get("CI")))
 settings.load_profile("parentage")
 
+
+# Tests are of the compiled kernels; test_plain.py compares them with their plain versions.
+plain.only = "compiled"
 
 SLOW = Path(__file__).with_name("slow.txt")
 """Tests that took half a second or more when ``--write-slow`` was given, by function."""

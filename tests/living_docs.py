@@ -32,6 +32,7 @@ import click
 from command import Done, ok, run
 from parentage.cli import LazyGroup, cli
 from parentage.cli.options import GroupedCommand, GroupedOption
+from parentage.kernels._options import plain
 
 ROOT = Path(__file__).resolve().parent.parent
 PAGES = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md")])
@@ -157,6 +158,7 @@ def in_one_line(text: str) -> str:
 
 
 def main() -> None:
+    plain.only = "compiled"  # many commands run in this process, each as if it were new
     for page in PAGES:
         text = page.read_text(encoding="utf-8")
         new = refreshed(text)

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import doctest
+import json
 import re
+import tomllib
 from typing import TYPE_CHECKING
 
 import click
@@ -235,3 +237,22 @@ def test_a_proven_result_depends_on_neither_columns_nor_threads() -> None:
         )
         assert again.score == first.score
         assert again.network.compare(first.network).same_class
+
+
+def test_the_size_of_an_installation_is_the_measured_one() -> None:
+    sizes = json.loads(read("benchmarks/results/start.json"))["megabytes"]
+    (said,) = re.findall(r"An installation takes (\d+) MB", read("docs/install.md"))
+    assert int(said) == round(sum(sizes.values()))
+    assert {"parentage", "numba", "llvmlite", "polars"} <= set(sizes)
+
+
+def test_the_wheel_holds_the_package_alone() -> None:
+    """Neither tests nor benchmarks nor data: what is in the folder, and that is source."""
+    hatch = tomllib.loads(read("pyproject.toml"))["tool"]["hatch"]
+    assert hatch["build"]["targets"]["wheel"] == {"packages": ["src/parentage"]}
+    package = [path for path in (ROOT / "src" / "parentage").rglob("*") if path.is_file()]
+    shipped = [path for path in package if "__pycache__" not in path.parts]
+    kinds = {path.suffix for path in shipped}
+    assert kinds == {".py", ".pyi", ".typed", ".css", ".js", ".html"}
+    assert not [path for path in shipped if path.name.startswith(("test_", "bench_"))]
+    assert sum(path.stat().st_size for path in shipped) < 5e6

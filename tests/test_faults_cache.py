@@ -12,7 +12,7 @@ import pytest
 
 import parentage
 from parentage.errors import InputError, ParentageWarning
-from parentage.kernels import _options
+from parentage.kernels import _cache, _options
 
 TINY = """
 from parentage.cli.output import say_if_compiling
@@ -25,7 +25,7 @@ def twice(x):
     return 2 * x
 
 assert twice(21) == 42
-print(sum(twice.stats.cache_hits.values()))
+print(sum(twice.compiled.stats.cache_hits.values()))
 """
 
 
@@ -74,14 +74,14 @@ def test_no_place_for_a_cache(tmp_path: Path) -> None:
 def test_a_cache_that_cannot_be_written(tmp_path: Path) -> None:
     run_copy(tmp_path)
     shutil.rmtree(tmp_path / "__pycache__")
-    cache = _options.PatientCache(Broken())
-    _options._told.clear()
+    cache = _cache.PatientCache(Broken())
+    _cache._told.clear()
     with pytest.warns(ParentageWarning, match="No space left"):
         cache.save_overload("signature", "data")
     with pytest.warns(ParentageWarning, match="damaged .EOFError"):
         assert cache.load_overload("signature", "context") is None
     assert cache.elsewhere == 7
-    _options._told.clear()
+    _cache._told.clear()
 
 
 class Broken:
@@ -102,7 +102,7 @@ HASH = """
 import numpy as np
 from parentage.kernels.merging import hash_of
 
-print(hash_of(np.array([3], np.uint64)), sum(hash_of.stats.cache_hits.values()))
+print(hash_of(np.array([3], np.uint64)), sum(hash_of.compiled.stats.cache_hits.values()))
 """
 
 
@@ -150,7 +150,7 @@ def total(values):
     return values[0] + values[1]
 
 kind = {"whole": int, "real": float}[sys.argv[1]]
-print(total((kind(3), kind(5))), sum(total.stats.cache_hits.values()))
+print(total((kind(3), kind(5))), sum(total.compiled.stats.cache_hits.values()))
 """
 
 

@@ -13,10 +13,10 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from numba.core.dispatcher import Dispatcher
 
 from parentage import kernels
 from parentage.kernels import judging
+from parentage.kernels._options import Kernel
 from parentage.kernels.agreement import SMALL, newton_weights
 from parentage.kernels.bits import transpose
 from parentage.scoring.encoding.encode import encode
@@ -61,7 +61,7 @@ def kernels_with_arguments() -> dict[str, int]:
     found = {}
     for module in pkgutil.iter_modules(kernels.__path__, "parentage.kernels."):
         for name, kernel in vars(importlib.import_module(module.name)).items():
-            if isinstance(kernel, Dispatcher) and kernel.py_func.__module__ == module.name:
+            if isinstance(kernel, Kernel) and kernel.py_func.__module__ == module.name:
                 arguments = inspect.signature(kernel.py_func).parameters
                 found[f"{module.name}.{name}"] = len(arguments)
     return found

@@ -18,7 +18,7 @@ from command import run
 from parentage import Constraints, datasets, learn
 from parentage.data.table import MISSING, Table
 from parentage.errors import InputError, UnprovenWarning
-from parentage.kernels import _options
+from parentage.kernels import _cache
 from parentage.kernels._options import JIT, njit
 from parentage.optimise import learn_lists
 from parentage.optimise import orders as orders_module
@@ -47,7 +47,7 @@ def add_one(x: int) -> int:
 
 def test_compiling_puts_deadlines_off_and_is_told_once(monkeypatch: pytest.MonkeyPatch) -> None:
     mine = CompileClock()
-    monkeypatch.setattr(_options, "compiling", mine)
+    monkeypatch.setattr(_cache, "compiling", mine)
     monkeypatch.setattr("parentage.work.stop.compiling", mine)
     told: list[bool] = []
     mine.tell = told.append

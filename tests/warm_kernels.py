@@ -18,10 +18,14 @@ from pathlib import Path
 import numba
 
 import parentage.kernels
-from parentage.kernels._options import source_digest
+from parentage.kernels._cache import source_digest
 
-SCORING = """
+BEGIN = """
 import warnings; warnings.simplefilter("ignore")
+from parentage.kernels._options import plain
+plain.only = "compiled"
+"""
+SCORING = """
 import numpy as np, parentage
 from parentage import datasets, learn, score
 table = datasets.chest_clinic(300)
@@ -37,7 +41,6 @@ learn(table, advanced=few)
 learn(table, score="bdeu", advanced=few)
 """
 SOLVING = """
-import warnings; warnings.simplefilter("ignore")
 import numpy as np
 from parentage.optimise import learn_lists, within
 from parentage.scoring.lists import CandidateLists
@@ -67,7 +70,9 @@ def main() -> None:
     kept = home / "parentage-tests" / key
     if kept.is_dir():
         shutil.copytree(kept, own, dirs_exist_ok=True)
-    running = [subprocess.Popen([sys.executable, "-c", code]) for code in (SCORING, SOLVING)]
+    running = [
+        subprocess.Popen([sys.executable, "-c", BEGIN + code]) for code in (SCORING, SOLVING)
+    ]
     codes = [process.wait() for process in running]
     if any(codes):
         raise SystemExit("the kernels could not be compiled")

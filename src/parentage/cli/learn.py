@@ -213,7 +213,7 @@ def learn(
     began = time.monotonic()
     with interruptible(running.stop(), command=True) as stop:
         with (
-            show_progress() as shown,
+            show_progress(solving=True) as shown,
             logged(goal.log, shown) as progress,
             scaling.context(running.workers, stop, progress) as context,
         ):

@@ -49,14 +49,17 @@ def table_text(head: tuple[str, ...], rows: Sequence[tuple[str, ...]], left: int
     return "\n".join(lines)
 
 
-def say_if_compiling() -> None:
+def say_if_compiling(*, solving: bool = False) -> None:
     """Have it printed, when kernels are compiled, what the user waits for."""
+    from parentage.cli.ahead import Ahead
     from parentage.work.stop import compiling
 
     def tell(cached: bool) -> None:
         later = "; later runs reuse them" if cached else ""
         text = f"up to a minute, which no time limit counts{later}"
         click.echo(f"parentage: compiling the kernels for this kind of job ({text})", err=True)
+        if solving and cached:
+            compiling.ahead = Ahead()
 
     compiling.tell = tell
 
@@ -87,11 +90,14 @@ def warn(text: str) -> None:
 
 
 @contextmanager
-def show_progress() -> Iterator[Report | None]:
-    """Show on stderr how far the work is; None, and silence, when it is not a terminal."""
+def show_progress(*, solving: bool = False) -> Iterator[Report | None]:
+    """Show on stderr how far the work is; None, and silence, when it is not a terminal.
+
+    A command that is ``solving`` after it has scored compiles the kernels of both at once.
+    """
     from parentage.work.progress import shown
 
-    say_if_compiling()
+    say_if_compiling(solving=solving)
     with shown() as report:
         yield report
 

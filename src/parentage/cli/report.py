@@ -117,7 +117,7 @@ def report_table(source: str, page: Page, reading: Reading) -> None:
     running, asked = Running(), Supporting(bootstrap=REPLICATES)
     with interruptible(running.stop(), command=True) as stop:
         with (
-            show_progress() as shown,
+            show_progress(solving=True) as shown,
             Scaling().context(running.workers, stop, shown) as context,
         ):
             baseline = baseline_of(source, asked, reading, Model(), Optimising(), context)
@@ -333,7 +333,7 @@ def support(
     meant = None if network is None else read_network(network)
     with interruptible(running.stop(), command=True) as stop:
         with (
-            show_progress() as shown,
+            show_progress(solving=True) as shown,
             estimating(shown) as report,
             scaling.context(running.workers, stop, report) as context,
         ):

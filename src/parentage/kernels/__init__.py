@@ -1,8 +1,8 @@
 """All Numba code: arrays in, arrays out.
 
-Imported only when first needed (compiling takes seconds, loading from the cache half a second):
-nothing outside this package imports it at module level. Every kernel has one signature, names
-its axes, and has a readable reference in ``tests/naive.py``.
+Imported only when first needed: nothing outside this package imports it at module level. Every
+kernel has one signature, names its axes, and has a readable reference in ``tests/naive.py``. Small
+work runs without Numba (:mod:`parentage.kernels._options`).
 """
 
 from parentage.kernels._options import check_settings

@@ -1,27 +1,32 @@
-"""The one place that says how kernels are compiled.
+"""The one place that says how kernels are compiled, and when they are not.
 
 ``nogil`` because threads run over chunks; ``cache`` because compiling costs seconds;
 no ``fastmath``, because safe pruning rests on the arithmetic being what it says.
 
-The time that compiling takes goes to a clock of its own (:data:`parentage.work.stop.compiling`), so
-that no time limit counts it.
+A kernel (:class:`Kernel`) is a Python function that Numba compiles when it is called. Compiling the
+kernels of a job takes half a minute, and even Numba's import a third of a second, so a small job
+runs without: a kernel that says how much ``work`` a call is runs as *plain* Python, or as the NumPy
+version beside it, as long as that is short (:data:`plain`). Both do the same arithmetic on whole
+numbers, so results do not depend on it (``tests/test_plain.py``).
 
-The cache is a convenience: where it cannot be written (a read-only installation and home) or is
-damaged, kernels are compiled in memory, and one warning says so. It never runs other code than
-compiling would: every entry names the source of all kernels and what it was compiled for
-(:class:`OwnedFiles`). Settings of Numba under which nothing can run are refused before it is
+The time that compiling takes goes to a clock of its own (:data:`parentage.work.stop.compiling`), so
+that no time limit counts it. Settings of Numba under which nothing can run are refused before it is
 imported.
 """
 
 from __future__ import annotations
 
 import functools
-import hashlib
+import inspect
 import os
-from typing import TYPE_CHECKING, Any
+import threading
+import time
+import types
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Literal
 
-from parentage.errors import InputError, ParentageWarning, warn
-from parentage.work.stop import compiling
+from parentage.errors import InputError
+from parentage.kernels._cache import has_entries, make_dispatcher
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -31,16 +36,222 @@ JIT: dict[str, Any] = {"nogil": True, "cache": True, "boundscheck": False, "erro
 INLINE: dict[str, Any] = {**JIT, "inline": "always"}
 """For parts that are called in one place: compiled with their caller, once, not on their own."""
 
-_told: set[str] = set()
 
-_NOT_CACHED = (
-    "compiled kernels cannot be cached ({reason}); every run compiles them again, which takes up "
-    "to a minute. To cache them in another folder, type export NUMBA_CACHE_DIR=FOLDER"
-)
+@dataclass
+class Plain:
+    """How much work of this process is done in plain Python instead of compiled kernels.
 
-_DAMAGED = (
-    "a file in the cache of compiled kernels is damaged ({reason}); its kernel is compiled again"
-)
+    All are CPU seconds: a busy machine must not make it compile.
+
+    Parameters
+    ----------
+    cached
+        Most, where the compiled kernel would be loaded from the cache: about what importing
+        Numba and loading kernels takes.
+    missing
+        Most, where the kernel would have to be compiled: little beside half a minute.
+    spent
+        So far.
+    only
+        For tests: ``"plain"`` runs every kernel plainly that can, ``"compiled"`` none.
+    """
+
+    cached: float = 0.3
+    missing: float = 2.3
+    spent: float = 0.0
+    only: Literal["plain", "compiled"] | None = None
+
+
+plain = Plain()
+"""The plain work of this process."""
+
+_linking = threading.RLock()
+
+
+class Kernel:
+    """A function that is compiled when it is called, unless the work is small.
+
+    Parameters
+    ----------
+    function
+        What it computes. Other kernels that it calls are among its globals.
+    options
+        Numba's.
+    work
+        Takes the same arguments and returns about how many microseconds the plain version takes;
+        None: it is always compiled.
+    wraps
+        Whether its arithmetic is meant to be modulo 2^64, as that of hash functions is; NumPy warns
+        of any other overflow.
+    """
+
+    __name__: str
+
+    def __init__(
+        self,
+        function: Callable[..., Any],
+        options: dict[str, Any],
+        work: Callable[..., float] | None = None,
+        wraps: bool = False,
+    ) -> None:
+        functools.update_wrapper(self, function)
+        self.py_func, self.options, self.work = function, options, work
+        self._wraps = wraps
+        self._numpy: Callable[..., Any] | None = None
+        self._plain: Callable[..., Any] | None = None
+        self._dispatcher: Any = None
+
+    def as_numpy(self, function: Callable[..., Any]) -> Callable[..., Any]:
+        """Register what runs instead of the kernel's own Python when the work is small."""
+        self._numpy = function
+        return function
+
+    def __call__(self, *args: Any) -> Any:
+        """Run plainly or compiled."""
+        if self.work is not None and self._is_short(args):
+            began = time.thread_time()
+            found = self.interpreted(*args)
+            plain.spent += time.thread_time() - began
+            return found
+        return self.compiled(*args)
+
+    def _is_short(self, args: tuple[Any, ...]) -> bool:
+        """Whether plain Python takes less time than loading or compiling the kernel would."""
+        if plain.only is not None:
+            return plain.only == "plain"
+        if self._dispatcher is not None and self._dispatcher.overloads:
+            return False
+        spent = plain.spent + 1e-6 * self.work(*args)  # type: ignore[misc]  # there is one
+        if spent <= plain.cached:
+            return True
+        return spent <= plain.missing and not has_entries(self.compiled)
+
+    @property
+    def interpreted(self) -> Callable[..., Any]:
+        """The kernel, and all that it calls, without Numba."""
+        if self._plain is None:
+            self._plain = self._numpy or plainly(self.py_func)
+            if self._wraps:
+                import numpy as np
+
+                self._plain = np.errstate(over="ignore")(self._plain)
+        return self._plain
+
+    @property
+    def compiled(self) -> Any:
+        """Numba's dispatcher."""
+        with _linking:
+            if self._dispatcher is None:
+                own = linked(self.py_func, lambda kernel: kernel.compiled)
+                self._dispatcher = make_dispatcher(own, self.options)
+        return self._dispatcher
+
+
+class Intrinsic(Kernel):
+    """An instruction: what Numba makes of it is built by ``make``, on first use."""
+
+    def __init__(self, function: Callable[..., Any], make: Callable[[], Any]) -> None:
+        super().__init__(function, {}, None)
+        self._make = make
+
+    @property
+    def compiled(self) -> Any:
+        """What Numba compiles a call to."""
+        with _linking:
+            if self._dispatcher is None:
+                self._dispatcher = self._make()
+        return self._dispatcher
+
+
+class Hook(Kernel):
+    """A part of kernels whose code depends on the type of its argument ``terms``."""
+
+    def __init__(self, function: Callable[..., Any]) -> None:
+        super().__init__(function, {}, None)
+        self._at = list(inspect.signature(function).parameters).index("terms")
+        self._codes: dict[type, Callable[..., Any]] = {}
+        self._by_numpy: dict[type, Callable[..., Any]] = {}
+
+    def for_terms(self, kind: type) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+        """Register the code for terms of one kind."""
+
+        def register(code: Callable[..., Any]) -> Callable[..., Any]:
+            self._codes[kind] = code
+            return code
+
+        return register
+
+    def numpy_for_terms(self, kind: type) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+        """Register what runs instead of this code when the work is small."""
+
+        def register(code: Callable[..., Any]) -> Callable[..., Any]:
+            self._by_numpy[kind] = code
+            return code
+
+        return register
+
+    @property
+    def interpreted(self) -> Callable[..., Any]:
+        """The code for the terms that are given."""
+        return self._choose
+
+    def _choose(self, *args: Any) -> Any:
+        kind = type(args[self._at])
+        return (self._by_numpy.get(kind) or plainly(self._codes[kind]))(*args)
+
+    @property
+    def compiled(self) -> Any:
+        """A function that stands for the code: Numba sees the type of the terms and takes it.
+
+        LLVM inlines it. Numba's own ``inline="always"`` loses what such code writes into arrays.
+        """
+        with _linking:
+            if self._dispatcher is None:
+                from numba.extending import overload
+
+                def choose(*types_: Any) -> Callable[..., Any] | None:
+                    kind: Any = getattr(types_[self._at], "instance_class", None)
+                    code = self._codes.get(kind)
+                    return code and linked(code, lambda kernel: kernel.compiled)
+
+                choose.__signature__ = inspect.signature(self.py_func)  # type: ignore[attr-defined]  # Numba asks
+                options: Any = {name: JIT[name] for name in ("nogil", "boundscheck", "error_model")}
+                overload(self.py_func, jit_options=options)(choose)
+                self._dispatcher = self.py_func
+        return self._dispatcher
+
+
+@functools.cache
+def plainly(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Return a function whose kernels run without Numba."""
+    return linked(function, lambda kernel: kernel.interpreted)
+
+
+def linked(function: Callable[..., Any], choose: Callable[[Kernel], Any]) -> types.FunctionType:
+    """Return a function with other globals: every kernel that it calls is what ``choose`` says."""
+    names = {"__name__", "__builtins__", *_names_in(function.__code__)}
+    own = {name: value for name, value in function.__globals__.items() if name in names}
+    for name, value in own.items():
+        if isinstance(value, Kernel):
+            own[name] = choose(value)
+    copy = types.FunctionType(
+        function.__code__, own, function.__name__, function.__defaults__, function.__closure__
+    )
+    copy.__qualname__ = function.__qualname__
+    return copy
+
+
+def _names_in(code: types.CodeType) -> set[str]:
+    """Return the names that a function uses, with those of the functions inside it."""
+    inner = (part for part in code.co_consts if isinstance(part, types.CodeType))
+    return set(code.co_names).union(*map(_names_in, inner))
+
+
+def njit(
+    work: Callable[..., float] | None = None, wraps: bool = False, **options: Any
+) -> Callable[[Callable[..., Any]], Any]:
+    """Make a kernel of a function; options are those of :func:`numba.njit`."""
+    return lambda function: Kernel(function, options, work, wraps)
 
 
 def check_settings() -> None:
@@ -56,115 +267,3 @@ def check_settings() -> None:
             f"NUMBA_NUM_THREADS is {threads!r}, which Numba refuses; "
             "type unset NUMBA_NUM_THREADS, or export NUMBA_NUM_THREADS=1"
         )
-
-
-def njit(**options: Any) -> Callable[[Callable[..., Any]], Any]:
-    """Compile a function as :func:`numba.njit` does, with a cache that may fail."""
-    import numba
-
-    def decorate(function: Callable[..., Any]) -> Any:
-        try:
-            dispatcher = numba.njit(**options)(function)
-        except RuntimeError as error:
-            if "cannot cache" not in str(error):
-                raise
-            _warn(_NOT_CACHED, "neither the installation nor your cache folder is writable")
-            options["cache"] = False
-            dispatcher = numba.njit(**options)(function)
-        if options.get("cache"):
-            dispatcher._cache._cache_file = OwnedFiles(dispatcher._cache._cache_file)
-        dispatcher._cache = PatientCache(dispatcher._cache)
-        dispatcher.compile = functools.partial(compiling.timed, dispatcher.compile)
-        return dispatcher
-
-    return decorate
-
-
-@functools.cache
-def source_digest() -> str:
-    """Return a digest of the source of all kernels."""
-    from importlib.resources import files
-
-    digest = hashlib.sha256()
-    for file in sorted(files("parentage.kernels").iterdir(), key=lambda file: file.name):
-        if file.name.endswith(".py"):
-            digest.update(file.name.encode() + hashlib.sha256(file.read_bytes()).digest())
-    return digest.hexdigest()
-
-
-class OwnedFiles:
-    """Numba's index and data files of one kernel, where data say what they were compiled from.
-
-    Numba looks for changes in a kernel's own file only, although the code of kernels that it calls
-    is part of its machine code, and writes the index and the data without a lock: of two processes
-    that compile different signatures, one can leave the index and the other the data. So the data
-    carry the digest of all kernels and their key (signature, processor, bytecode); data with
-    another owner are not in the cache, and are overwritten by what is compiled instead.
-
-    Parameters
-    ----------
-    files
-        A :class:`numba.core.caching.IndexDataCacheFile`.
-    """
-
-    def __init__(self, files: Any) -> None:
-        self._files = files
-        self._digest = source_digest()
-
-    def flush(self) -> None:
-        """Empty the index."""
-        self._files.flush()
-
-    def save(self, key: tuple[Any, ...], data: Any) -> None:
-        """Write the data of a key."""
-        self._files.save(key, (self._digest, key, data))
-
-    def load(self, key: tuple[Any, ...]) -> Any:
-        """Return the data of a key; None where there are none, or they belong to another."""
-        match self._files.load(key):
-            case (self._digest, owner, data) if owner == key:
-                return data
-        return None
-
-
-class PatientCache:
-    """Numba's cache of one function, whose failures mean compiling in memory."""
-
-    def __init__(self, cache: Any) -> None:
-        self._cache = cache
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self._cache, name)
-
-    def load_overload(self, *args: Any) -> Any:
-        """Return what is in the cache; None, and an empty cache, where it is damaged."""
-        found = None
-        try:
-            found = self._cache.load_overload(*args)
-        except Exception as error:  # whatever unpickling makes of half a file
-            _warn(_DAMAGED, _reason(error))
-            self._try(self._cache.flush)
-        if found is None:
-            compiling.begins(cached=self._cache.cache_path is not None)
-        return found
-
-    def save_overload(self, *args: Any) -> None:
-        """Put a compiled function into the cache, if that is possible."""
-        self._try(self._cache.save_overload, *args)
-
-    def _try(self, action: Callable[..., None], *args: Any) -> None:
-        try:
-            action(*args)
-        except Exception as error:  # a full disk, a folder that has gone
-            _warn(_NOT_CACHED, _reason(error))
-
-
-def _reason(error: Exception) -> str:
-    return f"{type(error).__name__}: {error}".split("\n")[0][:100]
-
-
-def _warn(message: str, reason: str) -> None:
-    """Warn on the first trouble of a kind; the rest is more of the same."""
-    if message not in _told:
-        _told.add(message)
-        warn(ParentageWarning(message.format(reason=reason)))

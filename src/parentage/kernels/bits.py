@@ -5,25 +5,35 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numba import types
-from numba.extending import intrinsic
 
-from parentage.kernels._options import JIT, njit
+from parentage.kernels._options import INLINE, JIT, Intrinsic, njit
 
 U = np.uint64
 
 
-@intrinsic  # type: ignore[misc, unused-ignore]  # numba's decorators carry no types
-def popcount(typing: Any, x: Any) -> Any:
+def _one_instruction() -> Any:
+    """Return what Numba makes of :func:`popcount`."""
+    from numba import types
+    from numba.extending import intrinsic
+
+    def popcount(typing: Any, x: Any) -> Any:
+        def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+            return builder.ctpop(args[0])
+
+        return types.uint64(types.uint64), generate
+
+    return intrinsic(popcount)
+
+
+def _popcount(x):
     """Return the number of set bits of a ``uint64``: one machine instruction."""
-
-    def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
-        return builder.ctpop(args[0])
-
-    return types.uint64(types.uint64), generate
+    return U(int(x).bit_count())
 
 
-@njit(**JIT)
+popcount = Intrinsic(_popcount, _one_instruction)
+
+
+@njit(**INLINE)
 def swap_quadrants(a, distance, mask):
     """Exchange the off-diagonal halves of every ``2·distance`` square block of a bit matrix."""
     shift = U(distance)

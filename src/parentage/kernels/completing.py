@@ -38,7 +38,10 @@ def apportion(shares, units):
 
     ``shares`` is ``float64[part]``; returns ``int64[part]``, which sums to ``units``.
     """
-    exact = shares / shares.sum() * units
+    total = 0.0
+    for i in range(len(shares)):  # in this order, which shares.sum() leaves open
+        total += shares[i]
+    exact = shares / total * units
     down = np.floor(exact).astype(np.int64)
     left = units - down.sum()
     order = np.argsort(down - exact, kind="mergesort")
@@ -79,7 +82,7 @@ def multiply(words, shares, choices, case, least):
     return more, share
 
 
-@njit(**JIT)
+@njit(work=lambda words, *_: 60 * words.shape[1], **JIT)
 def complete_rows(words, units, first, case, choices, least):
     """Return all completions that have a unit or more, and their units.
 

@@ -24,7 +24,7 @@ NONE = np.int64(1) << np.int64(60)
 """The price of an arc that does not exist."""
 
 
-@njit(**JIT)
+@njit(work=lambda starts, heads: 3 * (len(starts) + len(heads)), **JIT)
 def strong_components(starts: Ints, heads: Ints) -> Ints:
     """Label the strongly connected components of a graph (Tarjan 1972, without recursion).
 
@@ -239,7 +239,7 @@ def lower(s, amount, into):
             into[s, u] -= amount
 
 
-@njit(**JIT)
+@njit(work=lambda into, _parent: 3 * len(into) ** 3, **JIT)
 def cheapest_forest(into, parent):
     """Fill ``parent[n]`` so that the arcs cost least and no cycle arises.
 

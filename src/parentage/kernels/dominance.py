@@ -5,6 +5,7 @@ Axes: ``m`` sets, all children together, cut by ``offsets[n + 1]``; ``W`` 64-bit
 
 from __future__ import annotations
 
+import itertools
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -18,7 +19,7 @@ FEW = 12
 """Sets of at most so many parents are compared with their subsets instead of with all sets."""
 
 
-@njit(**JIT)
+@njit(wraps=True, **JIT)
 def number_of(v: int) -> np.uint64:
     """Return a fixed random number for a variable (splitmix64)."""
     z = (np.uint64(v) + np.uint64(1)) * np.uint64(0x9E3779B97F4A7C15)
@@ -55,7 +56,6 @@ def members_of(mask: Words, found: Ints) -> int:
     return count
 
 
-@njit(**JIT)
 def put_members(
     sets: Ints,
     starts: Ints,
@@ -66,10 +66,11 @@ def put_members(
 
     Those of set i are ``parents[starts[i] … starts[i + 1] − 1]``.
     """
-    for j in range(sets.shape[0]):
-        for k in range(starts[sets[j]], starts[sets[j] + 1]):
-            p = parents[k]
-            masks[j, p >> 6] |= np.uint64(1) << np.uint64(p & 63)
+    sizes = starts[sets + 1] - starts[sets]
+    of = np.repeat(np.arange(len(sets)), sizes)
+    at = np.arange(len(of)) + np.repeat(starts[sets] - np.cumsum(sizes) + sizes, sizes)
+    p = parents[at]
+    np.bitwise_or.at(masks, (of, p >> 6), np.uint64(1) << (p & 63).astype(np.uint64))
 
 
 @njit(**JIT)
@@ -115,7 +116,7 @@ def find_inside(
     return -1
 
 
-@njit(**JIT)
+@njit(wraps=True, **JIT)
 def keys_of_subsets(members: Ints, size: int, sums: Words) -> None:
     """Fill ``sums[2^size]`` with the keys of all subsets of a set, itself last."""
     sums[0] = np.uint64(0)
@@ -126,7 +127,7 @@ def keys_of_subsets(members: Ints, size: int, sums: Words) -> None:
         sums[subset] = sums[subset & (subset - 1)] + number_of(members[lowest])
 
 
-@njit(**JIT)
+@njit(wraps=True, **JIT)
 def keys_of(masks: Words) -> Words:
     """Return ``[m]``: the keys of all sets."""
     keys = np.zeros(masks.shape[0], np.uint64)
@@ -146,7 +147,7 @@ def most_slots(offsets: Ints) -> int:
     return most
 
 
-@njit(**JIT)
+@njit(work=lambda offsets, masks: 8 * len(masks) + 0.01 * (np.diff(offsets) ** 2).sum(), **JIT)
 def undominated(offsets: Ints, masks: Words) -> Flags:
     """Mark the sets that no earlier kept set of the same child is contained in.
 
@@ -187,7 +188,20 @@ def undominated(offsets: Ints, masks: Words) -> Flags:
     return keep
 
 
-@njit(**JIT)
+@undominated.as_numpy
+def _undominated(offsets, masks):
+    keep = np.zeros(len(masks), np.bool_)
+    for low, high in itertools.pairwise(offsets.tolist()):
+        kept, end = np.empty((high - low, masks.shape[1]), np.uint64), 0
+        for i in range(low, high):
+            keep[i] = (kept[:end] & ~masks[i]).any(axis=1).all()
+            if keep[i]:
+                kept[end] = masks[i]
+                end += 1
+    return keep
+
+
+@njit(work=lambda _offsets, masks, _scores: 200 * len(masks), **JIT)
 def best_proper_subsets(
     offsets: Ints,
     masks: Words,

@@ -185,6 +185,15 @@ def judge_families(alive, join, level, facts, terms):
     return still
 
 
+@njit(**JIT)
+def none_capped(capped):
+    """Whether no child is capped; ``capped.max()`` would take a second to compile."""
+    for x in range(len(capped)):
+        if capped[x] != -1:
+            return False
+    return True
+
+
 @njit(**INLINE)
 def credit_rules(variables, best, capped, forbidden, tally):
     """Raise ``tally[rule]`` by the families of one set that each rule removes.

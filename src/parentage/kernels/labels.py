@@ -14,7 +14,7 @@ U = np.uint64
 SPREAD = U(0x9E3779B97F4A7C15)  # 2^64 divided by the golden ratio, odd
 
 
-@njit(**JIT)
+@njit(wraps=True, **JIT)
 def join_labels(labels, n_labels, column, n_states, out):
     """Write into ``out[row]`` the number of the pair (labels[row], column[row]).
 
@@ -52,7 +52,22 @@ def join_labels(labels, n_labels, column, n_states, out):
     return found
 
 
-@njit(**JIT)
+def first_seen(labels):
+    """Number what occurs in the order of first sight: a number for each, and where each was first.
+
+    >>> [found.tolist() for found in first_seen(np.array([7, 3, 7, 5]))]
+    [[0, 1, 0, 2], [0, 1, 3]]
+    """
+    _, first, which = np.unique(labels, return_index=True, return_inverse=True)
+    order = np.argsort(first)
+    number = np.empty_like(order)
+    number[order] = np.arange(len(order))
+    return number[which], first[order]
+
+
+@njit(
+    work=lambda labels, _n, _codes, variables, _states: 0.15 * len(labels) * len(variables), **JIT
+)
 def join_columns(labels, n_labels, codes, variables, n_states):
     """Join several variables: ``codes`` is ``uint16[variable, row]``, ``n_states[variable]``.
 
@@ -64,3 +79,12 @@ def join_columns(labels, n_labels, codes, variables, n_states):
         count = join_labels(one, count, codes[v], n_states[v], other)
         one, other = other, one
     return one, count
+
+
+@join_columns.as_numpy
+def _join_columns(labels, n_labels, codes, variables, n_states):
+    count = n_labels
+    for v in variables:
+        labels, first = first_seen(labels * n_states[v] + codes[v])
+        count = np.int64(len(first))
+    return labels.copy(), count

@@ -12,22 +12,21 @@ positive, so a dead family compares as better than anything.
 
 What is counted of a set, how a family is scored and what no superset exceeds depends on the measure
 (:mod:`parentage.scoring.measures`). Its *terms*, a named tuple, select that code by their type: the
-functions below that only raise are written in :mod:`parentage.kernels.likelihoods`,
-:mod:`parentage.kernels.sums` and :mod:`parentage.kernels.missing` (:func:`for_terms`), and are
-compiled into :func:`judge_level` and :func:`score_level`. Where a set without a live family can be
-passed over, joining and judging go hand in hand instead (``likelihoods.join_siblings``).
+functions below that only raise are hooks (:class:`~parentage.kernels._options.Hook`), written in
+:mod:`parentage.kernels.likelihoods`, :mod:`parentage.kernels.sums` and
+:mod:`parentage.kernels.missing`, and are compiled into :func:`judge_level` and :func:`score_level`.
+Where a set without a live family can be passed over, joining and judging go hand in hand instead
+(``likelihoods.join_siblings``).
 """
 
 from __future__ import annotations
 
-import inspect
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
-from numba.extending import overload
 
-from parentage.kernels._options import INLINE, JIT, njit
+from parentage.kernels._options import INLINE, JIT, Hook, njit
 from parentage.kernels.judging import (
     CELLS,
     CHILD,
@@ -35,10 +34,8 @@ from parentage.kernels.judging import (
     credit_rules,
     has_forbidden,
     inherited_rule,
+    none_capped,
 )
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 
 class Level(NamedTuple):
@@ -86,25 +83,7 @@ class Facts(NamedTuple):
     """Bit r: rule number r is on."""
 
 
-def for_terms(hook: Callable[..., Any], kind: type) -> Callable[[Any], Any]:
-    """Register the code of ``hook`` for terms of one kind, which select it when compiled.
-
-    LLVM inlines it. Numba's own ``inline="always"`` loses what such code writes into arrays.
-    """
-    at = list(inspect.signature(hook).parameters).index("terms")
-
-    def register(code: Callable[..., Any]) -> Callable[..., Any]:
-        def choose(*types: Any) -> Callable[..., Any] | None:
-            return code if getattr(types[at], "instance_class", None) is kind else None
-
-        choose.__signature__ = inspect.signature(code)  # type: ignore[attr-defined]  # Numba asks
-        options: Any = {name: JIT[name] for name in ("nogil", "boundscheck", "error_model")}
-        overload(hook, jit_options=options)(choose)
-        return code
-
-    return register
-
-
+@Hook
 def local_scores(new, below, terms, scores):
     """Set ``scores[set, child]`` to the score of every live family; DEAD: it has none.
 
@@ -113,6 +92,7 @@ def local_scores(new, below, terms, scores):
     raise NotImplementedError("for kernels only")
 
 
+@Hook
 def rule_out(end, new, level, facts, terms, known):
     """Set ``new.best`` of every family that a rule rules out to DEAD + rule.
 
@@ -124,30 +104,26 @@ def rule_out(end, new, level, facts, terms, known):
     raise NotImplementedError("for kernels only")
 
 
+@Hook
 def bound_outside(x, subsets, known, level, facts, terms):
     """Return what no superset of a joined set exceeds as parents of x, which is outside it."""
     raise NotImplementedError("for kernels only")
 
 
+@Hook
 def note_set(to, known, columns, terms):
     """Write what is known of a joined set, before it is counted, where it will be."""
     raise NotImplementedError("for kernels only")
 
 
-@njit(**JIT)
-def live_members(best, live):
+def live_members(best: npt.NDArray[np.int64], live: npt.NDArray[np.uint64]) -> None:
     """Set bit a of ``live[set]`` if the family with child a is alive.
 
     A set of 64 members never gets this far: its families have 2^63 joint states, or there are
     2^64 sets to count.
     """
-    n_sets, s = best.shape
-    for i in range(n_sets):
-        mask = np.uint64(0)
-        for a in range(s):
-            if best[i, a] < DEAD:
-                mask |= np.uint64(1) << np.uint64(a)
-        live[i] = mask
+    bits = np.uint64(1) << np.arange(best.shape[1], dtype=np.uint64)
+    live[:] = np.where(best < DEAD, bits, np.uint64(0)).sum(axis=1)
 
 
 @njit(**INLINE)
@@ -183,7 +159,7 @@ def best_single_parent(x, variables, best_alone):
     return top, outside
 
 
-@njit(**JIT)
+@njit(work=lambda *args: 200 + 0.2 * args[-1].size * args[-1].shape[1], **JIT)
 def join_whole(first, last, siblings, members, subsets, best, out_members, out_subsets, out_best):
     """Join each of the sets ``first … last − 1`` with its later siblings if no subset is missing.
 
@@ -237,6 +213,35 @@ def join_whole(first, last, siblings, members, subsets, best, out_members, out_s
     return end
 
 
+@join_whole.as_numpy
+def _join_whole(first, last, siblings, members, subsets, best, out_members, out_subsets, out_best):
+    s, each = subsets.shape[1], np.arange(first, last)
+    later = siblings.end[first:last] - each - 1
+    i = np.repeat(each, later)
+    j = i + 1 + np.arange(len(i)) - np.repeat(np.cumsum(later) - later, later)
+    z = siblings.tails[j].astype(np.int64)
+    width = int(siblings.tails.max()) + 1
+    places = subsets[:, -1].astype(np.int64) * width + siblings.tails  # prefix and tail: they rise
+    at, whole = np.empty((len(i), s + 1), np.int64), np.ones(len(i), np.bool_)
+    at[:, s - 1], at[:, s] = j, i
+    for t in range(s - 1):
+        wanted = subsets[i, t].astype(np.int64) * width + z
+        at[:, t] = np.minimum(np.searchsorted(places, wanted), len(places) - 1)
+        whole &= places[at[:, t]] == wanted
+    at, end = at[whole], np.count_nonzero(whole)
+    out_members[:end, :s], out_members[:end, s] = members[i[whole]], z[whole]
+    out_subsets[:end] = at
+    for a in range(s + 1):
+        top, rule = np.full(end, -DEAD), np.full(end, DEAD)
+        for b in range(s, -1, -1):
+            if b != a:
+                below = best[at[:, b], a if a < b else a - 1]
+                top = np.maximum(top, below)
+                rule = np.where(below >= DEAD, below, rule)
+        out_best[:end, a] = np.where(top < DEAD, top, rule)
+    return end
+
+
 @njit(**JIT)
 def needed_outside(members, subsets, known, level, facts, terms):
     """Whether a variable outside the set may have it as parents (Proposition 2)."""
@@ -248,7 +253,7 @@ def needed_outside(members, subsets, known, level, facts, terms):
     return False
 
 
-@njit(**JIT)
+@njit(work=lambda end, new, *_: 3 * end * new.members.shape[1], **JIT)
 def judge_level(end, new, level, facts, terms, tally):
     """Decide the rules for the first ``end`` joined sets; leave out those that nobody needs.
 
@@ -261,7 +266,7 @@ def judge_level(end, new, level, facts, terms, tally):
     members, subsets, best, columns = new
     forbidden, capped, rules = facts.forbidden, facts.capped, facts.rules
     bounded = rules & (1 << CHILD | 1 << CELLS) != 0
-    plain = len(forbidden) == 0 and capped.max() == -1 and capped.min() == -1
+    unrestricted = len(forbidden) == 0 and none_capped(capped)
     m = members.shape[1]
     known = np.empty((end, 2), np.int64)
     rule_out(end, new, level, facts, terms, known)
@@ -272,7 +277,7 @@ def judge_level(end, new, level, facts, terms, tally):
         dead = 0
         for a in range(m if rules != 0 else 0):
             dead += best[i, a] >= DEAD
-        if rules != 0 and (dead > 0 or not plain):
+        if rules != 0 and (dead > 0 or not unrestricted):
             credit_rules(members[i], best[i], capped, forbidden, tally)
         if (
             dead == m
@@ -286,7 +291,7 @@ def judge_level(end, new, level, facts, terms, tally):
     return left
 
 
-@njit(**JIT)
+@njit(work=lambda new, *_: 2 * new.members.size, **JIT)
 def score_level(new, below, facts, terms, kept_set, kept_child, kept_score):
     """Score the live families of a new level, raise ``best`` and note what Lemma 1 keeps.
 
@@ -330,14 +335,12 @@ def score_level(new, below, facts, terms, kept_set, kept_child, kept_score):
     return scored, kept
 
 
-@njit(**JIT)
-def fewest_states(members, best, states, least):
+def fewest_states(
+    members: npt.NDArray[np.uint16],
+    best: npt.NDArray[np.int64],
+    states: npt.NDArray[np.float64],
+    least: npt.NDArray[np.float64],
+) -> None:
     """Lower ``least[variable]`` to the joint states of the parents in its live families."""
-    for i in range(len(members)):
-        whole = 1.0
-        for a in range(members.shape[1]):
-            whole *= states[members[i, a]]
-        for a in range(members.shape[1]):
-            x = members[i, a]
-            if best[i, a] < DEAD:
-                least[x] = min(least[x], whole / states[x])
+    own, alive = states[members], best < DEAD
+    np.minimum.at(least, members[alive], (own.prod(axis=1)[:, None] / own)[alive])

@@ -21,10 +21,11 @@ from parentage.kernels.judging import (
     Join,
     credit_rules,
     judge_families,
+    none_capped,
     products_without,
     thm1p_families,
 )
-from parentage.kernels.levels import for_terms, lists_beside, local_scores
+from parentage.kernels.levels import lists_beside, local_scores
 
 
 class Likelihoods(NamedTuple):
@@ -101,7 +102,7 @@ def start_joins(i, members, subsets, children, arity, cap, at, stop, variables, 
     return min(own[0] * arity[variables[0]], 4 * cap)
 
 
-@njit(**JIT)
+@njit(work=lambda *args: 60 * len(args[-2].members), **JIT)
 def join_siblings(first, last, siblings, level, facts, terms, new, tally):
     """Join each of the sets ``first … last − 1`` with its later siblings.
 
@@ -135,7 +136,7 @@ def join_siblings(first, last, siblings, level, facts, terms, new, tally):
     own, ceiling = np.empty(s, np.int64), np.empty(s + 1, np.int64)
     join = Join(variables, subset, q, out)
     only_thm1p = rules == 1 << THM1P
-    simple_tally = only_thm1p and capped.max() == -1 and capped.min() == -1 and len(forbidden) == 0
+    simple_tally = only_thm1p and len(forbidden) == 0 and none_capped(capped)
     end = 0
     for i in range(first, last):
         q[s] = start_joins(i, members, subsets, children, arity, cap, at, stop, variables, own)
@@ -173,7 +174,7 @@ def join_siblings(first, last, siblings, level, facts, terms, new, tally):
     return end
 
 
-@for_terms(local_scores, LikelihoodTerms)
+@local_scores.for_terms(LikelihoodTerms)
 def _local_scores(new, below, terms, scores):
     members, subsets, best, G, G_below = new.members, new.subsets, new.best, new.columns.G, below.G
     arity, unit, cap = terms.arity, terms.unit, terms.cap

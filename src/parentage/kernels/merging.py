@@ -7,13 +7,15 @@ hash table (linear probing) of their numbers, −1 where it is free.
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 
 from parentage.kernels._options import JIT, njit
-from parentage.kernels.labels import SPREAD, U
+from parentage.kernels.labels import SPREAD, U, first_seen
 
 
-@njit(**JIT)
+@njit(wraps=True, **JIT)
 def hash_of(key):
     """Return a number for a row, as if by chance."""
     mixed = U(0)
@@ -38,7 +40,12 @@ def slot_of(key, keys, slots):
     return at
 
 
-@njit(**JIT)
+def short_merge(codes, times, word, shift, keys, repeats, slots, found, sieve):
+    """Return about how many microseconds the plain :func:`merge_block` takes."""
+    return math.inf if sieve else 0.5 * (found + codes.shape[1]) * (1 + keys.shape[1])
+
+
+@njit(work=short_merge, **JIT)
 def merge_block(codes, times, word, shift, keys, repeats, slots, found, sieve):
     """Look up a block of rows and count them; return how many distinct rows there are then.
 
@@ -77,14 +84,56 @@ def merge_block(codes, times, word, shift, keys, repeats, slots, found, sieve):
     return found
 
 
-@njit(**JIT)
+@merge_block.as_numpy
+def _merge_block(codes, times, word, shift, keys, repeats, slots, found, _sieve):
+    before = int(found)
+    packed = np.zeros((before + codes.shape[1], keys.shape[1]), np.uint64)
+    packed[:before] = keys[:before]
+    for v, column in enumerate(codes):
+        packed[before:, word[v]] |= column.astype(np.uint64) << np.uint64(shift[v])
+    labels = np.zeros(len(packed), np.int64)
+    for w in range(packed.shape[1]):
+        here, first = first_seen(packed[:, w])
+        labels, first = first_seen(labels * len(first) + here)
+    end = len(first)
+    keys[before:end] = packed[first[before:]]
+    repeats[before:end] = 0
+    each = times.astype(np.int64) if len(times) else None
+    repeats[:end] += np.bincount(labels[before:], each, end).astype(np.uint32)
+    fill_slots(keys, before, end, slots)
+    return end
+
+
+def fill_slots(keys, begin, end, slots):
+    """Enter the rows ``begin … end − 1`` into the slots, all at once."""
+    waiting, last = np.arange(begin, end), np.uint64(len(slots) - 1)
+    mixed = np.zeros(len(waiting), np.uint64)
+    for w in range(keys.shape[1]):
+        mixed = (mixed ^ keys[begin:end, w]) * SPREAD
+        mixed ^= mixed >> U(29)
+    at = mixed & last
+    while len(waiting):
+        free = slots[at] < 0
+        slots[at[free]] = waiting[free]
+        still = slots[at] != waiting
+        waiting, at = waiting[still], (at[still] + U(1)) & last
+
+
+@njit(work=lambda _keys, found, _slots: 0.1 * found, **JIT)
 def enter_again(keys, found, slots):
     """Enter all distinct rows into a new table of slots."""
     for i in range(found):
         slots[slot_of(keys[i], keys, slots)] = i
 
 
-@njit(**JIT)
+@enter_again.as_numpy
+def _enter_again(keys, found, slots):
+    fill_slots(keys, 0, int(found), slots)
+
+
+@njit(
+    wraps=True, work=lambda words, _weights, _label, n_rows, _mask: 6 * n_rows * len(words), **JIT
+)
 def merge_rows(words, weights, label, n_rows, mask):
     """Mask rows and merge equal ones, in place; return how many are left.
 

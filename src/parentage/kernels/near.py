@@ -161,7 +161,7 @@ def enumerate_networks(
     return count
 
 
-@njit(**JIT)
+@njit(work=lambda *args: min(args[-1], 100_000) * 3, **JIT)
 def enumerate_by_sinks(
     offsets: Ints,
     masks: Words,

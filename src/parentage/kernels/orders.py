@@ -126,7 +126,12 @@ def predecessors(order: Ints, position: int) -> Octets:
     return before
 
 
-@njit(**JIT)
+@njit(
+    work=lambda order, _fit, low, high, offsets, *_: (
+        3 * (high - low + len(order)) + 0.3 * offsets[-1]
+    ),
+    **JIT,
+)
 def refit(
     order: Ints, fit: Ints, low: int, high: int, offsets: Ints, sets: Numbers, work: Any
 ) -> None:
@@ -253,7 +258,7 @@ def insert_in_turn(
     work.idle, work.turn = (idle, turn) if idle < n else (0, 0)
 
 
-@njit(**JIT)
+@njit(work=lambda offsets, _sets, order, _work: 3 * len(order) ** 2 + 0.3 * offsets[-1], **JIT)
 def place_in_order(offsets: Ints, sets: Numbers, order: Ints, work: Any) -> int:
     """Fill ``order[n]`` so that each variable has a set among its predecessors.
 

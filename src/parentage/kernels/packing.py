@@ -335,22 +335,22 @@ def pack_repeated(g, word, groups, blocks, pick, row_bits, matrix):
     rows, starts, heights, repeats = groups
     first, last = np.int64(starts[g]), np.int64(starts[g + 1])
     picked = np.empty(64, np.uint32)
-    height = 0
+    height, once = np.int64(0), np.int64(0)
     if words_by_powers(groups, g) >= (heights[g] + 63) >> 6:
         for i in range(first, last):
             for _ in range(repeats[rows[i]]):
                 picked[height] = rows[i]
                 height += 1
                 if height == 64:
-                    pack_word(picked, 64, word, 0, blocks, pick, row_bits, matrix)
+                    pack_word(picked, np.int64(64), word, once, blocks, pick, row_bits, matrix)
                     word += 1
-                    height = 0
+                    height = np.int64(0)
         if height > 0:
-            pack_word(picked, height, word, 0, blocks, pick, row_bits, matrix)
+            pack_word(picked, height, word, once, blocks, pick, row_bits, matrix)
             word += 1
         return word
     for k in range(HEAVIEST - 2, -1, -1):
-        height = 0
+        height = np.int64(0)
         for i in range(first, last):
             times = np.int64(repeats[rows[i]]) >> k
             if times == 0:
@@ -359,11 +359,13 @@ def pack_repeated(g, word, groups, blocks, pick, row_bits, matrix):
                 picked[height] = rows[i]
                 height += 1
                 if height == 64:
-                    pack_word(picked, 64, word, k, blocks, pick, row_bits, matrix)
+                    pack_word(
+                        picked, np.int64(64), word, np.int64(k), blocks, pick, row_bits, matrix
+                    )
                     word += 1
-                    height = 0
+                    height = np.int64(0)
         if height > 0:
-            pack_word(picked, height, word, k, blocks, pick, row_bits, matrix)
+            pack_word(picked, height, word, np.int64(k), blocks, pick, row_bits, matrix)
             word += 1
     return word
 
@@ -376,7 +378,7 @@ def pack(groups, small, blocks, pick, row_bits, matrix):
     """
     rows, starts, heights, repeats = groups
     word_start = matrix.word_start
-    word = 0
+    word, once = np.int64(0), np.int64(0)
     n_large = 0
     for g in range(len(starts) - 1):
         if heights[g] <= small:
@@ -388,9 +390,9 @@ def pack(groups, small, blocks, pick, row_bits, matrix):
             continue
         last = np.int64(starts[g + 1])
         for first in range(np.int64(starts[g]), last, 64):
-            height = min(64, last - first)
+            height = np.int64(min(64, last - first))
             picked = rows[first : first + height]
-            pack_word(picked, height, word, 0, blocks, pick, row_bits, matrix)
+            pack_word(picked, height, word, once, blocks, pick, row_bits, matrix)
             word += 1
     word_start[n_large] = word
     return n_large

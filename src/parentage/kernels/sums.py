@@ -15,7 +15,7 @@ arities among those of its size, which is exact however large the product become
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -24,11 +24,13 @@ from parentage.kernels._options import INLINE, JIT, njit
 from parentage.kernels.judging import CELLS, CHILD, DEAD, FUNCTIONAL, PARENT
 from parentage.kernels.levels import (
     bound_outside,
-    for_terms,
     local_scores,
     note_set,
     rule_out,
 )
+
+if TYPE_CHECKING:
+    from parentage.kernels.levels import Level
 
 
 class Sums(NamedTuple):
@@ -126,7 +128,7 @@ def redundant_parent(pi, level, terms):
     return False
 
 
-@for_terms(rule_out, SumTerms)
+@rule_out.for_terms(SumTerms)
 def _rule_out(end, new, level, facts, terms, known):
     members, subsets, best = new.members, new.subsets, new.best
     value, minus, occupied, row = level.columns
@@ -162,7 +164,36 @@ def _rule_out(end, new, level, facts, terms, known):
                 best[i, a] = DEAD + FUNCTIONAL
 
 
-@for_terms(bound_outside, SumTerms)
+@rule_out.numpy_for_terms(SumTerms)
+def _rule_out_by_numpy(end, new, level, facts, terms, known):
+    members, subsets, best = new.members[:end], new.subsets[:end], new.best[:end]
+    value, minus, occupied, row = level.columns
+    kind, rules, slack = terms.kind, facts.rules, facts.slack
+    by_child, by_cells = rules & (1 << CHILD) != 0, rules & (1 << CELLS) != 0
+    by_parent, functional = rules & (1 << PARENT) != 0, rules & (1 << FUNCTIONAL) != 0
+    known[:, 0] = terms.times[kind[members[:, -1]], row[subsets[:, -1]]]
+    known[:, 1] = occupied[subsets].max(axis=1, initial=0) if by_cells else 0
+    of, child = np.nonzero(best < DEAD) if rules else (np.empty(0, np.int64),) * 2
+    x, pi = members[of, child], subsets[of, child]
+    h, bound = terms.residual[x], np.full(len(of), DEAD)
+    if by_child:
+        price = terms.penalty[kind[x], row[pi]] + minus[pi, terms.column[x]] + terms.constant[x]
+        bound = -h - (price - value[pi])
+    if by_cells:
+        cost = terms.log_arity[x] * known[of, 1]
+        less = np.where(terms.adds[row[pi]], -h - cost, np.minimum(-h, -cost))
+        bound = np.minimum(bound, less)
+    out = best[of, child] - slack >= bound
+    for k in np.flatnonzero(~out).tolist() if by_parent or functional else ():
+        i, a = of[k], child[k]
+        if by_parent and parent_side.interpreted(a, members[i], subsets[i], level, slack, terms):
+            best[i, a] = DEAD + PARENT
+        elif functional and redundant_parent.interpreted(pi[k], level, terms):
+            best[i, a] = DEAD + FUNCTIONAL
+    best[of[out], child[out]] = DEAD + (CHILD if by_child else CELLS)
+
+
+@bound_outside.for_terms(SumTerms)
 def _bound_outside(x, subsets, known, level, facts, terms):
     value, minus = level.columns.value, level.columns.minus
     price = -np.int64(DEAD)
@@ -174,12 +205,12 @@ def _bound_outside(x, subsets, known, level, facts, terms):
     return bound_of(facts.rules, terms.residual[x], price, cost, terms.adds_above[row])
 
 
-@for_terms(note_set, SumTerms)
+@note_set.for_terms(SumTerms)
 def _note_set(to, known, columns, terms):
     columns.row[to] = known
 
 
-@for_terms(local_scores, SumTerms)
+@local_scores.for_terms(SumTerms)
 def _local_scores(new, below, terms, scores):
     members, subsets, best, value = new.members, new.subsets, new.best, new.columns.value
     minus, column, constant = below.minus, terms.column, terms.constant
@@ -191,29 +222,39 @@ def _local_scores(new, below, terms, scores):
                 scores[i, a] = value[i] - minus[subsets[i, a], column[x]] - constant[x]
 
 
-@njit(**JIT)
-def least_of_live(some, value_below, minus_below, column, constant, price, cells):
+@local_scores.numpy_for_terms(SumTerms)
+def _local_scores_by_numpy(new, below, terms, scores):
+    x = new.members
+    parents = below.minus[new.subsets, terms.column[x]]
+    scores[:] = new.columns.value[:, None] - parents - terms.constant[x]
+
+
+def least_of_live(
+    some: Level,
+    value_below: npt.NDArray[np.int64],
+    minus_below: npt.NDArray[np.int64],
+    column: npt.NDArray[np.int64],
+    constant: npt.NDArray[np.int64],
+    price: npt.NDArray[np.int64],
+    cells: npt.NDArray[np.int64],
+) -> None:
     """Lower ``price[variable]`` and ``cells[variable]`` to what live families of a level have.
 
     ``some`` are sets of the level; ``value_below[set below]`` and ``minus_below[set below,
     column]`` are those of their parents, whose price is that of the child's side but for
     the penalty.
     """
-    members, subsets, best, occupied = some.members, some.subsets, some.best, some.columns.occupied
-    for i in range(len(members)):
-        for a in range(members.shape[1]):
-            if best[i, a] >= DEAD:
-                continue
-            x, pi = members[i, a], subsets[i, a]
-            price[x] = min(price[x], minus_below[pi, column[x]] + constant[x] - value_below[pi])
-            cells[x] = min(cells[x], np.int64(occupied[i]))
+    of, child = np.nonzero(some.best < DEAD)
+    x, pi = some.members[of, child], some.subsets[of, child]
+    np.minimum.at(price, x, minus_below[pi, column[x]] + constant[x] - value_below[pi])
+    np.minimum.at(cells, x, some.columns.occupied[of].astype(np.int64))
 
 
-@njit(**JIT)
-def best_of_live(members, best, top):
+def best_of_live(
+    members: npt.NDArray[np.uint16],
+    best: npt.NDArray[np.int64],
+    top: npt.NDArray[np.int64],
+) -> None:
     """Raise ``top[variable]`` to Bin of its live families."""
-    for i in range(len(members)):
-        for a in range(members.shape[1]):
-            if best[i, a] < DEAD:
-                x = members[i, a]
-                top[x] = max(top[x], best[i, a])
+    alive = best < DEAD
+    np.maximum.at(top, members[alive], best[alive])

@@ -59,8 +59,9 @@ def solve(run: Run) -> Solution:
     try:
         with interruptible(run.stop):
             for part in run.parts:
-                begin(part, run.known.orders)
-                if part.problem.n > TINY:
+                climb = not takes_a_moment(part)
+                begin(part, run.known.orders, climb=climb)
+                if climb:
                     try_forest(part)
             solve_parts(run)
     except KeyboardInterrupt:
@@ -68,6 +69,12 @@ def solve(run: Run) -> Solution:
         run.stopped()
     run.save()
     return conclude(run)
+
+
+def takes_a_moment(part: Part) -> bool:
+    """Whether dynamic programming solves a part at once: then any network will do until it has."""
+    engine, n = part.run.settings.engine, part.problem.n
+    return n <= TINY or (engine in ("auto", "subsets") and n <= part.run.tuning.at_once)
 
 
 def try_forest(part: Part) -> None:
@@ -82,23 +89,23 @@ def try_forest(part: Part) -> None:
         start_from_forest(part)
 
 
-def begin(part: Part, orders: Sequence[Sequence[int]]) -> None:
+def begin(part: Part, orders: Sequence[Sequence[int]], *, climb: bool = True) -> None:
     """Give a part its first networks: one from any order, others from those of known networks.
 
-    Without time the known ones have to do.
+    Without time the known ones have to do. If asked, it climbs from each.
     """
     for order in orders if part.problem.n > 1 else ():
-        begin_with(part, order)
+        begin_with(part, order, climb=climb)
     if part.cost == math.inf or not part.stopped():
-        first_incumbent(part)
+        first_incumbent(part, climb=climb)
 
 
-def begin_with(part: Part, order: Sequence[int]) -> None:
-    """Climb from an order of all the variables."""
+def begin_with(part: Part, order: Sequence[int], *, climb: bool = True) -> None:
+    """Take the network of an order of all the variables, or climb from it."""
     place = np.empty(len(order), np.int64)
     place[np.asarray(order, np.int64)] = np.arange(len(order))
     own = np.argsort(place[part.problem.variables])
-    climb_from(part, own)
+    climb_from(part, own, climb=climb)
 
 
 def solve_parts(run: Run) -> None:

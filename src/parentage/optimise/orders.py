@@ -49,8 +49,8 @@ ROUNDS_OF_CLIMBS = 20
 """In large parts a round has room for so many climbs over all positions of all variables."""
 
 
-def first_incumbent(part: Part) -> None:
-    """Give a part its first network: any feasible order, climbed to a local optimum."""
+def first_incumbent(part: Part, *, climb: bool = True) -> None:
+    """Give a part its first network: of any feasible order, climbed to a local optimum if asked."""
     problem = part.problem
     if problem.n == 1:  # with no parent inside, its cheapest set is its only one
         part.offer(np.zeros(1, np.int64), PHASE)
@@ -58,19 +58,23 @@ def first_incumbent(part: Part) -> None:
     order, placed = feasible_order(problem)
     if placed < problem.n:
         raise AssertionError("a part without an acyclic choice reached the search")
-    climb_from(part, order, anyway=True)
+    climb_from(part, order, anyway=True, climb=climb)
 
 
-def climb_from(part: Part, order: Ints, *, anyway: bool = False, regions: bool = True) -> bool:
+def climb_from(
+    part: Part, order: Ints, *, anyway: bool = False, regions: bool = True, climb: bool = True
+) -> bool:
     """Climb from an order to a local optimum and offer it; whether it was an improvement.
 
     A stopped run gets what the climb has reached by then, which is nothing unless it has to climb
-    for a moment ``anyway``. With ``regions`` it is improved region by region, too.
+    for a moment ``anyway``. With ``regions`` it is improved region by region, too. Without
+    ``climb`` the order itself is offered.
     """
     space = part.problem.orders
     state = np.array([part.run.seed % (1 << 64)], np.uint64)
     how = {"anyway": anyway, "regions": regions}
-    climb_order(space, order, state, part.stopped, part.run.tuning, **how)
+    if climb:
+        climb_order(space, order, state, part.stopped, part.run.tuning, **how)
     choice = space.choice(order)
     return choice is not None and part.offer(choice, PHASE)
 

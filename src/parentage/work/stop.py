@@ -41,10 +41,17 @@ class CompileClock:
     ----------
     tell
         Called when compiling begins for the first time, with whether the result is cached.
+
+    Attributes
+    ----------
+    ahead
+        Called with the module of a kernel before it is compiled; whether another process has
+        compiled it by then, and what it left can be loaded.
     """
 
     def __init__(self, tell: Callable[[bool], None] | None = None) -> None:
         self.tell = tell
+        self.ahead: Callable[[str], bool] | None = None
         self._done = 0.0
         self._lock = threading.Lock()
         self._depth, self._began = 0, 0.0
@@ -72,6 +79,13 @@ class CompileClock:
                 self._depth -= 1
                 if self._depth == 0 and self._counts:
                     self._done += self._running()
+
+    def was_compiled_ahead(self, module: str) -> bool:
+        """Whether another process has compiled the kernels of a module, once it has ended."""
+        if self.ahead is None or not self.ahead(module):
+            return False
+        self._counts = True
+        return True
 
     def begins(self, cached: bool) -> None:
         """Note that a kernel is compiled and not loaded, and whether the result will be cached."""
