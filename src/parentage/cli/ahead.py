@@ -77,7 +77,7 @@ def main() -> None:
     from parentage.optimise import learn_lists
 
     plain.only = "compiled"
-    learn_lists(made_lists(30, 3, 25), time_limit=1.0, threads=1)
+    learn_lists(made_lists(30, 3, 25), time_limit=10.0, threads=1)
 
 
 if __name__ == "__main__":
