@@ -27,6 +27,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from parentage.errors import InputError
 from parentage.kernels._cache import has_entries, make_dispatcher
+from parentage.work.tuning import TUNING
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -46,18 +47,17 @@ class Plain:
     Parameters
     ----------
     cached
-        Most, where the compiled kernel would be loaded from the cache: about what importing
-        Numba and loading kernels takes.
+        Most, where the compiled kernel would be loaded from the cache.
     missing
-        Most, where the kernel would have to be compiled: little beside half a minute.
+        Most, where the kernel would have to be compiled.
     spent
         So far.
     only
         For tests: ``"plain"`` runs every kernel plainly that can, ``"compiled"`` none.
     """
 
-    cached: float = 0.3
-    missing: float = 2.3
+    cached: float = TUNING.plain_cached
+    missing: float = TUNING.plain_missing
     spent: float = 0.0
     only: Literal["plain", "compiled"] | None = None
 

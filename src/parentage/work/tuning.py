@@ -55,6 +55,11 @@ class Tuning:
         (benchmarks/results/memory.md, rows with a disk).
     worker_memory
         The share of a worker's memory that its tasks may use: Dask spills and pauses above.
+    plain_cached
+        CPU seconds that a process works in plain Python before it loads compiled kernels: less than
+        importing Numba takes (benchmarks/results/start.md).
+    plain_missing
+        CPU seconds that a process works in plain Python before it compiles kernels.
     """
 
     writing_share: float = 0.04
@@ -76,6 +81,8 @@ class Tuning:
     memory_share: float = 0.5
     page_share: float = 0.85
     worker_memory: float = 0.5
+    plain_cached: float = 0.15
+    plain_missing: float = 2.3
 
 
 TUNING = Tuning()
