@@ -207,7 +207,7 @@ class Recipe:
                 f"{name} at {', '.join(f'{point:.6g}' for point in cuts)}"
                 for name, cuts in cut.items()
             ]
-            said.append(f"{_columns(cut)} cut ({_some(points, '; ')})")
+            said.append(f"{_columns(cut)} discretised ({_some(points, '; ')})")
         if account.decisions:
             number = len(account.decisions)
             said.append(f"{number} automatic decision{'' if number == 1 else 's'}")

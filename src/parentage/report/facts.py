@@ -275,7 +275,7 @@ def data_facts(
         low, high = int(table.cardinalities.min()), int(table.cardinalities.max())
         facts.append(Fact("States of a column", f"{low}" if low == high else f"{low} to {high}"))
         missing = int(table.missing_cells.sum())
-        facts.append(Fact("Missing cells kept", f"{missing:,}" if missing else "none"))
+        facts.append(Fact("Missing values kept", f"{missing:,}" if missing else "none"))
         facts.append(Fact("Constant columns", named(table.constant) or "none"))
     if recipe is not None:
         facts += _reading(recipe)
@@ -302,7 +302,7 @@ def _reading(recipe: Recipe) -> list[Fact]:
         if account.rows_dropped:
             facts.append(Fact("Rows left out for missing cells", f"{account.rows_dropped:,}"))
         for label, counts in (
-            ("Missing cells", account.missing),
+            ("Missing values", account.missing),
             ("Values treated as missing", account.blanked),
         ):
             if counts:
@@ -317,7 +317,7 @@ def _reading(recipe: Recipe) -> list[Fact]:
             if recipe.settings.missing == "mode"
             else "a state of their own"
         )
-        facts.append(Fact("Missing cells get", how))
+        facts.append(Fact("Missing values become", how))
     for column in recipe.columns:
         if column.cuts:
             rule = f" ({column.rule})" if column.rule else ""
