@@ -375,8 +375,8 @@ class Anytime:
         """Solve the lists in as much work as all that was done before, or while the gap is halved.
 
         Return whether that gained, or proved lists for the first time: then there are new prices.
-        What was not proven is tried again when the work has doubled, or sooner if that halved the
-        gap. Lists that were proven and have grown a little get a few times the work of the last
+        What was not proven is tried again when the work has doubled, or sooner if the gap is
+        closing. Lists that were proven and have grown a little get a few times the work of the last
         proof.
         """
         solver, work = self._solver, self.work
@@ -385,7 +385,8 @@ class Anytime:
         most = min(work, TUNING.proof_again * self._solving.last) if self._is_exact else work
         if not self._is(work + most <= effort):
             return False
-        found = solver.solve(self.order, self.cuts, effort - work, most, self._solving.gap)
+        open_gap = TUNING.closing * self._solving.gap
+        found = solver.solve(self.order, self.cuts, effort - work, most, open_gap)
         self._is(not self.stop.is_over() and (found.proven or found.work < effort - work))
         was_exact = self._is_exact
         self._proven = self.growth.n_sets if found.proven else 0
@@ -398,7 +399,7 @@ class Anytime:
         work = self.work
         gained |= found.proven and not was_exact
         changed = work if gained else before.changed
-        closing = found.gap < before.gap / 2
+        closing = found.gap < open_gap
         later = 0.0 if found.proven else work * (TUNING.soon if closing else 2.0)
         self._solving = self._solving._replace(next=later, changed=changed, gap=found.gap)
         return gained

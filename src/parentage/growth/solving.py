@@ -82,8 +82,8 @@ class ListSolver:
     ) -> Solved:
         """Solve the lists, from a network of this order and some cuts.
 
-        Cutting and branching take at most ``most`` nominal seconds, and end after ``at_once`` of
-        them unless the ``gap`` of before, in nats, was halved in that time.
+        Cutting and branching take at most ``most`` nominal seconds. They end after ``at_once`` of
+        them if the gap is above ``gap`` nats, and after as much again if it was not halved.
         """
         growth = self._growth
         lists = replace(self._searched, outcomes=growth.result()).lists()
@@ -99,7 +99,7 @@ class ListSolver:
             replace(from_state(state, lists), near=True),
             most_work=most / nominal.PER_STEP,
             slice_work=at_once / nominal.PER_STEP,
-            gap_before=gap / prepared.unit,
+            first_gap=gap / prepared.unit,
         )
         solve(run)
         found = run.to_state().values

@@ -38,8 +38,10 @@ class Tuning:
         Times the work of the last proof that proving the lists again may take, after they have
         grown a little.
     soon
-        Factor by which the work has to grow before lists are solved again whose gap was halved the
-        last time; 2 for others.
+        Factor by which the work has to grow before lists are solved again whose gap was closing
+        the last time; 2 for others.
+    closing
+        Part of the gap of the time before that solving may leave, to be taken as closing it.
     step
         Part by which proven lists become longer before they are solved again.
     cost_per_parent
@@ -64,6 +66,7 @@ class Tuning:
     patience: int = 20
     proof_again: float = 4.0
     soon: float = 1.25
+    closing: float = 0.8
     step: float = 0.125
     cost_per_parent: float = 1e-9
     seconds_to_list: float = 4e-6

@@ -95,8 +95,8 @@ class Run:
         Work that cutting and branching may take, in the units of :mod:`.tuning`.
     slice_work
         Work after which they end, unless the gap was halved in that time.
-    gap_before
-        The gap that the first slice has to halve.
+    first_gap
+        The gap that the first slice has to reach.
     """
 
     def __init__(
@@ -109,7 +109,7 @@ class Run:
         tuning: Tuning | None = None,
         most_work: float = math.inf,
         slice_work: float = math.inf,
-        gap_before: float = math.inf,
+        first_gap: float = math.inf,
     ) -> None:
         problem = prepare(lists, constraints)
         context = context or Context()
@@ -121,7 +121,7 @@ class Run:
         self.worked = 0.0
         self.work_left = most_work
         self._slice = self._slice_left = slice_work
-        self._gap_before = gap_before
+        self._gap_goal = first_gap
         self.threads = context.threads
         self.stop = context.stop
         self.stop_reason: Reason | None = None
@@ -172,9 +172,9 @@ class Run:
         self._slice_left -= work
         if self._slice_left < 0 < self.work_left:
             gap = self.bound() - self.score()
-            if gap > self._gap_before / 2:
+            if gap > self._gap_goal:
                 self.work_left = 0.0
-            self._gap_before, self._slice_left = gap, self._slice
+            self._gap_goal, self._slice_left = gap / 2, self._slice
 
     def chosen(self) -> Ints:
         """Return the incumbent: the set of every variable, as an index into the lists."""
