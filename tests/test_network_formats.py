@@ -414,12 +414,13 @@ def test_parameters_may_be_edited_and_the_proof_stays(tmp_path: Path) -> None:
     table = chest_clinic(100)
     found, path = learn(table), tmp_path / "net.json"
     write_network(found, path, table=table)
-    even = [[0.5, 0.5]]
-    path.write_text(edited(path.read_text(), lambda c: c["probabilities"].update(asia=even)))
+    root = next(name for name in table.names if not found.network.parents_of(name))
+    even = {root: [[0.5, 0.5]]}
+    path.write_text(edited(path.read_text(), lambda c: c["probabilities"].update(even)))
     record = read_network_json(path)
     assert record.finding == found.finding
     assert record.parameters is not None
-    assert record.parameters.to_dict()["asia"] == even
+    assert record.parameters.to_dict()[root] == even[root]
 
 
 def test_a_page_of_an_edited_network_claims_nothing(tmp_path: Path) -> None:

@@ -159,7 +159,7 @@ class Recipe:
     ...                    discretize="median", missing="drop")
     >>> print(table.recipe)
     3 rows, 2 columns; 1 cell treated as missing (age 1); 1 row dropped for missing cells (age 1);
-    1 column cut (age at 32.25)
+    1 column discretised (age at 32.25)
     """
 
     settings: Reading
