@@ -161,7 +161,7 @@ def test_no_level_is_copied(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     finally:
         tracemalloc.stop()
     assert found.tobytes() == expected.tobytes()
-    assert peak < 2**18 < sum(part.nbytes for part in fields) // 10
+    assert peak < 2**17 < sum(part.nbytes for part in fields) // 10
 
 
 @pytest.mark.parametrize("name", SCORES)

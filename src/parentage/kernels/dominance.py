@@ -56,6 +56,7 @@ def members_of(mask: Words, found: Ints) -> int:
     return count
 
 
+@njit(work=lambda _sets, _starts, parents, _masks: 30 + 0.1 * len(parents), **JIT)
 def put_members(
     sets: Ints,
     starts: Ints,
@@ -66,6 +67,14 @@ def put_members(
 
     Those of set i are ``parents[starts[i] … starts[i + 1] − 1]``.
     """
+    for j in range(sets.shape[0]):
+        for k in range(starts[sets[j]], starts[sets[j] + 1]):
+            p = parents[k]
+            masks[j, p >> 6] |= np.uint64(1) << np.uint64(p & 63)
+
+
+@put_members.as_numpy
+def _put_members(sets, starts, parents, masks):
     sizes = starts[sets + 1] - starts[sets]
     of = np.repeat(np.arange(len(sets)), sizes)
     at = np.arange(len(of)) + np.repeat(starts[sets] - np.cumsum(sizes) + sizes, sizes)

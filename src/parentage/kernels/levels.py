@@ -116,12 +116,24 @@ def note_set(to, known, columns, terms):
     raise NotImplementedError("for kernels only")
 
 
-def live_members(best: npt.NDArray[np.int64], live: npt.NDArray[np.uint64]) -> None:
+@njit(work=lambda best, _live: 20 + 0.02 * best.size, **JIT)
+def live_members(best, live):
     """Set bit a of ``live[set]`` if the family with child a is alive.
 
     A set of 64 members never gets this far: its families have 2^63 joint states, or there are
     2^64 sets to count.
     """
+    n_sets, s = best.shape
+    for i in range(n_sets):
+        mask = np.uint64(0)
+        for a in range(s):
+            if best[i, a] < DEAD:
+                mask |= np.uint64(1) << np.uint64(a)
+        live[i] = mask
+
+
+@live_members.as_numpy
+def _live_members(best, live):
     bits = np.uint64(1) << np.arange(best.shape[1], dtype=np.uint64)
     live[:] = np.where(best < DEAD, bits, np.uint64(0)).sum(axis=1)
 
@@ -335,12 +347,20 @@ def score_level(new, below, facts, terms, kept_set, kept_child, kept_score):
     return scored, kept
 
 
-def fewest_states(
-    members: npt.NDArray[np.uint16],
-    best: npt.NDArray[np.int64],
-    states: npt.NDArray[np.float64],
-    least: npt.NDArray[np.float64],
-) -> None:
+@njit(work=lambda members, *_: 50 + 0.05 * members.size, **JIT)
+def fewest_states(members, best, states, least):
     """Lower ``least[variable]`` to the joint states of the parents in its live families."""
+    for i in range(len(members)):
+        whole = 1.0
+        for a in range(members.shape[1]):
+            whole *= states[members[i, a]]
+        for a in range(members.shape[1]):
+            x = members[i, a]
+            if best[i, a] < DEAD:
+                least[x] = min(least[x], whole / states[x])
+
+
+@fewest_states.as_numpy
+def _fewest_states(members, best, states, least):
     own, alive = states[members], best < DEAD
     np.minimum.at(least, members[alive], (own.prod(axis=1)[:, None] / own)[alive])

@@ -15,7 +15,7 @@ arities among those of its size, which is exact however large the product become
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -28,9 +28,6 @@ from parentage.kernels.levels import (
     note_set,
     rule_out,
 )
-
-if TYPE_CHECKING:
-    from parentage.kernels.levels import Level
 
 
 class Sums(NamedTuple):
@@ -229,32 +226,43 @@ def _local_scores_by_numpy(new, below, terms, scores):
     scores[:] = new.columns.value[:, None] - parents - terms.constant[x]
 
 
-def least_of_live(
-    some: Level,
-    value_below: npt.NDArray[np.int64],
-    minus_below: npt.NDArray[np.int64],
-    column: npt.NDArray[np.int64],
-    constant: npt.NDArray[np.int64],
-    price: npt.NDArray[np.int64],
-    cells: npt.NDArray[np.int64],
-) -> None:
+@njit(work=lambda some, *_: 50 + 0.1 * some.members.size, **JIT)
+def least_of_live(some, value_below, minus_below, column, constant, price, cells):
     """Lower ``price[variable]`` and ``cells[variable]`` to what live families of a level have.
 
     ``some`` are sets of the level; ``value_below[set below]`` and ``minus_below[set below,
     column]`` are those of their parents, whose price is that of the child's side but for
     the penalty.
     """
+    members, subsets, best, occupied = some.members, some.subsets, some.best, some.columns.occupied
+    for i in range(len(members)):
+        for a in range(members.shape[1]):
+            if best[i, a] >= DEAD:
+                continue
+            x, pi = members[i, a], subsets[i, a]
+            price[x] = min(price[x], minus_below[pi, column[x]] + constant[x] - value_below[pi])
+            cells[x] = min(cells[x], np.int64(occupied[i]))
+
+
+@least_of_live.as_numpy
+def _least_of_live(some, value_below, minus_below, column, constant, price, cells):
     of, child = np.nonzero(some.best < DEAD)
     x, pi = some.members[of, child], some.subsets[of, child]
     np.minimum.at(price, x, minus_below[pi, column[x]] + constant[x] - value_below[pi])
     np.minimum.at(cells, x, some.columns.occupied[of].astype(np.int64))
 
 
-def best_of_live(
-    members: npt.NDArray[np.uint16],
-    best: npt.NDArray[np.int64],
-    top: npt.NDArray[np.int64],
-) -> None:
+@njit(work=lambda members, *_: 30 + 0.05 * members.size, **JIT)
+def best_of_live(members, best, top):
     """Raise ``top[variable]`` to Bin of its live families."""
+    for i in range(len(members)):
+        for a in range(members.shape[1]):
+            if best[i, a] < DEAD:
+                x = members[i, a]
+                top[x] = max(top[x], best[i, a])
+
+
+@best_of_live.as_numpy
+def _best_of_live(members, best, top):
     alive = best < DEAD
     np.maximum.at(top, members[alive], best[alive])
