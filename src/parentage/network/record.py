@@ -145,7 +145,8 @@ class Comparison:
         if self.tree is None:
             return said
         above = score - self.tree
-        how = f"{amount(above)} above" if above > 0 else "as good as"
+        alike = above <= 1e-9 * abs(score)  # equal but for rounding
+        how = "as good as" if alike else f"{amount(above)} above"
         return f"{said}, {how} the best tree"
 
 
