@@ -98,9 +98,13 @@ class CutBandit:
         self.limit = max(self.limit, min(arm, len(self._gain) - 1))
 
     def _promise(self, arm: int) -> float:
+        """Return the logarithm of gain for work, which grows with every round that an arm waits."""
         if self._work[arm] == 0.0:
             return math.inf
-        return self._gain[arm] / self._work[arm] * self._curiosity ** self._waited[arm]
+        if self._gain[arm] == 0.0:
+            return -math.inf
+        patience = self._waited[arm] * math.log(self._curiosity)
+        return math.log(self._gain[arm]) - math.log(self._work[arm]) + patience
 
 
 def shrinkage(before: float, after: float) -> float:
