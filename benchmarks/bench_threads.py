@@ -1,0 +1,147 @@
+"""One thread and two: wall time of scoring, solving, expansion, bootstrap and missing values.
+
+``python benchmarks/bench_threads.py [JOB …]``
+
+Every measurement is a process of its own, kernels compiled before; the least wall time of several,
+one and two threads in turn. Ask a machine that has nothing else to do: its load is recorded, and
+the page says it. Results must not depend on the number of threads; that is compared here as well.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import time
+import warnings
+from typing import TYPE_CHECKING, Any
+
+import measure
+import parentage
+from bench_scale import table_of
+from parentage.optimise import learn_lists
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+REPEAT = 3
+RESULT = measure.RESULTS / "threads.json"
+
+
+def scoring(table: str, score: str) -> Callable[[int], object]:
+    """Complete lists of a table."""
+    path = measure.shared() / "data" / "tables" / table
+    rows = parentage.read_table(path)
+    return lambda threads: parentage.score(rows, score=score, threads=threads).n_sets
+
+
+def solving(instance: str) -> Callable[[int], object]:
+    """Solve lists to proof: linear programmes, separation, order search."""
+    lists = parentage.read_lists(measure.shared() / "data" / "instances" / instance)
+    return lambda threads: round(learn_lists(lists, threads=threads).score, 6)
+
+
+def expansion(table: str) -> Callable[[int], object]:
+    """Expand lists of many variables with a counted effort."""
+    rows = table_of(table)
+    asked = parentage.Advanced(complete=2, effort=15.0)
+    return lambda threads: round(parentage.learn(rows, advanced=asked, threads=threads).score, 6)
+
+
+def bootstrap(table: str) -> Callable[[int], object]:
+    """Learn resampled tables."""
+    rows = parentage.read_table(measure.shared() / "data" / "tables" / table)
+    return lambda threads: [
+        round(arc.adjacency or 0.0, 9)
+        for arc in parentage.support(rows, need=False, bootstrap=10, threads=threads).arcs
+    ]
+
+
+def holes(table: str) -> Callable[[int], object]:
+    """Complete lists of a table with missing values."""
+    path = measure.shared() / "data" / "uci" / table
+    rows = parentage.read_table(path, missing="pnal", discretize="mdl")
+    return lambda threads: (
+        parentage.score(rows, score="pnal", max_parents=5, threads=threads).n_sets
+    )
+
+
+JOBS: dict[str, tuple[str, Callable[[], Callable[[int], object]]]] = {
+    "scoring, BIC": ("alarm_10000.csv", lambda: scoring("alarm_10000.csv", "bic")),
+    "scoring, BDeu": ("insurance_10000.csv", lambda: scoring("insurance_10000.csv", "bdeu")),
+    "scoring, missing values": ("colic.arff", lambda: holes("colic.arff")),
+    "solving": ("aur_alarm_10000.jaa", lambda: solving("aur_alarm_10000.jaa")),
+    "expansion": ("andes_1000", lambda: expansion("andes_1000")),
+    "bootstrap": ("insurance_10000.csv", lambda: bootstrap("insurance_10000.csv")),
+}
+
+
+def run(job: str, threads: int) -> dict[str, Any]:
+    """Do a job here; the first time is for loading kernels."""
+    work = JOBS[job][1]()
+    work(threads)
+    wall, used = time.perf_counter(), time.process_time()
+    found = work(threads)
+    return {
+        "wall": time.perf_counter() - wall, "cpu": time.process_time() - used, "found": found
+    }  # fmt: skip
+
+
+def measured(job: str) -> dict[str, Any]:
+    """Both numbers of threads in turn; the least of each."""
+    found: dict[int, list[dict[str, Any]]] = {1: [], 2: []}
+    loads = []
+    for _ in range(REPEAT):
+        for threads, runs in found.items():
+            loads.append(os.getloadavg()[0])
+            code = f"import bench_threads as b, json; print(json.dumps(b.run({job!r}, {threads})))"
+            runs.append(measure.in_fresh_process(code))
+    answers = {json.dumps(one["found"]) for runs in found.values() for one in runs}
+    assert len(answers) == 1, f"{job}: results differ with the number of threads"
+    least = {
+        f"{key}_{threads}": round(min(one[key] for one in runs), 2)
+        for threads, runs in found.items()
+        for key in ("wall", "cpu")
+    }
+    return {**least, "load": round(max(loads), 1)}
+
+
+def page(known: dict[str, Any]) -> str:
+    """Lay out the results."""
+    rows = [
+        [
+            job, f"`{JOBS[job][0]}`", f"{own['wall_1']:.2f}", f"{own['wall_2']:.2f}",
+            f"**{own['wall_1'] / own['wall_2']:.2f}**", f"{own['cpu_2'] / own['cpu_1']:.2f}",
+            f"{own['load']:.1f}",
+        ]
+        for job, own in known.items()
+    ]  # fmt: skip
+    head = ["job", "table or lists", "one thread, s", "two, s", "faster by", "CPU ratio", "load"]
+    return "\n\n".join(
+        [
+            "# Threads",
+            "`python benchmarks/bench_threads.py`: wall seconds of one and of two threads on two "
+            f"cores, the least of {REPEAT}, in turn; *CPU ratio* is what two threads use together, "
+            "compared with one. *Load* is the largest load average when a measurement began: our "
+            "own processes bring it to about one or two. Results are equal.",
+            measure.markdown(head, rows),
+        ]
+    )
+
+
+def main() -> None:
+    """Measure the jobs that are named, all by default."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("jobs", nargs="*", help="beginnings of names")
+    asked = parser.parse_args()
+    warnings.simplefilter("ignore")
+    known = json.loads(RESULT.read_text()) if RESULT.exists() else {}
+    for job in JOBS:
+        if not asked.jobs or job.startswith(tuple(asked.jobs)):
+            known[job] = measured(job)
+            ordered = {name: known[name] for name in JOBS if name in known}
+            measure.write("threads", ordered, page(ordered))
+
+
+if __name__ == "__main__":
+    main()
