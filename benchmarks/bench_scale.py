@@ -17,7 +17,6 @@ from __future__ import annotations
 
 import argparse
 import gzip
-import importlib
 import json
 import os
 import resource
@@ -30,6 +29,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+import bench_peers
 import measure
 import scale_page
 from parentage.data.reading import read_table
@@ -124,50 +124,12 @@ def pyagrum(name: str) -> dict[str, Any]:
 
 def tabu(table: Table) -> dict[str, Any]:
     """Run pyAgrum's tabu search here, and score what it finds from the rows."""
-    import pandas as pd
-
-    gum: Any = importlib.import_module("pyagrum")
-    columns = {
-        name: [states[c] for c in codes]
-        for name, states, codes in zip(table.names, table.states, table.to_codes(), strict=True)
-        if name not in table.constant
-    }
-    learner = gum.BNLearner(pd.DataFrame(columns))
-    learner.useScoreBIC()
-    learner.useLocalSearchWithTabuList()
     os.sched_setaffinity(0, {min(os.sched_getaffinity(0))})  # threads that wait burn CPU time
     began = time.process_time()
     resource.setrlimit(resource.RLIMIT_CPU, (int(began) + PEER_SECONDS, resource.RLIM_INFINITY))
-    dag = learner.learnDAG()
+    parents = bench_peers.pyagrum(table)
     spent = time.process_time() - began
-    parents: dict[str, list[str]] = {name: [] for name in table.names}
-    names = learner.names()
-    for tail, head in dag.arcs():
-        parents[names[head]].append(names[tail])
-    return {"score": round(bic(table, parents), 1), "cpu": round(spent, 1)}
-
-
-def bic(table: Table, parents: dict[str, list[str]]) -> float:
-    """Score a network from the rows alone."""
-    import math
-
-    import numpy as np
-
-    total, half = 0.0, math.log(table.n_rows) / 2
-    for child, above in parents.items():
-        label, states = np.zeros(table.n_rows, np.int64), 1
-        for name in above:
-            v = table.index(name)
-            label = np.unique(
-                label * len(table.states[v]) + table.to_codes()[v], return_inverse=True
-            )[1]
-            states *= int(table.cardinalities[v])
-        v = table.index(child)
-        joint = np.bincount(label * len(table.states[v]) + table.to_codes()[v])
-        joint, alone = joint[joint > 0], np.bincount(label)
-        total += float((joint * np.log(joint)).sum() - (alone * np.log(alone)).sum())
-        total -= half * (int(table.cardinalities[v]) - 1) * states
-    return total
+    return {"score": round(bench_peers.bic(table, parents), 1), "cpu": round(spent, 1)}
 
 
 def recorded() -> dict[str, Any]:
