@@ -246,17 +246,19 @@ def test_tables_made_of_others_keep_what_is_true_of_them() -> None:
 
 
 DAMAGED = [
-    ("[setings]\n", "no part 'setings'; did you mean 'settings'"),
-    ("[settings]\nmising = 'drop'\n", "no setting 'mising'; did you mean 'missing'"),
-    ("[settings]\nheader = 'yes'\n", "header is 'yes'"),
+    ("[setings]\n", "it has no 'setings'; did you mean 'settings'"),
+    ("[settings]\nmising = 'drop'\n", "settings has no 'mising'; did you mean 'missing'"),
+    ("[settings]\nheader = 'yes'\n", "settings.header must be true or false, not 'yes'"),
     ("[settings]\ndecimal = ';'\n", "cannot stand before a fraction"),
-    ("[[column]]\nname = 'a'\nsates = []\n", "no fact of a column 'sates'"),
+    ("[[column]]\nname = 'a'\nsates = []\n", "columns.0 has no 'sates'; did you mean 'states'"),
     ("[[column]]\nname = 'a'\nstates = []\n", "the states of 'a' do not fit"),
     ("[[column]]\nname = 'a'\nstates = ['x', 'x']\n", "the states of 'a' do not fit"),
     ("[[column]]\nname = 'a'\nstates = ['x', 'y']\ncuts = [2, 1]\n", "not rising numbers"),
     ("[[column]]\nname = 'a'\nstates = ['x']\ncuts = [1.0]\n", "has 1 cuts and 1 states"),
-    ("[[column]]\nstates = ['x']\n", "damaged"),
-    ("column = 3\n", "columns is not a list"),
+    ("[[column]]\nstates = ['x']\n", "the recipe is damaged .columns.0.name is missing"),
+    ("[settings]\nrecipe = 'r.toml'\n", "a recipe within a recipe"),
+    ("settings = 3\n", "settings must be an object, not 3"),
+    ("column = 3\n", "columns must be a list, not 3"),
     ("not toml", "is not a TOML file"),
 ]
 
@@ -269,6 +271,16 @@ def test_recipes_that_make_no_sense_are_refused(text: str, message: str, tmp_pat
         read_recipe(path)
     with pytest.raises(InputError, match="no file"):
         read_recipe(tmp_path / "absent.toml")
+
+
+def test_a_penalty_of_missing_values_survives_the_file(tmp_path: Any) -> None:
+    text = b"a,b\nx,1\ny,?\nx,2\ny,1\n"
+    recipe = parentage.read_table(text, missing="pnal:0.01", categorical="all").recipe
+    assert recipe is not None
+    recipe.save(tmp_path / "r.toml")
+    assert 'missing = "pnal:0.01"' in (tmp_path / "r.toml").read_text()
+    assert read_recipe(tmp_path / "r.toml").settings == recipe.settings
+    assert Recipe.from_dict(recipe.to_dict()) == recipe
 
 
 @given(st.recursive(st.none() | st.booleans() | st.integers() | st.text(max_size=5),

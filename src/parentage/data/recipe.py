@@ -26,15 +26,15 @@ from __future__ import annotations
 
 import dataclasses
 import json
-import math
 import tomllib
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
-from parentage.data.settings import Reading
-from parentage.errors import InputError, did_you_mean
+from parentage.data.settings import Reading  # noqa: TC001  # hints are read where it is decoded
+from parentage.errors import InputError
 from parentage.files.atomic import write_text
+from parentage.files.decoding import DecodingError, decoded
 from parentage.files.source import open_source
 from parentage.work.settings import changed
 
@@ -230,6 +230,8 @@ class Recipe:
         """Return plain values that JSON can hold; :meth:`from_dict` is the way back."""
         settings = {name: _plain(getattr(self.settings, name)) for name in changed(self.settings)}
         settings.pop("recipe", None)  # this one says as much
+        if settings.pop("rate", None) is not None:
+            settings["missing"] = self.settings.rule  # as it is typed
         return {
             "settings": settings,
             "columns": [_short(column) for column in self.columns],
@@ -249,10 +251,15 @@ class Recipe:
         InputError
             Something is missing or of another kind.
         """
+        if isinstance(content, Mapping):
+            content = {"settings": {}, "columns": [], **content}
         try:
-            return _read(content)
-        except (TypeError, ValueError, KeyError) as error:
+            recipe = decoded(cls, content, closed=True)
+            for column in recipe.columns:
+                _check(column)
+        except InputError as error:
             raise InputError(f"the recipe is damaged ({error})") from None
+        return recipe
 
 
 def _plain(value: Any) -> Any:
@@ -312,119 +319,17 @@ def _counted(numbers: Mapping[str, int]) -> str:
     return _some([f"{name} {number:,}" for name, number in most])
 
 
-def _read(content: object) -> Recipe:
-    whole = _object(content, "the recipe", {"settings", "columns", "account"})
-    settings = _object(whole.get("settings", {}), "settings", _names_of(Reading))
-    if "recipe" in settings:
-        raise ValueError("a recipe within a recipe")
-    columns = whole.get("columns", [])
-    if not isinstance(columns, list):
-        raise TypeError("columns is not a list")
-    account = whole.get("account")
-    return Recipe(
-        _reading(settings),
-        tuple(_column(column) for column in columns),
-        None if account is None else _account(account),
-    )
-
-
-def _reading(settings: Mapping[str, Any]) -> Reading:
-    for name, value in settings.items():
-        if name in ("header", "auto"):
-            fine = isinstance(value, bool)
-        elif name == "skip_rows":
-            fine = isinstance(value, int) and value >= 0
-        elif name in ("drop", "keep", "categorical", "na", "discretize"):
-            fine = isinstance(value, str | list | dict)
-        else:
-            fine = isinstance(value, str)
-        if not fine:
-            raise TypeError(f"{name} is {value!r}")
-    return Reading(**settings)
-
-
-def _column(content: object) -> ColumnRecipe:
-    facts = _object(content, "a column", _names_of(ColumnRecipe))
-    name = _text(facts, "name")
-    states, na = _texts(facts.get("states", []), "states"), _texts(facts.get("na", []), "na")
-    cuts = facts.get("cuts")
-    if cuts is not None:
-        points = [float(point) for point in cuts]
-        if not all(map(math.isfinite, points)) or sorted(set(points)) != points:
-            raise ValueError(f"the cuts of {name!r} are not rising numbers")
-        cuts = tuple(points)
-    fill, rule = facts.get("fill"), facts.get("rule")
-    for value in (fill, rule):
-        if not isinstance(value, str | None):
-            raise TypeError(f"column {name!r} holds {value!r}")
+def _check(column: ColumnRecipe) -> None:
+    """Refuse cut points and states that do not go together."""
+    name, states, cuts, fill = column.name, column.states, column.cuts, column.fill
+    if cuts is not None and sorted(set(cuts)) != list(cuts):
+        raise DecodingError(f"the cuts of {name!r} are not rising numbers")
     if not states or len(set(states)) != len(states) or (fill is not None and fill not in states):
-        raise ValueError(f"the states of {name!r} do not fit")
+        raise DecodingError(f"the states of {name!r} do not fit")
     if cuts is not None and len(states) - len(cuts) not in (1, 2):
-        raise ValueError(f"column {name!r} has {len(cuts)} cuts and {len(states)} states")
-    return ColumnRecipe(name, states, cuts, rule, na, fill)
+        raise DecodingError(f"column {name!r} has {len(cuts)} cuts and {len(states)} states")
 
 
-def _account(content: object) -> ReadingAccount:
-    facts = _object(content, "the account", _names_of(ReadingAccount))
-    counts = {
-        name: {str(k): _count(v, name) for k, v in _object(facts.get(name, {}), name).items()}
-        for name in ("missing", "blanked")
-    }
-    left_out = _object(facts.get("left_out", {}), "left_out")
-    return ReadingAccount(
-        source=_text(facts, "source"),
-        format=_text(facts, "format"),
-        left_out={str(name): str(why) for name, why in left_out.items()},
-        constant=_texts(facts.get("constant", []), "constant"),
-        rows_read=_count(facts.get("rows_read", 0), "rows_read"),
-        rows_dropped=_count(facts.get("rows_dropped", 0), "rows_dropped"),
-        lines=_count(facts.get("lines", 0), "lines"),
-        empty_lines=_count(facts.get("empty_lines", 0), "empty_lines"),
-        missing=counts["missing"],
-        blanked=counts["blanked"],
-        decisions=tuple(map(_decision, facts.get("decisions", []))),
-    )
-
-
-def _decision(content: object) -> Decision:
-    facts = _object(content, "a decision", _names_of(Decision))
-    texts = {name: _text(facts, name) for name in facts}
-    return Decision(**{"column": "", **texts})
-
-
-def _names_of(kind: Any) -> set[str]:
-    return {entry.name for entry in dataclasses.fields(kind)}
-
-
-def _object(content: object, what: str, known: set[str] | None = None) -> Mapping[str, Any]:
-    if not isinstance(content, Mapping):
-        raise TypeError(f"{what} is {content!r}")
-    unknown = set(content) - known if known is not None else set()
-    if unknown:
-        raise ValueError(f"{what} holds {min(map(str, unknown))!r}")
-    return content
-
-
-def _text(facts: Mapping[str, Any], name: str) -> str:
-    value = facts[name]
-    if not isinstance(value, str):
-        raise TypeError(f"{name} is {value!r}")
-    return value
-
-
-def _texts(value: object, name: str) -> tuple[str, ...]:
-    if not isinstance(value, list | tuple) or not all(isinstance(item, str) for item in value):
-        raise TypeError(f"{name} is {value!r}")
-    return tuple(value)
-
-
-def _count(value: object, name: str) -> int:
-    if isinstance(value, bool) or not isinstance(value, int) or value < 0:
-        raise TypeError(f"{name} is {value!r}")
-    return value
-
-
-PARTS = ("settings", "column", "account")
 MARK = "# A recipe of parentage: how a table is read."
 """First line of the files written here."""
 
@@ -456,26 +361,11 @@ def read_recipe(path: str | os.PathLike[str]) -> Recipe:
         if isinstance(error, InputError):
             raise
         raise InputError(f"{source.name} is not a TOML file: {error}") from None
-    _check_names(content, PARTS, source.name, "part")
-    settings = content.get("settings", {})
-    if isinstance(settings, Mapping):
-        known = [name for name in Reading.__dataclass_fields__ if name != "recipe"]
-        _check_names(settings, known, source.name, "setting")
-    columns = content.get("column", [])
-    for column in columns if isinstance(columns, list) else []:
-        if isinstance(column, Mapping):
-            known = list(ColumnRecipe.__dataclass_fields__)
-            _check_names(column, known, source.name, "fact of a column")
+    columns = {"columns": content.pop("column")} if "column" in content else {}
     try:
-        return Recipe.from_dict({"settings": settings, "columns": columns})
+        return Recipe.from_dict({**content, **columns})
     except InputError as error:
         raise InputError(f"{source.name}: {error}") from None
-
-
-def _check_names(given: Mapping[str, Any], known: Any, name: str, what: str) -> None:
-    for key in given:
-        if key not in known:
-            raise InputError(f"{name}: no {what} {key!r}; {did_you_mean(key, known)}")
 
 
 def _pairs(facts: Mapping[str, Any]) -> list[str]:

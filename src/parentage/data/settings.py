@@ -7,16 +7,18 @@ in one: a tuple of texts as they are typed on the command line.
 from __future__ import annotations
 
 import math
+import os  # noqa: TC003  # hints are read where it is decoded
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from numbers import Real
+from types import NoneType
 from typing import TYPE_CHECKING, Any
 
 from parentage.errors import InputError, Way, did_you_mean
+from parentage.files.decoding import DecodingError, decoded
 from parentage.work.settings import Option, Settings, fields_of, setting
 
 if TYPE_CHECKING:
-    import os
     from collections.abc import Sequence
 
     from parentage.data.recipe import Recipe
@@ -29,6 +31,8 @@ EVERY = "all"
 
 NONE = "none"
 """In ``na``: words such as ``NA`` do not mean missing."""
+
+_SEVERAL = ("drop", "keep", "categorical", "na", "discretize")
 
 WAYS = ("em", "pnal", "state", "drop")
 """Ways to treat missing values that are offered."""
@@ -176,6 +180,17 @@ class Reading(Settings):
                 Way("decimal", "."),
                 about=Way("decimal", self.decimal),
             )
+
+    @classmethod
+    def from_dict(cls, content: object) -> Reading:
+        """Make settings from those in a recipe; where several texts may be given, one will do."""
+        if not isinstance(content, Mapping):
+            raise DecodingError(f"settings must be an object, not {content!r}")
+        if "recipe" in content:
+            raise DecodingError("settings hold a recipe within a recipe")
+        texts = {name: texts_of(content[name], name) for name in _SEVERAL if name in content}
+        local = {"Recipe": NoneType}
+        return decoded(cls, {**content, **texts}, "settings", closed=True, local=local)
 
 
 def missing_values(

@@ -16,7 +16,7 @@ from collections.abc import Mapping
 from types import NoneType, UnionType
 from typing import Any, Literal, TypeVar, Union, cast, get_args, get_origin, get_type_hints
 
-from parentage.errors import InputError
+from parentage.errors import InputError, did_you_mean
 
 _Record = TypeVar("_Record")
 
@@ -28,8 +28,18 @@ class DecodingError(InputError):
     """A value that is not what its place asks for."""
 
 
-def decoded(kind: type[_Record], content: object, path: str = "") -> _Record:
+def decoded(
+    kind: type[_Record],
+    content: object,
+    path: str = "",
+    *,
+    closed: bool = False,
+    local: Mapping[str, Any] | None = None,
+) -> _Record:
     """Make a record of a dataclass from the values of its fields; others have their default.
+
+    Names that are no fields are left out, or refused if the record is ``closed``. ``local`` are
+    types that its hints name and its module does not import.
 
     >>> @dataclasses.dataclass(frozen=True)
     ... class Steps:
@@ -43,23 +53,27 @@ def decoded(kind: type[_Record], content: object, path: str = "") -> _Record:
     """
     if not isinstance(content, Mapping):
         raise _wrong(path, content, "an object")
-    hints, values = get_type_hints(kind), {}
+    hints, values = get_type_hints(kind, localns=dict(local or {})), {}
+    for name in content if closed else ():
+        if name not in hints:
+            hint = did_you_mean(str(name), list(hints))
+            raise DecodingError(f"{path or 'it'} has no {name!r}; {hint}")
     for field in dataclasses.fields(kind):  # type: ignore[arg-type]  # a dataclass
         inside = f"{path}.{field.name}" if path else field.name
         if field.name in content:
-            values[field.name] = _value(hints[field.name], content[field.name], inside)
+            values[field.name] = _value(hints[field.name], content[field.name], inside, closed)
         elif field.default is field.default_factory is dataclasses.MISSING:
             raise DecodingError(f"{inside} is missing")
     return kind(**values)
 
 
-def _value(kind: Any, content: Any, path: str) -> Any:
+def _value(kind: Any, content: Any, path: str, closed: bool) -> Any:
     """Make a value of any type that records have."""
     origin, inner = get_origin(kind), get_args(kind)
     if kind is Any:
         return content
     if origin in (Union, UnionType):
-        return _one_of(inner, content, path)
+        return _one_of(inner, content, path, closed)
     if origin is Literal:
         if content not in inner:
             raise _wrong(path, content, f"one of {', '.join(map(str, inner))}")
@@ -68,37 +82,35 @@ def _value(kind: Any, content: Any, path: str) -> Any:
         items = _items(content, path)
         if len(items) != len(inner):
             raise _wrong(path, content, f"a list of {len(inner)}")
-        return tuple(
-            _value(k, x, f"{path}.{i}") for i, (k, x) in enumerate(zip(inner, items, strict=True))
-        )
+        pairs = enumerate(zip(inner, items, strict=True))
+        return tuple(_value(k, x, f"{path}.{i}", closed) for i, (k, x) in pairs)
     if origin in (tuple, frozenset):
-        return origin(
-            _value(inner[0], x, f"{path}.{i}") for i, x in enumerate(_items(content, path))
-        )
+        items = _items(content, path)
+        return origin(_value(inner[0], x, f"{path}.{i}", closed) for i, x in enumerate(items))
     if origin is not None:  # a mapping
         if not isinstance(content, Mapping):
             raise _wrong(path, content, "an object")
         each = int if origin is Counter else inner[-1]
-        found = {str(key): _value(each, x, f"{path}.{key}") for key, x in content.items()}
+        found = {str(key): _value(each, x, f"{path}.{key}", closed) for key, x in content.items()}
         return Counter(found) if origin is Counter else found
     if hasattr(kind, "from_dict"):
         return kind.from_dict(content)
     if dataclasses.is_dataclass(kind):
-        return decoded(cast("type[object]", kind), content, path)
+        return decoded(cast("type[object]", kind), content, path, closed=closed)
     return _plain(kind, content, path)
 
 
-def _one_of(kinds: tuple[Any, ...], content: Any, path: str) -> Any:
+def _one_of(kinds: tuple[Any, ...], content: Any, path: str, closed: bool) -> Any:
     """Make a value of the one type that fits; what is wrong with it where none does."""
     if content is None and NoneType in kinds:
         return None
     found = [kind for kind in kinds if kind is not NoneType]
     for kind in found[:-1]:
         try:
-            return _value(kind, content, path)
+            return _value(kind, content, path, closed)
         except DecodingError:
             continue
-    return _value(found[-1], content, path)
+    return _value(found[-1], content, path, closed)
 
 
 def _items(content: Any, path: str) -> list[Any]:
