@@ -2,20 +2,18 @@
 
 The last step of every ``write_`` function. The temporary file is in the folder of the target
 (a rename across file systems is a copy) and is removed on any error, Ctrl-C included. The commands
-check their targets before the work begins. A result finds its writer here by name when its method
-``save`` is called: the room that writes it is above it and imports it.
+check their targets before the work begins.
 """
 
 from __future__ import annotations
 
 import hashlib
-import importlib
 import json
 import os
 import secrets
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from parentage.errors import InputError
 from parentage.files.source import matching
@@ -162,20 +160,3 @@ def digest_of(kind: str, content: object) -> str:
     except RecursionError:
         raise InputError("the file is nested too deeply") from None
     return "sha256:" + hashlib.sha256(f"parentage {kind}\n{text}".encode()).hexdigest()
-
-
-_WRITERS = {
-    "lists": "parentage.scoring.formats:write_lists",
-    "near": "parentage.optimise.near:within",
-    "network": "parentage.report.page:save",
-}
-
-
-def writer_of(result: str) -> Any:
-    """Return the function that writes a kind of result, or makes one from it.
-
-    >>> writer_of("lists").__name__
-    'write_lists'
-    """
-    module, name = _WRITERS[result].split(":")
-    return getattr(importlib.import_module(module), name)

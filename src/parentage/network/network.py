@@ -29,7 +29,6 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from parentage.errors import InputError, did_you_mean
-from parentage.files.atomic import writer_of
 from parentage.network import SMOOTHING
 
 if TYPE_CHECKING:
@@ -371,7 +370,9 @@ class Network:
 
         ``.bif`` and ``.xmlbif`` take their probabilities from the table.
         """
-        writer_of("network")(self, path, table=table, size=size)
+        from parentage.report.page import save
+
+        save(self, path, table=table, size=size)
 
     def to_svg(
         self,

@@ -35,7 +35,6 @@ from parentage.errors import (
     did_you_mean,
     warn,
 )
-from parentage.files.atomic import writer_of
 from parentage.network import SMOOTHING
 from parentage.network.expectation import Expectation, refuse_late
 from parentage.network.inference import (
@@ -402,7 +401,9 @@ class Parameters:
         size: str | None = None,
     ) -> None:
         """Write the network with its probabilities; see :meth:`parentage.Solution.save`."""
-        writer_of("network")(self, path, table=table, size=size)
+        from parentage.report.page import save
+
+        save(self, path, table=table, size=size)
 
     def __repr__(self) -> str:
         return f"Parameters: {len(self.states)} variables, {self.n_free} free parameters"

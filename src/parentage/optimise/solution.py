@@ -13,7 +13,6 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from parentage.errors import InputError
-from parentage.files.atomic import writer_of
 from parentage.network.network import Network, arc_gains
 from parentage.network.record import Comparison, Finding
 from parentage.scoring.account import Account, Scope, stricter
@@ -220,7 +219,9 @@ class Solution:
         title
             What the page is called.
         """
-        writer_of("network")(self, path, table=self.table, lists=self.lists, parameters=parameters,
+        from parentage.report.page import save
+
+        save(self, path, table=self.table, lists=self.lists, parameters=parameters,
              support=support, size=size, title=title)  # fmt: skip
 
     def __repr__(self) -> str:

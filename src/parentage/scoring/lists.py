@@ -17,7 +17,6 @@ import numpy as np
 import numpy.typing as npt
 
 from parentage.errors import ListsError, did_you_mean
-from parentage.files.atomic import writer_of
 from parentage.scoring.account import Account, Unknown
 
 if TYPE_CHECKING:
@@ -218,7 +217,9 @@ class CandidateLists:
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the lists: ``.jkl``, ``.pss`` or ``.parquet``, by the extension."""
-        writer_of("lists")(self, path)
+        from parentage.scoring.formats import write_lists
+
+        write_lists(self, path)
 
     def within(
         self,
@@ -253,10 +254,11 @@ class CandidateLists:
         DataWarning
             The lists were pruned for the optimum: ``score(…, width=…)`` makes wider ones.
         """
+        from parentage.optimise.near import within
         from parentage.work.context import Context
 
         limit = {} if max_networks is None else {"max_networks": max_networks}
-        near: NearOptimal = writer_of("near")(
+        return within(
             self,
             factor=factor,
             width=width,
@@ -265,7 +267,6 @@ class CandidateLists:
             context=Context(threads=threads),
             **limit,
         )
-        return near
 
     def __repr__(self) -> str:
         degree = self.max_in_degree
