@@ -5,7 +5,6 @@ from __future__ import annotations
 import sys
 import textwrap
 from contextlib import contextmanager
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import click
@@ -25,7 +24,7 @@ from parentage.cli.options import (
 from parentage.cli.output import print_json, show_progress, table_text, warn
 from parentage.data.settings import OF_WHOLE_DATA, WITHOUT_COMPLETION
 from parentage.errors import InputError
-from parentage.work.settings import Option, Settings, setting
+from parentage.work.settings import Option, setting
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -38,42 +37,6 @@ if TYPE_CHECKING:
 
 SHOWN = 12
 """Groups of networks that are shown in a terminal."""
-
-
-@dataclass(frozen=True)
-class Contrast(Settings):
-    """Which effect is meant."""
-
-    change: str | None = setting(
-        None,
-        "Set X from state A to state B. By default from its first to its last.",
-        Option("A,B", common=True),
-    )
-    state: str | None = setting(
-        None,
-        "State of Y whose probability is reported. By default its last.",
-        Option("S", common=True),
-    )
-    within: float = setting(
-        20.0,
-        "Use networks with at least 1/FACTOR of the best one's probability.",
-        Option("FACTOR", float, least=1, common=True),
-    )
-
-
-@dataclass(frozen=True)
-class Folding(Settings):
-    """What is compared, and on which folds."""
-
-    score: tuple[str, ...] = setting(
-        (),
-        "Score to compare; bic by default.",
-        Option("NAME", repeatable=True, common=True, page="scores.md"),
-    )
-    target: str | None = setting(
-        None, "Also measure how well each model predicts this variable.", Option("Y", common=True)
-    )
-    folds: int = setting(10, "Number of folds.", Option("N", int, least=2, common=True))
 
 
 @contextmanager
@@ -159,7 +122,24 @@ def path_text(found: PenaltyPath) -> str:
 @click.argument("source", metavar="TABLE")
 @click.argument("cause", metavar="X")
 @click.argument("outcome", metavar="Y")
-@settings("contrast", Contrast, "Model")
+@option(
+    "Model",
+    change=setting(
+        None,
+        "Set X from state A to state B. By default from its first to its last.",
+        Option("A,B", common=True),
+    ),
+    state=setting(
+        None,
+        "State of Y whose probability is reported. By default its last.",
+        Option("S", common=True),
+    ),
+    within=setting(
+        20.0,
+        "Use networks with at least 1/FACTOR of the best one's probability.",
+        Option("FACTOR", float, least=1, common=True),
+    ),
+)
 @settings("model", Model, "Model", "score", "max_parents", "require", "forbid")
 @TIME_LIMIT
 @BY_RECIPE
@@ -168,7 +148,9 @@ def effect(
     source: str,
     cause: str,
     outcome: str,
-    contrast: Contrast,
+    change: str | None,
+    state: str | None,
+    within: float,
     model: Model,
     running: Running,
     reading: Reading,
@@ -185,12 +167,10 @@ def effect(
     from parentage.optimise.near import cut_text
 
     table = load_table(source, reading, quiet=as_json, ways=OF_WHOLE_DATA)
-    change = None if contrast.change is None else split_change(contrast.change)
+    states = None if change is None else split_change(change)
     with working(running) as context:
-        near = near_networks(table, model.scoring(table.names), contrast.within, context)
-        found = effect_of(
-            table, near, (cause, change), (outcome, contrast.state), contrast.within, SMOOTHING
-        )
+        near = near_networks(table, model.scoring(table.names), within, context)
+        found = effect_of(table, near, (cause, states), (outcome, state), within, SMOOTHING)
     if not found.complete:
         warn(cut_text(near))
     if as_json:
@@ -232,14 +212,27 @@ def effect_text(found: Effect) -> str:
 
 @command()
 @click.argument("source", metavar="TABLE")
-@settings("folding", Folding, "Model")
+@option(
+    "Model",
+    score=setting(
+        (),
+        "Score to compare; bic by default.",
+        Option("NAME", repeatable=True, common=True, page="scores.md"),
+    ),
+    target=setting(
+        None, "Also measure how well each model predicts this variable.", Option("Y", common=True)
+    ),
+    folds=setting(10, "Number of folds.", Option("N", int, least=2, common=True)),
+)
 @settings("model", Model, "Model", "max_parents", "constraints")
 @TIME_LIMIT
 @BY_RECIPE
 @JSON
 def validate(
     source: str,
-    folding: Folding,
+    score: tuple[str, ...],
+    target: str | None,
+    folds: int,
     model: Model,
     running: Running,
     reading: Reading,
@@ -254,11 +247,10 @@ def validate(
     from parentage.network import SMOOTHING
 
     table = load_table(source, reading, quiet=as_json, ways=WITHOUT_COMPLETION)
-    dealing = (folding.folds, 0, SMOOTHING)
+    dealing = (folds, 0, SMOOTHING)
     with working(running) as context:
-        found = validation_of(
-            table, model.scoring(table.names), folding.score, folding.target, dealing, context
-        )
+        scoring = model.scoring(table.names)
+        found = validation_of(table, scoring, score, target, dealing, context)
     if text := unproven_text(found):
         warn(text)
     if as_json:

@@ -21,13 +21,13 @@ from parentage.cli.options import (
     Model,
     check_outputs,
     command,
-    load_table,
     settings,
     tell_reading,
     tell_saved,
     write_recipe_of,
 )
 from parentage.cli.output import logged, print_json, show_progress, table_text, warn
+from parentage.cli.query import table_of
 from parentage.cli.report import check_page, is_page
 from parentage.cli.score import lists_text
 from parentage.data.settings import Reading
@@ -259,6 +259,7 @@ def gather(source: str, typed: Typed, context: Context, start: Network | None) -
     """Read lists, or read a table and score it; read the table that comes with lists."""
     from parentage import pipeline
     from parentage.errors import InputError
+    from parentage.scoring.account import Account
     from parentage.scoring.candidates import cut_short_text
 
     beside, many = typed.goal.data, typed.goal.within is not None
@@ -274,8 +275,14 @@ def gather(source: str, typed: Typed, context: Context, start: Network | None) -
         warn(cut_short_text(found.lists, growing=growing))
     if beside is None:
         return Work(source, found, found.table)
-    table = load_table(beside, typed.reading, quiet=typed.quiet)
-    return Work(source, found, table_of_lists(found.lists, beside, table))
+    table = table_of(found.lists.names, beside, typed.reading, whose="the lists", quiet=typed.quiet)
+    account = found.lists.account
+    if isinstance(account, Account) and account.data != table.digest:
+        raise InputError(
+            f"--data {beside!r} is not the table these lists were made from (its digest differs): "
+            "give that one, read with the same options"
+        )
+    return Work(source, found, table)
 
 
 def with_gains(solution: Solution, work: Work) -> Solution:
@@ -298,25 +305,6 @@ def recipe_of(work: Work) -> Recipe | None:
         return work.table.recipe
     account = work.lists.account
     return account.recipe if isinstance(account, Account) else None
-
-
-def table_of_lists(lists: CandidateLists, name: str, table: Table) -> Table:
-    """Return the table that lists were made from; refuse another one."""
-    from parentage.errors import InputError
-    from parentage.scoring.account import Account
-
-    missing = [variable for variable in lists.names if variable not in table.names]
-    if missing:
-        raise InputError(
-            f"--data {name!r} has no column {missing[0]!r}, which is a variable of the lists"
-        )
-    table = table.select(lists.names)
-    if isinstance(lists.account, Account) and lists.account.data != table.digest:
-        raise InputError(
-            f"--data {name!r} is not the table these lists were made from (its digest differs): "
-            "give that one, read with the same options"
-        )
-    return table
 
 
 def estimated(solution: Solution, work: Work, goal: Goal, context: Context) -> Parameters | None:

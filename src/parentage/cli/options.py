@@ -1,7 +1,8 @@
 """Options of the commands: made from settings, grouped in help, handed on as settings.
 
-A command gets one argument per class of settings (:func:`settings`), never a dictionary. Help has
-groups: what most people type by ``--help``, every option by ``--help-all``.
+A command gets the settings of a stage as one argument (:func:`settings`) and the options that it
+alone has by their names (:func:`option`), never a dictionary. Help has groups: what most people
+type by ``--help``, every option by ``--help-all``.
 """
 
 from __future__ import annotations
@@ -359,13 +360,19 @@ def _click_type(typed: Option) -> Any:
 
 
 def option(group: str, **declared: Any) -> Callable[[Command], Command]:
-    """Give a command one option, declared by :func:`parentage.work.settings.setting`, by its name.
+    """Give a command options of its own, declared by :func:`parentage.work.settings.setting`.
 
-    The command gets its value as the argument of that name.
+    The command gets their values as arguments of these names.
     """
-    ((name, field),) = declared.items()
-    field.name = name
-    return _click_option(group, field)
+
+    def wrap(function: Command) -> Command:
+        wrapped: Any = function
+        for name, field in reversed(declared.items()):
+            field.name = name
+            wrapped = _click_option(group, field)(wrapped)
+        return cast("Command", wrapped)
+
+    return wrap
 
 
 _OF_A_FILE = {*OF_FILES, "decimal"} - {"header"}

@@ -14,7 +14,7 @@ import re
 import sys
 from contextlib import contextmanager
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Any, TextIO
+from typing import TYPE_CHECKING, Any, TextIO
 
 import click
 
@@ -114,34 +114,21 @@ def logged(path: str | None, shown: Report | None) -> Iterator[Report | None]:
         Path(path).touch()
     except OSError as error:
         raise InputError(f"cannot write {path!r}: {error.strerror or error}") from None
-    log = Log(path)
+    with Path(path).open("wb", buffering=0) as file:
+        broken = False
 
-    def report(at: Progress) -> None:
-        log.write(json.dumps(dataclasses.asdict(at)) + "\n")
-        if shown is not None:
-            shown(at)
+        def report(at: Progress) -> None:
+            nonlocal broken
+            if not broken:
+                try:
+                    file.write((json.dumps(dataclasses.asdict(at)) + "\n").encode())
+                except OSError as error:  # the work continues without its log
+                    broken = True
+                    warn(f"the log {path!r} ends here: {error.strerror or error}")
+            if shown is not None:
+                shown(at)
 
-    with log.file:
         yield report
-
-
-class Log:
-    """A file that is written line by line; when it cannot be, that is said and the work goes on."""
-
-    def __init__(self, path: str) -> None:
-        self.path = path
-        self.file: IO[bytes] = Path(path).open("wb", buffering=0)  # noqa: SIM115  # closed by logged
-        self.broken = False
-
-    def write(self, line: str) -> None:
-        """Write a line, unless an earlier one failed."""
-        if self.broken:
-            return
-        try:
-            self.file.write(line.encode())
-        except OSError as error:
-            self.broken = True
-            warn(f"the log {self.path!r} ends here: {error.strerror or error}")
 
 
 # --- streams -----------------------------------------------------------------------------------

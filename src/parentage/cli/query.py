@@ -5,8 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import math
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 import click
 
@@ -17,11 +16,10 @@ from parentage.cli.options import (
     command,
     load_table,
     option,
-    settings,
 )
 from parentage.cli.output import print_json, show_progress, table_text
-from parentage.errors import InputError, did_you_mean
-from parentage.work.settings import Option, Settings, changed, setting
+from parentage.errors import InputError, Way, did_you_mean
+from parentage.work.settings import Option, changed, setting
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -37,37 +35,6 @@ ABOUT_INTERVALS = (
 )
 
 
-@dataclass(frozen=True)
-class Question(Settings):
-    """What is asked of a network."""
-
-    given: tuple[str, ...] = setting(
-        (),
-        "Evidence: the variable A is in its state x …",
-        Option("A=x,B=y", repeatable=True, common=True),
-    )
-    intervene: tuple[str, ...] = setting(
-        (),
-        "Intervention do(C=z): remove the arcs into C.",
-        Option("C=z", repeatable=True, common=True),
-    )
-    joint: bool = setting(
-        False,
-        "Joint distribution of the targets instead of marginals.",
-        Option(common=True, group="Output"),
-    )
-    mpe: bool = setting(
-        False,
-        "The most probable state of all variables together.",
-        Option(common=True, group="Output"),
-    )
-    intervals: bool = setting(
-        False,
-        "Add 95 % credible intervals, from the rows of --data TABLE.",
-        Option(common=True, group="Output"),
-    )
-
-
 DATA = option(
     "Data",
     data=setting(
@@ -81,14 +48,45 @@ DATA = option(
 @command()
 @click.argument("net")
 @click.argument("targets", nargs=-1, metavar="[TARGET]...")
-@settings("question", Question, "Data")
+@option(
+    "Data",
+    given=setting(
+        (),
+        "Evidence: the variable A is in its state x …",
+        Option("A=x,B=y", repeatable=True, common=True),
+    ),
+    intervene=setting(
+        (),
+        "Intervention do(C=z): remove the arcs into C.",
+        Option("C=z", repeatable=True, common=True),
+    ),
+    joint=setting(
+        False,
+        "Joint distribution of the targets instead of marginals.",
+        Option(common=True, group="Output"),
+    ),
+    mpe=setting(
+        False,
+        "The most probable state of all variables together.",
+        Option(common=True, group="Output"),
+    ),
+    intervals=setting(
+        False,
+        "Add 95 % credible intervals, from the rows of --data TABLE.",
+        Option(common=True, group="Output"),
+    ),
+)
 @JSON
 @DATA
 @RECIPE_ALONE
 def query(
     net: str,
     targets: tuple[str, ...],
-    question: Question,
+    given: tuple[str, ...],
+    intervene: tuple[str, ...],
+    joint: bool,
+    mpe: bool,
+    intervals: bool,
     data: str | None,
     reading: Reading,
     as_json: bool,
@@ -99,36 +97,34 @@ def query(
     --data TABLE. Without TARGET all variables are asked, e.g.
     parentage query clinic.bif --given smoke=yes,xray=no lung
     """
-    from parentage.errors import InputError
-
-    if question.mpe and (targets or question.joint):
+    if mpe and (targets or joint):
         raise InputError("--mpe is about all variables together; leave the targets and --joint out")
-    if question.joint and len(targets) < 2:
+    if joint and len(targets) < 2:
         raise InputError("--joint needs two targets or more")
-    if question.intervals and (question.mpe or question.joint):
+    if intervals and (mpe or joint):
         raise InputError("--intervals is for one variable at a time; leave --mpe and --joint out")
-    found = load_model(net, data, reading).parameters
-    given = parse_findings(question.given, found, "--given")
-    intervene = parse_findings(question.intervene, found, "--intervene")
-    if question.mpe:
-        best = found.most_probable(given, intervene=intervene)
+    found, _ = load_model(net, data, reading)
+    seen = parse_findings(given, found, "--given")
+    done = parse_findings(intervene, found, "--intervene")
+    if mpe:
+        best = found.most_probable(seen, intervene=done)
         if as_json:
             print_json(best.to_dict())
         else:
             click.echo(most_probable_text(best))
         return
-    if question.joint:
-        together = found.joint(targets, given, intervene=intervene)
+    if joint:
+        together = found.joint(targets, seen, intervene=done)
         if as_json:
             print_json(together.to_dict())
         else:
             click.echo(joint_text(together))
         return
-    answer = found.query(given, intervene=intervene, targets=targets)
-    before = found.query(targets=list(answer.marginals)) if given or intervene else None
+    answer = found.query(seen, intervene=done, targets=targets)
+    before = found.query(targets=list(answer.marginals)) if seen or done else None
     ends: Intervals = {}
-    if question.intervals:
-        ends = found.intervals(given, intervene=intervene, targets=targets)
+    if intervals:
+        ends = found.intervals(seen, intervene=done, targets=targets)
     if as_json:
         more = {} if before is None else {"before": before.to_dict()["marginals"]}
         print_json({**answer.to_dict(), **more, **({"intervals": ends} if ends else {})})
@@ -136,51 +132,46 @@ def query(
         click.echo(posterior_text(answer, before, ends))
 
 
-class LoadedModel(NamedTuple):
-    """Parameters, and the table they were taken from if one was given."""
+def load_model(net: str, data: str | None, reading: Reading) -> tuple[Parameters, Table]:
+    """Read a network with probabilities, or its arcs alone and estimate them from a table.
 
-    parameters: Parameters
-    table: Table | None
-
-    @property
-    def known(self) -> Table:
-        """A table with the states, and cut points if there are any, that new rows are read in."""
-        from parentage.data.table import Table
-
-        if self.table is not None:
-            return self.table
-        import numpy as np
-
-        names, states = self.parameters.network.names, self.parameters.states
-        return Table(names, states, np.zeros((len(names), 0), np.uint16))
-
-
-def load_model(net: str, data: str | None, reading: Reading) -> LoadedModel:
-    """Read a network with probabilities, or its arcs alone and estimate them from a table."""
-    from parentage.errors import InputError
+    Returns them with the table, or one without rows; it has the states, and the cut points if there
+    are any, that new rows are read in.
+    """
     from parentage.network.formats import read_network, read_parameters
     from parentage.network.parameters import fit_parameters
     from parentage.work.context import Context
 
     if data is None:
+        import numpy as np
+
+        from parentage.data.table import Table
+
         refuse_without_table(net, "used", reading)
-        return LoadedModel(read_parameters(net), None)
+        found = read_parameters(net)
+        names = found.network.names
+        return found, Table(names, found.states, np.zeros((len(names), 0), np.uint16))
     network = read_network(net)
-    table = load_table(data, reading)
-    missing = [name for name in network.names if name not in table.names]
+    table = table_of(network.names, data, reading, whose=repr(net))
+    with show_progress() as shown:
+        return fit_parameters(network, table, context=Context(report=shown)), table
+
+
+def table_of(
+    names: Sequence[str], data: str, reading: Reading, *, whose: str, quiet: bool = False
+) -> Table:
+    """Read the table that goes with a network or with lists: its columns are their variables."""
+    table = load_table(data, reading, quiet=quiet)
+    missing = [name for name in names if name not in table.names]
     if missing:
         raise InputError(
-            f"--data {data!r} has no column {missing[0]!r}, which is a variable of {net!r}"
+            f"--data {data!r} has no column {missing[0]!r}, which is a variable of {whose}"
         )
-    with show_progress() as shown:
-        fitted = fit_parameters(network, table, context=Context(report=shown))
-    return LoadedModel(fitted, table.select(network.names))
+    return table.select(names)
 
 
 def refuse_without_table(net: str, how: str, reading: Reading) -> None:
     """Refuse settings of reading where no table is given."""
-    from parentage.errors import InputError, Way
-
     for name in changed(reading):
         raise InputError(
             f"is for a table, and {net!r} is {how} with its own probabilities",
@@ -191,8 +182,6 @@ def refuse_without_table(net: str, how: str, reading: Reading) -> None:
 
 def parse_findings(texts: Sequence[str], known: Parameters, option: str) -> dict[str, str]:
     """Split ``A=x,B=y`` where that leaves known names and states, commas and ``=`` in them too."""
-    from parentage.errors import InputError
-
     found: dict[str, str] = {}
     for text in texts:
         pairs = next(_splits(text.split(","), known), None)
@@ -220,8 +209,6 @@ def _splits(parts: Sequence[str], known: Parameters) -> Iterator[list[tuple[str,
 
 
 def _plain(part: str, option: str) -> tuple[str, str]:
-    from parentage.errors import InputError
-
     name, separator, label = part.partition("=")
     if not separator:
         raise InputError(
@@ -298,29 +285,6 @@ IMPUTED = ("each", "joint")
 """Ways to impute: by the most probable state of each cell, or of a row's cells together."""
 
 
-@dataclass(frozen=True)
-class Applying(Settings):
-    """What is asked about new rows."""
-
-    predict: str | None = setting(
-        None,
-        "Predict a column from the rest of each row.",
-        Option("COLUMN", common=True),
-    )
-    impute: str | None = setting(
-        None,
-        "Impute missing values: the most probable state of each, or of a row jointly.",
-        Option("each|joint", common=True),
-    )
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        if self.impute not in (None, *IMPUTED):
-            raise InputError(f"--impute {self.impute!r}: {did_you_mean(str(self.impute), IMPUTED)}")
-        if self.predict is not None and self.impute is not None:
-            raise InputError("--predict and --impute exclude each other; type one of them")
-
-
 OUTPUT = option(
     "Output",
     output=setting(
@@ -332,7 +296,19 @@ OUTPUT = option(
 @command()
 @click.argument("net")
 @click.argument("rows")
-@settings("applying", Applying, "Output")
+@option(
+    "Output",
+    predict=setting(
+        None,
+        "Predict a column from the rest of each row.",
+        Option("COLUMN", common=True),
+    ),
+    impute=setting(
+        None,
+        "Impute missing values: the most probable state of each, or of a row jointly.",
+        Option("each|joint", common=True),
+    ),
+)
 @OUTPUT
 @JSON
 @DATA
@@ -340,7 +316,8 @@ OUTPUT = option(
 def apply(
     net: str,
     rows: str,
-    applying: Applying,
+    predict: str | None,
+    impute: str | None,
     output: str | None,
     data: str | None,
     reading: Reading,
@@ -353,18 +330,20 @@ def apply(
     """
     from parentage.data.applying import rows_like
 
-    predict = applying.predict
+    if impute not in (None, *IMPUTED):
+        raise InputError(f"--impute {impute!r}: {did_you_mean(str(impute), IMPUTED)}")
+    if predict is not None and impute is not None:
+        raise InputError("--predict and --impute exclude each other; type one of them")
     check_outputs([output], net, rows, data, reading.recipe)
-    found = load_model(net, data, reading)
-    network = found.parameters.network
-    asked = () if predict is None else (network.names[network.index(predict)],)
-    table = rows_like(found.known, rows, "em", optional=asked)
+    found, known = load_model(net, data, reading)
+    asked = () if predict is None else (found.network.names[found.network.index(predict)],)
+    table = rows_like(known, rows, "em", optional=asked)
     if predict is not None:
-        _predict(found.parameters, table, predict, output, as_json)
-    elif applying.impute is not None:
-        _impute(found.parameters, table, applying.impute, output, as_json)
+        _predict(found, table, predict, output, as_json)
+    elif impute is not None:
+        _impute(found, table, impute, output, as_json)
     else:
-        _likelihood(found.parameters, table, output, as_json)
+        _likelihood(found, table, output, as_json)
 
 
 def _predict(

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import sys
 from contextlib import contextmanager
-from dataclasses import dataclass
 from pathlib import PurePath
 from typing import TYPE_CHECKING
 
@@ -18,23 +17,21 @@ from parentage.cli.options import (
     Model,
     check_outputs,
     command,
-    load_table,
     option,
     settings,
     tell_reading,
 )
 from parentage.cli.output import print_json, show_progress, table_text, warn
-from parentage.cli.query import refuse_without_table
+from parentage.cli.query import refuse_without_table, table_of
 from parentage.optimise.settings import Optimising
 from parentage.work.context import Running, Scaling
-from parentage.work.settings import Option, Settings, setting
+from parentage.work.settings import Option, setting
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from parentage.arcs.records import ArcSupport, Baseline, Bootstrap, NearSet, Support
     from parentage.data.settings import Reading
-    from parentage.data.table import Table
     from parentage.network.parameters import Parameters
     from parentage.network.record import NetworkRecord
     from parentage.work.context import Context
@@ -50,26 +47,22 @@ REPLICATES, PATIENCE = 100, 30.0
 penalty path may take as long."""
 
 
-@dataclass(frozen=True)
-class Page(Settings):
-    """What page is to be written."""
-
-    output: str = setting("", "The page to write: .html.", Option("FILE", short="-o", common=True))
-    title: str | None = setting(
+@command()
+@click.argument("source", metavar="TABLE|NET")
+@option(
+    "Output",
+    output=setting("", "The page to write: .html.", Option("FILE", short="-o", common=True)),
+    title=setting(
         None, "Title of the page; by default the name of the file.", Option("TEXT", common=True)
-    )
-    data: str | None = setting(
+    ),
+    data=setting(
         None,
         "With NET: the table, for counts, probabilities and reasons.",
         Option("TABLE", common=True, group="Data"),
-    )
-
-
-@command()
-@click.argument("source", metavar="TABLE|NET")
-@settings("page", Page, "Output")
+    ),
+)
 @BY_RECIPE
-def report(source: str, page: Page, reading: Reading) -> None:
+def report(source: str, output: str, title: str | None, data: str | None, reading: Reading) -> None:
     """Write one page about a network: picture, what if, every arc, the proof.
 
     NET is a network's file (.json, .bif, .xmlbif), shown as it is; --data TABLE adds counts and
@@ -81,16 +74,16 @@ def report(source: str, page: Page, reading: Reading) -> None:
     """
     from parentage.errors import InputError
 
-    if not page.output:
+    if not output:
         raise InputError("report writes a page; type -o clinic.html")
-    check_page(page.output)
-    check_outputs([page.output], source, page.data, reading.recipe)
+    check_page(output)
+    check_outputs([output], source, data, reading.recipe)
     if PurePath(source).suffix.lower() in NETWORKS:
-        report_network(source, page, reading)
+        report_network(source, output, title, data, reading)
         return
-    if page.data is not None:
-        raise InputError(f"--data {page.data!r} goes with a network, and {source!r} is a table")
-    report_table(source, page, reading)
+    if data is not None:
+        raise InputError(f"--data {data!r} goes with a network, and {source!r} is a table")
+    report_table(source, output, title, reading)
 
 
 def is_page(path: str) -> bool:
@@ -109,7 +102,7 @@ def check_page(path: str) -> None:
         raise InputError(f"cannot write {path!r}: there is no such folder")
 
 
-def report_table(source: str, page: Page, reading: Reading) -> None:
+def report_table(source: str, output: str, title: str | None, reading: Reading) -> None:
     """Learn from a table, ask how sure every arc is, and write the page."""
     from parentage.arcs.support import support_of
     from parentage.work.stop import interruptible
@@ -124,10 +117,8 @@ def report_table(source: str, page: Page, reading: Reading) -> None:
             support = support_of(baseline, asked, context, patience=PATIENCE)
             parameters = estimated_parameters(baseline, context)
             words = path_words(baseline, context)
-        write_page(
-            page.output, source, baseline, support, parameters, title=page.title, words=words
-        )
-        tell(page.output, support)
+        write_page(output, source, baseline, support, parameters, title=title, words=words)
+        tell(output, support)
     if stop.cancelled.is_set():
         sys.exit(130)
 
@@ -207,7 +198,9 @@ def baseline_of(
     )
 
 
-def report_network(net: str, page: Page, reading: Reading) -> None:
+def report_network(
+    net: str, output: str, title: str | None, data: str | None, reading: Reading
+) -> None:
     """Show a network of a file."""
     from parentage.network.parameters import fit_parameters
     from parentage.report import write_report
@@ -215,20 +208,20 @@ def report_network(net: str, page: Page, reading: Reading) -> None:
 
     record, table = read_record(net), None
     parameters = record.parameters
-    if page.data is None:
+    if data is None:
         refuse_without_table(net, "shown", reading)
     else:
-        table = table_for(record, page.data, reading)
+        table = table_of(record.network.names, data, reading, whose="the network")
         with show_progress() as shown:
             parameters = fit_parameters(record.network, table, context=Context(report=shown))
     write_report(
         record,
-        page.output,
+        output,
         table=table,
         parameters=parameters,
-        title=page.title or PurePath(net).name,
+        title=title or PurePath(net).name,
     )
-    tell(page.output, None)
+    tell(output, None)
 
 
 def read_record(net: str) -> NetworkRecord:
@@ -242,19 +235,6 @@ def read_record(net: str) -> NetworkRecord:
         return read_network_json(net)
     found = read_parameters(net)
     return NetworkRecord(found.network, found)
-
-
-def table_for(record: NetworkRecord, name: str, reading: Reading) -> Table:
-    """Read the table that goes with a network."""
-    from parentage.errors import InputError
-
-    table = load_table(name, reading)
-    missing = [variable for variable in record.network.names if variable not in table.names]
-    if missing:
-        raise InputError(
-            f"--data {name!r} has no column {missing[0]!r}, which is a variable of the network"
-        )
-    return table.select(record.network.names)
 
 
 def tell(output: str, support: Support | None) -> None:
@@ -278,9 +258,6 @@ SHOWN = 15
         "Write arcs, .csv or .json, the page, .html, or the averaged network, .bif.",
         Option("FILE", short="-o", common=True),
     ),
-)
-@option(
-    "Output",
     verbose=setting(
         False,
         "Print all columns: gain, loss if reversed, class, near-optimal networks.",
