@@ -32,13 +32,13 @@ from naive_support import (
 )
 from parentage import pipeline
 from parentage.arcs import Supporting
-from parentage.arcs.near_shares import log_total, near_shares
+from parentage.arcs.near_shares import log_total, near_set
 from parentage.arcs.need import Question, lists_requiring, needs
 from parentage.arcs.records import ArcSupport, PairShare, Support, support_csv, write_support
 from parentage.arcs.resampling import (
-    Directions,
     averaged_arcs,
     bootstrap,
+    directions,
     inclusion_threshold,
     learn_replicate,
     pair_shares,
@@ -446,8 +446,9 @@ def test_the_threshold_is_the_l1_one(seed: int) -> None:
 
 def test_pairs_and_the_averaged_network() -> None:
     chain, fork = ((), (0,), (1,)), ((), (), (0, 1))
-    free = Directions(("a", "b", "c"), True, np.zeros((3, 3), np.bool_), frozenset())
-    pairs = pair_shares([chain, fork, fork], free)
+    names = ("a", "b", "c")
+    counted = [directions(one, names, True, Constraints()) for one in (chain, fork, fork)]
+    pairs = pair_shares(counted, names)
     assert pairs == (
         PairShare("b", "c", 1.0, pytest.approx(2.5 / 3), pytest.approx(2 / 3)),  # type: ignore[arg-type]
         PairShare("a", "c", pytest.approx(2 / 3), 1.0, 1.0),  # type: ignore[arg-type]
@@ -719,10 +720,10 @@ def test_nothing_is_said_of_what_is_missing_where_better_networks_may_be() -> No
     lists = search_table(table, whole.scoring, Context(), up_to=1).lists()
     best = optimise_lists(lists, Optimising(), Context())
     assert not best.optimal and best.score < whole.best.score - 1
-    cut = near_shares(replace(whole, lists=lists, best=best), 3.0, 1000, Context()).facts
+    cut = near_set(replace(whole, lists=lists, best=best), 3.0, 1000, Context())[1]
     assert not cut.complete and cut.each_missing is None
     assert "better ones may be missing" in near_lines(cut)[0]
-    known = near_shares(whole, 3.0, 1000, Context()).facts
+    known = near_set(whole, 3.0, 1000, Context())[1]
     assert known.complete and known.each_missing is not None
     assert "any other network has at most" in near_lines(known)[0]
 

@@ -246,26 +246,26 @@ def validation_of(
     if target is not None:
         table.index(target)  # refuses an unknown name
     usual = "pnal" if table.has_holes else "bic"
-    learners = [
-        *(Learner(name, replace(scoring, score=name)) for name in dict.fromkeys(scores or [usual])),
-        Learner(EMPTY),
-        Learner(TREE, replace(scoring, score=usual, max_parents=1)),
-        *([] if target is None else [Learner(NAIVE, target=target)]),
+    scored = dict.fromkeys(scores or [usual])
+    rivals = [
+        *(Rival(name, target, replace(scoring, score=name)) for name in scored),
+        Rival(EMPTY, target),
+        Rival(TREE, target, replace(scoring, score=usual, max_parents=1)),
+        *([] if target is None else [Rival(NAIVE, target)]),
     ]
     counts = dealt(table, folds, seed)
-    tallies = [Tally(one.name, target is not None) for one in learners]
-    began, jobs, done = now(), folds * len(learners), 0
+    began, jobs, done = now(), folds * len(rivals), 0
     for number in range(folds):
         training = chosen(table, counts.sum(axis=0) - counts[number])
         held = chosen(table, counts[number])
-        for one, tally in zip(learners, tallies, strict=True):
+        for one in rivals:
             network, proven = one.learn(training, context.share(1 / (jobs - done)))
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore", ParentageWarning)  # complete families do as well
                 fitted = network.fit(training, smoothing=smoothing)
-            tally.add(network, proven, fitted.log_likelihoods(held), held.row_weights)
+            one.add(network, proven, fitted.log_likelihoods(held), held.row_weights)
             if target is not None:
-                tally.add_target(fitted.predict(held, target), held, target)
+                one.add_target(fitted.predict(held, target), held, target)
             done += 1
             if context.report is not None:
                 phase, seconds = f"fold {number + 1} of {folds}", now() - began
@@ -281,7 +281,7 @@ def validation_of(
         folds,
         seed,
         target,
-        tuple(tally.result(tallies[0]) for tally in tallies),
+        tuple(one.result(rivals[0]) for one in rivals),
         tuple(notes),
     )
 
@@ -310,18 +310,23 @@ def chosen(table: Table, counts: Counts) -> Table:
     return replace(part, repeats=counts[there].astype(np.uint32))
 
 
-@dataclass(frozen=True)
-class Learner:
-    """One way to come to a network: a score, or a baseline."""
+class Rival:
+    """One way to come to a network, a score or a baseline, and what its folds add up to."""
 
-    name: str
-    scoring: Scoring | None = None
-    target: str | None = None
+    def __init__(self, name: str, target: str | None, scoring: Scoring | None = None) -> None:
+        self.name, self.target, self.scoring = name, target, scoring
+        self.logs: list[Floats] = []
+        self.weights: list[Floats] = []
+        self.truths: list[Counts] = []
+        self.predicted: list[Floats] = []
+        self.target_weights: list[Floats] = []
+        self.arcs: list[int] = []
+        self.proven: list[bool | None] = []
 
     def learn(self, table: Table, context: Context) -> tuple[Network, bool | None]:
         """Return the network, and whether it is proven optimal; None where nothing is searched."""
         names = table.names
-        if self.target is not None:
+        if self.name == NAIVE and self.target is not None:
             children = [name for name in names if name != self.target]
             return Network.from_arcs(names, [(self.target, child) for child in children]), None
         if self.scoring is None or len(names) - len(table.constant) < 2:
@@ -333,20 +338,6 @@ class Learner:
             found = pipeline.list_sets(table, scoring, asked, context)
         solution = pipeline.optimise(found, asked.optimising, context)
         return solution.network, solution.optimal
-
-
-class Tally:
-    """What the folds of one learner add up to."""
-
-    def __init__(self, name: str, targeted: bool) -> None:
-        self.name, self.targeted = name, targeted
-        self.logs: list[Floats] = []
-        self.weights: list[Floats] = []
-        self.truths: list[Counts] = []
-        self.predicted: list[Floats] = []
-        self.target_weights: list[Floats] = []
-        self.arcs: list[int] = []
-        self.proven: list[bool | None] = []
 
     def add(
         self, network: Network, proven: bool | None, logs: Floats, weights: Floats | None
@@ -365,7 +356,7 @@ class Tally:
         self.predicted.append(probabilities[known])
         self.target_weights.append(self.weights[-1][known])
 
-    def result(self, first: Tally) -> Validated:
+    def result(self, first: Rival) -> Validated:
         """Put the folds together and compare with the first score."""
         logs, weights = np.concatenate(self.logs), np.concatenate(self.weights)
         mean, error = mean_and_error(logs, weights)
@@ -373,7 +364,7 @@ class Tally:
             gained = np.concatenate(first.logs) - logs
         difference, spread = mean_and_error(gained, weights)
         targeted = None
-        if self.targeted:
+        if self.target is not None:
             targeted = over_folds(self.predicted, self.truths, self.target_weights)
         sure = [one for one in self.proven if one is not None]
         return Validated(

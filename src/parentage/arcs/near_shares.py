@@ -27,7 +27,7 @@ from __future__ import annotations
 
 import math
 import warnings
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -46,7 +46,6 @@ if TYPE_CHECKING:
     Logs = npt.NDArray[np.longdouble]
     from parentage.arcs.records import Baseline
     from parentage.optimise.near import NearOptimal
-    from parentage.scoring.constraints import Arc
     from parentage.work.stop import Stop
 
 
@@ -111,24 +110,10 @@ FAR = 1e5
 """A width, in nats, below which every set of a small table is listed."""
 
 
-@dataclass(frozen=True)
-class NearShares:
-    """The near-optimal networks, and the shares of the arcs that some of them have."""
-
-    networks: NearOptimal
-    facts: NearSet
-    classes: dict[Arc, float]
-    weight: dict[Arc, float]
-
-    def joined(self, a: str, b: str) -> float:
-        """Weight of the networks in which two variables are adjacent."""
-        return self.weight.get((a, b), 0.0) + self.weight.get((b, a), 0.0)
-
-
-def near_shares(
+def near_set(
     baseline: Baseline, factor: float, max_networks: int, context: Context
-) -> NearShares:
-    """Find the near-optimal networks and count their arcs."""
+) -> tuple[NearOptimal, NearSet]:
+    """Find the near-optimal networks, and say how complete they are."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UnprovenWarning)  # the facts say how complete they are
         warnings.simplefilter("ignore", DataWarning)
@@ -140,13 +125,7 @@ def near_shares(
             seed=baseline.optimising.seed,
             context=context,
         )
-    shares = near.arc_shares
-    return NearShares(
-        near,
-        near_facts(baseline, near, factor, context.stop),
-        {(share.parent, share.child): share.classes for share in shares},
-        {(share.parent, share.child): share.weight for share in shares},
-    )
+    return near, near_facts(baseline, near, factor, context.stop)
 
 
 def near_facts(baseline: Baseline, near: NearOptimal, factor: float, stop: Stop) -> NearSet:

@@ -33,7 +33,7 @@ of exactly ½ make several t equally good, the largest is taken, which leaves th
 from __future__ import annotations
 
 import warnings
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -54,8 +54,6 @@ from parentage.work.stop import now
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
-    import numpy.typing as npt
-
     from parentage.arcs.records import Baseline
     from parentage.data.table import Table
     from parentage.network.network import IndexArc, Parents
@@ -64,48 +62,39 @@ if TYPE_CHECKING:
     from parentage.work.stop import Reason, Stop
 
 
-@dataclass(frozen=True, eq=False)
-class Directions:
-    """Which directions are not a matter of chance: by the score, or by the constraints.
+def directions(
+    parents: Parents, names: tuple[str, ...], equivalent: bool, constraints: Constraints
+) -> tuple[set[IndexArc], set[IndexArc]]:
+    """Return the arcs of a network that count in full, and those that count half each way.
 
-    Parameters
-    ----------
-    names
-        The variables.
-    equivalent
-        Whether the score values equivalent networks alike; if not, every direction is meant.
-    barred
-        ``bool[child, parent]``: arcs that may not be.
-    required
-        Arcs ``(parent, child)`` that must be, as indices.
+    In full count directions that are not a matter of chance: by the constraints, or because the
+    score is not ``equivalent``, so that every direction is meant.
     """
-
-    names: tuple[str, ...]
-    equivalent: bool
-    barred: npt.NDArray[np.bool_]
-    required: frozenset[IndexArc]
-
-    def of(self, parents: Parents) -> tuple[set[IndexArc], set[IndexArc]]:
-        """Return the arcs of a network that count in full, and those that count half each way."""
-        arcs = {(p, v) for v, members in enumerate(parents) for p in members} | self.required
-        if not self.equivalent:
-            return arcs, set()
-        sure = compelled_arcs(parents, topological_order(self.names, parents)) | self.required
-        sure |= {(p, v) for p, v in arcs if self.barred[p, v]}
-        return sure, arcs - sure
+    index = {name: v for v, name in enumerate(names)}
+    required = {(index[p], index[v]) for p, v in constraints.required}
+    arcs = {(p, v) for v, members in enumerate(parents) for p in members} | required
+    if not equivalent:
+        return arcs, set()
+    barred = constraints.barred(names)  # [child, parent]
+    sure = compelled_arcs(parents, topological_order(names, parents)) | required
+    sure |= {(p, v) for p, v in arcs if barred[p, v]}
+    return sure, arcs - sure
 
 
-def pair_shares(networks: Iterable[Parents], directions: Directions) -> tuple[PairShare, ...]:
-    """Return the shares of all pairs that some network joins, most frequent first."""
-    names = directions.names
+def pair_shares(
+    counted: Iterable[tuple[set[IndexArc], set[IndexArc]]], names: tuple[str, ...]
+) -> tuple[PairShare, ...]:
+    """Return the shares of all pairs that some network joins, most frequent first.
+
+    ``counted`` are the :func:`directions` of the networks.
+    """
     n = len(names)
     points = np.zeros((n, n))
     """[parent, child]: what the replicates count for the arc; both directions add up to one."""
     compelled = np.zeros((n, n))
     count = 0
-    for parents in networks:
+    for sure, open_ in counted:
         count += 1
-        sure, open_ = directions.of(parents)
         for p, v in sure:
             points[p, v] += 1.0
             compelled[p, v] += 1.0
@@ -320,15 +309,9 @@ def _counted(
     baseline: Baseline, asked: int, seed: int, done: list[Replicate], stopped: Reason | None
 ) -> Bootstrap:
     """Count pairs and average."""
-    names = baseline.table.names
-    index = {name: v for v, name in enumerate(names)}
-    directions = Directions(
-        names,
-        baseline.equivalent,
-        baseline.constraints.barred(names),
-        frozenset((index[p], index[v]) for p, v in baseline.constraints.required),
-    )
-    pairs = pair_shares((one.parents for one in done if one.parents is not None), directions)
+    names, how = baseline.table.names, (baseline.equivalent, baseline.constraints)
+    found = (one.parents for one in done if one.parents is not None)
+    pairs = pair_shares((directions(parents, names, *how) for parents in found), names)
     threshold = inclusion_threshold([pair.adjacency for pair in pairs])
     return Bootstrap(
         asked,

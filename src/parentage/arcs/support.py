@@ -7,12 +7,12 @@ and :mod:`.near_shares` can say; the answers are in :class:`parentage.arcs.recor
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from parentage import pipeline
 from parentage.arcs import Supporting
-from parentage.arcs.near_shares import near_shares
+from parentage.arcs.near_shares import near_set
 from parentage.arcs.need import Question, needs
 from parentage.arcs.records import ArcSupport, Baseline, Support
 from parentage.arcs.resampling import bootstrap as draw
@@ -43,12 +43,12 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
     from pathlib import Path
 
-    from parentage.arcs.near_shares import NearShares
     from parentage.arcs.need import Needs
-    from parentage.arcs.records import Bootstrap, PairShare
+    from parentage.arcs.records import PairShare
     from parentage.data.recipe import Recipe
     from parentage.data.table import Table
     from parentage.network.network import EquivalenceClass, Network
+    from parentage.optimise.near import Share
     from parentage.scoring.constraints import Arc, Constraints
     from parentage.scoring.prior import Prior
     from parentage.work.context import Context
@@ -197,15 +197,6 @@ def _as_used(found: pipeline.Gathered) -> Scoring:
     )
 
 
-@dataclass(frozen=True, eq=False)
-class Answers:
-    """What was found out; None for what was not asked."""
-
-    needs: Needs
-    bootstrap: Bootstrap | None
-    near: NearShares | None
-
-
 def support_of(
     baseline: Baseline,
     asked: Supporting,
@@ -224,11 +215,15 @@ def support_of(
         _check_variables(baseline, network)
     meant = baseline.best.network if network is None else network
     pieces = [asked.within is not None, asked.need, asked.bootstrap > 0]
-    seconds: dict[str, float] = {}
-    near, answers, drawn = None, {}, None
+    best, seconds = baseline.best, dict[str, float]()
+    gains, score = best.gains, best.score
+    if meant != best.network:
+        gains, score = _valued(baseline, meant)
+    found, answers = Support(meant, score, best.score, best.optimal, (), seconds=seconds), {}
     if asked.within is not None:
         began, own = now(), context.share(1 / sum(pieces))
-        near = near_shares(baseline, asked.within, asked.max_networks, own)
+        near, facts = near_set(baseline, asked.within, asked.max_networks, own)
+        found = replace(found, near=facts, near_networks=near)
         seconds["near-optimal"] = now() - began
     each = _each(context)
     if asked.need:
@@ -238,9 +233,10 @@ def support_of(
     if asked.bootstrap:
         began, seed = now(), baseline.optimising.seed
         own = each if patience is None else each.ending(each.stop.within(patience))
-        drawn = draw(baseline, asked.bootstrap, seed, own)
+        found = replace(found, bootstrap=draw(baseline, asked.bootstrap, seed, own))
         seconds["bootstrap"] = now() - began
-    return _put_together(baseline, meant, asked, Answers(answers, drawn, near), seconds)
+    found = _with_arcs(found, baseline, gains, answers)
+    return replace(found, open_points=tuple(open_points(baseline, asked, found)))
 
 
 def _each(context: Context) -> Context:
@@ -274,44 +270,30 @@ def _check_variables(baseline: Baseline, network: Network) -> None:
             )
 
 
-def _put_together(
-    baseline: Baseline,
-    network: Network,
-    asked: Supporting,
-    found: Answers,
-    seconds: dict[str, float],
+def _valued(baseline: Baseline, network: Network) -> tuple[dict[Arc, float], float]:
+    """Return the gains of the arcs of a network that is not the best one, and its score."""
+    scoring, prior = baseline.scoring, baseline.lists.known().prior
+    how = (baseline.table, scoring.score, scoring.log_base)
+    believed = prior.log_odds_of(network.arcs) / unit_of(scoring.log_base)
+    return arc_gains(network, *how, prior, baseline.lists), network.score(*how) + believed
+
+
+def _with_arcs(
+    found: Support, baseline: Baseline, gains: Mapping[Arc, float], answers: Needs
 ) -> Support:
-    """Make one record of all answers."""
-    gains, score = baseline.best.gains, baseline.best.score
-    if network != baseline.best.network:
-        scoring, prior = baseline.scoring, baseline.lists.known().prior
-        how = (baseline.table, scoring.score, scoring.log_base)
-        gains = arc_gains(network, *how, prior, baseline.lists)
-        score = network.score(*how) + prior.log_odds_of(network.arcs) / unit_of(scoring.log_base)
-    pairs = {} if found.bootstrap is None else _by_arc(found.bootstrap.pairs)
-    counted = found.bootstrap is not None and found.bootstrap.done > 0
+    """Put together what is known of every arc, and of the pairs that the network does not join."""
+    network, drawn, near = found.network, found.bootstrap, found.near_networks
+    pairs = None if drawn is None or not drawn.done else _by_arc(drawn.pairs)
+    shares = None if near is None else {(one.parent, one.child): one for one in near.arc_shares}
     class_ = None if baseline.best.scope.equivalent is False else network.equivalence_class()
-    arcs = [_arc(arc, class_, gains.get(arc), found, pairs, counted) for arc in network.arcs]
-    joined = {frozenset(arc) for arc in network.arcs}
-    others = [
-        _other(arc, found, pairs, counted)
-        for arc in _outside(baseline.table.names, joined, found, pairs)
+    arcs = [
+        _arc(_other(arc, pairs, shares), class_, gains.get(arc), answers) for arc in network.arcs
     ]
+    outside = _outside(baseline.table.names, network, pairs or {}, shares or {})
+    others = [_other(arc, pairs, shares) for arc in outside]
     others.sort(key=lambda one: (-(one.adjacency or 0.0), -(one.near_adjacency or 0.0)))
-    result = Support(
-        network,
-        score,
-        baseline.best.score,
-        baseline.best.optimal,
-        tuple(arcs),
-        tuple(others),
-        found.bootstrap,
-        None if found.near is None else found.near.facts,
-        tuple(open_points(baseline, asked, arcs, found)),
-        seconds,
-        None if found.near is None else found.near.networks,
-    )
-    return replace(result, network=replace(network, shares=result.shares or None))
+    whole = replace(found, arcs=tuple(arcs), others=tuple(others))
+    return replace(whole, network=replace(network, shares=whole.shares or None))
 
 
 def _by_arc(pairs: Iterable[PairShare]) -> dict[Arc, tuple[float, float]]:
@@ -324,57 +306,56 @@ def _by_arc(pairs: Iterable[PairShare]) -> dict[Arc, tuple[float, float]]:
 
 
 def _arc(
-    arc: Arc,
-    class_: EquivalenceClass | None,
-    gain: float | None,
-    found: Answers,
-    pairs: dict[Arc, tuple[float, float]],
-    counted: bool,
+    shares: ArcSupport, class_: EquivalenceClass | None, gain: float | None, answers: Needs
 ) -> ArcSupport:
-    """Gather what is known of an arc of the network.
+    """Add to the shares of an arc what is known of arcs of the network.
 
     Without a class the score values equivalent networks differently: no arc is turned for nothing.
     """
-    adjacency = found.needs.get(Question(arc, "adjacency"))
-    direction = found.needs.get(Question(arc, "direction"))
+    adjacency = answers.get(Question(shares.arc, "adjacency"))
+    direction = answers.get(Question(shares.arc, "direction"))
     return replace(
-        _other(arc, found, pairs, counted),
+        shares,
         in_network=True,
         gain=gain,
         need=None if adjacency is None else adjacency.least,
         need_at_most=None if adjacency is None else adjacency.most,
         need_direction=None if direction is None else direction.least,
         need_direction_at_most=None if direction is None else direction.most,
-        reversible=None if class_ is None else class_.mark(*arc) == "—",
+        reversible=None if class_ is None else class_.mark(*shares.arc) == "—",
     )
 
 
 def _other(
-    arc: Arc, found: Answers, pairs: dict[Arc, tuple[float, float]], counted: bool
+    arc: Arc, pairs: Mapping[Arc, tuple[float, float]] | None, shares: Mapping[Arc, Share] | None
 ) -> ArcSupport:
     """Gather the shares of an arc, in the network or not."""
-    adjacency, direction = pairs.get(arc, (0.0, None))
-    near = found.near
-    return ArcSupport(
-        *arc,
-        in_network=False,
-        adjacency=adjacency if counted else None,
-        direction=direction if counted else None,
-        in_near_optimal=None if near is None else near.classes.get(arc, 0.0),
-        near_weight=None if near is None else near.weight.get(arc, 0.0),
-        near_adjacency=None if near is None else near.joined(*arc),
+    known = ArcSupport(*arc, in_network=False)
+    if pairs is not None:
+        adjacency, direction = pairs.get(arc, (0.0, None))
+        known = replace(known, adjacency=adjacency, direction=direction)
+    if shares is None:
+        return known
+    own, back = shares.get(arc), shares.get(arc[::-1])
+    weight = 0.0 if own is None else own.weight
+    return replace(
+        known,
+        in_near_optimal=0.0 if own is None else own.classes,
+        near_weight=weight,
+        near_adjacency=weight + (0.0 if back is None else back.weight),
     )
 
 
 def _outside(
     names: tuple[str, ...],
-    joined: set[frozenset[str]],
-    found: Answers,
-    pairs: dict[Arc, tuple[float, float]],
+    network: Network,
+    pairs: Mapping[Arc, tuple[float, float]],
+    shares: Mapping[Arc, Share],
 ) -> list[Arc]:
     """Return pairs that the network does not join, each in its more frequent direction."""
     place = {name: v for v, name in enumerate(names)}
-    weight = {} if found.near is None else found.near.weight
+    joined = {frozenset(arc) for arc in network.arcs}
+    weight = {arc: share.weight for arc, share in shares.items()}
     seen = {(a, b) if place[a] < place[b] else (b, a) for a, b in (*pairs, *weight)}
     arcs = []
     for a, b in sorted(seen, key=lambda pair: (place[pair[0]], place[pair[1]])):
@@ -388,17 +369,15 @@ def _outside(
     return arcs
 
 
-def open_points(
-    baseline: Baseline, asked: Supporting, arcs: list[ArcSupport], found: Answers
-) -> list[str]:
+def open_points(baseline: Baseline, asked: Supporting, found: Support) -> list[str]:
     """Say what is not proven or was not done."""
     points = []
     if not baseline.best.optimal:
         points.append(f"the network is {baseline.best.proof()}")
     tolerance = baseline.best.scope.tolerance
     if asked.need:
-        missing = [one for one in arcs if one.need is None and not _fixed(baseline, one.arc)]
-        wide = [one for one in arcs if _is_wide(one, tolerance)]
+        missing = [one for one in found.arcs if one.need is None and not _fixed(baseline, one.arc)]
+        wide = [one for one in found.arcs if _is_wide(one, tolerance)]
         if missing:
             points.append(f"the need of {_arcs(len(missing))} was not computed in time")
         if wide:
@@ -415,9 +394,8 @@ def open_points(
             f"{drawn.done - drawn.proven} of {drawn.done} replicates have a network that is not "
             "proven optimal"
         )
-    if found.near is not None and not found.near.facts.complete:
-        facts = found.near.facts
-        points.append(f"only {facts.networks} of the near-optimal networks were found")
+    if found.near is not None and not found.near.complete:
+        points.append(f"only {found.near.networks} of the near-optimal networks were found")
     return points
 
 
