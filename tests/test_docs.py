@@ -13,7 +13,7 @@ import pytest
 
 import parentage
 from command import in_a_process
-from living_docs import PAGES, ROOT, refreshed, without_times
+from living_docs import BIRTHS, PAGES, ROOT, refreshed, without_times
 from parentage.cli import cli
 from parentage.cli.options import GroupedOption
 from parentage.cli.score import account_json
@@ -256,3 +256,14 @@ def test_the_wheel_holds_the_package_alone() -> None:
     assert kinds == {".py", ".pyi", ".typed", ".css", ".js", ".html"}
     assert not [path for path in shipped if path.name.startswith(("test_", "bench_"))]
     assert sum(path.stat().st_size for path in shipped) < 5e6
+
+
+def test_the_numbers_of_the_paper_are_printed_above_it() -> None:
+    """The results paragraph of the tutorial quotes the output of its commands."""
+    above, paper = read("docs/tutorials/paper.md").split("## What goes into the paper")
+    shown = "".join(re.findall(r"```text\n(.*?)```", above, re.S))
+    quoted = re.findall(r"\d[\d,.]*\d|\d", " ".join(re.findall(r"^> (.+)$", paper, re.M)))
+    assert len(quoted) > 20
+    for number in quoted:
+        assert re.search(rf"(?<![\d.]){re.escape(number)}(?!\.?\d)", shown), number
+    assert BIRTHS in above

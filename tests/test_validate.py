@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
+import pandas as pd
 import pytest
 
 import parentage
@@ -154,3 +155,11 @@ def test_bad_requests_are_refused() -> None:
         validate(table, target="dyps")
     with pytest.raises(InputError, match="was not validated"):
         _ = validate(table, folds=2)["aic"]
+
+
+@pytest.mark.parametrize(("rule", "noted"), (("median", 1), ("at:5", 0)))
+def test_cut_points_from_the_rows_are_noted(rule: str, noted: int) -> None:
+    """Cut points that the user gave do not depend on the held-out rows."""
+    columns = {"a": list(range(12)) * 5, "b": ["x", "y"] * 30}
+    table = parentage.read_table(pd.DataFrame(columns), discretize={"a": rule})
+    assert len(validate(table, folds=2).notes) == noted

@@ -195,10 +195,10 @@ class Effect:
         if self.low == self.high == 0:
             return f"{moved} does not change {what} in any of {number}."
         if f"{self.low:.3f}" == f"{self.high:.3f}":
-            return f"{moved} changes {what} by {self.mean:+.3f} in all {number}."
+            return f"{moved} changes {what} by {self.mean:+z.3f} in all {number}."
         told = (
-            f"{moved} changes {what} by {self.low:+.3f} to {self.high:+.3f} in {number}; "
-            f"weighted mean {self.mean:+.3f}."
+            f"{moved} changes {what} by {self.low:+z.3f} to {self.high:+z.3f} in {number}; "
+            f"weighted mean {self.mean:+z.3f}."
         )
         by = self.deciding
         if by is None or abs(by.present - by.absent) < THOUSANDTH:
@@ -214,8 +214,8 @@ class Effect:
                 f"It is 0 in the {by.networks:,} of {self.networks:,} networks without {a} → {b}."
             )
         return (
-            f"On average it is {by.present:+.3f} in the {present:,} "
-            f"network{'' if present == 1 else 's'} with {a} → {b} and {by.absent:+.3f} in the "
+            f"On average it is {by.present:+z.3f} in the {present:,} "
+            f"network{'' if present == 1 else 's'} with {a} → {b} and {by.absent:+z.3f} in the "
             f"{by.networks:,} without it."
         )
 

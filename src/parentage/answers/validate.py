@@ -272,7 +272,7 @@ def validation_of(
                 left = seconds / done * (jobs - done)
                 context.report(Progress("folds", phase, seconds, done, jobs, seconds_left=left))
     notes = []
-    if table.cuts:
+    if _cut_by_rows(table):
         notes.append(
             "the cut points come from all rows, so the held-out rows are not independent of them"
         )
@@ -284,6 +284,13 @@ def validation_of(
         tuple(one.result(rivals[0]) for one in rivals),
         tuple(notes),
     )
+
+
+def _cut_by_rows(table: Table) -> bool:
+    """Whether a column has cut points that were found in the rows, not given by the user."""
+    columns = () if table.recipe is None else table.recipe.columns
+    given = {one.name for one in columns if (one.rule or "").startswith("at:")}
+    return not given.issuperset(table.cuts)
 
 
 def dealt(table: Table, folds: int, seed: int) -> Counts:

@@ -102,10 +102,13 @@ def path(
 def path_text(found: PenaltyPath) -> str:
     """Lay out a path: one line for each network, and what changes from one to the next."""
     rows, changes = [], ["change"]
+    digits = 2 if all(f"{one.low:.2f}" != f"{one.high:.2f}" for one in found.stretches) else 4
     for number, one in enumerate(found.stretches):
         gone, new = found.changes(number) if number else ((), ())
         marks = [f"− {a} — {b}" for a, b in gone] + [f"+ {a} — {b}" for a, b in new]
-        where = f"{one.low:g}" if found.grid else f"{one.low:.2f} – {one.high:.2f}"
+        if number and not marks and one.network.arcs != found.stretches[number - 1].network.arcs:
+            marks = ["directions only"]
+        where = f"{one.low:g}" if found.grid else f"{one.low:.{digits}f} – {one.high:.{digits}f}"
         rows.append((where, f"{one.network.n_arcs}", f"{one.parameters:,}", f"{one.score:.2f}"))
         changes.append(", ".join(marks) + ("" if one.optimal else " (not proven)"))
     head = ("penalty", "arcs", "parameters", "BIC")
@@ -194,13 +197,13 @@ def split_change(text: str) -> tuple[str, str]:
 def effect_text(found: Effect) -> str:
     """Lay out an effect: the answer, the values with their networks, and what is assumed."""
     rows = [
-        (f"{group.difference:+.3f}", f"{group.ratio:.2f}", f"{group.networks:,}",
+        (f"{group.difference:+z.3f}", f"{group.ratio:.2f}", f"{group.networks:,}",
          f"{group.classes:,}", f"{group.share:.1%}")
         for group in found.groups[:SHOWN]
     ]  # fmt: skip
     lines = [
         textwrap.fill(found.sentence(), WIDE),
-        f"Difference observed in the rows, without adjustment: {found.observed:+.3f}.",
+        f"Difference observed in the rows, without adjustment: {found.observed:+z.3f}.",
         "",
         table_text(("difference", "ratio", "networks", "classes", "probability"), rows, left=0),
     ]

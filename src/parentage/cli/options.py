@@ -224,6 +224,8 @@ class GroupedCommand(click.Command):
             return GONE[flag]
         if self._reads_by_recipe(flag):
             return f"write it into a recipe: {_by_recipe('TABLE', f'{flag} …')}"
+        if flag == "--tiers" and any("--forbid" in one.opts for one in self.params):
+            return "forbid the arcs that go backwards: --forbid FILE.csv (docs/constraints.md)"
         return ELSEWHERE.get(flag)
 
     def _reads_by_recipe(self, flag: str) -> bool:
