@@ -19,9 +19,8 @@ import numpy as np
 import measure
 from parentage.data.reading import read_table
 from parentage.data.table import MISSING, Table
-from parentage.learner import learn
 from parentage.optimise import learn_lists
-from parentage.pipeline import Advanced
+from parentage.pipeline import Advanced, learn
 from parentage.scoring.candidates import score
 from parentage.scoring.constraints import Constraints
 

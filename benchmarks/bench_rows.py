@@ -22,7 +22,7 @@ import numpy as np
 import measure
 from parentage.data.reading import read_table
 from parentage.files.parquet import count_rows
-from parentage.learner import learn
+from parentage.pipeline import learn
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -33,8 +33,7 @@ import bench_peers
 import measure
 import scale_page
 from parentage.data.reading import read_table
-from parentage.learner import learn
-from parentage.pipeline import Advanced
+from parentage.pipeline import Advanced, learn
 from scale_tables import DENSITY, LARGE, PEER_SECONDS
 
 if TYPE_CHECKING:

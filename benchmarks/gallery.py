@@ -20,9 +20,9 @@ from typing import Any
 import numpy as np
 
 from parentage.data.datasets import chest_clinic
-from parentage.learner import learn
 from parentage.network.formats import write_network
 from parentage.network.parameters import Parameters
+from parentage.pipeline import learn
 from parentage.report import write_report
 from pictures import sample_network
 

@@ -19,13 +19,13 @@ from parentage.errors import UnprovenWarning
 from parentage.growth.anytime import Anytime, grow_lists
 from parentage.growth.growth import Growth, can_grow
 from parentage.growth.solving import ListSolver
-from parentage.learner import learn
 from parentage.network.record import Finding
 from parentage.optimise import learn_lists
 from parentage.optimise.engines import solve
 from parentage.optimise.lp.cutting import root_lagrangian
 from parentage.optimise.run import Run
 from parentage.optimise.settings import Optimising
+from parentage.pipeline import learn
 from parentage.report.facts import verdict
 from parentage.scoring.candidates import score
 from parentage.scoring.constraints import Constraints
@@ -37,7 +37,6 @@ from test_growth import searched, wide_table
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from parentage.growth.anytime import Expanded
     from parentage.optimise import Solution
 
 BRANCHING = Optimising("branch-and-cut")
@@ -164,7 +163,7 @@ def test_alternation_ends_at_a_fixed_point(monkeypatch: pytest.MonkeyPatch) -> N
 
 def test_lists_are_solved_between_expansions(monkeypatch: pytest.MonkeyPatch) -> None:
     solves = Solves(monkeypatch)
-    found = grow_lists(searched(wide_table(n=16), 1), 1e3, Context())
+    _, found = grow_lists(searched(wide_table(n=16), 1), 1e3, Context())
     assert len(solves) > 1
     assert [sets for sets, _ in solves] == sorted({sets for sets, _ in solves})
     assert found.work < 1e3
@@ -192,16 +191,16 @@ def test_alternation_repeats_on_any_number_of_threads(
 ) -> None:
     found = searched(wide_table(n=20), 1)
     solves = Solves(monkeypatch)
-    ends: list[Expanded] = [
+    ends = [
         grow_lists(found, 0.8, Context(threads=count), optimising=BRANCHING)
         for count in (1, threads)
     ]
     half = len(solves) // 2
     assert half > 0
     assert solves[:half] == solves[half:]
-    one, other = ends
+    (lists, one), (others, other) = ends
     assert one.network == other.network
-    assert one.searched.lists().digest == other.searched.lists().digest
+    assert lists.lists().digest == others.lists().digest
     assert [cut.members for cut in one.cuts] == [cut.members for cut in other.cuts]
     assert one.work == other.work
     assert one.cuts

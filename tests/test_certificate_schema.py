@@ -16,8 +16,8 @@ from parentage.check.document import FORMAT, MOST_MEMBERS, SETTINGS, STATED, VER
 from parentage.data.reading import read_table
 from parentage.errors import InputError
 from parentage.files.decoding import decoded
-from parentage.learner import learn
 from parentage.optimise import learn_lists
+from parentage.pipeline import learn
 from parentage.scoring.constraints import Constraints
 from strategies import each
 from test_check import certificate

@@ -17,8 +17,7 @@ from command import run
 from parentage import Network
 from parentage.data.datasets import chest_clinic
 from parentage.errors import InputError, ResourceError
-from parentage.learner import learn
-from parentage.pipeline import Advanced
+from parentage.pipeline import Advanced, learn
 from parentage.scoring.candidates import score, score_table
 from parentage.scoring.search import levels
 from parentage.scoring.settings import Scoring

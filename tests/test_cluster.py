@@ -275,13 +275,13 @@ def test_sweeps_are_the_same_on_a_cluster_and_on_any_executor(
     client: Any, processes: Executor, table: Table
 ) -> None:
     prepared = prepare_search(table, Scoring(score="bdeu"))
-    counters = growth_score(prepared, encode_plans(prepared)).counters
+    by = growth_score(prepared, encode_plans(prepared))
     members = [(1, 4), (2,), (0, 3, 7), (5, 6), *((v, v + 1) for v in range(1, 20))]
     sets = [SweepKey(0, sweep) for sweep in members]
-    alone = Sweeps(counters, 1, 2**20)
+    alone = Sweeps(by, 1, 2**20)
     alone.hold(sets)
     for workers in (DaskPool(client), processes):
-        shared = Sweeps(counters, workers, 2**20)
+        shared = Sweeps(by, workers, 2**20)
         shared.hold(sets)
         shared.hold([*sets, SweepKey(0, (8, 12))])
         assert shared.counted == alone.counted + 1
@@ -666,9 +666,10 @@ def test_growing_is_left_when_it_is_cancelled(table: Table) -> None:
     found = search_table(table, Scoring(), Context(), up_to=1)
     grown = growth.Growth(found, workers=Slow())
     families = [family for i in range(grown.n_sets) if grown.is_open(family := grown.family(i))]
-    before = grown.extent()
+    before = grown.n_sets, grown.work, grown.families_scored
     assert families and grown.enlarge(families, stop) == 0
-    assert all(map(grown.is_open, families)) and grown.extent() == before
+    assert all(map(grown.is_open, families))
+    assert (grown.n_sets, grown.work, grown.families_scored) == before
 
 
 def test_tasks_elsewhere_are_left_when_their_time_is_long_over() -> None:

@@ -24,7 +24,7 @@ from parentage.data.formats import frame as batches
 from parentage.data.table import MISSING, PackedCodes, PackedColumn, Table
 from parentage.errors import DataWarning, InputError, TableError, Way
 from parentage.estimator import ParentageLearner
-from parentage.learner import learn
+from parentage.pipeline import learn
 from parentage.report.gather import gather, mutual_information
 from parentage.report.page import page_data
 from parentage.scoring.account import Account

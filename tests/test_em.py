@@ -23,7 +23,6 @@ from parentage.data.table import MISSING, Table
 from parentage.errors import InputError, ResourceError, TableError, UnprovenWarning
 from parentage.estimator import ParentageLearner
 from parentage.kernels.completing import apportion
-from parentage.learner import learn
 from parentage.network import expectation
 from parentage.network.expectation import Expectation
 from parentage.network.formats import read_parameters
@@ -31,7 +30,7 @@ from parentage.network.formats.network_json import read_network_json
 from parentage.network.network import Network
 from parentage.optimise import learn_lists, optimise_lists
 from parentage.optimise.settings import Optimising
-from parentage.pipeline import Advanced
+from parentage.pipeline import Advanced, learn
 from parentage.scoring.account import Account
 from parentage.scoring.candidates import score_table
 from parentage.scoring.encoding.rows import WeightedTable

@@ -36,7 +36,6 @@ from parentage.errors import (
     UnseenError,
 )
 from parentage.estimator import ParentageLearner
-from parentage.learner import learn
 from parentage.network import expectation
 from parentage.network import parameters as parameters_module
 from parentage.network.expectation import Expectation, likely_states
@@ -46,6 +45,7 @@ from parentage.network.network import Network
 from parentage.network.parameters import FALLBACK, fit_parameters
 from parentage.optimise.settings import Optimising
 from parentage.optimise.solution import Start
+from parentage.pipeline import learn
 from parentage.report.gather import gather
 from parentage.report.page import document, page_data
 from parentage.scoring.constraints import Constraints

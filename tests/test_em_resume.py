@@ -18,7 +18,7 @@ from keywords import for_learn
 from parentage import Network, structural_em
 from parentage.data.datasets import chest_clinic
 from parentage.errors import InputError, NotSavedWarning, UnprovenWarning
-from parentage.learner import learn
+from parentage.pipeline import learn
 from parentage.scoring.account import Account
 from parentage.scoring.candidates import score_table
 from parentage.scoring.settings import Scoring

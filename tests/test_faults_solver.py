@@ -10,8 +10,8 @@ import pytest
 from keywords import for_learn
 from parentage.data.table import Table
 from parentage.errors import ParentageError
-from parentage.learner import learn
 from parentage.optimise import learn_lists, within
+from parentage.pipeline import learn
 from parentage.scoring.candidates import score
 from parentage.scoring.constraints import Constraints
 from strategies import random_table

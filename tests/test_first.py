@@ -53,7 +53,7 @@ def firsts(monkeypatch: pytest.MonkeyPatch) -> list[Network]:
     def noting(self: pipeline.FirstNetwork, searched: Searched, effort: float) -> object:
         result = expanded(self, searched, effort)
         if effort:
-            found.append(result[1])
+            found.append(result[1].network)
         return result
 
     monkeypatch.setattr(pipeline.FirstNetwork, "_expanded", noting)

@@ -26,9 +26,9 @@ from fuzz.__main__ import PARTS, REGRESSIONS, keep, read_case
 from fuzz.truth import Question, all_networks, all_structures, best_total, families, has_cycle
 from parentage.arcs.support import support
 from parentage.check import check as check_certificate
-from parentage.learner import learn
 from parentage.network.parameters import Parameters
 from parentage.optimise import learn_lists
+from parentage.pipeline import learn
 from parentage.scoring.candidates import score
 from parentage.scoring.lists import CandidateLists
 

@@ -20,11 +20,10 @@ from parentage.errors import InputError, ResourceError, UnprovenWarning
 from parentage.growth.anytime import Anytime, Ranking, grow_lists
 from parentage.growth.growth import Growth, can_grow
 from parentage.growth.score import SweepKey, Sweeps, growth_score
-from parentage.learner import learn
 from parentage.network.network import Network
 from parentage.optimise import learn_lists
 from parentage.optimise.settings import Optimising
-from parentage.pipeline import Advanced
+from parentage.pipeline import Advanced, learn
 from parentage.scoring.account import Account
 from parentage.scoring.candidates import score, search_table
 from parentage.scoring.constraints import Constraints
@@ -80,7 +79,7 @@ def test_a_sweep_is_counted_with_every_variable(table: Table) -> None:
     encoded = plans[0].encoded
     n, f = encoded.n_variables, encoded.grid.f
     sweeps = [s for size in range(n + 1) for s in itertools.combinations(range(n), size)]
-    counter = Sweeps(growth_score(prepared, plans).counters, 1, 2**20)
+    counter = Sweeps(growth_score(prepared, plans), 1, 2**20)
     counter.hold(SweepKey(0, sweep) for sweep in sweeps)
     for sweep in sweeps:
         for y in range(n):
@@ -95,8 +94,8 @@ def test_a_sweep_is_counted_with_every_variable(table: Table) -> None:
 def test_vectors_that_had_to_go_are_counted_again() -> None:
     table = wide_table()
     prepared = prepare_search(table, Scoring(max_parents=1))
-    counters = growth_score(prepared, encode_plans(prepared)).counters
-    small, large = Sweeps(counters, 1, 1), Sweeps(counters, 1, 2**30)
+    by = growth_score(prepared, encode_plans(prepared))
+    small, large = Sweeps(by, 1, 1), Sweeps(by, 1, 2**30)
     pairs = [SweepKey(0, s) for s in itertools.combinations(range(table.n_variables), 3)]
     for first in range(0, len(pairs), 100):
         for sweeps in (small, large):
@@ -115,8 +114,8 @@ def test_grown_sets_have_the_right_scores_and_complete_ones_are_all_there(
     if not can_grow(found):
         assert found.complete
         return
-    more = grow_lists(found, 1.0, Context())
-    network, lists = more.network, more.searched.lists()
+    more, expanded = grow_lists(found, 1.0, Context())
+    network, lists = expanded.network, more.lists()
     naive, columns = naive_of(table)
     at = {v: i for i, v in enumerate(columns)}
     exact = score(table, max_parents=complete)
@@ -181,10 +180,10 @@ def test_a_budget_of_work_gives_the_same_network(threads: int) -> None:
     table = wide_table(n=20)
     found = searched(table, 1)
     seven = Optimising(seed=7)
-    first = grow_lists(found, 0.15, Context(), optimising=seven)
-    again = grow_lists(found, 0.15, Context(threads=threads), optimising=seven)
-    assert first.network == again.network
-    lists = [first.searched.lists(), again.searched.lists()]
+    first, one = grow_lists(found, 0.15, Context(), optimising=seven)
+    again, other = grow_lists(found, 0.15, Context(threads=threads), optimising=seven)
+    assert one.network == other.network
+    lists = [first.lists(), again.lists()]
     assert lists[0].digest == lists[1].digest
     assert lists[0].known().explored == lists[1].known().explored
 
@@ -193,7 +192,7 @@ def test_limits_and_forbidden_arcs_hold_beyond_the_complete_sets() -> None:
     table = wide_table(n=14)
     forbidden = Constraints(forbidden=frozenset({("v0", "v5"), ("v1", "v9")}))
     found = searched(table, 1, max_parents={"v5": 2, "v8": 3}, constraints=forbidden)
-    lists = grow_lists(found, 1.0, Context()).searched.lists()
+    lists = grow_lists(found, 1.0, Context())[0].lists()
     assert lists.max_in_degree > 2
     assert max(len(c.parents) for c in lists["v5"]) <= 2
     assert max(len(c.parents) for c in lists["v8"]) <= 3
@@ -245,7 +244,7 @@ def test_nothing_to_do_ends_by_itself() -> None:
     found = searched(table, 0)
     growth = Growth(found)
     with ThreadPoolExecutor(1) as pool:
-        anytime = Anytime(growth, Stop(), pool)
+        anytime = Anytime(growth, Context(), pool)
         anytime.run(1e9)
     assert anytime.work < 60
 

@@ -13,8 +13,8 @@ from naive_network import best_network, is_acyclic
 from parentage.growth.anytime import families_of, grow_lists
 from parentage.growth.growth import Growth, can_grow
 from parentage.growth.score import growth_score
-from parentage.learner import learn
 from parentage.network.network import Network
+from parentage.pipeline import learn
 from parentage.scoring.account import Account
 from parentage.scoring.candidates import score
 from parentage.scoring.constraints import Constraints
@@ -87,8 +87,8 @@ def test_grown_families_score_as_brute_force_and_as_complete_lists(
     if not can_grow(found):
         assert found.complete
         return
-    more = grow_lists(found, 1.0, Context())
-    network, lists, short = more.network, more.searched.lists(), found.lists()
+    more, expanded = grow_lists(found, 1.0, Context())
+    network, lists, short = expanded.network, more.lists(), found.lists()
     whole = score(asked.table, **asked.wanted)  # type: ignore[arg-type]  # by name
     assert whole.account.complete
     truth = Soft(asked.table, name, asked.prior)
@@ -218,11 +218,11 @@ def test_functions_reach_every_count(monkeypatch: pytest.MonkeyPatch, name: str)
     table = random_table(2, 5, 60, 60)
     rows = table.n_rows
     prepared = prepare_search(table, Scoring(score=name))
-    counters = growth_score(prepared, encode_plans(prepared)).counters
-    for number in range(len(counters.counters)):
-        counters.count(number, [()])
+    by = growth_score(prepared, encode_plans(prepared))
+    for number in range(len(by.counters)):
+        by.count(number, [()])
         assert lengths[0] > rows
-        counters.count(number, [(0, 1)])
+        by.count(number, [(0, 1)])
         assert lengths[2] > max(np.bincount(column).max() for column in table.to_codes())
 
 
@@ -271,7 +271,7 @@ def test_families_are_taken_as_they_are_with_the_scores_of_complete_lists(
         sweeps = both.score.sweeps_of(family)
         both._sweeps.hold(sweeps)
         without, along = (both._sweeps.vectors[both._sweeps.row[sweep]] for sweep in sweeps)
-        counted = [both.score.counters.alone(s) for s in sweeps if s.members]
+        counted = [both.score.count_alone(s) for s in sweeps if s.members]
         assert counted[-1] == along[child]  # bit for bit
         assert both.score.by_child or counted[0] == without[parents[0]]
     for own, chosen in start.to_dict().items():

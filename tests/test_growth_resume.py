@@ -21,13 +21,12 @@ from parentage import Network
 from parentage.errors import InputError, NotSavedWarning, UnprovenWarning, WorkersError
 from parentage.growth import anytime, growth
 from parentage.growth import score as sweeps
-from parentage.growth.anytime import Anytime, Round, grow_lists, memory_of_sweeps
-from parentage.growth.growth import GROWTH_ARRAYS
-from parentage.growth.score import SweepKey, Sweeps, growth_score, sweeps_of
+from parentage.growth.anytime import Anytime, grow_lists, memory_of_sweeps
+from parentage.growth.score import SweepKey, Sweeps, count_sweeps, growth_score, sweeps_of
 from parentage.growth.tuning import TUNING as EXPANSION
-from parentage.learner import learn
 from parentage.optimise import orders
 from parentage.optimise.orders import Stream
+from parentage.pipeline import learn
 from parentage.scoring.account import Account
 from parentage.scoring.candidates import search_table
 from parentage.scoring.constraints import Constraints
@@ -193,12 +192,19 @@ def test_every_kind_of_lists_goes_on(tmp_path: Path, kind: str) -> None:
     how = KINDS[kind]
     whole = end_of(grown(None, **how))
     assert killed_at(3, tmp_path / "kept", **how)
-    held = sweeps_of(*kept_in(tmp_path / "kept").arrays[GROWTH_ARRAYS - 2 : GROWTH_ARRAYS])
+    arrays = kept_in(tmp_path / "kept").arrays
+    held = sweeps_of(arrays["held_sizes"], arrays["held_members"])
     assert len({sweep.counter for sweep in held}) > 1
     assert end_of(grown(tmp_path / "kept", **how)) == whole
 
 
-@pytest.mark.parametrize("part", [*Round._fields, "held", "counted", "cuts"])
+ROUND = (
+    "orders", "work", "random", "stale", "order", "closed", "rise", "counts", "solving",
+)  # fmt: skip
+"""Arrays that say where the search for a network is."""
+
+
+@pytest.mark.parametrize("part", [*ROUND, "held", "counted", "cuts"])
 def test_whatever_is_forgotten_would_change_the_end(tmp_path: Path, part: str) -> None:
     """The comparison notices if any part of what is kept were not: so all of it is needed."""
     folder, n = tmp_path / "kept", LARGE if part == "work" else SMALL
@@ -241,11 +247,9 @@ def state_of(folder: Path) -> bytes:
 
 def forgotten(known: SavedState, part: str, n: int) -> SavedState:
     """What was saved, but for one part of it."""
-    arrays = list(known.arrays)
-    families, at = arrays[:GROWTH_ARRAYS], Round(*arrays[GROWTH_ARRAYS:])
     if part == "held":
-        families[-2:] = [array[:0] for array in families[-2:]]
-        return known._replace(arrays=[*families, *at])
+        none = {name: known.arrays[name][:0] for name in ("held_sizes", "held_members")}
+        return known._replace(arrays={**known.arrays, **none})
     if part == "cuts":
         return known._replace(values={**known.values, "cuts": []})
     if part == "counted":
@@ -255,8 +259,8 @@ def forgotten(known: SavedState, part: str, n: int) -> SavedState:
         "order": lambda value: np.arange(n),
         "closed": np.ones_like,
     }
-    value = instead.get(part, np.zeros_like)(getattr(at, part))
-    return known._replace(arrays=[*families, *at._replace(**{part: value})])
+    value = instead.get(part, np.zeros_like)(known.arrays[part])
+    return known._replace(arrays={**known.arrays, part: value})
 
 
 def died(work: Callable[[], object], seconds: float | None = None) -> bool:
@@ -440,7 +444,7 @@ def test_sweeps_are_held_as_before_under_the_same_limit(tmp_path: Path) -> None:
 @pytest.mark.parametrize("capacity", [96, 4096])
 def test_sweeps_that_were_held_are_counted_again_but_not_as_new(capacity: int) -> None:
     prepared = prepare_search(table(SMALL), Scoring(max_parents=1))
-    counters = growth_score(prepared, encode_plans(prepared)).counters
+    by = growth_score(prepared, encode_plans(prepared))
     random = np.random.default_rng(5)
     asked = [
         [
@@ -450,7 +454,7 @@ def test_sweeps_that_were_held_are_counted_again_but_not_as_new(capacity: int) -
         for _ in range(40)
     ]
     memory = 8 * SMALL * capacity
-    whole, before, after = (Sweeps(counters, 1, memory) for _ in range(3))
+    whole, before, after = (Sweeps(by, 1, memory) for _ in range(3))
     for some in asked:
         whole.hold(some)
     for some in asked[:20]:
@@ -459,7 +463,7 @@ def test_sweeps_that_were_held_are_counted_again_but_not_as_new(capacity: int) -
     for some in asked[20:]:
         after.hold(some)
         for sweep in some:
-            assert (after.vectors[after.row[sweep]] == whole.count([sweep])[0]).all()
+            assert (after.vectors[after.row[sweep]] == count_sweeps(by, [sweep])[0]).all()
     assert after.counted == whole.counted
     assert list(after.row) == list(whole.row)
     assert (len(whole.row) == 96) == (capacity == 96)
@@ -540,7 +544,7 @@ def test_a_full_disk_is_told_and_gone_on_from(
 
 def test_a_search_that_came_further_takes_the_order_alone(tmp_path: Path) -> None:
     grown(tmp_path / "kept")
-    then = Round(*kept_in(tmp_path / "kept").arrays[GROWTH_ARRAYS:]).order.tolist()
+    then = kept_in(tmp_path / "kept").arrays["order"].tolist()
     seen, first_streams = [], anytime.first_streams
 
     def noting(*given: Any) -> list[Stream]:

@@ -10,10 +10,10 @@ from network_cases import all_dags, random_network, random_parameters
 from parentage.data.table import Table
 from parentage.errors import InputError, TableError, UnprovenWarning
 from parentage.estimator import ParentageLearner
-from parentage.learner import learn
 from parentage.network.bridges import from_pyagrum
 from parentage.network.formats import write_network
 from parentage.network.network import Network, arc_gains
+from parentage.pipeline import learn
 from parentage.scoring.candidates import score
 from parentage.scoring.constraints import Constraints
 

@@ -19,7 +19,6 @@ from network_cases import ASIA, ODD_NAMES, names, parameters, random_network, ra
 from parentage.data.datasets import chest_clinic
 from parentage.data.table import Table
 from parentage.errors import DataWarning, InputError, UnprovenWarning
-from parentage.learner import learn
 from parentage.network.formats import (
     EXTENSIONS,
     PICTURES,
@@ -48,7 +47,7 @@ from parentage.network.formats.network_json import (
 from parentage.network.network import Network
 from parentage.network.record import Effort, Finding, NetworkRecord, SearchRecord
 from parentage.optimise.solution import Solution
-from parentage.pipeline import Advanced
+from parentage.pipeline import Advanced, learn
 from parentage.scoring.account import Scope
 from parentage.scoring.constraints import Constraints
 

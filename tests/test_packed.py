@@ -20,8 +20,8 @@ from parentage.data.reading import as_table, read_table
 from parentage.data.table import MISSING, PackedCodes, PackedColumn, Table
 from parentage.errors import InputError, TableError
 from parentage.files import parquet, source
-from parentage.learner import learn
 from parentage.network.network import Network
+from parentage.pipeline import learn
 from parentage.scoring.candidates import score
 from parentage.scoring.encoding import encode as entropy
 from parentage.scoring.encoding import residuals

@@ -15,9 +15,9 @@ from browser import chromium, complaints, open_page, requests
 from network_cases import random_network, random_parameters
 from parentage.arcs.records import ArcSupport, Bootstrap, Support
 from parentage.data.datasets import chest_clinic
-from parentage.learner import learn
 from parentage.network.inference import entry_intervals
 from parentage.network.network import Network
+from parentage.pipeline import learn
 from parentage.report import write_report
 from parentage.scoring.candidates import score
 

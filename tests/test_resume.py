@@ -19,7 +19,6 @@ from command import run as command
 from keywords import for_learn
 from parentage import check
 from parentage.errors import InputError, NotSavedWarning
-from parentage.learner import learn
 from parentage.optimise import learn_lists, optimise_lists
 from parentage.optimise import run as running
 from parentage.optimise.cuts import (
@@ -35,6 +34,7 @@ from parentage.optimise.orders import first_incumbent
 from parentage.optimise.run import Run, from_slot, from_state
 from parentage.optimise.settings import Optimising
 from parentage.optimise.tuning import TUNING as SOLVING
+from parentage.pipeline import learn
 from parentage.scoring.candidates import score
 from parentage.scoring.constraints import Constraints
 from parentage.scoring.formats import read_lists, write_lists

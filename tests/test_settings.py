@@ -28,10 +28,10 @@ from parentage.data.reading import as_table, read_table
 from parentage.data.settings import Reading
 from parentage.errors import ESTIMATOR, OF_ADVANCED, InputError
 from parentage.estimator import ParentageLearner
-from parentage.learner import learn
 from parentage.network import SMOOTHING
 from parentage.optimise import learn_lists
 from parentage.optimise.settings import Optimising
+from parentage.pipeline import learn
 from parentage.scoring.candidates import score
 from parentage.scoring.explanation import explain
 from parentage.scoring.settings import Growing, Scoring

@@ -50,11 +50,10 @@ from parentage.data.datasets import chest_clinic
 from parentage.data.settings import Reading
 from parentage.data.table import MISSING, Table
 from parentage.errors import ConstraintError, InputError, ParentageWarning, UnprovenWarning
-from parentage.learner import learn
 from parentage.network.network import Network, arc_gains
 from parentage.optimise import learn_lists, optimise_lists
 from parentage.optimise.settings import Optimising
-from parentage.pipeline import Advanced
+from parentage.pipeline import Advanced, learn
 from parentage.scoring.candidates import score, score_table, search_table
 from parentage.scoring.constraints import Constraints
 from parentage.scoring.lists import CandidateLists

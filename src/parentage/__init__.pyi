@@ -7,13 +7,13 @@ from .data import datasets as datasets
 from .data.reading import read_table as read_table
 from .data.table import Table as Table
 from .estimator import ParentageLearner as ParentageLearner
-from .learner import learn as learn
 from .network import bridges as bridges
 from .network.formats import read_network as read_network
 from .network.network import Network as Network
 from .network.parameters import Parameters as Parameters
 from .optimise import Solution as Solution
 from .pipeline import Advanced as Advanced
+from .pipeline import learn as learn
 from .scoring.candidates import score as score
 from .scoring.constraints import Constraints as Constraints
 from .scoring.explanation import explain as explain

@@ -1,4 +1,4 @@
-"""The whole path as an estimator in the manner of scikit-learn. Thin around the learner.
+"""The whole path as an estimator in the manner of scikit-learn. Thin around the pipeline.
 
 Parameters in the constructor, ``fit``, results that end in an underscore. scikit-learn itself is
 not needed: the class follows its conventions without inheriting from it. What the estimator adds
@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from parentage import learner
+from parentage import pipeline
 from parentage.data.applying import rows_like, with_unseen
 from parentage.data.settings import Reading, texts_of
 from parentage.errors import READER, InputError, NotFittedError, Way, did_you_mean
@@ -198,18 +198,18 @@ class ParentageLearner:
                 X, y = rows_of(X, there), None if y is None else rows_of(y, there)
         running = Running(self._threads(), self.time_limit)
         stop = running.stop()
-        found = learner.run(source, self._asked(), running, Scaling())
-        if found.table is None:
+        found = pipeline.run(source, self._asked(), running, Scaling())
+        if found.table is None or found.lists is None:
             raise InputError("the estimator learns from tables; give lists to parentage.learn")
         if target is not None:
             found.table.index(target)
         self.table_, self.candidates_ = found.table, found.lists
-        self.solution_, self.target_ = found.solution, target
+        self.solution_, self.target_ = found, target
         self._known, self._unseen = found.table, None
         if self.unseen == "smooth":
             self._known, self._unseen = with_unseen(found.table)
         self.parameters_ = fit_parameters(
-            found.solution.network,
+            found.network,
             self._known,
             smoothing=self.smoothing,
             context=Context(stop),

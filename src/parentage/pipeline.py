@@ -1,4 +1,4 @@
-"""The whole path, once: read, score, optimise. Function, estimator and command are thin around it.
+"""The whole path, once: read, score, optimise. :func:`learn`, estimator and command follow it.
 
 ::
 
@@ -22,8 +22,8 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from parentage.data.reading import as_table, rule_for_missing, settled
-from parentage.data.settings import WAYS, Reading
-from parentage.errors import InputError, Way
+from parentage.data.settings import IN_READ_TABLE, WAYS, Reading, names_of, texts_of
+from parentage.errors import InputError, UnprovenWarning, Way, warn
 from parentage.files.detect import detect
 from parentage.files.source import Source, open_source
 from parentage.network.network import Network
@@ -37,19 +37,19 @@ from parentage.scoring.formats import read_lists
 from parentage.scoring.lists import CandidateLists
 from parentage.scoring.settings import Growing, Scoring
 from parentage.work.checkpoint import LISTS, SavedState
-from parentage.work.context import Scaling
+from parentage.work.context import Running, Scaling, working
 from parentage.work.progress import Progress
-from parentage.work.settings import Settings, changed, fields_of, like
-from parentage.work.stop import now
+from parentage.work.settings import Settings, changed, fields_of, like, takes
 
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from parentage.data.recipe import Recipe
     from parentage.data.table import Table
+    from parentage.growth.anytime import Expanded
     from parentage.optimise import Solution
-    from parentage.optimise.cuts import Cut
-    from parentage.optimise.solution import TracePoint
     from parentage.scoring.candidates import Searched
+    from parentage.scoring.prior import Prior
     from parentage.structural_em import Completed
     from parentage.work.context import Context
     from parentage.work.progress import Report
@@ -158,39 +158,19 @@ class Asked:
 class Gathered:
     """What is to be learned from: lists, their table if it was there, and the settings.
 
-    ``grown`` is the network that lists grew around, ``first`` one that was found before scoring
-    took long: something to begin from.
+    ``expanded`` is the network that lists were expanded around, ``first`` one that was found before
+    scoring took long: something to begin from.
     """
 
     lists: CandidateLists
     table: Table | None
     scoring: Scoring
-    grown: Grown | None = None
+    expanded: Expanded | None = None
+    most_work: float = math.inf
+    """Work of the solver for proving that network, infinite under a time limit."""
     first: Network | None = None
     completed: Completed | None = None
     """The data completed last and the best network on them, where networks complete the data."""
-
-
-@dataclass(frozen=True)
-class Grown:
-    """The network that lists grew around, how it became better, and what is left for its proof."""
-
-    network: Network
-    trace: tuple[TracePoint, ...]
-    seconds: float
-    cuts: tuple[Cut, ...] = ()
-    """Those of the last time that the lists were solved."""
-    most_work: float = math.inf
-    """Work of the solver for proving it, infinite under a time limit."""
-
-
-@dataclass(frozen=True)
-class Learned:
-    """The result, with what it was learned from."""
-
-    table: Table | None
-    lists: CandidateLists
-    solution: Solution
 
 
 def gather(
@@ -260,10 +240,10 @@ def list_sets(table: Table, scoring: Scoring, asked: Asked, context: Context) ->
         lists = searched.with_partial().lists()
         return Gathered(lists, table, scoring, first=first.network)
     if stop.cancelled.is_set():
-        searched, grown = first.added_to(searched)
-    else:
-        searched, grown = grow(searched, growing, asked, context, first.network)
-    return Gathered(searched.lists(), table, scoring, grown)
+        searched, expanded = first.added_to(searched)
+        return Gathered(searched.lists(), table, scoring, expanded)
+    searched, expanded, most_work = expand(searched, growing, asked, context, first.network)
+    return Gathered(searched.lists(), table, scoring, expanded, most_work)
 
 
 class FirstNetwork:
@@ -292,7 +272,8 @@ class FirstNetwork:
         if context.report is not None:
             context.report(Progress("learning", NETWORK_FIRST, 0.0))
         effort = FIRST_EFFORT if growing.effort is None else min(FIRST_EFFORT, growing.effort)
-        _, self.network, self._score = self._expanded(searched, effort)
+        _, found = self._expanded(searched, effort)
+        self.network, self._score = found.network, found.trace[-1][1]
         if context.checkpoint is not None and not context.stop.cancelled.is_set():
             state = SavedState(
                 {"arcs": [list(arc) for arc in self.network.arcs], "score": self._score}
@@ -311,23 +292,21 @@ class FirstNetwork:
             self._score = float(values["score"])
         return True
 
-    def added_to(self, searched: Searched) -> tuple[Searched, Grown | None]:
+    def added_to(self, searched: Searched) -> tuple[Searched, Expanded | None]:
         """List its sets beside those that an interrupted search has found."""
         if self.network is None:
             return searched.with_partial(), None
-        began = now()
-        found, network, score = self._expanded(searched, 0.0)
-        return found, Grown(network, ((0.0, score, math.inf),), now() - began)
+        found, best = self._expanded(searched, 0.0)
+        return found, best._replace(trace=((0.0, *best.trace[-1][1:]),))
 
-    def _expanded(self, searched: Searched, effort: float) -> tuple[Searched, Network, float]:
+    def _expanded(self, searched: Searched, effort: float) -> tuple[Searched, Expanded]:
         from parentage.growth.anytime import grow_lists
 
         asked, context = self.asked, self.context.unsaved().share(SHARE_OF_FIRST)
         orders = replace(asked.optimising, engine="orders")
-        found = grow_lists(
+        return grow_lists(
             searched, effort, context, optimising=orders, start=asked.start, first=self.network
         )
-        return found.searched, found.network, found.trace[-1][1]
 
     def reporting(self) -> Report | None:
         """Return the report of scoring, which says the score of this network as well."""
@@ -348,24 +327,24 @@ def refuse_beside_completion(growing: Growing) -> None:
         )
 
 
-def grow(
+def expand(
     searched: Searched,
     growing: Growing,
     asked: Asked,
     context: Context,
     first: Network | None = None,
-) -> tuple[Searched, Grown | None]:
-    """Grow lists that were cut short, if they can grow; else take what there is.
+) -> tuple[Searched, Expanded | None, float]:
+    """Expand lists that were cut short, if they can be; else take what there is.
 
-    ``first`` is a network that was found before.
+    ``first`` is a network that was found before. Returns the work left for the proof as well.
     """
     from parentage.growth.anytime import grow_lists
-    from parentage.growth.effort import PER_STEP, of_counting
     from parentage.growth.growth import can_grow
+    from parentage.growth.tuning import PER_STEP, of_counting
     from parentage.growth.tuning import TUNING as EXPANSION
 
     if not can_grow(searched):
-        return searched.with_partial(), None
+        return searched.with_partial(), None, math.inf
     stop, n = context.stop, searched.prepared.table.n_variables
     if stop.deadline < math.inf:
         listing = SHARE_OF_LISTING * max(0.0, stop.seconds_left)
@@ -376,8 +355,7 @@ def grow(
         if stop.deadline == math.inf:
             counted = sum(outcome.sets_counted for outcome in searched.outcomes)
             effort = max(LEAST_EFFORT, of_counting(counted, searched.prepared.table.n_rows))
-    began = now()
-    found = grow_lists(
+    searched, expanded = grow_lists(
         searched,
         effort,
         context.share(0.5 if n <= TUNING.large else share_of_growing(n, stop.seconds_left)),
@@ -387,9 +365,8 @@ def grow(
     )
     left = math.inf
     if stop.deadline == math.inf:
-        left = max(effort - found.work, SHARE_OF_PROOF * effort) / PER_STEP
-    seconds = now() - began
-    return found.searched, Grown(found.network, found.trace, seconds, found.cuts, left)
+        left = max(effort - expanded.work, SHARE_OF_PROOF * effort) / PER_STEP
+    return searched, expanded, left
 
 
 def share_of_growing(n: int, seconds_left: float) -> float:
@@ -414,19 +391,19 @@ def optimise(
     Lists of completed data were solved when they were made, with the same settings: that is the
     answer, or, if it was stopped early, where solving continues.
     """
-    stop, grown, completed = context.stop, found.grown, found.completed
+    stop, expanded, completed = context.stop, found.expanded, found.completed
     interrupted = stop.cancelled.is_set()
     if completed is not None:
         if completed.solution.stopped in (None, "gap"):
             return completed.solution
         start = replace(start, network=completed.solution.network)
-    if grown is not None:
-        start = replace(start, network=grown.network, cuts=grown.cuts or None)
+    if expanded is not None:
+        start = replace(start, network=expanded.network, cuts=expanded.cuts or None)
     elif found.first is not None:
         start = replace(start, network=found.first)
     if context.checkpoint is not None:
         context.checkpoint.claim(_solving(found, optimising))
-    searched = grown is not None and optimising.engine == "orders"  # while the lists grew
+    searched = expanded is not None and optimising.engine == "orders"  # while the lists grew
     solution = optimise_lists(
         found.lists,
         optimising,
@@ -434,10 +411,10 @@ def optimise(
         max_parents=found.scoring.max_parents,
         constraints=found.scoring.constraints,
         start=start,
-        most_work=math.inf if grown is None else grown.most_work,
+        most_work=found.most_work,
     )
-    if grown is not None:
-        solution = _with_growing(solution, found.lists, grown)
+    if expanded is not None:
+        solution = _with_expanding(solution, found.lists, expanded)
     scored = found.table if completed is None else completed.table
     if scored is not None:
         solution = solution.with_gains(found.lists, scored)
@@ -462,25 +439,102 @@ def _solving(found: Gathered, optimising: Optimising) -> dict[str, Any]:
     }
 
 
-def _with_growing(solution: Solution, lists: CandidateLists, grown: Grown) -> Solution:
+def _with_expanding(solution: Solution, lists: CandidateLists, expanded: Expanded) -> Solution:
     """Put what happened while lists grew in front of how the last ones were solved."""
     bound = solution.bound
-    early = tuple((t, min(s, solution.score), bound) for t, s, _ in grown.trace)
+    early = tuple((t, min(s, solution.score), bound) for t, s, _ in expanded.trace)
     reached = early[-1][1] if early else -math.inf
-    late = tuple((t + grown.seconds, max(s, reached), b) for t, s, b in solution.trace)
+    late = tuple((t + expanded.seconds, max(s, reached), b) for t, s, b in solution.trace)
     return replace(
         solution,
         trace=(*early, *late),
-        seconds=solution.seconds + grown.seconds,
+        seconds=solution.seconds + expanded.seconds,
         stopped=None if solution.optimal else lists.known().ended,
     )
 
 
-def run(source: object, asked: Asked, context: Context) -> Learned:
-    """Follow the whole path."""
-    found = gather(source, asked, context)
-    solution = optimise(found, asked.optimising, context, Start(asked.start))
-    return Learned(found.table, found.lists, solution)
+@takes(Scoring, Reading, Running, Optimising, Scaling, elsewhere=IN_READ_TABLE | IN_ADVANCED)
+def learn(
+    source: object,
+    *,
+    score: str = "bic",
+    max_parents: int | Mapping[str, int] | None = None,
+    constraints: Constraints | None = None,
+    prior: Prior | Mapping[tuple[str, str], float] | float | None = None,
+    drop: Iterable[str] = (),
+    missing: str = "error",
+    discretize: str | Iterable[str] | Mapping[str, str] | None = None,
+    recipe: str | os.PathLike[str] | Recipe | None = None,
+    auto: bool = False,
+    time_limit: float | None = None,
+    memory: int | None = None,
+    threads: int | None = None,
+    seed: int = 0,
+    start: Network | None = None,
+    executor: Any = None,
+    checkpoint: str | Path | None = None,
+    progress: Report | bool | None = None,
+    advanced: Advanced | None = None,
+) -> Solution:
+    """Find the network with the highest score, and prove it.
+
+    Parameters
+    ----------
+    source
+        A table, a data frame or a path to one, which are scored first; or candidate lists or a
+        file of them. Lists take ``max_parents`` and ``constraints``, which pick among them, and
+        refuse what would have changed their scores.
+    {settings}
+    start
+        A network of the same variables to begin from; lists that grow take its sets in.
+    progress
+        True shows a bar in terminals and notebooks, while scoring and while learning; or a function
+        that is called with a :class:`parentage.work.progress.Progress`.
+    advanced
+        What few people set, as one :class:`parentage.Advanced`: rules and width of the lists, the
+        engine, when to stop, lists that are not complete, the unit of scores.
+
+    Warns
+    -----
+    UnprovenWarning
+        When the network is not proven to be the best; the message has the gap and the reason.
+
+    Examples
+    --------
+    >>> from parentage.data.table import Table
+    >>> rain = Table.from_columns({"rain": "0011" * 9, "wet": "0011" * 8 + "0111"})
+    >>> solution = learn(rain)
+    >>> solution.optimal, solution.network.n_arcs
+    (True, 1)
+    """
+    more = advanced or Advanced()
+    scoring = Scoring(max_parents, score, prior, more.log_base, more.rules, more.width, constraints)
+    reading = Reading(
+        drop=names_of(drop),
+        missing=missing,
+        discretize=texts_of(discretize, "discretize"),
+        recipe=recipe,
+        auto=auto,
+    )
+    asked = Asked(lambda *_: scoring, more.optimising(seed), more.growing(), start, reading)
+    scaling = Scaling(executor, more.exchange, checkpoint)
+    return run(source, asked, Running(threads, time_limit, memory), scaling, progress)
+
+
+def run(
+    source: object,
+    asked: Asked,
+    running: Running,
+    scaling: Scaling,
+    progress: Report | bool | None = None,
+) -> Solution:
+    """Follow the whole path, with table and lists in the solution; warn if it is not proven."""
+    with working(running, progress, scaling) as context:
+        found = gather(source, asked, context)
+        solution = optimise(found, asked.optimising, context, Start(asked.start))
+    if not (solution.optimal and solution.scope.settled):
+        warn(UnprovenWarning(f"the network is {solution.proof()}"))
+    return replace(solution, table=found.table, lists=found.lists)
 
 
 def refuse_settings(settings: Any, allowed: tuple[str, ...]) -> None:

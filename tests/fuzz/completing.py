@@ -23,7 +23,7 @@ from fuzz.truth import (
 from keywords import for_learn
 from naive_holes import HOLE
 from parentage.errors import ParentageWarning
-from parentage.learner import learn
+from parentage.pipeline import learn
 from parentage.scoring.account import Account
 
 if TYPE_CHECKING:

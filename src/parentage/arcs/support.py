@@ -179,7 +179,7 @@ def learn_baseline(
         raise InputError("support needs the table: lists have no rows to resample")
     own = context.share(SHARE_OF_LEARNING * (1 - pipeline.SHARE_OF_SCORING))
     best = pipeline.optimise(found, optimising, own)
-    grown = found.grown is not None
+    grown = found.expanded is not None
     return Baseline(found.table, found.lists, _as_used(found), optimising, best, best.cuts, grown)
 
 

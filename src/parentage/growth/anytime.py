@@ -32,12 +32,10 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
-from parentage.growth import effort as nominal
-from parentage.growth.growth import GROWTH_ARRAYS, Growth, worth_sending
+from parentage.growth.growth import Growth, worth_sending
 from parentage.growth.solving import EXACT, ListSolver
-from parentage.growth.tuning import TUNING
+from parentage.growth.tuning import PER_LOOK, PER_SET_LAID, TUNING
 from parentage.network.network import Network
 from parentage.optimise import tuning as orders_tuning
 from parentage.optimise.cuts import read_cut
@@ -51,27 +49,23 @@ from parentage.work.progress import Progress
 from parentage.work.stop import now
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
     from concurrent.futures import Executor
 
-    from parentage.arrays import Floats, Ints, Words
-    from parentage.growth.growth import Extent
+    from parentage.arrays import Floats, Ints
     from parentage.growth.score import Family
     from parentage.optimise.cuts import Cut
     from parentage.optimise.solution import TracePoint
     from parentage.scoring.candidates import Searched
     from parentage.work.checkpoint import Slot
     from parentage.work.context import Context
-    from parentage.work.progress import Report
-    from parentage.work.stop import Stop
 
 PHASE = "growing"
 
 
 class Expanded(NamedTuple):
-    """What expanding the lists has found."""
+    """The network that expanding the lists has found."""
 
-    searched: Searched
     network: Network
     """The best one made of these lists, as far as it is known."""
     trace: tuple[TracePoint, ...]
@@ -80,6 +74,8 @@ class Expanded(NamedTuple):
     """Those of the last time that the lists were solved."""
     work: float
     """Nominal seconds of one core."""
+    seconds: float
+    """Wall time."""
 
 
 def grow_lists(
@@ -90,7 +86,7 @@ def grow_lists(
     optimising: Optimising | None = None,
     start: Network | None = None,
     first: Network | None = None,
-) -> Expanded:
+) -> tuple[Searched, Expanded]:
     """Grow what a search found until the effort is spent, the stop says so, or nothing is gained.
 
     Workers elsewhere, if there are any, count sweeps where that takes long. With a checkpoint the
@@ -98,7 +94,7 @@ def grow_lists(
     are listed before anything grows, so that no network is returned that is worse. ``first`` is
     one that was found on the way, and is begun from instead.
     """
-    settings = optimising or Optimising()
+    settings, began = optimising or Optimising(), now()
     slot = growth_slot(context, settings.seed, start)
     start = first or start
     table, encoded = searched.prepared.table, searched.plans[0].encoded
@@ -115,25 +111,21 @@ def grow_lists(
         saved = None if slot is None else slot.state
         memory = memory_of_sweeps(saved, stop.memory, memory)
         growth = Growth(searched, workers=counting, memory=memory, widest=widest)
-        resumed = None
+        resumed = False
         if slot is not None and saved is not None:
             with slot.reading():
-                resumed = Round(*saved.arrays[GROWTH_ARRAYS:])
-                order_then = resumed.order.tolist()
+                order_then = saved.arrays["order"].tolist()
                 if sorted(order_then) == list(range(growth.n)):
                     starts = [order_then, *starts]
-                resumed = resumed if growth.from_state(saved) else None
-        if start is not None and resumed is None:  # otherwise they are listed already
+                resumed = growth.from_state(saved)
+        if start is not None and not resumed:  # otherwise they are listed already
             growth.take(families_of(start, at, growth.score.required))
         solver = None
         if settings.engine in EXACT:
             solver = ListSolver(searched, growth, settings, context)
-        anytime = Anytime(
-            growth, stop, pool, seed=settings.seed, starts=starts, report=context.report,
-            solver=solver,
-        )  # fmt: skip
-        if saved is not None and resumed is not None:
-            anytime.resume(resumed, saved.values["cuts"])
+        anytime = Anytime(growth, context, pool, seed=settings.seed, starts=starts, solver=solver)
+        if saved is not None and resumed:
+            anytime.resume(saved)
         if slot is not None:
             anytime.save_into(slot, {"limit": stop.memory, "memory": memory})
         try:
@@ -147,9 +139,10 @@ def grow_lists(
         parents[order[child]] = tuple(sorted(order[p] for p in members))
     unit = searched.prepared.unit
     trace = tuple((seconds, score / unit, bound) for seconds, score, bound in anytime.trace)
-    found = replace(searched, outcomes=growth.result())
-    cuts = [read_cut(json.loads(text)) for text in anytime.cuts]
-    return Expanded(found, Network(table.names, tuple(parents)), trace, tuple(cuts), anytime.work)
+    cuts = tuple(read_cut(json.loads(text)) for text in anytime.cuts)
+    network = Network(table.names, tuple(parents))
+    expanded = Expanded(network, trace, cuts, anytime.work, now() - began)
+    return replace(searched, outcomes=growth.result()), expanded
 
 
 def families_of(
@@ -187,27 +180,6 @@ def memory_of_sweeps(saved: SavedState | None, limit: int | None, memory: int | 
     return memory
 
 
-class Round(NamedTuple):
-    """Where the search for a network is between two rounds: all that decides what comes next."""
-
-    orders: Ints
-    """``[stream, 4, n]``, as the next three of :class:`parentage.optimise.streams.Stream`."""
-    work: npt.NDArray[np.void]
-    random: Words
-    stale: Ints
-    order: Ints
-    """The best one so far."""
-    closed: npt.NDArray[np.bool_]
-    """``[family]``: whether it was enlarged because it is near."""
-    rise: Floats
-    """``[family]``: reduced cost under the prices of the linear programme, as far as solved."""
-    counts: Ints
-    """Sets looked at, sets laid out, rounds that brought nothing, sets of the lists that were
-    proven last."""
-    solving: Floats
-    """As in :class:`Solving`."""
-
-
 class Solving(NamedTuple):
     """What solving the lists took, in nominal seconds of one core, and what it left open."""
 
@@ -236,33 +208,32 @@ class Anytime:
     def __init__(
         self,
         growth: Growth,
-        stop: Stop,
+        context: Context,
         pool: Executor,
         *,
         seed: int = 0,
         starts: Sequence[Sequence[int]] = (),
-        report: Report | None = None,
         solver: ListSolver | None = None,
     ) -> None:
-        self.growth, self.stop, self.report = growth, stop, report
+        self.growth, self.stop, self.report = growth, context.stop, context.report
         self._solver = solver
         self.cuts: tuple[str, ...] = ()
-        self._rise = np.zeros(0)
+        self._rise = np.zeros(0)  # [family]: under the prices of the programme, as far as solved
         self._proven = 0  # number of families when a network of them was proven best
         self._solving = Solving()
         self._pool = pool
         self._slot: Slot | None = None
         self._facts: Mapping[str, int | None] = {}
-        self._noted: tuple[Extent, Round, tuple[str, ...]] | None = None
+        self._noted: Callable[[], SavedState] | None = None
         self._noted_at = -math.inf
         self._began = now()
         self._looked = self._idle = 0
         self._whole = True  # whether neither effort nor stop has cut a round short
-        self._most = memory_limit(stop.memory)
+        self._most = memory_limit(self.stop.memory)
         self._round_took = 0.0  # of wall time, by which another may be too much
         self._laid = 0
         self.trace: list[TracePoint] = []
-        self._closed = np.zeros(0, np.bool_)
+        self._closed = np.zeros(0, np.bool_)  # [family]: whether it was enlarged, being near
         self._ranking = Ranking(growth)
         self.space = self._ranking.space()
         start = min(starts, key=self._cost_of, default=None)
@@ -277,15 +248,16 @@ class Anytime:
         choice = self.space.choice(first)
         return math.inf if choice is None else -math.fsum(self.growth.nats(choice).tolist())
 
-    def resume(self, at: Round, cuts: Sequence[str]) -> None:
+    def resume(self, saved: SavedState) -> None:
         """Continue where an earlier run was, with the lists it had."""
-        self.cuts, self._rise = tuple(cuts), at.rise
-        self._solving = Solving(*at.solving.tolist())
+        at = saved.arrays
+        self.cuts, self._rise = tuple(saved.values["cuts"]), at["rise"]
+        self._solving = Solving(*at["solving"].tolist())
         for k, stream in enumerate(self._streams):
-            stream.take(at.orders[k], at.work[k])
-            stream.state[:], stream.stale = at.random[k], int(at.stale[k])
-        self.order, self._closed = at.order, at.closed
-        self._looked, self._laid, self._idle, self._proven = at.counts.tolist()
+            stream.take(at["orders"][k], at["work"][k])
+            stream.state[:], stream.stale = at["random"][k], int(at["stale"][k])
+        self.order, self._closed = at["order"], at["closed"]
+        self._looked, self._laid, self._idle, self._proven = at["counts"].tolist()
         self._fit()
         self._tell()
 
@@ -299,44 +271,47 @@ class Anytime:
         noted = ended - self._noted_at < TUNING.seconds_between_notes
         if self._slot is None or not self._whole or noted:
             return
-        streams = self._streams
-        at = Round(
-            np.stack([stream.orders for stream in streams]),
-            np.array([stream.work for stream in streams]),
-            np.stack([stream.state for stream in streams]),
-            np.array([stream.stale for stream in streams]),
-            self.order.copy(),
-            self._closed.copy(),
-            self._rise,
-            np.array([self._looked, self._laid, self._idle, self._proven]),
-            np.array(self._solving),
-        )
-        self._noted, self._noted_at = (self.growth.extent(), at, self.cuts), ended
+        self._noted, self._noted_at = self._to_state(), ended
         if self._slot.due():
             self.save()
 
     def save(self) -> None:
         """Save the last round that was noted, if it is not saved yet."""
-        if self._slot is not None and self._noted is not None and self._slot.write(self._to_state):
+        if self._slot is not None and self._noted is not None and self._slot.write(self._noted):
             self._noted = None
 
-    def _to_state(self) -> SavedState:
-        if self._noted is None:
-            raise AssertionError("no round was noted")
-        extent, at, cuts = self._noted
-        values, arrays, _ = self.growth.to_state(extent)
-        return SavedState({**self._facts, **values, "cuts": list(cuts)}, (*arrays, *at))
+    def _to_state(self) -> Callable[[], SavedState]:
+        """Return what makes the state of this moment later: all that decides what comes next."""
+        streams, grown = self._streams, self.growth.to_state()
+        values = {**self._facts, "cuts": list(self.cuts)}
+        arrays = {
+            "orders": np.stack([stream.orders for stream in streams]),
+            "work": np.array([stream.work for stream in streams]),
+            "random": np.stack([stream.state for stream in streams]),
+            "stale": np.array([stream.stale for stream in streams]),
+            "order": self.order.copy(),
+            "closed": self._closed.copy(),
+            "rise": self._rise,
+            "counts": np.array([self._looked, self._laid, self._idle, self._proven]),
+            "solving": np.array(self._solving),
+        }
+
+        def made() -> SavedState:
+            families = grown()
+            return SavedState({**families.values, **values}, {**families.arrays, **arrays})
+
+        return made
 
     @property
     def work(self) -> float:
         """Nominal seconds of one core so far."""
-        laid = nominal.PER_SET_LAID * self._laid
+        laid = PER_SET_LAID * self._laid
         return self.growth.work + self.orders_work + laid + self._solving.work
 
     @property
     def orders_work(self) -> float:
         """Nominal seconds of one core that the order search took."""
-        return nominal.PER_LOOK * self._looked
+        return PER_LOOK * self._looked
 
     def run(self, effort: float) -> None:
         """Work until the effort is spent, the stop says so, or nothing is left to try."""

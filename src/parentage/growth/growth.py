@@ -21,12 +21,11 @@ from __future__ import annotations
 import zlib
 from dataclasses import replace
 from functools import cached_property
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
 
-from parentage.growth.effort import of_counting
 from parentage.growth.score import (
     Family,
     Sweeps,
@@ -36,13 +35,13 @@ from parentage.growth.score import (
     sweeps_of,
     variables_of,
 )
-from parentage.growth.tuning import TUNING
+from parentage.growth.tuning import TUNING, of_counting
 from parentage.scoring.search.state import Kept
 from parentage.work.checkpoint import SavedState
 from parentage.work.executor import LeftError, leave, nothing
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Sequence
 
     from parentage.arrays import Ints, Words
     from parentage.growth.score import SweepKey
@@ -52,21 +51,6 @@ if TYPE_CHECKING:
     from parentage.scoring.search.state import Outcome
     from parentage.work.executor import Poll, Workers
     from parentage.work.stop import Stop
-
-GROWTH_ARRAYS = 7
-"""Arrays of a state: children, sizes, parents and scores of the families found since the search;
-keys of those that were enlarged; sizes and members of the sweeps held, the oldest first."""
-
-
-class Extent(NamedTuple):
-    """How far growth is; families are only added, so that a few numbers are enough."""
-
-    n_sets: int
-    n_done: int
-    counts: tuple[int, int]
-    """Sweeps counted, families scored."""
-    held: tuple[SweepKey, ...]
-    """Sweeps with a vector, the oldest first."""
 
 
 def can_grow(searched: Searched) -> bool:
@@ -88,7 +72,7 @@ class Growth:
     """Families that were found so far, and the way to find more.
 
     ``work`` are nominal seconds of one core: sets counted times what a set takes
-    (:func:`parentage.growth.effort.of_counting`). They depend on the data alone, so that a
+    (:func:`parentage.growth.tuning.of_counting`). They depend on the data alone, so that a
     budget of them gives the same lists on every machine. There is room for sets of ``widest``
     parents, even if no set of so many is tried.
     """
@@ -123,7 +107,7 @@ class Growth:
         self.deepest = min(max(int(self.most.max(initial=0)), widest), TUNING.most_parents)
         self._keys = [keys.tolist() for keys in (self._growing.child_key, self._growing.parent_key)]
         for_sweeps = TUNING.sweep_bytes if memory is None else min(memory, TUNING.sweep_bytes)
-        self._sweeps = Sweeps(self.score.counters, workers, for_sweeps)
+        self._sweeps = Sweeps(self.score, workers, for_sweeps)
         self._done: dict[int, None] = {}  # in the order in which they were enlarged
         self.n_sets = 0
         self._store = self._first_store()
@@ -316,34 +300,46 @@ class Growth:
         can_pay(self._tasks(families, sweeps), self._sweeps.vectors, self._growing, pays)
         return [family for family, pay in zip(families, pays.tolist(), strict=True) if pay]
 
-    def extent(self) -> Extent:
-        """Return how far this is, at little cost."""
-        counts = (self._sweeps.counted, self.families_scored)
-        return Extent(self.n_sets, len(self._done), counts, tuple(self._sweeps.row))
+    def to_state(self) -> Callable[[], SavedState]:
+        """Return what makes the state of this moment later: what was found since the search.
 
-    def to_state(self, extent: Extent) -> SavedState:
-        """Return what was found since the search, up to an earlier extent.
-
-        The vectors of sweeps are not part of it: they are counted again when they are needed, and
-        that is not counted as work, so that a budget of work lasts as long as without a break.
+        Families are only added, so that a few numbers tell how far it is. The vectors of sweeps are
+        not part of it: they are counted again when they are needed, and that is not counted as
+        work, so that a budget of work lasts as long as without a break.
         """
-        new = slice(self.n_first, extent.n_sets)
-        done = np.array(list(self._done)[: extent.n_done], np.uint64)
-        parents = self.parents[new, : self.sizes[new].max(initial=0)]
-        families = (self.children[new], self.sizes[new], parents, self.scores[new])
-        counted, scored = extent.counts
-        values = {"first": self._first_check, "counted": counted, "scored": scored}
-        return SavedState(values, (*families, done, *flat_sweeps(extent.held)))
+        new, n_done = slice(self.n_first, self.n_sets), len(self._done)
+        held = list(self._sweeps.row)
+        values = {
+            "first": self._first_check,
+            "counted": self._sweeps.counted,
+            "scored": self.families_scored,
+        }
+
+        def made() -> SavedState:
+            sizes, (held_sizes, held_members) = self.sizes[new], flat_sweeps(held)
+            arrays: dict[str, npt.NDArray[Any]] = {
+                "children": self.children[new],
+                "sizes": sizes,
+                "parents": self.parents[new, : sizes.max(initial=0)],
+                "scores": self.scores[new],
+                "enlarged": np.array(list(self._done)[:n_done], np.uint64),
+                "held_sizes": held_sizes,
+                "held_members": held_members,
+            }
+            return SavedState(values, arrays)
+
+        return made
 
     def from_state(self, state: SavedState) -> bool:
         """Continue from what was found before; False if that was from other first families."""
         if state.values["first"] != self._first_check or self.n_sets != self.n_first:
             return False
-        children, sizes, parents, scores, done, held_sizes, held = state.arrays[:GROWTH_ARRAYS]
-        self._make_room(len(children))
-        self._enter(children, sizes, parents, scores)
-        self._done = dict.fromkeys(done.tolist())
-        self._sweeps.take_up(sweeps_of(held_sizes, held), int(state.values["counted"]))
+        found = state.arrays
+        self._make_room(len(found["children"]))
+        self._enter(found["children"], found["sizes"], found["parents"], found["scores"])
+        self._done = dict.fromkeys(found["enlarged"].tolist())
+        held = sweeps_of(found["held_sizes"], found["held_members"])
+        self._sweeps.take_up(held, int(state.values["counted"]))
         self.families_scored = int(state.values["scored"])
         return True
 

@@ -19,7 +19,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from itertools import chain
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -43,11 +43,19 @@ Family = tuple[int, tuple[int, ...]]
 
 @dataclass(frozen=True, eq=False)
 class GrowthScore:
-    """The terms of all families, in the numbers of the first plan's variables."""
+    """The terms of all families, in the numbers of the first plan's variables.
+
+    Counters count the sweeps of all plans, each measure's kinds of sweeps one after the other.
+    """
 
     growing: GrowthTerms
     """For the kernels."""
-    counters: Counters
+    measures: tuple[Measure, ...]
+    """Those of the plans."""
+    own: tuple[Ints, ...]
+    """``[plan][i]``: the number of variable i of a plan among all."""
+    counters: tuple[tuple[int, int], ...]
+    """``[counter]``: its plan, and its kind among the sweeps of that plan's measure."""
     without: Ints
     """``[child]``: index of the counter for the sweep of Π."""
     along: Ints
@@ -78,7 +86,7 @@ class GrowthScore:
         free = math.prod([int(g.free[child]), *g.arity[list(parents)].tolist()])
         if free >= g.cap[child]:
             return None
-        without, along = (self.counters.alone(sweep) for sweep in self.sweeps_of(family))
+        without, along = (self.count_alone(sweep) for sweep in self.sweeps_of(family))
         odds = self.added(np.array([child]), np.array([parents]))
         price = int(g.unit[child]) * free + int(g.constant[child])
         return along - without - price + int(odds[0])
@@ -89,6 +97,30 @@ class GrowthScore:
         if not len(odds):
             return np.zeros(len(children), np.int64)
         found: Ints = odds[children[:, None], parents].sum(axis=1) + always[children]
+        return found
+
+    def count(self, counter: int, sets: Sequence[tuple[int, ...]]) -> list[Ints]:
+        """Count sets of sizes that rise, each with every variable; those of a context have a 0."""
+        plan, kind = self.counters[counter]
+        found: list[Ints] = []
+        for size in sorted({len(members) for members in sets}):
+            chosen = [members for members in sets if len(members) == size]
+            own = self._in_plan(plan)[np.array(chosen, np.int64).reshape(len(chosen), size)]
+            vectors = np.zeros((len(chosen), len(self.without)), np.int64)
+            vectors[:, self.own[plan]] = self.measures[plan].sweep(kind, own)
+            found.extend(vectors)
+        return found
+
+    def count_alone(self, sweep: SweepKey) -> int:
+        """Count one set by itself: what its vector has at its members, of which there are some."""
+        plan, kind = self.counters[sweep.counter]
+        one = self._in_plan(plan)[np.array([sweep.members], np.int64)]
+        return self.measures[plan].count_alone(kind, one)
+
+    def _in_plan(self, plan: int) -> npt.NDArray[np.uint16]:
+        """``[variable]``: its number in a plan."""
+        found = np.zeros(len(self.without), np.uint16)
+        found[self.own[plan]] = np.arange(len(self.own[plan]))
         return found
 
 
@@ -150,7 +182,9 @@ def growth_score(prepared: Preparation, plans: Sequence[SearchPlan]) -> GrowthSc
             growing.odds_always[children] = np.rint(always * grid.scale)
     return GrowthScore(
         growing=growing,
-        counters=Counters(measures, own, kinds, n),
+        measures=tuple(measures),
+        own=tuple(own),
+        counters=tuple((plan, kind) for plan, of in enumerate(kinds) for kind in range(of)),
         without=without,
         along=along,
         by_child=measures[0].whole_families,
@@ -186,53 +220,15 @@ class SweepKey(NamedTuple):
     members: tuple[int, ...]
 
 
-class Counters:
-    """What counts the sweeps of all plans, each measure's kinds of sweeps one after the other.
-
-    Sets and vectors are in the numbers of all ``n`` variables, ``own[plan][i]`` is that of variable
-    i of a plan; those of its context have a 0.
-    """
-
-    def __init__(
-        self, measures: Sequence[Measure], own: Sequence[Ints], kinds: Sequence[int], n: int
-    ) -> None:
-        self.measures, self.own, self.n = tuple(measures), tuple(own), n
-        self.counters = [(plan, kind) for plan, of in enumerate(kinds) for kind in range(of)]
-
-    def count(self, counter: int, sets: Sequence[tuple[int, ...]]) -> list[Ints]:
-        """Count sets of sizes that rise, each with every variable."""
-        plan, kind = self.counters[counter]
-        found: list[Ints] = []
-        for size in sorted({len(members) for members in sets}):
-            chosen = [members for members in sets if len(members) == size]
-            own = self._own(plan)[np.array(chosen, np.int64).reshape(len(chosen), size)]
-            vectors = np.zeros((len(chosen), self.n), np.int64)
-            vectors[:, self.own[plan]] = self.measures[plan].sweep(kind, own)
-            found.extend(vectors)
-        return found
-
-    def alone(self, sweep: SweepKey) -> int:
-        """Count one set by itself: what its vector has at its members, of which there are some."""
-        plan, kind = self.counters[sweep.counter]
-        one = self._own(plan)[np.array([sweep.members], np.int64)]
-        return self.measures[plan].count_alone(kind, one)
-
-    def _own(self, plan: int) -> npt.NDArray[np.uint16]:
-        """``[variable]``: its number in a plan."""
-        found = np.zeros(self.n, np.uint16)
-        found[self.own[plan]] = np.arange(len(self.own[plan]))
-        return found
-
-
 class Sweeps:
     """The vectors: ``vectors[row[sweep], y]`` is F(S ∪ y), in fixed point."""
 
-    def __init__(self, counters: Counters, workers: Workers, memory: int) -> None:
-        self.counters, self.workers = counters, workers
-        n = counters.n
+    def __init__(self, score: GrowthScore, workers: Workers, memory: int) -> None:
+        self.score, self.workers = score, workers
+        n = len(score.without)
         self._capacity = max(TUNING.fewest_sweeps, memory // (8 * n))
         self.vectors: Ints = np.empty((min(self._capacity, 2 * TUNING.fewest_sweeps), n), np.int64)
-        (self.vectors[0],) = counters.count(0, [()])
+        (self.vectors[0],) = score.count(0, [()])
         self.row: dict[SweepKey, int] = {SweepKey(0, ()): 0}
         self.counted = 0
         self._named: set[SweepKey] = set()  # held, but their vectors are not there
@@ -243,10 +239,6 @@ class Sweeps:
         rows = max(len(self.vectors), len(self.row))
         self.vectors = np.empty((rows, self.vectors.shape[1]), np.int64)
         self.counted, self._named = counted, set(self.row)
-
-    def __getstate__(self) -> dict[str, Any]:
-        """Leave out what those who only count do not need: vectors, and who else counts."""
-        return {**vars(self), "workers": 1, "vectors": self.vectors[:0], "row": {}, "_named": set()}
 
     def hold(self, sweeps: Iterable[SweepKey], look: Poll = nothing) -> None:
         """Count the sweeps that are not held; let go of the oldest if there is no room.
@@ -269,7 +261,7 @@ class Sweeps:
         step = TUNING.sweeps_per_chunk
         chunks = [new[first : first + step] for first in range(0, len(new), step)]
         done = 0
-        counted = in_order(count_sweeps, chunks, self.workers, (self,), "sweeps", look)
+        counted = in_order(count_sweeps, chunks, self.workers, (self.score,), "sweeps", look)
         for found in counted:
             for sweep, vector in zip(chunks[done], found, strict=True):
                 if sweep not in self.row:
@@ -291,18 +283,14 @@ class Sweeps:
             return held
         return self.row.pop(next(iter(self.row)))
 
-    def count(self, sweeps: Sequence[SweepKey]) -> list[Ints]:
-        """Count sweeps of counters that rise, and of each in sizes that rise."""
-        found: list[Ints] = []
-        for number in sorted({sweep.counter for sweep in sweeps}):
-            own = [sweep.members for sweep in sweeps if sweep.counter == number]
-            found.extend(self.counters.count(number, own))
-        return found
 
-
-def count_sweeps(sweeps: Sweeps, some: Sequence[SweepKey]) -> list[Ints]:
-    """Count some sweeps, wherever."""
-    return sweeps.count(some)
+def count_sweeps(score: GrowthScore, sweeps: Sequence[SweepKey]) -> list[Ints]:
+    """Count sweeps of counters that rise, and of each in sizes that rise; in any worker."""
+    found: list[Ints] = []
+    for number in sorted({sweep.counter for sweep in sweeps}):
+        own = [sweep.members for sweep in sweeps if sweep.counter == number]
+        found.extend(score.count(number, own))
+    return found
 
 
 def flat_sweeps(sweeps: Sequence[SweepKey]) -> tuple[Ints, npt.NDArray[np.int32]]:

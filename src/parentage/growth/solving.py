@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from parentage.growth import effort as nominal
+from parentage.growth.tuning import PER_SET_SOLVED, PER_STEP
 from parentage.optimise.engines import solve
 from parentage.optimise.lp.cutting import root_lagrangian
 from parentage.optimise.problem import limited
@@ -97,21 +97,21 @@ class ListSolver:
             self._settings,
             self._context,
             replace(from_state(state, lists), near=True),
-            most_work=most / nominal.PER_STEP,
-            slice_work=at_once / nominal.PER_STEP,
+            most_work=most / PER_STEP,
+            slice_work=at_once / PER_STEP,
             first_gap=gap / prepared.unit,
         )
         solve(run)
         found = run.to_state().values
         after = [int(self._place[v]) for v in found["order"]]
-        used = nominal.PER_STEP * run.worked
+        used = PER_STEP * run.worked
         return Solved(
             np.array([v for v in after if v >= 0], np.int64),
             run.proven(),
             (run.bound() - run.score()) * prepared.unit,
             self._rise(run, lists),
             tuple(found["cuts"]),
-            used + nominal.PER_SET_SOLVED * lists.n_sets,
+            used + PER_SET_SOLVED * lists.n_sets,
         )
 
     def _rise(self, run: Run, lists: CandidateLists) -> Floats:

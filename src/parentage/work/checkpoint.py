@@ -77,7 +77,7 @@ class SavedState(NamedTuple):
     """What a slot holds: plain values, arrays that are replaced, files of arrays that grow."""
 
     values: Mapping[str, Any]
-    arrays: Sequence[Array] = ()
+    arrays: Mapping[str, Array] = {}
     files: Mapping[str, Sequence[GrowingArray]] = {}
 
 
@@ -265,8 +265,9 @@ def write_sealed(path: Path, state: SavedState) -> None:
     """Replace a file in one step, on the disk when this returns: head, values, arrays."""
     files = {name: [file.facts.to_dict() for file in group] for name, group in state.files.items()}
     body = io.BytesIO()
-    body.write(json.dumps({"values": state.values, "files": files}).encode() + b"\n")
-    for array in state.arrays:
+    facts = {"values": state.values, "files": files, "arrays": list(state.arrays)}
+    body.write(json.dumps(facts).encode() + b"\n")
+    for array in state.arrays.values():
         np.save(body, array, allow_pickle=False)
     content = body.getbuffer()
     head = {"format": FORMAT, "name": path.name, "check": zlib.crc32(content)}
@@ -299,9 +300,7 @@ def read_sealed(path: Path) -> SavedState | None:
             raise ValueError("it has changed since it was written")
         body = io.BytesIO(content)
         found = json.loads(body.readline())
-        arrays = []
-        while body.tell() < len(content):
-            arrays.append(np.load(body, allow_pickle=False))
+        arrays = {str(name): np.load(body, allow_pickle=False) for name in found["arrays"]}
         files = {
             str(name): [
                 GrowingArray.reopened(path.parent, ArrayFacts.from_dict(facts)) for facts in group
