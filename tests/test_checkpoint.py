@@ -408,9 +408,9 @@ def test_a_state_of_another_shape_is_damage(tmp_path: Path, files: object) -> No
     assert outside.stat().st_size == 100
 
 
-def forge(path: Path, content: object) -> None:
+def forge(path: Path, content: dict[str, object]) -> None:
     """Write a file that is sealed as ours are."""
-    body = json.dumps(content).encode() + b"\n"
+    body = json.dumps({"arrays": [], **content}).encode() + b"\n"
     head = {"format": checkpoint.FORMAT, "name": path.name, "check": zlib.crc32(body)}
     path.write_bytes(json.dumps(head).encode() + b"\n" + body)
 

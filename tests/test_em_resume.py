@@ -22,7 +22,7 @@ from parentage.pipeline import learn
 from parentage.scoring.account import Account
 from parentage.scoring.candidates import score_table
 from parentage.scoring.settings import Scoring
-from parentage.structural_em import EmProgress, complete_and_score
+from parentage.structural_em import StructuralEM, complete_and_score
 from parentage.work import checkpoint
 from parentage.work.checkpoint import Checkpoint, SavedState
 from parentage.work.context import Context
@@ -130,24 +130,28 @@ def test_one_kill_is_enough(tmp_path: Path) -> None:
         assert end_of(learned(folder)) == whole
 
 
-@pytest.mark.parametrize("part", ["network", "before", "steps"])
+@pytest.mark.parametrize("part", ["network", "before", "completion"])
 def test_whatever_is_forgotten_would_change_the_end(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, part: str
 ) -> None:
     """The comparison notices if a part were not kept; ends that are not would be made again."""
-    whole, folder, read = end_of(learned(None)), tmp_path / "kept", EmProgress.from_state
+    whole, folder, read = end_of(learned(None)), tmp_path / "kept", StructuralEM.from_state
     counting = Counting()
     counting.during(lambda: learned(None))
     assert Counting(counting.calls - 1).during(lambda: learned(folder))
 
-    def forgetting(progress: EmProgress, state: SavedState) -> None:
-        read(progress, state)
-        at = progress.at
+    def forgetting(work: StructuralEM, state: SavedState) -> None:
+        read(work, state)
+        at = work.at
         assert at is not None
-        instead = {"network": Network.from_arcs(at.network.names, []), "before": None, "steps": ()}
-        progress.at = replace(at, **{part: instead[part]})  # type: ignore[arg-type]  # by name
+        instead = {
+            "network": Network.from_arcs(at.network.names, []),
+            "before": None,
+            "completion": None,
+        }
+        work.at = replace(at, **{part: instead[part]})  # type: ignore[arg-type]  # by name
 
-    monkeypatch.setattr(EmProgress, "from_state", forgetting)
+    monkeypatch.setattr(StructuralEM, "from_state", forgetting)
     assert end_of(learned(folder)) != whole
 
 

@@ -32,8 +32,7 @@ from parentage.network.network import Network
 from parentage.optimise import Start, optimise_lists
 from parentage.optimise.settings import Optimising
 from parentage.scoring.account import Completion, EmStep, limits_by_name
-from parentage.scoring.candidates import score_table
-from parentage.scoring.constraints import Constraints
+from parentage.scoring.candidates import job_of, score_table
 from parentage.scoring.encoding.rows import WeightedTable
 from parentage.scoring.prior import Prior
 from parentage.scoring.scores import Penalised, parse_score, unit_of
@@ -52,7 +51,6 @@ if TYPE_CHECKING:
     from parentage.scoring.settings import Scoring
     from parentage.work.checkpoint import Slot
     from parentage.work.context import Context
-    from parentage.work.stop import Stop
 
     Floats = npt.NDArray[np.float64]
     Ints = npt.NDArray[np.int64]
@@ -70,141 +68,44 @@ MOST_UNITS = 2**24
 MOST_BITS, FEWEST_BITS = 10, 4
 
 
-@dataclass(frozen=True)
-class Work:
-    """What every step needs; ``numbers`` are those of the rows in the table as it was read."""
+class Completed(NamedTuple):
+    """The data completed last, their lists, and the best network on them."""
 
+    lists: CandidateLists
+    solution: Solution
     table: Table
-    numbers: Ints
-    settings: Scoring
-    optimising: Optimising
-    context: Context
-    progress: EmProgress
-
-    @property
-    def stop(self) -> Stop:
-        """When to end."""
-        return self.context.stop
-
-    def solve(
-        self, table: Table, settings: Scoring, start: Network | None = None
-    ) -> tuple[CandidateLists, Solution]:
-        """Score a table and find its best network, from ``start`` on: none that is worse."""
-        lists = score_table(table, settings, self.context.share(0.5))
-        alone, context = self.optimising.engine == "orders", self.context.unsaved()
-        solution = optimise_lists(
-            lists,
-            self.optimising,
-            context.share(SHARE_OF_ORDERS) if alone else context,
-            max_parents=settings.max_parents,
-            constraints=settings.constraints,
-            start=Start(start),
-        )
-        return lists, solution
 
 
 @dataclass(frozen=True)
 class Iterate:
-    """Where the iteration from one start is: ``network`` completes the data next."""
+    """Where the iteration from one start is: ``network`` is best on data completed by ``before``.
+
+    It completes the data next, or it is the end. ``found`` is None in a resumed run.
+    """
 
     network: Network
     before: Network | None = None
-    steps: tuple[EmStep, ...] = ()
+    completion: Completion | None = None
+    """The steps so far; None before the first."""
+    found: Completed | None = field(default=None, compare=False)
 
     def to_dict(self) -> dict[str, Any]:
-        """Return plain values; :meth:`from_dict` is the way back."""
+        """Return plain values, but for what was found; :meth:`from_dict` is the way back."""
         return {
             "network": _to_dict(self.network),
             "before": None if self.before is None else _to_dict(self.before),
-            "steps": [asdict(step) for step in self.steps],
+            "completion": None if self.completion is None else self.completion.to_dict(),
         }
 
     @classmethod
     def from_dict(cls, content: Mapping[str, Any]) -> Iterate:
         """Read what :meth:`to_dict` returned."""
-        before = content["before"]
+        before, completion = content["before"], content["completion"]
         return cls(
             _network(content["network"]),
             None if before is None else _network(before),
-            tuple(EmStep(**step) for step in content["steps"]),
+            None if completion is None else decoded(Completion, completion),
         )
-
-
-@dataclass(frozen=True)
-class End:
-    """Where the iteration from one start ended: ``network`` is best on data it completed.
-
-    ``found`` are the lists, the solution and the completed data; None in a resumed run.
-    """
-
-    completed_by: Network
-    network: Network
-    completion: Completion
-    found: tuple[CandidateLists, Solution, Table] | None = field(default=None, compare=False)
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return plain values, but for what was found."""
-        return {
-            "completed_by": _to_dict(self.completed_by),
-            "network": _to_dict(self.network),
-            "completion": self.completion.to_dict(),
-        }
-
-    @classmethod
-    def from_dict(cls, content: Mapping[str, Any]) -> End:
-        """Read what :meth:`to_dict` returned."""
-        return cls(
-            _network(content["completed_by"]),
-            _network(content["network"]),
-            decoded(Completion, content["completion"]),
-        )
-
-
-class EmProgress:
-    """What was done so far, saved in the slot of a checkpoint if there is one.
-
-    Parameters, lists and proofs follow from a network and the table, the same whenever they are
-    made. So a resumed run needs no more than the networks: it repeats the step that was cut short,
-    and makes an end again by its last step.
-    """
-
-    def __init__(self, slot: Slot | None = None) -> None:
-        self.slot = slot
-        self.ends: list[End] = []
-        self.at: Iterate | None = None
-        self._saved = False  # an empty state is saved as well
-        if slot is not None and slot.state is not None:
-            with slot.reading():
-                self.from_state(slot.state)
-
-    def move(self, at: Iterate) -> None:
-        """Note which network completes next, and save it if a write is due."""
-        self.at, self._saved = at, False
-        if self.slot is not None and self.slot.due():
-            self.save()
-
-    def end(self, end: End) -> None:
-        """Note where a start ended, and save it if a write is due."""
-        self.ends.append(end)
-        self.at, self._saved = None, False
-        if self.slot is not None and self.slot.due():
-            self.save()
-
-    def save(self) -> None:
-        """Save what was noted, if it is not saved yet."""
-        if self.slot is not None and not self._saved:
-            self._saved = self.slot.write(self.to_state)
-
-    def to_state(self) -> SavedState:
-        """Return the ends of earlier starts, and where this one is."""
-        at = None if self.at is None else self.at.to_dict()
-        return SavedState({"ends": [end.to_dict() for end in self.ends], "at": at})
-
-    def from_state(self, state: SavedState) -> None:
-        """Continue from what an earlier run saved."""
-        self.ends = [End.from_dict(end) for end in state.values["ends"]]
-        at = state.values["at"]
-        self.at, self._saved = None if at is None else Iterate.from_dict(at), True
 
 
 def _to_dict(network: Network) -> dict[str, Any]:
@@ -213,50 +114,6 @@ def _to_dict(network: Network) -> dict[str, Any]:
 
 def _network(content: Mapping[str, Any]) -> Network:
     return Network(tuple(content["names"]), tuple(tuple(above) for above in content["parents"]))
-
-
-def _slot(
-    context: Context,
-    table: Table,
-    settings: Scoring,
-    optimising: Optimising,
-    start: Network | None,
-) -> Slot | None:
-    """Return where progress is saved; None without a checkpoint.
-
-    Raises
-    ------
-    InputError
-        The checkpoint is of another job.
-    """
-    if context.checkpoint is None:
-        return None
-    limit, rules = settings.max_parents, settings.rules
-    job = {
-        "kind": COMPLETION,
-        "table": table.digest,
-        "rows": table.n_rows,
-        "variables": table.n_variables,
-        "score": settings.score,
-        "log_base": settings.log_base,
-        "rules": rules if rules is None or isinstance(rules, str) else list(rules),
-        "max_parents": limit if limit is None or isinstance(limit, int) else dict(limit),
-        "width": settings.width,
-        "prior": Prior.of(settings.prior).to_dict(),
-        "constraints": (settings.constraints or Constraints()).to_dict(),
-        **asdict(optimising),
-        "start": None if start is None else _to_dict(start),
-    }
-    context.checkpoint.claim(job)
-    return context.checkpoint.slot("em")
-
-
-class Completed(NamedTuple):
-    """The data completed last, their lists, and the best network on them."""
-
-    lists: CandidateLists
-    solution: Solution
-    table: Table
 
 
 def complete_and_score(
@@ -282,33 +139,18 @@ def complete_and_score(
     ResourceError
         A row with too many completions, known before the first step of its network.
     """
-    score = check_weighable(parse_score(settings.score))
-    check_observed(table)
-    seen = np.zeros(table.stored_rows, np.bool_)
-    for v in range(table.n_variables):
-        seen |= table.column(v) != MISSING
-    rows = table.chosen_rows(seen)
-    numbers = np.flatnonzero(seen)
-    optimising = optimising or Optimising()
-    work = Work(
-        rows,
-        numbers,
-        settings,
-        optimising,
-        context.unsaved(),
-        EmProgress(_slot(context, table, settings, optimising, start)),
-    )
+    work = StructuralEM(table, settings, optimising or Optimising(), context, start)
     try:
-        lists, solution, completed, completion = _best_end(work, score, start)
+        (lists, solution, completed), completion = work.best_end()
     finally:
-        work.progress.save()
+        work.save()
     account = replace(
         lists.known(),
         rows=table.n_rows,
         data=table.digest,
         recipe=table.recipe,
         missing_cells=tuple(int(n) for n in table.missing_cells),
-        completion=replace(completion, empty_rows=table.rows_in(~seen)),
+        completion=replace(completion, empty_rows=table.n_rows - work.table.n_rows),
     )
     lists, proof = replace(lists, account=account), solution.certificate
     found = replace(
@@ -319,133 +161,226 @@ def complete_and_score(
     return Completed(lists, found.with_gains(lists, completed), completed)
 
 
-def _best_end(
-    work: Work, score: Penalised, start: Network | None
-) -> tuple[CandidateLists, Solution, Table, Completion]:
-    """Iterate from the start that was given, or from both of our own; return the better end."""
-    if start is not None:
-        return _found(work, _end_of(work, 0, lambda: start, score))
-    first = start_settings(work.settings)
-    began = now()
-    best = _end_of(work, 0, lambda: _started(work, first), score)
-    took = now() - began
-    if work.stop.reason() is not None or took > work.stop.seconds_left:
-        return _found(work, best)
-    own = score.weight(work.table) / work.table.n_rows
-    second = replace(first, score=f"pnal:{own!r}", max_parents=_few_parents(work))
-    other = _end_of(work, 1, lambda: _started(work, second), score, best.network)
-    mine, theirs = best.completion, other.completion
-    if (theirs.settled, theirs.reached - SAME_END) > (mine.settled, mine.reached):
-        best = other
-    return _found(work, replace(best, completion=replace(best.completion, starts=2)))
+class StructuralEM:
+    """The iteration from one start or two, and what was done so far.
+
+    With a checkpoint the latter is saved in a slot. Parameters, lists and proofs follow from a
+    network and the table, the same whenever they are made. So a resumed run needs no more than the
+    networks: it repeats the step that was cut short, and makes an end again by its last step.
+
+    Raises
+    ------
+    InputError
+        A score that is not proved for expected counts; a checkpoint of another job.
+    """
+
+    def __init__(
+        self,
+        table: Table,
+        settings: Scoring,
+        optimising: Optimising,
+        context: Context,
+        start: Network | None,
+    ) -> None:
+        self.score = check_weighable(parse_score(settings.score))
+        check_observed(table)
+        seen = np.zeros(table.stored_rows, np.bool_)
+        for v in range(table.n_variables):
+            seen |= table.column(v) != MISSING
+        self.table, self.numbers = table.chosen_rows(seen), np.flatnonzero(seen)
+        self.settings, self.optimising, self.start = settings, optimising, start
+        self.context, self.stop = context.unsaved(), context.stop
+        self.ends: list[Iterate] = []
+        self.at: Iterate | None = None
+        self._saved = False  # an empty state is saved as well
+        self._slot: Slot | None = None
+        if context.checkpoint is not None:
+            began = None if start is None else _to_dict(start)
+            job = job_of(COMPLETION, table, settings)
+            context.checkpoint.claim({**job, **asdict(optimising), "start": began})
+            self._slot = context.checkpoint.slot("em")
+            if self._slot.state is not None:
+                with self._slot.reading():
+                    self.from_state(self._slot.state)
+
+    def to_state(self) -> SavedState:
+        """Return the ends of earlier starts, and where this one is."""
+        at = None if self.at is None else self.at.to_dict()
+        return SavedState({"ends": [end.to_dict() for end in self.ends], "at": at})
+
+    def from_state(self, state: SavedState) -> None:
+        """Continue from what an earlier run saved."""
+        self.ends = [Iterate.from_dict(end) for end in state.values["ends"]]
+        at = state.values["at"]
+        self.at, self._saved = None if at is None else Iterate.from_dict(at), True
+
+    def save(self) -> None:
+        """Save what was noted, if it is not saved yet."""
+        if self._slot is not None and not self._saved:
+            self._saved = self._slot.write(self.to_state)
+
+    def _note(self, at: Iterate | None) -> None:
+        """Note where this start is, None at its end; save it if a write is due."""
+        self.at, self._saved = at, False
+        if self._slot is not None and self._slot.due():
+            self.save()
+
+    def best_end(self) -> tuple[Completed, Completion]:
+        """Iterate from the start that was given, or from both of our own; return the better end."""
+        start = self.start
+        if start is not None:
+            return self._found(self._end_of(0, lambda: start))
+        first = start_settings(self.settings)
+        began = now()
+        best = self._end_of(0, lambda: self._first_network(first))
+        took = now() - began
+        if self.stop.reason() is not None or took > self.stop.seconds_left:
+            return self._found(best)
+        own = self.score.weight(self.table) / self.table.n_rows
+        second = replace(first, score=f"pnal:{own!r}", max_parents=self._few_parents())
+        other = self._end_of(1, lambda: self._first_network(second), best.network)
+        (_, mine), (_, theirs) = _last_step(best), _last_step(other)
+        if (theirs.settled, theirs.reached - SAME_END) > (mine.settled, mine.reached):
+            best = other
+        found, completion = self._found(best)
+        return found, replace(completion, starts=2)
+
+    def _found(self, end: Iterate) -> tuple[Completed, Completion]:
+        """Return what was found at an end; after a break its last step makes it again."""
+        before, completion = _last_step(end)
+        if end.found is not None:
+            return end.found, completion
+        theta, _ = self._parameters(before)
+        completed = completed_table(before, self.table, theta, completion.bits, self.numbers)
+        lists, solution = self._solve(completed, self.settings, self.context, end.network)
+        settled = completion.settled and self.stop.reason() is None
+        return Completed(lists, solution, completed), replace(completion, settled=settled)
+
+    def _solve(
+        self,
+        table: Table,
+        settings: Scoring,
+        context: Context,
+        start: Network | None = None,
+    ) -> tuple[CandidateLists, Solution]:
+        """Score a table and find its best network, from ``start`` on: none that is worse."""
+        lists = score_table(table, settings, context.share(0.5))
+        alone = self.optimising.engine == "orders"
+        solution = optimise_lists(
+            lists,
+            self.optimising,
+            context.share(SHARE_OF_ORDERS) if alone else context,
+            max_parents=settings.max_parents,
+            constraints=settings.constraints,
+            start=Start(start),
+        )
+        return lists, solution
+
+    def _first_network(self, settings: Scoring) -> Network:
+        """Return a network to begin with, found in half of the time that is left."""
+        return self._solve(self.table, settings, self.context.share(0.5))[1].network
+
+    def _few_parents(self) -> dict[str, int]:
+        """Return limits for a start under a light penalty, which by itself ends no search."""
+        constraints, names = self.settings.constraints, self.table.names
+        forced = Counter(child for _, child in constraints.required) if constraints else Counter()
+        few = {name: max(FEW_PARENTS, forced[name]) for name in names}
+        asked = limits_by_name(names, self.settings.max_parents)
+        return {name: min(most, asked.get(name, most)) for name, most in few.items()}
+
+    def _end_of(
+        self, number: int, start: Callable[[], Network], known: Network | None = None
+    ) -> Iterate:
+        """Return where the start of this number ends; nothing is done twice because of a break."""
+        if number < len(self.ends):
+            return self.ends[number]
+        at = self.at
+        if at is None:
+            at = Iterate(start())
+            if self.stop.reason() is None:
+                self._note(at)
+        return self._iterate(at, known)
+
+    def _iterate(self, at: Iterate, known: Network | None = None) -> Iterate:
+        """Complete and learn until the network repeats or there is no time left.
+
+        A step that is cut short does not count when there was one before: its lists would be worse.
+        So none is begun for which the time will not do, if it takes as long as the one before; nor
+        is one kept: after a break it is done again. What comes to an end that is ``known`` goes no
+        further; nor does a network that repeats unproven, because the settings ask for no proof.
+
+        Another network may score as much on the completed data as the one that completed them. If
+        it completes them differently, its own completions are tried next: the answer is to be the
+        best network on data that it completed itself. If that leads back to a network that was
+        tried, the iteration ends without having settled.
+        """
+        bits = bits_for(self.table.n_rows)
+        network, before = at.network, at.before
+        steps = [] if at.completion is None else list(at.completion.steps)
+        tried: set[Network] = set()
+        last: Iterate | None = None
+        while True:
+            began = now()
+            theta, likelihood = self._parameters(network)
+            cut = self.stop.is_over()
+            if cut and last is not None:
+                return last
+            completed = completed_table(network, self.table, theta, bits, self.numbers)
+            lists, solution = self._solve(completed, self.settings, self.context, network)
+            stopped = self.stop.reason() is not None
+            if last is not None and not lists.account.complete and stopped:
+                return last
+            steps.append(
+                EmStep(
+                    network.n_arcs,
+                    0 if before is None else _changes(before, network),
+                    likelihood,
+                    self._penalised(network, likelihood),
+                    solution.score,
+                    solution.optimal,
+                )
+            )
+            best = not cut and solution.optimal and _is_best(network, lists, solution)
+            settled = best and _completes_alike(network, solution.network)
+            completion = Completion(tuple(steps), settled, bits, completed.stored_rows)
+            found = Completed(lists, solution, completed)
+            last = Iterate(solution.network, network, completion, found)
+            if stopped:
+                return last
+            tried.add(network)
+            again = solution.network in (known, network) or (best and solution.network in tried)
+            if settled or again or len(steps) == MOST_STEPS:
+                self.ends.append(last)
+                self._note(None)
+                return last
+            before, network = network, solution.network
+            self._note(last)
+            if now() - began > self.stop.seconds_left:
+                return last
+
+    def _parameters(self, network: Network) -> tuple[Floats, float]:
+        """Return the parameters of greatest likelihood, or those reached in time; and that."""
+        expected = Expectation.of_table(network, self.table, numbers=self.numbers)
+        context = self.context.ending(self.stop.leaving(MOMENT))
+        return expected.maximised(np.zeros_like(expected.known), context)
+
+    def _penalised(self, network: Network, likelihood: float) -> float:
+        """Return a likelihood less the penalty of its network, plus the log prior of its arcs."""
+        odds = Prior.of(self.settings.prior).log_odds_of(network.arcs)
+        price = _price(network, self.table, self.score)
+        return (likelihood + odds - price) / unit_of(self.settings.log_base)
 
 
-def _found(work: Work, end: End) -> tuple[CandidateLists, Solution, Table, Completion]:
-    """Return lists, solution and data at an end; after a break its last step makes them again."""
-    if end.found is not None:
-        return *end.found, end.completion
-    theta, _ = _parameters(work, end.completed_by)
-    bits = end.completion.bits
-    completed = completed_table(end.completed_by, work.table, theta, bits, work.numbers)
-    lists, solution = work.solve(completed, work.settings, end.network)
-    settled = end.completion.settled and work.stop.reason() is None
-    return lists, solution, completed, replace(end.completion, settled=settled)
+def _last_step(end: Iterate) -> tuple[Network, Completion]:
+    """Return the network that completed the data of an end, and all steps."""
+    if end.before is None or end.completion is None:
+        raise AssertionError("an iteration ends after a step")
+    return end.before, end.completion
 
 
 def start_settings(settings: Scoring) -> Scoring:
     """Return how the network to begin with is scored: on the rows where a family is complete."""
     return replace(settings, score="pnal", width=None, rules=None)
-
-
-def _started(work: Work, settings: Scoring) -> Network:
-    """Return a network to begin with, found in half of the time that is left."""
-    work = replace(work, context=work.context.share(0.5))
-    return work.solve(work.table, settings)[1].network
-
-
-def _few_parents(work: Work) -> dict[str, int]:
-    """Return limits for a start under a light penalty, which by itself ends no search."""
-    required = () if work.settings.constraints is None else work.settings.constraints.required
-    forced = Counter(child for _, child in required)
-    few = {name: max(FEW_PARENTS, forced[name]) for name in work.table.names}
-    asked = limits_by_name(work.table.names, work.settings.max_parents)
-    return {name: min(most, asked.get(name, most)) for name, most in few.items()}
-
-
-def _end_of(
-    work: Work,
-    number: int,
-    start: Callable[[], Network],
-    score: Penalised,
-    known: Network | None = None,
-) -> End:
-    """Return where the start of this number ends; nothing is done twice because of a break."""
-    progress = work.progress
-    if number < len(progress.ends):
-        return progress.ends[number]
-    at = progress.at
-    if at is None:
-        at = Iterate(start())
-        if work.stop.reason() is None:
-            progress.move(at)
-    return _iterate(work, at, score, known)
-
-
-def _iterate(work: Work, at: Iterate, score: Penalised, known: Network | None = None) -> End:
-    """Complete and learn until the network repeats or there is no time left.
-
-    A step that is cut short does not count when there was one before: its lists would be worse. So
-    none is begun for which the time will not do, if it takes as long as the one before; nor is one
-    kept: after a break it is done again. What comes to an end that is ``known`` goes no further;
-    nor does a network that repeats unproven, because the settings ask for no proof.
-
-    Another network may score as much on the completed data as the one that completed them. If it
-    completes them differently, its own completions are tried next: the answer is to be the best
-    network on data that it completed itself. If that leads back to a network that was tried, the
-    iteration ends without having settled.
-    """
-    bits, unit = bits_for(work.table.n_rows), unit_of(work.settings.log_base)
-    prior = Prior.of(work.settings.prior)
-    network, before, steps = at.network, at.before, list(at.steps)
-    tried: set[Network] = set()
-    last: End | None = None
-    while True:
-        began = now()
-        theta, likelihood = _parameters(work, network)
-        cut = work.stop.is_over()
-        if cut and last is not None:
-            return last
-        completed = completed_table(network, work.table, theta, bits, work.numbers)
-        lists, solution = work.solve(completed, work.settings, network)
-        stopped = work.stop.reason() is not None
-        if last is not None and not lists.account.complete and stopped:
-            return last
-        steps.append(
-            EmStep(
-                network.n_arcs,
-                0 if before is None else _changes(before, network),
-                likelihood,
-                (likelihood + prior.log_odds_of(network.arcs) - _price(network, work.table, score))
-                / unit,
-                solution.score,
-                solution.optimal,
-            )
-        )
-        best = not cut and solution.optimal and _is_best(network, lists, solution)
-        settled = best and _completes_alike(network, solution.network)
-        completion = Completion(tuple(steps), settled, bits, completed.stored_rows)
-        last = End(network, solution.network, completion, (lists, solution, completed))
-        if stopped:
-            return last
-        tried.add(network)
-        again = solution.network in (known, network) or (best and solution.network in tried)
-        if settled or again or len(steps) == MOST_STEPS:
-            work.progress.end(last)
-            return last
-        before, network = network, solution.network
-        work.progress.move(Iterate(network, before, tuple(steps)))
-        if now() - began > work.stop.seconds_left:
-            return last
 
 
 def bits_for(n_rows: int) -> int:
@@ -455,13 +390,6 @@ def bits_for(n_rows: int) -> int:
     (10, 7, 4)
     """
     return max(FEWEST_BITS, min(MOST_BITS, int(math.log2(max(MOST_UNITS / n_rows, 1)))))
-
-
-def _parameters(work: Work, network: Network) -> tuple[Floats, float]:
-    """Return the parameters of greatest likelihood, or those reached in time; and that."""
-    expected = Expectation.of_table(network, work.table, numbers=work.numbers)
-    context = work.context.ending(work.stop.leaving(MOMENT))
-    return expected.maximised(np.zeros_like(expected.known), context)
 
 
 def _changes(one: Network, other: Network) -> int:

@@ -20,8 +20,11 @@ from parentage.data.reading import as_table, rule_for_missing
 from parentage.data.settings import IN_READ_TABLE, WITHOUT_COMPLETION, Reading, names_of, texts_of
 from parentage.errors import InputError, UnprovenWarning, Way, warn
 from parentage.scoring.account import Account, Tallies
+from parentage.scoring.constraints import Constraints
 from parentage.scoring.lists import CandidateLists
+from parentage.scoring.prior import Prior
 from parentage.scoring.rules import ORDER
+from parentage.scoring.scores import parse_score
 from parentage.scoring.search.forecast import refuse_what_cannot_fit, room_for_levels
 from parentage.scoring.search.levels import search
 from parentage.scoring.search.plan import encode_plans, prepare_search
@@ -43,8 +46,6 @@ if TYPE_CHECKING:
     from parentage.arrays import Floats, Ints
     from parentage.data.recipe import Recipe
     from parentage.data.table import Table
-    from parentage.scoring.constraints import Constraints
-    from parentage.scoring.prior import Prior
     from parentage.scoring.search.plan import Preparation, SearchPlan
     from parentage.scoring.search.state import Outcome
     from parentage.work.context import Context
@@ -224,7 +225,7 @@ def search_table(
     moment, stop = stop.moment(), replace(stop.share(part), memory=room)
     first = stop.leaving(TUNING.first_level)
     if checkpoint is not None:
-        checkpoint.claim(_job(prepared))
+        checkpoint.claim(job_of(TABLE, table, settings))
     own = context.ending(stop)
     outcomes: list[Outcome] = []
     waiting = [] if pause is None else [pause]
@@ -252,21 +253,21 @@ def search_table(
     return Searched(prepared, plans, tuple(outcomes), began)
 
 
-def _job(prepared: Preparation) -> dict[str, Any]:
-    """Say what is searched: the job of a checkpoint."""
-    limit = prepared.limit
+def job_of(kind: str, table: Table, settings: Scoring) -> dict[str, Any]:
+    """Say what is scored, and how: the job of a checkpoint."""
+    limit = settings.max_parents
     return {
-        "kind": TABLE,
-        "table": prepared.table.digest,
-        "rows": prepared.table.n_rows,
-        "variables": prepared.table.n_variables,
-        "score": prepared.score.name,
-        "log_base": prepared.log_base,
-        "rules": list(prepared.rules.names),
+        "kind": kind,
+        "table": table.digest,
+        "rows": table.n_rows,
+        "variables": table.n_variables,
+        "score": parse_score(settings.score).name,
+        "log_base": settings.log_base,
+        "rules": settings.rules,
         "max_parents": dict(limit) if isinstance(limit, Mapping) else limit,
-        "width": prepared.width,
-        "prior": prepared.prior.to_dict(),
-        "constraints": prepared.constraints.to_dict(),
+        "width": settings.width,
+        "prior": Prior.of(settings.prior).to_dict(),
+        "constraints": (settings.constraints or Constraints()).to_dict(),
     }
 
 

@@ -69,6 +69,8 @@ class Scoring(Settings):
     def __post_init__(self) -> None:
         super().__post_init__()
         parse_name(self.score)
+        if self.rules is not None and not isinstance(self.rules, str):  # which may be read once
+            object.__setattr__(self, "rules", tuple(self.rules))
 
     def for_missing(self, missing: str) -> Scoring:
         """Return the settings for a table read with this way to treat missing cells.
