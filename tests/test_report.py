@@ -150,9 +150,9 @@ def test_next_sets_are_beside_the_chosen_one() -> None:
         name = network.names[v]
         scores = {frozenset(c.parents): c.score for c in lists[name]}
         chosen = scores[frozenset(network.parents_of(name))]
-        for one in sets:
-            members = frozenset(network.names[p] for p in one.parents)
-            assert one.ahead == pytest.approx(scores[members] - chosen)
+        for parents, ahead in sets:
+            members = frozenset(network.names[p] for p in parents)
+            assert ahead == pytest.approx(scores[members] - chosen)
             assert members != frozenset(network.parents_of(name))
 
 
@@ -632,11 +632,11 @@ def test_a_prior_is_part_of_what_the_page_says() -> None:
     plain = parentage.learn(table)
     assert solution.optimal and solution.network.n_arcs < plain.network.n_arcs
     report = gather(solution, table=table)
-    reasons = {one.why for facts in report.variables for one in facts.refused}
+    reasons = {one.why for out in report.refused for one in out}
     assert "unproven" not in reasons  # nothing improves a network that is proven best
     added = np.log(belief / (1 - belief))
-    for v, facts in enumerate(report.variables):
-        for one in facts.refused:
+    for v, out in enumerate(report.refused):
+        for one in out:
             child, names = table.names[v], [table.names[p] for p in solution.network.parents[v]]
             more = local_score(table, child, [*names, table.names[one.parent]])
             assert one.change == pytest.approx(more - local_score(table, child, names) + added)

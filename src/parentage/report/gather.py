@@ -8,9 +8,8 @@ Variables that go with a child by themselves (largest mutual information) and ar
 are the ones a reader will ask for. For each: what it would gain alone, what it would add beside the
 parents that are there, how much of that is penalty, and the circle an arc from it would close.
 
-What the report page shows, as types. Nothing here computes or writes.
-
-Variables are indices into the network's names; what was not computed is None or empty.
+:class:`Page` is what the report page shows, as types. Variables are indices into the network's
+names; what was not computed is None or empty.
 """
 
 from __future__ import annotations
@@ -18,7 +17,7 @@ from __future__ import annotations
 import math
 import os
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeGuard
+from typing import TYPE_CHECKING, Any, TypeGuard
 
 import numpy as np
 import numpy.typing as npt
@@ -95,38 +94,28 @@ class Refused:
     why: str
 
 
-class NextSet(NamedTuple):
-    """Another candidate parent set of a child: how much higher it scores, or lower if negative."""
-
-    parents: tuple[int, ...]
-    ahead: float
-
-
-@dataclass(frozen=True)
-class VariableFacts:
-    """What is told of one variable besides its probabilities."""
-
-    refused: tuple[Refused, ...] = ()
-    next_sets: tuple[NextSet, ...] = ()
-
-
-@dataclass(frozen=True)
-class NearClass:
-    """A class of networks close to the best, and what it does differently."""
-
-    networks: int
-    times_less: float
-    difference: str
+NextSet = tuple[tuple[int, ...], float]
+"""Another candidate parent set of a child: how much higher it scores, or lower if negative."""
 
 
 @dataclass(frozen=True)
 class Alternatives:
-    """The networks close to the best."""
+    """The networks close to the best.
+
+    Parameters
+    ----------
+    words
+        How many there are.
+    classes
+        Of every class the number of networks, how many times less probable the best of them is, and
+        what it does differently.
+    left_out
+        Number of classes that are not listed.
+    """
 
     words: str
-    classes: tuple[NearClass, ...]
+    classes: tuple[tuple[int, float, str], ...]
     left_out: int
-    """Classes that are not listed."""
 
 
 @dataclass(frozen=True)
@@ -178,8 +167,8 @@ class Page:
         Pairs that are not joined here, but in a replicate or a near-optimal network.
     about_arcs
         What gains are and how support was measured, in sentences.
-    variables
-        One for every variable.
+    refused, next_sets
+        For every variable those that are not its parents and why, and its next candidate sets.
     what_if
         Probabilities; None when the source has none.
     alternatives
@@ -203,7 +192,8 @@ class Page:
     arcs: tuple[ArcSupport, ...]
     others: tuple[ArcSupport, ...]
     about_arcs: tuple[str, ...]
-    variables: tuple[VariableFacts, ...]
+    refused: tuple[tuple[Refused, ...], ...]
+    next_sets: tuple[tuple[NextSet, ...], ...]
     what_if: WhatIf | None
     alternatives: Alternatives | None
     data: tuple[Fact, ...]
@@ -305,7 +295,8 @@ def gather(
             *about_directions(arcs, equivalent),
             *about_support(support),
         ),
-        variables=tuple(VariableFacts(*both) for both in zip(refused, nexts, strict=True)),
+        refused=tuple(refused),
+        next_sets=tuple(nexts),
         what_if=None if parameters is None else _what_if(parameters, table),
         alternatives=None if near is None else alternatives(near),
         data=data_facts(table, scope, record.provenance),
@@ -477,7 +468,7 @@ def alternatives(near: NearOptimal) -> Alternatives:
         f"times less probable than the best{'' if near.complete else ' one found'}."
     )
     listed = [
-        NearClass(
+        (
             len(members),
             math.exp((near.score - max(near.scores[i] for i in members)) * near.unit),
             "; ".join(_difference(*near.difference(number))) or "the same links",
@@ -639,8 +630,7 @@ def next_sets(network: Network, lists: CandidateLists, most: int = 3) -> list[tu
         near = [*ranked[max(0, at - most) : at], *ranked[at + 1 : at + 1 + most]]
         found.append(
             tuple(
-                NextSet(tuple(sorted(back[p] for p in own)), score - ranked[at][0])
-                for score, own in near
+                (tuple(sorted(back[p] for p in own)), score - ranked[at][0]) for score, own in near
             )
         )
     return found

@@ -430,12 +430,12 @@ def page_data(page: Page) -> dict[str, Any]:
         ],
         "shares": ["adjacency", "near_weight"],
         "why": [
-            [{"v": one.parent, "text": why_text(network, v, one)} for one in facts.refused]
-            for v, facts in enumerate(page.variables)
+            [{"v": one.parent, "text": why_text(network, v, one)} for one in refused]
+            for v, refused in enumerate(page.refused)
         ],
         "next": [
-            [{"parents": list(one.parents), "ahead": one.ahead} for one in facts.next_sets]
-            for facts in page.variables
+            [{"parents": list(parents), "ahead": ahead} for parents, ahead in sets]
+            for sets in page.next_sets
         ],
         "states": None,
         "tables": None,
