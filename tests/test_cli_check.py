@@ -205,7 +205,7 @@ def test_terms_of_lists_that_nobody_knows() -> None:
     assert verdict.settings is None
     assert "lists of another program: their score, prior, width, rows and data" in verdict.terms
     assert "lists of another program" in repr(verdict)
-    assert repr(Verdict.refused("a step fails")) == "Verdict: refused: a step fails"
+    assert repr(Verdict("a step fails")) == "Verdict: refused: a step fails"
 
 
 def test_terms_of_many_kinds() -> None:

@@ -279,7 +279,8 @@ def test_a_checker_that_always_says_the_same_is_noticed(
 
     def wrong(*args: Any) -> Any:
         verdict = right(*args)
-        return replace(verdict, verified=verified and bool(verdict.parents))
+        reason = "" if verified and verdict.parents else "it is always so"
+        return replace(verdict, reason=reason)
 
     monkeypatch.setattr("fuzz.proofs.check", wrong)
     assert_noticed(part)

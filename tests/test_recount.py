@@ -20,8 +20,8 @@ from parentage.check.counting import (
     KNOWN,
     WEIGHED,
     WORKING,
-    Measure,
-    Rows,
+    DistinctRows,
+    WholeScore,
     counting,
     ln,
     ln_ratio,
@@ -417,9 +417,9 @@ def test_regrets_are_those_of_the_definition() -> None:
     assert ln_regret(5000, 2**40) / ONE > 5000 * math.log(2**40 / 5000)
 
 
-def measure(kind: str, n_rows: int, ess: Fraction = Fraction(1)) -> Measure:
+def measure(kind: str, n_rows: int, ess: Fraction = Fraction(1)) -> WholeScore:
     """A measure on a grid that is fine for small tables."""
-    return Measure(kind, n_rows, 40, ONE if kind in WEIGHED else 0, ess)
+    return WholeScore(kind, n_rows, 40, ONE if kind in WEIGHED else 0, ess)
 
 
 @pytest.mark.parametrize("kind", ["bic", "bdeu"])
@@ -428,7 +428,7 @@ def test_sums_enclose_those_of_the_definition(kind: str) -> None:
         table = random_table(seed, 6, 50)
         codes, arity = table.to_codes(), tuple(int(r) for r in table.cardinalities)
         own = measure(kind, table.n_rows, Fraction(1, 3))
-        rows = Rows(codes.astype(np.uint16), np.zeros(0, np.int64), arity, own)
+        rows = DistinctRows(codes.astype(np.uint16), np.zeros(0, np.int64), arity, own)
         for size in range(table.n_variables + 1):
             sets = list(combinations(range(table.n_variables), size))
             sums, cells = rows.sums(np.array(sets, np.int64).reshape(len(sets), size))
@@ -452,7 +452,7 @@ def value_of(kind: str, c: int, q: int, ess: float) -> float:
 def test_processes_count_alike() -> None:
     table = random_table(8, 6, 60, 60)
     arity = tuple(int(r) for r in table.cardinalities)
-    rows = Rows(
+    rows = DistinctRows(
         table.to_codes().astype(np.uint16), np.zeros(0, np.int64), arity, measure("bic", 60)
     )
     pairs = list(combinations(range(table.n_variables), 2))

@@ -170,7 +170,7 @@ def test_cuts_of_all_kinds_by_the_thousand(seed: int, block: int, tmp_path: Path
 @each("seed", 30)
 def test_every_cut_follows_from_the_model(seed: int, tmp_path: Path) -> None:
     """Each cut alone, for all sets and for some of them."""
-    from parentage.check.cuts import checked_row
+    from parentage.check.nodes import checked_row
     from parentage.vipr.cuts import derive_cut
 
     lists, _, rng = small_case(seed)

@@ -2,9 +2,9 @@
 
 Everything is whole-number arithmetic on the lists and the document (docs/certificates.md). The
 room imports neither the solver nor a compiled kernel nor an LP solver: :mod:`.document` reads,
-:mod:`.families` holds the sets and puts scores on a grid, :mod:`.cuts` proves cuts, :mod:`.nodes`
-carries out the steps and repeats what was solved directly, :mod:`.verdict` states on which terms
-the claim holds. :mod:`.table` checks lists against their table, with the counts and scores in whole
+:mod:`.families` holds the sets and puts scores on a grid, :mod:`.nodes` proves cuts, carries out
+the steps and repeats what was solved directly, :mod:`.verdict` states on which terms the claim
+holds. :mod:`.table` checks lists against their table, with the counts and scores in whole
 numbers of :mod:`.counting`.
 """
 

@@ -24,7 +24,7 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import cache
 from multiprocessing import get_context
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
@@ -108,7 +108,7 @@ def ln_regret(n_rows: int, q: int) -> int:
 
 
 @dataclass(frozen=True)
-class Measure:
+class WholeScore:
     """A score of one table in fixed point.
 
     Parameters
@@ -196,7 +196,9 @@ class Measure:
         return -np.where(adds, unexplained + spread, np.maximum(unexplained, spread))
 
 
-def measure_of(score: str, n_rows: int, varying: int, log_states: float, largest: float) -> Measure:
+def measure_of(
+    score: str, n_rows: int, varying: int, log_states: float, largest: float
+) -> WholeScore:
     """Return the score of some settings, on the finest grid that 60 bits have room for.
 
     Parameters
@@ -229,7 +231,7 @@ def measure_of(score: str, n_rows: int, varying: int, log_states: float, largest
     weight = _weight(kind, number, n_rows, varying)
     if bits < FEWEST_BITS or (weight <= 0 if kind in WEIGHED else kind == "bdeu" and number <= 0):
         raise ProofError(f"settings.score: {score} is invalid, or needs more than 64 bits")
-    return Measure(kind, n_rows, bits, weight, number or Fraction(1))
+    return WholeScore(kind, n_rows, bits, weight, number or Fraction(1))
 
 
 def _weight(kind: str, number: Fraction, n_rows: int, varying: int) -> int:
@@ -253,18 +255,13 @@ Sums = Callable[["Ints"], tuple["Ints", "Ints"]]
 """From sets of one size, ``[set, member]``, to their F and the joint states that occur."""
 
 
-class Part(NamedTuple):
-    """Rows in parts of two rows or more: their numbers, the part of each, how many parts."""
-
-    rows: Ints
-    part: Ints
-    parts: int
-    alone: int
-    """Joint states of one row, which were dropped."""
+Groups = tuple["Ints", "Ints", int, int]
+"""Rows in groups of two or more by joint state: their numbers, the group of each, the number of
+groups, and the number of joint states of one row, which were dropped."""
 
 
 @dataclass(frozen=True, eq=False)
-class Rows:
+class DistinctRows:
     """The distinct rows of a table.
 
     Parameters
@@ -282,7 +279,7 @@ class Rows:
     codes: npt.NDArray[np.uint16]
     repeats: Ints
     arity: tuple[int, ...]
-    measure: Measure
+    measure: WholeScore
 
     def sums(self, sets: Ints) -> tuple[Ints, Ints]:
         """Return F(S), rounded down, and the joint states that occur, of sets of one size.
@@ -296,7 +293,8 @@ class Rows:
             return found + total, cells + 1
         change = np.flatnonzero((sets[1:, :-1] != sets[:-1, :-1]).any(axis=1)) + 1
         firsts = np.concatenate([[0], change, [count]])
-        stack, path = [self._everything()], list[int]()
+        n = self.codes.shape[1]
+        stack, path = [(np.arange(n), np.zeros(n, np.int64), 1, 0)], list[int]()
         for first, last in zip(firsts[:-1].tolist(), firsts[1:].tolist(), strict=True):
             prefix = sets[first, :-1].tolist()
             same = 0
@@ -311,42 +309,36 @@ class Rows:
             )
         return found, cells
 
-    def _everything(self) -> Part:
-        n = self.codes.shape[1]
-        return Part(np.arange(n), np.zeros(n, np.int64), 1, 0)
-
     def _counts(self, labels: Ints, rows: Ints, least: int) -> Ints:
         weights = self.repeats[rows] if len(self.repeats) else None
         return np.bincount(labels, weights, minlength=least).astype(np.int64, copy=False)
 
-    def _divided(self, part: Part, v: int) -> Part:
-        """Divide parts by one more column."""
+    def _divided(self, groups: Groups, v: int) -> Groups:
+        """Divide groups by one more column."""
+        rows, group, count, alone = groups
         r = self.arity[v]
-        label = part.part * r + self.codes[v, part.rows]
-        counts = self._counts(label, part.rows, part.parts * r)
+        label = group * r + self.codes[v, rows]
+        counts = self._counts(label, rows, count * r)
         stays = counts > 1
         kept = stays[label]
         number = np.cumsum(stays) - 1
-        return Part(
-            part.rows[kept],
-            number[label[kept]],
-            int(np.count_nonzero(stays)),
-            part.alone + int(np.count_nonzero(counts == 1)),
-        )
+        single = int(np.count_nonzero(counts == 1))
+        return rows[kept], number[label[kept]], int(np.count_nonzero(stays)), alone + single
 
-    def _counted(self, part: Part, states: int, last: Ints) -> tuple[Ints, Ints]:
-        """Divide parts by each of some columns, and add up; ``states`` are theirs so far."""
-        found, cells = np.zeros(len(last), np.int64), np.full(len(last), part.alone)
+    def _counted(self, groups: Groups, states: int, last: Ints) -> tuple[Ints, Ints]:
+        """Divide groups by each of some columns, and add up; ``states`` are theirs so far."""
+        rows, group, count, alone = groups
+        found, cells = np.zeros(len(last), np.int64), np.full(len(last), alone)
         arities = np.array([self.arity[v] for v in last.tolist()])
         for r in np.unique(arities).tolist():
-            own, width = np.flatnonzero(arities == r), max(1, part.parts * r)
-            step = max(1, AT_ONCE // max(width, len(part.rows)))
+            own, width = np.flatnonzero(arities == r), max(1, count * r)
+            step = max(1, AT_ONCE // max(width, len(rows)))
             for at in range(0, len(own), step):
                 some = own[at : at + step]
-                label = part.part * r + self.codes[last[some]][:, part.rows]
+                label = group * r + self.codes[last[some]][:, rows]
                 label += (np.arange(len(some)) * width)[:, None]
-                rows = np.broadcast_to(part.rows, label.shape).ravel()
-                counts = self._counts(label.ravel(), rows, len(some) * width)
+                repeated = np.broadcast_to(rows, label.shape).ravel()
+                counts = self._counts(label.ravel(), repeated, len(some) * width)
                 values = self.measure.values(states * r, int(counts.max(initial=0)))
                 found[some] = values[counts].reshape(len(some), width).sum(axis=1)
                 cells[some] += np.count_nonzero(counts.reshape(len(some), width), axis=1)
@@ -354,8 +346,8 @@ class Rows:
 
 
 @contextmanager
-def counting(rows: Rows, threads: int) -> Iterator[Sums]:
-    """Give what counts sets: :meth:`Rows.sums`, for many sets in as many processes."""
+def counting(rows: DistinctRows, threads: int) -> Iterator[Sums]:
+    """Give what counts sets: :meth:`DistinctRows.sums`, for many sets in as many processes."""
     if threads <= 1:
         yield rows.sums
         return
@@ -370,11 +362,11 @@ def counting(rows: Rows, threads: int) -> Iterator[Sums]:
         yield sums
 
 
-_taken: list[Rows] = []
+_taken: list[DistinctRows] = []
 """In a process that counts: the rows."""
 
 
-def _take(rows: Rows) -> None:
+def _take(rows: DistinctRows) -> None:
     _taken[:] = [rows]
 
 

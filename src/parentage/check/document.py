@@ -73,72 +73,48 @@ class Unit(NamedTuple):
     digits: int
 
 
-class Cluster(NamedTuple):
-    """At most |members| − k of the members have k or more parents among them."""
+class Cut(NamedTuple):
+    """A cut on some members: what their sets weigh adds up to at most ``right``.
 
-    members: tuple[int, ...]
-    k: int
-
-
-class Local(NamedTuple):
-    """A cut on few members: values by the parents a member has among them.
-
-    ``masks[j][t]`` and ``values[j][t]`` belong to member ``j``; ``through`` are variables passed
-    through, each with the parents it is assumed to have, and ``weight`` is their M.
+    With ``k`` ≥ 1 a set weighs one if it has k members or more: at most |members| − k have such a
+    set. Otherwise member ``j`` has ``values[j][t]`` for sets that hold the members in
+    ``masks[j][t]``, the largest counts; ``through`` are variables passed through, each with the
+    parents it is assumed to have, and ``weight`` is their M.
     """
 
     members: tuple[int, ...]
-    masks: tuple[tuple[int, ...], ...]
-    values: tuple[tuple[int, ...], ...]
     right: int
+    k: int = 0
+    masks: tuple[tuple[int, ...], ...] = ()
+    values: tuple[tuple[int, ...], ...] = ()
     through: tuple[tuple[int, tuple[int, ...]], ...] = ()
     weight: int = 0
 
 
-Cut = Cluster | Local
-
-
-class Round(NamedTuple):
-    """Multipliers on cuts: a bound, and sets to remove."""
-
-    cuts: tuple[int, ...]
-    times: tuple[int, ...]
-
+Round = tuple[tuple[int, ...], tuple[int, ...]]
+"""Cuts, by number, and multipliers: a bound, and sets to remove."""
 
 Step = Round | Literal["ancestors", "dominance"]
 """A round, or: follow the arcs that every set left has; remove sets that another one replaces."""
 
-
-class Branch(NamedTuple):
-    """Two cases: the child has the parent or not."""
-
-    parent: int
-    child: int
-    without: int
-    with_: int
+Part = tuple[tuple[int, ...], int, int]
+"""Variables, what their cost is at least, and the node that proves it."""
 
 
-class Part(NamedTuple):
-    """Variables whose cost is at least ``goal``, as a node proves."""
-
-    variables: tuple[int, ...]
-    goal: int
-    node: int
-
-
-End = Branch | list[Part] | Literal["subsets", "forest"]
-"""What closes an open node: two cases; parts whose least costs add up; dynamic programming over all
-subsets; the best forest, when every set keeps at most one of its parents."""
-
-
-class Node(NamedTuple):
-    """Steps, and what follows when they leave the node open."""
+class ProofNode(NamedTuple):
+    """Steps, and what closes the node when they leave it open: at most one of the others."""
 
     steps: tuple[Step, ...]
-    end: End | None
+    branch: tuple[int, int, int, int] | None = None
+    """An arc, parent and child, the node without it, and the node with it."""
+    parts: tuple[Part, ...] | None = None
+    """Their least costs add up."""
+    solved_by: Literal["subsets", "forest"] | None = None
+    """Dynamic programming over all subsets, or the best forest, when every set keeps at most one of
+    its parents."""
 
 
-class Certificate(NamedTuple):
+class Document(NamedTuple):
     """A certificate in typed records."""
 
     digest: str
@@ -150,7 +126,7 @@ class Certificate(NamedTuple):
     tolerance: int
     denominator: int
     cuts: tuple[Cut, ...]
-    nodes: tuple[Node, ...]
+    nodes: tuple[ProofNode, ...]
 
 
 FORMAT = "parentage certificate"
@@ -281,7 +257,7 @@ def carried_lists(document: Mapping[str, Json], names: Sequence[str]) -> Listed:
     )  # fmt: skip
 
 
-def parse_document(document: Mapping[str, Json], n: int, m: int) -> Certificate:
+def parse_document(document: Mapping[str, Json], n: int, m: int) -> Document:
     """Turn a document about ``n`` variables and ``m`` sets into records.
 
     Raises
@@ -313,7 +289,7 @@ def parse_document(document: Mapping[str, Json], n: int, m: int) -> Certificate:
     constraints = top["constraints"]
     if not isinstance(constraints, Mapping):
         raise ProofError("constraints: must be an object")
-    return Certificate(
+    return Document(
         about["digest"],
         settings,
         constraints,
@@ -435,7 +411,8 @@ def _cut(value: Json, where: str, n: int) -> Cut:
         members = _distinct(entry[1], f"{where}: members", n)
         if len(members) < 2:
             raise ProofError(f"{where}: a cluster has two members or more")
-        return Cluster(members, _whole(entry[2], f"{where}: k", 1, len(members)))
+        k = _whole(entry[2], f"{where}: k", 1, len(members))
+        return Cut(members, len(members) - k, k)
     if kind == "local" and len(entry) in (5, 7):
         return _local(entry, where, n)
     raise ProofError(
@@ -444,7 +421,7 @@ def _cut(value: Json, where: str, n: int) -> Cut:
     )
 
 
-def _local(entry: Sequence[Json], where: str, n: int) -> Local:
+def _local(entry: Sequence[Json], where: str, n: int) -> Cut:
     members = _distinct(entry[1], f"{where}: members", n)
     size = len(members)
     if not 1 <= size <= MOST_MEMBERS:
@@ -474,12 +451,12 @@ def _local(entry: Sequence[Json], where: str, n: int) -> Local:
             through.append((u, _distinct(two[1], f"{where}: through[{i}]: parents", n)))
         _distinct([*members, *(u for u, _ in through)], f"{where}: members and through", n)
         weight = _whole(entry[6], f"{where}: M", 0, 2**50)
-    return Local(
-        members, tuple(checked_masks), tuple(checked_values), right, tuple(through), weight
+    return Cut(
+        members, right, 0, tuple(checked_masks), tuple(checked_values), tuple(through), weight
     )
 
 
-def _node(value: Json, index: int, n: int, n_cuts: int, n_nodes: int) -> Node:
+def _node(value: Json, index: int, n: int, n_cuts: int, n_nodes: int) -> ProofNode:
     where = f"nodes[{index}]"
     ends = ("branch", "split", "subsets", "forest")
     content = _object(value, where, (), ("steps", *ends))
@@ -491,24 +468,24 @@ def _node(value: Json, index: int, n: int, n_cuts: int, n_nodes: int) -> Node:
         for i, entry in enumerate(_list(content.get("steps", []), f"{where}.steps"))
     )
     if not given:
-        return Node(steps, None)
+        return ProofNode(steps)
     where = f"{where}.{given[0]}"
     value = content[given[0]]
     if given[0] in ("subsets", "forest"):
         if value is not True:
             raise ProofError(f"{where}: must be true")
-        return Node(steps, "subsets" if given[0] == "subsets" else "forest")
+        return ProofNode(steps, solved_by="subsets" if given[0] == "subsets" else "forest")
     if given[0] == "branch":
         four = _wholes(value, where, below=max(n, n_nodes))
         if len(four) != 4 or max(four[:2]) >= n or four[0] == four[1]:
             raise ProofError(f"{where}: must be [parent, child, node without, node with]")
         _check_child_nodes(four[2:], where, index, n_nodes)
-        return Node(steps, Branch(*four))
-    return Node(steps, _split(value, where, index, n, n_nodes))
+        return ProofNode(steps, branch=(four[0], four[1], four[2], four[3]))
+    return ProofNode(steps, parts=_split(value, where, index, n, n_nodes))
 
 
-def _split(value: Json, where: str, index: int, n: int, n_nodes: int) -> list[Part]:
-    parts = []
+def _split(value: Json, where: str, index: int, n: int, n_nodes: int) -> tuple[Part, ...]:
+    parts: list[Part] = []
     for i, entry in enumerate(_list(value, where)):
         at = f"{where}[{i}]"
         three = _list(entry, at)
@@ -518,8 +495,8 @@ def _split(value: Json, where: str, index: int, n: int, n_nodes: int) -> list[Pa
         goal = _whole(three[1], f"{at}: goal", -LARGEST)
         node = _whole(three[2], f"{at}: node", 0, n_nodes)
         _check_child_nodes((node,), at, index, n_nodes)
-        parts.append(Part(variables, goal, node))
-    return parts
+        parts.append((variables, goal, node))
+    return tuple(parts)
 
 
 def _step(value: Json, where: str, n_cuts: int) -> Step:
@@ -535,7 +512,7 @@ def _step(value: Json, where: str, n_cuts: int) -> Step:
     times = _wholes(entry[2], f"{where}: times")
     if len(cuts) != len(times):
         raise ProofError(f"{where}: {len(cuts)} cuts and {len(times)} multipliers")
-    return Round(cuts, times)
+    return cuts, times
 
 
 def _check_child_nodes(nodes: Sequence[int], where: str, index: int, n_nodes: int) -> None:
@@ -544,15 +521,11 @@ def _check_child_nodes(nodes: Sequence[int], where: str, index: int, n_nodes: in
             raise ProofError(f"{where}: node {node} must come after node {index}")
 
 
-def _check_tree(nodes: Sequence[Node]) -> None:
+def _check_tree(nodes: Sequence[ProofNode]) -> None:
     """Every node is used once at most."""
     used: set[int] = set()
     for i, node in enumerate(nodes):
-        follow: tuple[int, ...] = ()
-        if isinstance(node.end, Branch):
-            follow = (node.end.without, node.end.with_)
-        elif isinstance(node.end, list):
-            follow = tuple(part.node for part in node.end)
+        follow = node.branch[2:] if node.branch else [part[2] for part in node.parts or ()]
         for other in follow:
             if other in used:
                 raise ProofError(f"nodes[{i}]: node {other} is used twice")

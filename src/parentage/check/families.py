@@ -166,6 +166,12 @@ class Families:
         found: Ints = running[inside[1:]] - running[inside[:-1]]
         return found
 
+    def holding(self, v: int, parent: int) -> Flags:
+        """Return, for every set of ``v``, whether it has this parent."""
+        one = np.zeros(self.n, np.int64)
+        one[parent] = 1
+        return self.sums(v, one) > 0
+
 
 def check_lists(lists: Lists) -> None:
     """Refuse lists that are broken.

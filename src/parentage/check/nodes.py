@@ -2,7 +2,13 @@
 
 Each node has variables, a goal and the sets that are left, and claims that no acyclic choice of
 sets left costs less than the goal, only parents among the variables counted. docs/certificates.md
-says why every step is sound; here they are carried out. Two kinds of nodes are solved directly:
+says why every step is sound; here they are carried out.
+
+**Cuts** (:func:`checked_row`). A cluster cut holds by a theorem. A local cut holds if the dynamic
+programme over the subsets of its members, in an order any network respects, cannot reach more than
+its right side; docs/certificates.md has the proofs, also of cuts that pass through variables.
+
+Two kinds of nodes are solved directly:
 
 **Subsets** (:func:`least_cost`), by dynamic programming: best(T) = min over j in T of best(T
 without j) + the least cost of a set of j within T without j. Subsets are taken in blocks that share
@@ -21,23 +27,16 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import dataclass, field
+from functools import cache
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
-from parentage.check.cuts import checked_row, size_layers
-from parentage.check.document import (
-    LARGEST,
-    Branch,
-    Cluster,
-    ProofError,
-    Round,
-)
+from parentage.check.document import LARGEST, ProofError
 
 if TYPE_CHECKING:
-    from parentage.check.cuts import Row
-    from parentage.check.document import Certificate, Node, Part
+    from parentage.check.document import Cut, Document, Part, ProofNode, Round
     from parentage.check.families import Families, Flags, Ints
 
 MOST_VARIABLES = 28
@@ -46,6 +45,142 @@ LOW = 13
 
 NEVER = 2**61
 """Cost of what is impossible."""
+
+
+class Row(NamedTuple):
+    """A cut on the sets: sum of ``weight`` over the chosen ones among ``sets`` is ≤ ``right``."""
+
+    sets: Ints
+    weight: Ints
+    right: int
+    largest: int
+
+
+def checked_row(families: Families, cut: Cut) -> Row:
+    """Return the row of a cut that holds.
+
+    Raises
+    ------
+    ProofError
+        The cut does not hold.
+    """
+    if cut.k:
+        inside = np.zeros(families.n, np.int64)
+        inside[list(cut.members)] = 1
+        many = [families.sums(v, inside) >= cut.k for v in cut.members]
+        sets = families.sets_of(cut.members)[np.concatenate(many)]
+        sets = sets[families.allowed[sets]]
+        return Row(sets, np.ones(len(sets), np.int64), cut.right, 1)
+    return _local_row(families, cut)
+
+
+def _local_row(families: Families, cut: Cut) -> Row:
+    size = len(cut.members)
+    bit = np.zeros(families.n, np.int64)
+    bit[list(cut.members)] = 1 << np.arange(size)
+    reached = _reach(cut, bit)
+    worth = closed_values(cut)
+    plain = np.zeros((size, 1 << size), np.int64)
+    passed = np.zeros((size, 1 << size), np.int64) if cut.through else plain
+    sets, weights = [], []
+    for j, v in enumerate(cut.members):
+        span = np.arange(families.offsets[v], families.offsets[v + 1])
+        own = families.sums(v, bit)
+        seen = own
+        for u, mask in reached.items():
+            seen = np.where(families.holding(v, u), seen | mask, seen)
+        seen = seen & ~(1 << j)
+        value = np.where(families.allowed[span], worth[j, seen], 0)
+        np.maximum.at(plain[j], own, value)
+        if cut.through:
+            np.maximum.at(passed[j], seen, value)
+        sets.append(span[value > 0])
+        weights.append(value[value > 0])
+    most = best_order(passed)
+    if most > cut.right:
+        raise ProofError(f"a network reaches {most}, more than the right side {cut.right}")
+    if cut.through:
+        most = best_order(plain)
+        if most > cut.right + cut.weight:
+            raise ProofError(
+                f"without what it passes through a network reaches {most}, more than "
+                f"{cut.right} + M = {cut.right + cut.weight}"
+            )
+        for u, parents in cut.through:
+            span = np.arange(families.offsets[u], families.offsets[u + 1])
+            needed = families.allowed[span].copy()
+            for parent in parents:
+                needed &= families.holding(u, parent)
+            sets.append(span[needed])
+            weights.append(np.full(int(needed.sum()), cut.weight, np.int64))
+    weight = np.concatenate(weights)
+    right = cut.right + cut.weight * len(cut.through)
+    return Row(np.concatenate(sets), weight, right, int(weight.max(initial=0)))
+
+
+def _reach(cut: Cut, bit: Ints) -> dict[int, int]:
+    """Members (as bits) above every variable passed through, on paths through such ones."""
+    reached = {u: sum(int(bit[p]) for p in parents) for u, parents in cut.through}
+    changed = True
+    while changed:
+        changed = False
+        for u, parents in cut.through:
+            more = reached[u]
+            for parent in parents:
+                more |= reached.get(parent, 0)
+            changed |= more != reached[u]
+            reached[u] = more
+    return {u: mask for u, mask in reached.items() if mask}
+
+
+def closed_values(cut: Cut) -> Ints:
+    """Return ``int64[L, 2^L]``: the largest value whose mask is contained in each subset."""
+    size = len(cut.members)
+    values = np.zeros((size, 1 << size), np.int64)
+    for j in range(size):
+        np.maximum.at(
+            values[j], np.array(cut.masks[j], np.int64), np.array(cut.values[j], np.int64)
+        )
+    spread_up(values)
+    return values
+
+
+def spread_up(values: Ints) -> None:
+    """Replace every entry of ``int64[L, 2^L]`` by the largest over the subsets of its index."""
+    size = values.shape[0]
+    for t in range(size):
+        halves = values.reshape(size, -1, 2, 1 << t)
+        np.maximum(halves[:, :, 1], halves[:, :, 0], out=halves[:, :, 1])
+
+
+def best_order(values: Ints) -> int:
+    """Return the most that members can reach in an order, each with what precedes it.
+
+    ``values`` is ``int64[L, 2^L]``, not negative; it is overwritten. ``best(T) = max over j in T
+    of best(T without j) + the largest of j's values within T without j``.
+    """
+    spread_up(values)
+    best = np.zeros(values.shape[1], np.int64)
+    for whole, member, rest in size_layers(values.shape[0]):
+        best[whole] = (best[rest] + values[member, rest]).max(axis=1)
+    return int(best[-1])
+
+
+@cache
+def size_layers(size: int) -> list[tuple[Ints, Ints, Ints]]:
+    """The subsets of ``size`` members by their number of members p, from one on.
+
+    Of each p: the subsets ``int64[c]``, their members ``int64[c, p]``, what is left without each.
+    """
+    subsets = np.arange(1 << size)
+    inside = (subsets[:, None] >> np.arange(size)) & 1 == 1
+    count = inside.sum(axis=1)
+    layers = []
+    for p in range(1, size + 1):
+        whole = subsets[count == p]
+        member = np.nonzero(inside[whole])[1].reshape(len(whole), p)
+        layers.append((whole, member, whole[:, None] ^ (1 << member)))
+    return layers
 
 
 def needed_memory(n: int) -> int:
@@ -221,7 +356,7 @@ class Proof:
     """A proof in progress: rows of the cuts checked so far, and what was counted."""
 
     families: Families
-    certificate: Certificate
+    document: Document
     memory: float
     counts: Counter[str] = field(default_factory=Counter)
     rows: dict[int, Row] = field(default_factory=dict)
@@ -241,17 +376,17 @@ class Proof:
             state = waiting.pop()
             state = state._replace(left=state.left.copy())  # parts of a split share it
             self.counts["nodes"] += 1
-            node = self.certificate.nodes[state.node]
+            node = self.document.nodes[state.node]
             if not self._steps(state, node):
                 waiting.extend(reversed(self._end(state, node)))
 
-    def _steps(self, state: State, node: Node) -> bool:
+    def _steps(self, state: State, node: ProofNode) -> bool:
         """Carry out the steps of a node; True when they close it."""
         if self._exhausted(state):
             return True
         done: dict[str, int] = {}
         for i, step in enumerate(node.steps):
-            if isinstance(step, Round):
+            if isinstance(step, tuple):
                 closed = self._round(state, step, f"node {state.node}, step {i}")
             else:
                 closed = done.get(step) != int(state.left.sum()) and self._follow(state, step)
@@ -274,17 +409,15 @@ class Proof:
 
     def _round(self, state: State, step: Round, where: str) -> bool:
         """Compute the bound of a round, remove what it excludes; True when it closes the node."""
-        families, scale = self.families, self.certificate.denominator
+        families, scale = self.families, self.document.denominator
         self.counts["rounds"] += 1
-        rows = [self._row(i, where) for i in step.cuts]
-        largest = scale * families.largest_cost
-        for row, times in zip(rows, step.times, strict=True):
-            largest += row.largest * times
+        cuts = [(self._row(i, where), times) for i, times in zip(*step, strict=True)]
+        largest = scale * families.largest_cost + sum(row.largest * times for row, times in cuts)
         if largest >= LARGEST:
             raise ProofError(f"{where} (round): its numbers do not fit into 62 bits")
         reduced = families.cost * scale
         right = 0
-        for row, times in zip(rows, step.times, strict=True):
+        for row, times in cuts:
             right += row.right * times
             reduced[row.sets] += row.weight * times
         reduced[~state.left] = LARGEST
@@ -305,67 +438,69 @@ class Proof:
     def _row(self, index: int, where: str) -> Row:
         """Return the row of a cut, checked when it is first used."""
         if index not in self.rows:
-            cut = self.certificate.cuts[index]
-            if not isinstance(cut, Cluster):
+            cut = self.document.cuts[index]
+            if not cut.k:
                 self._spend(len(cut.members), where)
             try:
                 self.rows[index] = checked_row(self.families, cut)
             except ProofError as refusal:
                 raise ProofError(f"{where} (round): cut {index} does not hold: {refusal}") from None
-            kind = "cluster" if isinstance(cut, Cluster) else "through" if cut.through else "local"
+            kind = "cluster" if cut.k else "through" if cut.through else "local"
             self.counts[kind] += 1
         return self.rows[index]
 
-    def _end(self, state: State, node: Node) -> list[State]:
+    def _end(self, state: State, node: ProofNode) -> list[State]:
         """Return the nodes that remain to be closed once the steps have left this one open."""
-        end, where = node.end, f"node {state.node}"
-        if isinstance(end, Branch):
-            return self._branch(state, end, where)
-        if isinstance(end, list):
-            return self._split(state, end, where)
-        if end == "subsets":
-            found = self._least_by_subsets(state, where)
-        elif end == "forest":
-            found = least_forest(forest_costs(self.families, state.variables, state.left))
-        else:
+        where = f"node {state.node}"
+        if node.branch is not None:
+            return self._branch(state, *node.branch)
+        if node.parts is not None:
+            return self._split(state, node.parts)
+        if node.solved_by is None:
             raise ProofError(f"{where}: it stays open after its last step")
-        self.counts[end] += 1
+        if node.solved_by == "subsets":
+            found = self._least_by_subsets(state, where)
+        else:
+            found = least_forest(forest_costs(self.families, state.variables, state.left))
+        self.counts[node.solved_by] += 1
         if found < state.goal:
             raise ProofError(f"{where}: its bound {found} is less than the goal {state.goal}")
         return []
 
-    def _branch(self, state: State, end: Branch, where: str) -> list[State]:
-        if not {end.parent, end.child} <= set(state.variables.tolist()):
-            raise ProofError(f"{where} (branch): the arc is not between variables of this node")
+    def _branch(self, state: State, u: int, v: int, *sides: int) -> list[State]:
+        """Return the node without the arc u → v, and the one with it."""
+        if not {u, v} <= set(state.variables.tolist()):
+            raise ProofError(
+                f"node {state.node} (branch): the arc is not between variables of this node"
+            )
         families = self.families
-        span = slice(int(families.offsets[end.child]), int(families.offsets[end.child + 1]))
-        one = np.zeros(families.n, np.int64)
-        one[end.parent] = 1
-        has = families.sums(end.child, one) > 0
+        span = slice(int(families.offsets[v]), int(families.offsets[v + 1]))
+        has = families.holding(v, u)
         without, with_ = state.left.copy(), state.left.copy()
         without[span] &= ~has
         with_[span] &= has
         return [
-            State(end.without, state.variables, state.goal, without),
-            State(end.with_, state.variables, state.goal, with_),
+            state._replace(node=node, left=left)
+            for node, left in zip(sides, (without, with_), strict=True)
         ]
 
-    def _split(self, state: State, parts: list[Part], where: str) -> list[State]:
-        free = set(state.variables.tolist())
-        for i, part in enumerate(parts):
-            if not part.variables or not set(part.variables) <= free:
+    def _split(self, state: State, parts: tuple[Part, ...]) -> list[State]:
+        """Return the node of every part, if their goals add up to that of the whole."""
+        free, where = set(state.variables.tolist()), f"node {state.node}"
+        for i, (variables, _, _) in enumerate(parts):
+            if not variables or not set(variables) <= free:
                 raise ProofError(f"{where} (split): part {i} is not separate from the others")
-            free -= set(part.variables)
+            free -= set(variables)
         cost = np.where(state.left, self.families.cost, LARGEST)
         least = np.minimum.reduceat(cost, self.families.offsets[:-1])
-        total = sum(part.goal for part in parts) + sum(least[sorted(free)].tolist())
+        total = sum(goal for _, goal, _ in parts) + sum(least[sorted(free)].tolist())
         if total < state.goal:
             raise ProofError(
                 f"{where} (split): the goals of the parts add up to {total}, less than {state.goal}"
             )
         return [
-            State(part.node, np.sort(np.array(part.variables)), part.goal, state.left)
-            for part in parts
+            State(node, np.sort(np.array(variables)), goal, state.left)
+            for variables, goal, node in parts
         ]
 
     def _least_by_subsets(self, state: State, where: str) -> int:

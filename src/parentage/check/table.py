@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from parentage.check.counting import LARGEST, WORKING, Rows, counting, ln_ratio, measure_of
+from parentage.check.counting import LARGEST, WORKING, DistinctRows, counting, ln_ratio, measure_of
 from parentage.check.document import ProofError
 from parentage.check.families import arcs_of, check_kinds, limits_of, tiers_of, variable_of
 from parentage.errors import InputError
@@ -48,7 +48,7 @@ JUDGING = 1.5
 """A recount takes so many times as long as its counting."""
 
 
-class Moment(NamedTuple):
+class RecountProgress(NamedTuple):
     """Where a recount is."""
 
     phase: str
@@ -61,7 +61,7 @@ class Moment(NamedTuple):
     """How long all of it will take, as judged before it began."""
 
 
-Say = Callable[[Moment], None]
+Say = Callable[[RecountProgress], None]
 """What is called with where a recount is, the first time before it begins."""
 
 
@@ -91,7 +91,7 @@ class Child(NamedTuple):
         return found
 
 
-class Sets(NamedTuple):
+class ParentSets(NamedTuple):
     """Parent sets of one child and one size; F and joint states where they are known."""
 
     members: Ints
@@ -110,9 +110,9 @@ class Sets(NamedTuple):
     below: Ints
     """``[set, member]``: the place of the set without that member among those one smaller."""
 
-    def where(self, chosen: Flags | Ints) -> Sets:
+    def where(self, chosen: Flags | Ints) -> ParentSets:
         """Return some of them."""
-        return Sets(*(part[chosen] for part in self))
+        return ParentSets(*(part[chosen] for part in self))
 
 
 @dataclass(eq=False)
@@ -186,7 +186,7 @@ class Recounter:
             4 * scores + added + (settings["width"] or 0.0) * self.base / 2**WORKING,
         )  # fmt: skip
         codes, repeats = _distinct_rows(table)
-        self.rows = Rows(codes, repeats, tuple(self.arity.tolist()), self.measure)
+        self.rows = DistinctRows(codes, repeats, tuple(self.arity.tolist()), self.measure)
         self.odds = np.array([[self.measure.up(x) for x in row] for row in odds], np.int64)
         width = Fraction(settings["width"] or 0)
         self.width = max(0, self.measure.down(math.floor(width * self.base)))
@@ -217,7 +217,7 @@ class Recounter:
         found[backwards] = np.maximum(0, rest - whole - self.slack)
         return found
 
-    def forecast(self, expected: int, threads: int = 1) -> Moment:
+    def forecast(self, expected: int, threads: int = 1) -> RecountProgress:
         """Say how long so many sets will take, judged by some of three columns."""
         columns = self.varying[:12]
         sample = np.array(list(combinations(columns, min(3, len(columns)))), np.int64)
@@ -225,7 +225,7 @@ class Recounter:
         self.rows.sums(sample)
         each = (time.perf_counter() - began) / len(sample)
         seconds = JUDGING * expected * each * (0.5 + 0.5 / max(1, threads))
-        return Moment("", 0, expected, seconds)
+        return RecountProgress("", 0, expected, seconds)
 
     def run(self, *, threads: int = 1, say: Callable[[str], None] = lambda phase: None) -> float:
         """Check that every allowed set has a listed subset that scores as much.
@@ -349,20 +349,20 @@ class Recounter:
                 part, most = self._judged(child, level, joined)
                 parts.append(part)
                 excess = max(excess, most)
-            level = Sets(*(np.concatenate(column) for column in zip(*parts, strict=True)))
+            level = ParentSets(*(np.concatenate(column) for column in zip(*parts, strict=True)))
         return excess
 
-    def _first(self, child: Child) -> tuple[Sets, int]:
+    def _first(self, child: Child) -> tuple[ParentSets, int]:
         """Begin with the required parents alone."""
         sets = np.array([child.required], np.int64).reshape(1, -1)
         none, empty = np.zeros(1, np.int64), np.zeros((1, 0), np.int64)
         own = self.counted.of(sets)[0]
-        first = Sets(
+        first = ParentSets(
             empty, self.counted.keys(sets), self._states(sets), none + NONE, own, none, none, empty
         )
         return self._compared(child, first)
 
-    def _joined(self, child: Child, level: Sets) -> Iterator[Sets]:
+    def _joined(self, child: Child, level: ParentSets) -> Iterator[ParentSets]:
         """Yield the sets one larger all of whose subsets one smaller are in the level."""
         bits, order = self.counted.bits, np.argsort(level.keys, kind="stable")
         rising = level.keys[order]
@@ -378,9 +378,9 @@ class Recounter:
                 members, keys, q = members[there], keys[there], q[there]
             places, none = np.stack(below, axis=1), np.zeros(len(q), np.int64)
             best, cells = level.best[places].max(axis=1), level.cells[places].max(axis=1)
-            yield Sets(members, keys, q, best, none, none, cells, places)
+            yield ParentSets(members, keys, q, best, none, none, cells, places)
 
-    def _judged(self, child: Child, level: Sets, sets: Sets) -> tuple[Sets, int]:
+    def _judged(self, child: Child, level: ParentSets, sets: ParentSets) -> tuple[ParentSets, int]:
         """Pass over sets whose supersets cannot exceed a subset; count and compare the others."""
         sets = sets.where(sets.best - self.width < self._ceilings(child, sets))
         own, cells = self.counted.of(_with(sets.members, *child.required))
@@ -391,14 +391,14 @@ class Recounter:
             sets = sets.where(~self._parents_side(child, level, sets))
         return self._compared(child, sets)
 
-    def _ceilings(self, child: Child, sets: Sets) -> Ints:
+    def _ceilings(self, child: Child, sets: ParentSets) -> Ints:
         """Return what no set scores above that contains one of these, or is one."""
         r, unexplained = int(self.arity[child.x]), int(self.unexplained[child.x])
         ceilings = self.measure.ceilings(sets.q, r, unexplained, sets.cells)
         losses: Ints = np.minimum(child.odds, 0)[sets.members].sum(axis=1)
         return ceilings + losses + child.bonus
 
-    def _parents_side(self, child: Child, level: Sets, sets: Sets) -> Flags:
+    def _parents_side(self, child: Child, level: ParentSets, sets: ParentSets) -> Flags:
         """Say which sets have a parent that explains too little in them and in all supersets."""
         fires = np.zeros(len(sets.keys), np.bool_)
         price = self._price(child, _with(sets.members, *child.required), sets.q)
@@ -411,7 +411,7 @@ class Recounter:
             fires |= itself & (level.own[star] + spare + child.odds[y] <= added)
         return fires
 
-    def _compared(self, child: Child, sets: Sets) -> tuple[Sets, int]:
+    def _compared(self, child: Child, sets: ParentSets) -> tuple[ParentSets, int]:
         """Count sets with the child, and compare them with the best listed subset.
 
         Returns those that may have supersets to look at, and how far one may exceed its subsets.
@@ -434,7 +434,7 @@ class Recounter:
         return sets.where(live), int((scores - best).max(initial=0))
 
 
-def _pairs(child: Child, level: Sets) -> Iterator[tuple[Ints, Ints, list[Ints]]]:
+def _pairs(child: Child, level: ParentSets) -> Iterator[tuple[Ints, Ints, list[Ints]]]:
     """Yield, some at a time, sets of a level with one more member, larger than all of theirs.
 
     As the places of the sets, the members, and the places of the results without their last but

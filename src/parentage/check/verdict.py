@@ -40,8 +40,8 @@ from parentage.errors import InputError
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from parentage.check.document import Certificate, Lists
-    from parentage.check.families import Families, Floats
+    from parentage.check.document import Lists
+    from parentage.check.families import Families
     from parentage.check.table import Say
     from parentage.data.table import Table
     from parentage.files.source import SourceLike
@@ -51,18 +51,14 @@ MEMORY = 4e9
 """Bytes that dynamic programming may take unless more are allowed."""
 
 
-@dataclass(frozen=True)
+@dataclass
 class Verdict:
     """What became of a certificate.
 
     Parameters
     ----------
-    verified
-        Whether every step holds.
-    claim
-        What is proved, in words; what would have been, if it is refused.
     reason
-        The first step that fails; empty when verified.
+        The first step that fails; empty when every step holds.
     score
         The score of the network (NaN when the check did not get that far).
     tolerance
@@ -81,26 +77,36 @@ class Verdict:
         What was checked: ``nodes``, ``rounds``, cuts by kind (``cluster``, ``local``,
         ``through``), ``removed`` sets, ``subsets`` and ``forest`` nodes; ``counted`` sets of
         columns where the check began with a table.
+    among
+        Which networks it is about.
     trusted_lines
         Lines of code between the codes of a table and this verdict; 0 where it began with lists.
     """
 
-    verified: bool
-    claim: str
-    reason: str
-    score: float
-    tolerance: float
+    reason: str = ""
+    score: float = math.nan
+    tolerance: float = math.nan
     parents: tuple[tuple[int, ...], ...] = ()
     settings: Mapping[str, Any] | None = None
     constraints: Mapping[str, Any] = field(default_factory=dict)
     terms: str = ""
-    counts: Mapping[str, int] = field(default_factory=dict)
+    counts: Counter[str] = field(default_factory=Counter)
+    among: str = "these lists"
     trusted_lines: int = 0
 
-    @classmethod
-    def refused(cls, reason: str) -> Verdict:
-        """Return the verdict on a certificate of which no claim was read."""
-        return cls(False, Claim().text(), reason, math.nan, math.nan)
+    @property
+    def verified(self) -> bool:
+        """Whether every step holds."""
+        return not self.reason
+
+    @property
+    def claim(self) -> str:
+        """What is proved, in words; what would have been, if it is refused."""
+        if math.isnan(self.tolerance):
+            return "no claim was read"
+        among = self.among + (" within the constraints" if any(self.constraints.values()) else "")
+        more = "higher" if self.tolerance == 0 else f"more than {self.tolerance:.3g} higher"
+        return f"the network scores {self.score:.12g} and no network of {among} scores {more}"
 
     def __bool__(self) -> bool:
         return self.verified
@@ -154,12 +160,12 @@ def check(
     """
     document = read_document(certificate)
     check_lists(lists)
-    claim = Claim()
+    verdict = Verdict()
     try:
-        _verify(lists, lists.account.settings(), document, memory, claim)
+        _verify(lists, lists.account.settings(), document, memory, verdict)
     except ProofError as refusal:
-        return claim.verdict(str(refusal))
-    return claim.verdict()
+        verdict.reason = str(refusal)
+    return verdict
 
 
 def check_table(
@@ -168,7 +174,7 @@ def check_table(
     *,
     memory: float = MEMORY,
     threads: int = 1,
-    say: Say = lambda moment: None,
+    say: Say = lambda at: None,
 ) -> Verdict:
     """Verify a certificate of optimality against the table that it is about.
 
@@ -195,7 +201,7 @@ def check_table(
         constraints that a recount does not know.
     """
     document = read_document(certificate)
-    claim = Claim(among="this table", trusted_lines=trusted_lines())
+    verdict = Verdict(among="this table", trusted_lines=trusted_lines())
     try:
         settings = recorded_settings(document)
         if settings is None:
@@ -211,7 +217,7 @@ def check_table(
         lists = carried_lists(document, table.names)
         recounter = Recounter(table, lists, settings)
         _refuse_later_requirements(settings, document["constraints"])
-        _verify(lists, settings, document, memory, claim)
+        _verify(lists, settings, document, memory, verdict)
         start = recounter.forecast(lists.counted, threads)
         say(start)
         off = recounter.run(
@@ -219,13 +225,15 @@ def check_table(
             say=lambda phase: say(start._replace(phase=phase, sets=recounter.counted.sets)),
         )
     except ProofError as refusal:
-        return claim.verdict(str(refusal))
+        verdict.reason = str(refusal)
+        return verdict
     unit = math.log(settings["log_base"] or math.e)
-    claim.tolerance += off / unit * (1 + 1e-9)
-    claim.counts["counted"] = recounter.counted.sets
-    constants = f"{len(table.constant)} constant columns left out"
-    claim.terms += f"; no missing values; {constants if table.constant else 'no constant columns'}"
-    return claim.verdict()
+    verdict.tolerance += off / unit * (1 + 1e-9)
+    verdict.counts["counted"] = recounter.counted.sets
+    constants = f"{len(table.constant)} constant columns" if table.constant else ""
+    left_out = f"{constants} left out" if constants else "no constant columns"
+    verdict.terms += f"; no missing values; {left_out}"
+    return verdict
 
 
 def _refuse_later_requirements(settings: Mapping[str, Any], constraints: Any) -> None:
@@ -266,71 +274,38 @@ def _is_text(statement: ast.stmt) -> bool:
     return isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Constant)
 
 
-@dataclass
-class Claim:
-    """What a certificate says about its network, as far as it has been read."""
-
-    score: float = math.nan
-    tolerance: float = math.nan
-    parents: tuple[tuple[int, ...], ...] = ()
-    settings: Mapping[str, Any] | None = None
-    constraints: Mapping[str, Any] = field(default_factory=dict)
-    terms: str = ""
-    counts: Counter[str] = field(default_factory=Counter)
-    among: str = "these lists"
-    trusted_lines: int = 0
-
-    def verdict(self, reason: str = "") -> Verdict:
-        """Return the verdict: verified, unless there is a reason to refuse it."""
-        return Verdict(
-            not reason,
-            self.text(),
-            reason,
-            self.score,
-            self.tolerance,
-            self.parents,
-            self.settings,
-            self.constraints,
-            self.terms,
-            dict(self.counts),
-            self.trusted_lines,
-        )
-
-    def text(self) -> str:
-        """The claim in words."""
-        if math.isnan(self.tolerance):
-            return "no claim was read"
-        among = self.among + (" within the constraints" if any(self.constraints.values()) else "")
-        more = "higher" if self.tolerance == 0 else f"more than {self.tolerance:.3g} higher"
-        return f"the network scores {self.score:.12g} and no network of {among} scores {more}"
-
-
 def _verify(
     lists: Lists,
     settings: Mapping[str, Any] | None,
     document: Mapping[str, Any],
     memory: float,
-    claim: Claim,
+    verdict: Verdict,
 ) -> None:
-    certificate = parse_document(document, lists.n_variables, lists.n_sets)
-    if certificate.digest != lists_digest(lists):
+    """Check the proof of a document, and enter what it says into the verdict.
+
+    Raises
+    ------
+    ProofError
+        The first step that does not hold.
+    """
+    read = parse_document(document, lists.n_variables, lists.n_sets)
+    if read.digest != lists_digest(lists):
         raise ProofError("lists: their digest differs; the proof is about other lists")
-    _check_settings(certificate.settings, settings)
-    allowed = allowed_sets(lists, certificate.constraints)
-    whole, lost = whole_scores(lists.scores, certificate.unit)
+    _check_settings(read.settings, settings)
+    allowed = allowed_sets(lists, read.constraints)
+    whole, lost = whole_scores(lists.scores, read.unit)
     families = make_families(lists, allowed, whole)
-    chosen = np.array(certificate.chosen, np.int64)
-    claim.parents = _check_network(lists, families, certificate)
-    claim.score = math.fsum(lists.scores[chosen].tolist())
-    claim.settings, claim.constraints = settings, certificate.constraints
-    claim.terms = terms_text(lists.names, settings, certificate.constraints)
-    claim.tolerance = _tolerance(families, lost, certificate)
-    if claim.score != certificate.score:
-        raise ProofError(
-            f"claim.score: it is {certificate.score!r}, the sets add up to {claim.score!r}"
-        )
-    goal = sum(families.cost[chosen].tolist()) - certificate.tolerance
-    Proof(families, certificate, memory, claim.counts).verify(goal)
+    chosen = np.array(read.chosen, np.int64)
+    verdict.parents = _check_network(lists, families, read.chosen)
+    verdict.score = math.fsum(lists.scores[chosen].tolist())
+    verdict.settings, verdict.constraints = settings, read.constraints
+    verdict.terms = terms_text(lists.names, settings, read.constraints)
+    loss = rounding_loss(lost, families.offsets, families.allowed, chosen)
+    verdict.tolerance = (read.tolerance + loss) * unit_size(read.unit)
+    if verdict.score != read.score:
+        raise ProofError(f"claim.score: it is {read.score!r}, the sets add up to {verdict.score!r}")
+    goal = sum(families.cost[chosen].tolist()) - read.tolerance
+    Proof(families, read, memory, verdict.counts).verify(goal)
 
 
 def _check_settings(stated: Mapping[str, Any] | None, made: Mapping[str, Any] | None) -> None:
@@ -351,15 +326,15 @@ def _short(value: object) -> str:
 
 
 def _check_network(
-    lists: Lists, families: Families, certificate: Certificate
+    lists: Lists, families: Families, chosen: Sequence[int]
 ) -> tuple[tuple[int, ...], ...]:
     """Return the parents of the claimed sets: one allowed set per variable, no cycle."""
-    for v, i in enumerate(certificate.chosen):
+    for v, i in enumerate(chosen):
         if families.child[i] != v:
             raise ProofError(f"claim.sets[{v}]: set {i} belongs to another variable")
         if not families.allowed[i]:
             raise ProofError(f"claim.sets[{v}]: set {i} breaks the constraints")
-    parents = tuple(tuple(lists.parents_of(i).tolist()) for i in certificate.chosen)
+    parents = tuple(tuple(lists.parents_of(i).tolist()) for i in chosen)
     waiting = [len(above) for above in parents]
     below: list[list[int]] = [[] for _ in parents]
     for v, above in enumerate(parents):
@@ -377,13 +352,6 @@ def _check_network(
         names = [lists.names[v] for v, count in enumerate(waiting) if count]
         raise ProofError(f"claim.sets: the network has a cycle among {', '.join(names[:5])}")
     return parents
-
-
-def _tolerance(families: Families, lost: Floats, certificate: Certificate) -> float:
-    """The tolerance of the claim in the unit of the scores, rounding included."""
-    chosen = np.array(certificate.chosen, np.int64)
-    loss = rounding_loss(lost, families.offsets, families.allowed, chosen)
-    return (certificate.tolerance + loss) * unit_size(certificate.unit)
 
 
 MOST = 10

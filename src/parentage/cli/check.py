@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
     from parentage.check import Verdict
     from parentage.check.document import Lists
-    from parentage.check.table import Moment
+    from parentage.check.table import RecountProgress
     from parentage.data.settings import Reading
     from parentage.data.table import Table
     from parentage.files.source import Source
@@ -131,7 +131,7 @@ def check_from(table: Table, document: Mapping[str, Any], memory: float, threads
     began = time.monotonic()
     with shown() as report:
 
-        def say(at: Moment) -> None:
+        def say(at: RecountProgress) -> None:
             passed, some = time.monotonic() - began, f"about {at.expected:,} sets"
             if not at.phase:
                 click.echo(

@@ -22,16 +22,14 @@ from collections import defaultdict
 from itertools import pairwise
 from typing import TYPE_CHECKING, NamedTuple
 
-import numpy as np
-
-from parentage.check.cuts import spread_up
-from parentage.check.document import Cluster, ProofError
+from parentage.check.document import ProofError
+from parentage.check.nodes import closed_values
 from parentage.vipr.model import Row
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Sequence
 
-    from parentage.check.document import Cut, Local
+    from parentage.check.document import Cut
     from parentage.vipr.model import Lines
 
 Others = dict[int, set[int]]
@@ -105,27 +103,21 @@ MOST_MEMBERS = 12
 """Members of a local cut, or variables of a part solved by dynamic programming."""
 
 
-class Choice(NamedTuple):
-    """What a set of a member is worth, and the members (as bits) that must come before."""
-
-    value: int
-    mask: int
-
-
 class Member(NamedTuple):
     """A member of a local cut: its variable, choices by set, and rows that put others before it.
 
-    ``rows[t]`` put member ``t`` first: whatever set holds it in its mask is in one of them.
+    A choice is what the set is worth, and the members, as bits, that must come before. ``rows[t]``
+    put member ``t`` first: whatever set holds it in its mask is in one of them.
     """
 
     variable: int
-    choices: dict[int, Choice]
+    choices: dict[int, tuple[int, int]]
     rows: dict[int, list[int]]
 
     @property
     def worth(self) -> Weights:
         """By set its value."""
-        return {i: choice.value for i, choice in self.choices.items()}
+        return {i: value for i, (value, _) in self.choices.items()}
 
 
 def derive_cut(lines: Lines, cut: Cut, sets: Collection[int]) -> int | None:
@@ -136,7 +128,7 @@ def derive_cut(lines: Lines, cut: Cut, sets: Collection[int]) -> int | None:
     ProofError
         A cut that does not hold, or of more members than a file is written for.
     """
-    if isinstance(cut, Cluster):
+    if cut.k:
         return _cluster(lines, frozenset(cut.members), cut.k, sets, {})
     if len(cut.members) > MOST_MEMBERS:
         raise ProofError(
@@ -175,9 +167,7 @@ def _packing(lines: Lines, members: frozenset[int], k: int, sets: Collection[int
     found = []
     for v in order:
         masks = {i: sum(bit.get(u, 0) for u in model.parents[i]) for i in model.sets(v)}
-        choices = {
-            i: Choice(1, mask) for i, mask in masks.items() if i in sets and mask.bit_count() >= k
-        }
+        choices = {i: (1, mask) for i, mask in masks.items() if i in sets and mask.bit_count() >= k}
         rows = {t: [model.link(u, v)] for t, u in enumerate(order) if (u, v) in model.holders}
         found.append(Member(v, choices, rows))
     if not any(member.choices for member in found):
@@ -257,7 +247,7 @@ def _clause(lines: Lines, v: int, others: set[int], terms: list[tuple[int, int]]
     return lines.derive(clause, [*terms, *links], rounded=True)
 
 
-def _local(lines: Lines, cut: Local, sets: Collection[int]) -> int | None:
+def _local(lines: Lines, cut: Cut, sets: Collection[int]) -> int | None:
     """Derive a local cut.
 
     One that passes through other variables holds without them up to M more. Assume that it does
@@ -265,11 +255,7 @@ def _local(lines: Lines, cut: Local, sets: Collection[int]) -> int | None:
     and before those who hold it. With these orders it is a local cut like others.
     """
     model = lines.model
-    reached = _reach(cut)
-    worth = np.zeros((len(cut.members), 1 << len(cut.members)), np.int64)
-    for j in range(len(cut.members)):
-        np.maximum.at(worth[j], np.array(cut.masks[j], int), np.array(cut.values[j], int))
-    spread_up(worth)
+    reached, worth = _reach(cut), closed_values(cut)
     plain, passing = [], []
     for j, v in enumerate(cut.members):
         bit = {u: 1 << t for t, u in enumerate(cut.members)}
@@ -283,7 +269,7 @@ def _local(lines: Lines, cut: Local, sets: Collection[int]) -> int | None:
                 seen |= reached.get(u, 0)
             seen &= ~(1 << j)
             if value := int(worth[j, seen]):
-                own[i], all_[i] = Choice(value, direct), Choice(value, seen)
+                own[i], all_[i] = (value, direct), (value, seen)
         links = {
             t: [model.link(u, v)] for t, u in enumerate(cut.members) if (u, v) in model.holders
         }
@@ -296,7 +282,7 @@ def _local(lines: Lines, cut: Local, sets: Collection[int]) -> int | None:
     return _through(lines, cut, plain, passing, reached, sets)
 
 
-def _reach(cut: Local) -> dict[int, int]:
+def _reach(cut: Cut) -> dict[int, int]:
     """Members (as bits) above every variable passed through."""
     bit = {u: 1 << t for t, u in enumerate(cut.members)}
     reached = {u: sum(bit.get(p, 0) for p in parents) for u, parents in cut.through}
@@ -309,7 +295,7 @@ def _reach(cut: Local) -> dict[int, int]:
 
 def _through(
     lines: Lines,
-    cut: Local,
+    cut: Cut,
     plain: list[Member],
     passing: list[Member],
     reached: dict[int, int],
@@ -355,7 +341,7 @@ def _through(
 
 def _with_passages(
     lines: Lines,
-    cut: Local,
+    cut: Cut,
     passing: list[Member],
     reached: dict[int, int],
     arcs: dict[tuple[int, int], int],
@@ -429,9 +415,9 @@ class _Programme:
         values = [[0] * (1 << size) for _ in members]
         self.waits = [0] * size
         for j, member in enumerate(members):
-            for choice in member.choices.values():
-                values[j][choice.mask] = max(values[j][choice.mask], choice.value)
-                self.waits[j] |= choice.mask
+            for value, mask in member.choices.values():
+                values[j][mask] = max(values[j][mask], value)
+                self.waits[j] |= mask
             for t in range(size):
                 for mask in range(1 << size):
                     if mask >> t & 1:

@@ -13,21 +13,14 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from parentage.check.cuts import checked_row
-from parentage.check.document import (
-    LARGEST,
-    Branch,
-    Cluster,
-    ProofError,
-    Round,
-)
-from parentage.check.nodes import forest_costs, forest_prices
+from parentage.check.document import LARGEST, Cut, ProofError
+from parentage.check.nodes import checked_row, forest_costs, forest_prices
 from parentage.vipr.cuts import MOST_MEMBERS
 
 if TYPE_CHECKING:
-    from parentage.check.cuts import Row
-    from parentage.check.document import Certificate, Cut, End, Step
+    from parentage.check.document import Document, ProofNode, Round, Step
     from parentage.check.families import Families, Flags, Ints
+    from parentage.check.nodes import Row
 
 
 SHARES = (0.3, 0.1, 0.03, 0.01)
@@ -41,8 +34,7 @@ DEEPEST = 200
 class Removal(NamedTuple):
     """A round of cuts with multipliers, and the sets it removes; none if it closes the node."""
 
-    cuts: tuple[int, ...]
-    times: tuple[int, ...]
+    round: Round
     scale: int
     gone: Ints
 
@@ -61,15 +53,6 @@ Move = Removal | Forced | int
 """What happens in a node; a number is a variable without a set left."""
 
 
-class Case(NamedTuple):
-    """A branching: sets of a child that are taken in one case, and not in the other."""
-
-    child: int
-    inside: Ints
-    without: Node
-    with_: Node
-
-
 @dataclass
 class Node:
     """A node of the proof: variables, goal, moves, and what comes after them."""
@@ -77,7 +60,8 @@ class Node:
     variables: list[int]
     goal: int
     moves: list[Move] = field(default_factory=list)
-    case: Case | None = None
+    branch: tuple[int, Ints, Node, Node] | None = None
+    """A child, those of its sets that are 0 in one case, the case without them, and the other."""
     parts: list[Node] = field(default_factory=list)
     left: Ints | None = None
     """The sets left, where dynamic programming ends the node."""
@@ -102,13 +86,13 @@ class Walk:
     ----------
     families
         The sets, all of them allowed.
-    certificate
+    document
         The proof, about these sets.
     """
 
-    def __init__(self, families: Families, certificate: Certificate) -> None:
-        self.families, self.certificate = families, certificate
-        self.cuts: list[Cut] = list(certificate.cuts)
+    def __init__(self, families: Families, document: Document) -> None:
+        self.families, self.document = families, document
+        self.cuts: list[Cut] = list(document.cuts)
         self.used: dict[int, Flags] = {}
         self._rows: dict[int, Row] = {}
 
@@ -127,7 +111,7 @@ class Walk:
         self, number: int, variables: list[int], goal: int, state: State, depth: int = 0
     ) -> Node:
         node = Node(variables, goal)
-        source = self.certificate.nodes[number]
+        source = self.document.nodes[number]
         start = state.copy()
         if depth > DEEPEST:
             raise ProofError(f"node {number}: it is more than {DEEPEST} branches and splits deep")
@@ -139,7 +123,7 @@ class Walk:
                 self._note(node, start)
                 return node
         self._note(node, start)
-        self._end(node, source.end, state, number, depth + 1)
+        self._end(node, source, state, number, depth + 1)
         return node
 
     def _shorten(self, node: Node, start: State) -> None:
@@ -151,7 +135,7 @@ class Walk:
             trial, state = Node(node.variables, node.goal), start.copy()
             for move in rounds:
                 much = len(move.gone) >= share * state.left.sum() or move is rounds[-1]
-                if much and self._round(trial, move.cuts, move.times, move.scale, state):
+                if much and self._round(trial, move.round, move.scale, state):
                     node.moves = trial.moves
                     return
 
@@ -161,15 +145,15 @@ class Walk:
         for move in node.moves:
             if isinstance(move, int):
                 continue
-            for k in move.cuts if isinstance(move, Removal) else ():
+            for k in move.round[0] if isinstance(move, Removal) else ():
                 used = self.used.setdefault(k, np.zeros(self.families.m, np.bool_))
                 used |= left
             left[move.gone] = False
 
     def _step(self, node: Node, step: Step, state: State) -> bool:
         """Carry out a step; True when it closes the node."""
-        if isinstance(step, Round):
-            return self._round(node, step.cuts, step.times, self.certificate.denominator, state)
+        if isinstance(step, tuple):
+            return self._round(node, step, self.document.denominator, state)
         if step == "ancestors":
             return self._ancestors(node, state)
         self._dominance(node, state)
@@ -183,12 +167,10 @@ class Walk:
                 return True
         return False
 
-    def _round(
-        self, node: Node, cuts: tuple[int, ...], times: tuple[int, ...], scale: int, state: State
-    ) -> bool:
+    def _round(self, node: Node, step: Round, scale: int, state: State) -> bool:
         families = self.families
         reduced, right = families.cost * scale, 0
-        for k, factor in zip(cuts, times, strict=True):
+        for k, factor in zip(*step, strict=True):
             row = self._row(k)
             right += row.right * factor
             reduced[row.sets] += row.weight * factor
@@ -200,7 +182,7 @@ class Walk:
         gone = np.flatnonzero(inside & (rise > room)) if room >= 0 else np.zeros(0, np.int64)
         if room >= 0 and not len(gone):
             return False
-        node.moves.append(Removal(cuts, times, scale, gone))
+        node.moves.append(Removal(step, scale, gone))
         state.left[gone] = False
         return room < 0
 
@@ -231,7 +213,7 @@ class Walk:
             for v in node.variables:
                 for u in ancestors[v]:  # u is above v: no set of u can hold v
                     own = np.arange(families.offsets[u], families.offsets[u + 1])
-                    own = own[self._holding(u, v) & state.left[own]]
+                    own = own[families.holding(u, v) & state.left[own]]
                     if len(own):
                         node.moves.append(Forced(_path(ancestors[v], u, v), own))
                         state.left[own] = False
@@ -245,16 +227,11 @@ class Walk:
         own = np.arange(families.offsets[v], families.offsets[v + 1])
         common: set[int] | None = None
         for i in own[state.left[own]].tolist():
-            held = set(families.parents[families.starts[i] : families.starts[i + 1]].tolist())
+            held = self._held(i)
             common = held if common is None else common & held
             if not common:
                 break
         return common or set()
-
-    def _holding(self, v: int, parent: int) -> Flags:
-        one = np.zeros(self.families.n, np.int64)
-        one[parent] = 1
-        return self.families.sums(v, one) > 0
 
     def _dominance(self, node: Node, state: State) -> None:
         """Let every set that another one left replaces count as that one."""
@@ -280,20 +257,21 @@ class Walk:
         families = self.families
         return set(families.parents[families.starts[i] : families.starts[i + 1]].tolist())
 
-    def _end(self, node: Node, end: End | None, state: State, number: int, depth: int) -> None:
+    def _end(self, node: Node, source: ProofNode, state: State, number: int, depth: int) -> None:
         where = f"node {number}"
-        if isinstance(end, Branch):
-            self._branch(node, end, state, depth)
-        elif isinstance(end, list):
-            for part in end:
-                variables = sorted(part.variables)
-                node.parts.append(self._node(part.node, variables, part.goal, state.copy(), depth))
-        elif end == "forest":
+        if source.branch is not None:
+            self._branch(node, source.branch, state, depth)
+        elif source.parts is not None:
+            node.parts = [
+                self._node(below, sorted(variables), goal, state.copy(), depth)
+                for variables, goal, below in source.parts
+            ]
+        elif source.solved_by == "forest":
             start, moves = state.copy(), len(node.moves)
             if not self._forest(node, state):
                 raise ProofError(f"{where} (forest): its bound is less than the goal")
             self._note(Node(node.variables, node.goal, node.moves[moves:]), start)
-        elif end == "subsets":
+        elif source.solved_by == "subsets":
             if len(node.variables) > MOST_MEMBERS:
                 raise ProofError(
                     f"{where}: it solves {len(node.variables)} variables by dynamic programming, "
@@ -303,19 +281,20 @@ class Walk:
         else:
             raise ProofError(f"{where}: it stays open after its last step")
 
-    def _branch(self, node: Node, end: Branch, state: State, depth: int) -> None:
-        families = self.families
-        own = np.arange(families.offsets[end.child], families.offsets[end.child + 1])
-        holding = self._holding(end.child, end.parent)
-        holding = holding[state.stands_for[own] - own[0]]
+    def _branch(
+        self, node: Node, branch: tuple[int, int, int, int], state: State, depth: int
+    ) -> None:
+        families, (u, v, *sides) = self.families, branch
+        own = np.arange(families.offsets[v], families.offsets[v + 1])
+        holding = families.holding(v, u)[state.stands_for[own] - own[0]]
         without, with_ = state.copy(), state.copy()
         without.left[own[holding]] = False
         with_.left[own[~holding]] = False
-        node.case = Case(
-            end.child,
+        node.branch = (
+            v,
             own[holding],
-            self._node(end.without, node.variables, node.goal, without, depth),
-            self._node(end.with_, node.variables, node.goal, with_, depth),
+            self._node(sides[0], node.variables, node.goal, without, depth),
+            self._node(sides[1], node.variables, node.goal, with_, depth),
         )
 
     def _forest(self, node: Node, state: State) -> bool:
@@ -325,9 +304,10 @@ class Walk:
         for group, price in forest_prices(costs):
             if price and len(group) > 1:
                 cuts.append(len(self.cuts))
-                self.cuts.append(Cluster(tuple(node.variables[g - 1] for g in group), 1))
+                members = tuple(node.variables[g - 1] for g in group)
+                self.cuts.append(Cut(members, len(members) - 1, 1))
                 times.append(price)
-        return self._round(node, tuple(cuts), tuple(times), 1, state)
+        return self._round(node, (tuple(cuts), tuple(times)), 1, state)
 
 
 def _upwards(above: dict[int, set[int]], v: int) -> dict[int, int]:

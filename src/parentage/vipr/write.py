@@ -28,7 +28,7 @@ from parentage.check.families import (
     whole_scores,
 )
 from parentage.files.atomic import replacing
-from parentage.vipr.cuts import Choice, Member, best_order, derive_cut, forced
+from parentage.vipr.cuts import Member, best_order, derive_cut, forced
 from parentage.vipr.model import SENSES, Lines, Model, Row
 from parentage.vipr.walk import Forced, Removal, Walk
 
@@ -37,10 +37,10 @@ if TYPE_CHECKING:
     from pathlib import Path
     from typing import Any, TextIO
 
-    from parentage.check.document import Certificate, Lists
+    from parentage.check.document import Document, Lists
     from parentage.check.families import Ints
     from parentage.files.source import SourceLike
-    from parentage.vipr.walk import Case, Node
+    from parentage.vipr.walk import Node
 
 
 @dataclass
@@ -94,8 +94,8 @@ class Proof:
                 absurd = self._exhausted(move, known)
         if absurd is not None:
             return absurd
-        if node.case is not None:
-            return self._case(node.case, known)
+        if node.branch is not None:
+            return self._branch(*node.branch, known)
         if node.left is not None:
             return self._subsets(node, known)
         return self._split(node, known)
@@ -113,7 +113,7 @@ class Proof:
         """Derive that the sets a round removes are 0, or that there is no room."""
         model, lines = self.model, self.lines
         terms = [(known.cost, move.scale)]
-        for k, times in zip(move.cuts, move.times, strict=True):
+        for k, times in zip(*move.round, strict=True):
             row = self._derived(k)
             if row is not None:
                 terms.append((row, times))
@@ -174,21 +174,21 @@ class Proof:
         self.lines.settle(absurd)
         return absurd
 
-    def _case(self, case: Case, known: Known) -> int:
-        """Close both cases of a branching."""
-        lines, inside = self.lines, dict.fromkeys(case.inside.tolist(), 1)
+    def _branch(self, child: int, sets: Ints, low: Node, high: Node, known: Known) -> int:
+        """Close both cases of a branching: none of some sets of a child, and one of them."""
+        lines, inside = self.lines, dict.fromkeys(sets.tolist(), 1)
         absent = lines.assume(Row(inside, -1, 0))
         lines.settle(absent)
-        without = self._close(case.without, known.also(absent))
+        without = self._close(low, known.also(absent))
         present = lines.assume(Row(inside, 1, 1))
-        others = {i: 1 for i in self.model.sets(case.child) if i not in inside}
+        others = {i: 1 for i in self.model.sets(child) if i not in inside}
         zeros = [present]
         if others:
             zeros.append(
-                lines.derive(Row(others, -1, 0), [(self.model.one(case.child), 1), (present, -1)])
+                lines.derive(Row(others, -1, 0), [(self.model.one(child), 1), (present, -1)])
             )
         lines.settle(*zeros)
-        with_ = self._close(case.with_, known.also(*zeros[1:]))
+        with_ = self._close(high, known.also(*zeros[1:]))
         absurd = lines.either(Row({}, 1, 1), (without, absent), (with_, present))
         lines.settle(absurd)
         return absurd
@@ -219,7 +219,7 @@ class Proof:
             right += dearest
             ones.append((model.one(v), -dearest))
             choices = {
-                i: Choice(dearest - model.cost[i], sum(bit.get(u, 0) for u in model.parents[i]))
+                i: (dearest - model.cost[i], sum(bit.get(u, 0) for u in model.parents[i]))
                 for i in own
             }
             rows = {
@@ -318,10 +318,10 @@ def _opened(draft: Path, *, packed: bool) -> TextIO:
     return draft.open("w", encoding="ascii", newline="\n")
 
 
-def _families(lists: Lists, certificate: Certificate) -> tuple[Families, Ints]:
+def _families(lists: Lists, document: Document) -> tuple[Families, Ints]:
     """Return the sets that the constraints allow, and those of the claim among them."""
-    allowed = allowed_sets(lists, certificate.constraints)
-    whole, _ = whole_scores(lists.scores, certificate.unit)
+    allowed = allowed_sets(lists, document.constraints)
+    whole, _ = whole_scores(lists.scores, document.unit)
     full = make_families(lists, allowed, whole)
     kept = np.flatnonzero(allowed)
     place = np.cumsum(allowed) - 1
@@ -335,7 +335,7 @@ def _families(lists: Lists, certificate: Certificate) -> tuple[Families, Ints]:
         np.ones(len(kept), np.bool_),
         full.cost[kept],
     )
-    chosen = np.array(certificate.chosen, np.int64)
+    chosen = np.array(document.chosen, np.int64)
     if not allowed[chosen].all():
         raise ProofError("claim.sets: a set breaks the constraints")
     return families, place[chosen]
@@ -347,13 +347,13 @@ def _head(
     bounds: tuple[int, int],
     derivations: int,
     lists: Lists,
-    certificate: Certificate,
+    document: Document,
 ) -> list[str]:
     """Everything before the derivations."""
-    unit = certificate.unit
+    unit = document.unit
     text = [
         "% The best network of candidate lists, as an integer programme.\n",
-        f"% lists {certificate.digest}\n",
+        f"% lists {document.digest}\n",
         f"% unit of costs {'10^-' if unit.decimal else '2^-'}{unit.digits}\n",
         *(f"% {v} {json.dumps(name)}\n" for v, name in enumerate(lists.names)),
         f"VER 1.0\nVAR {model.n_variables}\n",
