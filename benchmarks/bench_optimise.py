@@ -30,10 +30,9 @@ from typing import TYPE_CHECKING, Any
 from unittest import mock
 
 import measure
-from parentage.optimise import engines, learn_lists
+from parentage.optimise import cutting, engines, learn_lists, separation
+from parentage.optimise.cutting import CutBandit, Cutter
 from parentage.optimise.engines import solve
-from parentage.optimise.lp import cutting, separation
-from parentage.optimise.lp.cutting import CutBandit, Cutter
 from parentage.optimise.run import Run
 from parentage.optimise.settings import Optimising
 from parentage.optimise.tuning import TUNING, Patience, Tuning
@@ -138,7 +137,7 @@ def largest_open(bandit: Any, least: int = 0) -> int:
 PATCHES: dict[str, tuple[Any, str, Any]] = {
     "no bandit: largest support sets": (CutBandit, "choose", largest_open),
     "no short cycles": (separation, "short_cycles", no_cuts),
-    "no through cuts": (cutting, "ThroughCuts", nothing),
+    "no through cuts": (cutting, "through_cuts", no_cuts),
     "no forest as a start": (engines, "start_from_forest", nothing),
     "no climbing from LP solutions": (Cutter, "climb", never),
 }

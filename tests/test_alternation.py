@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import warnings
 from dataclasses import replace
 from typing import TYPE_CHECKING
@@ -21,8 +22,8 @@ from parentage.growth.growth import Growth, can_grow
 from parentage.growth.solving import ListSolver
 from parentage.network.record import Finding
 from parentage.optimise import learn_lists
+from parentage.optimise.cutting import root_lagrangian
 from parentage.optimise.engines import solve
-from parentage.optimise.lp.cutting import root_lagrangian
 from parentage.optimise.run import Run
 from parentage.optimise.settings import Optimising
 from parentage.pipeline import learn
@@ -220,7 +221,8 @@ def test_work_ends_a_proof_and_the_bound_holds() -> None:
     best = learn_lists(lists, engine="orders", time_limit=1)
     bounds = []
     for work in (0.0, 1e7, 3e8):
-        run = Run(lists, None, BRANCHING, most_work=work)
+        run = Run(lists, None, BRANCHING)
+        run.limit_work(work)
         solution = solve(run)
         bounds.append(solution.bound)
         assert solution.bound >= best.score - 1e-6
@@ -230,7 +232,8 @@ def test_work_ends_a_proof_and_the_bound_holds() -> None:
 
 @pytest.mark.parametrize(("halved", "ends"), [(True, False), (False, True)])
 def test_a_slice_that_halves_the_gap_is_followed_by_another(halved: bool, ends: bool) -> None:
-    run = Run(score(wide_table(n=9), max_parents=1), None, BRANCHING, slice_work=10.0)
+    run = Run(score(wide_table(n=9), max_parents=1), None, BRANCHING)
+    run.limit_work(math.inf, 10.0)
     gaps = iter([80.0, 39.0 if halved else 41.0])
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(Run, "score", lambda _: 0.0)

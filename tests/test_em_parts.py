@@ -43,8 +43,8 @@ from parentage.network.formats import read_parameters
 from parentage.network.formats.network_json import read_network_json
 from parentage.network.network import Network
 from parentage.network.parameters import FALLBACK, fit_parameters
+from parentage.optimise.run import Start
 from parentage.optimise.settings import Optimising
-from parentage.optimise.solution import Start
 from parentage.pipeline import learn
 from parentage.report.gather import gather
 from parentage.report.page import document, page_data

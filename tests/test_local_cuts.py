@@ -21,14 +21,21 @@ from parentage.kernels.local import (
     project_support,
 )
 from parentage.optimise.cuts import Cut, Sets, cut_row
+from parentage.optimise.cutting import CutBandit, solve_root
 from parentage.optimise.exact import read_choice, subset_table
-from parentage.optimise.lp.cutting import CutBandit, solve_root
-from parentage.optimise.lp.local_cuts import LocalCuts, ThroughCuts, upwards
-from parentage.optimise.lp.programme import CutLP
-from parentage.optimise.lp.separation import Support, clusters, packings
 from parentage.optimise.orders import first_incumbent
 from parentage.optimise.problem import Problem, offsets_of, unpack
+from parentage.optimise.programme import CutLP
 from parentage.optimise.run import Run
+from parentage.optimise.separation import (
+    LocalCuts,
+    Support,
+    clusters,
+    listed_sets,
+    packings,
+    through_cuts,
+    upwards,
+)
 from parentage.optimise.tuning import TUNING
 from parentage.work.context import Context
 from strategies import each
@@ -232,14 +239,16 @@ def assert_shrunken_cuts(seed: int) -> tuple[int, int]:
     assert best is not None
     networks = [random_network(rng, problem) for _ in range(60)]
     networks.append(read_choice(problem, problem.cost, best))
-    lp, separation = CutLP(problem, TUNING), ThroughCuts(part)
+    lp, local, listed = CutLP(problem, TUNING), LocalCuts(TUNING, 1), listed_sets(part)
     count = passing = 0
     for _ in range(20):
         lp.solver.run()
         lp.x = np.array(lp.solver.getSolution().col_value)
         support = Support.of(lp.sets, lp.x)
         found = packings(support, TUNING) + clusters(support, TUNING)
-        shrunken = [] if found else separation.separate(lp.x)
+        shrunken = []
+        if not found:
+            shrunken = through_cuts(local, lp.sets, listed, lp.x, run.stopped)
         for cut in shrunken:
             row = cut_row(lp.sets, cut, lp.removed)
             assert row.values @ lp.x[row.columns] > row.side

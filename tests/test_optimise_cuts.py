@@ -13,8 +13,10 @@ from hypothesis import strategies as st
 
 from naive_network import best_network, random_lists
 from parentage.optimise.cuts import Cut, Sets, counting_cut, cut_row, project
-from parentage.optimise.lp.programme import CutLP
-from parentage.optimise.lp.separation import (
+from parentage.optimise.problem import Problem, blocked_group, make_problem, prepare, unpack
+from parentage.optimise.programme import CutLP
+from parentage.optimise.run import Run
+from parentage.optimise.separation import (
     Support,
     clusters,
     cycles,
@@ -23,8 +25,6 @@ from parentage.optimise.lp.separation import (
     packings,
     short_cycles,
 )
-from parentage.optimise.problem import Problem, blocked_group, make_problem, prepare, unpack
-from parentage.optimise.run import Run
 from parentage.optimise.tuning import TUNING
 from parentage.scoring.lists import CandidateLists
 
@@ -203,7 +203,7 @@ def test_the_lagrangian_stays_below_every_network(seed: int) -> None:
 @settings(max_examples=30)
 @given(SEEDS)
 def test_the_bound_of_the_root_is_below_the_optimum(seed: int) -> None:
-    from parentage.optimise.lp.cutting import solve_root
+    from parentage.optimise.cutting import solve_root
     from parentage.optimise.orders import first_incumbent
 
     rng = np.random.default_rng(seed)

@@ -198,8 +198,8 @@ def test_larger_pieces_agree_with_the_table(
     seed: int, patience: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The search by rises, and by dividing, finds what the dynamic programme finds."""
-    monkeypatch.setattr("parentage.optimise.near_search.SMALL", 1)
-    monkeypatch.setattr("parentage.optimise.near_search.PATIENCE", patience)
+    monkeypatch.setattr("parentage.optimise.near.SMALL", 1)
+    monkeypatch.setattr("parentage.optimise.near.PATIENCE", patience)
     assert_agreement(seed)
 
 
@@ -211,9 +211,9 @@ def test_all_ways_agree_on_larger_lists(seed: int, monkeypatch: pytest.MonkeyPat
         near = within(lists, width=6.0)
     except ListsError:
         return
-    monkeypatch.setattr("parentage.optimise.near_search.SMALL", 1)
+    monkeypatch.setattr("parentage.optimise.near.SMALL", 1)
     for patience in (10**9, 500_000):
-        monkeypatch.setattr("parentage.optimise.near_search.PATIENCE", patience)
+        monkeypatch.setattr("parentage.optimise.near.PATIENCE", patience)
         assert set(within(lists, width=6.0).parents) == set(near.parents)
 
 

@@ -16,10 +16,19 @@ import numpy as np
 import pytest
 
 from naive_network import best_network, varied_lists
-from parentage.optimise import Solution, engines, exact, learn_lists, orders, run
-from parentage.optimise.lp import cutting, local_cuts, programme
-from parentage.optimise.lp.cutting import Cutter
-from parentage.optimise.lp.programme import CutLP
+from parentage.optimise import (
+    Solution,
+    cutting,
+    engines,
+    exact,
+    learn_lists,
+    orders,
+    programme,
+    run,
+    separation,
+)
+from parentage.optimise.cutting import Cutter
+from parentage.optimise.programme import CutLP
 from parentage.optimise.tuning import TUNING, Patience, Tuning
 from strategies import each
 from test_certificates import assert_certified
@@ -85,8 +94,8 @@ CONSTANTS: dict[tuple[ModuleType, str], tuple[Any, ...]] = {
     (engines, "TINY"): (0, 4),
     (programme, "SLICE"): (1,),
     (programme, "GRID"): (2.0**10,),
-    (local_cuts, "BATCH"): (1,),
-    (local_cuts, "SMALLEST"): (MUCH,),
+    (separation, "BATCH"): (1,),
+    (separation, "SMALLEST"): (MUCH,),
 }
 """The same for constants of modules."""
 

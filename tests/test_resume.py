@@ -351,7 +351,7 @@ def test_a_resumed_part_has_the_cuts_that_pass_through_its_variables() -> None:
     ]
     state = first.to_state()
     for known, families in ((lists, ["packing", "shrunken"]), (others, ["packing"])):
-        again = Run(known, known=from_state(state, known))
+        again = Run(known, start=from_state(state, known))
         (whole,) = (one for one in again.parts if one.problem.n == 12)
         assert [cut.family for cut in whole.take_cuts()] == families
     assert moved(part.cuts[0], {v: v for v in range(12) if v != 7}) is None

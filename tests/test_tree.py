@@ -16,10 +16,9 @@ from parentage.kernels.digraph import shut_cycles
 from parentage.optimise import learn_lists
 from parentage.optimise.certificate import whole_unit
 from parentage.optimise.cuts import Sets
+from parentage.optimise.cutting import Node, Tree, solve_root
 from parentage.optimise.engines import conclude, cut_and_branch
 from parentage.optimise.exact import subset_table
-from parentage.optimise.lp.cutting import Node, solve_root
-from parentage.optimise.lp.tree import Tree
 from parentage.optimise.orders import first_incumbent
 from parentage.optimise.problem import unpack
 from parentage.optimise.run import Run

@@ -28,8 +28,8 @@ from parentage.files.detect import detect
 from parentage.files.source import Source, open_source
 from parentage.network.network import Network
 from parentage.optimise import check_start, optimise_lists
+from parentage.optimise.run import NOWHERE, Start
 from parentage.optimise.settings import Optimising
-from parentage.optimise.solution import NOWHERE, Start
 from parentage.optimise.tuning import TUNING
 from parentage.scoring.candidates import search_table
 from parentage.scoring.constraints import Constraints

@@ -42,8 +42,8 @@ from parentage import pipeline
 from parentage.arcs.records import Bootstrap, PairShare
 from parentage.errors import DataWarning
 from parentage.network.network import compelled_arcs, topological_order
+from parentage.optimise import Start
 from parentage.optimise.cuts import unique
-from parentage.optimise.solution import Start
 from parentage.scoring.scores import local_score
 from parentage.scoring.settings import Growing
 from parentage.work.context import Context

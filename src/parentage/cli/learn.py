@@ -223,7 +223,7 @@ def learn(
             if goal.within is not None:
                 show_near(work, typed, goal.within, context)
                 return
-            from parentage.optimise.solution import Start
+            from parentage.optimise import Start
 
             solution = pipeline.optimise(work.found, optimising, context, Start(start))
             solution = with_gains(solution, work)

@@ -17,8 +17,8 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from parentage.growth.tuning import PER_SET_SOLVED, PER_STEP
+from parentage.optimise.cutting import root_lagrangian
 from parentage.optimise.engines import solve
-from parentage.optimise.lp.cutting import root_lagrangian
 from parentage.optimise.problem import limited
 from parentage.optimise.run import Run, from_state
 from parentage.work.checkpoint import SavedState
@@ -90,17 +90,15 @@ class ListSolver:
         constant = np.flatnonzero(self._place < 0).tolist()
         began = [*self._order[order].tolist(), *constant]
         state = SavedState({"lists": lists.digest, "order": began, "cuts": list(cuts)})
-        prepared = self._searched.prepared
+        prepared, start = self._searched.prepared, from_state(state, lists)
         run = Run(
             lists,
             limited(lists, prepared.limit, prepared.constraints),
             self._settings,
             self._context,
-            replace(from_state(state, lists), near=True),
-            most_work=most / PER_STEP,
-            slice_work=at_once / PER_STEP,
-            first_gap=gap / prepared.unit,
+            replace(start, cuts=start.cuts or ()),
         )
+        run.limit_work(most / PER_STEP, at_once / PER_STEP, gap / prepared.unit)
         solve(run)
         found = run.to_state().values
         after = [int(self._place[v]) for v in found["order"]]

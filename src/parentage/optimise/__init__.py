@@ -2,7 +2,7 @@
 
 Choose one candidate set per variable so that no cycle arises and the scores add up to the most.
 Four engines (dynamic programming and forests: :mod:`.exact`; :mod:`.orders`; cuts with branching:
-:mod:`.lp`) solve what :mod:`.problem` makes of the lists;
+:mod:`.cutting`) solve what :mod:`.problem` makes of the lists;
 :mod:`.engines` chooses between them; :mod:`.run` keeps incumbents and bounds; :mod:`.beyond`
 bounds what cut lists leave out; :mod:`.solution` is what comes out, with its proof
 (:mod:`.certificate`); :mod:`.near` finds all networks close to the best. docs/solver.md explains
@@ -16,8 +16,9 @@ from typing import TYPE_CHECKING
 
 from parentage.optimise.near import NearOptimal, within
 from parentage.optimise.problem import check_start, limited
+from parentage.optimise.run import NOWHERE, Start
 from parentage.optimise.settings import ENGINES, Optimising
-from parentage.optimise.solution import NOWHERE, Solution, Start
+from parentage.optimise.solution import Solution
 from parentage.work.context import Context, Running
 from parentage.work.settings import takes
 

@@ -39,8 +39,8 @@ from parentage.optimise.problem import (
     limited,
     memory_of_problem,
 )
-from parentage.optimise.run import Run, from_slot
-from parentage.optimise.solution import NOWHERE, scope_of
+from parentage.optimise.run import NOWHERE, Run, from_slot
+from parentage.optimise.solution import scope_of
 from parentage.scoring.account import Account
 from parentage.scoring.constraints import Constraints
 from parentage.scoring.lists import CandidateLists
@@ -51,9 +51,9 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from parentage.arrays import Flags, Floats
-    from parentage.optimise.run import Known
+    from parentage.optimise.run import Start
     from parentage.optimise.settings import Optimising
-    from parentage.optimise.solution import Solution, Start
+    from parentage.optimise.solution import Solution
     from parentage.scoring.account import Limit
 
 
@@ -97,23 +97,24 @@ class Question:
         if start.network is not None:
             check_start(start.network, lists.names)
             orders.append([lists.index(name) for name in start.network.order])
-        known = self.known(lists, start, orders)
-        run = self.run(lists, self.settings, known)
+        run = self.run(lists, self.settings, self.begin(lists, start, orders))
         scope = scope_of(lists, run.tolerance, self.max_parents, self.constraints)
         return replace(solve(run), scope=scope, cuts=tuple(run.found_cuts()))
 
-    def run(self, lists: CandidateLists, settings: Optimising, known: Known) -> Run:
+    def run(self, lists: CandidateLists, settings: Optimising, start: Start) -> Run:
         """Return a run over lists, with the limits of this question."""
-        return Run(lists, self.allowed, settings, self.context, known, most_work=self.most_work)
+        run = Run(lists, self.allowed, settings, self.context, start)
+        run.limit_work(self.most_work)
+        return run
 
-    def known(
+    def begin(
         self, lists: CandidateLists, start: Start = NOWHERE, orders: Sequence[list[int]] = ()
-    ) -> Known:
+    ) -> Start:
         """Return what a run begins from: what is given, and what an earlier run has saved."""
         checkpoint = self.context.checkpoint
         saved = from_slot(None if checkpoint is None else checkpoint.next_slot("solve"), lists)
-        near, cuts = start.cuts is not None, start.cuts or saved.cuts
-        return replace(saved, orders=[*orders, *saved.orders], cuts=cuts, near=near)
+        cuts = start.cuts or saved.cuts or start.cuts  # none, given, says that the start is near
+        return replace(saved, orders=[*orders, *saved.orders], cuts=cuts)
 
     def bound_beyond(self, solution: Solution) -> Solution:
         """Bound what a search that stopped early has left out of the lists."""
@@ -130,7 +131,7 @@ class Question:
         if could_help and self.context.stop.reason() is None:
             wider = relaxed_lists(lists, self.allowed, beyond)
             settings = replace(self.settings, gap_limit=0.0)
-            relaxed = self.run(wider, settings, self.known(wider))
+            relaxed = self.run(wider, settings, self.begin(wider))
             bound = max(solution.bound, min(bound, solve(relaxed).bound))
         found = bounded(solution, bound)
         if found.optimal:

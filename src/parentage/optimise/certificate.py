@@ -1,6 +1,6 @@
 """Certificates: the proof of a run as a document that anyone can check without the solver.
 
-What the solver did is kept as it went (:class:`.lp.cutting.Node`: rounds of cuts with multipliers,
+What the solver did is kept as it went (:class:`.cutting.Node`: rounds of cuts with multipliers,
 branchings; :class:`.run.Part`: how it was split and which engine closed it) and is written down
 only when asked for. docs/certificates.md defines the document; everything in it is whole
 numbers. Scores that are multiples of a power of ten are taken as such, and the proof is exact;
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
     from parentage.arrays import Floats, Ints
     from parentage.optimise.cuts import Cut
-    from parentage.optimise.lp.cutting import Node, Step
+    from parentage.optimise.cutting import Node, Step
     from parentage.optimise.run import Part, Run
     from parentage.scoring.constraints import Constraints
     from parentage.scoring.lists import CandidateLists

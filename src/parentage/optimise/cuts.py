@@ -15,9 +15,9 @@ k members, in any order the network respects, have fewer than k parents in S:
 - k = |S| − 1: set packing, at most one member has all the others as parents;
 - in between: k-cluster cuts (Cussens 2011).
 
-Local cuts have any coefficients, kept in a table by child and mask (:mod:`.lp.local_cuts`); their
-right side comes from a dynamic programme. A local cut may pass through variables outside S
-(:mod:`.lp.local_cuts`): such a parent u counts as the members above it by way of the parents that
+Local cuts have any coefficients, kept in a table by child and mask (:mod:`.separation`); their
+right side comes from a dynamic programme. A local cut may pass through variables outside S: such a
+parent u counts as the members above it by way of the parents that
 ``through`` names for u. That is right while all these u have those parents; otherwise the left
 side is at most b + weight, hence the cut
 

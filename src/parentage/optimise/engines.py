@@ -18,6 +18,8 @@ from parentage.network.network import listed_gains
 from parentage.network.record import Effort, SearchRecord
 from parentage.optimise.certificate import MOST_SUBSETS, certificate_of
 from parentage.optimise.cuts import project
+from parentage.optimise.cutting import PHASE as ROOT
+from parentage.optimise.cutting import Tree, solve_root
 from parentage.optimise.exact import (
     check_memory,
     fits,
@@ -27,9 +29,6 @@ from parentage.optimise.exact import (
     start_from_forest,
     work_of_subsets,
 )
-from parentage.optimise.lp.cutting import PHASE as ROOT
-from parentage.optimise.lp.cutting import solve_root
-from parentage.optimise.lp.tree import Tree
 from parentage.optimise.orders import climb_from, first_incumbent, incumbent_order, search_orders
 from parentage.optimise.solution import Solution, checked_network, scope_of
 from parentage.work.stop import interruptible
@@ -38,7 +37,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from concurrent.futures import Executor
 
-    from parentage.optimise.lp.cutting import Cutter, Node
+    from parentage.optimise.cutting import Cutter, Node
     from parentage.optimise.problem import Problem
     from parentage.optimise.run import Part, Run
     from parentage.work.stop import Moment
@@ -60,7 +59,7 @@ def solve(run: Run) -> Solution:
         with interruptible(run.stop):
             for part in run.parts:
                 climb = not takes_a_moment(part)
-                begin(part, run.known.orders, climb=climb)
+                begin(part, run.start.orders, climb=climb)
                 if climb:
                     try_forest(part)
             solve_parts(run)
@@ -85,7 +84,7 @@ def try_forest(part: Part) -> None:
     run = part.run
     if run.settings.engine != "subsets" and is_forest(part.problem):
         solve_forest(part)
-    elif not run.known.orders or not part.stopped():
+    elif not run.start.orders or not part.stopped():
         start_from_forest(part)
 
 
@@ -151,9 +150,9 @@ def cut_and_branch(part: Part) -> None:
     With the engine ``auto`` small pieces go to dynamic programming instead of branching.
     """
     run = part.run
-    known, rounds = part.take_cuts(), run.tuning.warm_rounds
-    if rounds and not run.known.near and not known:
-        search_orders([part], patience=rounds)
+    part.take_cuts()
+    if run.tuning.warm_rounds and run.start.cuts is None:
+        search_orders([part], patience=run.tuning.warm_rounds)
     with contextlib.ExitStack() as stack:
         pool = None
         if run.threads > 1:
@@ -209,7 +208,7 @@ def split(part: Part, problems: list[Problem], pool: Executor | None) -> None:
         piece.cuts = project(part.cuts, {place[v]: i for v, i in at.items()})
         finish(piece, pool)
     if pieces[-1].problem.n == 1:
-        part.best = part.best._replace(engine=ROOT)
+        part.found_by = ROOT
 
 
 def count(part: Part, cutter: Cutter, tree: Tree | None) -> None:

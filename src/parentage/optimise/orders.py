@@ -23,7 +23,7 @@ from parentage.optimise.problem import feasible_order
 from parentage.optimise.tuning import TUNING
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
     from parentage.arrays import Ints, Words
     from parentage.kernels.disturb import Moves
@@ -276,41 +276,40 @@ def renew(streams: list[Stream], leader: Stream) -> None:
             stream.restart(order)
 
 
-class OrderSearch:
-    """The search of one part; :meth:`round` goes on from where it is."""
+def rounds(part: Part, pool: Executor) -> Iterator[int]:
+    """Search a part round by round; yield how many rounds in a row gained nothing.
 
-    def __init__(self, part: Part) -> None:
-        self.part = part
-        self.idle = 0
-        self._space = part.problem.orders
-        self._streams = _streams(part)
+    In a round every stream searches for one budget; then they are compared.
+    """
+    space, streams, idle = part.problem.orders, _streams(part), 0
+    budget = budget_of(part.problem.n, part.problem.m)
 
-    def round(self, pool: Executor) -> None:
-        """Let every stream search for one budget, then compare."""
-        list(pool.map(self._advance, self._streams))
-        leader = best_of(self._streams, self._space)
-        choice = self._space.choice(leader.best)
-        gained = choice is not None and self.part.offer(choice, PHASE)
-        self.idle = 0 if gained else self.idle + 1
-        self.part.effort.rounds += 1
-        renew(self._streams, leader)
-        self.part.tick(PHASE)
+    def advance(stream: Stream) -> None:
+        stream.advance(space, budget, part.run.stop.is_over)
 
-    def _advance(self, stream: Stream) -> None:
-        problem = self.part.problem
-        stream.advance(self._space, budget_of(problem.n, problem.m), self.part.run.stop.is_over)
+    while True:
+        list(pool.map(advance, streams))
+        leader = best_of(streams, space)
+        choice = space.choice(leader.best)
+        idle = 0 if choice is not None and part.offer(choice, PHASE) else idle + 1
+        part.effort.rounds += 1
+        renew(streams, leader)
+        part.tick(PHASE)
+        yield idle
 
 
 def search_orders(parts: list[Part], *, patience: int | None = None) -> None:
     """Search all parts in turn until stopped or proven, or ``patience`` rounds gained nothing."""
-    searches = [OrderSearch(part) for part in parts if not part.proven]
     with ThreadPoolExecutor(parts[0].run.threads if parts else 1) as pool:
+        searches = [(part, rounds(part, pool)) for part in parts if not part.proven]
         while searches:
-            for search in searches:
-                if search.part.stopped():
+            waiting, searches = searches, []
+            for part, search in waiting:
+                if part.stopped():
                     return
-                search.round(pool)
-            searches = [s for s in searches if not (s.part.proven or s.idle == patience)]
+                idle = next(search)
+                if not part.proven and idle != patience:
+                    searches.append((part, search))
 
 
 def incumbent_order(part: Part) -> Ints:

@@ -15,7 +15,7 @@ from __future__ import annotations
 import json
 import math
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -35,8 +35,9 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from parentage.arrays import Ints
+    from parentage.network.network import Network
     from parentage.optimise.cuts import Cut
-    from parentage.optimise.lp.cutting import Node
+    from parentage.optimise.cutting import Node
     from parentage.optimise.problem import Problem
     from parentage.optimise.solution import TracePoint
     from parentage.optimise.tuning import Tuning
@@ -53,25 +54,30 @@ TOLERANCE = 1e-6
 
 
 @dataclass(frozen=True, eq=False)
-class Known:
-    """What is known before a run begins.
+class Start:
+    """What solving begins from.
 
     Parameters
     ----------
-    orders
-        Orders of all variables that networks respect, to begin from.
+    network
+        What is found scores at least as much, as far as the lists have its sets.
     cuts
-        Cuts of another run over the same variables; they hold for all networks.
-    near
-        Whether the orders are of a network that is near: no other is searched for before cutting.
+        Cuts of another run over the same variables, whatever its lists and constraints; they hold
+        for all networks. Whoever gives them, or none of them, begins from a network that is near,
+        and no other is searched for before cutting.
+    orders
+        Orders of all variables of the lists that networks respect, to begin from as well.
     slot
-        Where the state of the run is saved from time to time.
+        Where the state of a run is saved from time to time.
     """
 
+    network: Network | None = None
+    cuts: Sequence[Cut] | None = None
     orders: Sequence[Sequence[int]] = ()
-    cuts: Sequence[Cut] = ()
-    near: bool = False
     slot: Slot | None = None
+
+
+NOWHERE: Start = Start()
 
 
 class Run:
@@ -87,16 +93,10 @@ class Run:
         How the network is found.
     context
         Stop, threads and progress.
-    known
+    start
         What the run begins from.
     tuning
-        The numbers that the engines work by, :data:`.tuning.TUNING` by default.
-    most_work
-        Work that cutting and branching may take, in the units of :mod:`.tuning`.
-    slice_work
-        Work after which they end, unless the gap was halved in that time.
-    first_gap
-        The gap that the first slice has to reach.
+        The numbers that the engines work by.
     """
 
     def __init__(
@@ -105,23 +105,18 @@ class Run:
         constraints: Constraints | None = None,
         settings: Optimising | None = None,
         context: Context | None = None,
-        known: Known | None = None,
-        tuning: Tuning | None = None,
-        most_work: float = math.inf,
-        slice_work: float = math.inf,
-        first_gap: float = math.inf,
+        start: Start = NOWHERE,
+        tuning: Tuning = TUNING,
     ) -> None:
         problem = prepare(lists, constraints)
         context = context or Context()
         self.lists = lists
         self.constraints = constraints
         self.settings = settings or Optimising()
-        self.known = known or Known()
-        self.tuning = tuning or TUNING
+        self.start = start
+        self.tuning = tuning
         self.worked = 0.0
-        self.work_left = most_work
-        self._slice = self._slice_left = slice_work
-        self._gap_goal = first_gap
+        self.limit_work(math.inf)
         self.threads = context.threads
         self.stop = context.stop
         self.stop_reason: Reason | None = None
@@ -164,6 +159,17 @@ class Run:
         """What cuts and nodes take is not known beforehand: they are added as long as they fit."""
         room = room_within(self.stop.memory)
         return "memory" if room is not None and room < 0 else None
+
+    def limit_work(
+        self, most: float, at_once: float = math.inf, first_gap: float = math.inf
+    ) -> None:
+        """Let cutting and branching take ``most`` work at most, in the units of :mod:`.tuning`.
+
+        They end after ``at_once`` of it if the gap is above ``first_gap``, and after as much again
+        if it was not halved.
+        """
+        self.work_left, self._gap_goal = most, first_gap
+        self._slice = self._slice_left = at_once
 
     def spend(self, work: float) -> None:
         """Count work of cutting; none is left when a slice of it has not halved the gap."""
@@ -218,7 +224,7 @@ class Run:
 
     def save(self) -> None:
         """Save the state, if there is a checkpoint and a network."""
-        slot = self.known.slot
+        slot = self.start.slot
         if slot is not None and all(part.cost < math.inf for part in self.parts):
             slot.write(self.to_state)
 
@@ -262,17 +268,9 @@ class Run:
             self.stop_reason = "gap"
         if self._report is not None:
             self._report(Progress("learning", phase, now, incumbent=score, bound=bound))
-        slot = self.known.slot
+        slot = self.start.slot
         if slot is not None and slot.due():
             slot.write(self.to_state)
-
-
-class Incumbent(NamedTuple):
-    """The best network of a part: what it costs, its sets, and which engine found or proved it."""
-
-    cost: float
-    choice: Ints
-    engine: str
 
 
 @dataclass(eq=False)
@@ -303,41 +301,35 @@ class PartProof:
 class Part:
     """What is known about one strongly connected part of the problem: an incumbent and a proof.
 
-    ``cuts`` are those that it begins with, then those of its linear programme, as positions in it.
+    ``cost`` is that of the incumbent, without what its pieces have found; ``choice`` its sets, as
+    indices into the problem; ``found_by`` the engine that found or proved it. ``cuts`` are those
+    that the part begins with, then those of its linear programme, as positions in it.
     """
 
     def __init__(self, run: Run, problem: Problem) -> None:
         self.run = run
         self.problem = problem
-        self.best = Incumbent(math.inf, np.full(problem.n, -1, np.int64), "orders")
+        self.cost = math.inf
+        self.choice: Ints = np.full(problem.n, -1, np.int64)
+        self.found_by = "orders"
         self.proof = PartProof()
         self.effort = Effort()
         self.cuts: list[Cut] = []
         self._bound = problem.cheapest()
 
     @property
-    def cost(self) -> float:
-        """Cost of the incumbent, without what its pieces have found."""
-        return self.best.cost
-
-    @property
-    def choice(self) -> Ints:
-        """Sets of the incumbent, as indices into the problem."""
-        return self.best.choice
-
-    @property
     def engine(self) -> str:
         """The engine that proved or found the incumbent; those of its pieces if it was split."""
         pieces = {piece.engine for piece in self.proof.pieces if piece.problem.n > 1}
         joined = "" if self.proof.closed_by else " + ".join(sorted(pieces))
-        return joined or self.best.engine
+        return joined or self.found_by
 
     def offer(self, choice: Ints, phase: str, engine: str = "orders") -> bool:
         """Take one set per variable (indices into the problem) if it beats the incumbent."""
         cost = math.fsum(self.problem.cost[choice])
         if cost >= self.cost:
             return False
-        self.best = Incumbent(cost, choice.copy(), engine)
+        self.cost, self.choice, self.found_by = cost, choice.copy(), engine
         if self.cost - self._bound < self.run.rounding / 2:
             self.prove(engine, phase, fewest_arcs=True)
             self.proof.closed_by = "bound"
@@ -361,8 +353,7 @@ class Part:
 
     def prove(self, engine: str, phase: str, *, fewest_arcs: bool = False) -> None:
         """Say that the incumbent is best, and which engine showed it."""
-        self._bound = self.cost
-        self.best = self.best._replace(engine=engine)
+        self._bound, self.found_by = self.cost, engine
         self.proof.closed_by, self.proof.fewest_arcs = engine, fewest_arcs
         self.run.note(phase, changed=True)
 
@@ -387,7 +378,7 @@ class Part:
 
     def take_cuts(self) -> list[Cut]:
         """Return the cuts; before the part is cut those that the run began with."""
-        known = self.run.known.cuts
+        known = self.run.start.cuts
         if self.proof.root is None and not self.cuts and known:
             position = {int(v): i for i, v in enumerate(self.problem.variables)}
             through = [moved(cut, position) for cut in known if cut.through]
@@ -437,15 +428,15 @@ class Part:
             chosen[self.problem.variables] = self.problem.sets[self.choice]
 
 
-def from_slot(slot: Slot | None, lists: CandidateLists) -> Known:
+def from_slot(slot: Slot | None, lists: CandidateLists) -> Start:
     """Return what an earlier run saved, as far as it holds for ``lists``."""
     if slot is None or slot.state is None:
-        return Known(slot=slot)
+        return Start(slot=slot)
     with slot.reading():
         return replace(from_state(slot.state, lists), slot=slot)
 
 
-def from_state(saved: SavedState, lists: CandidateLists) -> Known:
+def from_state(saved: SavedState, lists: CandidateLists) -> Start:
     """Return the order and the cuts of :meth:`Run.to_state` that hold for ``lists``.
 
     What a cut weighs that passes through variables holds for the lists it was found in only.
@@ -461,4 +452,5 @@ def from_state(saved: SavedState, lists: CandidateLists) -> Known:
         raise ValueError("an order of other variables")
     cuts = [read_cut(json.loads(text)) for text in state["cuts"]]
     same = state["lists"] == lists.digest
-    return Known([order], [cut for cut in cuts if same or not cut.through])
+    kept = [cut for cut in cuts if same or not cut.through]
+    return Start(cuts=kept or None, orders=[order])

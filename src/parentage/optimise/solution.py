@@ -36,26 +36,6 @@ if TYPE_CHECKING:
     from parentage.work.stop import Reason
 
 
-@dataclass(frozen=True)
-class Start:
-    """What solving begins from.
-
-    Parameters
-    ----------
-    network
-        What is found scores at least as much, as far as the lists have its sets.
-    cuts
-        Cuts of another run over the same variables, whatever its lists and constraints, or none of
-        them. Whoever gives them begins from a network that is near, and no other is searched for
-        before cutting.
-    """
-
-    network: Network | None = None
-    cuts: Sequence[Cut] | None = None
-
-
-NOWHERE = Start()
-
 TracePoint = tuple[float, float, float]
 """Seconds since the start, incumbent score, bound."""
 
@@ -102,7 +82,7 @@ class Solution:
         The proof, to be written and checked; None when nothing is proven, or by an engine that
         cannot be checked (dynamic programming over more than 28 variables).
     cuts
-        Those that cutting found, for solving again with a little changed (:class:`Start`).
+        Those that cutting found, for solving again with a little changed (:class:`.run.Start`).
     listed_gains
         Whether gains compare with what is listed, and not with the family without the parent.
     compared

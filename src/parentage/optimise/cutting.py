@@ -1,14 +1,20 @@
-"""Cutting at a node: solve the linear programme, bound, remove, separate, and again.
+"""Cutting and branching: solve the linear programme of a node, bound, remove, separate; split it.
 
-The plain cuts come first (:mod:`.separation`); local cuts (:mod:`.local_cuts`) are dearer and
-stronger, and are looked for when the plain ones run dry or stall. In every round the bound is
+The plain cuts come first (:mod:`.separation`); local cuts are dearer and stronger, and are looked
+for when the plain ones run dry or stall. In every round the bound is
 computed by us (:mod:`.programme`), sets that cannot be in a better network go, the order of the LP
 solution is climbed for a better incumbent, and a solution that is a network is offered as it is.
 The root does this for all sets, a node of the tree for those it leaves.
+
+**Branching** (:class:`Tree`). A node is split at an arc u → v: without it (the sets of v with u go)
+and with it (the others go); what is forced then is followed up, so that ancestors cannot become
+children. The arc is the one whose two sides raise the bound most, as far as a few iterations of the
+dual simplex show, or as far as is known from nodes before. Nodes are taken by the least bound.
 """
 
 from __future__ import annotations
 
+import heapq
 import math
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Literal
@@ -16,16 +22,20 @@ from typing import TYPE_CHECKING, Literal
 import numpy as np
 
 from parentage.optimise.cuts import Sets, cut_row
-from parentage.optimise.lp.local_cuts import DECIDED, LocalCuts, ThroughCuts
-from parentage.optimise.lp.programme import CutLP, bound_of
-from parentage.optimise.lp.separation import (
+from parentage.optimise.orders import climb_from
+from parentage.optimise.programme import CutLP, bound_of
+from parentage.optimise.separation import (
+    DECIDED,
+    FRACTIONAL,
+    LocalCuts,
     Support,
     cycles,
     exact_cluster,
     fractional_order,
+    listed_sets,
     plain_cuts,
+    through_cuts,
 )
-from parentage.optimise.orders import climb_from
 
 if TYPE_CHECKING:
     from concurrent.futures import Executor
@@ -36,8 +46,9 @@ if TYPE_CHECKING:
     from parentage.optimise.tuning import Tuning
 
     Step = tuple[list[Cut], Floats] | None
+    Arc = tuple[int, int]
 
-PHASE = "root LP"
+PHASE, BRANCHING = "root LP", "branch-and-cut"
 
 
 NodeState = Literal["closed", "open", "stopped"]
@@ -121,9 +132,10 @@ class Cutter:
         self.lp = CutLP(part.problem, tuning)
         self.local = LocalCuts(tuning, part.run.seed, pool)
         self.large = part.problem.n > tuning.large
-        self.through: ThroughCuts | None = None
+        self.through: LocalCuts | None = None
         if self.large and tuning.sizes:
-            self.through = ThroughCuts(part, pool)
+            self.through = LocalCuts(tuning, part.run.seed + 1, pool)
+            self.listed = listed_sets(part)
         self.last_arm = len(tuning.sizes) + (self.through is not None)
         self.bandit = CutBandit(self.last_arm + 1, tuning)
         self.arm = 0
@@ -263,7 +275,8 @@ class Cutter:
     def look(self, support: Support) -> list[Cut]:
         """Look for local cuts by the chosen arm; the last one of large parts passes through."""
         if self.through is not None and self.arm == self.last_arm:
-            return self.through.separate(self.lp.x, self.part.stopped)
+            lp, stopped = self.lp, self.part.stopped
+            return through_cuts(self.through, lp.sets, self.listed, lp.x, stopped)
         binding, level = self.lp.binding(), self.arm - 1
         return self.local.separate(support, binding, level, self.part.stopped)
 
@@ -377,3 +390,128 @@ def solve_root(
     cutter.work(root)
     part.proof.root_bound = part.bound
     return cutter, root
+
+
+class Tree:
+    """Branch-and-bound on top of a cutter, from a root that was cut already."""
+
+    def __init__(self, cutter: Cutter, root: Node) -> None:
+        self.cutter = cutter
+        self.part = cutter.part
+        self.tuning = cutter.tuning
+        self.nodes = 1
+        self._root = root
+        self._heap: list[tuple[float, int, Node]] = []
+        self._count = 0
+        self._gains: dict[Arc, tuple[float, float]] = {}
+
+    def solve(self) -> None:
+        """Branch until the part is proven, the run stops or the work is used up."""
+        node: Node | None = self._root
+        fresh = True
+        while node is not None:
+            state = "open" if fresh else self.cutter.work(node, BRANCHING)
+            self.nodes += not fresh
+            fresh = False
+            if state == "open" and not self.cutter.exhausted():
+                self._branch(node)
+            elif state != "closed":
+                self._push(node)
+            least = self._heap[0][0] if self._heap else math.inf
+            self.part.tick(BRANCHING)
+            if state == "stopped" or self.part.stopped() or self.cutter.exhausted():
+                self.part.raise_bound(min(least, self.part.cost), BRANCHING)
+                return
+            if least > self.cutter.goal:
+                break
+            self.part.raise_bound(min(least, self.part.cost), BRANCHING)
+            node = heapq.heappop(self._heap)[2] if self._heap else None
+        self.part.prove(BRANCHING, BRANCHING)
+
+    def _branch(self, node: Node) -> None:
+        """Split a node; one with one choice left is closed instead."""
+        arc, gains = self._choose(node)
+        if arc is None:
+            self.cutter.settle(node, BRANCHING)
+            return
+        without, with_ = (
+            Node(left, node.bound, node.depth + 1) for left in self._sides(arc, node.left)
+        )
+        node.branch = (*arc, without, with_)
+        for side in (with_, without) if gains[0] <= gains[1] else (without, with_):
+            self._push(side)
+
+    def _sides(self, arc: Arc, left: Flags) -> tuple[Flags, Flags]:
+        """Return the sets left without and with an arc u → v."""
+        sets, (u, v) = self.cutter.lp.sets, arc
+        low, high = int(sets.offsets[v]), int(sets.offsets[v + 1])
+        span = sets.parents[sets.starts[low] : sets.starts[high]]
+        owner = np.repeat(np.arange(low, high), np.diff(sets.starts[low : high + 1]))
+        without, with_ = left.copy(), left.copy()
+        holding = owner[span == u]
+        without[holding] = False
+        with_[low:high] = False
+        with_[holding] = left[holding]
+        return without, with_
+
+    def _choose(self, node: Node) -> tuple[Arc | None, tuple[float, float]]:
+        """Choose the arc to branch on, if there is one, and say what its two sides seem to gain."""
+        candidates = self._candidates()
+        if not candidates:
+            return self._any_arc(node), (0.0, 0.0)
+        best: tuple[float, Arc, tuple[float, float]] | None = None
+        lp = self.cutter.lp
+        basis = lp.solver.getBasis()
+        base = lp.lagrangian(lp.y)[0]
+        for arc in candidates:
+            if arc not in self._gains:
+                self._gains[arc] = self._try(arc, node, base, basis)
+            gains = self._gains[arc]
+            worth = max(gains[0], FRACTIONAL) * max(gains[1], FRACTIONAL)
+            if best is None or worth > best[0]:
+                best = worth, arc, gains
+        lp.leave_open(node.left)
+        lp.solver.setBasis(basis)
+        if best is None:
+            raise AssertionError("no arc to branch on")
+        return best[1:]
+
+    def _candidates(self) -> list[Arc]:
+        """Return fractional arcs, the most undecided first."""
+        lp = self.cutter.lp
+        arc = Support.of(lp.sets, lp.x).matrix
+        fraction = np.clip(np.minimum(arc, 1.0 - arc), 0.0, None)
+        heads, tails = np.nonzero(fraction > FRACTIONAL)
+        value = fraction[heads, tails] + 0.3 * fraction[tails, heads]
+        order = np.argsort(-value, kind="stable")[: self.tuning.candidates]
+        return [(int(tails[i]), int(heads[i])) for i in order]
+
+    def _try(self, arc: Arc, node: Node, base: float, basis: object) -> tuple[float, float]:
+        """Let the dual simplex work a little on both sides; return what the bound gains."""
+        lp = self.cutter.lp
+        room = self.part.cost - base
+        gains = []
+        for left in self._sides(arc, node.left):
+            trial = Node(left, base, node.depth + 1)
+            gain = room
+            if self.cutter.follow_up(trial):
+                lp.leave_open(trial.left)
+                lp.solver.setBasis(basis)
+                gain = min(room, max(0.0, lp.try_iterations(self.tuning.trial) - base))
+            gains.append(gain)
+        return gains[0], gains[1]
+
+    def _any_arc(self, node: Node) -> Arc | None:
+        """Return an arc that some set left of a child has and another has not, if any is so."""
+        sets = self.cutter.lp.sets
+        for v in range(len(sets.offsets) - 1):
+            open_sets = [i for i in range(*sets.offsets[v : v + 2]) if node.left[i]]
+            held = [set(sets.parents[sets.starts[i] : sets.starts[i + 1]]) for i in open_sets]
+            apart = set.union(*held) - set.intersection(*held)
+            if apart:
+                return int(min(apart)), v
+        return None
+
+    def _push(self, node: Node) -> None:
+        self._count += 1
+        heapq.heappush(self._heap, (node.bound, self._count, node))

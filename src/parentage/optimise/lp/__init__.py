@@ -1,1 +1,0 @@
-"""Cuts and branching: the linear programme of a part, what cuts it, and the tree of its nodes."""
