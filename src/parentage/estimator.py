@@ -61,26 +61,26 @@ class ParentageLearner:
     max_parents, constraints, prior
         As in :func:`parentage.learn`.
     missing, discretize
-        What happens to missing cells and how numbers are cut; see :func:`parentage.read_table`.
-        For other settings of reading, give ``fit`` the table that ``read_table`` makes.
+        How to treat missing values and discretise numbers; see :func:`parentage.read_table`.
+        For other settings of reading, pass ``fit`` the table that ``read_table`` returns.
     smoothing
-        What is added to every count, as in :meth:`parentage.Network.fit`, so that what was not seen
-        in training is not impossible.
+        Number added to every count, as in :meth:`parentage.Network.fit`, so that combinations not
+        seen in training do not get probability 0.
     target
-        Name of the column that ``predict`` is about, when ``fit`` is not given ``y``.
+        Name of the column that ``predict`` predicts, if ``fit`` gets no ``y``.
     time_limit
         Seconds, as in :func:`parentage.learn`.
     n_jobs
         Threads: one by default, −1 for all cores.
     random_state
-        Seed of everything drawn.
+        Seed of the random numbers.
     unseen
-        What happens to a state that the data learned from did not have: ``"error"``, or
-        ``"smooth"``: every variable gets one more state for all of them, with the probability that
-        smoothing leaves to it.
+        How to treat a state that the training data did not have. ``"error"``: refuse it.
+        ``"smooth"``: every variable gets one more state for all unseen ones, with the probability
+        that smoothing leaves to it.
     auto
-        Decide about identifiers, missing values and numbers as recommended, and warn with every
-        decision; see :func:`parentage.read_table`.
+        Take the recommended decisions about identifiers, missing values and numbers, and report
+        each in a warning; see :func:`parentage.read_table`.
 
     Attributes
     ----------
@@ -89,23 +89,23 @@ class ParentageLearner:
     parameters_
         The network with its probabilities.
     score_, bound_, gap_
-        Its score, what no network can exceed, and the difference.
+        Score of the network, upper bound of all scores, and their difference.
     optimal_
         Whether the score is proven to be the highest.
     candidates_
         The candidate lists the network was chosen from.
     solution_
-        All of the above and how it was found.
+        The :class:`parentage.Solution` with all of these and the search.
     table_
         The data as they were read.
     target_
-        Name of the column that ``predict`` is about; None without one.
+        Name of the column that ``predict`` predicts; None without a target.
     classes_
-        Its values, with a target.
+        Values of the target; only with a target.
     n_features_in_
         Number of columns of X.
     feature_names_in_
-        Their names, unless they come from an array, which has none.
+        Names of the columns of X; only if X has names.
 
     Examples
     --------

@@ -94,7 +94,7 @@ ScoringOf = Callable[[tuple[str, ...], bool], "Scoring"]
 
 @dataclass(frozen=True)
 class Advanced(Settings):
-    """What few people set: how lists are made and how the network is found.
+    """Rarely used settings: how candidate lists are made and how the network is found.
 
     Examples
     --------
@@ -481,23 +481,23 @@ def learn(
     Parameters
     ----------
     source
-        A table, a data frame or a path to one, which are scored first; or candidate lists or a
-        file of them. Lists take ``max_parents`` and ``constraints``, which pick among them, and
-        refuse what would have changed their scores.
+        A table, a data frame or a path to one, which are scored first; or candidate lists, or a
+        file of them. With lists, ``max_parents`` and ``constraints`` select among the listed
+        sets; settings that would change their scores are refused.
     {settings}
     start
-        A network of the same variables to begin from; lists that grow take its sets in.
+        A network of the same variables to start from; its parent sets are added to expanded lists.
     progress
         True shows a bar in terminals and notebooks, while scoring and while learning; or a function
         that is called with a :class:`parentage.work.progress.Progress`.
     advanced
-        What few people set, as one :class:`parentage.Advanced`: rules and width of the lists, the
-        engine, when to stop, lists that are not complete, the unit of scores.
+        Rarely used settings, as one :class:`parentage.Advanced`: pruning rules, width and
+        completeness of the lists, engine, gap at which to stop, unit of scores.
 
     Warns
     -----
     UnprovenWarning
-        When the network is not proven to be the best; the message has the gap and the reason.
+        The network is not proven optimal; the message has the gap and the reason.
 
     Examples
     --------

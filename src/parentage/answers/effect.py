@@ -106,14 +106,14 @@ class Deciding:
 
 @dataclass(frozen=True)
 class Effect:
-    """What setting one variable does to another, in every network within a factor of the best.
+    """The effect of an intervention, in every network within a factor of the best.
 
     Parameters
     ----------
     cause, change
         The variable that is set, and from which state to which.
     outcome, state
-        The variable that is looked at, and the state whose probability is meant.
+        The variable whose probability is computed, and its state.
     groups
         The values of the effect, the most probable one first.
     low, high
@@ -123,11 +123,11 @@ class Effect:
     mean
         The risk difference, weighted by the probability of the networks.
     observed
-        The difference without an intervention: of the shares of rows with the state.
+        The difference without intervention, between the shares of rows with the state.
     deciding
         The arc on which the effect depends most; None if all networks agree.
     factor, complete
-        How far the networks reach, and whether these are all networks within the factor.
+        The factor ``within``, and whether all networks within it were found.
     assumptions
         What has to hold for the numbers to be effects.
     """
@@ -240,33 +240,35 @@ def effect(
     threads: int | None = None,
     progress: Report | bool | None = None,
 ) -> Effect:
-    """Return what setting one variable does to another, in every network close to the best.
+    """Compute the effect of an intervention in every network close to the best.
+
+    The effect is the change of P(outcome = state) when the cause is set from one state to another.
 
     Parameters
     ----------
     source
         A table without missing values, a data frame or a path to one.
     cause, outcome
-        The variable that is set, and the one that is looked at.
+        The variable that is set, and the variable whose probability is computed.
     change
-        From which state of the cause to which; by default from its first to its last.
+        Two states of the cause: before and after. By default its first and its last.
     state
         The state of the outcome; by default its last.
     within
-        Networks at most this many times less probable than the best one are asked.
+        Use networks with at least 1/within of the best one's probability.
     score, max_parents, constraints, time_limit, threads, progress
-        As in :func:`parentage.learn`. Arcs that are known can be given as constraints: they narrow
-        the interval.
+        As in :func:`parentage.learn`. Known arcs, given as constraints, narrow the range.
     smoothing
-        What is added to every count when probabilities are estimated.
+        Number added to every count when probabilities are estimated.
     auto
         Take the recommended decisions about columns and missing values, as in
-        :func:`parentage.read_table`; other options of reading are said to that function.
+        :func:`parentage.read_table`. To set other options of reading, pass the table that
+        ``read_table`` returns.
 
     Warns
     -----
     UnprovenWarning
-        Networks within the factor may be missing, because a limit ended the search.
+        A limit stopped the search, so networks within the factor may be missing.
 
     Examples
     --------

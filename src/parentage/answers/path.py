@@ -246,20 +246,21 @@ def path(
     source
         A table without missing values, a data frame or a path to one.
     score
-        ``"bic"``: the weight of BIC's penalty varies, exactly. ``"bdeu"``: the equivalent sample
-        size takes the values of a grid.
+        ``"bic"``: every optimal network of the range of penalties. ``"bdeu"``: the optimal
+        network at each equivalent sample size of a grid.
     least, most
         The range of the penalty, as multiples of BIC's.
     max_parents, constraints, time_limit, threads, progress
         As in :func:`parentage.learn`.
     auto
         Take the recommended decisions about columns and missing values, as in
-        :func:`parentage.read_table`; other options of reading are said to that function.
+        :func:`parentage.read_table`. To set other options of reading, pass the table that
+        ``read_table`` returns.
 
     Warns
     -----
     UnprovenWarning
-        A limit ended the work before every network was proven.
+        A limit stopped the search before every network was proven.
 
     Examples
     --------

@@ -185,16 +185,17 @@ def validate(
     scores
         The scores to compare; by default BIC, or PNAL where values are missing.
     target
-        A variable whose prediction is judged as well.
+        Also measure how well this variable is predicted.
     folds, seed
-        Number of parts that the rows are dealt into, and the seed of the dealing.
+        Number of folds, and the seed of the random assignment of rows to them.
     max_parents, constraints, time_limit, threads, progress
-        As in :func:`parentage.learn`. The time limit is for everything.
+        As in :func:`parentage.learn`. The time limit is that of all folds together.
     smoothing
-        What is added to every count when probabilities are estimated.
+        Number added to every count when probabilities are estimated.
     auto
         Take the recommended decisions about columns and missing values, as in
-        :func:`parentage.read_table`; other options of reading are said to that function.
+        :func:`parentage.read_table`. To set other options of reading, pass the table that
+        ``read_table`` returns.
 
     Warns
     -----

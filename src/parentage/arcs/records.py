@@ -276,32 +276,31 @@ class NearSet:
 
 @dataclass(frozen=True)
 class Support:
-    """How sure each arc of a network is.
+    """How well the data support each arc of a network.
 
     Parameters
     ----------
     network
-        The network whose arcs are meant; it knows their shares, so that pictures show them.
+        The network; its figures show the support of the arcs.
     score
-        Its score.
+        Score of this network.
     best
-        The score of the best network: the same, unless another network was brought.
+        Score of the best network; the same, unless a network was given.
     optimal
         Whether ``best`` is proven to be the highest score.
     arcs
         The arcs of the network, by child.
     others
-        Pairs that the network does not join and that a replicate or a near-optimal network does,
-        those most often joined first.
+        Pairs that are not adjacent in the network, but in a replicate or a near-optimal network;
+        the most frequent first.
     bootstrap, near
-        Facts about them; None when they were not asked for.
+        Summary of the replicates and of the near-optimal networks; None if not requested.
     open_points
-        What is not proven or was not done, in sentences without their full stop; empty when
-        everything was done.
+        What is not proven or was not done, one sentence each; empty if nothing is open.
     seconds
         Wall time of each piece of work.
     near_networks
-        The near-optimal networks themselves; None when they were not asked for.
+        The near-optimal networks; None if not requested.
     """
 
     network: Network

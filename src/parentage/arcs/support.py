@@ -88,27 +88,27 @@ def support(
     progress: Report | bool | None = None,
     advanced: Advanced | None = None,
 ) -> Support:
-    """Say how sure each arc is: of the best network, or of one that is given.
+    """Measure how well the data support each arc of the best network, or of a given one.
 
     Parameters
     ----------
     source
         A table, a data frame or a path to one.
     network
-        The network whose arcs are meant; by default the best one. Needs are always those of the
-        best network that has no such arc, against the best of all.
+        The network whose arcs are assessed; by default the best one. The need of an arc is always
+        the score of the best network less that of the best network without the arc.
     {settings}
     progress
         True shows a bar in terminals and notebooks; or a function that is called with a
         :class:`parentage.work.progress.Progress` while working.
     advanced
-        What few people set, as in :func:`parentage.learn`. Lists of support are always expanded
-        where they do not fit.
+        Rarely used settings, as in :func:`parentage.learn`. If complete lists do not fit, support
+        always expands them.
 
     Warns
     -----
     UnprovenWarning
-        When something is not proven, or was not done because a limit or Ctrl-C came first.
+        Something is not proven, or was not done because a limit or Ctrl-C stopped the work.
 
     Examples
     --------

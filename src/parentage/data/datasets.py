@@ -1,6 +1,6 @@
-"""Tables the package makes itself, and tables found by name in a folder. Sources for the path.
+"""Example tables: two that the package computes, and tables found by name in a folder.
 
-Nothing is shipped and nothing is fetched: tic-tac-toe is enumerated, chest clinic is sampled.
+No data are shipped or downloaded: tic-tac-toe is enumerated, chest clinic is sampled.
 """
 
 from __future__ import annotations

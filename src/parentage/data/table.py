@@ -231,18 +231,18 @@ class Table:
         it enlarges the penalty of the variable's families.
     codes
         ``uint16[variables, rows]``, C-contiguous, every code below the number of states, or
-        ``MISSING``: reading keeps holes with ``missing="pnal"`` and ``missing="em"`` only. A table
-        of very many rows has them packed (:class:`parentage.data.table.PackedCodes`):
-        :meth:`column` and :meth:`rows` unpack a part, :meth:`to_codes` everything.
+        ``MISSING``, which only ``missing="pnal"`` and ``missing="em"`` keep. Tables of very many
+        rows are packed (:class:`parentage.data.table.PackedCodes`): :meth:`column` and
+        :meth:`rows` unpack a part, :meth:`to_codes` everything.
     cuts
         Cut points of the columns that were discretised, by name; a value ``x`` has the code
         ``number of cuts <= x``.
     recipe
-        How it was read (:class:`parentage.data.recipe.Recipe`); None if it was not.
+        How the table was read (:class:`parentage.data.recipe.Recipe`); None if it was built in
+        memory.
     repeats
-        ``uint32[row of the codes]``: how often each row occurs, at least once; empty: once, each.
-        ``n_rows`` is their sum, and every result is that of the table in which each row is
-        written so many times.
+        ``uint32[row of the codes]``: number of times each row occurs; empty if each occurs once.
+        ``n_rows`` is their sum. Results are those of the table with every row repeated.
 
     Examples
     --------

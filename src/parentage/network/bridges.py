@@ -1,8 +1,8 @@
-"""Bridges to other libraries: networkx, pgmpy, pyAgrum and R's bnlearn, both ways.
+"""Conversion to and from networkx, pgmpy, pyAgrum and R's bnlearn.
 
-A function ``to_x`` takes a network, or parameters where the other side holds probabilities too; a
-function ``from_x`` gives back what the other side had. The libraries are optional and imported
-when a bridge is crossed; a missing one raises :class:`parentage.errors.MissingExtraError`.
+``to_x`` converts a network, or parameters if the other library stores probabilities; ``from_x``
+converts back. The libraries are optional and are imported when a function is called; a missing one
+raises :class:`parentage.errors.MissingExtraError`.
 """
 
 from __future__ import annotations

@@ -180,25 +180,24 @@ class CycleError(InputError):
 class Network:
     """A directed acyclic graph: ``parents[v]`` are the indices of the parents of variable ``v``.
 
-    Two networks are equal when they have the same variables and the same arcs, whatever the order
-    of the variables.
+    Networks with the same variables and the same arcs are equal; the order of the variables does
+    not matter.
 
     Parameters
     ----------
     names
         Variable names, unique.
     parents
-        For every variable the indices of its parents; kept rising.
+        For every variable the indices of its parents, in increasing order.
     shares
-        How sure each arc is, from 0 to 1, where that is known: pictures show it. Networks are
-        compared without it.
+        Support of the arcs, from 0 to 1, if known; figures show it. Comparisons ignore it.
 
     Raises
     ------
     CycleError
-        When the arcs run in a circle.
+        The arcs form a cycle.
     InputError
-        When a name occurs twice, or a parent is not a variable, occurs twice or is its own child.
+        A name occurs twice, or a parent is unknown, is listed twice or is the child itself.
 
     Examples
     --------

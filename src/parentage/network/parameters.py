@@ -100,11 +100,11 @@ class Parameters:
         For every variable ``float64[q, r]``. Row j is the joint state of the parents in their
         order in ``network.parents``, the last parent's state changing fastest.
     note
-        Why the tables were estimated from complete families alone; empty otherwise.
+        Why only the rows where a family is complete were used; empty if all rows were.
     smoothing
-        What was added to every count; None when the tables were not estimated here.
+        Number added to every count; None if the tables were not estimated from data.
     counts
-        Rows in every cell of the tables; None unless the tables are counts of complete rows.
+        Number of rows in every cell; None unless the tables were counted in complete rows.
 
     Examples
     --------

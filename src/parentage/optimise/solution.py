@@ -49,46 +49,46 @@ class Solution:
     network
         The network.
     score
-        Sum of the local scores of the chosen sets, as they are in the lists.
+        Score of the network: the sum of its local scores in the lists.
     bound
-        No network that the user allowed scores higher, whether its sets were searched or not.
+        Upper bound of the score of every allowed network, also with sets that are not listed.
     optimal
-        Whether ``score`` is proven to be the highest among those, up to ``scope.tolerance``. Scores
-        of a table with holes completed by expectation maximisation are those on the completed data:
-        these are the network's own only if ``scope.settled``.
+        Whether it is proven that no allowed network scores more, up to ``scope.tolerance``. If
+        expectation maximisation completed missing values, scores are those of the completed data;
+        the network itself completed them only if ``scope.settled``.
     scope
-        What the user allowed, the score, and how far the lists reach.
+        The allowed networks, the score, and how complete the lists are.
     gains
-        What every arc gains: the score lost when that parent alone leaves its child. A solution of
-        lists without their table compares with the best listed set of the other parents instead:
-        then ``listed_gains`` is true, and arcs without such a set are left out.
+        Gain of every arc: the score lost if this parent alone is removed. Without a table, gains
+        compare with the best listed set of the other parents; then ``listed_gains`` is true, and
+        arcs without such a set have no gain.
     engine
-        What proved it, or what found the incumbent when there is no proof: ``"subsets"``,
-        ``"orders"``, ``"root LP"``, ``"branch-and-cut"``, several joined by ``" + "`` when
-        different parts were solved by different engines.
+        The method that proved the network, or found it if there is no proof: ``"subsets"``,
+        ``"orders"``, ``"root LP"`` or ``"branch-and-cut"``; several, joined by ``" + "``, if
+        parts were solved by different methods.
     ties
-        ``"fewest arcs"`` when no network with the same score has fewer arcs, ``"unknown"`` when
-        the engine cannot tell.
+        ``"fewest arcs"`` if no network with the same score has fewer arcs, ``"unknown"`` if the
+        method cannot tell.
     stopped
-        Why the search ended before its proof: ``"time"``, ``"gap"``, ``"interrupt"``; None when
-        it ended by itself.
+        Why the search stopped before the proof: ``"time"``, ``"gap"`` or ``"interrupt"``; None
+        if it was not stopped.
     record
-        What the search counted.
+        Counts of the search: nodes, cuts, linear programmes.
     trace
-        ``(seconds, incumbent, bound)`` whenever one of the two improved, and at the end.
+        ``(seconds, score, bound)`` of the best network so far, at each improvement and at the end.
     seconds
         Wall time of the search.
     certificate
-        The proof, to be written and checked; None when nothing is proven, or by an engine that
-        cannot be checked (dynamic programming over more than 28 variables).
+        The proof, for writing and checking; None if nothing is proven, or if the proof cannot be
+        checked (dynamic programming over more than 28 variables).
     cuts
-        Those that cutting found, for solving again with a little changed (:class:`.run.Start`).
+        Cutting planes of the search, for solving a similar problem (:class:`.run.Start`).
     listed_gains
-        Whether gains compare with what is listed, and not with the family without the parent.
+        Whether gains compare with listed sets instead of the family without the parent.
     compared
-        What the network was compared with, where lists were stopped early.
+        What the network was compared with, if scoring was stopped early.
     table, lists
-        What :func:`parentage.learn` found it from, for :meth:`save`.
+        The data and the lists that the network was learned from, for :meth:`save`.
     """
 
     network: Network

@@ -29,14 +29,14 @@ Arc = tuple[str, str]
 
 @dataclass(frozen=True)
 class Constraints:
-    """Required and forbidden arcs, in-degree per variable, tiers.
+    """Required and forbidden arcs, limits on the number of parents, tiers.
 
     Parameters
     ----------
     required
-        Arcs ``(parent, child)`` every network must have.
+        Arcs ``(parent, child)`` that every network must have.
     forbidden
-        Arcs ``(parent, child)`` no network may have.
+        Arcs ``(parent, child)`` that no network may have.
     max_parents
         The largest number of parents, by child; variables not named have no limit of their own.
     tiers

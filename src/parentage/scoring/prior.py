@@ -36,14 +36,14 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Prior:
-    """Probabilities of arcs.
+    """Prior probabilities of arcs.
 
     Parameters
     ----------
     default
-        Of every arc that is not named; ½ says nothing.
+        Probability of every arc that is not named; ½ means no preference.
     arcs
-        By arc ``(parent, child)``; 0 forbids it, 1 requires it.
+        Probabilities by arc ``(parent, child)``; 0 forbids the arc, 1 requires it.
 
     Examples
     --------

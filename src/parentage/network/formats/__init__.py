@@ -181,7 +181,15 @@ def read_network(
     source: SourceLike,
     format: str | None = None,  # noqa: A002 # the word users know
 ) -> Network:
-    """Read the structure of a network from BIF, XMLBIF or JSON."""
+    """Read the structure of a network from BIF, XMLBIF or JSON.
+
+    Parameters
+    ----------
+    source
+        A path, ``"-"`` for standard input, bytes, or an opened source.
+    format
+        ``"bif"``, ``"xmlbif"`` or ``"json"``; by default the name or the content decides.
+    """
     return _read(open_source(source), format).network
 
 
