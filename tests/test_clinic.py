@@ -186,7 +186,7 @@ def test_what_was_done_is_true(clinic: Path) -> None:
     assert dropped.n_rows == complete < 2000
     assert dropped.recipe is not None and dropped.recipe.account is not None
     assert dropped.recipe.account.rows_dropped == 2000 - complete
-    assert f"{2000 - complete:,} rows dropped for missing cells (crp" in str(dropped.recipe)
+    assert f"{2000 - complete:,} rows dropped for missing values (crp" in str(dropped.recipe)
 
 
 # --- the recipe --------------------------------------------------------------------------------

@@ -201,7 +201,8 @@ def test_readme_has_two_commands_for_setting_up() -> None:
     text = read("README.md").split("## Install")[1].split("\n## ")[0]
     blocks = re.findall(r"```text\n(.*?)```", text, re.S)
     assert all(line.startswith("pip install ") for line in blocks[0].splitlines())
-    assert f"parentage-{parentage.__version__}-py3-none-any.whl" in blocks[0]
+    assert "pip install build/wheel/parentage-*.whl\n" in blocks[0]
+    assert "--wheel-dir build/wheel" in read("Makefile")
     typed = [line.split("  ")[0] for line in blocks[1].splitlines()]
     assert typed == ["make demo", "make test"]
     targets = re.findall(r"^(\w+):", read("Makefile"), re.M)

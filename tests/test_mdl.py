@@ -206,7 +206,7 @@ def test_a_general_rule_a_rule_by_name_and_given_cuts() -> None:
 
 
 def test_rules_by_name_that_cannot_be() -> None:
-    with pytest.raises(TableError, match="no column 'aeg' to cut; did you mean 'age'"):
+    with pytest.raises(TableError, match="no column 'aeg' to discretise; did you mean 'age'"):
         as_table(rows(), discretize={"aeg": "mdl"})
     with pytest.raises(TableError, match="'ill' is to be discretised, but holds neither"):
         as_table(rows(), discretize={"*": "mdl", "ill": "median"})

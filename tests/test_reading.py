@@ -630,7 +630,7 @@ BAD: dict[str, tuple[bytes, str]] = {
     "header only": (b"a,b\n", "no data rows"),
     "one row": (b"a,b\n0,1\n", "one data row"),
     "one column": (b"a\nx\ny\n", "has one column"),
-    "short row": (b"a,b\n0,1\n\n1\n", "line 4 has 1 cells, the first line has 2"),
+    "short row": (b"a,b\n0,1\n\n1\n", "line 4 has 1 cell, the first line has 2"),
     "long row": (b"a,b\n0,1,2\n", "line 2 has 3 cells"),
     "ragged after a quoted line end": (b'a,b\n"x\ny",1\n0\n', "line 4 has 1 cells"),
     "open quote": (b'a,b\n0,1\n"x,0\n', "never closed|line 3"),

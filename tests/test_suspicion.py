@@ -253,7 +253,7 @@ DAMAGED = [
     ("[[column]]\nname = 'a'\nsates = []\n", "columns.0 has no 'sates'; did you mean 'states'"),
     ("[[column]]\nname = 'a'\nstates = []\n", "the states of 'a' do not fit"),
     ("[[column]]\nname = 'a'\nstates = ['x', 'x']\n", "the states of 'a' do not fit"),
-    ("[[column]]\nname = 'a'\nstates = ['x', 'y']\ncuts = [2, 1]\n", "not rising numbers"),
+    ("[[column]]\nname = 'a'\nstates = ['x', 'y']\ncuts = [2, 1]\n", "not in increasing order"),
     ("[[column]]\nname = 'a'\nstates = ['x']\ncuts = [1.0]\n", "has 1 cuts and 1 states"),
     ("[[column]]\nstates = ['x']\n", "the recipe is damaged .columns.0.name is missing"),
     ("[settings]\nrecipe = 'r.toml'\n", "a recipe within a recipe"),

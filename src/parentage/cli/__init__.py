@@ -33,7 +33,7 @@ class LazyGroup(click.Group):
         "Learn": {
             "info": "Variables, states, entropy, parent limits, forecast.",
             "learn": "The network with the highest score, and the proof.",
-            "report": "One page: picture, what if, every arc, the proof.",
+            "report": "Report in one file: figure, what if, arcs, proof.",
         },
         "Trust": {
             "support": "Support of each arc: need, bootstrap, near-optimal.",
@@ -44,7 +44,7 @@ class LazyGroup(click.Group):
         },
         "Use": {
             "query": "Probabilities given evidence, what-if, explanations.",
-            "apply": "New rows: likelihood, prediction, missing cells.",
+            "apply": "New rows: likelihood, prediction, imputation.",
             "sample": "Rows drawn from a network.",
         },
         "Research": {

@@ -467,7 +467,7 @@ def as_text(solution: Solution, work: Work) -> str:
     table = work.found.table
     if table is not None and not solution.network.n_arcs and table.n_rows < FEW_ROWS:
         lines.append(
-            f"{table.n_rows} rows show only strong dependences; a missing arc proves nothing"
+            f"{table.n_rows} rows show only strong dependences; an absent arc proves nothing"
         )
     if solution.scope.about_directions():
         lines.append(solution.scope.about_directions())

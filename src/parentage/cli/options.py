@@ -54,7 +54,7 @@ GONE = {
     "--lambda": "type --missing pnal:L, e.g. --missing pnal:0.01",
     "--gap": "type --width W of parentage score",
     "--log-base": "scores are printed in nats; Python has Advanced(log_base=2)",
-    "--query": "type what reads the database in Python, and give the frame to parentage.learn",
+    "--query": "read the database in Python, and pass the data frame to parentage.learn",
     "--force": "leave it out: files are overwritten",
 }
 """Options of earlier versions that no command has, and what to do instead."""

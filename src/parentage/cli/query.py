@@ -323,7 +323,7 @@ def apply(
     reading: Reading,
     as_json: bool,
 ) -> None:
-    """Apply a network to new ROWS: their log-likelihood, a prediction, or their missing cells.
+    """Apply a network to new ROWS: log-likelihood, prediction, or imputation.
 
     NET is as in `parentage query`. Missing cells of ROWS are summed over. With --data the cut
     points of that table cut the numbers of ROWS.

@@ -51,9 +51,9 @@ penalty path may take as long."""
 @click.argument("source", metavar="TABLE|NET")
 @option(
     "Output",
-    output=setting("", "The page to write: .html.", Option("FILE", short="-o", common=True)),
+    output=setting("", "The file to write: .html.", Option("FILE", short="-o", common=True)),
     title=setting(
-        None, "Title of the page; by default the name of the file.", Option("TEXT", common=True)
+        None, "Title of the report; by default the name of the file.", Option("TEXT", common=True)
     ),
     data=setting(
         None,
@@ -63,7 +63,7 @@ penalty path may take as long."""
 )
 @BY_RECIPE
 def report(source: str, output: str, title: str | None, data: str | None, reading: Reading) -> None:
-    """Write one page about a network: picture, what if, every arc, the proof.
+    """Write a report on a network in one file: figure, what if, every arc, the proof.
 
     NET is a network's file (.json, .bif, .xmlbif), shown as it is; --data TABLE adds counts and
     reasons. With TABLE a network is learned first, with the support of every arc. The page is one

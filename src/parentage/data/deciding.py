@@ -175,7 +175,7 @@ def _rules(
         if not equals:
             general = text
         elif name not in names:
-            raise TableError(f"no column {name!r} to cut; {did_you_mean(name, names)}")
+            raise TableError(f"no column {name!r} to discretise; {did_you_mean(name, names)}")
         else:
             by_name[name] = Discretizer.parse(rule, column=name)
     return None if general is None else Discretizer.parse(general), by_name

@@ -158,7 +158,7 @@ class Recipe:
     >>> table = read_table(b"smoker,age\nyes,41.5\nno,23\nno,?\n",
     ...                    discretize="median", missing="drop")
     >>> print(table.recipe)
-    3 rows, 2 columns; 1 cell treated as missing (age 1); 1 row dropped for missing cells (age 1);
+    3 rows, 2 columns; 1 cell treated as missing (age 1); 1 row dropped for missing values (age 1);
     1 column discretised (age at 32.25)
     """
 
@@ -289,7 +289,7 @@ def _missing_parts(account: ReadingAccount, missing: str) -> list[str]:
         said.append(f"{_cells(total)} treated as missing ({_counted(account.blanked)})")
     if account.rows_dropped:
         rows = f"{account.rows_dropped:,} row{'' if account.rows_dropped == 1 else 's'}"
-        said.append(f"{rows} dropped for missing cells ({_counted(account.missing)})")
+        said.append(f"{rows} dropped for missing values ({_counted(account.missing)})")
     elif account.missing:
         whose = "its" if sum(account.missing.values()) == 1 else "their"
         became = {"mode": "imputed", "state": f"in a state of {whose} own"}.get(missing)
@@ -323,7 +323,7 @@ def _check(column: ColumnRecipe) -> None:
     """Refuse cut points and states that do not go together."""
     name, states, cuts, fill = column.name, column.states, column.cuts, column.fill
     if cuts is not None and sorted(set(cuts)) != list(cuts):
-        raise DecodingError(f"the cuts of {name!r} are not rising numbers")
+        raise DecodingError(f"the cut points of {name!r} are not in increasing order")
     if not states or len(set(states)) != len(states) or (fill is not None and fill not in states):
         raise DecodingError(f"the states of {name!r} do not fit")
     if cuts is not None and len(states) - len(cuts) not in (1, 2):

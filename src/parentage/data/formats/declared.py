@@ -89,8 +89,8 @@ def read_arff(text: str) -> RawTable:
         cells = _cells(line, number)
         if len(cells) != len(attributes):
             raise TableError(
-                f"line {number} has {len(cells)} cells, the header declares {len(attributes)} "
-                "attributes",
+                f"line {number} has {len(cells)} cell{'' if len(cells) == 1 else 's'}, the header "
+                f"declares {len(attributes)} attributes",
                 "correct the line",
                 "quote a value that holds a comma",
             )

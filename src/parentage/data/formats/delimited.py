@@ -261,7 +261,8 @@ def _first_record(cells: list[str], separator: str) -> list[str]:
 
 def _ragged(line: int, found: int, expected: int, separator: str) -> TableError:
     return TableError(
-        f"line {line} has {found} cells, the first line has {expected} (separator {separator!r})",
+        f"line {line} has {found} cell{'' if found == 1 else 's'}, the first line has {expected} "
+        f"(separator {separator!r})",
         "correct the line",
         "quote a cell that holds the separator",
     )
