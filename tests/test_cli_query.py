@@ -161,11 +161,11 @@ def test_apply_likelihood(folder: Path, tmp_path: Path) -> None:
         "asia,tub,smoke,lung,bronc,either,xray,dysp\n" + "no,yes,no,no,no,no,no,?\n"
     )
     odd = str(tmp_path / "odd.csv")
-    assert "1 rows, 1 cells missing: mean log-likelihood -" in run("apply", net, odd).stdout
+    assert "1 row, 1 missing value: mean log-likelihood -" in run("apply", net, odd).stdout
     bare = str(tmp_path / "bare.bif")
     write_network(ASIA.fit(chest_clinic(500), smoothing=0), bare)
     told = run("apply", bare, odd).stdout
-    assert "1 rows, 1 cells missing: 1 of them have probability 0" in told
+    assert "1 row, 1 missing value: 1 of them has probability 0" in told
 
 
 def test_apply_predict_and_impute(folder: Path, tmp_path: Path) -> None:

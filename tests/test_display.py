@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import json
 import sys
 import types
 from typing import TYPE_CHECKING, Any, cast
@@ -11,6 +12,7 @@ import pytest
 
 import parentage
 from parentage.arcs.support import support
+from parentage.cli.output import Outlet
 from parentage.data.datasets import chest_clinic
 from parentage.errors import InputError
 from parentage.network.network import Network
@@ -147,3 +149,24 @@ def test_hostile_names_are_escaped_in_the_table() -> None:
     network = Network.from_arcs(names, [(names[0], names[1])])
     found = Support(network, -1.0, -1.0, True, (ArcSupport(names[0], names[1], gain=1.0),))
     assert "<script>" not in found._repr_html_()
+
+
+@pytest.mark.parametrize("looks", (True, False))
+def test_sentences_fit_the_terminal(looks: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Lines of prose are broken for people, and left whole for programs."""
+    sentence = (
+        "proven optimal among the networks that the constraints allow; no other with that score"
+    )
+    written = f"{sentence}\n{json.dumps(sentence.split())}\n"
+
+    class Screen(io.StringIO):
+        def isatty(self) -> bool:
+            return looks
+
+    monkeypatch.setenv("COLUMNS", "60")
+    screen = Screen()
+    Outlet(cast("Any", screen), result=True).write(written)
+    *prose, listed, _ = screen.getvalue().split("\n")
+    assert " ".join(prose) == sentence
+    assert json.loads(listed) == sentence.split()
+    assert (max(map(len, prose)) <= 60) == looks

@@ -632,7 +632,7 @@ BAD: dict[str, tuple[bytes, str]] = {
     "one column": (b"a\nx\ny\n", "has one column"),
     "short row": (b"a,b\n0,1\n\n1\n", "line 4 has 1 cell, the first line has 2"),
     "long row": (b"a,b\n0,1,2\n", "line 2 has 3 cells"),
-    "ragged after a quoted line end": (b'a,b\n"x\ny",1\n0\n', "line 4 has 1 cells"),
+    "ragged after a quoted line end": (b'a,b\n"x\ny",1\n0\n', "line 4 has 1 cell"),
     "open quote": (b'a,b\n0,1\n"x,0\n', "never closed|line 3"),
     "same name twice": (b"a,b,a\n0,1,x\n1,0,y\n", r"'a' \(columns 1 and 3\)"),
     "no name": (

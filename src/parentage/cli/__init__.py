@@ -20,7 +20,7 @@ from parentage.cli.output import StdoutError, guard_streams, hold_decisions, vis
 EPILOG = """\b
 Try:
   parentage learn survey.csv            the optimal network
-  parentage score survey.csv -o s.jkl   candidate parent sets for any optimiser
+  parentage score survey.csv -o s.jkl   candidate parent sets, for any solver
   parentage COMMAND --help              the options most people need
   parentage COMMAND --help-all          every option of a command
 """

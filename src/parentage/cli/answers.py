@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 import sys
 import textwrap
 from contextlib import contextmanager
@@ -202,7 +203,7 @@ def effect_text(found: Effect) -> str:
         for group in found.groups[:SHOWN]
     ]  # fmt: skip
     lines = [
-        textwrap.fill(found.sentence(), WIDE),
+        textwrap.fill(found.sentence(), min(WIDE, shutil.get_terminal_size((WIDE, 0)).columns)),
         f"Difference observed in the rows, without adjustment: {found.observed:+z.3f}.",
         "",
         table_text(("difference", "ratio", "networks", "classes", "probability"), rows, left=0),

@@ -11,7 +11,9 @@ import dataclasses
 import json
 import os
 import re
+import shutil
 import sys
+import textwrap
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TextIO
@@ -133,6 +135,7 @@ def logged(path: str | None, shown: Report | None) -> Iterator[Report | None]:
 
 # --- streams -----------------------------------------------------------------------------------
 
+_LAID_OUT = re.compile(r"\S  |^[{\[]|^  parentage ")
 _CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
 
 
@@ -147,6 +150,33 @@ def visible(text: str) -> str:
     'a\\x1b[2Jb'
     """
     return _CONTROL.sub(lambda match: f"\\x{ord(match[0]):02x}", text)
+
+
+def wrapped(text: str, width: int) -> str:
+    r"""Break sentences at blanks so that no line is longer than a terminal.
+
+    Tables, JSON and commands to be pasted stay as they are, and so does what moves the cursor.
+
+    >>> print(wrapped("read 9 rows\n  --drop id: it is an identifier, left out", 24))
+    read 9 rows
+      --drop id: it is an
+      identifier, left out
+    >>> wrapped("from       to         adjacent  direction", 20)
+    'from       to         adjacent  direction'
+    """
+    if "\x1b" in text or "\r" in text:
+        return text
+    return "\n".join(
+        line if len(line) <= width or _LAID_OUT.search(line) else _broken(line, width)
+        for line in text.split("\n")
+    )
+
+
+def _broken(line: str, width: int) -> str:
+    indent = line[: len(line) - len(line.lstrip())] + "  " * line.lstrip().startswith("- ")
+    return textwrap.fill(
+        line, width, subsequent_indent=indent, break_long_words=False, break_on_hyphens=False
+    )
 
 
 class Outlet:
@@ -169,8 +199,13 @@ class Outlet:
         if not isinstance(text, str):
             raise TypeError("a text stream takes text")
         if text:  # nothing, written to a full disk, fails as well
-            self._try("write", visible(text) if self._result and self.isatty() else text)
+            self._try("write", self._for_reader(text) if self.isatty() else text)
         return len(text)
+
+    def _for_reader(self, text: str) -> str:
+        """Return a text for the width of the terminal; a result without its control characters."""
+        width = shutil.get_terminal_size().columns
+        return wrapped(visible(text) if self._result else text, width)
 
     def flush(self) -> None:
         """Push out what is waiting."""

@@ -407,11 +407,13 @@ def _likelihood(parameters: Parameters, table: Table, output: str | None, as_jso
 
 
 def _likelihood_text(rows: int, missing: int, mean: float | None, impossible: int) -> str:
-    holes = f", {missing:,} cells missing" if missing else ""
+    holes = f", {missing:,} missing value{'' if missing == 1 else 's'}" if missing else ""
+    told = f"{rows:,} row{'' if rows == 1 else 's'}{holes}"
     if mean is not None:
-        return f"{rows:,} rows{holes}: mean log-likelihood {mean:.6f} nats a row"
+        return f"{told}: mean log-likelihood {mean:.6f} nats per row"
+    verb = "has" if impossible == 1 else "have"
     return (
-        f"{rows:,} rows{holes}: {impossible:,} of them have probability 0 under these parameters; "
+        f"{told}: {impossible:,} of them {verb} probability 0 under these parameters; "
         "type --data TABLE to estimate them, none of them 0"
     )
 
