@@ -30,8 +30,8 @@ from typing import TYPE_CHECKING, Any
 from unittest import mock
 
 import measure
-from parentage.optimise import cutting, engines, learn_lists, separation
-from parentage.optimise.cutting import CutBandit, Cutter
+from parentage.optimise import cutting, learn_lists, separation
+from parentage.optimise.cutting import CutBandit
 from parentage.optimise.engines import solve
 from parentage.optimise.run import Run
 from parentage.optimise.settings import Optimising
@@ -124,11 +124,6 @@ def no_cuts(*_: object, **__: object) -> list[object]:
     return []
 
 
-def never(*_: object, **__: object) -> bool:
-    """Climb nowhere."""
-    return False
-
-
 def largest_open(bandit: Any, least: int = 0) -> int:
     """Choose without learning: the largest support sets that may be used."""
     return int(max(bandit.limit, least))
@@ -138,8 +133,6 @@ PATCHES: dict[str, tuple[Any, str, Any]] = {
     "no bandit: largest support sets": (CutBandit, "choose", largest_open),
     "no short cycles": (separation, "short_cycles", no_cuts),
     "no through cuts": (cutting, "through_cuts", no_cuts),
-    "no forest as a start": (engines, "start_from_forest", nothing),
-    "no climbing from LP solutions": (Cutter, "climb", never),
 }
 """Means that no number switches off: what stands in their place."""
 
@@ -160,18 +153,19 @@ CUTTING: dict[str, Changes] = {
     "k-clusters and cycles in every round": {"few": NEVER},
     "no k-clusters, cycles in large parts only": {"few": 0},
     "no exact clusters": {"exact_tries": 0},
-    "exact clusters to the end": {"exact_nodes": NEVER},
     "walks without tenure": {"tenure": 0},
     "local cuts from the first round": {"dry": NEVER},
     "larger support sets at once": {"sparse": NEVER},
     "one level of support sets": {"sizes": ((5, 8, 11),)},
     "support sets never passed over": {"crowded": NEVER},
     "no limit on local cuts": {"enough": NEVER},
+    "a third of the support sets": {"seeds": 20},
     "support sets without noise": {"noise": 0.0},
     "bandit forgets nothing": {"memory": 1.0},
     "bandit without curiosity": {"curiosity": 1.0},
     "work: no overheads": {"overhead": 0, "round_work": 0},
     "cuts never forgotten": {"old": NEVER},
+    "old cuts go when a tenth is old": {"loose": 0},
     "removed columns stay": {"spare": NEVER},
     "one patience for all roots": {"root_patience": Patience(30, 0.01)},
     "large parts: local cuts at once": {"stall": Patience(0, 1.0)},
@@ -195,7 +189,6 @@ LARGE: dict[str, Changes] = {
 """Those of them that concern large parts, for the ablation of these."""
 BRANCHING: dict[str, Changes] = {
     AS_IT_IS[0]: {},
-    "first arc": {"candidates": 1},
     "nodes as long as roots": {"node_patience": Patience(8, 0.04)},
     "no order search before cutting": {"warm_rounds": 0},
     "no set packing": {"set_packing": False},
@@ -205,11 +198,8 @@ BRANCHING: dict[str, Changes] = {
 SEARCHING: dict[str, Changes] = {
     "as it is": {},
     "one stream": {"slacks": (0.0,)},
-    "one move a disturbance": {"strength": 1},
-    "blocks of one": {"block": 1},
     "no regions": {"width": 1},
     "regions of 12": {"width": 12},
-    "two draws a member": {"tries": 2},
     "the leader never goes back": {"stale": NEVER},
 }
 """What the ablation of the order search changes."""

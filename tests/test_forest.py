@@ -4,26 +4,19 @@ from __future__ import annotations
 
 import math
 import time
-from typing import TYPE_CHECKING
 
 import numpy as np
 import pytest
 
 from naive_network import best_network, is_acyclic
 from parentage.kernels.digraph import NONE, cheapest_forest
-from parentage.optimise import exact, learn_lists
-from parentage.optimise.exact import best_forest, is_forest, start_from_forest
+from parentage.optimise import learn_lists
+from parentage.optimise.exact import best_forest, is_forest
 from parentage.optimise.orders import first_incumbent
 from parentage.optimise.problem import prepare
 from parentage.optimise.run import Run
 from parentage.scoring.lists import CandidateLists
-from parentage.work.context import Context
-from parentage.work.memory import used_memory
-from parentage.work.stop import Stop
 from strategies import each
-
-if TYPE_CHECKING:
-    from parentage.optimise.problem import Problem
 
 
 def one_parent_lists(
@@ -162,39 +155,6 @@ def test_nested_cycles_are_taken_apart() -> None:
     parent = np.empty(4, np.int64)
     cheapest_forest(price[:, :4].T.copy(), parent)
     assert parent.tolist() == [4, 0, 1, 2]
-
-
-@each("seed", 10)
-def test_the_forest_is_a_start_for_larger_sets(seed: int) -> None:
-    from test_optimise_limits import hard_lists
-
-    run = Run(hard_lists(12, 12, seed))
-    part = run.parts[-1]
-    first_incumbent(part)
-    before = part.cost
-    start_from_forest(part)
-    assert part.cost <= before
-    choice = best_forest(part.problem, np.arange(part.problem.m))
-    assert choice is None or len(choice) == part.problem.n
-
-
-@pytest.mark.parametrize("fits", [True, False])
-def test_a_forest_that_does_not_fit_the_memory_is_no_start(
-    monkeypatch: pytest.MonkeyPatch, fits: bool
-) -> None:
-    from test_optimise_limits import hard_lists
-
-    tried: list[int] = []
-
-    def none(problem: Problem, price: object) -> None:
-        tried.append(problem.n)
-
-    memory = used_memory() + (10**9 if fits else 0)
-    run = Run(hard_lists(12, 12, 0), context=Context(Stop(memory=memory)))
-    first_incumbent(run.parts[-1])
-    monkeypatch.setattr(exact, "best_forest", none)
-    start_from_forest(run.parts[-1])
-    assert tried == ([12] if fits else [])
 
 
 def test_without_sets_of_one_parent_there_is_no_forest() -> None:

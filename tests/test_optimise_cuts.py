@@ -21,7 +21,6 @@ from parentage.optimise.separation import (
     clusters,
     cycles,
     exact_cluster,
-    fractional_order,
     packings,
     short_cycles,
 )
@@ -220,19 +219,6 @@ def test_the_bound_of_the_root_is_below_the_optimum(seed: int) -> None:
             assert (root.left == ~cutter.lp.removed).all()
     assert run.bound() >= truth[0] - 1e-6
     assert run.score() <= truth[0] + 1e-6
-
-
-@given(SEEDS)
-def test_an_acyclic_point_gives_its_own_order(seed: int) -> None:
-    rng = np.random.default_rng(seed)
-    problem = random_problem(rng, int(rng.integers(3, 8)))
-    choice = random_network(rng, problem)
-    x = np.zeros(problem.m)
-    x[choice] = 1.0
-    order = fractional_order(support_of(problem, x)).tolist()
-    flags = unpack(problem.masks[choice], problem.n)
-    for v in range(problem.n):
-        assert all(order.index(p) < order.index(v) for p in np.flatnonzero(flags[v]))
 
 
 def test_projected_cuts_keep_what_is_inside() -> None:

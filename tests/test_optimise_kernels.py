@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 
 from naive_network import best_network, random_lists
 from parentage.kernels.digraph import strong_components
-from parentage.kernels.disturb import draw, exchange_blocks, shuffle
-from parentage.kernels.dominance import best_proper_subsets, undominated
 from parentage.kernels.orders import improve, new_work, refit
+from parentage.kernels.regions import draw, exchange_blocks, shuffle
+from parentage.kernels.subsets import best_proper_subsets, undominated
 from parentage.optimise import exact
 from parentage.optimise.exact import low_bits, read_choice, subset_table, whole_prices
 from parentage.optimise.problem import (

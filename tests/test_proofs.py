@@ -20,7 +20,6 @@ from parentage.optimise import (
     Solution,
     cutting,
     engines,
-    exact,
     learn_lists,
     orders,
     programme,
@@ -53,14 +52,11 @@ FORCED: dict[str, tuple[Any, ...]] = {
     "at_once": (0, 5),
     "soon": (0.0, 1e-6, 1e6),
     "warm_rounds": (0, 3),
-    "patience": (1,),
     "set_packing": (False,),
     "least": (1e-9, 0.5),
     "few": (0, MUCH),
     "exact_tries": (0, 100),
-    "exact_nodes": (0,),
     "tenure": (0, MUCH),
-    "walk": (0,),
     "dry": (0, MUCH),
     "stall": (AT_ONCE, LATE),
     "sparse": (0, MUCH),
@@ -79,13 +75,8 @@ FORCED: dict[str, tuple[Any, ...]] = {
     "root_patience": PATIENCE,
     "large_patience": PATIENCE,
     "node_patience": PATIENCE,
-    "candidates": (0, 1),
-    "trial": (0, 1),
     "slacks": ((0.0,), (1.0, 1.0)),
-    "strength": (1,),
-    "block": (1,),
     "width": (1, 3),
-    "tries": (0, 1),
     "stale": (0, MUCH),
 }
 """Numbers of the solver with the values that force them one way or the other."""
@@ -129,12 +120,8 @@ def without_climbing(part: Part, order: Ints, **_settings: bool) -> bool:  # as 
 
 
 HEURISTICS: dict[str, tuple[tuple[Any, str, Callable[..., Any]], ...]] = {
-    "climbing from solutions": ((Cutter, "climb", never),),
-    "climbing": tuple(
-        (module, "climb_from", without_climbing) for module in (engines, orders, cutting, exact)
-    ),
+    "climbing": tuple((module, "climb_from", without_climbing) for module in (engines, orders)),
     "order search": ((engines, "search_orders", nothing),),
-    "forest as a start": ((engines, "start_from_forest", nothing),),
     "plain cuts": ((cutting, "plain_cuts", no_cuts),),
     "exact clusters": ((cutting, "exact_cluster", nothing),),
 }

@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
     Ints = npt.NDArray[np.int64]
 
-MOVES = order_search.moves_of(TUNING)
+WIDTH = np.int64(TUNING.width)
 SEEDS = st.integers(0, 10**6)
 
 
@@ -135,7 +135,7 @@ def test_settling_gains_what_it_says_and_stays_a_network(seed: int, n: int) -> N
     before, optimum = space.cost[fit].sum(), best_network(lists)
     work, state = new_work(), np.array([seed], np.uint64)
     work.pause = 1 << 40
-    arrays = space.offsets, space.sets, space.cost, MOVES, state, work
+    arrays = space.offsets, space.sets, space.cost, WIDTH, state, work
     marked = np.ones(n, np.bool_)
     gain = settle(order, fit, marked, *arrays)
     assert not marked.any()
@@ -154,11 +154,11 @@ def test_settling_ends_at_its_limit_and_goes_on() -> None:
     work, state = new_work(), np.array([1], np.uint64)
     work.pause = 1
     marked = np.ones(9, np.bool_)
-    settle(order, fit, marked, space.offsets, space.sets, space.cost, MOVES, state, work)
+    settle(order, fit, marked, space.offsets, space.sets, space.cost, WIDTH, state, work)
     assert 0 < marked.sum() < 9 + 1
     assert work.looked >= 1
     work.pause = 1 << 40
-    settle(order, fit, marked, space.offsets, space.sets, space.cost, MOVES, state, work)
+    settle(order, fit, marked, space.offsets, space.sets, space.cost, WIDTH, state, work)
     assert not marked.any()
 
 
@@ -171,7 +171,7 @@ def test_a_region_hangs_together(seed: int, n: int, w: int) -> None:
     region, place = np.full(min(w, n), -1), np.full(n, -1)
     region[0] = rng.integers(n)
     state = np.array([seed], np.uint64)
-    count = draw_region(region, place, fit, first, links, space.offsets, space.sets, 4, state)
+    count = draw_region(region, place, fit, first, links, space.offsets, space.sets, state)
     members = region[:count].tolist()
     assert len(set(members)) == count >= 1
     assert place[members].tolist() == list(range(count))

@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from parentage.kernels._options import JIT, njit
-from parentage.kernels.disturb import overwrite
+from parentage.kernels.regions import overwrite
 
 if TYPE_CHECKING:
     from parentage.arrays import Flags, Floats, Ints

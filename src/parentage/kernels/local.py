@@ -21,7 +21,7 @@ import numpy as np
 
 from parentage.kernels._options import JIT, njit
 from parentage.kernels.bits import popcount
-from parentage.kernels.disturb import draw
+from parentage.kernels.regions import draw
 
 WHOLE_UP_TO = 60
 """Prices are multiplied by at most this to become whole; else by :data:`OTHERWISE`, rounded."""

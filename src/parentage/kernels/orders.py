@@ -37,12 +37,18 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from parentage.kernels._options import JIT, njit
-from parentage.kernels.disturb import draw, exchange_blocks, overwrite, shift, shuffle
-from parentage.kernels.regions import order_of, settle
+from parentage.kernels.regions import (
+    draw,
+    exchange_blocks,
+    order_of,
+    overwrite,
+    settle,
+    shift,
+    shuffle,
+)
 
 if TYPE_CHECKING:
     from parentage.arrays import Flags, Floats, Ints, Numbers, Octets, Words
-    from parentage.kernels.disturb import Moves
 
 
 LEAST_GAIN = 1e-9
@@ -390,19 +396,19 @@ def move_some(
     order: Ints,
     fit: Ints,
     marked: Flags,
-    moves: Moves,
     sets: Numbers,
     state: Words,
 ) -> None:
-    """Disturb an order: turn arcs around, move variables anywhere, or exchange blocks.
+    """Disturb an order: turn one to four arcs around, move variables anywhere, or exchange blocks.
 
-    To turn the arc from p to x around, x is put in front of p. Says who was moved.
+    To turn the arc from p to x around, x is put in front of p. Blocks have at most 24 variables.
+    Says who was moved.
     """
     n = order.shape[0]
-    count = 1 + draw(state, min(moves.strength, n))
+    count = 1 + draw(state, min(4, n))
     kind = draw(state, 4)
     if kind == 0:
-        exchange_blocks(order, moves.block, state)
+        exchange_blocks(order, 24, state)
         return
     for _ in range(count):
         source = draw(state, n)
@@ -420,7 +426,7 @@ def search_round(
     orders: Orders,
     work: Any,
     budget: int,
-    moves: Moves,
+    width: int,
     slack: float,
     marked: Flags,
     offsets: Ints,
@@ -453,7 +459,7 @@ def search_round(
     if work.phase == SETTLING:
         overwrite(order, orders.base)
         overwrite(fit, base)
-        settle_order(order, fit, marked, offsets, sets, cost, moves, state, work)
+        settle_order(order, fit, marked, offsets, sets, cost, width, state, work)
         stand(fit, cost, orders, work)
         overwrite(base, fit)
         if work.looked >= work.pause:
@@ -461,12 +467,12 @@ def search_round(
         work.phase = MOVING
     while work.looked < min(budget, work.pause):
         overwrite(order, orders.base)
-        move_some(order, base, marked, moves, sets, state)
+        move_some(order, base, marked, sets, state)
         refit(order, fit, 0, n, offsets, sets, work)
         now = repair(order, fit, base, marked, offsets, sets, cost, reach, work)
         for v in range(n):
             marked[v] = fit[v] != base[v]
-        if settle_order(order, fit, marked, offsets, sets, cost, moves, state, work) > 0.0:
+        if settle_order(order, fit, marked, offsets, sets, cost, width, state, work) > 0.0:
             now = total_cost(fit, cost)
         if now < work.best - least_gain(now):
             overwrite(orders.best, order)
@@ -495,7 +501,7 @@ def settle_order(
     offsets: Ints,
     sets: Numbers,
     cost: Floats,
-    moves: Moves,
+    width: int,
     state: Words,
     work: Any,
 ) -> float:
@@ -503,7 +509,7 @@ def settle_order(
 
     An order of the network that regions leave may allow better sets still.
     """
-    gain = settle(order, fit, marked, offsets, sets, cost, moves, state, work)
+    gain = settle(order, fit, marked, offsets, sets, cost, width, state, work)
     if gain > 0.0:
         refit(order, fit, 0, order.shape[0], offsets, sets, work)
     return float(gain)

@@ -1,4 +1,6 @@
-"""Regions: the best sets for a few variables at once, while all others keep theirs.
+"""How an order search leaves a local optimum: random moves, and regions solved exactly.
+
+A **region** gives a few variables their best sets at once, while all others keep theirs.
 
 Insertions into an order change little at a time, but a better network may need a dozen arcs around
 one place turned at once. So take a *region* R of up to ``w`` variables that hang together. Those
@@ -12,7 +14,8 @@ every cycle passes through members, and there is one exactly if there is one amo
 D(Π) to v. So members choose among the D(Π) like the variables of a network of w: dynamic
 programming over the subsets that can stand first (Silander and Myllymäki 2006).
 
-``offsets``, ``sets``, ``cost``, ``fit`` and ``work`` are those of :mod:`parentage.kernels.orders`.
+``offsets``, ``sets``, ``cost``, ``fit``, ``order`` and ``work`` are those of
+:mod:`parentage.kernels.orders`; ``state[1]`` is the state of the random numbers, which are our own.
 ``naive_region`` in the tests tries all choices.
 """
 
@@ -24,11 +27,9 @@ import numpy as np
 import numpy.typing as npt
 
 from parentage.kernels._options import JIT, njit
-from parentage.kernels.disturb import draw, shuffle
 
 if TYPE_CHECKING:
     from parentage.arrays import Floats, Ints, Numbers, Words
-    from parentage.kernels.disturb import Moves
 
 
 LEAST_GAIN = 1e-7
@@ -37,6 +38,59 @@ ROUNDING = 2.0**-44
 
 LOOKS_PER_CELL = 0.25
 """What a cell of the tables over subsets takes, in looks at a set."""
+
+
+@njit(**JIT)
+def overwrite(target: npt.NDArray[Any], source: npt.NDArray[Any]) -> None:
+    """Copy element by element: ``target[:] = source`` compiles for seconds, to raise errors."""
+    for j in range(target.shape[0]):
+        target[j] = source[j]
+
+
+@njit(**JIT)
+def shift(order: Ints, source: int, target: int) -> None:
+    """Move the variable at one position to another; those between close up."""
+    v = order[source]
+    if target < source:
+        for j in range(source, target, -1):
+            order[j] = order[j - 1]
+    else:
+        for j in range(source, target):
+            order[j] = order[j + 1]
+    order[target] = v
+
+
+@njit(**JIT)
+def draw(state: Words, below: int) -> int:
+    """Draw a whole number below a limit (splitmix64; the state is the caller's)."""
+    state[0] += np.uint64(0x9E3779B97F4A7C15)
+    z = state[0]
+    z = (z ^ (z >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    z = (z ^ (z >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    z ^= z >> np.uint64(31)
+    return int((z >> np.uint64(11)) % np.uint64(below))
+
+
+@njit(**JIT)
+def shuffle(values: Ints, state: Words) -> None:
+    """Permute an array at random (Fisher–Yates)."""
+    for j in range(values.shape[0] - 1, 0, -1):
+        k = draw(state, j + 1)
+        values[j], values[k] = values[k], values[j]
+
+
+@njit(**JIT)
+def exchange_blocks(order: Ints, longest: int, state: Words) -> None:
+    """Exchange two neighbouring blocks of random lengths up to ``longest``."""
+    n = order.shape[0]
+    start = draw(state, n)
+    middle = min(n, start + 1 + draw(state, longest))
+    end = min(n, middle + 1 + draw(state, longest))
+    block = order[start:middle].copy()
+    for j in range(middle, end):
+        order[start + j - middle] = order[j]
+    for j in range(block.shape[0]):
+        order[end - block.shape[0] + j] = block[j]
 
 
 @njit(**JIT)
@@ -109,18 +163,17 @@ def draw_region(
     links: Ints,
     offsets: Ints,
     sets: Numbers,
-    tries: int,
     state: Words,
 ) -> int:
     """Fill ``region[w]`` with variables around the first in it; return how many there are.
 
     Next comes a neighbour in the network of one that is in it already, or one time in four a
-    parent in a set that would be better and is not possible now. After ``tries`` draws for every
+    parent in a set that would be better and is not possible now. After four draws for every
     member the region stays smaller. ``place[n]`` is −1 outside.
     """
     n, w, count = fit.shape[0], region.shape[0], 1
     place[region[0]] = 0
-    for _ in range(tries * w):
+    for _ in range(4 * w):
         if count == w:
             break
         v = region[draw(state, count)]
@@ -251,16 +304,16 @@ def settle(
     offsets: Ints,
     sets: Numbers,
     cost: Floats,
-    moves: Moves,
+    width: int,
     state: Words,
     work: Any,
 ) -> float:
-    """Improve regions around the ``marked[n]`` variables, and all that change, until none gains.
+    """Improve regions of at most ``width`` around ``marked[n]`` variables until none gains.
 
-    Ends at ``work.pause``, too, with those marked that were not tried by then. ``order`` stays one
-    of the network. Returns the whole gain.
+    Those that change are marked, too. Ends at ``work.pause`` as well, with those marked that were
+    not tried by then. ``order`` stays one of the network. Returns the whole gain.
     """
-    n, w = order.shape[0], min(moves.width, order.shape[0])
+    n, w = order.shape[0], min(width, order.shape[0])
     queue, head, count = np.empty(n, np.int64), 0, 0
     for v in range(n):
         if marked[v]:
@@ -278,7 +331,7 @@ def settle(
         count -= 1
         marked[x] = False
         region[0] = x
-        inside = draw_region(region, place, fit, first, links, offsets, sets, moves.tries, state)
+        inside = draw_region(region, place, fit, first, links, offsets, sets, state)
         members_above(order, place, fit, sets, above)
         work.looked += n
         for t in range(inside):

@@ -1,7 +1,11 @@
-r"""Kernels of the dynamic programme over subsets of variables.
+r"""Kernels on sets and subsets: which contain which, best networks of all, networks near the best.
 
-``best[S]`` is the least price of a network on the variables ``S`` alone (Silander and Myllymäki,
-UAI 2006): the last variable of an order, a sink, takes its cheapest set inside the rest,
+**Candidate sets as bit masks** have the axes ``m`` sets, all children together, cut by
+``offsets[n + 1]``, and ``W`` 64-bit words a mask.
+
+**The dynamic programme over subsets of variables.** ``best[S]`` is the least price of a network on
+the variables ``S`` alone (Silander and Myllymäki, UAI 2006): the last variable of an order, a sink,
+takes its cheapest set inside the rest,
 
     best[S] = min over v in S of best[S \ v] + cheapest(v, S \ v).
 
@@ -12,10 +16,20 @@ on each other.
 
 Prices are whole numbers held in float64 (sums below 2^53 are exact, and minima of floats use
 vector instructions); infinity means that there is no such network.
+
+**Enumeration of near-optimal networks**, depth first, with bounds, in instalments. With the rises
+of a Lagrangian bound (what each set adds to it, zero for the best set of a child) every variable
+takes one of its sets, one after the other; a choice is hopeless as soon as the rises of the sets
+taken, and the least possible ones of the others, add up to more than the slack. The next variable
+is always the one with the fewest sets left. With the table of the dynamic programme, sinks are
+removed one after the other; the table says what the rest costs, so no branch without a result is
+entered. A network is reached once although it has many orders: a variable with a larger index than
+the sink just removed may go only after one of its children went.
 """
 
 from __future__ import annotations
 
+import itertools
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -24,7 +38,242 @@ from parentage.kernels._options import INLINE, JIT, njit
 from parentage.kernels.bits import U
 
 if TYPE_CHECKING:
-    from parentage.arrays import Floats, Ints, Words
+    from parentage.arrays import Flags, Floats, Ints, Words
+
+FEW = 12
+"""Sets of at most so many parents are compared with their subsets instead of with all sets."""
+
+
+@njit(wraps=True, **JIT)
+def number_of(v: int) -> np.uint64:
+    """Return a fixed random number for a variable (splitmix64)."""
+    z = (np.uint64(v) + np.uint64(1)) * np.uint64(0x9E3779B97F4A7C15)
+    z = (z ^ (z >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    z = (z ^ (z >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    return z ^ (z >> np.uint64(31))
+
+
+@njit(**JIT)
+def contained(masks: Words, inner: int, outer: int) -> bool:
+    """Whether one set is a subset of another."""
+    beyond = np.uint64(0)
+    for w in range(masks.shape[1]):
+        beyond |= masks[inner, w] & ~masks[outer, w]
+    return bool(beyond == np.uint64(0))
+
+
+@njit(**JIT)
+def members_of(mask: Words, found: Ints) -> int:
+    """Fill ``found`` with the members of a set, as many as it has room for; return their number."""
+    count = 0
+    for w in range(mask.shape[0]):
+        rest = mask[w]
+        while rest != np.uint64(0):
+            lowest = rest & (~rest + np.uint64(1))
+            v = 64 * w
+            while lowest > np.uint64(1):
+                lowest >>= np.uint64(1)
+                v += 1
+            if count < found.shape[0]:
+                found[count] = v
+            count += 1
+            rest &= rest - np.uint64(1)
+    return count
+
+
+@njit(work=lambda _sets, _starts, parents, _masks: 30 + 0.1 * len(parents), **JIT)
+def put_members(
+    sets: Ints,
+    starts: Ints,
+    parents: Ints,
+    masks: Words,
+) -> None:
+    """Add to ``masks[m, W]`` the members of ``sets[m]``.
+
+    Those of set i are ``parents[starts[i] … starts[i + 1] − 1]``.
+    """
+    for j in range(sets.shape[0]):
+        for k in range(starts[sets[j]], starts[sets[j] + 1]):
+            p = parents[k]
+            masks[j, p >> 6] |= np.uint64(1) << np.uint64(p & 63)
+
+
+@put_members.as_numpy
+def _put_members(sets, starts, parents, masks):
+    sizes = starts[sets + 1] - starts[sets]
+    of = np.repeat(np.arange(len(sets)), sizes)
+    at = np.arange(len(of)) + np.repeat(starts[sets] - np.cumsum(sizes) + sizes, sizes)
+    p = parents[at]
+    np.bitwise_or.at(masks, (of, p >> 6), np.uint64(1) << (p & 63).astype(np.uint64))
+
+
+@njit(**JIT)
+def slots_for(sets: int) -> int:
+    """Return how large a hash table of so many sets is: a power of two, at most half full."""
+    room = 2
+    while room < 2 * sets:
+        room *= 2
+    return room
+
+
+@njit(**JIT)
+def enter_set(i: int, key: np.uint64, slots: Ints, room: int) -> None:
+    """Put set ``i`` into the first ``room`` of ``slots``, a hash table."""
+    last = np.uint64(room - 1)
+    at = (key ^ (key >> np.uint64(32))) & last
+    while slots[at] >= 0:
+        at = (at + np.uint64(1)) & last
+    slots[at] = i
+
+
+@njit(**JIT)
+def find_inside(
+    outer: int,
+    key: np.uint64,
+    slots: Ints,
+    room: int,
+    keys: Words,
+    masks: Words,
+) -> int:
+    """Return another set of this key that is contained in set ``outer``; −1 if there is none.
+
+    A key is the sum of fixed random numbers of the members. A hit is compared bit by bit, so the
+    answer does not depend on those numbers.
+    """
+    last = np.uint64(room - 1)
+    at = (key ^ (key >> np.uint64(32))) & last
+    while slots[at] >= 0:
+        other = slots[at]
+        if keys[other] == key and other != outer and contained(masks, other, outer):
+            return int(other)
+        at = (at + np.uint64(1)) & last
+    return -1
+
+
+@njit(wraps=True, **JIT)
+def keys_of_subsets(members: Ints, size: int, sums: Words) -> None:
+    """Fill ``sums[2^size]`` with the keys of all subsets of a set, itself last."""
+    sums[0] = np.uint64(0)
+    for subset in range(1, 1 << size):
+        lowest = 0
+        while not (subset >> lowest) & 1:
+            lowest += 1
+        sums[subset] = sums[subset & (subset - 1)] + number_of(members[lowest])
+
+
+@njit(wraps=True, **JIT)
+def keys_of(masks: Words) -> Words:
+    """Return ``[m]``: the keys of all sets."""
+    keys = np.zeros(masks.shape[0], np.uint64)
+    members = np.empty(64 * masks.shape[1], np.int64)
+    for i in range(masks.shape[0]):
+        for j in range(members_of(masks[i], members)):
+            keys[i] += number_of(members[j])
+    return keys
+
+
+@njit(**JIT)
+def most_slots(offsets: Ints) -> int:
+    """Return how large a hash table of the sets of any child is."""
+    most = 2
+    for child in range(offsets.shape[0] - 1):
+        most = max(most, slots_for(offsets[child + 1] - offsets[child]))
+    return most
+
+
+@njit(work=lambda offsets, masks: 8 * len(masks) + 0.01 * (np.diff(offsets) ** 2).sum(), **JIT)
+def undominated(offsets: Ints, masks: Words) -> Flags:
+    """Mark the sets that no earlier kept set of the same child is contained in.
+
+    ``masks[m, W]``; the sets of a child stand by rising cost, so an earlier subset is never
+    dearer and can take the place of the later set in any network.
+
+    A small set has fewer subsets than there are sets before it, so these are looked up.
+    """
+    keep = np.zeros(masks.shape[0], np.bool_)
+    kept = np.empty(masks.shape[0], np.int64)
+    slots = np.empty(most_slots(offsets), np.int64)
+    keys = keys_of(masks)
+    members = np.empty(64 * masks.shape[1], np.int64)
+    sums = np.empty(1 << FEW, np.uint64)
+    for child in range(offsets.shape[0] - 1):
+        room = slots_for(offsets[child + 1] - offsets[child])
+        slots[:room] = -1
+        n_kept = 0
+        for i in range(offsets[child], offsets[child + 1]):
+            size = members_of(masks[i], members)
+            dominated = False
+            if size <= FEW and (1 << size) < n_kept:
+                keys_of_subsets(members, size, sums)
+                for subset in range(1 << size):
+                    if find_inside(i, sums[subset], slots, room, keys, masks) >= 0:
+                        dominated = True
+                        break
+            else:
+                for j in range(n_kept):
+                    if contained(masks, kept[j], i):
+                        dominated = True
+                        break
+            if not dominated:
+                kept[n_kept] = i
+                n_kept += 1
+                keep[i] = True
+                enter_set(i, keys[i], slots, room)
+    return keep
+
+
+@undominated.as_numpy
+def _undominated(offsets, masks):
+    keep = np.zeros(len(masks), np.bool_)
+    for low, high in itertools.pairwise(offsets.tolist()):
+        kept, end = np.empty((high - low, masks.shape[1]), np.uint64), 0
+        for i in range(low, high):
+            keep[i] = (kept[:end] & ~masks[i]).any(axis=1).all()
+            if keep[i]:
+                kept[end] = masks[i]
+                end += 1
+    return keep
+
+
+@njit(work=lambda _offsets, masks, _scores: 200 * len(masks), **JIT)
+def best_proper_subsets(
+    offsets: Ints,
+    masks: Words,
+    scores: Floats,
+) -> Floats:
+    """Return for every set the best score of a proper subset in the same child's list; −∞: none.
+
+    ``masks[m, W]``, ``scores[m]``; the sets of a child stand by falling score, and no set twice.
+    Subsets of small sets are looked up, as in :func:`undominated`.
+    """
+    best = np.full(masks.shape[0], -np.inf)
+    slots = np.empty(most_slots(offsets), np.int64)
+    keys = keys_of(masks)
+    members = np.empty(64 * masks.shape[1], np.int64)
+    sums = np.empty(1 << FEW, np.uint64)
+    for child in range(offsets.shape[0] - 1):
+        low, high = offsets[child], offsets[child + 1]
+        room = slots_for(high - low)
+        slots[:room] = -1
+        for i in range(low, high):
+            enter_set(i, keys[i], slots, room)
+        for i in range(low, high):
+            size = members_of(masks[i], members)
+            first = high
+            if size <= FEW and (1 << size) < high - low:
+                keys_of_subsets(members, size, sums)
+                for subset in range((1 << size) - 1):
+                    j = find_inside(i, sums[subset], slots, room, keys, masks)
+                    if 0 <= j < first:
+                        first = j
+            else:
+                for j in range(low, high):
+                    if j != i and contained(masks, j, i):
+                        first = j
+                        break
+            if first < high:
+                best[i] = scores[first]
+    return best
 
 
 @njit(**JIT)
@@ -222,3 +471,205 @@ def _solve_blocks(highs, low_bits, offsets, masks, price, best, rows):
             trial = block[:, inside ^ (1 << v)] + lows[v][:, inside]
             block[:, inside] = np.minimum(block[:, inside], trial)
     table[highs] = block
+
+
+@njit(**JIT)
+def _free(mask: Words, below: Words) -> bool:
+    """Whether a set ``mask[W]`` holds nothing of ``below[W]``."""
+    for w in range(mask.shape[0]):
+        if mask[w] & below[w] != np.uint64(0):
+            return False
+    return True
+
+
+@njit(**JIT)
+def _next_variable(
+    taken: Ints, below: Words, offsets: Ints, masks: Words, rise: Floats, room: float, least: Floats
+) -> tuple[int, float]:
+    """Return the open variable with the fewest sets, −1 if the room does not do, and what is left.
+
+    ``below[n, W]`` are the descendants of each variable, itself included; ``taken[n]`` the sets
+    taken, −1 for open variables; ``least[n]`` is filled with the least possible rises.
+    """
+    n = offsets.shape[0] - 1
+    for v in range(n):
+        if taken[v] >= 0:
+            continue
+        least[v] = np.inf
+        for i in range(offsets[v], offsets[v + 1]):
+            if rise[i] > room:
+                break
+            if _free(masks[i], below[v]):
+                least[v] = rise[i]
+                break
+        room -= least[v]
+        if room < 0:
+            return -1, room
+    best, fewest = -1, np.int64(1) << 62
+    for v in range(n):
+        if taken[v] >= 0:
+            continue
+        count = np.int64(0)
+        for i in range(offsets[v], offsets[v + 1]):
+            if rise[i] > room + least[v]:
+                break
+            if _free(masks[i], below[v]):
+                count += 1
+                if count >= fewest:
+                    break
+        if count < fewest:
+            best, fewest = v, count
+    return best, room + least[best]
+
+
+@njit(**JIT)
+def enumerate_networks(
+    offsets: Ints,
+    masks: Words,
+    rise: Floats,
+    cost: Floats,
+    slack: float,
+    most: float,
+    state: Ints,
+    left: Floats,
+    below: Words,
+    taken: Ints,
+    found: Ints,
+    steps: int,
+) -> int:
+    """Go on with a search; return the number of networks written to ``found[capacity, n]``.
+
+    Sets of a child (cut by ``offsets[n + 1]``) stand by rising ``rise[m]``; ``masks[m, W]`` are
+    their members. Networks with rises up to ``slack`` and a ``cost[m]`` up to ``most`` are found.
+    It pauses when ``found`` is full or after ``steps`` sets were taken, and ends with depth −1.
+
+    ``state[2 + 2 n]`` is the depth, whether it was entered anew, then the variable and the next
+    set per depth (to begin: 0, 1); ``left[2, n + 1]`` the room per
+    depth, for all open variables and for the one at that depth; ``below[n + 1, n, W]`` the
+    descendants per depth (to begin: each variable itself at depth 0); ``taken[n]`` all −1.
+    """
+    n = offsets.shape[0] - 1
+    variable, at = state[2 : 2 + n], state[2 + n :]
+    least = np.zeros(n)
+    depth, entered, count = state[0], state[1] == 1, 0
+    if depth == 0 and entered:
+        left[0, 0] = slack
+    while depth >= 0:
+        if entered:
+            entered = False
+            if depth == n:
+                total = 0.0
+                for v in range(n):
+                    total += cost[taken[v]]
+                if total <= most:
+                    found[count] = taken
+                    count += 1
+                depth -= 1
+                if depth >= 0:
+                    taken[variable[depth]] = -1
+                if count == found.shape[0]:
+                    break
+                continue
+            v, room = _next_variable(
+                taken, below[depth], offsets, masks, rise, left[0, depth], least
+            )
+            if v < 0:
+                depth -= 1
+                if depth >= 0:
+                    taken[variable[depth]] = -1
+                continue
+            variable[depth], at[depth], left[1, depth] = v, offsets[v], room
+        v = variable[depth]
+        i = at[depth]
+        moved = False
+        while i < offsets[v + 1] and not moved:
+            if rise[i] > left[1, depth]:
+                break
+            if _free(masks[i], below[depth, v]):
+                moved = True
+            else:
+                i += 1
+        if not moved:
+            depth -= 1
+            if depth >= 0:
+                taken[variable[depth]] = -1
+            continue
+        at[depth] = i + 1
+        taken[v] = i
+        left[0, depth + 1] = left[0, depth] - rise[i]
+        for u in range(n):
+            reaches = not _free(masks[i], below[depth, u])
+            for w in range(masks.shape[1]):
+                word = below[depth, u, w]
+                below[depth + 1, u, w] = word | below[depth, v, w] if reaches else word
+        depth += 1
+        entered = True
+        steps -= 1
+        if steps <= 0:
+            break
+    state[0], state[1] = depth, 1 if entered else 0
+    return count
+
+
+@njit(work=lambda *args: min(args[-1], 100_000) * 3, **JIT)
+def enumerate_by_sinks(
+    offsets: Ints,
+    masks: Words,
+    cost: Floats,
+    best: Floats,
+    most: float,
+    state: Ints,
+    sets: Words,
+    spent: Floats,
+    found: Ints,
+    steps: int,
+) -> int:
+    """Go on with a search; return the number of networks written to ``found[capacity, n]``.
+
+    Sets of a child (cut by ``offsets[n + 1]``) stand by rising ``cost[m]``; ``masks[m]`` are their
+    members and ``best[2^n]`` the least cost of each set of variables. Networks of cost up to
+    ``most`` are found. It pauses when ``found`` is full or after ``steps``, and ends with depth −1.
+
+    ``state[1 + 3 n + 3]`` is the depth, then per depth the variable and the set to be tried next,
+    and per variable the set taken; ``sets[2, n + 1]`` the variables left and those that wait
+    (to begin: all, none); ``spent[n + 1]`` the cost so far. All zero to begin with.
+    """
+    n = offsets.shape[0] - 1
+    variable, at, taken = state[1 : n + 2], state[n + 2 : 2 * n + 3], state[2 * n + 3 :]
+    left, waiting = sets[0], sets[1]
+    one = np.uint64(1)
+    depth, count = state[0], 0
+    if depth == 0 and variable[0] == 0 and at[0] == 0:
+        at[0] = offsets[0]
+    while depth >= 0 and steps > 0:
+        if depth == n:
+            found[count] = taken[:n]
+            count += 1
+            depth -= 1
+            if count == found.shape[0]:
+                break
+            continue
+        v = variable[depth]
+        if v == n:
+            depth -= 1
+            continue
+        bit = one << np.uint64(v)
+        i = at[depth]
+        rest = left[depth] & ~bit
+        open_ = left[depth] & bit != np.uint64(0) and waiting[depth] & bit == np.uint64(0)
+        if not open_ or i == offsets[v + 1] or spent[depth] + cost[i] + best[rest] > most:
+            variable[depth], at[depth] = v + 1, offsets[v + 1]
+            continue
+        at[depth] = i + 1
+        steps -= 1
+        if masks[i] & ~rest != np.uint64(0):
+            continue
+        taken[v] = i
+        spent[depth + 1] = spent[depth] + cost[i]
+        larger = rest & ~((bit << one) - one)
+        left[depth + 1] = rest
+        waiting[depth + 1] = (waiting[depth] | larger) & ~masks[i] & rest
+        variable[depth + 1], at[depth + 1] = 0, offsets[0]
+        depth += 1
+    state[0] = depth
+    return count

@@ -2,14 +2,13 @@
 
 The plain cuts come first (:mod:`.separation`); local cuts are dearer and stronger, and are looked
 for when the plain ones run dry or stall. In every round the bound is
-computed by us (:mod:`.programme`), sets that cannot be in a better network go, the order of the LP
-solution is climbed for a better incumbent, and a solution that is a network is offered as it is.
+computed by us (:mod:`.programme`), sets that cannot be in a better network go, and a solution that
+is a network is offered.
 The root does this for all sets, a node of the tree for those it leaves.
 
 **Branching** (:class:`Tree`). A node is split at an arc u → v: without it (the sets of v with u go)
 and with it (the others go); what is forced then is followed up, so that ancestors cannot become
-children. The arc is the one whose two sides raise the bound most, as far as a few iterations of the
-dual simplex show, or as far as is known from nodes before. Nodes are taken by the least bound.
+children. The arc is the least decided one; nodes are taken by the least bound.
 """
 
 from __future__ import annotations
@@ -22,7 +21,6 @@ from typing import TYPE_CHECKING, Literal
 import numpy as np
 
 from parentage.optimise.cuts import Sets, cut_row
-from parentage.optimise.orders import climb_from
 from parentage.optimise.programme import CutLP, bound_of
 from parentage.optimise.separation import (
     DECIDED,
@@ -31,7 +29,6 @@ from parentage.optimise.separation import (
     Support,
     cycles,
     exact_cluster,
-    fractional_order,
     listed_sets,
     plain_cuts,
     through_cuts,
@@ -180,16 +177,14 @@ class Cutter:
             self.rounds += 1
             if self.tighten(node, phase):
                 return "closed"
-            support = Support.of(self.lp.sets, self.lp.x)
-            better = not (node.depth and gaps) and self.climb(support)
-            if (self.offer_solution(phase) or better) and self.tighten(node, phase):
+            if self.offer_solution(phase) and self.tighten(node, phase):
                 return "closed"
             self.part.tick(phase)
             gaps.append(self.part.cost - node.bound)
             self.learn(gaps)
             if patience.is_over(gaps) or self.exhausted():
                 return "open"
-            found = self.separate(support, node, gaps)
+            found = self.separate(Support.of(self.lp.sets, self.lp.x), node, gaps)
             if self.part.stopped():
                 return "stopped"
             if not found:
@@ -198,18 +193,8 @@ class Cutter:
             self.lp.compact()
             self.lp.add(found)
 
-    def climb(self, support: Support) -> bool:
-        """Climb from the order of the LP solution; whether the incumbent improved.
-
-        The root does that in every round, a node in its first.
-        """
-        return climb_from(self.part, fractional_order(support), regions=False)
-
     def offer_solution(self, phase: str) -> bool:
-        """Offer the LP solution if it is a network; return whether the incumbent improved.
-
-        Climbing may miss such a network; a node is closed by it all the same.
-        """
+        """Offer the LP solution if it is a network; return whether the incumbent improved."""
         whole = self.whole_solution()
         if whole is None or cycles(self.lp.sets, whole):
             return False
@@ -398,12 +383,10 @@ class Tree:
     def __init__(self, cutter: Cutter, root: Node) -> None:
         self.cutter = cutter
         self.part = cutter.part
-        self.tuning = cutter.tuning
         self.nodes = 1
         self._root = root
         self._heap: list[tuple[float, int, Node]] = []
         self._count = 0
-        self._gains: dict[Arc, tuple[float, float]] = {}
 
     def solve(self) -> None:
         """Branch until the part is proven, the run stops or the work is used up."""
@@ -430,7 +413,7 @@ class Tree:
 
     def _branch(self, node: Node) -> None:
         """Split a node; one with one choice left is closed instead."""
-        arc, gains = self._choose(node)
+        arc = self._fractional_arc() or self._any_arc(node)
         if arc is None:
             self.cutter.settle(node, BRANCHING)
             return
@@ -438,8 +421,8 @@ class Tree:
             Node(left, node.bound, node.depth + 1) for left in self._sides(arc, node.left)
         )
         node.branch = (*arc, without, with_)
-        for side in (with_, without) if gains[0] <= gains[1] else (without, with_):
-            self._push(side)
+        self._push(with_)
+        self._push(without)
 
     def _sides(self, arc: Arc, left: Flags) -> tuple[Flags, Flags]:
         """Return the sets left without and with an arc u → v."""
@@ -454,52 +437,14 @@ class Tree:
         with_[holding] = left[holding]
         return without, with_
 
-    def _choose(self, node: Node) -> tuple[Arc | None, tuple[float, float]]:
-        """Choose the arc to branch on, if there is one, and say what its two sides seem to gain."""
-        candidates = self._candidates()
-        if not candidates:
-            return self._any_arc(node), (0.0, 0.0)
-        best: tuple[float, Arc, tuple[float, float]] | None = None
-        lp = self.cutter.lp
-        basis = lp.solver.getBasis()
-        base = lp.lagrangian(lp.y)[0]
-        for arc in candidates:
-            if arc not in self._gains:
-                self._gains[arc] = self._try(arc, node, base, basis)
-            gains = self._gains[arc]
-            worth = max(gains[0], FRACTIONAL) * max(gains[1], FRACTIONAL)
-            if best is None or worth > best[0]:
-                best = worth, arc, gains
-        lp.leave_open(node.left)
-        lp.solver.setBasis(basis)
-        if best is None:
-            raise AssertionError("no arc to branch on")
-        return best[1:]
-
-    def _candidates(self) -> list[Arc]:
-        """Return fractional arcs, the most undecided first."""
-        lp = self.cutter.lp
-        arc = Support.of(lp.sets, lp.x).matrix
-        fraction = np.clip(np.minimum(arc, 1.0 - arc), 0.0, None)
-        heads, tails = np.nonzero(fraction > FRACTIONAL)
-        value = fraction[heads, tails] + 0.3 * fraction[tails, heads]
-        order = np.argsort(-value, kind="stable")[: self.tuning.candidates]
-        return [(int(tails[i]), int(heads[i])) for i in order]
-
-    def _try(self, arc: Arc, node: Node, base: float, basis: object) -> tuple[float, float]:
-        """Let the dual simplex work a little on both sides; return what the bound gains."""
-        lp = self.cutter.lp
-        room = self.part.cost - base
-        gains = []
-        for left in self._sides(arc, node.left):
-            trial = Node(left, base, node.depth + 1)
-            gain = room
-            if self.cutter.follow_up(trial):
-                lp.leave_open(trial.left)
-                lp.solver.setBasis(basis)
-                gain = min(room, max(0.0, lp.try_iterations(self.tuning.trial) - base))
-            gains.append(gain)
-        return gains[0], gains[1]
+    def _fractional_arc(self) -> Arc | None:
+        """Return the arc of the solution that is least decided, together with its reverse."""
+        arc = Support.of(self.cutter.lp.sets, self.cutter.lp.x).matrix
+        fraction = np.minimum(arc, 1.0 - arc)
+        fraction = np.where(fraction > FRACTIONAL, fraction, 0.0)
+        value = np.where(fraction > 0.0, fraction + 0.3 * fraction.T, 0.0)
+        v, u = np.unravel_index(np.argmax(value), value.shape)
+        return (int(u), int(v)) if value[v, u] > 0.0 else None
 
     def _any_arc(self, node: Node) -> Arc | None:
         """Return an arc that some set left of a child has and another has not, if any is so."""

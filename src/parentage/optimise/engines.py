@@ -26,7 +26,6 @@ from parentage.optimise.exact import (
     is_forest,
     solve_forest,
     solve_subsets,
-    start_from_forest,
     work_of_subsets,
 )
 from parentage.optimise.orders import climb_from, first_incumbent, incumbent_order, search_orders
@@ -60,8 +59,8 @@ def solve(run: Run) -> Solution:
             for part in run.parts:
                 climb = not takes_a_moment(part)
                 begin(part, run.start.orders, climb=climb)
-                if climb:
-                    try_forest(part)
+                if climb and engine != "subsets" and is_forest(part.problem):
+                    solve_forest(part)  # that takes a moment, whatever the time
             solve_parts(run)
     except KeyboardInterrupt:
         run.stop.cancelled.set()
@@ -74,18 +73,6 @@ def takes_a_moment(part: Part) -> bool:
     """Whether dynamic programming solves a part at once: then any network will do until it has."""
     engine, n = part.run.settings.engine, part.problem.n
     return n <= TINY or (engine in ("auto", "subsets") and n <= part.run.tuning.at_once)
-
-
-def try_forest(part: Part) -> None:
-    """Take the best forest: as the answer where it is one, which takes a moment whatever the time.
-
-    Otherwise it is a start, if there is time or no other start.
-    """
-    run = part.run
-    if run.settings.engine != "subsets" and is_forest(part.problem):
-        solve_forest(part)
-    elif not run.start.orders or not part.stopped():
-        start_from_forest(part)
 
 
 def begin(part: Part, orders: Sequence[Sequence[int]], *, climb: bool = True) -> None:
@@ -121,7 +108,7 @@ def solve_parts(run: Run) -> None:
             solve_in_time(part, moment)
     if engine == "orders":
         limited = run.seconds_left < math.inf
-        search_orders(rest, patience=None if limited else run.tuning.patience)
+        search_orders(rest, patience=None if limited else 2 * run.tuning.stale)
         return
     for part in rest:
         if engine != "subsets" and is_forest(part.problem):

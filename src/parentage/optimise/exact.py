@@ -4,8 +4,7 @@
 (Silander and Myllymäki, UAI 2006; the recurrence is in :mod:`parentage.kernels.subsets`).
 
 *Forest.* When no candidate set of a part has more than one parent in it, choosing sets without a
-cycle is Edmonds' problem of a cheapest branching (Chow and Liu 1968 for trees of dependence). For
-larger sets the forest of the small ones is a good order to start from.
+cycle is Edmonds' problem of a cheapest branching (Chow and Liu 1968 for trees of dependence).
 
 Costs become whole numbers first, so that sums are exact, ties really are ties, and they go to
 fewer arcs.
@@ -21,8 +20,7 @@ import numpy as np
 
 from parentage.errors import Way
 from parentage.optimise.cuts import Sets
-from parentage.optimise.orders import climb_from, order_of_choice
-from parentage.work.memory import available_memory, require_memory, room_within
+from parentage.work.memory import available_memory, require_memory
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -181,23 +179,6 @@ def solve_forest(part: Part) -> None:
     if choice is None:
         raise AssertionError("a part without a forest reached the search")
     part.solved(choice, FOREST, fewest_arcs=part.problem.n * quantum <= part.run.rounding)
-
-
-def start_from_forest(part: Part) -> None:
-    """Climb from an order of the best forest, if the small sets have one and memory allows it."""
-    room = room_within(part.run.stop.memory)
-    needed = memory_of_forest(part.problem.n)
-    if 4 * needed > available_memory() or (room is not None and needed > room):
-        return
-    price, _ = whole_prices(part.problem, part.cost)
-    choice = best_forest(part.problem, price.astype(np.int64))
-    if choice is not None:
-        climb_from(part, order_of_choice(part.problem, choice))
-
-
-def memory_of_forest(n: int) -> int:
-    """Bytes that finding the best forest takes: for every pair a price, its set and its head."""
-    return 20 * n * (n + 1)
 
 
 def best_forest(problem: Problem, price: Ints) -> Ints | None:

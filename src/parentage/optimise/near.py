@@ -569,7 +569,7 @@ class Search:
 
     def by_table(self, piece: Piece, width: float) -> NetworkChoices:
         """Enumerate with the table of the dynamic programme over subsets."""
-        from parentage.kernels.near import enumerate_by_sinks
+        from parentage.kernels.subsets import enumerate_by_sinks
 
         problem, n = piece.problem, piece.problem.n
         pruned = problem.pruned()
@@ -594,7 +594,7 @@ class Search:
 
     def by_rises(self, piece: Piece, width: float, patience: float) -> NetworkChoices:
         """Enumerate with the rises of the bound, unless that takes too long."""
-        from parentage.kernels.near import enumerate_networks
+        from parentage.kernels.subsets import enumerate_networks
 
         problem, n = piece.problem, piece.problem.n
         order = np.lexsort((problem.cost, piece.rise, problem.child))

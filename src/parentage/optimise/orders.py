@@ -26,7 +26,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
     from parentage.arrays import Ints, Words
-    from parentage.kernels.disturb import Moves
     from parentage.kernels.orders import Orders
     from parentage.optimise.problem import OrderSpace, Problem
     from parentage.optimise.run import Part
@@ -107,7 +106,7 @@ def climb_order(
     while ended and waiting.any() and not stopped():
         work.pause = work.looked + CLIMB
         arrays = space.offsets, space.sets, space.cost
-        settle_order(order, fit, waiting, *arrays, moves_of(tuning), state, work)
+        settle_order(order, fit, waiting, *arrays, np.int64(tuning.width), state, work)
     return int(work.looked), ended and not waiting.any()
 
 
@@ -173,13 +172,13 @@ class Stream:
         from parentage.kernels.orders import MOVING, SETTLING, search_round
 
         work, marked = self.work, np.ones(self.n, np.bool_)
-        slack, moves = self._allowance(), moves_of(self.tuning)
+        slack, width = self._allowance(), np.int64(self.tuning.width)
         most = LONGEST_CLIMB * budget
         work.looked = 0
         while not stopped():
             work.pause = min(work.looked + CLIMB, most)
             search_round(
-                self.orders, work, np.int64(budget), moves, slack, marked, *space.arrays,
+                self.orders, work, np.int64(budget), width, slack, marked, *space.arrays,
                 self.state,
             )  # fmt: skip
             if work.looked >= (budget if work.phase == MOVING else most):
@@ -224,13 +223,6 @@ class Stream:
         self.stale = 0
 
 
-def moves_of(tuning: Tuning) -> Moves:
-    """Return how far a search moves at a time."""
-    from parentage.kernels.disturb import Moves
-
-    return Moves(tuning.strength, tuning.block, tuning.width, tuning.tries)
-
-
 def random_state(rng: np.random.Generator) -> Words:
     """Draw a state for the random numbers of the kernels."""
     return rng.integers(1 << 63, size=1, dtype=np.uint64)
@@ -261,7 +253,7 @@ def renew(streams: list[Stream], leader: Stream) -> None:
     The leader goes back to its best order. The others start at random, at once: any order is near
     the best in a moment, and what it does better somewhere is not lost (:func:`best_of`).
     """
-    from parentage.kernels.disturb import shuffle
+    from parentage.kernels.regions import shuffle
 
     for stream in streams:
         if stream.stale < (stream.tuning.stale if stream is leader else 1):

@@ -136,7 +136,7 @@ class Problem:
         A set that scores more than its subset stays even if it costs more, by less than δ: proofs
         compare scores.
         """
-        from parentage.kernels.dominance import undominated
+        from parentage.kernels.subsets import undominated
 
         keep = undominated(self.offsets, self.masks)
         if (np.diff(self.sets) < 0).any():  # lists are sorted by score
@@ -352,7 +352,7 @@ def memory_of_sets(n: int, sets: int, parents: int) -> int:
 
 def masks_of(lists: CandidateLists, sets: Ints) -> Words:
     """Return sets of the lists as bits, ``uint64[m, W]``."""
-    from parentage.kernels.dominance import put_members
+    from parentage.kernels.subsets import put_members
 
     masks = np.zeros((len(sets), n_words(lists.n_variables)), np.uint64)
     put_members(sets, lists.starts, lists.parents.astype(np.int64), masks)

@@ -90,7 +90,7 @@ class CutLP:
         """
         statuses = self._highspy.HighsModelStatus
         while not (part.stopped() or exhausted()):
-            self.limit_iterations(SLICE)
+            self.solver.setOptionValue("simplex_iteration_limit", SLICE)
             if math.isfinite(part.seconds_left):
                 end = self.solver.getRunTime() + part.seconds_left
                 self.solver.setOptionValue("time_limit", end)
@@ -111,23 +111,10 @@ class CutLP:
         self.age = np.where(self.y > BINDING, 0, self.age + 1)
         return True
 
-    def try_iterations(self, most: int) -> float:
-        """Let the solver work a little; return the objective, infinite if it is infeasible."""
-        self.limit_iterations(most)
-        self.solver.run()
-        self.count_work()
-        if self.infeasible():
-            return math.inf
-        return float(self.solver.getInfo().objective_function_value)
-
     def count_work(self) -> None:
         """Add the work of the solver's last run: by its iterations, and by the columns."""
         steps = max(0, self.solver.getInfo().simplex_iteration_count)
         self.work += steps * (50_000 + 40 * len(self.kept)) + 800 * len(self.kept)
-
-    def limit_iterations(self, most: int) -> None:
-        """Let the solver do so many iterations at a time."""
-        self.solver.setOptionValue("simplex_iteration_limit", most)
 
     def infeasible(self) -> bool:
         """Whether the last run found no solution."""

@@ -162,7 +162,7 @@ def clusters(support: Support, tuning: Tuning, k: int = 1) -> list[Cut]:
         heads,
         tuning.least,
         tuning.tenure,
-        tuning.walk,
+        3 * tuning.tenure,
         SupportArrays(
             support.child,
             support.value,
@@ -246,7 +246,7 @@ def plain_cuts(support: Support, tuning: Tuning) -> list[Cut]:
 
 
 def exact_cluster(support: Support, tuning: Tuning, seconds: float = math.inf) -> Cut | None:
-    """Return a violated cluster cut if there is one; None, too, when that became too much work.
+    """Return a violated cluster cut if there is one; None, too, when the time is over.
 
     An integer programme: y[v] = 1 for members; z = 1 for a set of the support that belongs to a
     member and holds another; maximise the value of those sets minus the number of members.
@@ -263,7 +263,6 @@ def exact_cluster(support: Support, tuning: Tuning, seconds: float = math.inf) -
     solver.silent()
     if math.isfinite(seconds):
         solver.setOptionValue("time_limit", max(0.0, seconds))
-    solver.setOptionValue("mip_max_nodes", tuning.exact_nodes)
     solver.setOptionValue("threads", 1)
     solver.setOptionValue("objective_target", -1.0 + 10 * tuning.least)
     solver.changeObjectiveSense(highspy.ObjSense.kMaximize)
@@ -305,25 +304,6 @@ def _cluster_programme(
         starts += [starts[-1] + 2, starts[-1] + 3 + len(inside)]
     as_int32 = np.array(starts, np.int32), np.array(columns, np.int32)
     return np.array(cost), *as_int32, np.array(signs)
-
-
-def fractional_order(support: Support) -> Ints:
-    """Turn a fractional solution into an order: next comes who waits least for the others."""
-    n, sizes = support.n, np.diff(support.starts)
-    waits = np.zeros((n, n))
-    np.add.at(
-        waits,
-        (np.repeat(support.child, sizes), support.parents),
-        np.repeat(support.value, sizes),
-    )
-    missing = waits.sum(axis=1)
-    order = np.empty(n, np.int64)
-    for j in range(n):
-        v = int(np.argmin(missing))
-        order[j] = v
-        missing -= waits[:, v]
-        missing[v] = np.inf
-    return order
 
 
 class LocalCuts:

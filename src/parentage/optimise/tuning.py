@@ -54,19 +54,13 @@ class Tuning:
         0.3,
         "share",
         "Where dynamic programming is possible, cutting may take this share of its work before.",
-        "subsets wherever possible",
+        "cuts never hand over to subsets",
     )
     warm_rounds: int = tuned(
         1,
         "rounds",
         "An order search before cutting ends after this many rounds without a gain; 0: none.",
         "order search until 5 idle rounds",
-    )
-    patience: int = tuned(
-        20,
-        "rounds",
-        "The engine orders without a time limit ends after this many rounds without a gain.",
-        "",
     )
     set_packing: bool = tuned(
         True,
@@ -89,19 +83,13 @@ class Tuning:
         "How often clusters are separated exactly at a root when nothing else is found.",
         "no exact clusters",
     )
-    exact_nodes: int = tuned(
-        200,
-        "nodes",
-        "Exact separation of clusters gives up after that.",
-        "exact clusters to the end",
-    )
     tenure: int = tuned(
         4,
         "steps",
-        "A variable that entered or left a cluster stays that long.",
+        "A variable that entered or left a cluster stays that long; a walk ends after three times "
+        "as many steps without a better cluster.",
         "walks without tenure",
     )
-    walk: int = tuned(12, "steps", "A walk ends after this many without a better cluster.", "")
     dry: int = tuned(
         20,
         "cuts",
@@ -134,7 +122,10 @@ class Tuning:
         "support sets never passed over",
     )
     seeds: int = tuned(
-        60, "support sets", "Support sets tried of each kind: around arcs, united, remembered.", ""
+        60,
+        "support sets",
+        "Support sets tried of each kind: around arcs, united, remembered.",
+        "a third of the support sets",
     )
     enough: int = tuned(
         40,
@@ -167,7 +158,12 @@ class Tuning:
     old: int = tuned(
         12, "rounds", "Cuts without a multiplier for longer are forgotten.", "cuts never forgotten"
     )
-    loose: int = tuned(30, "cuts", "Cuts are forgotten when that many and a tenth are old.", "")
+    loose: int = tuned(
+        30,
+        "cuts",
+        "Cuts are forgotten when that many and a tenth are old.",
+        "old cuts go when a tenth is old",
+    )
     spare: int = tuned(
         1000,
         "columns",
@@ -177,24 +173,25 @@ class Tuning:
     root_patience: Patience = tuned(
         Patience(8, 0.04), "rounds, share", "At a root.", "one patience for all roots"
     )
-    large_patience: Patience = tuned(Patience(30, 0.01), "rounds, share", "At a large root.", "")
-    node_patience: Patience = tuned(Patience(4, 0.05), "rounds, share", "At another node.", "")
-    candidates: int = tuned(
-        6, "arcs", "Arcs that are tried before one is branched on.", "first arc"
+    large_patience: Patience = tuned(
+        Patience(30, 0.01), "rounds, share", "At a large root.", "large roots like small ones"
     )
-    trial: int = tuned(100, "iterations", "Dual simplex iterations for each side of a trial.", "")
+    node_patience: Patience = tuned(
+        Patience(4, 0.05), "rounds, share", "At another node.", "nodes as long as roots"
+    )
     slacks: tuple[float, ...] = tuned(
         (0.0, 1e-5, 1e-4, 1e-3),
         "of the cost",
         "How much worse each stream of the order search lets itself become.",
         "",
     )
-    strength: int = tuned(4, "moves", "Most moves of one disturbance.", "")
-    block: int = tuned(24, "variables", "Blocks that change places are at most that long.", "")
-    width: int = tuned(10, "variables", "Most variables of a region.", "")
-    tries: int = tuned(4, "draws", "Draws for each member of a region.", "")
+    width: int = tuned(10, "variables", "Most variables of a region.", "no regions")
     stale: int = tuned(
-        12, "rounds", "Without a gain, the leader then goes back to its best order.", ""
+        12,
+        "rounds",
+        "Without a gain, the leader then goes back to its best order; without a time limit the "
+        "engine orders ends after twice as many.",
+        "",
     )
 
 

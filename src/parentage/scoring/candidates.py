@@ -459,7 +459,7 @@ def best_subsets(n: int, children: Ints, sizes: Ints, parents: Ints, scores: Flo
     >>> best_subsets(3, np.zeros(3, np.int64), sizes, parents, np.array([-5.0, -4.0, -6.0]))
     array([-inf,  -5.,  -4.])
     """
-    from parentage.kernels.dominance import best_proper_subsets
+    from parentage.kernels.subsets import best_proper_subsets
 
     starts = np.cumsum(sizes) - sizes
     order = np.lexsort((sizes, -scores, children))
