@@ -6,10 +6,18 @@ Every run is ``parentage score`` or ``learn`` in a fresh process; the kernel's o
 memory is read at the end, so interpreter, libraries and compiled kernels are in it. Runs of one job
 must give the same lists whatever the limit. What is recorded already is not measured again unless
 asked for, so the benchmark can be run piece by piece.
+
+*Bytes per live set*: complete lists on one thread, and the arrays of the level that took most while
+it was joined, counted one by one. With the source of an earlier version in the folder that
+``PARENTAGE_BEFORE`` names, the same is measured of that. The table of win95pts is none of those
+shared: ``parentage sample win95pts.bif 1000 --seed 1``, the network from the bnlearn repository;
+``PARENTAGE_WIN95PTS`` says where it is.
 """
 
 from __future__ import annotations
 
+import os
+from pathlib import Path
 from typing import Any
 
 import measure
@@ -43,7 +51,7 @@ RUN = """
 import contextlib, hashlib, io, json, sys, tempfile, time
 import measure
 from parentage.cli import main
-from parentage.files.growing import GrowingArray
+from parentage.work.array_files import GrowingArray
 
 written = [0]
 append = GrowingArray.append
@@ -69,8 +77,53 @@ print(json.dumps({{
 """
 
 
+SETS = {
+    "hailfinder 5,000 rows": ("large/hailfinder_5000.csv.gz", None),
+    "win95pts 1,000 rows": (os.environ.get("PARENTAGE_WIN95PTS", ""), None),
+    "hepar2 1,000 rows, -k 6": ("large/hepar2_1000.csv.gz", 6),
+    "alarm 10,000 rows": ("tables/alarm_10000.csv", None),
+}
+
+SETS_RUN = """
+import json, sys, time, warnings
+sys.path[:0] = {paths!r}
+import measure, parentage
+from parentage.kernels import _options
+from parentage.scoring.search import levels
+
+warnings.simplefilter("ignore")
+_options.plain.only = "compiled"
+largest = dict(bytes=0)
+run = levels.LevelStep.run
+def counted(step, search, context):
+    level, live = step.level, search.outcome.live[-1]
+    fields = dict(members=level.members, subsets=level.subsets, best=level.best, pairs=step.pairs)
+    fields |= level.columns._asdict() | step.siblings._asdict()
+    by_array = {{name: array.nbytes / live for name, array in fields.items()}}
+    if sum(by_array.values()) * live > largest["bytes"]:
+        largest.update(bytes=sum(by_array.values()) * live, sets=live, by_array=by_array)
+    run(step, search, context)
+table = parentage.read_table({table!r})
+parentage.score(table, max_parents=2, threads=1)  # compiles
+levels.LevelStep.run = counted
+began = time.process_time()
+lists = parentage.score(table, max_parents={parents!r}, threads=1)
+print(json.dumps({{
+    "cpu": time.process_time() - began, "peak": measure.peak_memory_mb(), "largest": largest,
+    "counted": lists.known().tallies.sets_counted, "digest": lists.digest[:12],
+}}))
+"""
+
+
 def measured(job: str, limit: str) -> dict[str, Any]:
     """Run one job in a process of its own."""
+    if job in SETS:
+        table, parents = SETS[job]
+        paths = [os.environ["PARENTAGE_BEFORE"]] if limit == "before" else []
+        table = str(measure.shared() / "data" / table)  # an absolute path stays what it is
+        code = SETS_RUN.format(paths=paths, table=table, parents=parents)
+        runs = [measure.in_fresh_process(code) for _ in range(2)]
+        return min(runs, key=lambda one: float(one["cpu"]))
     command, table, _ = JOBS[job]
     name, *options = command.split()
     args = [name, str(measure.shared() / "data" / table), *options, "--json"]
@@ -84,7 +137,7 @@ def report(found: dict[str, dict[str, dict[str, Any]]]) -> str:
     """Lay out what is known."""
     rows = []
     for job, by_limit in found.items():
-        for limit, one in by_limit.items():
+        for limit, one in by_limit.items() if job in JOBS else ():
             peak = one["peak"] * 1.048576  # MiB to MB
             unit = {"MB": 1.0, "GB": 1000.0}.get(limit[-2:], 0.0)
             ratio = f"{100 * peak / (unit * float(limit[:-2])):.0f} %" if unit else ""
@@ -99,16 +152,52 @@ def report(found: dict[str, dict[str, dict[str, Any]]]) -> str:
             "what is found in a given time is not.",
             "## Limits kept",
             measure.markdown(head, rows),
+            "## Bytes per live set",
+            "Complete lists on one thread, best CPU of two. *Bytes* are those of the level that "
+            "took most while it was joined, by live set; *most memory* is that of the process. "
+            "Sets that nothing can be built on are live but not stored (docs/theory.md, "
+            "Proposition 4). Before: 7f288d8.",
+            measure.markdown(SETS_HEAD, rows_of_sets(found)),
         ]
     )
+
+
+SETS_HEAD = ["table", "version", "sets counted", "largest level", "bytes a set", "of them",
+             "most memory", "memory, before / after", "CPU s", "CPU, before / after"]  # fmt: skip
+
+
+def rows_of_sets(found: dict[str, dict[str, dict[str, Any]]]) -> list[list[str]]:
+    """Lay out bytes per live set, before and after."""
+    rows = []
+    for job in (job for job in SETS if job in found):
+        before = found[job].get("before")
+        for version, one in sorted(found[job].items(), reverse=True):
+            assert before is None or one["digest"] == before["digest"], job
+            large = one["largest"]
+            parts = [f"{name} {each:.1f}" for name, each in large["by_array"].items()]
+            ratios = ["", ""]
+            if before is not None and version == "after":
+                ratios = [f"{before[what] / one[what]:.2f}" for what in ("peak", "cpu")]
+            rows.append(
+                [
+                    job, version, f"{one['counted']:,}", f"{large['sets']:,}",
+                    f"{sum(large['by_array'].values()):.1f}", ", ".join(parts),
+                    f"{one['peak'] * 1.048576:,.0f} MB", ratios[0], f"{one['cpu']:.1f}", ratios[1],
+                ]
+            )  # fmt: skip
+    return rows
 
 
 def main() -> None:
     """Measure what is missing and write all there is."""
     jobs = {job: limits for job, (_, _, limits) in JOBS.items()}
+    versions = ("before", "after") if "PARENTAGE_BEFORE" in os.environ else ("after",)
+    for job, (table, _) in SETS.items():
+        if table and (measure.shared() / "data" / Path(table)).exists():
+            jobs[job] = versions
     for job, by_limit in measure.by_limit("memory", jobs, measured, report).items():
         digests = {one["digest"] for one in by_limit.values()}
-        assert len(digests) <= 1 or "--time-limit" in JOBS[job][0], job
+        assert len(digests) <= 1 or "--time-limit" in JOBS.get(job, ("",))[0], job
 
 
 if __name__ == "__main__":

@@ -148,6 +148,20 @@ class Naive:
         }[rule]()
         return left + gap <= added - TIE
 
+    def has_ended(self, x: int, parents: Set) -> bool:
+        """Proposition 4 (a): no set of these parents and one more is needed."""
+        whole = min(self.arity) * self.pen(x, parents)
+        return self.best_subset(x, parents) >= -self.h(x) - whole + TIE
+
+    def ends_outside(self, members: Set) -> bool:
+        """Proposition 4 (b): no variable outside needs these parents and one more."""
+        for b in members:
+            others = tuple(v for v in members if v != b)
+            added = (min(self.arity) - 1) * self.pen(b, others)
+            if self.NH([b], others) - self.h(b) <= added - TIE:
+                return True
+        return False
+
     def removed(self, rule: str, most: int | None = None) -> set[tuple[int, Set]]:
         """All families a rule removes, directly or because it removes a subset."""
         out: set[tuple[int, Set]] = set()

@@ -121,8 +121,9 @@ def test_tally_is_what_the_rule_removes(table: Table, rule: str, k: int) -> None
 def families_met(naive: Naive, rules: frozenset[str], k: int) -> list[tuple[int, int, int, int]]:
     """Go through the sets of a closed search: per size, sets met and live, families dead and live.
 
-    A set is met if all its subsets are live and one of its families has no dead family inside;
-    it is live if one of its families is.
+    A set is met if all its subsets are stored and one of its families has no family inside that is
+    dead or has ended; it is live if one of its families is, and stored unless it has ended too
+    (Proposition 4, with Theorem 1⁺).
     """
     removed = set[tuple[int, tuple[int, ...]]]().union(*(naive.removed(rule) for rule in rules))
 
@@ -130,14 +131,32 @@ def families_met(naive: Naive, rules: frozenset[str], k: int) -> list[tuple[int,
         parents = tuple(v for v in members if v != child)
         return [(child, tuple(v for v in parents if v != left_out)) for left_out in parents]
 
-    live: set[tuple[int, ...]] = {(v,) for v in range(naive.n)}
+    def is_over(child: int, members: tuple[int, ...]) -> bool:
+        parents = tuple(v for v in members if v != child)
+        return (child, parents) in removed or (
+            "thm1p" in rules and len(members) > 1 and naive.has_ended(child, parents)
+        )
+
+    def is_stored(members: tuple[int, ...]) -> bool:
+        return not (
+            "thm1p" in rules
+            and all(is_over(child, members) for child in members)
+            and naive.ends_outside(members)
+        )
+
+    stored: set[tuple[int, ...]] = {(v,) for v in range(naive.n)}
     found = [(naive.n, naive.n, 0, naive.n)]
     for size in range(2, min(k + 1, naive.n) + 1):
         met = [
             members
             for members in itertools.combinations(range(naive.n), size)
-            if all(tuple(v for v in members if v != out) in live for out in members)
-            and any(not removed.intersection(inside(child, members)) for child in members)
+            if all(tuple(v for v in members if v != out) in stored for out in members)
+            and any(
+                not any(
+                    is_over(x, tuple(sorted((x, *parents)))) for x, parents in inside(c, members)
+                )
+                for c in members
+            )
         ]
         alive = {
             members: sum(
@@ -146,6 +165,7 @@ def families_met(naive: Naive, rules: frozenset[str], k: int) -> list[tuple[int,
             for members in met
         }
         live = {members for members in met if alive[members]}
+        stored = {members for members in live if is_stored(members)}
         n_alive = sum(alive.values())
         found.append((len(met), len(live), size * len(met) - n_alive, n_alive))
     return found
@@ -169,8 +189,8 @@ def test_the_tally_of_a_closed_search_is_of_the_families_it_meets(
     assert tallies.families_scored == alive
     behind_h = naive.n + 1 if "thm1p" in rules else 0
     assert tallies.sets_counted == sum(row[1] for row in by_size) + behind_h
-    stored = len(tallies.live_sets)  # the last size is streamed when nothing is built on it
-    assert list(tallies.live_sets) == [row[1] for row in by_size][:stored]
+    known = len(tallies.live_sets)  # the last size is streamed when nothing is built on it
+    assert list(tallies.live_sets) == [row[1] for row in by_size][:known]
     assert tallies.families_scored + dead <= tallies.families
 
 

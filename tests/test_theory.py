@@ -305,6 +305,48 @@ def test_sets_without_a_live_family_are_never_needed(table: Table, rules: set[st
     assert not set(unclosed(naive, removed)) - strongest
 
 
+def ended_and_live_above(naive: Naive, by_outside: bool = True) -> list[tuple[bool, bool]]:
+    """Say of every set and one more variable whether the set has ended, and whether it is live.
+
+    A set has ended by Proposition 4, or by its part (a) alone.
+    """
+    removed, found = naive.removed("thm1p"), []
+
+    def without(x: int, members: Iterable[int]) -> Set:
+        return tuple(sorted(v for v in members if v != x))
+
+    for size in range(2, naive.n):
+        for members in itertools.combinations(range(naive.n), size):
+            families = [(x, without(x, members)) for x in members]
+            over = all(one in removed or naive.has_ended(*one) for one in families)
+            over = over and (not by_outside or naive.ends_outside(members))
+            for y in without(-1, set(range(naive.n)) - set(members)):
+                live = any((x, without(x, (*members, y))) not in removed for x in (*members, y))
+                found.append((over, live))
+    return found
+
+
+@settings(max_examples=40)
+@given(tables(5), st.sampled_from(PENALISED))
+def test_families_and_sets_that_have_ended_have_no_live_one_above(table: Table, name: str) -> None:
+    """Proposition 4, (a) and (b)."""
+    naive, _ = naive_of(table, name)
+    removed = naive.removed("thm1p")
+    for x in range(naive.n):
+        for parents in naive.parent_sets(x, naive.n - 2):
+            if naive.has_ended(x, parents):
+                more = (y for y in naive.others(x) if y not in parents)
+                assert all((x, tuple(sorted((*parents, y)))) in removed for y in more)
+    assert (True, True) not in ended_and_live_above(naive)
+
+
+def test_sets_end_and_need_both_parts_of_the_proposition() -> None:
+    """Sets do end in random tables; by part (a) alone some would that are needed."""
+    found = [naive_of(random_table(seed, 5))[0] for seed in range(200)]
+    assert any((True, False) in ended_and_live_above(naive) for naive in found)
+    assert any((True, True) in ended_and_live_above(naive, by_outside=False) for naive in found)
+
+
 @settings(max_examples=60, deadline=None)
 @given(tables(5, 60, 3), st.sampled_from(PENALISED))
 def test_the_slack_is_below_a_penalty(table: Table, name: str) -> None:

@@ -54,9 +54,7 @@ class Level(NamedTuple):
 class Siblings(NamedTuple):
     """A level as a trie: which sets share all but the last member."""
 
-    end: npt.NDArray[np.int64]
-    """``[set]``: end of the siblings of a set."""
-    children: npt.NDArray[np.int64]
+    children: npt.NDArray[np.int32]
     """``[set below + 1]``: the sets whose prefix is set p of the level below are
     ``children[p] … children[p + 1] − 1``."""
     tails: npt.NDArray[np.uint16]
@@ -189,14 +187,14 @@ def join_whole(first, last, siblings, members, subsets, best, out_members, out_s
     int
         Number of sets.
     """
-    sibling_end, children, tails, _ = siblings
+    children, tails, _ = siblings
     s = subsets.shape[1]
     at, stop = np.empty(s + 1, np.int64), np.empty(s + 1, np.int64)
     end = 0
     for i in range(first, last):
         lists_beside(i, subsets, children, at, stop)
         at[s] = i
-        for j in range(i + 1, sibling_end[i]):
+        for j in range(i + 1, children[subsets[i, s - 1] + 1]):
             z = tails[j]
             whole = True
             for t in range(s - 1):
@@ -228,7 +226,7 @@ def join_whole(first, last, siblings, members, subsets, best, out_members, out_s
 @join_whole.as_numpy
 def _join_whole(first, last, siblings, members, subsets, best, out_members, out_subsets, out_best):
     s, each = subsets.shape[1], np.arange(first, last)
-    later = siblings.end[first:last] - each - 1
+    later = siblings.children[subsets[first:last, -1] + 1] - each - 1
     i = np.repeat(each, later)
     j = i + 1 + np.arange(len(i)) - np.repeat(np.cumsum(later) - later, later)
     z = siblings.tails[j].astype(np.int64)

@@ -25,7 +25,7 @@ from parentage.kernels.judging import (
     products_without,
     thm1p_families,
 )
-from parentage.kernels.levels import lists_beside, local_scores
+from parentage.kernels.levels import lists_beside, local_scores, move_set
 
 
 class Likelihoods(NamedTuple):
@@ -52,6 +52,8 @@ class LikelihoodTerms(NamedTuple):
     """Whether sets without a live family may be left out."""
     G_below: npt.NDArray[np.int64]
     """``[set below]``: G of the level below the one that is joined."""
+    fewest: int
+    """The fewest states that a variable has."""
 
 
 @njit(**JIT)
@@ -123,7 +125,7 @@ def join_siblings(first, last, siblings, level, facts, terms, new, tally):
         passed over, and its families are not in the tally.
     """
     # unpacked once: a field of a tuple taken in the loop costs a reference count each time
-    sibling_end, children, tails, live = siblings
+    children, tails, live = siblings
     members, subsets, best, G = level.members, level.subsets, level.best, level.columns.G
     arity, residual = terms.arity, terms.residual
     closed, unit, cap = terms.closed, terms.unit, terms.cap
@@ -142,7 +144,7 @@ def join_siblings(first, last, siblings, level, facts, terms, new, tally):
         q[s] = start_joins(i, members, subsets, children, arity, cap, at, stop, variables, own)
         subset[s] = i
         alive_i = in_larger_set(live[i], s)
-        for j in range(i + 1, sibling_end[i]):
+        for j in range(i + 1, children[subsets[i, s - 1] + 1]):
             z = tails[j]
             worth, alive = find_subsets(
                 z, tails, at, stop, live, subset, s - 1, alive_i & in_larger_set(live[j], s - 1),
@@ -186,3 +188,62 @@ def _local_scores(new, below, terms, scores):
             if best[i, a] < DEAD:
                 parameters = min((arity[members[i, a]] - 1) * states[a], cap)
                 scores[i, a] = G[i] - G_below[subsets[i, a]] - unit * parameters
+
+
+@njit(work=lambda new, *_: 20 + 0.3 * new.members.size, **JIT)
+def leave_ended(new, G_below, slack, terms):
+    """End the families that no further parent can help; leave out sets that nothing is built on.
+
+    ``new`` is a level, counted and scored, ``G_below[set below]`` is that of the level below it.
+    A family whose supersets all fall to the child's side of Theorem 1⁺ gets DEAD + rule. A set is
+    left out if all its families are dead or ended, and as parents it is ruled out for every child
+    outside (Proposition 4 of ``docs/theory.md``). Returns the number of sets left, moved to the
+    front.
+    """
+    members, subsets, best, columns = new
+    G, arity, residual = columns.G, terms.arity, terms.residual
+    unit, cap, fewest = terms.unit, terms.cap, terms.fewest
+    n_sets, s = members.shape
+    states = np.empty(s, np.int64)
+    left = 0
+    for i in range(n_sets):
+        products_without(members[i], arity, cap, states)
+        needed, outside = False, True
+        for a in range(s):
+            x = members[i, a]
+            parameters = min((arity[x] - 1) * states[a], cap)
+            if best[i, a] < DEAD:
+                if best[i, a] >= slack - unit * min(parameters * fewest, cap) - residual[x]:
+                    best[i, a] = DEAD + THM1P
+                else:
+                    needed = True
+            unexplained = G_below[subsets[i, a]] - G[i] - residual[x]
+            if unit * min(parameters * (fewest - 1), cap) >= unexplained + slack:
+                outside = False
+        if needed or outside:
+            move_set(i, left, members, subsets, best)
+            G[left] = G[i]
+            left += 1
+    return left
+
+
+@leave_ended.as_numpy
+def _leave_ended(new, G_below, slack, terms):
+    members, subsets, best, columns = new
+    own, most = terms.arity[members], 4 * terms.cap
+    states = np.ones(members.shape, np.int64)
+    for a in range(members.shape[1]):
+        for b in range(members.shape[1]):
+            if b != a:
+                states[:, a] = np.minimum(states[:, a] * own[:, b], most)
+    parameters = np.minimum((own - 1) * states, terms.cap)
+    most_paid = terms.unit * np.minimum(parameters * terms.fewest, terms.cap)
+    h = terms.residual[members]
+    best[(best < DEAD) & (best >= slack - most_paid - h)] = DEAD + THM1P
+    paid = terms.unit * np.minimum(parameters * (terms.fewest - 1), terms.cap)
+    unexplained = G_below[subsets] - columns.G[:, None] - h
+    stay = (best < DEAD).any(axis=1) | (paid < unexplained + slack).all(axis=1)
+    left = np.count_nonzero(stay)
+    for array in (members, subsets, best, columns.G):
+        array[:left] = array[stay]
+    return left

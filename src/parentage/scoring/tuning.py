@@ -69,7 +69,7 @@ class Tuning:
         What counting a set takes one core, as far as it is told before any set was counted
         (benchmarks/results/score.md, CPU of the largest jobs).
     joining
-        What putting a level together takes, in sizes of that level.
+        What a level takes when it is joined, in sizes of what is stored of it: with its siblings.
     listing
         What making lists of kept families takes, in sizes of what is kept.
     kernel_bytes
@@ -112,7 +112,7 @@ class Tuning:
     most_sets: int = 1 << 25
     seconds_per_set: float = 6e-7
     seconds_per_set_and_row: float = 1.1e-10
-    joining: float = 1.6
+    joining: float = 1.2
     listing: int = 8
     kernel_bytes: int = 60 << 20
     least_room: int = 16 << 20

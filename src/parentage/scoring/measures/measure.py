@@ -162,9 +162,13 @@ class Measure(ABC):
         members, subsets, best, *columns = arrays
         return Level(members, subsets, best, self.columns_of(columns))
 
-    def stored(self, level: Level) -> Level:
-        """Return the sets of a counted level that a further one may need."""
-        return level
+    def stored(self, new: Level, below: Any, rung: Rung) -> Level:
+        """Return the sets of a new level that a further one may need; ``new`` may be changed.
+
+        It is counted and scored; ``below`` are the columns of the level below it.
+        """
+        del below, rung
+        return new
 
     def best_alone(self, first: Level) -> Ints:
         """Return ``[x, y]``: Bin of no parent on the diagonal; see :func:`with_single_parents`."""

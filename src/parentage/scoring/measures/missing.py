@@ -112,10 +112,11 @@ class MissingMeasure(Measure):
         rows, left = self._count(members)
         return self.columns_of([rows]), rung.terms._replace(left=left)
 
-    def stored(self, level: Level) -> Level:
+    def stored(self, new: Level, below: CompleteRows, rung: Rung) -> Level:
         """Leave out what is never seen together, with all that contains it."""
-        seen = level.columns.rows > 0
-        return self.level_of([*(a[seen] for a in level[:3]), level.columns.rows[seen]])
+        del below, rung
+        seen = new.columns.rows > 0
+        return self.level_of([*(a[seen] for a in new[:3]), new.columns.rows[seen]])
 
     def beyond(
         self, level: Level, below: CompleteRows, complete_to: int

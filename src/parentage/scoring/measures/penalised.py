@@ -15,7 +15,7 @@ import numpy.typing as npt
 
 from parentage.scoring.encoding.encode import Encoded, encode
 from parentage.scoring.encoding.residuals import residuals
-from parentage.scoring.measures.measure import FamilyTerms, Measure, Swept
+from parentage.scoring.measures.measure import FamilyTerms, Measure, Swept, arrays_of
 from parentage.scoring.rules import FamilyNumbers, RuleSet, TableNumbers, caps_by_rule
 from parentage.scoring.scores import conditional_entropy
 
@@ -111,8 +111,9 @@ class PenalisedMeasure(Measure):
         del level, store, check
         e, plan = self.encoded, self.plan
         return LikelihoodTerms(
-            e.arity, e.entropies, plan.h, e.grid.unit, e.grid.cap, plan.rules.closed, below.G
-        ), None
+            e.arity, e.entropies, plan.h, e.grid.unit, e.grid.cap, plan.rules.closed, below.G,
+            int(e.arity.min()),
+        ), None  # fmt: skip
 
     def join(
         self,
@@ -135,6 +136,17 @@ class PenalisedMeasure(Measure):
         """Count G."""
         del uncounted
         return self.columns_of([self.encoded.count(members)]), rung.terms
+
+    def stored(self, new: Level, below: Likelihoods, rung: Rung) -> Level:
+        """Leave out sets that nothing is built on, where Theorem 1⁺ tells."""
+        from parentage.kernels.judging import THM1P
+        from parentage.kernels.likelihoods import leave_ended
+
+        facts, terms, _ = rung
+        if not (terms.closed and facts.rules & 1 << THM1P):
+            return new
+        left = leave_ended(new, below.G, facts.slack, terms)
+        return self.level_of([array[:left] for array in arrays_of(new)])
 
     def beyond(self, level: Level, below: Likelihoods, complete_to: int) -> npt.NDArray[np.float64]:
         """Bound what larger families score: −h, and the penalty of the fewest joint states."""

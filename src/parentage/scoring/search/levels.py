@@ -22,6 +22,7 @@ tasks on every machine.
 from __future__ import annotations
 
 import math
+import threading
 import time
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -157,8 +158,9 @@ class LevelSearch:
             self.store.save(self.at, self.outcome)
             raise
         new = self.at.new
+        if step.store and self.at.found:
+            self.outcome.live.append(self.at.found)
         if isinstance(new, LastLevel) and new.last and new.passed:
-            self.outcome.live.append(new.passed)
             if new.passed > 1:  # a single set joins with nothing
                 self._cut_short(self.at.in_degree, self._why_last(), new.beyond)
             return False
@@ -231,7 +233,6 @@ class LevelSearch:
         self.level = measure.level_of(self.at.new.fields())
         if len(self.alone) and self.level.members.shape[1] == 2:
             self.alone = with_single_parents(self.alone, self.level)
-        self.outcome.live.append(len(self.level.members))
         self.at = store.next(self.at, self._arrays())
         self.at.rate = rate
         store.save_level(self.at, self.outcome)
@@ -381,6 +382,7 @@ class LevelStep:
     ) -> None:
         self.level, self.below, self.rung, self.store = level, below, rung, store
         self.overflowed = False
+        self._rooms = threading.local()
         self._find_siblings(check)
 
     def __reduce__(self) -> tuple[type[LevelStep], tuple[Any, ...]]:
@@ -391,39 +393,38 @@ class LevelStep:
         from parentage.kernels.levels import Siblings, live_members
 
         level, n_sets = self.level, len(self.level.members)
-        children = np.zeros(self.below + 1, np.int64)
+        children = np.zeros(self.below + 1, np.int32)
         for some in blocks(n_sets, level.subsets, check=check):
             prefix = level.subsets[some, -1]
             low, high = int(prefix[0]), int(prefix[-1])  # they rise
             children[low + 1 : high + 2] += np.bincount(prefix - low)
         np.cumsum(children, out=children)
         beside = level.members
-        end = room_beside(beside, n_sets, np.int64)
         tails = room_beside(beside, n_sets, np.uint16)
         live = room_beside(beside, n_sets, np.uint64)
         self.pairs = room_beside(beside, n_sets + 1, np.int64)
         before = 0
-        for some in blocks(n_sets, *arrays_of(level), end, tails, live, self.pairs, check=check):
-            end[some] = children[level.subsets[some, -1] + 1]
+        for some in blocks(n_sets, *arrays_of(level), tails, live, self.pairs, check=check):
             tails[some] = level.members[some, -1]
             live_members(level.best[some], live[some])
-            joins = np.cumsum(end[some] - np.arange(some.start, some.stop) - 1)
+            end = children[level.subsets[some, -1] + 1]
+            joins = np.cumsum(end - np.arange(some.start, some.stop) - 1)
             self.pairs[some] = before + np.concatenate([[0], joins[:-1]])
             before += int(joins[-1])
         self.pairs[n_sets] = before
-        self.siblings = Siblings(end, children, tails, live)
+        self.siblings = Siblings(children, tails, live)
 
     def work(self, measure: Measure, span: tuple[int, int]) -> Chunk:
-        """Join, count and score one run of sets; touches nothing shared."""
+        """Join, count and score one run of sets; touches nothing but the thread's own room."""
         from parentage.kernels.levels import Level, score_level
 
         first, last = span
         pairs = int(self.pairs[last] - self.pairs[first])
         shape = pairs, self.level.members.shape[1] + 1
         room = Level(
-            np.empty(shape, np.uint16),
-            np.empty(shape, np.int32),
-            np.empty(shape, np.int64),
+            self._room("members", np.uint16, shape),
+            self._room("subsets", np.int32, shape),
+            self._room("best", np.int64, shape),
             measure.uncounted(pairs),
         )
         tally = np.zeros(len(ORDER), np.int64)
@@ -431,22 +432,26 @@ class LevelStep:
         end = measure.join(run, self.siblings, self.level, self.rung, room, tally)
         if end == 0:
             return Chunk(pairs, None, None, 0, 0, tally)
-        members, subsets, best, *uncounted = (self._trimmed(a, end) for a in arrays_of(room))
+        members, subsets, best, *uncounted = (array[:end] for array in arrays_of(room))
         columns, terms = measure.count(members, measure.columns_of(uncounted), self.rung)
-        new = Level(members, subsets, best, columns)
-        where = np.empty(members.size, np.int32)
-        child = np.empty(members.size, np.uint8)
-        score = np.empty(members.size, np.int64)
-        scored, kept = score_level(
-            new, self.level.columns, self.rung.facts, terms, where, child, score
-        )
+        new, below = Level(members, subsets, best, columns), self.level.columns
+        where = self._room("where", np.int32, members.shape).reshape(-1)
+        child = self._room("child", np.uint8, members.shape).reshape(-1)
+        score = self._room("score", np.int64, members.shape).reshape(-1)
+        scored, kept = score_level(new, below, self.rung.facts, terms, where, child, score)
         found = collect(members, where[:kept], child[:kept], score[:kept])
-        return Chunk(pairs, arrays_of(measure.stored(new)), found, end, int(scored), tally)
+        stored = arrays_of(measure.stored(new, below, self.rung)) if self.store else ()
+        parts = tuple(map(np.array, stored)) if self.store and len(stored[0]) else None
+        return Chunk(pairs, parts, found, end, int(scored), tally)
 
-    def _trimmed(self, array: npt.NDArray[S], end: int) -> npt.NDArray[S]:
-        """Return the first rows, without the rest if that would stay in memory for nothing."""
-        part = array[:end]
-        return part.copy() if self.store and 4 * end < 3 * len(array) else part
+    def _room(self, name: str, dtype: type[S], shape: tuple[int, int]) -> npt.NDArray[S]:
+        """Return the thread's own room for an array; made again and again it would be cleared."""
+        size = shape[0] * shape[1]
+        room: npt.NDArray[S] | None = getattr(self._rooms, name, None)
+        if room is None or len(room) < size:
+            room = np.empty(size, dtype)
+            setattr(self._rooms, name, room)
+        return room[:size].reshape(shape)
 
     def at_once(self, encoded: Encoding) -> int:
         """Return the number of joins that are made, counted and scored together."""
@@ -494,6 +499,7 @@ class LevelStep:
             if chunk.kept is not None:
                 outcome.kept.append(chunk.kept)
                 held += TUNING.listing * sum(array.nbytes for array in chunk.kept)
+            at.found += chunk.sets
             if self.store and chunk.parts is not None:
                 at.new.add(chunk.parts)
             if held > memory:

@@ -80,49 +80,64 @@ class LevelBuffer:
 
     def __init__(self, name: str, files: Sequence[GrowingArray] = ()) -> None:
         self.name = name
-        self.parts: list[list[Array]] = []
         self.files = list(files)
-        self.in_memory = 0
-        """Bytes that are not in files."""
+        self._arrays: list[Array] = []  # what is not in files: per field a row per set, and room
+        self._filled = 0
 
     def add(self, fields: Sequence[Array]) -> None:
-        """Take a chunk: one array per field, a row per set."""
-        self.parts.append(list(fields))
-        self.in_memory += sum(field.nbytes for field in fields)
+        """Take a chunk: one array per field, a row per set.
+
+        Large arrays grow in place: the system moves their pages and copies nothing.
+        """
+        self._arrays = self._arrays or [np.empty_like(rows[:0]) for rows in fields]
+        end = self._filled + len(fields[0])
+        for array, rows in zip(self._arrays, fields, strict=True):
+            if len(array) < end:
+                spare = min(end // 2, TUNING.bytes_in_hand // max(1, rows[:1].nbytes))
+                array.resize((end + spare, *array.shape[1:]), refcheck=False)
+            array[self._filled : end] = rows
+        self._filled = end
+
+    @property
+    def in_memory(self) -> int:
+        """Bytes that are not in files."""
+        return sum(array.nbytes for array in self._arrays)
 
     @property
     def n_sets(self) -> int:
         """Sets so far."""
-        written = self.files[0].facts.rows if self.files else 0
-        return written + sum(len(part[0]) for part in self.parts)
+        return self._filled + (self.files[0].facts.rows if self.files else 0)
 
     def write(self, new_file: NewFile) -> None:
         """Move what is in memory into files, which ``new_file`` makes."""
-        if self.parts and not self.files:
+        arrays = self._taken()
+        if arrays and not self.files:
             self.files = [
-                new_file(f"{self.name}-{i}", field.dtype, field.shape[1:])
-                for i, field in enumerate(self.parts[0])
+                new_file(f"{self.name}-{i}", array.dtype, array.shape[1:])
+                for i, array in enumerate(arrays)
             ]
-        self._append_parts()
+        if arrays:
+            _append(self.files, arrays)
 
-    def _append_parts(self) -> None:
-        while self.parts:
-            _append(self.files, self.parts[0])
-            del self.parts[0]
-        self.in_memory = 0
+    def _taken(self) -> list[Array]:
+        """Let go of the arrays; return them without their spare room."""
+        for array in self._arrays:
+            array.resize((self._filled, *array.shape[1:]), refcheck=False)
+        arrays, self._arrays, self._filled = self._arrays, [], 0
+        return arrays
 
     def fields(self) -> list[Array]:
-        """Put the level together, field by field, letting go of each field's pieces at once."""
+        """Return the level, field by field, and let go of it."""
+        arrays = self._taken()
         if not self.files:
-            n_fields = len(self.parts[0])
-            return [np.concatenate([part.pop(0) for part in self.parts]) for _ in range(n_fields)]
-        self._append_parts()
+            return arrays
+        if arrays:
+            _append(self.files, arrays)
         return [file.mapped() for file in self.files]
 
     def clear(self) -> None:
         """Let go of everything."""
-        self.parts.clear()
-        self.in_memory = 0
+        self._taken()
         for file in self.files:
             file.remove()
         self.files = []
@@ -178,6 +193,8 @@ class SearchState:
         The sets of the next level so far.
     pairs
         Number of joins that are done, however the level was cut into tasks.
+    found
+        Sets that were counted; those that nothing can be built on are not in ``new``.
     rate
         Seconds that a join took one level below; 0 if that is unknown. A level that takes too long
         by this rate is not begun.
@@ -189,6 +206,7 @@ class SearchState:
     arrays: Mapping[str, Sequence[Array]]
     new: LevelBuffer
     pairs: int = 0
+    found: int = 0
     rate: float = 0.0
     files: dict[str, Sequence[GrowingArray]] = field(default_factory=dict)
 
@@ -317,7 +335,7 @@ class LevelStore:
                 _append(written, arrays)
                 state.files[group] = written
         state.new.write(self._new_file)
-        where = {"in_degree": state.in_degree, "pairs": state.pairs, "rate": state.rate}
+        where = {name: getattr(state, name) for name in ("in_degree", "pairs", "found", "rate")}
         files |= {**state.files, "new": state.new.files}
         return SavedState({**values, **where}, files=files)
 
@@ -350,7 +368,8 @@ class LevelStore:
             arrays = {group: [file.mapped() for file in files[group]] for group in GROUPS}
             state = self.begin(int(values["in_degree"]), arrays)
             state.files = {group: files[group] for group in GROUPS}
-            state.pairs, state.rate = int(values["pairs"]), float(values["rate"])
+            state.pairs, state.found = int(values["pairs"]), int(values["found"])
+            state.rate = float(values["rate"])
             state.new = LevelBuffer(state.new.name, files["new"])
             return state
 
