@@ -102,3 +102,15 @@ def test_a_recipe_reads_what_was_typed_for_it(tmp_path: Path) -> None:
     found = ok("explain", data, "ill", "age", "--recipe", recipe)
     assert "{age}" in found
     assert "ill" in ok("support", data, "--recipe", recipe, "--no-need", "-k", "0", "--json")
+
+
+@pytest.mark.parametrize("command", ("info", "score", "learn"))
+def test_many_variables_are_shown_in_part(command: str, tmp_path: Path) -> None:
+    path = tmp_path / "wide.csv"
+    names = [f"v{i}" for i in range(61)]
+    rows = [[str((i * j + i) % 2) for j in range(61)] for i in range(8)]
+    path.write_text("\n".join(",".join(row) for row in [names, *rows]))
+    told = ok(command, str(path), "-k", "0") if command != "info" else ok(command, str(path))
+    assert "and 31 more variables (all: --json" in told
+    assert "v29" in told
+    assert "\nv30" not in told

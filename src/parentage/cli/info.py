@@ -17,7 +17,7 @@ from parentage.cli.options import (
     settings,
     write_recipe_of,
 )
-from parentage.cli.output import print_json, say_if_compiling, table_text
+from parentage.cli.output import print_json, say_if_compiling, table_text, variables_text
 from parentage.work.memory import gigabytes
 
 SHORT = 30.0
@@ -96,7 +96,7 @@ def as_text(found: Overview, table: Table, *, completed: bool = False) -> str:
     if table.has_holes:
         head = (*head, "missing")
     lines = [f"{table.n_rows:,} rows, {table.n_variables} variables", ""]
-    lines += [table_text(head, rows, left=2), ""]
+    lines += [variables_text(head, rows, "--json"), ""]
     if found.constant:
         lines.append(f"Constant: {', '.join(found.constant)}")
     if found.corollary1 is not None:

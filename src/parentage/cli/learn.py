@@ -26,7 +26,7 @@ from parentage.cli.options import (
     tell_saved,
     write_recipe_of,
 )
-from parentage.cli.output import logged, print_json, show_progress, table_text, warn
+from parentage.cli.output import logged, print_json, show_progress, table_text, variables_text, warn
 from parentage.cli.query import table_of
 from parentage.cli.report import check_page, is_page
 from parentage.cli.score import lists_text
@@ -53,10 +53,7 @@ FEW_ROWS = 50
 """Of fewer rows, a network without arcs says little."""
 
 SHOWN = 30
-"""Most classes and arcs of near-optimal networks, and variables of many, shown in a terminal."""
-
-MANY_VARIABLES = 60
-"""Of more variables, the terminal shows the first ones only."""
+"""Most classes and arcs of near-optimal networks shown in a terminal."""
 
 
 @dataclass(frozen=True)
@@ -454,11 +451,8 @@ def as_text(solution: Solution, work: Work) -> str:
     used = rows_used(solution, work)
     if used:
         head = (*head, "rows")
-    most = SHOWN if len(rows) > MANY_VARIABLES else len(rows)
-    shown = [(*row, f"{used[row[0]]:,}") if used else row for row in rows[:most]]
-    lines = [table_text(head, shown, left=2), ""]
-    if most < len(rows):
-        lines[-1] = f"and {len(rows) - most:,} more variables (all: --json, or -o FILE)\n"
+    shown = [(*row, f"{used[row[0]]:,}") if used else row for row in rows]
+    lines = [variables_text(head, shown, "--json, or -o FILE"), ""]
     if any(row[3].endswith("*") for row in rows):
         lines.append("* this child has a better parent set, but it would close a cycle")
     if any(row[3].startswith("0.00") for row in rows):

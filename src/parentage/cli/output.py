@@ -26,6 +26,13 @@ if TYPE_CHECKING:
     from parentage.work.progress import Progress, Report
 
 
+MANY_VARIABLES = 60
+"""Largest number of variables of which a terminal shows all."""
+
+FIRST_VARIABLES = 30
+"""Number of variables that a terminal shows of more."""
+
+
 def print_json(content: Any) -> None:
     """Print one JSON object on stdout."""
     click.echo(json.dumps(content, ensure_ascii=False, allow_nan=False))
@@ -49,6 +56,15 @@ def table_text(head: tuple[str, ...], rows: Sequence[tuple[str, ...]], left: int
         ]
         lines.append("  ".join(cells).rstrip())
     return "\n".join(lines)
+
+
+def variables_text(head: tuple[str, ...], rows: Sequence[tuple[str, ...]], rest: str) -> str:
+    """Align one row for each variable; of many show the first, and say where the rest is."""
+    if len(rows) <= MANY_VARIABLES:
+        return table_text(head, rows, left=2)
+    hidden = len(rows) - FIRST_VARIABLES
+    shown = table_text(head, rows[:FIRST_VARIABLES], left=2)
+    return f"{shown}\nand {hidden:,} more variables (all: {rest})"
 
 
 def say_if_compiling(*, solving: bool = False) -> None:

@@ -27,6 +27,7 @@ from parentage.cli.output import (
     show_progress,
     table_text,
     tell_decisions,
+    variables_text,
     warn,
 )
 from parentage.scoring.catalogue import shown_name
@@ -138,7 +139,8 @@ def as_text(lists: CandidateLists) -> str:
         best = ", ".join(sets[0].parents) or "∅"
         rows.append((child, best, str(len(sets)), f"{sets[0].score:.4f}", gain))
     head = ("child", "best parents", "sets", "score", "over ∅")
-    return "\n".join([table_text(head, rows, left=2), "", account_text(lists.known())])
+    shown = variables_text(head, rows, "--json, or -o FILE")
+    return "\n".join([shown, "", account_text(lists.known())])
 
 
 def account_json(lists: CandidateLists) -> dict[str, Any]:
