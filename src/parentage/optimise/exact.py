@@ -166,6 +166,48 @@ def _cheapest_sink(problem: Problem, price: Floats, best: Floats, inside: int) -
     raise AssertionError("the table of subsets contradicts itself")
 
 
+def exact_rises(problem: Problem) -> tuple[float, Floats]:
+    """Return the least cost of a network, and ``float64[m]``: how far each set lifts it.
+
+    A network with a set Π of v has an order in which some S ⊇ Π stands before v: it costs what S
+    costs at least, and the set, and what is least for all others after S and v. Rises of several
+    sets do not add up, as those of a Lagrangian bound do: they say which sets to leave out.
+    """
+    n, subsets = problem.n, np.arange(1 << problem.n)
+    child, masks = problem.child, problem.masks[:, 0].astype(np.int64)
+    cheapest = np.full((n, 1 << n), np.inf)  # least cost of a set of v within S
+    np.minimum.at(cheapest, (child, masks), problem.cost)
+    for b in range(n):
+        halves = cheapest.reshape(n, -1, 2, 1 << b)
+        np.minimum(halves[:, :, 1], halves[:, :, 0], out=halves[:, :, 1])
+    before, after = np.full(1 << n, np.inf), np.full(1 << n, np.inf)  # of S, of all others after S
+    before[0] = after[-1] = 0.0
+    sizes = sum((subsets >> v) & 1 for v in range(n))
+    layers = [subsets[sizes == size] for size in range(n + 1)]
+    for layer in layers:
+        for v in range(n):
+            front = layer[(layer >> v) & 1 == 0]
+            added = before[front] + cheapest[v, front]
+            before[front | 1 << v] = np.minimum(before[front | 1 << v], added)
+    for layer in reversed(layers):
+        for v in range(n):
+            front = layer[(layer >> v) & 1 == 0]
+            added = cheapest[v, front] + after[front | 1 << v]
+            after[front] = np.minimum(after[front], added)
+    bound = float(before[-1])
+    if np.isinf(bound):  # the sets have no network
+        return bound, np.full(problem.m, np.inf)
+    others = np.full((n, 1 << n), np.inf)  # least cost of all but v where v comes after S or more
+    for v in range(n):
+        front = subsets[(subsets >> v) & 1 == 0]
+        others[v, front] = before[front] + after[front | 1 << v]
+    for b in range(n):
+        halves = others.reshape(n, -1, 2, 1 << b)
+        np.minimum(halves[:, :, 0], halves[:, :, 1], out=halves[:, :, 0])
+    rise: Floats = problem.cost + others[child, masks] - bound
+    return bound, rise
+
+
 def is_forest(problem: Problem) -> bool:
     """Whether every set has at most one parent."""
     sets = Sets.of(problem)

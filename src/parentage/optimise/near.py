@@ -21,7 +21,8 @@ the *rise* of a set (how far its reduced cost is above its child's least) below 
 network with the set (:mod:`.cutting`). A network within some width of the best takes sets whose
 rises add up to at most best + width − L(y): the closer L(y) comes to the best, the fewer choices
 remain. So cuts are added as for a proof, but sets are removed only where they cannot be in any
-network of interest.
+network of interest. For few variables the least cost of a network with each set is known itself
+(:func:`.exact.exact_rises`).
 """
 
 from __future__ import annotations
@@ -37,7 +38,7 @@ import numpy as np
 from parentage.errors import DataWarning, InputError, UnprovenWarning, Way, warn
 from parentage.network.network import equivalence_classes
 from parentage.optimise.cutting import PHASE, Cutter
-from parentage.optimise.exact import subset_table
+from parentage.optimise.exact import exact_rises, subset_table
 from parentage.optimise.problem import Problem, allowed_problem, pack, unpack
 from parentage.optimise.run import Part, Run
 from parentage.optimise.separation import Support
@@ -456,6 +457,9 @@ FEW = 1_000
 SMALL = 20
 """Pieces of at most this many variables are enumerated with a table over subsets."""
 
+EXACT = 16
+"""Parts of at most this many variables have exact rises: tables of 16 MB, a tenth of a second."""
+
 ROOM = 4096
 """Networks that a kernel returns at a time."""
 
@@ -763,10 +767,12 @@ def reduced_costs(part: Part, least: float, width: float) -> tuple[float, Floats
     ``width`` of it may come back with an infinite rise.
     """
     problem = part.problem
+    if problem.n <= min(EXACT, SMALL):  # a piece of it is enumerated without its rises
+        return exact_rises(problem)
     cheapest = np.minimum.reduceat(problem.cost, problem.offsets[:-1])
     bound = float(cheapest.sum())
     rise: Floats = problem.cost - np.repeat(cheapest, np.diff(problem.offsets))
-    if problem.n < 2 or least - bound <= part.run.tolerance:
+    if least - bound <= part.run.tolerance:
         return bound, rise
     cutter = Cutter(part)
     lp, node, patience = cutter.lp, cutter.root(), cutter.patience
