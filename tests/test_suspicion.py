@@ -378,6 +378,12 @@ def test_mode_is_not_offered_where_it_makes_arcs() -> None:
         assert "mode" not in str(refusal.value)
 
 
+def test_one_missing_value_is_told_of_in_the_singular() -> None:
+    frame = trial(lacking=1).with_columns(first=pl.lit("0"), second=pl.col("age"))
+    with pytest.raises(UndecidedError, match=r"1 missing value .*because it is the only one"):
+        as_table(frame)
+
+
 def test_what_needs_the_rows_is_not_told_to_complete_them() -> None:
     with pytest.raises(UndecidedError) as refusal:
         parentage.support(trial(lacking=5))

@@ -204,7 +204,11 @@ def holes_text(account: Account) -> str:
         return ""
     total, most = sum(account.missing_cells), max(account.missing_cells)
     cells = account.rows * len(account.missing_cells)
-    told = f"{total:,} of {cells:,} cells are missing, at most {most:,} in a column"
+    told = (
+        f"1 of {cells:,} cells is missing"
+        if total == 1
+        else f"{total:,} of {cells:,} cells are missing, at most {most:,} in a column"
+    )
     if account.completion is not None:
         return f"{told}\n{account.completion.words()}"
     name = shown_name(account.score)

@@ -197,6 +197,8 @@ def advice_on_missing(columns: Sequence[Column], ways: Sequence[str]) -> tuple[s
             "because data that a network completed cannot show how sure its arcs are; "
             "learn uses em here, and may find another network"
         )
+    if len(gaps) == most.n_missing == 1:
+        return "em", "because it is the only one"
     return "em", f"because they are few (at most {share:.1%} of a column) and scattered"
 
 

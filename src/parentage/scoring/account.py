@@ -525,8 +525,9 @@ class Completion:
     def words(self) -> str:
         """Say how it went, in a line per network."""
         lines = [
-            f"step {i}: {step.arcs} arcs, {step.changed} changed, log-likelihood of what is "
-            f"observed {step.log_likelihood:.4f}, less its penalty {step.score:.4f}"
+            f"step {i}: {step.arcs} {'arc' if step.arcs == 1 else 'arcs'}, {step.changed} changed, "
+            f"log-likelihood of what is observed {step.log_likelihood:.4f}, less its penalty "
+            f"{step.score:.4f}"
             for i, step in enumerate(self.steps)
         ]
         end = (
