@@ -6,8 +6,10 @@ around, random insertions, exchanged blocks), restarts (Scanagatta et al. 2017 a
 2017 search in the same space). It proves nothing by itself, except when it meets the bound that is
 there from the start.
 
-Four streams of random numbers search side by side and meet after every round
-(:mod:`parentage.optimise.orders`).
+Four streams of random numbers search side by side and meet after every round: the best takes from
+the others what they do better somewhere, and the others start again. So they are not independent,
+and no answer counts how many of them agree; what it says where the bound says little is in
+:class:`parentage.network.record.Comparison`.
 """
 
 from __future__ import annotations
