@@ -3,9 +3,9 @@
 ``python benchmarks/bench_start.py [JOB …] [--before COMMIT]``
 
 Every run is ``parentage …`` in a new process with an empty folder for compiled kernels, then the
-same command again with what the first one left there. All seconds are of one run: CPU time with
-child processes, and the time on the wall. Bytecode of the package and its libraries is compiled
-before, as an installation does it.
+same command with all kernels in the cache (``tests/warm_kernels.py``). All seconds are of one run:
+CPU time with child processes, and the time on the wall. Bytecode of the package and its libraries
+is compiled before, as an installation does it.
 
 The size of an installation is that of the package and of every library that it needs.
 """
@@ -89,14 +89,17 @@ def write_table(path: Path, rows: list[str]) -> None:
     path.write_text("\n".join(rows) + "\n")
 
 
-def run(arguments: list[str], folder: Path, cache: Path) -> dict[str, Any]:
-    """Run one command; return its CPU seconds, wall seconds and kernels compiled."""
+def run(arguments: list[str], folder: Path, cache: Path | None) -> dict[str, Any]:
+    """Run one command; return its CPU seconds, wall seconds and kernels compiled.
+
+    Without a folder for compiled kernels it has those of this checkout.
+    """
     here = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
     code = "from parentage.cli import main; main()"
     before, began = resource.getrusage(resource.RUSAGE_CHILDREN), time.monotonic()
     done = subprocess.run(
         [sys.executable, "-c", code, *arguments], cwd=folder, text=True, capture_output=True,
-        env={**here, "NUMBA_CACHE_DIR": str(cache)},
+        env={**here, "NUMBA_CACHE_DIR": str(cache or "")},
     )  # fmt: skip
     wall, after = time.monotonic() - began, resource.getrusage(resource.RUSAGE_CHILDREN)
     if done.returncode:
@@ -105,22 +108,17 @@ def run(arguments: list[str], folder: Path, cache: Path) -> dict[str, Any]:
     return {
         "cpu": round(spent, 2),
         "wall": round(wall, 2),
-        "kernels": len(list(cache.rglob("*.nbi"))),
+        "kernels": 0 if cache is None else len(list(cache.rglob("*.nbi"))),
     }
 
 
-def measured(job: str, folder: Path, warm: Path) -> dict[str, Any]:
-    """Run a job with an empty folder for kernels, and once more with a full one.
-
-    ``warm`` is shared by all jobs, so that a job is warm by what others left as well.
-    """
+def measured(job: str, folder: Path) -> dict[str, Any]:
+    """Run a job with an empty folder for kernels, and with the kernels of this checkout."""
     found = {}
     cold = folder / "cold"
     found["cold"] = run(JOBS[job].split(), folder, cold)
-    if cold.is_dir():
-        shutil.copytree(cold, warm, dirs_exist_ok=True)
-        shutil.rmtree(cold)
-    runs = [run(JOBS[job].split(), folder, warm) for _ in range(3)]
+    shutil.rmtree(cold, ignore_errors=True)
+    runs = [run(JOBS[job].split(), folder, None) for _ in range(3)]
     found["warm"] = min(runs, key=lambda one: one["cpu"])
     return found
 
@@ -184,8 +182,8 @@ def report(known: dict[str, Any]) -> str:
         [
             "# The first command, and those after it",
             "`python benchmarks/bench_start.py`: whole commands, each in a process of its own. "
-            "*First*: the folder of compiled kernels is empty. *Again*: it has what earlier runs "
-            f"left (the least of 3). CPU seconds include child processes. *Before* is commit "
+            "*First*: the folder of compiled kernels is empty. *Again*: it has all kernels "
+            "(the least of 3). CPU seconds include child processes. *Before* is commit "
             f"{known['before']}.",
             measure.markdown(head, rows),
             "## The size of an installation",
@@ -212,11 +210,12 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         make_tables(folder)
+        subprocess.run([sys.executable, "tests/warm_kernels.py"], check=True)
         run(["--version"], folder, folder / "none")  # writes bytecode
         for job in JOBS:
             if given.jobs and not job.startswith(tuple(given.jobs)):
                 continue
-            found = measured(job, folder, folder / "warm")
+            found = measured(job, folder)
             print(when, job, found, flush=True)
             known["jobs"].setdefault(job, {})[when] = found
             recorded.write_text(json.dumps(known, indent=1) + "\n")
