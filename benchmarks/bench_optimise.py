@@ -108,7 +108,7 @@ before the second and not after the third number of CPU seconds; it then counts 
 SEARCHED = (
     "slim_barley-5000.jkl", "hailfinder_10000_BDeu", "aur_hailfinder_10000.jaa",
     "slim_alarm-5000.jkl", "aur_alarm_10000.jaa", "mobs_soybean_BIC.txt",
-    "slim_pathfinder-5000.jkl", "slim_munin1-5000.jkl",
+    "slim_pathfinder-5000.jkl", "slim_munin1-5000.jkl", "slim_diabetes-5000.jkl",
 )  # fmt: skip
 """Instances for the ablation of the order search, each with two seeds."""
 
@@ -185,7 +185,7 @@ LARGE: dict[str, Changes] = {
         "no through cuts",
         "no short cycles",
     )
-}
+} | {"large roots like small ones": {"large_patience": TUNING.root_patience}}
 """Those of them that concern large parts, for the ablation of these."""
 BRANCHING: dict[str, Changes] = {
     AS_IT_IS[0]: {},
@@ -509,7 +509,7 @@ def ablation_table(found: dict[str, Record]) -> str:
         cpu = sum(run["cpu_seconds"] for run in runs.values())
         most = max(spent, key=lambda name: abs(spent[name]))
         rows.append([
-            variant + ("" if variant in (*CUTTING, *BRANCHING, *EARLIER) else " †"),
+            variant + ("" if variant in (*CUTTING, *LARGE, *BRANCHING, *EARLIER) else " †"),
             f"{cpu:.1f}", f"{cpu / sum(base.values()):.2f}",
             str(sum(run["rounds"] for run in runs.values())),
             str(sum(run["nodes"] for run in runs.values())),
@@ -574,6 +574,10 @@ def report(found: dict[str, dict[str, Record]]) -> str:
         ("large parts", "Cutting large parts with one thing changed", ablation_table),
         ("branching", "Branching with one thing changed", ablation_table),
         ("afterwards", "Branching after the deletions", ablation_table),
+        ("cutting again", "Cutting before and after the second deletions", ablation_table),
+        ("large again", "Large parts before and after the second deletions", ablation_table),
+        ("branching again", "Branching before and after the second deletions", ablation_table),
+        ("steel", "Where dynamic programming is within reach", ablation_table),
         ("searching", "Order search with one thing changed", searching_table),
     ):
         if found["ablation"].get(section):

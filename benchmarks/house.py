@@ -115,7 +115,15 @@ def tuned(tree: ast.Module) -> int:
     """Return how many numbers the records called Tuning have."""
     records = (n for n in tree.body if isinstance(n, ast.ClassDef) and n.name == "Tuning")
     fields = (n.value for record in records for n in record.body if isinstance(n, ast.AnnAssign))
-    return sum(map(numbers_in, fields))
+    return sum(map(tuned_in, fields))
+
+
+def tuned_in(node: ast.AST | None) -> int:
+    """Return how many numbers a field of such a record holds, whatever they are wrapped into."""
+    if isinstance(node, ast.Call):  # tuned(value, unit, …), or a record of its own
+        wrapped = isinstance(node.func, ast.Name) and node.func.id == "tuned"
+        return sum(map(tuned_in, node.args[:1] if wrapped else node.args))
+    return sum(map(tuned_in, node.elts)) if isinstance(node, ast.Tuple) else numbers_in(node)
 
 
 def longest(tree: ast.Module) -> int:

@@ -40,6 +40,8 @@ if TYPE_CHECKING:
     from parentage.check.families import Families, Flags, Ints
 
 MOST_VARIABLES = 28
+"""Variables of a node for which dynamic programming is repeated."""
+
 LOW = 13
 """Bits within a block."""
 

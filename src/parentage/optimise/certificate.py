@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from parentage.check.document import FORMAT, VERSION, sealed
+from parentage.check.nodes import MOST_VARIABLES
 from parentage.files.atomic import replacing
 from parentage.optimise.cuts import Sets, written_cut
 from parentage.optimise.problem import allowed_sets
@@ -49,9 +50,6 @@ FINE = 20
 
 ROOM = 61
 """All numbers of a round must fit into so many bits."""
-
-MOST_SUBSETS = 28
-"""Variables of a part for which a check repeats dynamic programming."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -111,7 +109,7 @@ def certificate_of(run: Run, constraints: Constraints | None) -> Certificate | N
 
 def _provable(part: Part) -> bool:
     if part.proof.closed_by == "subsets":
-        return part.problem.n <= MOST_SUBSETS
+        return part.problem.n <= MOST_VARIABLES
     return all(_provable(piece) for piece in part.proof.pieces)
 
 

@@ -14,9 +14,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from parentage.check.nodes import MOST_VARIABLES
 from parentage.network.network import listed_gains
 from parentage.network.record import Effort, SearchRecord
-from parentage.optimise.certificate import MOST_SUBSETS, certificate_of
+from parentage.optimise.certificate import certificate_of
 from parentage.optimise.cuts import project
 from parentage.optimise.cutting import PHASE as ROOT
 from parentage.optimise.cutting import Tree, solve_root
@@ -209,7 +210,11 @@ def count(part: Part, cutter: Cutter, tree: Tree | None) -> None:
 def work_before_subsets(part: Part) -> float:
     """Work that cutting may take before dynamic programming; infinite where that cannot be."""
     run, problem = part.run, part.problem
-    if run.settings.engine != "auto" or problem.n > MOST_SUBSETS or not fits(problem, run.threads):
+    if (
+        run.settings.engine != "auto"
+        or problem.n > MOST_VARIABLES
+        or not fits(problem, run.threads)
+    ):
         return math.inf
     return run.tuning.soon * work_of_subsets(problem.n)
 

@@ -478,7 +478,7 @@ class Piece(NamedTuple):
 
 
 class NetworkChoices(NamedTuple):
-    """NetworkChoices of sets: ``excess[k]`` over the best, rising; ``sets[k, …]`` as in the lists.
+    """Sets of networks: ``excess[k]`` over the best, rising; ``sets[k, …]`` as in the lists.
 
     ``complete_to`` is the width up to which none is missing.
     """

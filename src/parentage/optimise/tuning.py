@@ -183,9 +183,9 @@ class Tuning:
         (0.0, 1e-5, 1e-4, 1e-3),
         "of the cost",
         "How much worse each stream of the order search lets itself become.",
-        "",
+        "one stream",
     )
-    width: int = tuned(10, "variables", "Most variables of a region.", "no regions")
+    width: int = tuned(10, "variables", "Most variables of a region.", "")
     stale: int = tuned(
         12,
         "rounds",
