@@ -77,8 +77,12 @@ def check_memory(problem: Problem, threads: int) -> None:
 
 
 def work_of_subsets(n: int) -> float:
-    """Return the work of ``n`` variables: five halves of a step for every subset and member."""
-    return 5 * n * 2.0 ** (n - 1)
+    """Return the work of ``n`` variables: five halves of a step for every subset and member.
+
+    >>> work_of_subsets(4), work_of_subsets(2000)
+    (160.0, inf)
+    """
+    return 5 * n * 2.0 ** (n - 1) if n < 1000 else math.inf
 
 
 def fits(problem: Problem, threads: int) -> bool:
