@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 import measure
 from bench_score import alarm, insurance
 from parentage import pipeline
-from parentage.arcs.need import Need, Question, needs, solve_changed
+from parentage.arcs.need import ArcQuestion, Need, needs, solve_changed
 from parentage.arcs.resampling import bootstrap
 from parentage.arcs.support import learn_baseline
 from parentage.optimise import optimise_lists
@@ -52,11 +52,11 @@ def measured(name: str, table: Table) -> dict[str, Any]:
     arcs = baseline.best.network.arcs
     shared, found = measure.cpu(lambda: needs(baseline, arcs, Context()), repeat=1)
     assert all(need.most - need.least < 1e-6 for need in found.values())
-    few = [arc for arc in arcs if Question(arc, "adjacency") in found][:FEW]
+    few = [arc for arc in arcs if ArcQuestion(arc, "adjacency") in found][:FEW]
     near, _ = measure.cpu(lambda: [solve_changed(baseline, q, Stop()) for q in asked_of(few)], 1)
     apart, again = measure.cpu(lambda: [solved_anew(baseline, arc) for arc in few], repeat=1)
     for arc, score in zip(few, again, strict=True):
-        assert abs(baseline.best.score - score - found[Question(arc, "adjacency")].least) < 1e-6
+        assert abs(baseline.best.score - score - found[ArcQuestion(arc, "adjacency")].least) < 1e-6
     drawn_in, drawn = measure.cpu(lambda: bootstrap(baseline, REPLICATES, 0, Context()), repeat=1)
     assert drawn.proven == REPLICATES
     least = sorted(found.items(), key=lambda one: one[1].least)
@@ -75,9 +75,9 @@ def measured(name: str, table: Table) -> dict[str, Any]:
     }
 
 
-def asked_of(arcs: list[Arc]) -> list[Question]:
+def asked_of(arcs: list[Arc]) -> list[ArcQuestion]:
     """The questions about adjacency."""
-    return [Question(arc, "adjacency") for arc in arcs]
+    return [ArcQuestion(arc, "adjacency") for arc in arcs]
 
 
 def solved_anew(baseline: Baseline, arc: Arc) -> float:

@@ -22,7 +22,7 @@ import naive_em
 from command import by_recipe, ok, refused, run
 from network_cases import ASIA, random_network
 from parentage import pipeline, structural_em
-from parentage.arcs.need import Question, solve_changed
+from parentage.arcs.need import ArcQuestion, solve_changed
 from parentage.arcs.support import learn_baseline, support
 from parentage.data.datasets import chest_clinic
 from parentage.data.reading import read_table
@@ -30,10 +30,10 @@ from parentage.data.settings import Reading
 from parentage.data.table import MISSING, Table
 from parentage.errors import (
     ConstraintError,
+    InfeasibleError,
     InputError,
     ParentageWarning,
     ResourceError,
-    UnseenError,
 )
 from parentage.estimator import ParentageLearner
 from parentage.network import expectation
@@ -271,14 +271,14 @@ def test_only_what_is_an_answer_is_taken_for_one() -> None:
         Context(),
     )
     constraints = Constraints(required=frozenset({("c", "a")}))
-    with pytest.raises(UnseenError, match="never observed in one row"):
+    with pytest.raises(InfeasibleError, match="never observed in one row"):
         learn(table, missing="pnal", constraints=constraints)
     strict = replace(ground, scoring=replace(ground.scoring, constraints=constraints))
-    assert solve_changed(strict, Question(("a", "b"), "direction"), Stop()) is None
+    assert solve_changed(strict, ArcQuestion(("a", "b"), "direction"), Stop()) is None
     wrong = Constraints(required=frozenset({("c", "nobody")}))
     faulty = replace(ground, scoring=replace(ground.scoring, constraints=wrong))
     with pytest.raises(ConstraintError, match="nobody"):
-        solve_changed(faulty, Question(("a", "b"), "direction"), Stop())
+        solve_changed(faulty, ArcQuestion(("a", "b"), "direction"), Stop())
 
 
 def test_no_class_where_directions_count(tmp_path: Path) -> None:

@@ -13,7 +13,7 @@ from parentage import Advanced, Constraints, Network, Solution, learn, pipeline
 from parentage.errors import UnprovenWarning
 from parentage.growth import anytime
 from parentage.network.formats.network_json import read_network_json
-from parentage.network.record import Comparison, Finding
+from parentage.network.record import Compared, Finding
 from parentage.report.facts import verdict
 from parentage.scoring import candidates
 from parentage.scoring.candidates import Searched, search_table
@@ -254,7 +254,7 @@ def test_a_bound_that_says_little_is_not_the_answer(tmp_path: Path) -> None:
 
 
 def test_a_gap_of_half_the_gain_says_little() -> None:
-    compared = Comparison(-1500.0, -1000.0)
+    compared = Compared(-1500.0, -1000.0)
     assert compared.words(-1000.0) == "500 above the network without arcs, as good as the best tree"
     assert not compared.says_little(-1000.0, -750.0)
     assert compared.says_little(-1000.0, -749.0)

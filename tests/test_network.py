@@ -14,7 +14,6 @@ from network_cases import ASIA, Parents, all_dags, is_acyclic, random_network
 from parentage.data.table import MISSING, Table
 from parentage.errors import InputError, TableError
 from parentage.network.network import (
-    CycleError,
     Network,
     arc_gains,
     listed_gains,
@@ -119,7 +118,7 @@ def test_a_graph_is_refused_exactly_when_it_has_a_circle(parents: list[set[int]]
     if is_acyclic(sets):
         assert Network(tuple("abcdef"), sets).parents == sets
     else:
-        with pytest.raises(CycleError) as caught:
+        with pytest.raises(InputError, match="the arcs form a cycle") as caught:
             Network(tuple("abcdef"), sets)
         circle = str(caught.value).partition(": ")[2].replace("'", "").split(" → ")
         assert circle[0] == circle[-1]
@@ -128,9 +127,9 @@ def test_a_graph_is_refused_exactly_when_it_has_a_circle(parents: list[set[int]]
 
 
 def test_a_circle_is_named() -> None:
-    with pytest.raises(CycleError, match="cycle: 'a' → 'b' → 'c' → 'a'"):
+    with pytest.raises(InputError, match="cycle: 'a' → 'b' → 'c' → 'a'"):
         Network.from_arcs("abcd", [("a", "b"), ("b", "c"), ("c", "a"), ("c", "d")])
-    with pytest.raises(CycleError, match="cycle: 'a' → 'a'"):
+    with pytest.raises(InputError, match="cycle: 'a' → 'a'"):
         Network.from_arcs("a", [("a", "a")])
     assert topological_order((), ()) == ()
 

@@ -33,7 +33,7 @@ from naive_support import (
 from parentage import pipeline
 from parentage.arcs import Supporting
 from parentage.arcs.near_shares import log_total, near_set
-from parentage.arcs.need import Question, lists_requiring, needs
+from parentage.arcs.need import ArcQuestion, lists_requiring, needs
 from parentage.arcs.records import ArcSupport, PairShare, Support, support_csv, write_support
 from parentage.arcs.resampling import (
     averaged_arcs,
@@ -91,7 +91,7 @@ def all_arcs(table: Table) -> list[Arc]:
 
 def needs_and_truth(
     table: Table, score: str, constraints: Constraints | None = None
-) -> list[tuple[Question, float | None, float | None]]:
+) -> list[tuple[ArcQuestion, float | None, float | None]]:
     """The need of every pair and direction, by the package and by going through all networks."""
     baseline = baseline_of(table, Scoring(score=score, constraints=constraints))
     varying = [arc for arc in all_arcs(table) if not set(arc) & set(table.constant)]
@@ -101,8 +101,8 @@ def needs_and_truth(
     for arc in varying:
         a, b = (table.index(name) for name in arc)
         for question, fits in (
-            (Question(arc, "adjacency"), apart(a, b)),
-            (Question(arc, "direction"), has_arc(b, a)),
+            (ArcQuestion(arc, "adjacency"), apart(a, b)),
+            (ArcQuestion(arc, "direction"), has_arc(b, a)),
         ):
             need = found.get(question)
             if need is not None:

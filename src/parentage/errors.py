@@ -5,13 +5,12 @@
     ParentageError (ValueError)
     ├── InputError            bad file, table, option or name: the user can fix it
     │   ├── TableError        a table that cannot be read or used
-    │   │   ├── NoColumnError a column that it does not have
     │   │   └── UndecidedError  decisions that only the user can take, all of them at once
     │   ├── ListsError        candidate lists that cannot be read or used
     │   └── NotFittedError    an estimator that has learned nothing yet (also an AttributeError)
     ├── ConstraintError       contradictory or infeasible constraints, culprits named
-    │   ├── InfeasibleError   names are right, but no network satisfies them all
-    │   └── UnseenError       required families that no row has complete, so they have no score
+    │   └── InfeasibleError   names are right, but no network satisfies them all, or none of those
+    │                         that do has a score: no row has a required family complete
     ├── ResourceError         what was asked cannot fit in memory or arithmetic
     ├── WorkersError          workers of a cluster or a pool were lost, and not replaced
     └── MissingExtraError     an optional library is absent; the message has the pip command
@@ -206,13 +205,6 @@ class TableError(InputError):
     """A table that cannot be read or used."""
 
 
-class NoColumnError(TableError):
-    """A column that a table does not have."""
-
-    def __init__(self, name: str, names: Iterable[str]) -> None:
-        super().__init__(f"no column {name!r}; {did_you_mean(name, names)}")
-
-
 @dataclass(frozen=True)
 class Objection:
     """One thing about a table that somebody has to decide, and what is recommended.
@@ -353,10 +345,6 @@ class ConstraintError(ParentageError):
 
 class InfeasibleError(ConstraintError):
     """Constraints on known variables that no network satisfies together."""
-
-
-class UnseenError(ConstraintError):
-    """Required parents that are never observed in one row with their child."""
 
 
 class ResourceError(ParentageError):

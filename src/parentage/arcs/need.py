@@ -27,7 +27,7 @@ from typing import TYPE_CHECKING, Literal, NamedTuple
 
 import numpy as np
 
-from parentage.errors import InfeasibleError, UnseenError
+from parentage.errors import InfeasibleError
 from parentage.optimise import Start, optimise_lists
 from parentage.optimise.tuning import TUNING
 from parentage.scoring.candidates import score_table
@@ -57,7 +57,7 @@ GENEROUS = 2.0
 _ABOUTS: tuple[Literal["adjacency", "direction"], ...] = ("adjacency", "direction")
 
 
-class Question(NamedTuple):
+class ArcQuestion(NamedTuple):
     """What is asked of an arc."""
 
     arc: Arc
@@ -77,7 +77,7 @@ class Need:
     most: float
 
 
-Needs = dict[Question, Need]
+Needs = dict[ArcQuestion, Need]
 """The answers; a question is missing if no network with the change is allowed, or if time ended."""
 
 
@@ -88,8 +88,8 @@ def needs(baseline: Baseline, arcs: Iterable[Arc], context: Context) -> Needs:
     the time has an interval.
     """
     found: Needs = {}
-    open_: list[Question] = []
-    for question in (Question(arc, about) for arc in arcs for about in _ABOUTS):
+    open_: list[ArcQuestion] = []
+    for question in (ArcQuestion(arc, about) for arc in arcs for about in _ABOUTS):
         known = answered(baseline, question)
         if known is None:
             open_.append(question)
@@ -117,7 +117,7 @@ def needs(baseline: Baseline, arcs: Iterable[Arc], context: Context) -> Needs:
     return found
 
 
-def answered(baseline: Baseline, question: Question) -> Need | None:
+def answered(baseline: Baseline, question: ArcQuestion) -> Need | None:
     """Answer without work: the best network itself, or one equivalent to it, has the change."""
     (a, b), best = question.arc, baseline.best
     arcs = set(best.network.arcs)
@@ -131,7 +131,9 @@ def answered(baseline: Baseline, question: Question) -> Need | None:
     return Need(0.0, best.gap) if has_it else None
 
 
-def _answer(baseline: Baseline, stop: Stop, size: int, task: tuple[Question, int]) -> Need | None:
+def _answer(
+    baseline: Baseline, stop: Stop, size: int, task: tuple[ArcQuestion, int]
+) -> Need | None:
     """Answer one question; None if no network is allowed, or if nothing was to be done any more."""
     question, left = task
     if stop.reason() is not None:
@@ -146,7 +148,7 @@ def shortfall(best: Solution, changed: Solution) -> Need:
     return Need(least, max(least, best.bound - changed.score))
 
 
-def solve_changed(baseline: Baseline, question: Question, stop: Stop) -> Solution | None:
+def solve_changed(baseline: Baseline, question: ArcQuestion, stop: Stop) -> Solution | None:
     """Find the best network with the change; None if there is none.
 
     That the constraints of the user allow none with it is an answer. So is that, in a table with
@@ -173,7 +175,7 @@ def solve_changed(baseline: Baseline, question: Question, stop: Stop) -> Solutio
             constraints=wanted,
             start=Start(baseline.best.network, baseline.cuts),
         )
-    except (InfeasibleError, UnseenError):
+    except InfeasibleError:
         return None
 
 

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from parentage import pipeline
 from parentage.arcs import Supporting
 from parentage.arcs.near_shares import near_set
-from parentage.arcs.need import Question, needs
+from parentage.arcs.need import ArcQuestion, needs
 from parentage.arcs.records import ArcSupport, Baseline, Support
 from parentage.arcs.resampling import bootstrap as draw
 from parentage.data.reading import settled
@@ -312,8 +312,8 @@ def _arc(
 
     Without a class the score values equivalent networks differently: no arc is turned for nothing.
     """
-    adjacency = answers.get(Question(shares.arc, "adjacency"))
-    direction = answers.get(Question(shares.arc, "direction"))
+    adjacency = answers.get(ArcQuestion(shares.arc, "adjacency"))
+    direction = answers.get(ArcQuestion(shares.arc, "direction"))
     return replace(
         shares,
         in_network=True,

@@ -44,7 +44,7 @@ if TYPE_CHECKING:
     from parentage.network.parameters import Parameters
     from parentage.optimise import Solution
     from parentage.optimise.near import NearOptimal
-    from parentage.pipeline import Gathered
+    from parentage.pipeline import Asked, Gathered
     from parentage.scoring.lists import CandidateLists
     from parentage.scoring.settings import Scoring
     from parentage.work.context import Context, Running, Scaling
@@ -144,27 +144,6 @@ class Goal(Settings):
         return read_network(self.start)
 
 
-@dataclass(frozen=True)
-class Typed:
-    """All settings of the path, as typed."""
-
-    reading: Reading
-    model: Model
-    growing: Growing
-    optimising: Optimising
-    goal: Goal
-    quiet: bool
-
-    def scoring(self, names: tuple[str, ...], scored: bool) -> Scoring:
-        """Return the settings of scoring; ``--within`` asks for lists that reach as far."""
-        from parentage.scoring.scores import unit_of
-
-        scoring, within = self.model.scoring(names), self.goal.within
-        if within is None or scoring.width is not None or scored:
-            return scoring
-        return replace(scoring, width=math.log(within) / unit_of(scoring.log_base))
-
-
 @command()
 @click.argument("source", metavar="DATA|LISTS")
 @settings("goal", Goal, "Output")
@@ -194,6 +173,7 @@ def learn(
     lists from a file; the content decides. Ctrl-C keeps the best network found so far.
     """
     from parentage import pipeline
+    from parentage.arcs.support import scoring_for
     from parentage.work.stop import interruptible
 
     outputs = [*goal.output, goal.certificate, goal.log, write_recipe]
@@ -206,7 +186,15 @@ def learn(
         if is_vipr(goal.certificate):  # without large subsets
             optimising = replace(optimising, engine="branch-and-cut")
     start = goal.beginning()
-    typed = Typed(reading, model, growing, optimising, goal, as_json)
+
+    def scoring(names: tuple[str, ...], scored: bool) -> Scoring:
+        """Return the settings of scoring; ``--within`` asks for lists that reach as far."""
+        found = model.scoring(names)
+        return found if scored else scoring_for(found, goal.within)
+
+    asked = pipeline.Asked(
+        scoring, optimising, None if goal.within is not None else growing, start, reading
+    )
     began = time.monotonic()
     with interruptible(running.stop(), command=True) as stop:
         with (
@@ -214,11 +202,11 @@ def learn(
             logged(goal.log, shown) as progress,
             scaling.context(running.workers, stop, progress) as context,
         ):
-            work = gather(source, typed, context, start)
+            work = gather(source, asked, goal, context, quiet=as_json)
             goal.check_table(work.table)
             write_recipe_of(recipe_of(work), write_recipe)
             if goal.within is not None:
-                show_near(work, typed, goal.within, context)
+                show_near(work, goal, goal.within, context, as_json)
                 return
             from parentage.optimise import Start
 
@@ -229,7 +217,8 @@ def learn(
             warn("interrupted during the search; this is the best network found so far")
         if solution.stopped == "memory" and work.lists.account.complete:
             warn("proof stopped at the memory limit; raise --memory to continue")
-        report_solution(solution, work, parameters, typed, time.monotonic() - began)
+        seconds = time.monotonic() - began
+        report_solution(solution, work, parameters, goal, seconds, as_json)
         if not (solution.optimal and solution.scope.settled):
             tell_saved(scaling)
     if stop.cancelled.is_set():
@@ -239,10 +228,11 @@ def learn(
         sys.exit(1)
 
 
-class Work(NamedTuple):
-    """What is to be learned from, and the table that parameters come from."""
+class Material(NamedTuple):
+    """What was asked for, what is to be learned from, and the table that parameters come from."""
 
     name: str
+    asked: Asked
     found: Gathered
     table: Table | None
 
@@ -252,37 +242,35 @@ class Work(NamedTuple):
         return self.found.lists
 
 
-def gather(source: str, typed: Typed, context: Context, start: Network | None) -> Work:
+def gather(source: str, asked: Asked, goal: Goal, context: Context, *, quiet: bool) -> Material:
     """Read lists, or read a table and score it; read the table that comes with lists."""
     from parentage import pipeline
     from parentage.errors import InputError
     from parentage.scoring.account import Account
     from parentage.scoring.candidates import cut_short_text
 
-    beside, many = typed.goal.data, typed.goal.within is not None
-    reading = Reading() if beside is not None else typed.reading  # which is for that table
-    asked = pipeline.Asked(
-        typed.scoring, typed.optimising, None if many else typed.growing, start, reading
-    )
-    found = pipeline.gather(source, asked, context, seen=None if typed.quiet else tell_reading)
+    beside, reading = goal.data, asked.reading
+    if beside is not None:  # what was typed about reading is for that table
+        asked = replace(asked, reading=Reading())
+    found = pipeline.gather(source, asked, context, seen=None if quiet else tell_reading)
     if found.table is not None and beside is not None:
         raise InputError(f"--data {beside!r} goes with lists, and {source!r} is a table")
     if found.table is not None and not found.lists.account.complete:
-        growing = not many and found.lists.known().completion is None
+        growing = goal.within is None and found.lists.known().completion is None
         warn(cut_short_text(found.lists, growing=growing))
     if beside is None:
-        return Work(source, found, found.table)
-    table = table_of(found.lists.names, beside, typed.reading, whose="the lists", quiet=typed.quiet)
+        return Material(source, asked, found, found.table)
+    table = table_of(found.lists.names, beside, reading, whose="the lists", quiet=quiet)
     account = found.lists.account
     if isinstance(account, Account) and account.data != table.digest:
         raise InputError(
             f"--data {beside!r} is not the table these lists were made from (its digest differs): "
             "give that one, read with the same options"
         )
-    return Work(source, found, table)
+    return Material(source, asked, found, table)
 
 
-def with_gains(solution: Solution, work: Work) -> Solution:
+def with_gains(solution: Solution, work: Material) -> Solution:
     """Return the solution of lists with the gains on the table that came beside them."""
     from parentage.scoring.account import Account
 
@@ -294,7 +282,7 @@ def with_gains(solution: Solution, work: Work) -> Solution:
     )
 
 
-def recipe_of(work: Work) -> Recipe | None:
+def recipe_of(work: Material) -> Recipe | None:
     """Return how the table was read, here or when the lists were made."""
     from parentage.scoring.account import Account
 
@@ -304,7 +292,9 @@ def recipe_of(work: Work) -> Recipe | None:
     return account.recipe if isinstance(account, Account) else None
 
 
-def estimated(solution: Solution, work: Work, goal: Goal, context: Context) -> Parameters | None:
+def estimated(
+    solution: Solution, work: Material, goal: Goal, context: Context
+) -> Parameters | None:
     """Estimate the probabilities of files, once, if missing values or smoothing ask for it."""
     table = work.table
     if table is None or not (table.has_holes or goal.smoothing != SMOOTHING):
@@ -326,25 +316,27 @@ def shows_probabilities(path: str, *, whole: bool) -> bool:
 
 def report_solution(
     solution: Solution,
-    work: Work,
+    work: Material,
     parameters: Parameters | None,
-    typed: Typed,
+    goal: Goal,
     seconds: float,
+    as_json: bool,
 ) -> None:
     """Write and print what was found."""
-    goal = typed.goal
     if goal.output:
         write_files(solution, work, parameters, goal)
         click.echo(f"parentage: wrote {', '.join(goal.output)}. {proof_text(solution)}", err=True)
     if goal.certificate is not None:
-        write_certificate(solution, goal.certificate, typed.optimising.engine)
-    if typed.quiet:
-        print_json(solution_json(solution, work, typed, seconds))
+        write_certificate(solution, goal.certificate, work.asked.optimising.engine)
+    if as_json:
+        print_json(solution_json(solution, work, seconds))
     elif not goal.output:
         click.echo(as_text(solution, work))
 
 
-def write_files(solution: Solution, work: Work, parameters: Parameters | None, goal: Goal) -> None:
+def write_files(
+    solution: Solution, work: Material, parameters: Parameters | None, goal: Goal
+) -> None:
     """Write the network to files, and pages about it."""
     from parentage.network.formats import write_network
 
@@ -402,7 +394,7 @@ def write_certificate(solution: Solution, path: str, engine: str) -> None:
         warn(f"no certificate is written: the network is {solution.proof()}")
 
 
-def solution_json(solution: Solution, work: Work, typed: Typed, seconds: float) -> dict[str, Any]:
+def solution_json(solution: Solution, work: Material, seconds: float) -> dict[str, Any]:
     """Return what ``learn --json`` prints."""
     from parentage.work.memory import peak_memory
 
@@ -419,11 +411,11 @@ def solution_json(solution: Solution, work: Work, typed: Typed, seconds: float) 
         "candidates": work.lists.n_sets,
         "recipe": None if recipe is None else recipe.to_dict(),
         **({"rows_used": used} if (used := rows_used(solution, work)) else {}),
-        "seed": typed.optimising.seed,
+        "seed": work.asked.optimising.seed,
     }
 
 
-def provenance(work: Work, solution: Solution) -> dict[str, Any]:
+def provenance(work: Material, solution: Solution) -> dict[str, Any]:
     """Where the network comes from, for files that can hold it."""
     from parentage.network.formats.network_json import provenance_of
 
@@ -444,7 +436,7 @@ def provenance(work: Work, solution: Solution) -> dict[str, Any]:
     return {**origin, "rows_used": used} if used else origin
 
 
-def as_text(solution: Solution, work: Work) -> str:
+def as_text(solution: Solution, work: Material) -> str:
     """Lay out the network for a terminal: arcs by child, then what was proved."""
     rows = [family_row(solution, work.lists, v) for v in range(work.lists.n_variables)]
     head: tuple[str, ...] = ("child", "parents", "score", "margin")
@@ -472,7 +464,7 @@ def as_text(solution: Solution, work: Work) -> str:
     return "\n".join(lines)
 
 
-def rows_used(solution: Solution, work: Work) -> dict[str, int]:
+def rows_used(solution: Solution, work: Material) -> dict[str, int]:
     """Return, of a table with holes, the rows that each variable and its parents were scored on."""
     from parentage.scoring.scores.node_average import rows_of_families
 
@@ -500,7 +492,7 @@ def proof_text(solution: Solution) -> str:
     return f"{head}: {solution.proof()} ({solution.engine}, {solution.seconds:.2f} s)."
 
 
-def show_near(work: Work, typed: Typed, factor: float, context: Context) -> None:
+def show_near(work: Material, goal: Goal, factor: float, context: Context, as_json: bool) -> None:
     """Print all networks within the factor, by equivalence class."""
     from parentage.optimise import limited
     from parentage.optimise.near import CutWarning, within
@@ -513,16 +505,16 @@ def show_near(work: Work, typed: Typed, factor: float, context: Context) -> None
             work.lists,
             factor=factor,
             constraints=allowed,
-            seed=typed.optimising.seed,
+            seed=work.asked.optimising.seed,
             context=context,
         )
-    if typed.quiet:
+    if as_json:
         print_json(near_json(near, factor))
     else:
         click.echo(near_text(near, factor))
     if context.stop.cancelled.is_set():
         sys.exit(130)
-    if typed.goal.require_optimal and not near.complete:
+    if goal.require_optimal and not near.complete:
         click.echo("parentage: networks may be missing", err=True)
         sys.exit(1)
 

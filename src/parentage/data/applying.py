@@ -26,6 +26,7 @@ from parentage.data.columns import (
     column_of,
     date_part,
     find_column,
+    no_column,
     numbers_in,
     with_counts,
     without_values,
@@ -47,7 +48,6 @@ from parentage.data.table import (
 )
 from parentage.errors import (
     DataWarning,
-    NoColumnError,
     TableError,
     Way,
     did_you_mean,
@@ -338,12 +338,13 @@ def fitted_table(raw: RawTable, recipe: Recipe, reading: Reading) -> Table:
     check_rows(raw.total_rows)
     recipe = replace(_with_na(recipe, reading, raw), settings=replace(reading, recipe=None))
     cells, misfits = list[Column](), list[TableError]()
+    names = [column.name for column in raw.columns]
     for column in recipe.columns:
+        if column.name not in names:
+            continue  # those are said together
         try:
             cells.append(cells_for(raw, column, reading))
             _states_of(cells[-1], column, reading.decimal, None)
-        except NoColumnError:
-            continue  # those are said together
         except TableError as error:
             misfits.append(error)
     wrong = [*_absent(raw, recipe), *misfits]
@@ -386,7 +387,7 @@ def _absent(raw: RawTable, recipe: Recipe) -> list[TableError]:
     if not absent:
         return []
     if len(absent) == 1:
-        return [NoColumnError(absent[0], names)]
+        return [no_column(absent[0], raw)]
     shown = ", ".join(map(repr, absent[:_MOST_SHOWN])) + (", …" if absent[_MOST_SHOWN:] else "")
     return [TableError(f"{len(absent)} of its {len(recipe.columns)} columns are missing: {shown}")]
 

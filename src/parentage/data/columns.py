@@ -22,7 +22,7 @@ import numpy as np
 import numpy.typing as npt
 
 from parentage.data.table import MOST_ROWS, PackedColumn, as_numbers, class_sizes
-from parentage.errors import NoColumnError, TableError, Way, did_you_mean
+from parentage.errors import TableError, Way, did_you_mean
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Sequence
@@ -533,23 +533,16 @@ def with_counts(raw: RawTable, name: str, decimal: str) -> RawTable:
     known = [numbers_in([label], decimal) for label in labels]
     values = np.array([np.nan if number is None else number[0] for number in known] + [np.nan])
     others = tuple(other for other in raw.columns if other is not column)
-    try:
-        return repeated(replace(raw, columns=others), values[codes])
-    except _NotACountError as error:
-        code = int(codes[error.row])
+    row = not_a_count(values[codes])
+    if row is not None:
+        code = int(codes[row])
         seen = "the count is missing" if code < 0 else f"{labels[code]!r} is not a count"
         raise TableError(
-            f"column {name!r}, {raw.place(error.row)}: {seen}; counts are whole numbers, 0 or more",
+            f"column {name!r}, {raw.place(row)}: {seen}; counts are whole numbers, 0 or more",
             "correct it",
             Way("drop", [name], "to count every line once"),
-        ) from None
-
-
-class _NotACountError(ValueError):
-    """A number that is not a count; ``row`` says where."""
-
-    def __init__(self, row: int) -> None:
-        self.row = row
+        )
+    return repeated(replace(raw, columns=others), values[codes])
 
 
 def with_weights(raw: RawTable, weights: object) -> RawTable:
@@ -570,20 +563,23 @@ def with_weights(raw: RawTable, weights: object) -> RawTable:
         )
     if not times.any():
         raise TableError("every sample_weight is zero, so no row is left")
-    try:
-        return repeated(raw, times)
-    except _NotACountError as error:
+    row = not_a_count(times)
+    if row is not None:
         raise TableError(
-            f"sample_weight, {raw.place(error.row)}: {times[error.row]:g} is not a count; "
+            f"sample_weight, {raw.place(row)}: {times[row]:g} is not a count; "
             "sample_weight says how often each row occurs, in whole numbers, 0 or more"
-        ) from None
+        )
+    return repeated(raw, times)
+
+
+def not_a_count(times: Numbers) -> int | None:
+    """Return the first row whose number is not a whole one, 0 or more; None if all are."""
+    wrong = ~(np.isfinite(times) & (times >= 0) & (times == np.floor(times)))
+    return int(wrong.argmax()) if wrong.any() else None
 
 
 def repeated(raw: RawTable, times: Numbers) -> RawTable:
     """Return the rows that occur at least once, with how often they do."""
-    wrong = ~(np.isfinite(times) & (times >= 0) & (times == np.floor(times)))
-    if wrong.any():
-        raise _NotACountError(int(wrong.argmax()))
     total = float(times.sum())
     if not 0 < total <= MOST_ROWS:
         raise TableError(f"the counts add up to {total:,.0f} rows; 1 to {MOST_ROWS:,} are possible")
@@ -638,11 +634,18 @@ def _repeats_a_row(columns: Sequence[Column], lines: int) -> bool:
     return True
 
 
+def no_column(name: str, raw: RawTable) -> TableError:
+    """Return the error of a column that is not there."""
+    return TableError(
+        f"no column {name!r}; {did_you_mean(name, [column.name for column in raw.columns])}"
+    )
+
+
 def find_column(raw: RawTable, name: str) -> RawColumn:
     """Return a column by name."""
     found = [column for column in raw.columns if column.name == name]
     if not found:
-        raise NoColumnError(name, [column.name for column in raw.columns])
+        raise no_column(name, raw)
     if len(found) > 1:
         raise TableError(f"{len(found)} columns are named {name!r}; rename all but one")
     if found[0].refused is not None:

@@ -172,10 +172,6 @@ def _class_key(parents: Parents) -> object:
     return tuple(joined), tuple(meeting)
 
 
-class CycleError(InputError):
-    """Arcs that run in a circle; the message names one."""
-
-
 @dataclass(frozen=True, eq=False, repr=False)
 class Network:
     """A directed acyclic graph: ``parents[v]`` are the indices of the parents of variable ``v``.
@@ -194,10 +190,9 @@ class Network:
 
     Raises
     ------
-    CycleError
-        The arcs form a cycle.
     InputError
-        A name occurs twice, or a parent is unknown, is listed twice or is the child itself.
+        The arcs form a cycle, a name occurs twice, or a parent is unknown, is listed twice or is
+        the child itself.
 
     Examples
     --------
@@ -218,7 +213,7 @@ class Network:
         _check_families(names, parents)
         object.__setattr__(self, "names", names)
         object.__setattr__(self, "parents", parents)
-        _ = self.order_indices  # raises CycleError
+        _ = self.order_indices  # refuses a circle
 
     @classmethod
     def from_parents(cls, parents: Mapping[str, Iterable[str]]) -> Network:
@@ -421,7 +416,7 @@ def topological_order(names: Sequence[str], parents: Sequence[Sequence[int]]) ->
     (1, 2, 0)
     >>> topological_order("ab", [[1], [0]])
     Traceback (most recent call last):
-    parentage.network.network.CycleError: the arcs form a cycle: 'a' → 'b' → 'a'
+    parentage.errors.InputError: the arcs form a cycle: 'a' → 'b' → 'a'
     """
     waiting = [len(members) for members in parents]
     children: list[list[int]] = [[] for _ in names]
@@ -439,7 +434,7 @@ def topological_order(names: Sequence[str], parents: Sequence[Sequence[int]]) ->
                 heapq.heappush(free, v)
     if len(order) < len(names):
         circle = _circle(parents, waiting)
-        raise CycleError("the arcs form a cycle: " + " → ".join(repr(names[v]) for v in circle))
+        raise InputError("the arcs form a cycle: " + " → ".join(repr(names[v]) for v in circle))
     return tuple(order)
 
 

@@ -12,7 +12,7 @@ import dataclasses
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 from parentage.errors import InputError
 from parentage.files.decoding import decoded
@@ -22,6 +22,7 @@ from parentage.work.progress import amount
 if TYPE_CHECKING:
     from parentage.network.network import Network
     from parentage.network.parameters import Parameters
+    from parentage.optimise import Solution
     from parentage.scoring.constraints import Arc
 
 
@@ -113,7 +114,7 @@ class SearchRecord:
 
 
 @dataclass(frozen=True)
-class Comparison:
+class Compared:
     """Networks that another one is compared with, where lists were stopped early.
 
     Parameters
@@ -125,7 +126,7 @@ class Comparison:
 
     Examples
     --------
-    >>> compared = Comparison(-1500.0, -1200.0)
+    >>> compared = Compared(-1500.0, -1200.0)
     >>> compared.words(-1020.0)
     '480 above the network without arcs, 180 above the best tree'
     >>> compared.says_little(-1020.0, -300.0)
@@ -181,7 +182,7 @@ class Finding:
     seconds: float | None = None
     scope: Scope | None = None
     search: SearchRecord | None = None
-    compared: Comparison | None = None
+    compared: Compared | None = None
 
     def beside(self) -> str | None:
         """Say what the network was compared with, where the bound says little; None elsewhere."""
@@ -232,26 +233,6 @@ class Finding:
         return found
 
 
-class Answer(Protocol):
-    """A network with what is known of it: a solution of the optimiser."""
-
-    @property
-    def network(self) -> Network:
-        """The network."""
-
-    @property
-    def gains(self) -> dict[Arc, float]:
-        """What every arc gains under the score it was chosen by."""
-
-    @property
-    def listed_gains(self) -> bool:
-        """Whether gains compare with what is listed."""
-
-    @property
-    def finding(self) -> Finding:
-        """What the answer says of itself."""
-
-
 @dataclass(frozen=True)
 class NetworkRecord:
     """A network with everything that is known of it: what files and pages are made of.
@@ -290,7 +271,7 @@ class NetworkRecord:
     @classmethod
     def of(
         cls,
-        result: Network | Parameters | Answer | NetworkRecord,
+        result: Network | Parameters | Solution | NetworkRecord,
         parameters: Parameters | None = None,
         provenance: Mapping[str, Any] | None = None,
     ) -> NetworkRecord:

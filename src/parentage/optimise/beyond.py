@@ -31,7 +31,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from parentage.network.network import listed_gains
-from parentage.network.record import Comparison
+from parentage.network.record import Compared
 from parentage.optimise.engines import solve
 from parentage.optimise.problem import (
     allowed_sets,
@@ -161,7 +161,7 @@ class Question:
                     trace=(*solution.trace, (solution.seconds, best, solution.bound)),
                 )
         score = math.fsum(lists.scores[empty].tolist())
-        return replace(solution, compared=Comparison(score, best))
+        return replace(solution, compared=Compared(score, best))
 
     def requires_more(self) -> bool:
         """Whether arcs are required that were not when the lists were scored."""

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from parentage.errors import InputError
 from parentage.network.network import Network, arc_gains
-from parentage.network.record import Comparison, Finding
+from parentage.network.record import Compared, Finding
 from parentage.scoring.account import Account, Scope, stricter
 from parentage.scoring.constraints import Constraints
 from parentage.scoring.encoding.rows import merged
@@ -106,7 +106,7 @@ class Solution:
     certificate: Certificate | None = field(default=None, compare=False, repr=False)
     cuts: tuple[Cut, ...] = field(default=(), compare=False, repr=False)
     listed_gains: bool = True
-    compared: Comparison | None = None
+    compared: Compared | None = None
     table: Table | None = field(default=None, compare=False, repr=False)
     lists: CandidateLists | None = field(default=None, compare=False, repr=False)
 
@@ -230,7 +230,7 @@ def checked_network(lists: CandidateLists, chosen: Sequence[int]) -> tuple[Netwo
     ------
     AssertionError
         A set of another variable: an error in this package, never in the input.
-    CycleError
+    InputError
         A cycle: the same.
     """
     for v, i in enumerate(chosen):

@@ -54,7 +54,7 @@ if TYPE_CHECKING:
     from parentage.data.table import Table
     from parentage.network.network import Network
     from parentage.network.parameters import Counts, Parameters
-    from parentage.network.record import Answer
+    from parentage.optimise import Solution
     from parentage.optimise.near import NearOptimal
     from parentage.report.facts import Fact
     from parentage.scoring.account import Scope
@@ -231,7 +231,7 @@ four in five replicates have it; it is open otherwise."""
 
 
 def gather(
-    result: Network | Parameters | Answer | NetworkRecord,
+    result: Network | Parameters | Solution | NetworkRecord,
     *,
     table: Table | None = None,
     lists: CandidateLists | None = None,

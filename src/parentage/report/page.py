@@ -76,7 +76,7 @@ LEAST_VIEW = (760.0, 480.0)
 """Width and height in pixels below which a figure is not enlarged."""
 
 
-class Column(NamedTuple):
+class ArcColumn(NamedTuple):
     """A column of the table of arcs: field, heading, whether it is a share."""
 
     key: str
@@ -85,13 +85,13 @@ class Column(NamedTuple):
 
 
 COLUMNS = (
-    Column("need_direction", "Loss if reversed", False),
-    Column("need", "Need", False),
-    Column("adjacency", "Bootstrap strength", True),
-    Column("direction", "This direction", True),
-    Column("gain", "Gain", False),
-    Column("in_near_optimal", "In near-optimal", True),
-    Column("near_weight", "Weight there", True),
+    ArcColumn("need_direction", "Loss if reversed", False),
+    ArcColumn("need", "Need", False),
+    ArcColumn("adjacency", "Bootstrap strength", True),
+    ArcColumn("direction", "This direction", True),
+    ArcColumn("gain", "Gain", False),
+    ArcColumn("in_near_optimal", "In near-optimal", True),
+    ArcColumn("near_weight", "Weight there", True),
 )
 
 
@@ -241,7 +241,7 @@ def percent(share: float) -> str:
     return "> 99.9 %" if share > 0.9995 else f"{100 * share:.1f} %"
 
 
-def _is_known(page: Page, column: Column) -> bool:
+def _is_known(page: Page, column: ArcColumn) -> bool:
     return any(getattr(one, column.key) is not None for one in (*page.arcs, *page.others))
 
 
@@ -304,7 +304,7 @@ def by_need(page: Page) -> list[ArcSupport]:
     )
 
 
-def latex(page: Page, columns: Sequence[Column]) -> str:
+def latex(page: Page, columns: Sequence[ArcColumn]) -> str:
     """Return the table of arcs in LaTeX (booktabs)."""
     heads = ["From", "To", *(column.title for column in columns)]
     rows = [
@@ -320,7 +320,7 @@ def latex(page: Page, columns: Sequence[Column]) -> str:
     return "\n".join(lines)
 
 
-def arcs_csv(page: Page, columns: Sequence[Column]) -> str:
+def arcs_csv(page: Page, columns: Sequence[ArcColumn]) -> str:
     """Return the table of arcs as CSV, numbers in full."""
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
@@ -333,7 +333,7 @@ def arcs_csv(page: Page, columns: Sequence[Column]) -> str:
     return text.getvalue()
 
 
-def _cell(value: float | None, column: Column) -> str:
+def _cell(value: float | None, column: ArcColumn) -> str:
     if value is None:
         return "–"
     return percent(value) if column.share else f"{value:.2f}"

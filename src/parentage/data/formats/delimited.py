@@ -284,7 +284,7 @@ class OddQuotesError(Exception):
 
 
 @dataclass(frozen=True)
-class Block:
+class Records:
     """A stretch of whole records; positions are bytes of the text.
 
     Parameters
@@ -305,7 +305,7 @@ class Block:
     cells: Positions
     quoted: bool
 
-    def without_first(self) -> Block:
+    def without_first(self) -> Records:
         """Return the block without its first record."""
         return replace(self, starts=self.starts[1:], ends=self.ends[1:], cells=self.cells[1:])
 
@@ -328,7 +328,7 @@ class ColumnBuilder:
         return np.concatenate([np.empty(0, np.int32), *self.parts])
 
 
-def blocks(data: bytes, separator: str, start: int = 0) -> Iterator[Block]:
+def blocks(data: bytes, separator: str, start: int = 0) -> Iterator[Records]:
     """Cut a text that ends in a line end into blocks of whole records."""
     everything = np.frombuffer(data, np.uint8)
     length = _BLOCK
@@ -348,7 +348,9 @@ def blocks(data: bytes, separator: str, start: int = 0) -> Iterator[Block]:
             raise TableError(f"line {line}: a cell is opened by a quote and never closed")
 
 
-def split(data: bytes, block: Block, separator: str, width: int) -> Iterator[tuple[Any, list[str]]]:
+def split(
+    data: bytes, block: Records, separator: str, width: int
+) -> Iterator[tuple[Any, list[str]]]:
     """Yield for every column of a block its codes (``int32``, −1: blank) and distinct cells."""
     import polars as pl
 
@@ -406,7 +408,7 @@ def _check_quotes(stretch: Bytes, inside: Mask | None, separator: int) -> None:
 
 def _block(
     stretch: Bytes, inside: Mask | None, ends: Positions, separator: int, start: int
-) -> Block:
+) -> Records:
     separators = _positions(stretch, separator, inside)
     cells = np.diff(np.searchsorted(separators, ends), prepend=0) + 1
     starts = np.concatenate([[0], ends[:-1] + 1])
@@ -415,12 +417,12 @@ def _block(
         line = stretch[starts[record] : ends[record]].tobytes().decode()
         filled[record] = bool(line.replace('"', "").strip())
     stop = start + len(stretch)
-    return Block(
+    return Records(
         stop, starts[filled] + start, ends[filled] + start, cells[filled], inside is not None
     )
 
 
-def _content(data: bytes, block: Block) -> bytes:
+def _content(data: bytes, block: Records) -> bytes:
     first, last = int(block.starts[0]), int(block.ends[-1]) + 1
     if int((block.ends + 1 - block.starts).sum()) == last - first:
         return data[first:last]

@@ -51,7 +51,7 @@ if TYPE_CHECKING:
     from parentage.files.source import Source, SourceLike
     from parentage.network.network import Network
     from parentage.network.parameters import Parameters
-    from parentage.network.record import Answer
+    from parentage.optimise import Solution
     from parentage.scoring.constraints import Arc
 
 EXTENSIONS = {
@@ -75,7 +75,7 @@ READABLE = tuple(
 
 
 def write_network(
-    result: Network | Parameters | Answer | NetworkRecord,
+    result: Network | Parameters | Solution | NetworkRecord,
     path: str | os.PathLike[str],
     *,
     table: Table | None = None,

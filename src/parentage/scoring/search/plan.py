@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, cast
 import numpy as np
 import numpy.typing as npt
 
-from parentage.errors import InfeasibleError, InputError, TableError, UnseenError, Way
+from parentage.errors import InfeasibleError, InputError, TableError, Way
 from parentage.scoring.account import check_limit
 from parentage.scoring.constraints import Constraints
 from parentage.scoring.measures import measure_for
@@ -342,7 +342,7 @@ def check_seen_together(table: Table, child: str, required: Sequence[str]) -> No
     """Refuse required parents that are never observed in one row with their child."""
     family = [table.index(child), *(table.index(parent) for parent in required)]
     if not observed_rows(table, family).any():
-        raise UnseenError(
+        raise InfeasibleError(
             f"{child!r} and its required parents ({', '.join(required)}) are never observed in "
             "one row, so nothing can be said about them together; require fewer"
         )
