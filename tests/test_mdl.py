@@ -15,8 +15,8 @@ from hypothesis import strategies as st
 import parentage
 from parentage.data import discretize as mdl
 from parentage.data.discretize import (
-    Cells,
     Places,
+    SeenColumn,
     best_cuts,
     codes_of,
     mdl_cuts,
@@ -77,7 +77,7 @@ def test_cuts_are_the_best_of_all_partitions(seed: int) -> None:
     best = max(tried.values())
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(mdl, "_ROUNDING", ())
-        found = mdl_cuts([of_numbers(x, 5), Cells(y, int(y.max()) + 1)], 0)
+        found = mdl_cuts([of_numbers(x, 5), SeenColumn(y, int(y.max()) + 1)], 0)
     if best > 1e-9:
         assert worth(found) == pytest.approx(best, abs=1e-9)
     else:
@@ -88,7 +88,7 @@ def test_the_gain_is_what_bic_gains_by_the_arc() -> None:
     rng = np.random.default_rng(7)
     x = np.round(rng.normal(size=300), 1)
     y = (x + rng.normal(size=300) > 0.3).astype(np.int64) + (x > 1)
-    cuts = mdl_cuts([of_numbers(x, 5), Cells(y, 3)], 0)
+    cuts = mdl_cuts([of_numbers(x, 5), SeenColumn(y, 3)], 0)
     assert 1 <= len(cuts) <= 4
     codes = codes_of(x, cuts)
     table = Table(
@@ -135,11 +135,11 @@ def test_cuts_are_found_where_the_others_change_and_are_round() -> None:
     age = np.round(rng.normal(55, 15, 2000))
     risk = (age >= 41).astype(np.int64) + (age >= 66)
     noise = rng.normal(size=2000)
-    cells = [of_numbers(age, 5), Cells(risk, 3), of_numbers(noise, 5)]
+    cells = [of_numbers(age, 5), SeenColumn(risk, 3), of_numbers(noise, 5)]
     assert mdl_cuts(cells, 0) == (41.0, 66.0)
     assert mdl_cuts(cells, 2) == (0.0,)
     soft = (rng.random(2000) < 1 / (1 + np.exp((60 - age) / 5))).astype(np.int64)
-    cuts = mdl_cuts([of_numbers(age, 5), Cells(soft, 2)], 0)
+    cuts = mdl_cuts([of_numbers(age, 5), SeenColumn(soft, 2)], 0)
     assert 2 <= len(cuts) <= 4
     assert all(cut == round(cut) and 40 < cut < 80 for cut in cuts)
 
@@ -149,11 +149,11 @@ def test_columns_order_rows_order_and_scale_do_not_matter() -> None:
     x = np.round(rng.gamma(2, 10, 500), 1)
     y = (x + rng.normal(0, 8, 500) > 20).astype(np.int64)
     z = np.round(x / 2 + rng.normal(0, 4, 500), 1)
-    cells = [of_numbers(x, 5), Cells(y, 2), of_numbers(z, 5)]
+    cells = [of_numbers(x, 5), SeenColumn(y, 2), of_numbers(z, 5)]
     cuts = mdl_cuts(cells, 0)
     assert mdl_cuts([cells[2], cells[1], cells[0]], 2) == cuts
     order = rng.permutation(500)
-    turned = [of_numbers(x[order], 5), Cells(y[order], 2), of_numbers(z[order], 5)]
+    turned = [of_numbers(x[order], 5), SeenColumn(y[order], 2), of_numbers(z[order], 5)]
     assert mdl_cuts(turned, 0) == cuts
     tenfold = mdl_cuts([of_numbers(x * 1000, 5), *cells[1:]], 0)
     assert tenfold == tuple(cut * 1000 for cut in cuts)
@@ -164,18 +164,18 @@ def test_many_rows_take_the_thinned_places() -> None:
     x = rng.random(60_000)
     assert len(Places.of(x).grid) <= mdl.FINEST < 60_000
     y = (x >= 0.25).astype(np.int64) + (x >= 0.6)
-    cuts = mdl_cuts([of_numbers(x, 4), Cells(y, 3)], 0)
+    cuts = mdl_cuts([of_numbers(x, 4), SeenColumn(y, 3)], 0)
     assert any(cut == pytest.approx(0.25, abs=0.002) for cut in cuts)
     assert any(cut == pytest.approx(0.6, abs=0.002) for cut in cuts)
 
 
 def test_nothing_to_cut() -> None:
     constant = np.array([2.5] * 9)
-    assert mdl_cuts([of_numbers(constant, 5), Cells(np.arange(9) % 2, 2)], 0) == ()
+    assert mdl_cuts([of_numbers(constant, 5), SeenColumn(np.arange(9) % 2, 2)], 0) == ()
     empty = np.full(9, np.nan)
-    assert mdl_cuts([of_numbers(empty, 5), Cells(np.arange(9) % 2, 2)], 0) == ()
+    assert mdl_cuts([of_numbers(empty, 5), SeenColumn(np.arange(9) % 2, 2)], 0) == ()
     two = np.array([1.0, 3.0] * 4)
-    assert mdl_cuts([of_numbers(two, 5), Cells(np.zeros(8, np.int64), 1)], 0) == (2.0,)
+    assert mdl_cuts([of_numbers(two, 5), SeenColumn(np.zeros(8, np.int64), 1)], 0) == (2.0,)
 
 
 # --- through reading ---------------------------------------------------------------------------

@@ -23,7 +23,7 @@ from command import run
 from parentage.arcs import Supporting
 from parentage.arcs.support import support
 from parentage.cli import LazyGroup, cli
-from parentage.cli.options import Model, settings
+from parentage.cli.options import TypedModel, settings
 from parentage.data.reading import as_table, read_table
 from parentage.data.settings import Reading
 from parentage.errors import ESTIMATOR, OF_ADVANCED, InputError
@@ -168,8 +168,8 @@ def test_docstrings_have_every_setting() -> None:
 
 COMMANDS: dict[str, tuple[type[Settings], ...]] = {
     "info": (Reading,),
-    "score": (Model, Running, Scaling),
-    "learn": (Reading, Model, Growing, Optimising, Running, Scaling),
+    "score": (TypedModel, Running, Scaling),
+    "learn": (Reading, TypedModel, Growing, Optimising, Running, Scaling),
     "support": (Supporting, Running, Scaling),
 }
 """Commands with an option for every setting of these classes, but for some."""
@@ -211,7 +211,9 @@ def test_commands_have_an_option_for_every_setting_of_their_stages(name: str) ->
 
 def test_every_typed_setting_of_scoring_is_one_of_the_model() -> None:
     typed = {name for name, field in fields_of(Scoring).items() if option_of(field) is not None}
-    assert typed - {"log_base"} == set(fields_of(Model)) & set(fields_of(Scoring)) - {"constraints"}
+    assert typed - {"log_base"} == set(fields_of(TypedModel)) & set(fields_of(Scoring)) - {
+        "constraints"
+    }
 
 
 def tree_of(function: Any) -> ast.AST:

@@ -15,7 +15,7 @@ from parentage.cli.options import (
     JSON,
     TIME_LIMIT,
     WIDE,
-    Model,
+    TypedModel,
     check_outputs,
     command,
     load_table,
@@ -62,14 +62,14 @@ def working(running: Running) -> Iterator[Context]:
         Option("FILE", short="-o", common=True),
     ),
 )
-@settings("model", Model, "Model", "score", "max_parents", "constraints")
+@settings("model", TypedModel, "Model", "score", "max_parents", "constraints")
 @TIME_LIMIT
 @BY_RECIPE
 @JSON
 def path(
     source: str,
     output: str | None,
-    model: Model,
+    model: TypedModel,
     running: Running,
     reading: Reading,
     as_json: bool,
@@ -144,7 +144,7 @@ def path_text(found: PenaltyPath) -> str:
         Option("FACTOR", float, least=1, common=True),
     ),
 )
-@settings("model", Model, "Model", "score", "max_parents", "require", "forbid")
+@settings("model", TypedModel, "Model", "score", "max_parents", "require", "forbid")
 @TIME_LIMIT
 @BY_RECIPE
 @JSON
@@ -155,7 +155,7 @@ def effect(
     change: str | None,
     state: str | None,
     within: float,
-    model: Model,
+    model: TypedModel,
     running: Running,
     reading: Reading,
     as_json: bool,
@@ -228,7 +228,7 @@ def effect_text(found: Effect) -> str:
     ),
     folds=setting(10, "Number of folds.", Option("N", int, least=2, common=True)),
 )
-@settings("model", Model, "Model", "max_parents", "constraints")
+@settings("model", TypedModel, "Model", "max_parents", "constraints")
 @TIME_LIMIT
 @BY_RECIPE
 @JSON
@@ -237,7 +237,7 @@ def validate(
     score: tuple[str, ...],
     target: str | None,
     folds: int,
-    model: Model,
+    model: TypedModel,
     running: Running,
     reading: Reading,
     as_json: bool,

@@ -10,7 +10,7 @@ from parentage.cli.options import (
     JSON,
     READING,
     WRITE_RECIPE,
-    Model,
+    TypedModel,
     check_outputs,
     command,
     load_table,
@@ -45,10 +45,10 @@ if TYPE_CHECKING:
 @click.argument("source", metavar="DATA")
 @WRITE_RECIPE
 @READING
-@settings("model", Model, "Model", "score", "max_parents")
+@settings("model", TypedModel, "Model", "score", "max_parents")
 @JSON
 def info(
-    source: str, write_recipe: str | None, reading: Reading, model: Model, as_json: bool
+    source: str, write_recipe: str | None, reading: Reading, model: TypedModel, as_json: bool
 ) -> None:
     """Show variables, states, entropy, parent caps and a forecast of the search.
 

@@ -18,7 +18,7 @@ from parentage.cli.options import (
     RUNNING,
     SCALING,
     WRITE_RECIPE,
-    Model,
+    TypedModel,
     check_outputs,
     command,
     settings,
@@ -153,7 +153,7 @@ class Goal(Settings):
 @SCALING
 @READING_COLUMNS
 @WRITE_RECIPE
-@settings("model", Model, "Model", but=("rules", "width"))
+@settings("model", TypedModel, "Model", but=("rules", "width"))
 @JSON
 def learn(
     source: str,
@@ -164,7 +164,7 @@ def learn(
     scaling: Scaling,
     reading: Reading,
     write_recipe: str | None,
-    model: Model,
+    model: TypedModel,
     as_json: bool,
 ) -> None:
     """Find the network with the highest score, and prove that it is the highest.

@@ -392,7 +392,7 @@ JSON = click.option(
 
 
 @dataclass(frozen=True)
-class Model(Settings):
+class TypedModel(Settings):
     """What is typed about the model, before the names of the variables are known."""
 
     max_parents: tuple[str, ...] | None = like(Scoring, "max_parents")

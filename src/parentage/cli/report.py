@@ -14,7 +14,7 @@ from parentage.cli.options import (
     BY_RECIPE,
     JSON,
     RUNNING,
-    Model,
+    TypedModel,
     check_outputs,
     command,
     option,
@@ -113,7 +113,7 @@ def report_table(source: str, output: str, title: str | None, reading: Reading) 
             show_progress(solving=True) as shown,
             Scaling().context(running.workers, stop, shown) as context,
         ):
-            baseline = baseline_of(source, asked, reading, Model(), Optimising(), context)
+            baseline = baseline_of(source, asked, reading, TypedModel(), Optimising(), context)
             support = support_of(baseline, asked, context, patience=PATIENCE)
             parameters = estimated_parameters(baseline, context)
             words = path_words(baseline, context)
@@ -178,7 +178,7 @@ def baseline_of(
     source: str,
     asked: Supporting,
     reading: Reading,
-    model: Model,
+    model: TypedModel,
     optimising: Optimising,
     context: Context,
     *,
@@ -266,7 +266,7 @@ SHOWN = 15
 )
 @settings("asked", Supporting, "Output", but=("max_networks",))
 @settings("optimising", Optimising, "Model", "seed")
-@settings("model", Model, "Model", "max_parents", "score", "prior", "constraints")
+@settings("model", TypedModel, "Model", "max_parents", "score", "prior", "constraints")
 @RUNNING
 @settings("scaling", Scaling, "Limits", but=("exchange",))
 @BY_RECIPE
@@ -278,7 +278,7 @@ def support(
     verbose: bool,
     asked: Supporting,
     optimising: Optimising,
-    model: Model,
+    model: TypedModel,
     running: Running,
     scaling: Scaling,
     reading: Reading,

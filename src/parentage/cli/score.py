@@ -13,7 +13,7 @@ from parentage.cli.options import (
     JSON,
     RUNNING,
     SCALING,
-    Model,
+    TypedModel,
     check_outputs,
     command,
     load_table,
@@ -53,7 +53,7 @@ if TYPE_CHECKING:
     ),
 )
 @BY_RECIPE
-@settings("model", Model, "Model", but=("require", "forbid", "tiers"))
+@settings("model", TypedModel, "Model", but=("require", "forbid", "tiers"))
 @RUNNING
 @SCALING
 @JSON
@@ -61,7 +61,7 @@ def score(
     source: str,
     output: tuple[str, ...],
     reading: Reading,
-    model: Model,
+    model: TypedModel,
     running: Running,
     scaling: Scaling,
     as_json: bool,
@@ -233,7 +233,7 @@ def limit_text(limit: Limit) -> str:
     all_=setting(False, "Show the rules that do not fire, too.", Option(common=True)),
 )
 @BY_RECIPE
-@settings("model", Model, "Model", "score", "prior")
+@settings("model", TypedModel, "Model", "score", "prior")
 @JSON
 def explain(
     source: str,
@@ -241,7 +241,7 @@ def explain(
     parents: tuple[str, ...],
     all_: bool,
     reading: Reading,
-    model: Model,
+    model: TypedModel,
     as_json: bool,
 ) -> None:
     """Explain one family: its score, what dominates it, and which rules remove it.

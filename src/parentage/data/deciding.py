@@ -75,7 +75,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class Choice:
+class ColumnChoice:
     """What was asked for one column.
 
     Parameters
@@ -106,7 +106,7 @@ class Choice:
         return rule.rule if rule is not None and rule.rule in PARTS else None
 
 
-def choices_of(reading: Reading, names: Sequence[str]) -> dict[str, Choice]:
+def choices_of(reading: Reading, names: Sequence[str]) -> dict[str, ColumnChoice]:
     """Look up what was asked for; names that are not there are refused."""
     dropped = set(named_columns(reading.drop, names, "drop"))
     kept = set(named_columns(reading.keep, names, "keep"))
@@ -127,7 +127,7 @@ def choices_of(reading: Reading, names: Sequence[str]) -> dict[str, Choice]:
         )
     everywhere, by_column = missing_values(reading.na or (), names)
     return {
-        name: Choice(
+        name: ColumnChoice(
             dropped=name in dropped,
             kept=name in kept,
             na=(*everywhere, *by_column.get(name, ())),
@@ -224,7 +224,7 @@ class Looked:
     raw: RawTable
     cells: list[Column]
     continuous: list[bool]
-    choices: Mapping[str, Choice]
+    choices: Mapping[str, ColumnChoice]
     told: list[Objection]
 
 
@@ -445,7 +445,7 @@ def _marks_missing(columns: Sequence[RawColumn]) -> bool:
     )
 
 
-def _cells(column: RawColumn, choice: Choice, reading: Reading, marked: bool) -> Column:
+def _cells(column: RawColumn, choice: ColumnChoice, reading: Reading, marked: bool) -> Column:
     """Find out which cells of a column are missing, and which are numbers."""
     na = choice.na
     if reading.words_are_missing and not column.declared and column.numeric is None:
@@ -471,7 +471,7 @@ def check_missing(missing: str) -> None:
         )
 
 
-def _kept(columns: Sequence[RawColumn], choices: Mapping[str, Choice]) -> list[RawColumn]:
+def _kept(columns: Sequence[RawColumn], choices: Mapping[str, ColumnChoice]) -> list[RawColumn]:
     """Return the columns that are not left out; refuse those that cannot be read."""
     kept = [column for column in columns if not choices[column.name].dropped]
     seen: dict[str, int] = {}
@@ -560,7 +560,7 @@ def _complete(columns: Sequence[Column]) -> list[Column]:
     return left
 
 
-def _is_continuous(column: Column, choice: Choice) -> bool:
+def _is_continuous(column: Column, choice: ColumnChoice) -> bool:
     """Whether a column is to be cut, or refused because nobody said how."""
     if choice.categorical:
         return False
@@ -585,7 +585,7 @@ def _is_continuous(column: Column, choice: Choice) -> bool:
 def _suspicious(
     columns: Sequence[Column],
     continuous: Sequence[bool],
-    choices: Mapping[str, Choice],
+    choices: Mapping[str, ColumnChoice],
     decimal: str,
     places: Mapping[str, int],
 ) -> list[Objection]:
@@ -663,7 +663,7 @@ def _empty(columns: Sequence[Column], missing: str) -> list[Objection]:
 
 
 def _cut_points(
-    columns: Sequence[Column], continuous: Sequence[bool], choices: Mapping[str, Choice]
+    columns: Sequence[Column], continuous: Sequence[bool], choices: Mapping[str, ColumnChoice]
 ) -> dict[int, tuple[float, ...]]:
     """Find the cut points of every column that is to be cut, by its number."""
     found: dict[int, tuple[float, ...]] = {}
@@ -683,13 +683,13 @@ def _cut_points(
     return found
 
 
-def _as_searched(column: Column, choice: Choice, cut: bool) -> discretize.Cells:
+def _as_searched(column: Column, choice: ColumnChoice, cut: bool) -> discretize.SeenColumn:
     """Return a column as the search for cut points sees it."""
     codes = column.raw.to_codes()
     repeats = column.raw.repeats.astype(np.int64) if len(column.raw.repeats) else None
     if not cut or column.numbers is None:
         states = max(len(column.raw.values), 1)
-        return discretize.Cells(codes.astype(np.int64), states, repeats=repeats)
+        return discretize.SeenColumn(codes.astype(np.int64), states, repeats=repeats)
     numbers = np.append(column.numbers, np.nan)[codes]  # −1, the last one, is missing
     return discretize.of_numbers(numbers, 2 if choice.rule is None else choice.rule.bins, repeats)
 

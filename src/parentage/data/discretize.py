@@ -237,7 +237,7 @@ Floats = npt.NDArray[np.float64]
 
 
 @dataclass(frozen=True)
-class Cells:
+class SeenColumn:
     """One column while cuts are found.
 
     Parameters
@@ -302,16 +302,16 @@ class Relation:
         return worth
 
 
-def of_numbers(numbers: Numbers, most: int, repeats: Ints | None = None) -> Cells:
+def of_numbers(numbers: Numbers, most: int, repeats: Ints | None = None) -> SeenColumn:
     """Prepare a column that is to be cut; NaN is a missing cell."""
     present = ~np.isnan(numbers)
     codes = np.full(len(numbers), -1, np.int64)
     if not present.any():
-        return Cells(codes, 1, numbers, most, repeats)
+        return SeenColumn(codes, 1, numbers, most, repeats)
     times = None if repeats is None else repeats[present]
     quartiles = Discretizer("quantile", 4).cuts(numbers[present], times)
     codes[present] = codes_of(numbers[present], quartiles)
-    return Cells(codes, len(quartiles) + 1, numbers, most, repeats)
+    return SeenColumn(codes, len(quartiles) + 1, numbers, most, repeats)
 
 
 @dataclass(frozen=True)
@@ -359,11 +359,11 @@ class Places:
         return 1 + min(around, key=lambda i: abs(int(self.grid[i]) - value))
 
 
-def mdl_cuts(columns: Sequence[Cells], which: int) -> tuple[float, ...]:
+def mdl_cuts(columns: Sequence[SeenColumn], which: int) -> tuple[float, ...]:
     """Return the cut points of one of the columns.
 
     >>> x = np.arange(400.0)
-    >>> mdl_cuts([of_numbers(x, 8), Cells((x >= 130).astype(np.int64), 2)], 0)
+    >>> mdl_cuts([of_numbers(x, 8), SeenColumn((x >= 130).astype(np.int64), 2)], 0)
     (130.0,)
     """
     column = columns[which]
@@ -413,7 +413,9 @@ def _traced(last: Sequence[Ints], size: int) -> tuple[int, ...]:
     return tuple(reversed(cuts))
 
 
-def _related(columns: Sequence[Cells], which: int, places: Places, cost: float) -> list[Relation]:
+def _related(
+    columns: Sequence[SeenColumn], which: int, places: Places, cost: float
+) -> list[Relation]:
     """Return the relations to the columns that pay for a cut alone."""
     column = columns[which]
     if column.numbers is None:

@@ -15,9 +15,8 @@ a normalisation and a weighted count, for all rows at once. In a large one varia
 (:mod:`parentage.network.elimination`), and the expected counts of a family are a marginal of the
 clique that contains it.
 
-Completions of rows with missing cells, weighted by their posterior. Above expectation.
-
-The completions of a row are the products of those of its components. Where the states of a
+*Completions* of rows with missing cells are weighted by their posterior. Those of a row are the
+products of those of its components. Where the states of a
 component are listed, its posterior is there. Where variables were eliminated, states are made one
 variable after the other, the last eliminated first: given the states so far, the product in which a
 variable was eliminated is its distribution. A beginning has at least the probability of every state
@@ -260,7 +259,7 @@ CLOSE = 1e-10
 
 
 @dataclass(frozen=True, eq=False)
-class Listed:
+class ListedStates:
     """A component whose joint states are listed.
 
     Parameters
@@ -363,7 +362,7 @@ class Expectation:
     rows: Ints
     weights: Floats
     known: Floats
-    listed: tuple[Listed, ...]
+    listed: tuple[ListedStates, ...]
     eliminated: tuple[Eliminated, ...]
     starts: Ints
     case_weights: Floats
@@ -539,7 +538,7 @@ class _Builder:
         self.structure, self.codes = structure, codes
         self.numbers = np.arange(codes.shape[1]) if numbers is None else numbers
         self.offsets = structure.offsets()
-        self.listed: list[Listed] = []
+        self.listed: list[ListedStates] = []
         self.eliminated: list[Eliminated] = []
         self.entry: list[Ints] = []
         self.cell: list[Ints] = []
@@ -558,7 +557,7 @@ class _Builder:
         n = len(component.first)
         self._count(component, joint * n * len(component.families))
         states = np.stack(np.unravel_index(np.arange(joint), sizes), axis=1).astype(np.int64)
-        self.listed.append(Listed(component, states, self.entries))
+        self.listed.append(ListedStates(component, states, self.entries))
         entries = np.arange(self.entries, self.entries + n * joint)
         for v in component.families:
             self.cell.append(self._cells(component, v, component.variables).ravel())

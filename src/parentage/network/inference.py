@@ -11,17 +11,16 @@ to its parents (Pearl 2009, §3.2). Evidence beside it is observed after the int
 probable explanation is the most probable joint state of all variables that are not known; it need
 not consist of each one's most probable state.
 
-:class:`Model` and the functions on it compute with numbers, many rows of evidence over the same
+:class:`LogTables` and the functions on it compute with numbers, many rows of evidence over the same
 variables at once. Rows in which the same values are missing are evaluated together: known values
 are fixed in the tables, missing ones are summed over, as if they were missing at random (Rubin
 1976). A :class:`Situation` checks what :meth:`parentage.Parameters.query` is asked in names.
 
-Credible intervals: how well the data determine the probabilities of a network.
-
-The rows of a table with the parents in joint state j determine its probabilities θ[j, ·] up to a
-Dirichlet distribution with parameters n[j, k] + α, where n are the counts of complete rows and α is
-the smoothing (1 where that is 0: a uniform prior). A single entry then has the distribution
-Beta(n[j, k] + α, Σ_l (n[j, l] + α) − n[j, k] − α), whose quantiles are the ends of its interval.
+*Credible intervals* say how well the data determine the probabilities. The rows of a table with the
+parents in joint state j determine its probabilities θ[j, ·] up to a Dirichlet distribution with
+parameters n[j, k] + α, where n are the counts of complete rows and α is the smoothing (1 where that
+is 0: a uniform prior). A single entry then has the distribution Beta(n[j, k] + α, Σ_l (n[j, l] + α)
+− n[j, k] − α), whose quantiles are the ends of its interval.
 
 What follows from all tables together, a posterior given evidence, has no such formula. Its interval
 is made by sampling: tables are drawn from their Dirichlet distributions, the posterior is computed
@@ -67,7 +66,7 @@ MAX_TABLE = 2**25
 
 
 @dataclass(frozen=True)
-class Model:
+class LogTables:
     """The tables as elimination takes them: logarithms, one axis per parent and one for the child.
 
     Parameters
@@ -94,7 +93,7 @@ class Model:
     set_from_outside: frozenset[int] = frozenset()
 
     @classmethod
-    def of(cls, parameters: Parameters) -> Model:
+    def of(cls, parameters: Parameters) -> LogTables:
         """Take the tables of parameters; rows that sum to 1 nearly are made to."""
         sizes = tuple(len(labels) for labels in parameters.states)
         network = parameters.network
@@ -109,7 +108,7 @@ class Model:
             )
         return cls(network.names, network.parents, network.order_indices, sizes, logs)
 
-    def with_intervention(self, variables: Iterable[int]) -> Model:
+    def with_intervention(self, variables: Iterable[int]) -> LogTables:
         """Return the model in which some variables are set from outside."""
         outside = self.set_from_outside | frozenset(variables)
         return replace(self, set_from_outside=outside)
@@ -169,7 +168,7 @@ class Model:
 
 
 def posteriors(
-    model: Model, observed: Mapping[int, Codes], targets: Sequence[int]
+    model: LogTables, observed: Mapping[int, Codes], targets: Sequence[int]
 ) -> tuple[dict[int, npt.NDArray[np.float64]], npt.NDArray[np.float64]]:
     """Return ``{target: float64[rows, states]}`` and the logarithm of P(evidence) of every row.
 
@@ -190,7 +189,7 @@ def posteriors(
 
 
 def joint_posterior(
-    model: Model, observed: Mapping[int, Codes], targets: Sequence[int]
+    model: LogTables, observed: Mapping[int, Codes], targets: Sequence[int]
 ) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.float64]]:
     """Return P(targets | evidence) as ``float64[rows, states of every target …]``, and log P(e)."""
     factors = model.factors(observed, targets)
@@ -205,7 +204,7 @@ def joint_posterior(
     return values, np.broadcast_to(log_sum(kept.values, axes), (rows,))
 
 
-def log_evidence(model: Model, observed: Mapping[int, Codes]) -> npt.NDArray[np.float64]:
+def log_evidence(model: LogTables, observed: Mapping[int, Codes]) -> npt.NDArray[np.float64]:
     """Return the logarithm of P(evidence) of every row."""
     factors = model.factors(observed, ())
     rows = rows_of(observed)
@@ -213,7 +212,7 @@ def log_evidence(model: Model, observed: Mapping[int, Codes]) -> npt.NDArray[np.
 
 
 def most_probable_codes(
-    model: Model, observed: Mapping[int, Codes]
+    model: LogTables, observed: Mapping[int, Codes]
 ) -> tuple[dict[int, Codes], npt.NDArray[np.float64]]:
     """Return the most probable codes of all variables not observed, and log P(they, evidence).
 
@@ -368,7 +367,7 @@ class Situation:
     """Evidence and interventions, checked: the model they leave and the codes they fix."""
 
     parameters: Parameters
-    model: Model
+    model: LogTables
     given: Mapping[str, str]
     intervene: Mapping[str, str]
     codes: dict[int, int]
@@ -463,7 +462,7 @@ def patterns(codes: Codes) -> Iterator[Pattern]:
             yield Pattern(rows, hidden, seen)
 
 
-def log_probabilities(model: Model, codes: Codes) -> npt.NDArray[np.float64]:
+def log_probabilities(model: LogTables, codes: Codes) -> npt.NDArray[np.float64]:
     """Return the logarithm of the probability of what is known of every row; −∞ if impossible."""
     logs = np.zeros(codes.shape[1])
     for pattern in patterns(codes):
@@ -472,7 +471,7 @@ def log_probabilities(model: Model, codes: Codes) -> npt.NDArray[np.float64]:
     return logs
 
 
-def predicted(model: Model, codes: Codes, target: int) -> npt.NDArray[np.float64]:
+def predicted(model: LogTables, codes: Codes, target: int) -> npt.NDArray[np.float64]:
     """Return the probabilities of a variable's states in every row, given the rest of the row.
 
     ``float64[row, state]``; what the row has in that place does not count.
@@ -492,7 +491,7 @@ def predicted(model: Model, codes: Codes, target: int) -> npt.NDArray[np.float64
     return shares
 
 
-def filled(model: Model, codes: Codes, how: Filling = "each") -> Codes:
+def filled(model: LogTables, codes: Codes, how: Filling = "each") -> Codes:
     """Return codes in which the missing cells have their most probable states."""
     if how not in FILLINGS:
         raise InputError(f"{how!r} is not an imputation method; {did_you_mean(how, FILLINGS)}")

@@ -42,7 +42,7 @@ from parentage.network.inference import (
     NOTHING,
     Filling,
     Joint,
-    Model,
+    LogTables,
     MostProbable,
     Posterior,
     Situation,
@@ -259,9 +259,9 @@ class Parameters:
         return Table(self.network.names, self.states, whole, cuts, repeats=table.repeats)
 
     @cached_property
-    def model(self) -> Model:
+    def model(self) -> LogTables:
         """The tables as inference takes them."""
-        return Model.of(self)
+        return LogTables.of(self)
 
     def query(
         self,
