@@ -435,13 +435,13 @@ def completed_table(
     each down, and what is left to those that lost most.
     """
     expected = Expectation.of_table(network, table, every_cell=True, numbers=numbers)
-    found = completed_rows(expected, theta, 1 << bits)
+    codes, weights = completed_rows(expected, theta, 1 << bits)
     order = [network.index(name) for name in table.names]
     return WeightedTable(
         table.names,
         table.states,
-        np.ascontiguousarray(found.codes[order]),
+        np.ascontiguousarray(codes[order]),
         table.cuts,
-        repeats=found.weights.astype(np.uint32),
+        repeats=weights.astype(np.uint32),
         bits=bits,
     )

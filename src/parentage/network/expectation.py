@@ -323,15 +323,6 @@ class Eliminated:
         return float((weights * evidence).sum())
 
 
-class ExpectedCells(NamedTuple):
-    """What is expected of missing cells: of listed states each, of others the counts."""
-
-    shares: Floats
-    """``[entry]``: P(joint state | observed)."""
-    counts: Floats
-    """``[cell]``: expected counts of components whose variables were eliminated."""
-
-
 @dataclass(frozen=True, eq=False)
 class Expectation:
     """What every step of the iteration needs: which cells each possible completion selects.
@@ -439,17 +430,19 @@ class Expectation:
             stop=stop,
         )
 
-    def posterior(self, theta: Floats) -> tuple[ExpectedCells, float]:
-        """Return what is expected of the missing cells, and the log-likelihood of all rows."""
+    def counts(self, theta: Floats) -> tuple[Floats, float]:
+        """Return the expected counts of all cells, and the log-likelihood of all rows."""
         with np.errstate(divide="ignore"):
             logs = np.log(theta)
         counted = self.known > 0
         total = float((self.known[counted] * logs[counted]).sum())
-        counts = np.zeros_like(self.known)
+        eliminated = np.zeros_like(self.known)
         for part in self.eliminated:
-            total += part.expected(logs, counts)
-        shares, listed = self.shares(logs)
-        return ExpectedCells(shares, counts), total + listed
+            total += part.expected(logs, eliminated)
+        shares, likelihood = self.shares(logs)
+        weight = shares * np.repeat(self.case_weights, self.lengths)
+        listed = np.bincount(self.cell, weights=weight[self.entry], minlength=len(self.known))
+        return self.known + eliminated + listed, total + likelihood
 
     def shares(self, logs: Floats) -> tuple[Floats, float]:
         """Return P(joint state | observed) of every listed state, and their log-likelihood."""
@@ -462,12 +455,6 @@ class Expectation:
         sums = np.add.reduceat(share, self.starts)
         likelihood = float((self.case_weights * (top + np.log(sums))).sum())
         return share / np.repeat(sums, self.lengths), likelihood
-
-    def counts(self, posterior: ExpectedCells) -> Floats:
-        """Return the expected counts of all cells."""
-        weight = posterior.shares * np.repeat(self.case_weights, self.lengths)
-        listed = np.bincount(self.cell, weights=weight[self.entry], minlength=len(self.known))
-        return self.known + posterior.counts + listed
 
     def normalised(self, counts: Floats, prior: Floats) -> Floats:
         """Return the probabilities: expected counts plus prior, uniform where there is nothing."""
@@ -492,18 +479,18 @@ class Expectation:
         context, began = context or Context(), time.monotonic()
         for step in range(MOST_STEPS):
             if context.stop.is_over():
-                return theta, self.posterior(theta)[1]
+                return theta, self.counts(theta)[1]
             if context.report is not None:
                 phase = f"step {step + 1} of expectation maximisation"
                 context.report(Progress("parameters", phase, time.monotonic() - began))
-            posterior, likelihood = self.posterior(theta)
+            counts, likelihood = self.counts(theta)
             reached = likelihood + float((prior[smoothed] * np.log(theta[smoothed])).sum())
             if reached - before <= CLOSE * (1 + abs(reached)) and before > -math.inf:
                 break
             before = reached
-            theta = self.normalised(self.counts(posterior), prior)
+            theta = self.normalised(counts, prior)
         else:
-            likelihood = self.posterior(theta)[1]
+            likelihood = self.counts(theta)[1]
         return theta, likelihood
 
     def tables(self, theta: Floats) -> list[Floats]:
@@ -634,25 +621,13 @@ LEAST = 0.25
 """Completions with less than this part of a unit are left out."""
 
 
-class Completions(NamedTuple):
-    """Distinct complete rows.
-
-    Parameters
-    ----------
-    codes
-        ``uint16[variable, row]``.
-    weights
-        ``int64[row]``: whole numbers of units.
-    """
-
-    codes: npt.NDArray[np.uint16]
-    weights: Ints
-
-
-def completed_rows(expected: Expectation, theta: Floats, unit: int) -> Completions:
+def completed_rows(
+    expected: Expectation, theta: Floats, unit: int
+) -> tuple[npt.NDArray[np.uint16], Ints]:
     """Complete all rows: of each, ``unit`` times its weight units, by the posterior.
 
-    The expectation is one of every cell. Weights are the posterior rounded so that they sum to the
+    Returns the distinct complete rows, ``uint16[variable, row]``, and their weights in units. The
+    expectation is one of every cell. Weights are the posterior rounded so that they sum to the
     row: each down, and what is left to those that lost most.
     """
     from parentage.kernels.completing import complete_rows
@@ -674,7 +649,7 @@ def completed_rows(expected: Expectation, theta: Floats, unit: int) -> Completio
     )
     whole = np.full(len(words), ~np.uint64(0))
     n = merge_rows(words, weights, np.zeros(len(weights), np.int64), len(weights), whole)
-    return Completions(layout.unpack(words[:, :n]), weights[:n].copy())
+    return layout.unpack(words[:, :n]), weights[:n].copy()
 
 
 def _cases_of_rows(expected: Expectation) -> tuple[Ints, Ints]:
