@@ -310,7 +310,7 @@ class UndecidedError(TableError):
         number = len(self.objections)
         named = self.source not in ("", "frame", "<bytes>")
         who = self.source if named else "the table"
-        lines = [f"{who} needs {number} decision{'s' * (number > 1)}{self._place(reader)}:"]
+        lines = [f"{who} needs {counted(number, 'decision')}{self._place(reader)}:"]
         lines += [f"  {one.line(reader)}" for one in self.objections]
         if self.beyond:
             return "\n".join([*lines, f"That is not enough: {self.beyond}"])
@@ -478,7 +478,7 @@ def did_you_mean(wrong: str, known: Iterable[str]) -> str:
     )
     if close:
         return f"did you mean {close[0]!r}?"
-    shown = ", ".join(names[:20]) + (", …" if len(names) > 20 else "")
+    shown = shown_names(names, 20)
     return f"known: {shown}"
 
 
@@ -493,6 +493,15 @@ def distinct(items: Iterable[_Item]) -> list[_Item]:
         if item not in found:
             found.append(item)
     return found
+
+
+def counted(number: int, one: str, many: str | None = None) -> str:
+    """Return a number with its noun.
+
+    >>> counted(1, "arc"), counted(1200, "row"), counted(2, "class", "classes")
+    ('1 arc', '1,200 rows', '2 classes')
+    """
+    return f"{number:,} {one if number == 1 else many or one + 's'}"
 
 
 def shown_names(names: Sequence[str], most: int = 10) -> str:

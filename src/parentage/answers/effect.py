@@ -26,7 +26,7 @@ import numpy as np
 
 from parentage.data.reading import as_table
 from parentage.data.settings import OF_WHOLE_DATA
-from parentage.errors import InputError, UnprovenWarning, Way, did_you_mean, warn
+from parentage.errors import InputError, UnprovenWarning, Way, counted, did_you_mean, warn
 from parentage.network import SMOOTHING
 from parentage.network.network import Network
 from parentage.optimise import limited
@@ -191,7 +191,7 @@ class Effect:
         """Say the effect in one or two sentences."""
         moved = f"Setting {self.cause} from {self.change[0]} to {self.change[1]}"
         what = f"the probability of {self.outcome}={self.state}"
-        number = f"{self.networks:,} network{'' if self.networks == 1 else 's'}"
+        number = counted(self.networks, "network")
         if self.low == self.high == 0:
             return f"{moved} does not change {what} in any of {number}."
         if f"{self.low:.3f}" == f"{self.high:.3f}":

@@ -25,7 +25,7 @@ from parentage.data.settings import (
     names_of,
     texts_of,
 )
-from parentage.errors import InputError, UnprovenWarning, Way, warn
+from parentage.errors import InputError, UnprovenWarning, Way, counted, warn
 from parentage.network.network import arc_gains
 from parentage.optimise.near import MAX_NETWORKS
 from parentage.optimise.settings import Optimising
@@ -379,9 +379,9 @@ def open_points(baseline: Baseline, asked: Supporting, found: Support) -> list[s
         missing = [one for one in found.arcs if one.need is None and not _fixed(baseline, one.arc)]
         wide = [one for one in found.arcs if _is_wide(one, tolerance)]
         if missing:
-            points.append(f"the need of {_arcs(len(missing))} was not computed in time")
+            points.append(f"the need of {counted(len(missing), 'arc')} was not computed in time")
         if wide:
-            points.append(f"the need of {_arcs(len(wide))} is known only as an interval")
+            points.append(f"the need of {counted(len(wide), 'arc')} is known only as an interval")
     drawn = found.bootstrap
     if drawn is not None and drawn.done < drawn.asked:
         why = {"time": "the time limit", "interrupt": "an interrupt"}.get(drawn.stopped or "", "")
@@ -414,7 +414,3 @@ def _is_wide(one: ArcSupport, tolerance: float) -> bool:
         least is not None and most is not None and most - least > 2 * tolerance
         for least, most in sides
     )
-
-
-def _arcs(count: int) -> str:
-    return f"{count} arc{'' if count == 1 else 's'}"

@@ -24,7 +24,7 @@ from parentage.cli.options import (
 )
 from parentage.cli.output import print_json, show_progress, table_text, warn
 from parentage.data.settings import OF_WHOLE_DATA, WITHOUT_COMPLETION
-from parentage.errors import InputError
+from parentage.errors import InputError, counted
 from parentage.work.settings import Option, setting
 
 if TYPE_CHECKING:
@@ -210,7 +210,7 @@ def effect_text(found: Effect) -> str:
     ]
     more = len(found.groups) - SHOWN
     if more > 0:
-        lines.append(f"and {more:,} more value{'' if more == 1 else 's'} (all: --json)")
+        lines.append(f"and {counted(more, 'more value')} (all: --json)")
     return "\n".join([*lines, "", "Assumed:", *(f"- {text}" for text in found.assumptions)])
 
 

@@ -18,7 +18,7 @@ from parentage.cli.options import (
     option,
 )
 from parentage.cli.output import print_json
-from parentage.errors import Bytes, InputError
+from parentage.errors import Bytes, InputError, counted
 from parentage.files.source import open_source
 from parentage.work.context import Running
 from parentage.work.settings import Option, setting
@@ -212,21 +212,17 @@ def counts_text(counts: Mapping[str, int]) -> str:
     >>> counts_text({"nodes": 1, "rounds": 2, "cluster": 3, "local": 1, "removed": 5})
     'checked: 1 node, 2 rounds, 4 cuts (3 cluster, 1 local), 5 sets removed'
     """
-    parts = [_count(counts.get("nodes", 0), "node"), _count(counts.get("rounds", 0), "round")]
+    parts = [counted(counts.get("nodes", 0), "node"), counted(counts.get("rounds", 0), "round")]
     kinds = [(kind, counts[kind]) for kind in ("cluster", "local", "through") if counts.get(kind)]
-    cuts = _count(sum(count for _, count in kinds), "cut")
+    cuts = counted(sum(count for _, count in kinds), "cut")
     if kinds:
         cuts += f" ({', '.join(f'{count:,} {kind}' for kind, count in kinds)})"
     parts.append(cuts)
     if counts.get("subsets"):
-        parts.append(_count(counts["subsets"], "part") + " solved again")
+        parts.append(counted(counts["subsets"], "part") + " solved again")
     if counts.get("forest"):
-        parts.append(_count(counts["forest"], "forest"))
-    parts.append(_count(counts.get("removed", 0), "set") + " removed")
+        parts.append(counted(counts["forest"], "forest"))
+    parts.append(counted(counts.get("removed", 0), "set") + " removed")
     if counts.get("counted"):
-        parts.append(_count(counts["counted"], "set") + " of columns counted")
+        parts.append(counted(counts["counted"], "set") + " of columns counted")
     return "checked: " + ", ".join(parts)
-
-
-def _count(number: int, noun: str) -> str:
-    return f"{number:,} {noun}{'' if number == 1 else 's'}"

@@ -18,6 +18,7 @@ from parentage.cli.options import (
     write_recipe_of,
 )
 from parentage.cli.output import print_json, say_if_compiling, table_text, variables_text
+from parentage.errors import counted
 from parentage.work.memory import gigabytes
 
 SHORT = 30.0
@@ -178,14 +179,14 @@ def _up_to_text(found: Overview) -> list[str]:
     else:
         lines.append(
             f"A proof is out of reach. Without a time limit learn lists everything up to "
-            f"{_parents(found.complete_to)}{_too_much(found)}."
+            f"{counted(found.complete_to, 'parent')}{_too_much(found)}."
         )
     then = "then larger sets where they improve the best network"
     if found.not_grown is not None:
         then = f"then larger sets in turn while there is time ({found.not_grown})"
     lines.append(
-        f"With --time-limit 60 it lists everything up to about {_parents(soon)}, {then}. It says "
-        "so: such a network has a bound, not a proof."
+        f"With --time-limit 60 it lists everything up to about {counted(soon, 'parent')}, {then}. "
+        "It says so: such a network has a bound, not a proof."
     )
     return lines
 
@@ -203,10 +204,6 @@ def _too_much(found: Overview) -> str:
         "memory": f"need {gigabytes(row.memory)}, more than memory and disk have",
     }[found.limited_by or "sets"]
     return f": those of up to {row.parents} {why}"
-
-
-def _parents(number: int) -> str:
-    return f"{number} parent{'' if number == 1 else 's'}"
 
 
 def number(count: int) -> str:

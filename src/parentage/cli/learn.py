@@ -31,6 +31,7 @@ from parentage.cli.query import table_of
 from parentage.cli.report import check_page, is_page
 from parentage.cli.score import lists_text
 from parentage.data.settings import Reading
+from parentage.errors import counted
 from parentage.network import SMOOTHING
 from parentage.optimise.settings import Optimising
 from parentage.scoring.settings import Growing
@@ -487,8 +488,7 @@ def family_row(solution: Solution, lists: CandidateLists, v: int) -> tuple[str, 
 
 def proof_text(solution: Solution) -> str:
     """Say what was found and what was proved, in a sentence."""
-    n_arcs = solution.network.n_arcs
-    head = f"Score {solution.score:.4f}, {n_arcs} arc{'' if n_arcs == 1 else 's'}"
+    head = f"Score {solution.score:.4f}, {counted(solution.network.n_arcs, 'arc')}"
     return f"{head}: {solution.proof()} ({solution.engine}, {solution.seconds:.2f} s)."
 
 
@@ -544,8 +544,8 @@ def near_text(near: NearOptimal, factor: float) -> str:
     """Lay out the classes, the best one in full and how others differ, then arcs by weight."""
     from parentage.optimise.near import cut_text
 
-    networks = f"{len(near):,} network{'' if len(near) == 1 else 's'}"
-    classes = f"{len(near.classes):,} equivalence class{'' if len(near.classes) == 1 else 'es'}"
+    networks = counted(len(near), "network")
+    classes = counted(len(near.classes), "equivalence class", "equivalence classes")
     lines = [
         f"{'' if near.complete else 'At least '}{networks} in {classes}: at most {factor:g} times "
         f"less probable than the best, which scores {near.score:.4f}."
@@ -562,7 +562,7 @@ def class_lines(near: NearOptimal) -> list[str]:
     """One line per class; the first is the network that learning finds."""
     lines = []
     for number, members in enumerate(near.classes[:SHOWN]):
-        count = f"{len(members):,} network{'' if len(members) == 1 else 's'}"
+        count = counted(len(members), "network")
         times = math.exp((near.score - max(near.scores[i] for i in members)) * near.unit)
         if number == 0:
             arcs = ", ".join(f"{p}→{c}" for p, c in near.networks[members[0]].arcs)
@@ -574,7 +574,7 @@ def class_lines(near: NearOptimal) -> list[str]:
             )
     more = len(near.classes) - SHOWN
     if more > 0:
-        lines.append(f"and {more:,} more class{'' if more == 1 else 'es'} (all: --json)")
+        lines.append(f"and {counted(more, 'more class', 'more classes')} (all: --json)")
     return lines
 
 

@@ -23,6 +23,7 @@ from parentage.cli.options import (
 )
 from parentage.cli.output import print_json, show_progress, table_text, warn
 from parentage.cli.query import refuse_without_table, table_of
+from parentage.errors import counted
 from parentage.optimise.settings import Optimising
 from parentage.work.context import Running, Scaling
 from parentage.work.settings import Option, setting
@@ -382,7 +383,7 @@ def as_text(found: Support, *, verbose: bool) -> str:
     if any(" – " in cell for row in rows for cell in row[2:]):
         lines.append("a – b: the value lies between a and b; a limit stopped the proof")
     best = "proven optimal" if found.optimal else "not proven optimal"
-    own = f"Score {found.score:.4f}, {len(found)} arc{'' if len(found) == 1 else 's'}"
+    own = f"Score {found.score:.4f}, {counted(len(found), 'arc')}"
     if found.score == found.best:
         lines.append(f"{own}: {best}.")
     else:
@@ -458,7 +459,7 @@ def other_lines(found: Support, *, verbose: bool) -> list[str]:
     lines = ["", "not in this network:", table_text(head, rows, left=2)]
     more = len(found.others) - SHOWN
     if more > 0:
-        lines.append(f"and {more:,} more pair{'' if more == 1 else 's'} (all: -o FILE or --json)")
+        lines.append(f"and {counted(more, 'more pair')} (all: -o FILE or --json)")
     return lines
 
 
@@ -482,8 +483,8 @@ def bootstrap_lines(found: Support, drawn: Bootstrap) -> list[str]:
 
 def near_lines(near: NearSet) -> list[str]:
     """How many near-optimal networks there are, and what is not among them."""
-    networks = f"{near.networks:,} network{'' if near.networks == 1 else 's'}"
-    classes = f"{near.classes:,} equivalence class{'' if near.classes == 1 else 'es'}"
+    networks = counted(near.networks, "network")
+    classes = counted(near.classes, "equivalence class", "equivalence classes")
     have = "has" if near.networks == 1 else "have"
     best, others = "the best one found", "better ones may be missing"
     if near.each_missing is not None:

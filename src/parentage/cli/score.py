@@ -30,6 +30,7 @@ from parentage.cli.output import (
     variables_text,
     warn,
 )
+from parentage.errors import counted
 from parentage.scoring.catalogue import shown_name
 from parentage.work.progress import number
 from parentage.work.settings import Option, setting
@@ -221,7 +222,7 @@ def limit_text(limit: Limit) -> str:
         return "no limit on parents"
     if isinstance(limit, Mapping):
         return "with limits on parents by name"
-    return f"at most {limit} parent{'' if limit == 1 else 's'}"
+    return f"at most {counted(limit, 'parent')}"
 
 
 @command()

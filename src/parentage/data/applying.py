@@ -50,6 +50,7 @@ from parentage.errors import (
     DataWarning,
     TableError,
     Way,
+    counted,
     did_you_mean,
     distinct,
     shown_names,
@@ -388,7 +389,7 @@ def _absent(raw: RawTable, recipe: Recipe) -> list[TableError]:
         return []
     if len(absent) == 1:
         return [no_column(absent[0], raw)]
-    shown = ", ".join(map(repr, absent[:_MOST_SHOWN])) + (", …" if absent[_MOST_SHOWN:] else "")
+    shown = shown_names([repr(name) for name in absent], _MOST_SHOWN)
     return [TableError(f"{len(absent)} of its {len(recipe.columns)} columns are missing: {shown}")]
 
 
@@ -566,7 +567,7 @@ def check_variation(table: Table) -> None:
         reason = f" ({shown_names(cut)} after discretisation)" if cut else ""
         warn(
             DataWarning(
-                f"{len(constant)} constant column{'s' if len(constant) > 1 else ''}: "
+                f"{counted(len(constant), 'constant column')}: "
                 f"{shown_names(constant)}{reason}; a constant has no parents and is never a parent"
             ),
         )

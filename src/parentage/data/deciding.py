@@ -64,6 +64,7 @@ from parentage.errors import (
     TableError,
     UndecidedError,
     Way,
+    counted,
     did_you_mean,
     distinct,
     shown_names,
@@ -508,7 +509,7 @@ def _missing(
     total = sum(c.n_missing for _, c in gaps)
     held = _text_at(column.name, row, raw)
     place = f"column {column.name!r}, {raw.place(row)}{'' if held is None else f': {held!r}'}"
-    where = f"{len(gaps)} column{'' if len(gaps) == 1 else 's'}"
+    where = counted(len(gaps), "column")
     seen = f"{total:,} missing values in {where} (first: {place})"
     if total == 1:
         seen = f"1 missing value ({place})"

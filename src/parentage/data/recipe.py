@@ -32,7 +32,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from parentage.data.settings import Reading  # noqa: TC001  # hints are read where it is decoded
-from parentage.errors import InputError
+from parentage.errors import InputError, counted
 from parentage.files.atomic import write_text
 from parentage.files.decoding import DecodingError, decoded
 from parentage.files.source import open_source
@@ -199,7 +199,9 @@ class Recipe:
             empty = f", {account.empty_lines:,} of count 0 left out" if account.empty_lines else ""
             said.append(f"{account.lines:,} lines counted by {self.settings.counts}{empty}")
         if account.left_out:
-            said.append(f"{_columns(account.left_out)} left out ({_some(account.left_out)})")
+            said.append(
+                f"{counted(len(account.left_out), 'column')} left out ({_some(account.left_out)})"
+            )
         said += _missing_parts(account, self.settings.missing)
         cut = {column.name: column.cuts for column in self.columns if column.cuts}
         if cut:
@@ -207,20 +209,18 @@ class Recipe:
                 f"{name} at {', '.join(f'{point:.6g}' for point in cuts)}"
                 for name, cuts in cut.items()
             ]
-            said.append(f"{_columns(cut)} discretised ({_some(points, '; ')})")
+            said.append(f"{counted(len(cut), 'column')} discretised ({_some(points, '; ')})")
         if account.decisions:
-            number = len(account.decisions)
-            said.append(f"{number} automatic decision{'' if number == 1 else 's'}")
+            said.append(counted(len(account.decisions), "automatic decision"))
         if account.constant:
             said.append(f"{len(account.constant)} constant ({_some(account.constant)})")
         return said
 
     def words(self) -> str:
         """Say what was read and done, in one line."""
-        size = f"{len(self.columns)} column{'' if len(self.columns) == 1 else 's'}"
+        size = counted(len(self.columns), "column")
         if self.account is not None:
-            rows = self.account.rows_read
-            size = f"{rows:,} row{'' if rows == 1 else 's'}, {size}"
+            size = f"{counted(self.account.rows_read, 'row')}, {size}"
         return "; ".join([size, *self.parts()])
 
     def __str__(self) -> str:
@@ -286,27 +286,18 @@ def _missing_parts(account: ReadingAccount, missing: str) -> list[str]:
     said = []
     if account.blanked and (account.rows_dropped or not alike):
         total = sum(account.blanked.values())
-        said.append(f"{_cells(total)} treated as missing ({_counted(account.blanked)})")
+        said.append(f"{counted(total, 'cell')} treated as missing ({_by_column(account.blanked)})")
     if account.rows_dropped:
-        rows = f"{account.rows_dropped:,} row{'' if account.rows_dropped == 1 else 's'}"
-        said.append(f"{rows} dropped for missing values ({_counted(account.missing)})")
+        rows = counted(account.rows_dropped, "row")
+        said.append(f"{rows} dropped for missing values ({_by_column(account.missing)})")
     elif account.missing:
         whose = "its" if sum(account.missing.values()) == 1 else "their"
         became = {"mode": "imputed", "state": f"in a state of {whose} own"}.get(missing)
         found = ["treated as missing"] if alike else ["missing"] if became is None else []
         total = sum(account.missing.values())
         how = ", ".join([*found, *([] if became is None else [became])])
-        said.append(f"{_cells(total)} {how} ({_counted(account.missing)})")
+        said.append(f"{counted(total, 'cell')} {how} ({_by_column(account.missing)})")
     return said
-
-
-def _cells(number: int) -> str:
-    return f"{number:,} cell{'' if number == 1 else 's'}"
-
-
-def _columns(names: Iterable[str]) -> str:
-    number = len(list(names))
-    return f"{number} column{'' if number == 1 else 's'}"
 
 
 def _some(texts: Iterable[str], separator: str = ", ") -> str:
@@ -314,7 +305,7 @@ def _some(texts: Iterable[str], separator: str = ", ") -> str:
     return separator.join(listed[:_SHOWN]) + (separator + "…" if len(listed) > _SHOWN else "")
 
 
-def _counted(numbers: Mapping[str, int]) -> str:
+def _by_column(numbers: Mapping[str, int]) -> str:
     most = sorted(numbers.items(), key=lambda item: -item[1])
     return _some([f"{name} {number:,}" for name, number in most])
 

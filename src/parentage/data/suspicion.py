@@ -42,7 +42,7 @@ from parentage.data.columns import (
     unnamed,
     words_for_missing,
 )
-from parentage.errors import DataWarning, Objection, Way, shown_names, warn
+from parentage.errors import DataWarning, Objection, Way, counted, shown_names, warn
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -436,7 +436,7 @@ def _sentinels(column: Column, believed: bool) -> list[Objection]:
     for value in sorted(far):
         cells = int(column.counts[column.numbers == value].sum())
         seen = (
-            f"holds {value:.0f} in {cells} cell{'' if cells == 1 else 's'}, far from the others "
+            f"holds {value:.0f} in {counted(cells, 'cell')}, far from the others "
             f"({low:g} to {high:g})"
         )
         way = Way("na", [f"{column.name}={value:.0f}"], "if it means missing")

@@ -28,7 +28,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-from parentage.errors import InputError, did_you_mean
+from parentage.errors import InputError, counted, did_you_mean
 from parentage.network import SMOOTHING
 
 if TYPE_CHECKING:
@@ -402,7 +402,7 @@ class Network:
         degree = self.max_in_degree
         return (
             f"Network: {self.n_variables} variables, {self.n_arcs} arcs, "
-            f"at most {degree} parent{'' if degree == 1 else 's'}"
+            f"at most {counted(degree, 'parent')}"
         )
 
     def _repr_html_(self) -> str:

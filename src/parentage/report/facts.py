@@ -8,6 +8,7 @@ from __future__ import annotations
 import shlex
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from parentage.errors import counted
 from parentage.network.parameters import FALLBACK
 from parentage.scoring.account import Account
 from parentage.scoring.catalogue import by_name, shown_name
@@ -34,15 +35,6 @@ class Fact(NamedTuple):
 
     label: str
     value: str
-
-
-def counted(number: int, one: str, many: str | None = None) -> str:
-    """Return a number with its noun.
-
-    >>> counted(1, "arc"), counted(1200, "row"), counted(2, "class", "classes")
-    ('1 arc', '1,200 rows', '2 classes')
-    """
-    return f"{number:,} {one if number == 1 else many or one + 's'}"
 
 
 def named(names: Iterable[str]) -> str:

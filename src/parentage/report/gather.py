@@ -23,7 +23,7 @@ import numpy as np
 import numpy.typing as npt
 
 from parentage.arcs.records import ArcSupport
-from parentage.errors import InputError
+from parentage.errors import InputError, counted
 from parentage.network.elimination import plan_elimination
 from parentage.network.inference import MAX_TABLE
 from parentage.network.network import arc_gains
@@ -459,9 +459,9 @@ def _observed_shares(counts: tuple[Counts, ...]) -> tuple[tuple[float, ...], ...
 
 def alternatives(near: NearOptimal) -> Alternatives:
     """Say which other networks are about as good, and what they do differently."""
-    networks = f"{len(near):,} network{'' if len(near) == 1 else 's'}"
+    networks = counted(len(near), "network")
     count = len(near.classes)
-    classes = f"{count:,} equivalence class{'' if count == 1 else 'es'}"
+    classes = counted(count, "equivalence class", "equivalence classes")
     factor = math.exp(near.width * near.unit)
     words = (
         f"{'' if near.complete else 'At least '}{networks} in {classes} are at most {factor:.4g} "

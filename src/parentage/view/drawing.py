@@ -18,6 +18,7 @@ import unicodedata
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
+from parentage.errors import counted
 from parentage.view.layout import Box, Placement, Point, Size, layout
 from parentage.work.progress import amount
 
@@ -467,7 +468,7 @@ def _placed(
 
 
 def _caption(network: Network, gains: Mapping[Arc, float] | None) -> str:
-    arcs = f"{network.n_arcs} arc{'' if network.n_arcs == 1 else 's'}"
+    arcs = counted(network.n_arcs, "arc")
     text = f"{network.n_variables} variables, {arcs}"
     if gains:
         text += f"; width: what an arc gains, at most {amount(max(gains.values()))}"

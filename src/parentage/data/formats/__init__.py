@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from parentage.data.columns import RawColumn, RawTable, number_label, with_names
-from parentage.errors import InputError, TableError, Way
+from parentage.errors import InputError, TableError, Way, counted
 from parentage.files.detect import detect_with_text
 from parentage.files.source import open_source
 
@@ -86,7 +86,7 @@ def together(tables: Sequence[RawTable]) -> RawTable:
         columns,
         starts[-1],
         place,
-        f"{first.source} and {len(others)} more file{'' if len(others) == 1 else 's'}",
+        f"{first.source} and {counted(len(others), 'more file')}",
         first.format,
     )
 

@@ -28,7 +28,15 @@ import numpy.typing as npt
 
 from parentage.data.columns import Numbers, RawColumn, RawTable, text_column, words_for_missing
 from parentage.data.table import as_numbers
-from parentage.errors import DataWarning, Objection, TableError, UndecidedError, Way, warn
+from parentage.errors import (
+    DataWarning,
+    Objection,
+    TableError,
+    UndecidedError,
+    Way,
+    shown_names,
+    warn,
+)
 from parentage.files.detect import SEPARATORS, csv_reader, first_records
 
 if TYPE_CHECKING:
@@ -453,7 +461,7 @@ def refuse_headerless(names: Sequence[str], columns: Sequence[RawColumn]) -> Non
         repeated = len(set(cells)) < len(cells)
         headerless = repeated or 2 * found >= len(cells) * (2 if counting else 1)
     if headerless:
-        shown = ", ".join(cells[:5]) + (", …" if len(cells) > 5 else "")
+        shown = shown_names(cells, 5)
         raise UndecidedError([
             Objection(
                 "",
@@ -489,7 +497,7 @@ def warn_of_header(columns: Sequence[RawColumn]) -> None:
     if len(set(cells)) == len(cells) and not any(as_numbers([cell]) is not None for cell in cells):
         warn(
             DataWarning(
-                f"the first row ({', '.join(cells[:5])}{', …' if cells[5:] else ''}) looks like "
+                f"the first row ({shown_names(cells, 5)}) looks like "
                 "column names: no cell of it occurs again; they are treated as states"
             ),
         )

@@ -23,7 +23,14 @@ import numpy.typing as npt
 
 from parentage.data.columns import CellCodes, RawColumn, RawTable, text_column, with_names
 from parentage.data.table import PackedColumn, narrowed
-from parentage.errors import InputError, MissingExtraError, TableError, Way, did_you_mean
+from parentage.errors import (
+    InputError,
+    MissingExtraError,
+    TableError,
+    Way,
+    did_you_mean,
+    shown_names,
+)
 from parentage.files import parquet
 from parentage.files.detect import ARROW
 from parentage.files.parquet import guarded, refusal
@@ -250,7 +257,7 @@ def _chosen(names: Sequence[str], wanted: str | None, source: Source) -> str:
     if not names:
         raise TableError(f"{source.name} has no sheet with anything in it")
     if len(names) > 1:
-        shown = ", ".join(names[:20]) + (", …" if len(names) > 20 else "")
+        shown = shown_names(names, 20)
         raise InputError(
             f"{source.name} has {len(names)} sheets: {shown}",
             Way("sheet", names[0], "to take that one"),
