@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from parentage.data.reading import read_table
-from parentage.errors import InputError, ListsError, TableError
+from parentage.errors import ConstraintError, InputError, ListsError, TableError
 from parentage.network.formats.bif import parse_bif, parse_xmlbif, xmlbif_text
 from parentage.network.formats.network_json import parse_network_json
 from parentage.network.network import Network
@@ -69,6 +69,21 @@ def test_the_document_type_of_the_standard_is_read_over(between: str) -> None:
 def test_toml_that_python_chokes_on(tmp_path: Path, text: str) -> None:
     (tmp_path / "c.toml").write_text(text)
     with pytest.raises(InputError, match="TOML"):
+        read_constraints(tmp_path / "c.toml")
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("requird = []", "it has no 'requird'; did you mean 'required'"),
+        ('required = [["a"]]', "required.0 must be a list of 2"),
+        ("tiers = 3", "tiers must be a list, not 3 .docs/constraints.md"),
+        ("[max_parents]\na = -1", "max_parents.a must be a whole number, 0 or more, not -1"),
+    ],
+)
+def test_constraints_that_make_no_sense(tmp_path: Path, text: str, message: str) -> None:
+    (tmp_path / "c.toml").write_text(text)
+    with pytest.raises(ConstraintError, match=message):
         read_constraints(tmp_path / "c.toml")
 
 

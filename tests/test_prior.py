@@ -315,12 +315,12 @@ def test_the_command_line(tmp_path: Path) -> None:
 
 
 BAD_FILES = {
-    "arcs = [[1, 2, 3]]": "arcs must be",
-    'arcs = [["a", "b"]]': "arcs must be",
-    'arcs = [["a", "b", true]]': "arcs must be",
+    "arcs = [[1, 2, 3]]": "arcs.0.0 must be a text, not 1 .docs",
+    'arcs = [["a", "b"]]': "arcs.0 must be a list of 3",
+    'arcs = [["a", "b", true]]': "arcs.0.2 must be a number, not True",
     'arcs = [["a", "b", 1.5]]': "a probability lies",
     'arcs = [["a", "b", 0.1], ["a", "b", 0.2]]': "twice",
-    "default = 'x'": "must be a probability",
+    "default = 'x'": "default must be a number, not 'x'",
     "default = 1.0": "lie between 0 and 1",
     "arc = []": "did you mean 'arcs'",
     "= = =": "not a TOML file",

@@ -179,12 +179,12 @@ class Prior:
         >>> Prior.from_dict(belief.to_dict()) == belief
         True
         """
-        stored = decoded(_Stored, content, "prior")
+        stored = decoded(StoredPrior, content, "prior")
         return cls(stored.default, {(a, b): p for a, b, p in stored.arcs})
 
 
 @dataclass(frozen=True)
-class _Stored:
+class StoredPrior:
     """A prior as files have it."""
 
     default: float
