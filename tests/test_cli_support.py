@@ -58,7 +58,7 @@ def test_the_table_has_what_was_asked_for(clinic: str) -> None:
     )
     assert "4 replicates of the rows, all proven optimal" in full.stdout
     assert "4 replicates will take about" in full.stderr
-    assert "of the weight of all networks is not among them" in full.stdout
+    assert "of the posterior probability of all networks" in full.stdout
 
 
 def test_csv_and_json_files(clinic: str, tmp_path: Path) -> None:

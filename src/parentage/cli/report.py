@@ -490,13 +490,15 @@ def near_lines(near: NearSet) -> list[str]:
     if near.each_missing is not None:
         best = "the best"
         share = f"{100 * near.each_missing:.2g}%"
-        others = f"any other network has at most {share} of their combined posterior weight"
+        others = f"any other network has at most {share} of their combined probability"
     lines = [
         f"{'' if near.complete else 'at least '}{networks} in {classes} {have} at least "
         f"1/{near.factor:g} of the posterior probability of {best}; {others}"
     ]
     if near.missing is not None:
-        lines.append(f"{near.missing:.1%} of the weight of all networks is not among them")
+        lines.append(
+            f"together they have {1 - near.missing:.1%} of the posterior probability of all networks"
+        )
     return lines
 
 

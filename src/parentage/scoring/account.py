@@ -526,16 +526,16 @@ class Completion:
         """Say how it went, in a line per network."""
         lines = [
             f"step {i}: {step.arcs} {'arc' if step.arcs == 1 else 'arcs'}, {step.changed} changed, "
-            f"log-likelihood of what is observed {step.log_likelihood:.4f}, less its penalty "
+            f"log-likelihood of the observed values {step.log_likelihood:.4f}, with penalty "
             f"{step.score:.4f}"
             for i, step in enumerate(self.steps)
         ]
         end = (
-            "the network is the best one on the data as it completes them"
+            "the network is optimal on the data that it completes itself"
             if self.settled
-            else "ended before the network repeated"
+            else "stopped before the network repeated"
         )
-        end += f", the best end of {self.starts} starts" if self.starts > 1 else ""
+        end += f", the best result of {self.starts} starts" if self.starts > 1 else ""
         left = f"; {self.empty_rows:,} empty rows left out" if self.empty_rows else ""
         return "\n".join(
             [*lines, f"expectation maximisation: {end} ({self.completions:,} distinct rows){left}"]
