@@ -496,9 +496,8 @@ def near_lines(near: NearSet) -> list[str]:
         f"1/{near.factor:g} of the posterior probability of {best}; {others}"
     ]
     if near.missing is not None:
-        lines.append(
-            f"together they have {1 - near.missing:.1%} of the posterior probability of all networks"
-        )
+        share = f"{1 - near.missing:.1%}"
+        lines.append(f"together they have {share} of the posterior probability of all networks")
     return lines
 
 
