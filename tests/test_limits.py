@@ -9,13 +9,14 @@ import sys
 import time
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
 
 from command import run
 from parentage import Constraints, datasets, learn
+from parentage.cli.output import say_if_compiling
 from parentage.data.table import MISSING, Table
 from parentage.errors import InputError, UnprovenWarning
 from parentage.kernels import _cache
@@ -40,29 +41,49 @@ from parentage.work.stop import CompileClock, Reason, Stop, compiling
 from strategies import make_table
 from tuned import tune
 
+if TYPE_CHECKING:
+    from parentage.work.progress import Progress
+
 
 def add_one(x: int) -> int:
     return x + 1
 
 
-def test_compiling_puts_deadlines_off_and_is_told_once(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_compiling_puts_deadlines_off_and_every_kernel_is_told(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     mine = CompileClock()
     monkeypatch.setattr(_cache, "compiling", mine)
     monkeypatch.setattr("parentage.work.stop.compiling", mine)
-    told: list[bool] = []
-    mine.tell = told.append
+    told: list[tuple[bool, int]] = []
+    mine.tell = lambda cached, begun: told.append((cached, begun))
     stop = Stop.after(1000.0)
     share = stop.share(0.5)
     began = time.monotonic()
     for _ in range(2):
         assert njit(**{**JIT, "cache": False})(add_one)(1) == 2
     took = time.monotonic() - began
-    assert told == [False]
+    assert told == [(False, 1), (False, 2)]
     assert 0 < mine.seconds <= took
     assert stop.seconds_left == pytest.approx(1000.0 - took + mine.seconds, abs=0.5)
     assert stop.seconds_left > 1000.0 - took
     assert share.seconds_left == pytest.approx(stop.seconds_left - 500.0, abs=1e-3)
     assert stop.share(0.5).seconds_left == pytest.approx(stop.seconds_left / 2, abs=0.1)
+
+
+def test_a_bar_counts_the_kernels(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    mine = CompileClock()
+    monkeypatch.setattr("parentage.work.stop.compiling", mine)
+    seen: list[Progress] = []
+    say_if_compiling(seen.append)
+    for _ in range(3):
+        mine.begins(cached=False)
+    assert capsys.readouterr().err.count("compiling the kernels") == 1
+    assert [(at.stage, at.done) for at in seen] == [("compiling", done) for done in range(3)]
+    assert all(at.total > at.done for at in seen)
+    assert seen[0].seconds_left is None and seen[2].seconds_left is not None
 
 
 def test_loading_counts_as_working_time() -> None:

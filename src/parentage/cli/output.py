@@ -67,17 +67,29 @@ def variables_text(head: tuple[str, ...], rows: Sequence[tuple[str, ...]], rest:
     return f"{shown}\nand {hidden:,} more variables (all: {rest})"
 
 
-def say_if_compiling(*, solving: bool = False) -> None:
-    """Have it printed, when kernels are compiled, what the user waits for."""
-    from parentage.cli.ahead import Ahead
-    from parentage.work.stop import compiling
+def say_if_compiling(report: Report | None = None, *, solving: bool = False) -> None:
+    """Have it printed, when kernels are compiled, what the user waits for, and how long.
 
-    def tell(cached: bool) -> None:
-        later = "; later runs reuse them" if cached else ""
-        text = f"up to a minute, which no time limit counts{later}"
-        click.echo(f"parentage: compiling the kernels for this kind of job ({text})", err=True)
-        if solving and cached:
-            compiling.ahead = Ahead()
+    ``report`` gets a moment for every kernel that this process compiles. One that is waited for, of
+    the second process, is part of the last moment; the time goes on.
+    """
+    from parentage.cli.ahead import Ahead
+    from parentage.work.progress import Progress
+    from parentage.work.stop import compiling
+    from parentage.work.tuning import TUNING
+
+    def tell(cached: bool, begun: int) -> None:
+        if begun == 1:
+            later = "; later runs reuse them" if cached else ""
+            text = f"up to a minute, which no time limit counts{later}"
+            click.echo(f"parentage: compiling the kernels for this kind of job ({text})", err=True)
+            if solving and cached:
+                compiling.ahead = Ahead()
+        if report is not None:
+            done, total, seconds = begun - 1, max(TUNING.kernels, begun), compiling.seconds
+            left = seconds / done * (total - done) if done else None
+            phase = f"{done} of about {total} kernels"
+            report(Progress("compiling", phase, seconds, done, total, seconds_left=left))
 
     compiling.tell = tell
 
@@ -115,8 +127,8 @@ def show_progress(*, solving: bool = False) -> Iterator[Report | None]:
     """
     from parentage.work.progress import shown
 
-    say_if_compiling(solving=solving)
     with shown() as report:
+        say_if_compiling(report, solving=solving)
         yield report
 
 

@@ -23,8 +23,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 Stage = Literal[
-    "scoring", "learning", "parameters", "needs", "bootstrap", "near-optimal", "path", "folds",
-    "recount",
+    "compiling", "scoring", "learning", "parameters", "needs", "bootstrap", "near-optimal", "path",
+    "folds", "recount",
 ]  # fmt: skip
 
 
@@ -35,23 +35,24 @@ class Progress:
     Parameters
     ----------
     stage
-        ``"scoring"`` or ``"learning"``; ``"parameters"`` while they are estimated from data with
-        missing values; ``"needs"``, ``"bootstrap"`` and ``"near-optimal"`` when
-        the support of arcs is asked for; ``"recount"`` while a certificate is checked from a table.
+        ``"compiling"`` while kernels are compiled; ``"scoring"`` or ``"learning"``;
+        ``"parameters"`` while they are estimated from data with missing values; ``"needs"``,
+        ``"bootstrap"`` and ``"near-optimal"`` when the support of arcs is asked for; ``"recount"``
+        while a certificate is checked from a table.
     phase
         What is going on, in words: ``"2 parents"``, ``"root LP"``.
     seconds
         Wall time since the stage began.
     done, total
         While scoring: joins of this phase done, and all of them. For support: networks that were
-        optimised, and all that will be.
+        optimised, and all that will be. While compiling: kernels, and about how many.
     sets_counted
         While scoring: sets counted so far.
     incumbent, bound
         The best score so far, while scoring, too, where a network was found before; while
         learning what no network exceeds.
     seconds_left
-        For support: how long the rest will take, judged by what is done.
+        For support and while compiling: how long the rest will take, judged by what is done.
     """
 
     stage: Stage
@@ -111,6 +112,8 @@ def words(at: Progress) -> str:
     'growing: best -10.5000, 2 s'
     >>> words(Progress("bootstrap", "3 of 200 replicates", 2.0, 3, 200, seconds_left=131.3))
     'bootstrap: 3 of 200 replicates, about 2 min left'
+    >>> words(Progress("compiling", "40 of about 120 kernels", 14.0, 40, 120, seconds_left=28.0))
+    'compiling: 40 of about 120 kernels, about 28 s left'
     """
     if at.stage == "scoring":
         rate = at.sets_counted / max(at.seconds, 1e-9)
@@ -182,6 +185,9 @@ class Terminal:
         """Show a moment of the work."""
         from rich.text import Text
 
+        compiling = self.tasks.get(("compiling", ""))
+        if compiling is not None:
+            self.bars.update(compiling, visible=at.stage == "compiling")
         part = self.bars if at.total else self.line
         if part is not self.running:
             self.close()

@@ -40,7 +40,8 @@ class CompileClock:
     Parameters
     ----------
     tell
-        Called when compiling begins for the first time, with whether the result is cached.
+        Called whenever a kernel is about to be compiled, with whether the result is cached and the
+        number of kernels that this process has begun to compile.
 
     Attributes
     ----------
@@ -49,13 +50,14 @@ class CompileClock:
         compiled it by then, and what it left can be loaded.
     """
 
-    def __init__(self, tell: Callable[[bool], None] | None = None) -> None:
+    def __init__(self, tell: Callable[[bool, int], None] | None = None) -> None:
         self.tell = tell
         self.ahead: Callable[[str], bool] | None = None
         self._done = 0.0
         self._lock = threading.Lock()
         self._depth, self._began = 0, 0.0
         self._counts = False
+        self._kernels = 0
 
     @property
     def seconds(self) -> float:
@@ -90,9 +92,9 @@ class CompileClock:
     def begins(self, cached: bool) -> None:
         """Note that a kernel is compiled and not loaded, and whether the result will be cached."""
         self._counts = True
-        tell, self.tell = self.tell, None
-        if tell is not None:
-            tell(cached)
+        self._kernels += 1
+        if self.tell is not None:
+            self.tell(cached, self._kernels)
 
 
 compiling = CompileClock()

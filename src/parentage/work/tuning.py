@@ -60,6 +60,9 @@ class Tuning:
         importing Numba takes (benchmarks/results/start.md).
     plain_missing
         CPU seconds that a process works in plain Python before it compiles kernels.
+    kernels
+        About how many kernels a process compiles for a job, without those that a second process
+        compiles for the solver: the end of the progress bar.
     """
 
     writing_share: float = 0.04
@@ -83,6 +86,7 @@ class Tuning:
     worker_memory: float = 0.5
     plain_cached: float = 0.15
     plain_missing: float = 2.3
+    kernels: int = 69
 
 
 TUNING = Tuning()
