@@ -38,7 +38,7 @@ def decoded(
 ) -> _Record:
     """Make a record of a dataclass from the values of its fields; others have their default.
 
-    Names that are no fields are left out, or refused if the record is ``closed``. ``local`` are
+    Names without a field are left out, or refused if the record is ``closed``. ``local`` are
     types that its hints name and its module does not import.
 
     >>> @dataclasses.dataclass(frozen=True)
