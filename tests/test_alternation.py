@@ -290,7 +290,7 @@ def test_lists_that_do_not_beat_their_subsets_are_not_enlarged(
 
     def checking(run: Anytime, count: int) -> object:
         families = near(run, count)
-        known = {run.growth.family(i) for i in np.flatnonzero(run._rise == np.inf).tolist()}
+        known = {run.growth.family(i) for i in np.flatnonzero(run.solved.rise == np.inf).tolist()}
         seen.append(len(known))
         assert not known & set(families)
         return families

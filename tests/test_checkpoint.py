@@ -289,9 +289,9 @@ DIFFERENT: dict[str, tuple[dict[str, Any], str]] = {
     "table": ({}, "the table is another one"),
     "limit": ({"max_parents": 2}, "max_parents was not set, is 2"),
     "score": ({"score": "aic"}, "score was bic, is aic"),
-    "rules": ({"rules": "none"}, r"rules was .*, is \[\]"),
+    "rules": ({"rules": "none"}, "rules was not set, is none"),
     "width": ({"width": 1.0}, "width was not set, is 1.0"),
-    "base": ({"log_base": 2}, "log_base was not set, is 2.0"),
+    "base": ({"log_base": 2}, "log_base was not set, is 2"),
 }
 
 

@@ -15,8 +15,8 @@ from parentage.network.formats.network_json import parse_network_json
 from parentage.network.network import Network
 from parentage.network.parameters import from_rows
 from parentage.optimise import learn_lists
+from parentage.scoring.constraints import read_constraints
 from parentage.scoring.formats import read_lists
-from parentage.scoring.formats.constraints import read_constraints
 from parentage.scoring.lists import CandidateLists
 from parentage.view.figure import network_svg
 

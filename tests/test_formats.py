@@ -26,20 +26,22 @@ from parentage.files.detect import Detected, detect
 from parentage.files.parquet import holds_lists, read_facts, read_frame
 from parentage.optimise import learn_lists
 from parentage.scoring.account import Completion, EmStep, Origin, Unknown
-from parentage.scoring.constraints import Constraints
-from parentage.scoring.formats import families, jkl, parquet, pss, read_lists, write_lists
-from parentage.scoring.formats.families import (
-    Contradiction,
+from parentage.scoring.constraints import Constraints, Prior
+from parentage.scoring.formats import parquet, read_lists, write_lists
+from parentage.scoring.formats import text as text_formats
+from parentage.scoring.formats.families import Contradiction, first_contradiction, rising
+from parentage.scoring.formats.text import (
     decode_name,
     encode_name,
-    first_contradiction,
     is_whole,
+    jkl_text,
     looks_like_score,
     numbered_lines,
-    rising,
+    pss_text,
+    read_jkl,
+    read_pss,
 )
 from parentage.scoring.lists import CandidateLists
-from parentage.scoring.prior import Prior
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -93,9 +95,7 @@ def test_writing_and_reading_lose_nothing(
 
 
 @pytest.mark.long
-@pytest.mark.parametrize(
-    ("read", "text_of"), [(jkl.read_jkl, jkl.jkl_text), (pss.read_pss, pss.pss_text)]
-)
+@pytest.mark.parametrize(("read", "text_of"), [(read_jkl, jkl_text), (read_pss, pss_text)])
 @given(lists=candidate_lists())
 @settings(max_examples=3000)
 def test_text_round_trips_lose_nothing(read: Any, text_of: Any, lists: CandidateLists) -> None:
@@ -113,9 +113,9 @@ def test_encoded_names_are_one_word_that_is_no_score_and_no_comment(name: str) -
 
 def test_percent_signs_of_other_programs_stay() -> None:
     text = "2\na%20b 1\n-1 0\nc 1\n-2 1 a%20b\n"
-    assert jkl.read_jkl(text).names == ("a%20b", "c")
-    assert jkl.read_jkl("# a remark\n" + jkl.jkl_text(jkl.read_jkl(text))).names == ("a%20b", "c")
-    assert pss.read_pss("VAR a%20b\n-1\nVAR c\n-2 a%20b\n").names == ("a%20b", "c")
+    assert read_jkl(text).names == ("a%20b", "c")
+    assert read_jkl("# a remark\n" + jkl_text(read_jkl(text))).names == ("a%20b", "c")
+    assert read_pss("VAR a%20b\n-1\nVAR c\n-2 a%20b\n").names == ("a%20b", "c")
 
 
 @pytest.mark.parametrize("value", [math.nan, math.inf, -math.inf])
@@ -143,7 +143,7 @@ GOOD = "# remark\n3\n\n2 1\n-1.5 0\n0 2\n-2.5 2 1 2\n# inside\n-3 0\n1 1\n-4.25 
 
 
 def test_ids_in_any_order_with_comments_and_without_empty_sets() -> None:
-    lists = jkl.read_jkl(GOOD)
+    lists = read_jkl(GOOD)
     assert lists.names == ("0", "1", "2")
     assert lists["0"] == [(-2.5, ("1", "2")), (-3.0, ())]
     assert lists["1"] == [(-4.25, ("0",))]
@@ -151,15 +151,15 @@ def test_ids_in_any_order_with_comments_and_without_empty_sets() -> None:
 
 
 def test_names_keep_the_order_of_the_blocks() -> None:
-    assert jkl.read_jkl("2\nb 1\n-1 1 a\na 1\n-2 0\n").names == ("b", "a")
-    assert jkl.read_jkl("2\n2 1\n-1 1 1\n1 1\n-2 0\n").names == ("2", "1")
+    assert read_jkl("2\nb 1\n-1 1 a\na 1\n-2 0\n").names == ("b", "a")
+    assert read_jkl("2\n2 1\n-1 1 1\n1 1\n-2 0\n").names == ("2", "1")
 
 
 def test_trailing_whole_numbers_are_skipped_with_one_warning() -> None:
     with pytest.warns(DataWarning, match=r"2 lines .* line 12: '1 4'") as caught:
-        lists = jkl.read_jkl(GOOD + "1 4\n\n7 0 3\n")
+        lists = read_jkl(GOOD + "1 4\n\n7 0 3\n")
     assert len(caught) == 1
-    assert same(lists, jkl.read_jkl(GOOD))
+    assert same(lists, read_jkl(GOOD))
 
 
 REFUSED = {
@@ -208,7 +208,7 @@ REFUSED = {
 def test_contradictions_are_refused_with_their_line(case: str) -> None:
     text, message = REFUSED[case]
     with pytest.raises(ListsError, match=message):
-        jkl.read_jkl(text)
+        read_jkl(text)
 
 
 @pytest.mark.long
@@ -268,7 +268,7 @@ def test_pss_of_other_programs() -> None:
         "META pss_version = 0.1\nMETA score_type=bic\n\nVAR a\nMETA arity=2\nMETA values=no yes \n"
         "-1.500000 \n-0.5 b \n\n# remark\nvar b\n-2 \n"
     )
-    lists = pss.read_pss(text)
+    lists = read_pss(text)
     assert lists["a"] == [(-0.5, ("b",)), (-1.5, ())]
     assert lists.account == Unknown({"pss_version": "0.1", "score_type": "bic"})
 
@@ -289,7 +289,7 @@ def test_pss_of_other_programs() -> None:
 )
 def test_pss_contradictions_are_refused_with_their_line(text: str, message: str) -> None:
     with pytest.raises(ListsError, match=message):
-        pss.read_pss(text)
+        read_pss(text)
 
 
 def _parquet(columns: dict[str, Any], metadata: dict[str, str] | None = None) -> bytes:
@@ -369,7 +369,7 @@ def test_lines_are_the_same_however_long_the_blocks_are(monkeypatch: pytest.Monk
     for text in ("", "\n", "a", "a\n", "a\n\nb\r\nc", "\n\nab\ncd\n"):
         truth = list(enumerate(text.split("\n"), 1))
         for block in range(4):
-            monkeypatch.setattr(families, "BLOCK", block)
+            monkeypatch.setattr(text_formats, "BLOCK", block)
             lines = list(numbered_lines(text))
             assert lines == truth[: len(lines)]
             assert all(line == "" for _, line in truth[len(lines) :])
@@ -618,7 +618,7 @@ def test_any_lines_give_lists_or_a_message(lines: list[list[str]], kind: str | N
 def test_damaged_files_give_lists_or_a_message(
     lists: CandidateLists, position: int, patch: bytes
 ) -> None:
-    for kind, text_of in {"jkl": jkl.jkl_text, "pss": pss.pss_text}.items():
+    for kind, text_of in {"jkl": jkl_text, "pss": pss_text}.items():
         data = text_of(lists).encode()
         at = position % len(data)
         assert_lists_or_message(data[:at] + patch + data[at + 1 :], kind)

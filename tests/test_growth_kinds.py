@@ -17,10 +17,9 @@ from parentage.network.network import Network
 from parentage.pipeline import learn
 from parentage.scoring.account import Account
 from parentage.scoring.candidates import score
-from parentage.scoring.constraints import Constraints
+from parentage.scoring.constraints import Constraints, Prior
 from parentage.scoring.encoding.encode import pack_states
 from parentage.scoring.measures.measure import Swept, with_a_bit_in_front
-from parentage.scoring.prior import Prior
 from parentage.scoring.search.plan import encode_plans, prepare_search
 from parentage.scoring.settings import Scoring
 from parentage.work.context import Context

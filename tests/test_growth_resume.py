@@ -58,9 +58,7 @@ EFFORT = {SMALL: 0.1, LARGE: 0.6}
 @pytest.fixture(autouse=True)
 def eager(monkeypatch: pytest.MonkeyPatch, save_always: None) -> None:
     """Short rounds, each of them saved, and so few sweeps held that they have to go."""
-    short = replace(
-        EXPANSION, seconds_between_notes=0.0, sets_at_once=24, fewest_sweeps=96, sweep_bytes=1
-    )
+    short = replace(EXPANSION, sets_at_once=24, fewest_sweeps=96, sweep_bytes=1)
     for module in (anytime, growth, sweeps):
         monkeypatch.setattr(module, "TUNING", short)
     monkeypatch.setattr(orders, "BUDGET", 20_000)

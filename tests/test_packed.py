@@ -24,7 +24,6 @@ from parentage.network.network import Network
 from parentage.pipeline import learn
 from parentage.scoring.candidates import score
 from parentage.scoring.encoding import encode as entropy
-from parentage.scoring.encoding import residuals
 from parentage.scoring.encoding import rows as merging
 from parentage.scoring.formats import read_lists, write_lists
 from parentage.scoring.measures.measure import Swept
@@ -193,12 +192,11 @@ def test_bits_count_as_codes_do(seed: int, worth: float, monkeypatch: pytest.Mon
     table = Table(tuple("abcdefg"), labels, codes.astype(np.uint16))
     for context in ((), (3, 1)):
         plain = entropy.encode(table, "bic", context=context)
-        h = residuals.residuals(plain, table, context)
+        h = entropy.residuals(plain, table, context)
         with monkeypatch.context() as patch:
             tune(patch, entropy, many_rows=0)
-            tune(patch, residuals, many_rows=0)
             bits = entropy.encode(table, "bic", context=context)
-            assert (residuals.residuals(bits, table, context) == h).all()
+            assert (entropy.residuals(bits, table, context) == h).all()
         assert bits.codes.shape == (plain.n_variables, 0)
         assert bool(len(bits.repeats)) == (worth > 0)
         assert (bits.row_bits == plain.row_bits).all() and (bits.repeats == plain.repeats).all()
@@ -230,7 +228,6 @@ def test_lists_of_very_many_rows(name: str, monkeypatch: pytest.MonkeyPatch) -> 
         plain = score(table, score=name, max_parents=4, threads=1)
         with monkeypatch.context() as patch:
             tune(patch, entropy, many_rows=0)
-            tune(patch, residuals, many_rows=0)
             tune(patch, merging, many_rows=0)
             tune(patch, merging, sample_bits=1)
             packed = packed_of(table)

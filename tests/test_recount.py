@@ -33,8 +33,7 @@ from parentage.data.table import Table
 from parentage.errors import InputError
 from parentage.optimise import learn_lists
 from parentage.scoring.candidates import score
-from parentage.scoring.constraints import Constraints
-from parentage.scoring.prior import Prior
+from parentage.scoring.constraints import Constraints, Prior
 from strategies import make_table, naive_of, random_table, with_holes
 
 if TYPE_CHECKING:

@@ -20,8 +20,7 @@ from parentage.errors import ParentageError
 from parentage.scoring.candidates import score
 from parentage.scoring.constraints import Constraints
 from parentage.scoring.encoding import rows as merging
-from parentage.scoring.encoding.encode import encode
-from parentage.scoring.encoding.residuals import residuals
+from parentage.scoring.encoding.encode import encode, residuals
 from parentage.scoring.encoding.rows import merged
 from strategies import each, tables
 from tuned import tune
@@ -69,7 +68,7 @@ def test_merged_rows_are_the_rows(table: Table, block: int) -> None:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(merging, "_merged", type(merging._merged)())
         tune(patch, merging, worth_merging=1.0)
-        tune(patch, merging, merged_at_once=block)
+        tune(patch, merging, block_rows=block)
         found = merged(table)
     rows = Counter(map(tuple, table.to_codes().T.tolist()))
     times = found.repeats.tolist()

@@ -16,10 +16,10 @@ from .pipeline import Advanced as Advanced
 from .pipeline import learn as learn
 from .scoring.candidates import score as score
 from .scoring.constraints import Constraints as Constraints
+from .scoring.constraints import Prior as Prior
 from .scoring.explanation import explain as explain
 from .scoring.formats import read_lists as read_lists
 from .scoring.lists import CandidateLists as CandidateLists
-from .scoring.prior import Prior as Prior
 
 __version__: str
 __all__: list[str]

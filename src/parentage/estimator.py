@@ -43,9 +43,8 @@ if TYPE_CHECKING:
     from parentage.network.network import Network
     from parentage.network.parameters import Parameters
     from parentage.optimise import Solution
-    from parentage.scoring.constraints import Constraints
+    from parentage.scoring.constraints import Constraints, Prior
     from parentage.scoring.lists import CandidateLists
-    from parentage.scoring.prior import Prior
 
 UNSEEN_STATES = ("error", "smooth")
 

@@ -26,6 +26,7 @@ from parentage.data.settings import IN_READ_TABLE, WAYS, Reading, names_of, text
 from parentage.errors import InputError, UnprovenWarning, Way, warn
 from parentage.files.detect import detect
 from parentage.files.source import Source, open_source
+from parentage.growth.tuning import TUNING as EXPANSION
 from parentage.network.network import Network
 from parentage.optimise import check_start, optimise_lists
 from parentage.optimise.run import NOWHERE, Start
@@ -49,7 +50,7 @@ if TYPE_CHECKING:
     from parentage.growth.anytime import Expanded
     from parentage.optimise import Solution
     from parentage.scoring.candidates import Searched
-    from parentage.scoring.prior import Prior
+    from parentage.scoring.constraints import Prior
     from parentage.structural_em import Completed
     from parentage.work.context import Context
     from parentage.work.progress import Report
@@ -60,33 +61,11 @@ PICKING = ("max_parents", "constraints")
 SHARE_OF_SCORING = 0.5
 """Of the time left when the table is encoded; the rest is for the network and its proof."""
 
-LAST_SHARE = 0.93
-"""Of the time limit, after which lists of many variables are put together for the answer."""
-
-SECONDS_TO_END = 8e-4
-"""Of each of many variables: what making lists, a bound and an answer of it takes at the end."""
-
-SHARE_OF_LISTING = 0.1
-"""Of the time that is left when lists begin to grow: what listing the families of a level that was
-cut short may take at the end."""
-
-LEAST_EFFORT = 60.0
-"""Nominal seconds that growing takes where there is no time limit."""
-
 FIRST = "first"
 """Name of the slot of a checkpoint that holds the network found before scoring takes long."""
 
 NETWORK_FIRST = "a network first, then complete lists and a proof while time and memory last"
 """Phase of the progress before that network is found."""
-
-FIRST_EFFORT = 1.0
-"""Nominal seconds for a network before scoring takes long."""
-
-SHARE_OF_FIRST = 0.1
-"""Share of the time limit that the same network may take."""
-
-SHARE_OF_PROOF = 0.5
-"""Of the effort of growing: what solving the last lists may take in addition, at least."""
 
 ScoringOf = Callable[[tuple[str, ...], bool], "Scoring"]
 """Makes the settings of scoring, given the names of the variables and whether they are scored."""
@@ -271,7 +250,9 @@ class FirstNetwork:
         growing, context = self.asked.growing or Growing(), self.context
         if context.report is not None:
             context.report(Progress("learning", NETWORK_FIRST, 0.0))
-        effort = FIRST_EFFORT if growing.effort is None else min(FIRST_EFFORT, growing.effort)
+        effort = EXPANSION.first_effort
+        if growing.effort is not None:
+            effort = min(effort, growing.effort)
         _, found = self._expanded(searched, effort)
         self.network, self._score = found.network, found.trace[-1][1]
         if context.checkpoint is not None and not context.stop.cancelled.is_set():
@@ -302,7 +283,7 @@ class FirstNetwork:
     def _expanded(self, searched: Searched, effort: float) -> tuple[Searched, Expanded]:
         from parentage.growth.anytime import grow_lists
 
-        asked, context = self.asked, self.context.unsaved().share(SHARE_OF_FIRST)
+        asked, context = self.asked, self.context.unsaved().share(EXPANSION.first_share)
         orders = replace(asked.optimising, engine="orders")
         return grow_lists(
             searched, effort, context, optimising=orders, start=asked.start, first=self.network
@@ -341,20 +322,20 @@ def expand(
     from parentage.growth.anytime import grow_lists
     from parentage.growth.growth import can_grow
     from parentage.growth.tuning import PER_STEP, of_counting
-    from parentage.growth.tuning import TUNING as EXPANSION
 
     if not can_grow(searched):
         return searched.with_partial(), None, math.inf
     stop, n = context.stop, searched.prepared.table.n_variables
     if stop.deadline < math.inf:
-        listing = SHARE_OF_LISTING * max(0.0, stop.seconds_left)
+        listing = EXPANSION.listing_share * max(0.0, stop.seconds_left)
         searched = searched.with_best_partial(int(listing / EXPANSION.seconds_to_list))
     effort = growing.effort
     if effort is None:
         effort = math.inf
         if stop.deadline == math.inf:
             counted = sum(outcome.sets_counted for outcome in searched.outcomes)
-            effort = max(LEAST_EFFORT, of_counting(counted, searched.prepared.table.n_rows))
+            n_rows = searched.prepared.table.n_rows
+            effort = max(EXPANSION.least_effort, of_counting(counted, n_rows))
     searched, expanded = grow_lists(
         searched,
         effort,
@@ -365,7 +346,7 @@ def expand(
     )
     left = math.inf
     if stop.deadline == math.inf:
-        left = max(effort - expanded.work, SHARE_OF_PROOF * effort) / PER_STEP
+        left = max(effort - expanded.work, EXPANSION.proof_share * effort) / PER_STEP
     return searched, expanded, left
 
 
@@ -377,7 +358,8 @@ def share_of_growing(n: int, seconds_left: float) -> float:
     """
     if seconds_left <= 0:
         return 0.0
-    return max(0.0, min(LAST_SHARE, 1 - SECONDS_TO_END * n / seconds_left))
+    left_for_answer = EXPANSION.seconds_to_end * n / seconds_left
+    return max(0.0, min(EXPANSION.last_share, 1 - left_for_answer))
 
 
 def optimise(

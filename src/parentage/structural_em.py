@@ -33,8 +33,8 @@ from parentage.optimise import Start, optimise_lists
 from parentage.optimise.settings import Optimising
 from parentage.scoring.account import Completion, EmStep, limits_by_name
 from parentage.scoring.candidates import job_of, score_table
+from parentage.scoring.constraints import Prior
 from parentage.scoring.encoding.rows import WeightedTable
-from parentage.scoring.prior import Prior
 from parentage.scoring.scores import Penalised, parse_score, unit_of
 from parentage.scoring.scores.node_average import check_observed
 from parentage.scoring.search.plan import check_weighable

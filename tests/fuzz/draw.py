@@ -11,8 +11,7 @@ import numpy as np
 from fuzz.truth import Question, is_constant
 from naive_holes import HOLE
 from parentage.data.table import MISSING, Table
-from parentage.scoring.constraints import Constraints
-from parentage.scoring.prior import Prior
+from parentage.scoring.constraints import Constraints, Prior
 from strategies import random_table, with_holes
 
 if TYPE_CHECKING:

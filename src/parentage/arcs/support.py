@@ -49,8 +49,7 @@ if TYPE_CHECKING:
     from parentage.data.table import Table
     from parentage.network.network import EquivalenceClass, Network
     from parentage.optimise.near import Share
-    from parentage.scoring.constraints import Arc, Constraints
-    from parentage.scoring.prior import Prior
+    from parentage.scoring.constraints import Arc, Constraints, Prior
     from parentage.work.context import Context
     from parentage.work.progress import Report
 

@@ -39,8 +39,7 @@ from parentage.work.settings import (
 if TYPE_CHECKING:
     from parentage.data.recipe import Recipe
     from parentage.data.table import Table
-    from parentage.scoring.constraints import Constraints
-    from parentage.scoring.prior import Prior
+    from parentage.scoring.constraints import Constraints, Prior
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 
@@ -436,8 +435,7 @@ class TypedModel(Settings):
 
     def belief(self) -> Prior | None:
         """Turn ``--prior P`` or ``--prior FILE`` into probabilities of arcs."""
-        from parentage.scoring.formats.constraints import read_prior
-        from parentage.scoring.prior import Prior
+        from parentage.scoring.constraints import Prior, read_prior
 
         if self.prior is None:
             return None
@@ -449,8 +447,7 @@ class TypedModel(Settings):
 
     def _constraints(self, names: Sequence[str]) -> Constraints:
         """Gather the constraints from the options and the file."""
-        from parentage.scoring.constraints import Constraints
-        from parentage.scoring.formats.constraints import read_constraints
+        from parentage.scoring.constraints import Constraints, read_constraints
 
         given = Constraints(
             required=frozenset(parse_arcs(self.require, names, "--require")),
@@ -557,7 +554,7 @@ def parse_max_parents(texts: Sequence[str] | None) -> tuple[int | None, dict[str
 
 def parse_arcs(texts: Sequence[str], names: Sequence[str], option: str) -> list[tuple[str, str]]:
     """Return arcs that are typed as ``A,B``, or those of CSV files."""
-    from parentage.scoring.formats.constraints import read_arcs
+    from parentage.scoring.constraints import read_arcs
 
     arcs: list[tuple[str, str]] = []
     for text in texts:

@@ -34,7 +34,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from parentage.growth.growth import Growth, worth_sending
-from parentage.growth.solving import EXACT, ListSolver
+from parentage.growth.solving import EXACT, UNSOLVED, ListSolver, Solved
 from parentage.growth.tuning import PER_LOOK, PER_SET_LAID, TUNING
 from parentage.network.network import Network
 from parentage.optimise import tuning as orders_tuning
@@ -139,7 +139,7 @@ def grow_lists(
         parents[order[child]] = tuple(sorted(order[p] for p in members))
     unit = searched.prepared.unit
     trace = tuple((seconds, score / unit, bound) for seconds, score, bound in anytime.trace)
-    cuts = tuple(read_cut(json.loads(text)) for text in anytime.cuts)
+    cuts = tuple(read_cut(json.loads(text)) for text in anytime.solved.cuts)
     network = Network(table.names, tuple(parents))
     expanded = Expanded(network, trace, cuts, anytime.work, now() - began)
     return replace(searched, outcomes=growth.result()), expanded
@@ -180,21 +180,6 @@ def memory_of_sweeps(saved: SavedState | None, limit: int | None, memory: int | 
     return memory
 
 
-class Solving(NamedTuple):
-    """What solving the lists took, in nominal seconds of one core, and what it left open."""
-
-    work: float = 0.0
-    """All times together."""
-    last: float = 0.0
-    """The last time."""
-    next: float = 0.0
-    """The work after which it may be tried again."""
-    changed: float = 0.0
-    """The work when the score or the prices of the linear programme last changed."""
-    gap: float = math.inf
-    """Nats that the last time left open."""
-
-
 class Anytime:
     """The state of the work: lists that grow, orders, and the best network so far.
 
@@ -217,15 +202,15 @@ class Anytime:
     ) -> None:
         self.growth, self.stop, self.report = growth, context.stop, context.report
         self._solver = solver
-        self.cuts: tuple[str, ...] = ()
-        self._rise = np.zeros(0)  # [family]: under the prices of the programme, as far as solved
+        self.solved = UNSOLVED  # the last time
         self._proven = 0  # number of families when a network of them was proven best
-        self._solving = Solving()
+        self._solving_work = 0.0  # of all times
+        self._solve_after = 0.0  # the work after which lists are solved again
+        self._changed_at = 0.0  # the work when the score or the prices last changed
         self._pool = pool
         self._slot: Slot | None = None
         self._facts: Mapping[str, int | None] = {}
         self._noted: Callable[[], SavedState] | None = None
-        self._noted_at = -math.inf
         self._began = now()
         self._looked = self._idle = 0
         self._whole = True  # whether neither effort nor stop has cut a round short
@@ -251,13 +236,15 @@ class Anytime:
     def resume(self, saved: SavedState) -> None:
         """Continue where an earlier run was, with the lists it had."""
         at = saved.arrays
-        self.cuts, self._rise = tuple(saved.values["cuts"]), at["rise"]
-        self._solving = Solving(*at["solving"].tolist())
+        last, gap, *solving = at["solving"].tolist()
+        self._solving_work, self._solve_after, self._changed_at = solving
         for k, stream in enumerate(self._streams):
             stream.take(at["orders"][k], at["work"][k])
             stream.state[:], stream.stale = at["random"][k], int(at["stale"][k])
         self.order, self._closed = at["order"], at["closed"]
         self._looked, self._laid, self._idle, self._proven = at["counts"].tolist()
+        cuts = tuple(saved.values["cuts"])
+        self.solved = Solved(self.order, self._is_exact, gap, at["rise"], cuts, last)
         self._fit()
         self._tell()
 
@@ -267,11 +254,9 @@ class Anytime:
 
     def _end_round(self) -> None:
         """Note a whole round, and save it if a write is due."""
-        ended = now()
-        noted = ended - self._noted_at < TUNING.seconds_between_notes
-        if self._slot is None or not self._whole or noted:
+        if self._slot is None or not self._whole:
             return
-        self._noted, self._noted_at = self._to_state(), ended
+        self._noted = self._to_state()
         if self._slot.due():
             self.save()
 
@@ -283,7 +268,8 @@ class Anytime:
     def _to_state(self) -> Callable[[], SavedState]:
         """Return what makes the state of this moment later: all that decides what comes next."""
         streams, grown = self._streams, self.growth.to_state()
-        values = {**self._facts, "cuts": list(self.cuts)}
+        values = {**self._facts, "cuts": list(self.solved.cuts)}
+        solving = (self._solving_work, self._solve_after, self._changed_at)
         arrays = {
             "orders": np.stack([stream.orders for stream in streams]),
             "work": np.array([stream.work for stream in streams]),
@@ -291,9 +277,9 @@ class Anytime:
             "stale": np.array([stream.stale for stream in streams]),
             "order": self.order.copy(),
             "closed": self._closed.copy(),
-            "rise": self._rise,
+            "rise": self.solved.rise,
             "counts": np.array([self._looked, self._laid, self._idle, self._proven]),
-            "solving": np.array(self._solving),
+            "solving": np.array([self.solved.work, self.solved.gap, *solving]),
         }
 
         def made() -> SavedState:
@@ -306,7 +292,7 @@ class Anytime:
     def work(self) -> float:
         """Nominal seconds of one core so far."""
         laid = PER_SET_LAID * self._laid
-        return self.growth.work + self.orders_work + laid + self._solving.work
+        return self.growth.work + self.orders_work + laid + self._solving_work
 
     @property
     def orders_work(self) -> float:
@@ -343,7 +329,7 @@ class Anytime:
         as much work as all before has brought nothing that the linear programme would take.
         """
         if self._proven == self.growth.n_sets:
-            return self._idle > 0 or self.work >= 2 * self._solving.changed
+            return self._idle > 0 or self.work >= 2 * self._changed_at
         return self._idle >= TUNING.patience
 
     def _solve(self, effort: float) -> bool:
@@ -355,28 +341,27 @@ class Anytime:
         proof.
         """
         solver, work = self._solver, self.work
-        if solver is None or work < self._solving.next or self._proven == self.growth.n_sets:
+        if solver is None or work < self._solve_after or self._proven == self.growth.n_sets:
             return False
-        most = min(work, TUNING.proof_again * self._solving.last) if self._is_exact else work
+        most = min(work, TUNING.proof_again * self.solved.work) if self._is_exact else work
         if not self._is(work + most <= effort):
             return False
-        open_gap = TUNING.closing * self._solving.gap
-        found = solver.solve(self.order, self.cuts, effort - work, most, open_gap)
+        open_gap = TUNING.closing * self.solved.gap
+        found = solver.solve(self.order, self.solved.cuts, effort - work, most, open_gap)
         self._is(not self.stop.is_over() and (found.proven or found.work < effort - work))
         was_exact = self._is_exact
         self._proven = self.growth.n_sets if found.proven else 0
-        self.cuts, self._rise = found.cuts, found.rise
-        before = self._solving
-        self._solving = before._replace(work=before.work + found.work, last=found.work)
+        self.solved = found
+        self._solving_work += found.work
         gained = self._take(found.order)
         if gained:
             self._streams[0].move(self.order, self.space)
         work = self.work
         gained |= found.proven and not was_exact
-        changed = work if gained else before.changed
+        if gained:
+            self._changed_at = work
         closing = found.gap < open_gap
-        later = 0.0 if found.proven else work * (TUNING.soon if closing else 2.0)
-        self._solving = self._solving._replace(next=later, changed=changed, gap=found.gap)
+        self._solve_after = 0.0 if found.proven else work * (TUNING.soon if closing else 2.0)
         return gained
 
     def _is(self, going_on: bool) -> bool:
@@ -419,7 +404,7 @@ class Anytime:
     def _grow_near(self) -> int:
         """Grow what is near until the lists have had their share of the work."""
         grew = 0
-        work, sets = self.work + self._solving.last, (1 + TUNING.step) * self.growth.n_sets
+        work, sets = self.work + self.solved.work, (1 + TUNING.step) * self.growth.n_sets
         while self._is_due(work, sets) and self._may_go_on():
             near = self._near(self.growth.n)
             if not near:
@@ -437,7 +422,7 @@ class Anytime:
         """
         if self._is_exact:
             return self.work < work and self.growth.n_sets < sets
-        without = self.work - self._solving.work
+        without = self.work - self._solving_work
         return self.orders_work > TUNING.order_share * without
 
     def _enlarge(self, families: list[Family]) -> int:
@@ -498,9 +483,9 @@ class Anytime:
         That is its reduced cost where the lists were solved. Of families that are new, or before,
         it is how far they are ahead of the one in use.
         """
-        growth, known = self.growth, len(self._rise)
-        ahead = growth.ahead_of(self.choice)
-        ahead[:known] = -self._rise
+        rise = self.solved.rise
+        ahead = self.growth.ahead_of(self.choice)
+        ahead[: len(rise)] = -rise
         return ahead
 
     def _climb(self) -> bool:

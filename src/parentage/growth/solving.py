@@ -57,6 +57,10 @@ class Solved(NamedTuple):
     """Nominal seconds."""
 
 
+UNSOLVED = Solved(np.zeros(0, np.int64), False, math.inf, np.zeros(0), (), 0.0)
+"""What is known before lists are solved for the first time."""
+
+
 class ListSolver:
     """Solves the lists of a growth as they are."""
 

@@ -82,8 +82,20 @@ class Tuning:
         smaller comes first.
     seconds_to_list
         Seconds that making lists and an answer takes at the end, for each set.
-    seconds_between_notes
-        Least time between two rounds that are noted for a checkpoint: copying takes a little.
+    listing_share
+        Part of the time that is left when expanding begins: what listing the families of a level
+        that was cut short may take at the end.
+    last_share, seconds_to_end
+        Part of the time limit after which lists of many variables are put together for the answer,
+        earlier if that takes so many seconds for each variable (benchmarks/results/limits.md,
+        column s after it).
+    least_effort
+        Effort of expanding where there is no time limit (benchmarks/results/scale.md).
+    proof_share
+        Part of that effort which solving the last lists may take in addition, at least.
+    first_effort, first_share
+        Effort for a network before scoring takes long, and the share of the time limit that it may
+        take (benchmarks/results/first.md, first network).
     """
 
     kept_per_set: int = 40
@@ -103,7 +115,13 @@ class Tuning:
     step: float = 0.125
     cost_per_parent: float = 1e-9
     seconds_to_list: float = 4e-6
-    seconds_between_notes: float = 0.5
+    listing_share: float = 0.1
+    last_share: float = 0.93
+    seconds_to_end: float = 8e-4
+    least_effort: float = 60.0
+    proof_share: float = 0.5
+    first_effort: float = 1.0
+    first_share: float = 0.1
 
 
 TUNING = Tuning()

@@ -37,9 +37,8 @@ if TYPE_CHECKING:
 
     from parentage.data.table import Table
     from parentage.network.parameters import Parameters
-    from parentage.scoring.constraints import Arc
+    from parentage.scoring.constraints import Arc, Prior
     from parentage.scoring.lists import CandidateLists
-    from parentage.scoring.prior import Prior
 
 Parents = Sequence[Sequence[int]]
 IndexArc = tuple[int, int]

@@ -40,8 +40,7 @@ from parentage.report.facts import (
     verdict,
 )
 from parentage.scoring.account import Account, limits_by_name
-from parentage.scoring.constraints import Constraints
-from parentage.scoring.prior import Prior
+from parentage.scoring.constraints import Constraints, Prior
 from parentage.scoring.scores import Penalised, parse_score, unit_of
 from parentage.work.progress import number
 

@@ -29,8 +29,10 @@ from parentage.data.recipe import Recipe  # noqa: TC001  # hints are read where 
 from parentage.errors import InputError, ListsError
 from parentage.files.decoding import decoded
 from parentage.scoring.catalogue import by_name, not_equivalent
-from parentage.scoring.constraints import Constraints  # as above
-from parentage.scoring.prior import Prior
+from parentage.scoring.constraints import (
+    Constraints,  # as above
+    Prior,
+)
 from parentage.work.progress import amount
 from parentage.work.stop import Reason  # noqa: TC001  # as above
 

@@ -20,9 +20,8 @@ from parentage.data.reading import as_table, rule_for_missing
 from parentage.data.settings import IN_READ_TABLE, WITHOUT_COMPLETION, Reading, names_of, texts_of
 from parentage.errors import InputError, UnprovenWarning, Way, warn
 from parentage.scoring.account import Account, Tallies
-from parentage.scoring.constraints import Constraints
+from parentage.scoring.constraints import Constraints, Prior
 from parentage.scoring.lists import CandidateLists
-from parentage.scoring.prior import Prior
 from parentage.scoring.rules import ORDER
 from parentage.scoring.scores import parse_score
 from parentage.scoring.search.forecast import refuse_what_cannot_fit, room_for_levels

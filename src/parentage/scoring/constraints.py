@@ -1,27 +1,70 @@
-"""Constraints: what the user knows before the data speak. Used by scoring and by learning.
+r"""What the user says of arcs before the data speak: constraints, probabilities, their files.
 
-Four kinds: arcs that must be there, arcs that must not, a cap on the number of parents per
-variable, and tiers (no arc from a later tier into an earlier one; variables in no tier are free).
-Together they say of every family whether it may be used, which is all that scoring and learning
-ask (:meth:`Constraints.allowed`). Contradictions among them are refused by
+**Constraints** are of four kinds: arcs that must be there, arcs that must not, a cap on the number
+of parents per variable, and tiers (no arc from a later tier into an earlier one; variables in no
+tier are free). Together they say of every family whether it may be used, which is all that scoring
+and learning ask (:meth:`Constraints.allowed`). Contradictions among them are refused by
 :meth:`Constraints.check` with the conflicting ones named.
+
+**Soft arcs.** A :class:`Prior` gives every arc A → B a probability p that it is there,
+independently of the others (Castelo & Siebes 2000, for arcs): the log prior of a network, relative
+to the empty one, is the sum over its arcs of
+
+.. math:: \beta_{AB} = \ln \frac{p_{AB}}{1 - p_{AB}}
+
+It is a sum over families, so the optimum of score plus log prior is found and proven like any
+other. p = ½ says nothing and adds nothing, less than ½ is a price, more a bonus, and the ends are
+constraints: 0 forbids an arc, 1 requires it. Under scores that are log marginal likelihoods (BDeu,
+K2, Jeffreys) the sum is the log posterior, up to a constant; under the others it is a penalty of
+the user's. How the rules stay safe: ``docs/theory.md``, "Soft arcs".
+
+**Files.** Both are small TOML files, in which every part may be left out and anything else is
+refused::
+
+    required = [["smoke", "lung"]]            # arcs, parent first
+    forbidden = [["xray", "smoke"], ["dysp", "smoke"]]
+    tiers = [["asia", "smoke"], ["tub", "lung", "bronc"], ["xray", "dysp"]]
+
+    [max_parents]
+    dysp = 2
+
+and a prior::
+
+    default = 0.1                     # of every arc that is not named
+    arcs = [                          # parent, child, probability
+        ["smoke", "lung", 0.95],
+        ["xray", "smoke", 0],         # never
+    ]
+
+A CSV file of arcs has the columns ``from`` and ``to``, as the black- and whitelists of bnlearn.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping  # noqa: TC003  # hints are read where it is decoded
+import csv
+import math
+import tomllib
+from collections import Counter
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
-from parentage.errors import ConstraintError, InfeasibleError, did_you_mean
+from parentage.errors import ConstraintError, InfeasibleError, InputError, Way, did_you_mean
+from parentage.files.decoding import DecodingError, decoded
 
 if TYPE_CHECKING:
+    import os
     from collections.abc import Collection, Iterable, Sequence
 
     import numpy.typing as npt
+
+    Floats = npt.NDArray[np.float64]
+
+_Record = TypeVar("_Record")
 
 Arc = tuple[str, str]
 """An arc as ``(parent, child)``."""
@@ -78,11 +121,11 @@ class Constraints:
     def violated(self, child: str, parents: Collection[str]) -> list[str]:
         """Say which constraints these parents of ``child`` break, in words."""
         broken = [
-            f"required arc {_arc(p, child)}"
+            f"required arc {_arc((p, child))}"
             for p in sorted(self.required_parents.get(child, frozenset()) - set(parents))
         ]
         broken += [
-            f"forbidden arc {_arc(p, child)}"
+            f"forbidden arc {_arc((p, child))}"
             for p in sorted(parents)
             if (p, child) in self.forbidden
         ]
@@ -106,7 +149,7 @@ class Constraints:
     def to_dict(self) -> dict[str, Any]:
         """Return what is constrained, as plain lists; nothing where nothing is.
 
-        >>> from parentage.files.decoding import decoded
+        >>> from parentage.files.decoding import DecodingError, decoded
         >>> given = Constraints(required=frozenset({("a", "b")}), tiers=(("a",), ("b",)))
         >>> decoded(Constraints, given.to_dict()) == given
         True
@@ -155,10 +198,10 @@ class Constraints:
         self._check_names(names)
         for parent, child in sorted(self.required):
             if (parent, child) in self.forbidden:
-                raise InfeasibleError(f"the arc {_arc(parent, child)} is required and forbidden")
+                raise InfeasibleError(f"the arc {_arc((parent, child))} is required and forbidden")
             if self._later(parent, child):
                 raise InfeasibleError(
-                    f"the required arc {_arc(parent, child)} goes from tier "
+                    f"the required arc {_arc((parent, child))} goes from tier "
                     f"{self.tier_of[parent] + 1} to the earlier tier {self.tier_of[child] + 1}"
                 )
         for child, limit in self.max_parents.items():
@@ -183,10 +226,10 @@ class Constraints:
         for (parent, child), kind in sorted(arcs):
             if parent == child:
                 raise ConstraintError(
-                    f"the {kind} arc {_arc(parent, child)} connects a variable to itself"
+                    f"the {kind} arc {_arc((parent, child))} connects a variable to itself"
                 )
-            _known(parent, known, names, f"the {kind} arc {_arc(parent, child)}")
-            _known(child, known, names, f"the {kind} arc {_arc(parent, child)}")
+            _known(parent, known, names, f"the {kind} arc {_arc((parent, child))}")
+            _known(child, known, names, f"the {kind} arc {_arc((parent, child))}")
         for child, limit in self.max_parents.items():
             _known(child, known, names, f"the in-degree limit {child}={limit}")
             if limit < 0:
@@ -220,8 +263,8 @@ class Constraints:
         return []
 
 
-def _arc(parent: str, child: str) -> str:
-    return f"{parent} -> {child}"
+def _arc(arc: object) -> str:
+    return " -> ".join(map(str, arc if isinstance(arc, list | tuple) else (arc,)))
 
 
 def _known(name: str, known: set[str], names: Sequence[str], where: str) -> None:
@@ -229,3 +272,227 @@ def _known(name: str, known: set[str], names: Sequence[str], where: str) -> None
         raise ConstraintError(
             f"{where} names {name!r}, which is not a variable; {did_you_mean(name, names)}"
         )
+
+
+@dataclass(frozen=True)
+class Prior:
+    """Prior probabilities of arcs.
+
+    Parameters
+    ----------
+    default
+        Probability of every arc that is not named; ½ means no preference.
+    arcs
+        Probabilities by arc ``(parent, child)``; 0 forbids the arc, 1 requires it.
+
+    Examples
+    --------
+    >>> belief = Prior(0.1, {("smoke", "lung"): 0.9, ("xray", "smoke"): 0.0})
+    >>> [round(belief.log_odds(*arc), 4) for arc in [("smoke", "lung"), ("lung", "smoke")]]
+    [2.1972, -2.1972]
+    >>> belief.certain().forbidden
+    frozenset({('xray', 'smoke')})
+    """
+
+    default: float = 0.5
+    arcs: Mapping[Arc, float] = field(default_factory=dict)
+
+    def __bool__(self) -> bool:
+        return self.default != 0.5 or any(p != 0.5 for p in self.arcs.values())
+
+    @classmethod
+    def of(cls, given: object) -> Prior:
+        """Make a prior from what was passed: one probability, or one by arc.
+
+        Raises
+        ------
+        InputError
+            Something else than a probability.
+        """
+        if given is None:
+            return cls()
+        if isinstance(given, cls):
+            found = given
+        elif isinstance(given, Mapping):
+            found = cls(arcs=dict(given))
+        elif isinstance(given, int | float) and not isinstance(given, bool):
+            found = cls(float(given))
+        else:
+            raise InputError(
+                "must be a probability, or one by arc (parent, child)", about=Way("prior", given)
+            )
+        if not 0 < found.default < 1:
+            raise InputError(
+                "must lie between 0 and 1: what holds for every arc is a constraint",
+                Way("max_parents", 0, "for no arcs at all"),
+                about=Way("prior", found.default),
+            )
+        shares: Mapping[Arc, object] = found.arcs
+        for arc, p in shares.items():
+            if not isinstance(p, int | float) or isinstance(p, bool) or not 0 <= p <= 1:
+                raise InputError(
+                    f"the prior of the arc {_arc(arc)} is {p!r}, and a probability lies "
+                    "between 0 and 1"
+                )
+        return found
+
+    def log_odds(self, parent: str, child: str) -> float:
+        """Return what an arc adds to the score in nats; 0 for one that is certain."""
+        p = self.arcs.get((parent, child), self.default)
+        return 0.0 if p in (0, 1) else math.log(p / (1 - p))
+
+    def log_odds_of(self, arcs: Iterable[Arc]) -> float:
+        """Return what all arcs of a network add to the score in nats."""
+        return math.fsum(self.log_odds(*arc) for arc in arcs)
+
+    def matrix(self, names: Sequence[str]) -> Floats:
+        """Return ``[child, parent]``: what every arc adds, in nats."""
+        uniform = math.log(self.default / (1 - self.default))
+        found = np.full((len(names), len(names)), uniform)
+        np.fill_diagonal(found, 0.0)
+        index = {name: v for v, name in enumerate(names)}
+        for parent, child in self.arcs:
+            found[index[child], index[parent]] = self.log_odds(parent, child)
+        return found
+
+    @property
+    def symmetric(self) -> bool:
+        """Whether both directions of every arc are believed alike, those that are certain aside."""
+        return all(
+            self.log_odds(a, b) == self.log_odds(b, a)
+            for (a, b), p in self.arcs.items()
+            if p not in (0, 1)
+        )
+
+    def certain(self) -> Constraints:
+        """Return the arcs of probability 0 and 1 as constraints."""
+        return Constraints(
+            required=frozenset(arc for arc, p in self.arcs.items() if p == 1),
+            forbidden=frozenset(arc for arc, p in self.arcs.items() if p == 0),
+        )
+
+    def uncertain(self) -> Prior:
+        """Return the same log odds without constraints: arcs that are certain add nothing.
+
+        >>> Prior(0.1, {("a", "b"): 1.0}).uncertain().log_odds("a", "b")
+        0.0
+        """
+        return Prior(self.default, {a: 0.5 if p in (0, 1) else p for a, p in self.arcs.items()})
+
+    def among(self, names: Collection[str]) -> Prior:
+        """Return the prior of the arcs between these variables."""
+        inside = {arc: p for arc, p in self.arcs.items() if set(arc) <= set(names)}
+        return Prior(self.default, inside)
+
+    def check(self, names: Sequence[str]) -> None:
+        """Refuse arcs of variables that are not there, or from one to itself."""
+        for arc in self.arcs:
+            for end in arc:
+                if end not in names:
+                    raise ConstraintError(
+                        f"the prior of the arc {_arc(arc)} names {end!r}, which is not a variable; "
+                        f"{did_you_mean(str(end), names)}"
+                    )
+            if arc[0] == arc[1]:
+                raise ConstraintError(f"the prior arc {_arc(arc)} connects a variable to itself")
+
+    def words(self) -> str:
+        """Say what is believed, in a sentence; nothing if nothing is."""
+        if not self:
+            return ""
+        parts = [] if self.default == 0.5 else [f"{self.default:g} for every arc"]
+        if self.arcs:
+            count = f"{len(self.arcs)} arc{'' if len(self.arcs) == 1 else 's'}"
+            parts.append(f"for {count} of {'its' if len(self.arcs) == 1 else 'their'} own")
+        return f"Scores include the log prior of the arcs (probability {', '.join(parts)})."
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain values that JSON can hold."""
+        arcs = [[parent, child, p] for (parent, child), p in sorted(self.arcs.items())]
+        return {"default": self.default, "arcs": arcs}
+
+    @classmethod
+    def from_dict(cls, content: object) -> Prior:
+        """Make a prior from what :meth:`to_dict` returned.
+
+        >>> belief = Prior(0.2, {("a", "b"): 0.9})
+        >>> Prior.from_dict(belief.to_dict()) == belief
+        True
+        """
+        return decoded(_Stored, content, "prior").prior()
+
+
+@dataclass(frozen=True)
+class _Stored:
+    """A prior as files have it."""
+
+    default: float = 0.5
+    arcs: tuple[tuple[str, str, float], ...] = ()
+
+    def prior(self) -> Prior:
+        """Return the prior."""
+        return Prior(self.default, {(a, b): p for a, b, p in self.arcs})
+
+
+def most_added(
+    log_odds: Floats, barred: npt.NDArray[np.bool_], most: npt.NDArray[np.int64]
+) -> Floats:
+    """Return per child the most that any of its parent sets can add; never negative.
+
+    ``log_odds[child, parent]``, ``barred`` arcs that may not be used, ``most[child]`` parents.
+    """
+    bonus = np.where(barred, 0.0, np.maximum(log_odds, 0.0))
+    largest = -np.sort(-bonus, axis=1)
+    return np.array([largest[v, :k].sum() for v, k in enumerate(most)], np.float64)
+
+
+def read_constraints(path: str | os.PathLike[str]) -> Constraints:
+    """Read constraints; whether they fit a table is checked later, with its names."""
+    return _from_toml(Constraints, path, f"cannot read {str(path)!r}")
+
+
+def read_prior(path: str | os.PathLike[str]) -> Prior:
+    """Read probabilities; whether they fit a table is checked later, with its names."""
+    refused = f"{str(path)!r} is neither a probability nor a file that can be read"
+    stored = _from_toml(_Stored, path, refused)
+    arcs = Counter((parent, child) for parent, child, _ in stored.arcs)
+    for arc, times in arcs.items():
+        if times > 1:
+            raise ConstraintError(f"{str(path)!r}: the arc {_arc(arc)} is there twice")
+    return Prior.of(stored.prior())
+
+
+def _from_toml(kind: type[_Record], path: str | os.PathLike[str], refused: str) -> _Record:
+    """Read a record from a TOML file that has its fields and nothing else."""
+    try:
+        content = tomllib.loads(Path(path).read_text(encoding="utf-8"))
+    except OSError as error:
+        raise InputError(f"{refused}: {error.strerror or error}") from None
+    except (ValueError, RecursionError) as error:  # ValueError: bad text, TOML or huge numbers
+        raise InputError(f"{str(path)!r} is not a TOML file: {error}") from None
+    try:
+        return decoded(kind, content, closed=True)
+    except DecodingError as error:
+        raise ConstraintError(
+            f"{str(path)!r}: {error} (docs/constraints.md shows such a file)"
+        ) from None
+
+
+def read_arcs(path: str | os.PathLike[str]) -> list[tuple[str, str]]:
+    """Read arcs from the columns ``from`` and ``to`` of a CSV file; other columns do not count."""
+    try:
+        with Path(path).open(encoding="utf-8-sig", newline="") as file:
+            reader = csv.DictReader(file, strict=True)
+            header, rows = reader.fieldnames or (), list(reader)
+    except OSError as error:
+        raise InputError(f"cannot read {str(path)!r}: {error.strerror or error}") from None
+    except (ValueError, csv.Error) as error:
+        raise InputError(f"{str(path)!r} is not a CSV file: {error}") from None
+    if not {"from", "to"} <= set(header):
+        raise ConstraintError(
+            f"{str(path)!r} has no arcs; its first line is from,to and every other one an arc"
+        )
+    for i, row in enumerate(rows):
+        if not row["from"] or not row["to"]:
+            raise ConstraintError(f"{str(path)!r}: row {i + 1} has one name; an arc is two")
+    return [(row["from"], row["to"]) for row in rows]

@@ -19,8 +19,8 @@ from parentage.data.reading import as_table, rule_for_missing
 from parentage.data.settings import IN_READ_TABLE
 from parentage.errors import InputError
 from parentage.scoring.candidates import score
+from parentage.scoring.constraints import Prior
 from parentage.scoring.lists import Candidate
-from parentage.scoring.prior import Prior
 from parentage.scoring.rules import BY_NAME, RULES, FamilyNumbers, RuleSet, fires
 from parentage.scoring.scores import local_score, unit_of
 from parentage.scoring.search.plan import check_learnable, encode_plans, prepare_search, score_for

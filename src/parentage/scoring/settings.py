@@ -12,8 +12,7 @@ from parentage.work.settings import Option, Settings, setting
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
-    from parentage.scoring.constraints import Constraints
-    from parentage.scoring.prior import Prior
+    from parentage.scoring.constraints import Constraints, Prior
 
 
 @dataclass(frozen=True)

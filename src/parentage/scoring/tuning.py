@@ -17,10 +17,8 @@ class Tuning:
         10,000,000 rows and more).
     rows_at_once
         Rows that are counted together where a set is counted the plain way.
-    packed_at_once
-        Rows whose states are packed into bits together.
-    merged_at_once
-        Rows that are looked at together when equal ones are merged.
+    block_rows
+        Rows that are looked at together when equal ones are merged and states packed into bits.
     worth_merging
         The share of distinct rows above which nothing is merged (benchmarks/results/rows.md, the
         row of uniform columns beside the others).
@@ -88,8 +86,7 @@ class Tuning:
 
     many_rows: int = 1 << 22
     rows_at_once: int = 1 << 20
-    packed_at_once: int = 1 << 14
-    merged_at_once: int = 1 << 16
+    block_rows: int = 1 << 14
     worth_merging: float = 0.75
     sample_bits: int = 6
     sets_at_once: int = 1 << 20

@@ -1,9 +1,9 @@
 """Arrays in files that grow at their end: for data that exceed memory, or must survive the process.
 
-A file holds the rows of one array and nothing else. Its :class:`ArrayFacts` (type of number, shape
-of a row, number of rows, checksum) are saved by the writer, in a file that appears whole or not at
-all. So a file that is longer than its facts say was being written when the program ended, and is
-truncated; a shorter file, or one with another checksum, is damaged.
+A file holds the rows of one array and nothing else. Its facts (type of number, shape of a row,
+number of rows, checksum) are saved by the writer, in a file that appears whole or not at all. So a
+file that is longer than its facts say was being written when the program ended, and is truncated; a
+shorter file, or one with another checksum, is damaged.
 
 Read back, a file is mapped into memory, copy on write: its pages are loaded when they are used, and
 dropped when memory is short. Temporary files go to a folder on a disk, never to one in memory
@@ -13,12 +13,12 @@ dropped when memory is short. Temporary files go to a folder on a disk, never to
 from __future__ import annotations
 
 import contextlib
+import math
 import mmap
 import os
 import shutil
 import tempfile
 import zlib
-from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
@@ -29,7 +29,7 @@ from parentage.errors import InputError, Way
 from parentage.work.tuning import TUNING
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Mapping
     from typing import BinaryIO
 
 Array = npt.NDArray[Any]
@@ -37,45 +37,6 @@ Array = npt.NDArray[Any]
 IN_MEMORY = ("tmpfs", "ramfs")
 
 MOUNTS = Path("/proc/mounts")
-
-
-@dataclass(frozen=True)
-class ArrayFacts:
-    """What is in a file: numbers of which kind, rows of which shape, how many, a checksum."""
-
-    name: str
-    dtype: str
-    shape: tuple[int, ...]
-    rows: int
-    check: int
-
-    @property
-    def row_bytes(self) -> int:
-        """Bytes of one row."""
-        return int(np.dtype(self.dtype).itemsize * np.prod(self.shape, dtype=np.int64))
-
-    @property
-    def nbytes(self) -> int:
-        """Bytes of all rows."""
-        return self.rows * self.row_bytes
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return plain values."""
-        return asdict(self)
-
-    @classmethod
-    def from_dict(cls, content: dict[str, Any]) -> ArrayFacts:
-        """Read plain values; a name that leads out of its folder is none."""
-        name = str(content["name"])
-        if name in ("", ".", "..") or "/" in name or "\\" in name:
-            raise ValueError(f"{name!r} is not the name of a file")
-        return cls(
-            name,
-            np.dtype(str(content["dtype"])).str,
-            tuple(int(n) for n in content["shape"]),
-            int(content["rows"]),
-            int(content["check"]),
-        )
 
 
 class GrowingArray:
@@ -96,33 +57,36 @@ class GrowingArray:
     def __init__(
         self, folder: Path, name: str, dtype: np.dtype[Any], shape: tuple[int, ...]
     ) -> None:
-        self.folder = folder
-        self.facts = ArrayFacts(name, dtype.str, shape, 0, 0)
+        self.path, self.dtype, self.shape = folder / name, dtype, shape
+        self.rows, self._check = 0, 0
         self._file: BinaryIO | None = None
 
     @property
-    def path(self) -> Path:
-        """Where it is."""
-        return self.folder / self.facts.name
+    def nbytes(self) -> int:
+        """Bytes of all rows."""
+        return self.rows * self.dtype.itemsize * math.prod(self.shape)
+
+    def facts(self) -> dict[str, Any]:
+        """Return what is in the file, as plain values; :meth:`reopened` is the way back."""
+        return {
+            "name": self.path.name,
+            "dtype": self.dtype.str,
+            "shape": list(self.shape),
+            "rows": self.rows,
+            "check": self._check,
+        }
 
     def append(self, rows: Array) -> None:
         """Write more rows behind those that are there."""
-        facts = self.facts
-        rows = np.ascontiguousarray(rows, facts.dtype)
-        if rows.shape[1:] != facts.shape:
-            raise ValueError(f"rows of shape {rows.shape[1:]} for a file of {facts.shape}")
+        rows = np.ascontiguousarray(rows, self.dtype)
+        if rows.shape[1:] != self.shape:
+            raise ValueError(f"rows of shape {rows.shape[1:]} for a file of {self.shape}")
         if self._file is None:
-            self._file = self.path.open("r+b" if facts.rows else "wb")
-            self._file.seek(facts.nbytes)
+            self._file = self.path.open("r+b" if self.rows else "wb")
+            self._file.seek(self.nbytes)
         view = rows.reshape(-1).view(np.uint8)
         self._file.write(view.data)
-        self.facts = ArrayFacts(
-            facts.name,
-            facts.dtype,
-            facts.shape,
-            facts.rows + len(rows),
-            zlib.crc32(view.data, facts.check),
-        )
+        self.rows, self._check = self.rows + len(rows), zlib.crc32(view.data, self._check)
 
     def sync(self) -> None:
         """Make sure that all rows are on the disk."""
@@ -132,12 +96,12 @@ class GrowingArray:
 
     def mapped(self) -> Array:
         """Return all rows, mapped."""
-        facts = self.facts
         if self._file is not None:
             self._file.flush()
-        if facts.nbytes == 0:
-            return np.empty((facts.rows, *facts.shape), facts.dtype)
-        return np.asarray(np.memmap(self.path, facts.dtype, "c", shape=(facts.rows, *facts.shape)))
+        shape = (self.rows, *self.shape)
+        if self.nbytes == 0:
+            return np.empty(shape, self.dtype)
+        return np.asarray(np.memmap(self.path, self.dtype, "c", shape=shape))
 
     def close(self) -> None:
         """Write no more for now."""
@@ -151,29 +115,35 @@ class GrowingArray:
         self.path.unlink(missing_ok=True)
 
     @classmethod
-    def reopened(cls, folder: Path, facts: ArrayFacts) -> GrowingArray:
+    def reopened(cls, folder: Path, facts: Mapping[str, Any]) -> GrowingArray:
         """Take up a file again: cut what was being written, refuse what is damaged.
 
         Raises
         ------
         InputError
             The file is shorter than it was, or has changed.
+        ValueError
+            Facts that make no sense: a name that leads out of the folder is none.
         """
-        array = cls(folder, facts.name, np.dtype(facts.dtype), facts.shape)
-        array.facts = facts
+        name = str(facts["name"])
+        if name in ("", ".", "..") or "/" in name or "\\" in name:
+            raise ValueError(f"{name!r} is not the name of a file")
+        shape = tuple(int(n) for n in facts["shape"])
+        array = cls(folder, name, np.dtype(str(facts["dtype"])), shape)
+        array.rows, array._check = int(facts["rows"]), int(facts["check"])
         try:
             size = array.path.stat().st_size
-            if size < facts.nbytes:
-                raise _damaged(array.path, f"has {size} bytes of {facts.nbytes}")
-            if size > facts.nbytes:
-                os.truncate(array.path, facts.nbytes)
+            if size < array.nbytes:
+                raise _damaged(array.path, f"has {size} bytes of {array.nbytes}")
+            if size > array.nbytes:
+                os.truncate(array.path, array.nbytes)
             check = 0
             with array.path.open("rb") as file:
                 while block := file.read(2**24):
                     check = zlib.crc32(block, check)
         except OSError as error:
             raise _damaged(array.path, f"cannot be read ({error.strerror or error})") from None
-        if check != facts.check:
+        if check != array._check:
             raise _damaged(array.path, "has changed since it was written")
         return array
 

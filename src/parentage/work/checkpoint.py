@@ -37,7 +37,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from parentage.errors import InputError, NotSavedWarning, ResourceError, Way, warn
-from parentage.work.array_files import Array, ArrayFacts, GrowingArray
+from parentage.work.array_files import Array, GrowingArray
 from parentage.work.tuning import TUNING
 
 if TYPE_CHECKING:
@@ -263,7 +263,7 @@ class Slot:
 
 def write_sealed(path: Path, state: SavedState) -> None:
     """Replace a file in one step, on the disk when this returns: head, values, arrays."""
-    files = {name: [file.facts.to_dict() for file in group] for name, group in state.files.items()}
+    files = {name: [file.facts() for file in group] for name, group in state.files.items()}
     body = io.BytesIO()
     facts = {"values": state.values, "files": files, "arrays": list(state.arrays)}
     body.write(json.dumps(facts).encode() + b"\n")
@@ -302,9 +302,7 @@ def read_sealed(path: Path) -> SavedState | None:
         found = json.loads(body.readline())
         arrays = {str(name): np.load(body, allow_pickle=False) for name in found["arrays"]}
         files = {
-            str(name): [
-                GrowingArray.reopened(path.parent, ArrayFacts.from_dict(facts)) for facts in group
-            ]
+            str(name): [GrowingArray.reopened(path.parent, facts) for facts in group]
             for name, group in found["files"].items()
         }
         return SavedState(dict(found["values"]), arrays, files)

@@ -1,4 +1,4 @@
-"""Tables made ready for counting: variables, rows and states in the order that suits kernels.
+r"""Tables made ready for counting: variables, rows and states in the order that suits kernels.
 
 G(S) = Σ n_c ln n_c over the joint states c of the variables in S; every entropy, likelihood and
 rule of this package is a difference of two of them: N·H(A|B) = G(B) − G(A ∪ B). One G per *set*
@@ -14,19 +14,25 @@ need at least two states, and a constant has no parents and is never a parent.
 **Missing values** (:func:`encode_missing`, for PNAL). Rows in which a required parent is missing
 are of no use to its child and left out; N stays the number of rows of the table. Which rows a set
 is counted on is decided set by set (:mod:`parentage.kernels.missing`).
+
+**Residuals**: h of every variable, N·H(V | all others), is what nothing can explain; rules compare
+with it. h = G(all \\ V) − G(all), n + 1 sets counted: the variables are halved, one half is joined
+and the other gone into, so that n log n joins are enough. Of very many rows the partition is found
+by sorting, and a row that is alone in its class is left out from there on, as no further variable
+changes what it adds.
 """
 
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 import numpy as np
 import numpy.typing as npt
 
-from parentage.data.table import class_sizes
+from parentage.data.table import MISSING, class_sizes
 from parentage.errors import Way
 from parentage.scoring.encoding.rows import distinct_rows, merged, words_of
 from parentage.scoring.scores import parse_score
@@ -36,13 +42,17 @@ from parentage.scoring.tuning import TUNING
 from parentage.work.memory import require_memory
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Sequence
 
     from parentage.arrays import Ints
     from parentage.data.table import Repeats, Table
     from parentage.kernels.missing import Rows
+    from parentage.scoring.encoding.rows import Layout
     from parentage.scoring.scores import NodeAverage, Score
     from parentage.scoring.scores.fixed_point import FixedPoint
+
+
+_Part = TypeVar("_Part")
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -133,8 +143,8 @@ class Encoded(Encoding):
         column = np.empty(self.distinct_rows, np.uint16)
         first, last = int(self.offset[x]), int(self.offset[x + 1])
         words = slice(first // 64, -(-last // 64))
-        for at in range(0, len(column), TUNING.packed_at_once):
-            some = slice(at, at + TUNING.packed_at_once)
+        for at in range(0, len(column), TUNING.block_rows):
+            some = slice(at, at + TUNING.block_rows)
             part = np.ascontiguousarray(self.row_bits[some, words]).view(np.uint8)
             states = np.unpackbits(part, axis=1, bitorder="little")
             own = states[:, first - 64 * words.start : last - 64 * words.start]
@@ -240,8 +250,8 @@ def _in_order(
     rows = np.lexsort((*words, *heavy_first))
     codes = np.empty((len(order), n_rows if n_rows <= TUNING.many_rows else 0), np.uint16)
     row_bits = np.empty((n_rows, -(-int(arity.sum()) // 64)), np.uint64)
-    for first in range(0, n_rows, TUNING.packed_at_once):
-        part = slice(first, first + TUNING.packed_at_once)
+    for first in range(0, n_rows, TUNING.block_rows):
+        part = slice(first, first + TUNING.block_rows)
         block = layout.unpack(words[:, rows[part]])[::-1]
         row_bits[part] = pack_states(block, arity)
         if codes.shape[1]:
@@ -327,17 +337,10 @@ def _require_room(table: Table, order: Ints) -> None:
 
 def pack_states(codes: npt.NDArray[np.uint16], arity: Ints) -> npt.NDArray[np.uint64]:
     """One bit per (variable, state): ``row_bits[row, word]``."""
-    n_rows = codes.shape[1]
     offset = np.concatenate([[0], np.cumsum(arity)])
-    n_words = -(-int(offset[-1]) // 64)
-    words = np.empty((n_rows, n_words), np.uint64)
-    for first in range(0, n_rows, TUNING.packed_at_once):
-        part = codes[:, first : first + TUNING.packed_at_once]
-        states = np.zeros((part.shape[1], 64 * n_words), np.bool_)
-        states[np.arange(part.shape[1]), offset[:-1, None] + part] = True
-        packed = np.packbits(states, axis=1, bitorder="little")
-        words[first : first + TUNING.packed_at_once] = packed.view("<u8")
-    return words
+    states = np.zeros((codes.shape[1], 64 * -(-int(offset[-1]) // 64)), np.bool_)
+    states[np.arange(len(states)), offset[:-1, None] + codes] = True
+    return np.packbits(states, axis=1, bitorder="little").view("<u8")
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -385,3 +388,123 @@ def encode_missing(
 def rows_with(table: Table, variables: Sequence[int]) -> Table:
     """Return the rows in which none of these variables is missing."""
     return table.chosen_rows(observed_rows(table, variables))
+
+
+def residuals(encoded: Encoding, table: Table, context: Sequence[int] = ()) -> Ints:
+    """Return h of every variable, in fixed point."""
+    table, f = merged(table), encoded.grid.f
+    order = [int(v) for v in encoded.order]
+    if table.stored_rows > TUNING.many_rows:
+        rows = _Rows.of(table, [*context, *order], f)
+        numbers = range(len(context), len(context) + len(order))
+        rows = rows.joined(range(len(context)))
+        everything = rows.joined(numbers).G()
+        by_number = dict(leave_one_out(rows, list(numbers), _Rows.joined, _Rows.G))
+        without = {order[i - len(context)]: G for i, G in by_number.items()}
+    else:
+        start = Labels.of(table).join(table, context)
+        everything = start.join(table, order).G(f)
+        parts = leave_one_out(start, order, lambda p, of: p.join(table, of), lambda p: p.G(f))
+        without = dict(parts)
+    return np.array([without[v] - everything for v in order], np.int64)
+
+
+def leave_one_out(
+    part: _Part,
+    variables: list[int],
+    join: Callable[[_Part, list[int]], _Part],
+    value: Callable[[_Part], int],
+) -> Iterator[tuple[int, int]]:
+    """Yield (V, G of all the variables but V): ``join`` refines a partition, ``value`` is its G.
+
+    No more than log n partitions are in memory at a time.
+    """
+    if len(variables) == 1:
+        yield variables[0], value(part)
+        return
+    half = len(variables) // 2
+    left, right = variables[:half], variables[half:]
+    yield from leave_one_out(join(part, right), left, join, value)
+    yield from leave_one_out(join(part, left), right, join, value)
+
+
+@dataclass(frozen=True, eq=False)
+class _Rows:
+    """The rows that share their class with others, in the partition by the variables of a mask."""
+
+    layout: Layout
+    words: npt.NDArray[np.uint64]
+    """``[word, row]``."""
+    repeats: npt.NDArray[np.uint32]
+    """How often each occurs; empty: once, each."""
+    mask: npt.NDArray[np.uint64]
+    """``[word]``: the digits of the variables joined so far."""
+    settled: int
+    """G of the rows that are alone."""
+    f: Ints
+
+    @classmethod
+    def of(cls, table: Table, variables: Sequence[int], f: Ints) -> _Rows:
+        """All rows in one class."""
+        layout, words = words_of(table, variables)
+        return cls(layout, words, table.repeats, np.zeros(len(words), np.uint64), 0, f)
+
+    def joined(self, variables: Sequence[int]) -> _Rows:
+        """Refine the partition, and leave out the rows that are alone then."""
+        if not len(variables):
+            return self
+        mask = self.mask.copy()
+        for v in variables:
+            mask[self.layout.word[v]] |= self.layout.ones[v] << np.uint64(self.layout.shift[v])
+        order, begins = self._classes(mask)
+        ends = np.append(begins[1:], True)
+        several = np.sort(order[~(begins & ends)])
+        alone = order[begins & ends] if len(self.repeats) else order[:0]
+        return _Rows(
+            self.layout,
+            self.words[:, several],
+            self.repeats[several] if len(self.repeats) else self.repeats,
+            mask,
+            self.settled + self._sum(self.repeats[alone]),
+            self.f,
+        )
+
+    def G(self) -> int:
+        """Σ f(rows of a class) over all classes."""
+        if not self.words.shape[1]:
+            return self.settled
+        order, begins = self._classes(self.mask)
+        first = np.flatnonzero(begins)
+        if len(self.repeats):
+            sizes = np.add.reduceat(self.repeats[order], first, dtype=np.int64)
+        else:
+            sizes = np.diff(first, append=len(order))
+        return self.settled + self._sum(sizes)
+
+    def _classes(self, mask: npt.NDArray[np.uint64]) -> tuple[Ints, npt.NDArray[np.bool_]]:
+        """Return an order of the rows, class after class, and where in it a class begins."""
+        used = [word & digits for word, digits in zip(self.words, mask, strict=True) if digits]
+        order = np.lexsort(used) if used else np.arange(self.words.shape[1])
+        begins = np.zeros(len(order), np.bool_)
+        begins[:1] = True
+        for word in used:
+            in_order = word[order]
+            begins[1:] |= in_order[1:] != in_order[:-1]
+        return order, begins
+
+    def _sum(self, sizes: npt.NDArray[np.integer]) -> int:
+        parts = range(0, len(sizes), TUNING.rows_at_once)
+        return sum(int(self.f[sizes[at : at + TUNING.rows_at_once]].sum()) for at in parts)
+
+
+def complete_residuals(encoded: Encoding, table: Table, context: Sequence[int] = ()) -> Ints:
+    """Return h of every variable over the rows where nothing is missing; zeros if there are none.
+
+    It is not yet divided by a number of rows: :func:`parentage.kernels.missing.bound_of`.
+    """
+    part = rows_with(table, [*context, *(int(v) for v in encoded.order)])
+    if not part.n_rows:
+        return np.zeros(encoded.n_variables, np.int64)
+    given = part.to_codes()
+    codes = np.where(given == MISSING, np.uint16(0), given)  # in constant columns
+    return residuals(encoded, replace(part, codes=codes), context)

@@ -165,7 +165,7 @@ def _distinct(table: Table, most: float, sieve: int = 0) -> tuple[npt.NDArray[np
         found = int(
             merge_block(
                 codes,
-                table.repeats[first * TUNING.merged_at_once : (first + 1) * TUNING.merged_at_once],
+                table.repeats[first * TUNING.block_rows : (first + 1) * TUNING.block_rows],
                 layout.word,
                 layout.shift,
                 keys,
@@ -182,8 +182,8 @@ def _distinct(table: Table, most: float, sieve: int = 0) -> tuple[npt.NDArray[np
 
 def blocks_of(table: Table) -> Iterator[npt.NDArray[np.uint16]]:
     """Yield the codes of some rows after the others."""
-    for first in range(0, table.stored_rows, TUNING.merged_at_once):
-        yield np.ascontiguousarray(table.rows(first, first + TUNING.merged_at_once), np.uint16)
+    for first in range(0, table.stored_rows, TUNING.block_rows):
+        yield np.ascontiguousarray(table.rows(first, first + TUNING.block_rows), np.uint16)
 
 
 def words_of(

@@ -37,10 +37,10 @@ def read_lists(
     >>> read_lists(b"2\na 1\n-2.5 0\nb 2\n-1.5 1 a\n-3 0\n")
     CandidateLists: 2 variables, 3 parent sets, at most 1 parent
     """
-    from parentage.scoring.formats import jkl, parquet, pss
+    from parentage.scoring.formats import parquet, text
 
     opened = open_source(source)
-    found, text = detect_with_text(opened, format, encoding)
+    found, content = detect_with_text(opened, format, encoding)
     if opened.more:
         raise ListsError(f"candidate lists are one file, and {len(opened.more) + 1} files match")
     if found.kind == "table":
@@ -51,7 +51,7 @@ def read_lists(
         )
     if found.format == "parquet":
         return parquet.read_parquet(opened.content)
-    return pss.read_pss(text) if found.format == "pss" else jkl.read_jkl(text)
+    return text.read_pss(content) if found.format == "pss" else text.read_jkl(content)
 
 
 def write_lists(
@@ -70,10 +70,10 @@ def write_lists(
     format
         ``"jkl"``, ``"pss"`` or ``"parquet"``, whatever the extension.
     """
-    from parentage.scoring.formats import jkl, parquet, pss
+    from parentage.scoring.formats import parquet, text
 
     name = check_lists_target(path, format)
-    writers = {"jkl": jkl.write_jkl, "pss": pss.write_pss, "parquet": parquet.write_parquet}
+    writers = {"jkl": text.write_jkl, "pss": text.write_pss, "parquet": parquet.write_parquet}
     writers[name](lists, path)
 
 

@@ -1,11 +1,6 @@
-"""What all files of lists share: their sets, the names of variables, and the facts they state.
+"""What all files of lists share: their sets, and the facts they state.
 
 **Sets** are collected while a file is read, and contradictions refused.
-
-**Names.** Our own files percent-encode, in UTF-8 and only where needed, what would be read as
-something else between blanks: blanks and control characters, ``%``, ``#``, and the first character
-of a name that looks like a score (``-1.5``). The empty name is a lone ``%``. Other programs' names
-are taken as they are.
 
 **Facts** are the account of the lists and one digest over both. It is checked when the file is
 read:
@@ -21,12 +16,9 @@ from __future__ import annotations
 
 import json
 import math
-import re
 from array import array
 from dataclasses import replace
-from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
-from urllib.parse import quote, unquote
 
 import numpy as np
 import numpy.typing as npt
@@ -38,15 +30,12 @@ from parentage.scoring.account import Account, Unknown, origin_from_dict, origin
 from parentage.scoring.lists import CandidateLists
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Mapping, Sequence
 
     from parentage.scoring.account import Origin
 
 
 Ints = npt.NDArray[np.int64]
-BLOCK = 1 << 20
-"""Characters that are cut into lines at a time, at least."""
-
 Kind = Literal["unknown", "own", "twice", "repeated"]
 
 
@@ -160,22 +149,6 @@ class FamilyCollector:
         )
 
 
-def numbered_lines(text: str) -> Iterator[tuple[int, str]]:
-    r"""Yield lines with their numbers; only some of them are copies at a time.
-
-    >>> list(numbered_lines("a\nb\n\nc"))
-    [(1, 'a'), (2, 'b'), (3, ''), (4, 'c')]
-    """
-    number, first = 1, 0
-    while first < len(text):
-        last = text.find("\n", first + BLOCK)
-        last = len(text) if last < 0 else last
-        for line in text[first:last].split("\n"):
-            yield number, line
-            number += 1
-        first = last + 1
-
-
 class Contradiction(NamedTuple):
     """What is wrong with the set ``at``, and where the set is that it repeats."""
 
@@ -230,53 +203,6 @@ def repeated_sets(child: Ints, starts: Ints, members: Ints) -> list[Contradictio
         if first != i:
             found.append(Contradiction(i, "repeated", first))
     return found
-
-
-_SCORE = re.compile(
-    r"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?|[+-]?(?:inf|nan).*", re.I
-)
-
-
-def encode_name(name: str) -> str:
-    """Write a name without blanks.
-
-    >>> encode_name("blood pressure"), encode_name("100%"), encode_name("-1.5"), encode_name("7")
-    ('blood%20pressure', '100%25', '%2D1.5', '7')
-    """
-    if not name:
-        return "%"
-    first = f"%{ord(name[0]):02X}" if looks_like_score(name) else _encode(name[0])
-    return first + "".join(map(_encode, name[1:]))
-
-
-@lru_cache(maxsize=1 << 16)
-def decode_name(written: str) -> str:
-    """Undo :func:`encode_name`.
-
-    >>> decode_name("blood%20pressure"), decode_name("%")
-    ('blood pressure', '')
-    """
-    return "" if written == "%" else unquote(written, errors="replace")
-
-
-def looks_like_score(token: str) -> bool:
-    """Tell whether a token is a number, but not a plain identifier such as ``12``."""
-    return not is_whole(token) and _SCORE.fullmatch(token) is not None
-
-
-def is_whole(token: str) -> bool:
-    """Tell whether a token is a whole number, written with digits alone."""
-    return token.isascii() and token.isdigit()
-
-
-def is_count(token: str) -> bool:
-    """Tell whether a token is a whole number of a sensible size."""
-    return is_whole(token) and len(token) < 10
-
-
-def _encode(character: str) -> str:
-    special = character in "%#" or character.isspace() or not character.isprintable()
-    return quote(character, safe="", errors="surrogatepass") if special else character
 
 
 def with_facts(lists: CandidateLists, content: Mapping[str, Any]) -> CandidateLists:

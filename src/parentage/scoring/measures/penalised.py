@@ -13,8 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from parentage.scoring.encoding.encode import Encoded, encode
-from parentage.scoring.encoding.residuals import residuals
+from parentage.scoring.encoding.encode import Encoded, encode, residuals
 from parentage.scoring.measures.measure import FamilyTerms, Measure, Swept, arrays_of
 from parentage.scoring.rules import FamilyNumbers, RuleSet, TableNumbers, caps_by_rule
 from parentage.scoring.scores import conditional_entropy

@@ -18,8 +18,7 @@ import numpy as np
 import numpy.typing as npt
 
 from parentage.data.table import class_sizes
-from parentage.scoring.encoding.encode import Encoded, encode
-from parentage.scoring.encoding.residuals import residuals
+from parentage.scoring.encoding.encode import Encoded, encode, residuals
 from parentage.scoring.measures.measure import FamilyTerms, Measure, Swept, blocks, never
 from parentage.scoring.rules import FamilyNumbers
 from parentage.scoring.scores import conditional_entropy

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from parentage.data.table import Table
-    from parentage.scoring.prior import Prior
+    from parentage.scoring.constraints import Prior
 
 __all__ = [
     "FNML",

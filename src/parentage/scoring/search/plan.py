@@ -19,9 +19,8 @@ import numpy.typing as npt
 
 from parentage.errors import InfeasibleError, InputError, TableError, Way
 from parentage.scoring.account import check_limit
-from parentage.scoring.constraints import Constraints
+from parentage.scoring.constraints import Constraints, Prior, most_added
 from parentage.scoring.measures import measure_for
-from parentage.scoring.prior import Prior, most_added
 from parentage.scoring.rules import CAPS, ORDER, RuleSet, choose_rules
 from parentage.scoring.scores import parse_score, unit_of
 from parentage.scoring.scores.node_average import observed_rows

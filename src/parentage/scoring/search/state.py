@@ -106,7 +106,7 @@ class LevelBuffer:
     @property
     def n_sets(self) -> int:
         """Sets so far."""
-        return self._filled + (self.files[0].facts.rows if self.files else 0)
+        return self._filled + (self.files[0].rows if self.files else 0)
 
     def write(self, new_file: NewFile) -> None:
         """Move what is in memory into files, which ``new_file`` makes."""
