@@ -35,7 +35,7 @@ from parentage.errors import WorkersError
 from parentage.scoring.measures.measure import arrays_of, blocks, never, with_single_parents
 from parentage.scoring.rules import ORDER
 from parentage.scoring.search.forecast import extrapolate, seconds_for, sizes_at_most
-from parentage.scoring.search.state import Kept, LastLevel, LevelStore, Outcome, SearchState
+from parentage.scoring.search.state import Kept, LevelBuffer, LevelStore, Outcome, SearchState
 from parentage.scoring.tuning import TUNING
 from parentage.work.array_files import is_mapped, room_beside
 from parentage.work.executor import in_order, is_elsewhere, size_of
@@ -50,7 +50,6 @@ if TYPE_CHECKING:
     from parentage.scoring.encoding.encode import Encoding
     from parentage.scoring.measures.measure import Measure, Rung
     from parentage.scoring.search.plan import SearchPlan
-    from parentage.scoring.search.state import LevelBuffer
     from parentage.work.array_files import Array
     from parentage.work.context import Context
     from parentage.work.executor import Workers
@@ -160,7 +159,7 @@ class LevelSearch:
         new = self.at.new
         if step.store and self.at.found:
             self.outcome.live.append(self.at.found)
-        if isinstance(new, LastLevel) and new.last and new.passed:
+        if new.last and new.passed:
             if new.passed > 1:  # a single set joins with nothing
                 self._cut_short(self.at.in_degree, self._why_last(), new.beyond)
             return False
@@ -324,7 +323,7 @@ class LevelSearch:
         def bound(arrays: Sequence[Array]) -> Any:
             return self.measure.beyond(self.measure.level_of(arrays), columns, in_degree)
 
-        return LastLevel(self.at.new.name, bound, self._worth())
+        return LevelBuffer(self.at.new.name, (), bound, self._worth())
 
 
 def price_of_join(plan: SearchPlan) -> float:

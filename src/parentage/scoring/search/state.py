@@ -76,19 +76,47 @@ class Outcome:
 
 
 class LevelBuffer:
-    """The chunks of one level; ``name`` begins the names of its files."""
+    """The chunks of one level; ``name`` begins the names of its files.
 
-    def __init__(self, name: str, files: Sequence[GrowingArray] = ()) -> None:
+    A level with a ``bound`` may turn out to be the last: then its chunks are not stored. All that
+    is needed of a level that is not joined is a bound on the scores beyond it, which is the maximum
+    over its chunks. ``worth`` says whether a number of joins will be made; it is asked whenever
+    there are more, and as soon as it says no, what is stored is let go.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        files: Sequence[GrowingArray] = (),
+        bound: Callable[[Sequence[Array]], Bounds] | None = None,
+        worth: Callable[[int], bool] | None = None,
+    ) -> None:
         self.name = name
+        self._bound, self._worth = bound, worth
+        self.beyond: Bounds | None = None
+        self.last = worth is not None and not worth(0)
+        """Whether nothing is stored."""
+        self.passed, self._joins = 0, 0
         self.files = list(files)
         self._arrays: list[Array] = []  # what is not in files: per field a row per set, and room
         self._filled = 0
 
     def add(self, fields: Sequence[Array]) -> None:
-        """Take a chunk: one array per field, a row per set.
+        """Take a chunk, with all sets of a prefix in it: one array per field, a row per set.
 
         Large arrays grow in place: the system moves their pages and copies nothing.
         """
+        if self._bound is not None and self._worth is not None:
+            bound = self._bound(fields)
+            self.beyond = bound if self.beyond is None else np.maximum(self.beyond, bound)
+            self.passed += len(fields[0])
+            siblings = np.unique(fields[1][:, -1], return_counts=True)[1]
+            self._joins += int((siblings * (siblings - 1) // 2).sum())
+            if not self.last and not self._worth(self._joins):
+                self.clear()
+                self.last = True
+        if self.last:
+            return
         self._arrays = self._arrays or [np.empty_like(rows[:0]) for rows in fields]
         end = self._filled + len(fields[0])
         for array, rows in zip(self._arrays, fields, strict=True):
@@ -141,41 +169,6 @@ class LevelBuffer:
         for file in self.files:
             file.remove()
         self.files = []
-
-
-class LastLevel(LevelBuffer):
-    """A level that may turn out to be the last: then its chunks are not stored.
-
-    All that is needed of a level that is not joined is a bound on the scores beyond it, which is
-    the maximum over its chunks (``bound``). ``worth`` says whether a number of joins will be made;
-    it is asked whenever there are more, and as soon as it says no, what is stored is let go.
-    """
-
-    def __init__(
-        self,
-        name: str,
-        bound: Callable[[Sequence[Array]], Bounds],
-        worth: Callable[[int], bool],
-    ) -> None:
-        super().__init__(name)
-        self._bound, self._worth = bound, worth
-        self.beyond: Bounds | None = None
-        self.last = not worth(0)
-        """Whether nothing is stored."""
-        self.passed, self.joins = 0, 0
-
-    def add(self, fields: Sequence[Array]) -> None:
-        """Take a chunk, with all sets of a prefix in it; its second field has the subsets."""
-        bound = self._bound(fields)
-        self.beyond = bound if self.beyond is None else np.maximum(self.beyond, bound)
-        self.passed += len(fields[0])
-        siblings = np.unique(fields[1][:, -1], return_counts=True)[1]
-        self.joins += int((siblings * (siblings - 1) // 2).sum())
-        if not self.last and not self._worth(self.joins):
-            self.clear()
-            self.last = True
-        if not self.last:
-            super().add(fields)
 
 
 @dataclass(eq=False)
