@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 import digests
 import measure
 import parentage
+import scale_tables
 from parentage.answers.validate import validate
 
 if TYPE_CHECKING:
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
     from parentage.data.table import Table
 
 SCORES = ("bic", "aic", "hqc", "ebic", "qnml", "bdeu", "bdeu:10")
-DENSITY = ("nltcs", "msnbc", "kdd", "plants", "tretail", "accidents")
+DENSITY = tuple(scale_tables.DENSITY)
 LARGE = ("hepar2_1000", "andes_1000", "link_1000")
 FOLDS = 5
 K = 3
@@ -63,6 +64,7 @@ def measured(table: Table) -> dict[str, Any]:
 def report(known: dict[str, Any]) -> str:
     """The table, and what follows from it."""
     head = ["table", "variables", "rows", "bic", *SCORES[1:], "tree", "no arcs", "proven"]
+    few, many = f"better than BIC, up to {MANY} variables", f"more than {MANY} variables"
     rows, best = [], dict.fromkeys(SCORES, 0)
     for name, found in known.items():
         models = {one["name"]: one for one in found["models"]}
@@ -78,7 +80,7 @@ def report(known: dict[str, Any]) -> str:
         proven = sum(models[score]["proven"] for score in SCORES)
         shares = f"{proven} of {found['folds'] * len(SCORES)}"
         rows.append([name, str(found["variables"]), f"{found['rows']:,}", *cells, shares])
-    counts = [[score, str(best[score])] for score in SCORES]
+    counts = [[score, str(best[score]), *better(known, score)] for score in SCORES]
     return "\n".join(
         [
             "# Which score predicts best",
@@ -96,9 +98,18 @@ def report(known: dict[str, Any]) -> str:
             "",
             "## How often each score is best",
             "",
-            measure.markdown(["score", "tables"], counts),
+            measure.markdown(["score", "best", few, many], counts),
         ]
     )
+
+
+def better(known: dict[str, Any], score: str) -> list[str]:
+    """Count the tables of few and of many variables where a score predicts better than BIC."""
+    ahead: dict[bool, list[bool]] = {False: [], True: []}
+    for found in known.values():
+        behind = {one["name"]: one["difference"] for one in found["models"]}
+        ahead[found["variables"] > MANY].append(behind[score] < 0)
+    return ["" if score == "bic" else f"{sum(own)} of {len(own)}" for own in ahead.values()]
 
 
 def main() -> None:
