@@ -69,6 +69,9 @@ BATCH, SHARE = 32, 8
 SMALLEST = 4
 """Support sets of fewer variables have no local cuts beyond set packing and clusters."""
 
+MOST_NODES = 200
+"""Nodes after which the exact separation of a cluster gives up: no solution is worth a stall."""
+
 DECIDED = 1.0 - FRACTIONAL
 """A set of more value is the one its child takes."""
 
@@ -246,7 +249,7 @@ def plain_cuts(support: Support, tuning: Tuning) -> list[Cut]:
 
 
 def exact_cluster(support: Support, tuning: Tuning, seconds: float = math.inf) -> Cut | None:
-    """Return a violated cluster cut if there is one; None, too, when the time is over.
+    """Return a violated cluster cut if there is one; None, too, when that became too much work.
 
     An integer programme: y[v] = 1 for members; z = 1 for a set of the support that belongs to a
     member and holds another; maximise the value of those sets minus the number of members.
@@ -263,6 +266,7 @@ def exact_cluster(support: Support, tuning: Tuning, seconds: float = math.inf) -
     solver.silent()
     if math.isfinite(seconds):
         solver.setOptionValue("time_limit", max(0.0, seconds))
+    solver.setOptionValue("mip_max_nodes", MOST_NODES)
     solver.setOptionValue("threads", 1)
     solver.setOptionValue("objective_target", -1.0 + 10 * tuning.least)
     solver.changeObjectiveSense(highspy.ObjSense.kMaximize)
