@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 import time
 from dataclasses import replace
 from pathlib import Path
@@ -15,6 +16,8 @@ from parentage.kernels._options import plain
 from real_data import RealData
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from reproduction.experiments import Reproduction
 
 # Commands that tests start on a full disk would leave half a file of bytecode behind.
@@ -87,6 +90,14 @@ def shared() -> Path:
 def real(shared: Path) -> RealData:
     """Real tables and instances, each read once."""
     return RealData(shared / "data")
+
+
+@pytest.fixture
+def ctrl_c() -> Iterator[None]:
+    """Python's own reaction to Ctrl-C, whatever runs the tests."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
 
 
 @pytest.fixture

@@ -113,7 +113,7 @@ def test_the_first_network_repeats(firsts: list[Network]) -> None:
     assert firsts[0] == firsts[1] == firsts[2]
 
 
-@pytest.mark.usefixtures("long_work", "no_moment")
+@pytest.mark.usefixtures("long_work", "no_moment", "ctrl_c")
 @pytest.mark.skipif(sys.platform == "win32", reason="signals are sent in another way")
 @pytest.mark.parametrize("moment", ["2 parents", anytime.PHASE])
 def test_an_interrupt_returns_the_first_network_or_a_better_one(
@@ -143,7 +143,7 @@ def test_lack_of_memory_returns_what_there_is(
 ) -> None:
     best = learn(table_of())
     firsts.clear()
-    monkeypatch.setattr(candidates, "memory_limit", lambda _: used_memory() + 30_000)
+    monkeypatch.setattr(candidates, "memory_limit", lambda _: used_memory() + 10_000)
     monkeypatch.setattr(LevelStore, "spill", lambda *_: False)
     with pytest.warns(UnprovenWarning, match="not proven optimal"):
         found = learn(table_of(), advanced=Advanced(effort=0.01))
@@ -188,7 +188,7 @@ def test_a_search_pauses_once_with_what_all_plans_have(monkeypatch: pytest.Monke
     assert found.lists().digest == again.lists().digest
 
 
-@pytest.mark.usefixtures("long_work", "save_always")
+@pytest.mark.usefixtures("long_work", "save_always", "ctrl_c")
 @pytest.mark.skipif(sys.platform == "win32", reason="signals are sent in another way")
 def test_a_resumed_run_begins_from_the_same_network(firsts: list[Network], tmp_path: Path) -> None:
     def interrupt(at: Progress) -> None:

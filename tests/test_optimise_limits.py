@@ -19,7 +19,6 @@ from parentage.scoring.lists import CandidateLists
 from parentage.work.stop import Stop
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
     from pathlib import Path
 
     from parentage.work.progress import Progress
@@ -47,14 +46,6 @@ def compiled() -> None:
     """Kernels compile on first use; that must not count against a time limit."""
     for engine in ("branch-and-cut", "orders", "subsets"):
         learn_lists(hard_lists(10, 12), engine=engine)
-
-
-@pytest.fixture
-def ctrl_c() -> Iterator[None]:
-    """Python's own reaction to Ctrl-C, whatever runs the tests."""
-    before = signal.signal(signal.SIGINT, signal.default_int_handler)
-    yield
-    signal.signal(signal.SIGINT, before)
 
 
 def check_unproven(solution: Solution, reason: str) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
 import sys
 import textwrap
 from contextlib import contextmanager
@@ -202,8 +201,9 @@ def effect_text(found: Effect) -> str:
          f"{group.classes:,}", f"{group.share:.1%}")
         for group in found.groups[:SHOWN]
     ]  # fmt: skip
+    said = found.sentence()
     lines = [
-        textwrap.fill(found.sentence(), min(WIDE, shutil.get_terminal_size((WIDE, 0)).columns)),
+        said if sys.stdout.isatty() else textwrap.fill(said, WIDE),  # a terminal has its own width
         f"Difference observed in the rows, without adjustment: {found.observed:+z.3f}.",
         "",
         table_text(("difference", "ratio", "networks", "classes", "probability"), rows, left=0),
