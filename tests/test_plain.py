@@ -8,18 +8,20 @@ from __future__ import annotations
 
 import copy
 import importlib
+import os
 import pkgutil
 import subprocess
 import sys
 from collections import Counter
 from contextlib import contextmanager
 from dataclasses import replace
+from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
 
-from parentage import datasets, kernels, learn
+from parentage import Advanced, datasets, kernels, learn
 from parentage.kernels._options import Kernel, Plain, njit, plain
 from parentage.optimise import within
 from parentage.scoring.candidates import score
@@ -27,6 +29,7 @@ from strategies import BY_SUMS, PENALISED, random_table, with_holes
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+    from pathlib import Path
 
     from parentage.scoring.lists import CandidateLists
 
@@ -89,6 +92,7 @@ def with_plain_version() -> set[str]:
     }
 
 
+@pytest.mark.filterwarnings("ignore::parentage.errors.UnprovenWarning")
 def test_all_calls_of_a_kernel_give_the_same_both_ways(compared: Counter[str]) -> None:
     for seed in range(40):
         table = random_table(seed, most_variables=7, most_rows=100, least_rows=3)
@@ -97,6 +101,10 @@ def test_all_calls_of_a_kernel_give_the_same_both_ways(compared: Counter[str]) -
         holes = with_holes(table, seed)
         for how in ("pnal", "em"):
             learn(holes, missing=how, threads=1)
+    for name in ("bic", "bdeu"):
+        for seed in range(3):
+            table = random_table(seed, most_variables=9, most_rows=200, least_rows=100)
+            learn(table, score=name, threads=1, advanced=Advanced(complete=1, effort=0.02))
     within(score(datasets.chest_clinic(200), width=3.0), factor=20)
     learn(datasets.chest_clinic(5000), threads=1)
     learn(datasets.tic_tac_toe(), threads=1)
@@ -129,17 +137,23 @@ def test_lists_and_networks_are_the_same_both_ways(name: str) -> None:
 COLD = """
 import sys
 from parentage import datasets, learn, score
+from parentage.optimise import within
 from parentage.work.stop import compiling
 
 table = datasets.chest_clinic(1000)
 for name in ("bic", "bdeu", "qnml"):
     assert learn(table, score=name).optimal
+assert len(within(score(table, width=3.0), factor=20)) > 1
 print("numba" in sys.modules, compiling.seconds)
 """
 
 
-def test_a_small_table_needs_no_numba() -> None:
-    done = subprocess.run([sys.executable, "-c", COLD], capture_output=True, text=True, check=True)
+def test_a_small_table_needs_no_numba(tmp_path: Path) -> None:
+    """With nothing in the cache everything of a small table is done in plain Python."""
+    env = {**os.environ, "NUMBA_CACHE_DIR": str(tmp_path)}
+    done = subprocess.run(
+        [sys.executable, "-c", COLD], capture_output=True, text=True, check=True, env=env
+    )
     assert done.stdout == "False 0.0\n"
 
 
@@ -160,3 +174,46 @@ def test_plain_work_ends_where_compiling_is_cheaper(monkeypatch: pytest.MonkeyPa
     assert wait(2.0) == 2.0 and ran == ["plain", "plain"]  # nothing is in the cache
     assert wait(3.5) == 3.5 and ran == ["plain", "plain"]
     assert wait(0.5) == 0.5 and ran == ["plain", "plain"]  # it is compiled by now
+
+
+@pytest.mark.parametrize(("loaded", "most"), [(False, 1.0), (True, 0.1)])
+def test_plain_work_ends_where_loading_is_cheaper(
+    loaded: bool, most: float, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Importing Numba has a price, and loading one kernel after that a smaller one."""
+    options = "parentage.kernels._options"
+    monkeypatch.setattr(f"{options}.plain", Plain(cached=1.0, load=0.1, missing=0.0))
+    monkeypatch.setattr(f"{options}.is_cached", lambda _: True)
+    monkeypatch.setattr(f"{options}.sys", SimpleNamespace(modules={"numba"} if loaded else set()))
+    kernel = Kernel(lambda _: "", {}, work=lambda seconds: 1e6 * seconds)
+    assert kernel._is_short((0.9 * most,))
+    kernel._add(0.2 * most)
+    assert not kernel._is_short((0.9 * most,))
+    assert kernel._is_short((0.7 * most,))
+
+
+CACHED = """
+import sys
+import numpy as np
+from parentage.kernels._cache import cached_kernels, is_cached
+from parentage.kernels.levels import live_members
+
+print(is_cached(live_members.py_func), len(cached_kernels()), "numba" in sys.modules)
+live_members.compiled(np.zeros((1, 2), np.int64), np.zeros(1, np.uint64))
+print(len(cached_kernels()))
+"""
+
+
+def test_what_is_in_the_cache_is_known_without_numba(tmp_path: Path) -> None:
+    env = {**os.environ, "NUMBA_CACHE_DIR": str(tmp_path)}
+    for known in (0, 1):
+        done = subprocess.run(
+            [sys.executable, "-c", CACHED], capture_output=True, text=True, check=True, env=env
+        )
+        assert done.stdout == f"{bool(known)} {known} False\n1\n"
+    for file in tmp_path.rglob("*.nbc"):
+        os.utime(file, (0, 0))  # older than the source: of another version
+    done = subprocess.run(
+        [sys.executable, "-c", CACHED], capture_output=True, text=True, check=True, env=env
+    )
+    assert done.stdout.startswith("False 0 False")

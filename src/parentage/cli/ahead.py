@@ -8,12 +8,17 @@ before it would compile one of them itself (:class:`parentage.work.stop.CompileC
 from __future__ import annotations
 
 import atexit
+import contextlib
 import os
 import subprocess
 import sys
 from typing import TYPE_CHECKING
 
+from parentage.work.tuning import TUNING
+
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from parentage.scoring.lists import CandidateLists
 
 SOLVING = ("cuts", "digraph", "disturb", "local", "orders", "regions")
@@ -24,9 +29,15 @@ class Ahead:
     """A second process, started when the first kernel of scoring is compiled.
 
     Called with the module of a kernel that is about to be compiled; whether it is in the cache now.
+
+    Parameters
+    ----------
+    wait
+        Called now and then while the process is waited for.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, wait: Callable[[], None]) -> None:
+        self._wait = wait
         self._process: subprocess.Popen[bytes] | None = None
         self._asked = False
 
@@ -43,9 +54,13 @@ class Ahead:
         self._asked = True
         if self._process is None or not is_solving:
             return False
-        done = self._process.wait() == 0
+        done = None
+        while done is None:
+            self._wait()
+            with contextlib.suppress(subprocess.TimeoutExpired):
+                done = self._process.wait(TUNING.poll_seconds)
         self._process = None
-        return done
+        return done == 0
 
     def end(self) -> None:
         """End the process: nobody waits for it any more."""

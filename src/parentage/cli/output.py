@@ -70,24 +70,30 @@ def variables_text(head: tuple[str, ...], rows: Sequence[tuple[str, ...]], rest:
 def say_if_compiling(report: Report | None = None, *, solving: bool = False) -> None:
     """Have it printed, when kernels are compiled, what the user waits for, and how long.
 
-    ``report`` gets a moment for every kernel that this process compiles. One that is waited for, of
-    the second process, is part of the last moment; the time goes on.
+    ``report`` gets a moment for every kernel, those of the second process included.
     """
     from parentage.cli.ahead import Ahead
+    from parentage.kernels._cache import cached_kernels
     from parentage.work.progress import Progress
     from parentage.work.stop import compiling
     from parentage.work.tuning import TUNING
 
+    expected = TUNING.kernels_to_solve if solving else TUNING.kernels_to_score
+    before = 0
+
     def tell(cached: bool, begun: int) -> None:
+        nonlocal before
+        done = len(cached_kernels()) if cached else begun - 1
         if begun == 1:
             later = "; later runs reuse them" if cached else ""
             text = f"up to a minute, which no time limit counts{later}"
             click.echo(f"parentage: compiling the kernels for this kind of job ({text})", err=True)
+            before = done
             if solving and cached:
-                compiling.ahead = Ahead()
+                compiling.ahead = Ahead(lambda: tell(cached, 0))
         if report is not None:
-            done, total, seconds = begun - 1, max(TUNING.kernels, begun), compiling.seconds
-            left = seconds / done * (total - done) if done else None
+            total, seconds = max(expected, done + 1), compiling.seconds
+            left = seconds / (done - before) * (total - done) if done > before else None
             phase = f"{done} of about {total} kernels"
             report(Progress("compiling", phase, seconds, done, total, seconds_left=left))
 

@@ -9,6 +9,8 @@ from __future__ import annotations
 
 import functools
 import hashlib
+import os
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from parentage.errors import ParentageWarning, warn
@@ -48,9 +50,33 @@ def make_dispatcher(function: Callable[..., Any], options: dict[str, Any]) -> An
     return dispatcher
 
 
-def has_entries(dispatcher: Any) -> bool:
-    """Whether the cache has a compiled version of a kernel."""
-    return bool(dispatcher._cache.has_entries())
+def is_cached(function: Callable[..., Any]) -> bool:
+    """Whether the cache seems to have a compiled version of a kernel; Numba is not imported.
+
+    Nothing but time depends on the answer.
+    """
+    module, line = function.__module__.rpartition(".")[2], function.__code__.co_firstlineno
+    return f"{module}.{function.__qualname__}-{line}" in _at_start()
+
+
+@functools.cache
+def _at_start() -> frozenset[str]:
+    return cached_kernels()
+
+
+def cached_kernels() -> frozenset[str]:
+    """Return the kernels in the cache, by module, name and line, that are newer than any source."""
+    here = Path(__file__).parent
+    folder, elsewhere = here / "__pycache__", os.environ.get("NUMBA_CACHE_DIR")
+    if elsewhere or not os.access(folder, os.W_OK):
+        below = elsewhere or Path(os.environ.get("XDG_CACHE_HOME", Path.home() / ".cache"), "numba")
+        digest = hashlib.sha1(str(here).encode(), usedforsecurity=False).hexdigest()
+        folder = Path(below, f"{here.name}_{digest}")
+    if not folder.is_dir():
+        return frozenset()
+    newest = max(file.stat().st_mtime for file in here.glob("*.py"))
+    found = [file for file in os.scandir(folder) if file.name.endswith(".nbc")]
+    return frozenset(f.name.split(".py")[0] for f in found if f.stat().st_mtime >= newest)
 
 
 @functools.cache
@@ -83,11 +109,6 @@ class OwnedFiles:
     def __init__(self, files: Any) -> None:
         self._files = files
         self._digest = source_digest()
-
-    def index(self) -> dict[Any, Any]:
-        """Return the keys that have data, with the names of their files."""
-        found: dict[Any, Any] = self._files._load_index()
-        return found
 
     def flush(self) -> None:
         """Empty the index."""
@@ -130,15 +151,6 @@ class PatientCache:
             _warn(_DAMAGED, _reason(error))
             self._try(self._cache.flush)
         return None
-
-    def has_entries(self) -> bool:
-        """Whether the cache has any; a damaged one has none."""
-        if self._cache.cache_path is None:
-            return False
-        try:
-            return bool(self._cache._cache_file.index())
-        except Exception:  # told when it is loaded
-            return False
 
     def save_overload(self, *args: Any) -> None:
         """Put a compiled function into the cache, if that is possible."""

@@ -6,8 +6,9 @@ no ``fastmath``, because safe pruning rests on the arithmetic being what it says
 A kernel (:class:`Kernel`) is a Python function that Numba compiles when it is called. Compiling the
 kernels of a job takes half a minute, and even Numba's import a third of a second, so a small job
 runs without: a kernel that says how much ``work`` a call is runs as *plain* Python, or as the NumPy
-version beside it, as long as that is short (:data:`plain`). Both do the same arithmetic on whole
-numbers, so results do not depend on it (``tests/test_plain.py``).
+version beside it, as long as that is shorter than compiling it, or than loading it where the cache
+has it (:data:`plain`). Both do the same arithmetic on whole numbers, so results do not depend on it
+(``tests/test_plain.py``).
 
 The time that compiling takes goes to a clock of its own (:data:`parentage.work.stop.compiling`), so
 that no time limit counts it. Settings of Numba under which nothing can run are refused before it is
@@ -19,6 +20,7 @@ from __future__ import annotations
 import functools
 import inspect
 import os
+import sys
 import threading
 import time
 import types
@@ -26,7 +28,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
 from parentage.errors import InputError
-from parentage.kernels._cache import has_entries, make_dispatcher
+from parentage.kernels._cache import is_cached, make_dispatcher
 from parentage.work.tuning import TUNING
 
 if TYPE_CHECKING:
@@ -47,18 +49,24 @@ class Plain:
     Parameters
     ----------
     cached
-        Most, where the compiled kernel would be loaded from the cache.
+        Most, by all kernels that the cache has, before Numba is imported to load them.
+    load
+        Most, by one kernel that the cache has, once Numba is there.
     missing
         Most, where the kernel would have to be compiled.
     spent
-        So far.
+        So far, by all kernels.
+    loadable
+        So far, by kernels that the cache has.
     only
         For tests: ``"plain"`` runs every kernel plainly that can, ``"compiled"`` none.
     """
 
     cached: float = TUNING.plain_cached
+    load: float = TUNING.plain_load
     missing: float = TUNING.plain_missing
     spent: float = 0.0
+    loadable: float = 0.0
     only: Literal["plain", "compiled"] | None = None
 
 
@@ -100,6 +108,7 @@ class Kernel:
         self._numpy: Callable[..., Any] | None = None
         self._plain: Callable[..., Any] | None = None
         self._dispatcher: Any = None
+        self._spent = 0.0
 
     def as_numpy(self, function: Callable[..., Any]) -> Callable[..., Any]:
         """Register what runs instead of the kernel's own Python when the work is small."""
@@ -111,7 +120,7 @@ class Kernel:
         if self.work is not None and self._is_short(args):
             began = time.thread_time()
             found = self.interpreted(*args)
-            plain.spent += time.thread_time() - began
+            self._add(time.thread_time() - began)
             return found
         return self.compiled(*args)
 
@@ -121,10 +130,18 @@ class Kernel:
             return plain.only == "plain"
         if self._dispatcher is not None and self._dispatcher.overloads:
             return False
-        spent = plain.spent + 1e-6 * self.work(*args)  # type: ignore[misc]  # there is one
-        if spent <= plain.cached:
-            return True
-        return spent <= plain.missing and not has_entries(self.compiled)
+        seconds = 1e-6 * self.work(*args)  # type: ignore[misc]  # there is one
+        if not is_cached(self.py_func):
+            return plain.spent + seconds <= plain.missing
+        if "numba" in sys.modules:
+            return self._spent + seconds <= plain.load
+        return plain.loadable + seconds <= plain.cached
+
+    def _add(self, seconds: float) -> None:
+        """Book plain work."""
+        self._spent += seconds
+        plain.spent += seconds
+        plain.loadable += seconds if is_cached(self.py_func) else 0.0
 
     @property
     def interpreted(self) -> Callable[..., Any]:

@@ -122,7 +122,7 @@ def key_of(child, parents, growing):
     return key
 
 
-@njit(**JIT)
+@njit(wraps=True, work=lambda first, last, *_: 10 * (last - first), **JIT)
 def enter(first, last, store, growing):
     """Work out the keys of the families ``first … last − 1`` and enter them into the slots."""
     for i in range(first, last):
@@ -152,7 +152,7 @@ def odds_of(child, parents, growing):
     return total
 
 
-@njit(**JIT)
+@njit(work=lambda tasks, *args: 2 * len(tasks.child) * len(args[1].arity), **JIT)
 def can_pay(tasks, vectors, growing, answer):
     """Say per task whether any y can pay (Theorem 1⁺), from the vector of Π alone, which is of G.
 
@@ -178,7 +178,7 @@ def can_pay(tasks, vectors, growing, answer):
                 break
 
 
-@njit(**JIT)
+@njit(wraps=True, work=lambda tasks, *args: 9 * len(tasks.child) * len(args[1].arity), **JIT)
 def enlarge(tasks, vectors, growing, most, store, n_stored):
     """Score Π ∪ y of every task and every y; keep the best ``most`` per task that pay.
 
@@ -254,7 +254,7 @@ def precedes(i, j, store):
     return store.size[i] < store.size[j] if store.size[i] != store.size[j] else i < j
 
 
-@njit(**JIT)
+@njit(work=lambda ranked, _, new, *args: 8 * (len(ranked) + len(new)), **JIT)
 def lay_out(ranked, offsets, new, new_offsets, store, scale, per_parent, laid):
     """Merge ``new`` families into those that are ``ranked``, both by child and best first.
 

@@ -56,13 +56,15 @@ class Tuning:
     worker_memory
         The share of a worker's memory that its tasks may use: Dask spills and pauses above.
     plain_cached
-        CPU seconds that a process works in plain Python before it loads compiled kernels: less than
-        importing Numba takes (benchmarks/results/start.md).
+        CPU seconds of plain Python, by kernels that the cache has, before a process imports Numba
+        to load them, which takes half a second (benchmarks/results/start.md).
+    plain_load
+        CPU seconds of plain Python, by one kernel, before it is loaded, once Numba is there.
     plain_missing
         CPU seconds that a process works in plain Python before it compiles kernels.
-    kernels
-        About how many kernels a process compiles for a job, without those that a second process
-        compiles for the solver: the end of the progress bar.
+    kernels_to_solve, kernels_to_score
+        About how many kernels a job compiles, with its solver and without: the end of the progress
+        bar (benchmarks/results/start.md, 37 variables).
     """
 
     writing_share: float = 0.04
@@ -85,8 +87,10 @@ class Tuning:
     page_share: float = 0.85
     worker_memory: float = 0.5
     plain_cached: float = 0.15
-    plain_missing: float = 2.3
-    kernels: int = 69
+    plain_load: float = 0.005
+    plain_missing: float = 4.0
+    kernels_to_solve: int = 120
+    kernels_to_score: int = 50
 
 
 TUNING = Tuning()
