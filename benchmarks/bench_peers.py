@@ -20,6 +20,7 @@ import importlib
 import json
 import os
 import resource
+import signal
 import subprocess
 import sys
 import tempfile
@@ -196,7 +197,7 @@ def answer(program: str, name: str) -> dict[str, Any]:
     """Return the network that a program finds and what it used, or why there is none."""
     asked = [sys.executable, "-W", "ignore", __file__, name, "--run", program]
     done = subprocess.run(asked, capture_output=True, text=True, check=False)
-    if done.returncode < 0:  # ended by the limit
+    if done.returncode == -signal.SIGXCPU:
         return {"why": f"no result in {LIMIT} CPU s"}
     if done.returncode:
         if "MemoryError" in done.stderr.strip().splitlines()[-1]:

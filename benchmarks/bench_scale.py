@@ -20,6 +20,7 @@ import gzip
 import json
 import os
 import resource
+import signal
 import subprocess
 import sys
 import tempfile
@@ -113,7 +114,7 @@ def pyagrum(name: str) -> dict[str, Any]:
     """Run its tabu search in a process with a limit on CPU time."""
     asked = [sys.executable, __file__, name, "--tabu"]
     done = subprocess.run(asked, capture_output=True, text=True, check=False)
-    if done.returncode < 0:  # ended by the limit
+    if done.returncode == -signal.SIGXCPU:
         return TOO_LONG
     if done.returncode:
         raise RuntimeError(done.stderr)
