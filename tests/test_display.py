@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+import re
 import sys
 import types
 from typing import TYPE_CHECKING, Any, cast
@@ -12,7 +13,7 @@ import pytest
 
 import parentage
 from parentage.arcs.support import support
-from parentage.cli.output import Outlet
+from parentage.cli.output import Outlet, say
 from parentage.data.datasets import chest_clinic
 from parentage.errors import InputError
 from parentage.network.network import Network
@@ -105,6 +106,24 @@ def test_a_terminal_shows_every_stage() -> None:
     text = stream.getvalue()
     for words in ("1 parent: 50 sets", "best -5.0000", "<a> → [b]", "2 of 9", "about 3 s left"):
         assert words in text, words
+
+
+def test_messages_stand_above_the_bars(monkeypatch: pytest.MonkeyPatch) -> None:
+    from rich.console import Console
+
+    stream = io.TextIOWrapper(io.BytesIO(), "utf-8", write_through=True)  # as a process has it
+    monkeypatch.setattr("sys.stderr", stream)
+    bars = Terminal(Console(stderr=True, force_terminal=True, width=120))
+    bars(MOMENTS[0])
+    say("a message")
+    bars.close()
+    written = stream.buffer.getvalue().decode()
+    assert "parentage: a message" in [line.strip() for line in on_screen(written)]
+
+
+def on_screen(written: str) -> list[str]:
+    """Return the lines that were written, without what moves the cursor."""
+    return re.sub(r"\x1b\[[0-9;?]*[A-Za-z]", "", written).replace("\r", "\n").split("\n")
 
 
 def test_elsewhere_nothing_is_shown(capsys: pytest.CaptureFixture[str]) -> None:

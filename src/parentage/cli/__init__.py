@@ -15,7 +15,7 @@ from typing import Any, ClassVar
 import click
 
 from parentage import __version__
-from parentage.cli.output import StdoutError, guard_streams, hold_decisions, visible
+from parentage.cli.output import StdoutError, guard_streams, hold_decisions, say, visible
 
 EPILOG = """\b
 Try:
@@ -123,23 +123,20 @@ def main(args: list[str] | None = None) -> None:
         known.show(sys.stderr)
         sys.exit(2)
     except (click.Abort, KeyboardInterrupt):
-        click.echo("parentage: interrupted", err=True)
+        say("interrupted")
         sys.exit(130)
     except StdoutError as error:
-        click.echo(f"parentage: error: {error}", err=True)
+        say(f"error: {error}")
         sys.exit(2)
     except ValueError as error:
         _show_refusal(error)
         sys.exit(2)
     except (ImportError, OSError) as error:
         reason = visible(str(error).split("\n")[0][:200])
-        click.echo(
-            f"parentage: error: {reason}; is memory or disk full, or the installation broken?",
-            err=True,
-        )
+        say(f"error: {reason}; is memory or disk full, or the installation broken?")
         sys.exit(2)
     except MemoryError:
-        click.echo("parentage: error: out of memory; limit the parents, e.g. -k 3", err=True)
+        say("error: out of memory; limit the parents, e.g. -k 3")
         sys.exit(2)
 
 
@@ -164,14 +161,14 @@ def _show_refusal(error: ValueError) -> None:
     if not isinstance(error, ParentageError):
         raise error
     notes = "".join(f"\n{note}" for note in getattr(error, "__notes__", ()))
-    click.echo(f"parentage: error: {visible(error.text('command line') + notes)}", err=True)
+    say(f"error: {visible(error.text('command line') + notes)}")
 
 
 def _show_warning(message: Warning | str, category: type[Warning], *_: Any, **__: Any) -> None:
     from parentage.errors import DecisionWarning, ParentageWarning
 
     if not isinstance(message, ParentageWarning):
-        click.echo(f"parentage: warning: {visible(str(message))}", err=True)
+        say(f"warning: {visible(str(message))}")
         return
     from parentage.cli.options import GroupedCommand
 
@@ -182,4 +179,4 @@ def _show_warning(message: Warning | str, category: type[Warning], *_: Any, **__
     if context is not None and isinstance(context.command, GroupedCommand):
         note = context.command.note_on(message.ways, context)
         told += f"\n{note}" if note else ""
-    click.echo(f"parentage: warning: {visible(told)}", err=True)
+    say(f"warning: {visible(told)}")

@@ -21,7 +21,7 @@ from parentage.cli.options import (
     option,
     settings,
 )
-from parentage.cli.output import print_json, show_progress, table_text, warn
+from parentage.cli.output import print_json, say, show_progress, table_text, warn
 from parentage.data.settings import OF_WHOLE_DATA, WITHOUT_COMPLETION
 from parentage.errors import InputError, counted
 from parentage.work.settings import Option, setting
@@ -92,7 +92,7 @@ def path(
         warn(unproven_text(found))
     if output is not None:
         found.save(output)
-        click.echo(f"parentage: wrote {output}", err=True)
+        say(f"wrote {output}")
     if as_json:
         print_json(found.to_dict())
     elif output is None:

@@ -17,7 +17,7 @@ from parentage.cli.options import (
     load_table,
     option,
 )
-from parentage.cli.output import print_json
+from parentage.cli.output import print_json, say
 from parentage.errors import Bytes, InputError, counted
 from parentage.files.source import open_source
 from parentage.work.context import Running
@@ -99,14 +99,14 @@ def check(
 
 def announce_size(size: Size) -> None:
     """Print how large a VIPR file will be."""
-    click.echo(f"parentage: the proof will have about {size.text()}", err=True)
+    say(f"the proof will have about {size.text()}")
 
 
 def vipr_written(path: str) -> str:
     """What to do with a VIPR file that was written."""
     packed = path.lower().endswith(".gz")
     how = "`viprchk` reads it once it is unpacked" if packed else f"`viprchk {path}` checks it"
-    return f"parentage: wrote the proof to {path}; {how}"
+    return f"wrote the proof to {path}; {how}"
 
 
 def export(lists: Lists, document: Mapping[str, Any], path: str) -> None:
@@ -120,7 +120,7 @@ def export(lists: Lists, document: Mapping[str, Any], path: str) -> None:
         raise InputError(
             f"{refusal}; `parentage learn … --certificate {path}` looks for a proof without that"
         ) from None
-    click.echo(vipr_written(path), err=True)
+    say(vipr_written(path))
 
 
 def check_from(table: Table, document: Mapping[str, Any], memory: float, threads: int) -> Verdict:
@@ -131,18 +131,16 @@ def check_from(table: Table, document: Mapping[str, Any], memory: float, threads
     began = time.monotonic()
     with shown() as report:
 
-        def say(at: RecountProgress) -> None:
+        def tell(at: RecountProgress) -> None:
             passed, some = time.monotonic() - began, f"about {at.expected:,} sets"
             if not at.phase:
-                click.echo(
-                    f"parentage: counting {some} again, about {duration(at.seconds)}", err=True
-                )
+                say(f"counting {some} again, about {duration(at.seconds)}")
             elif report is not None:
                 phase = f"{at.phase}, {at.sets:,} of {some} counted"
                 left, done = max(0.0, at.seconds - passed), min(at.sets, at.expected)
                 report(Progress("recount", phase, passed, done, at.expected, seconds_left=left))
 
-        return check_table(table, document, memory=memory, threads=threads, say=say)
+        return check_table(table, document, memory=memory, threads=threads, say=tell)
 
 
 def refuse_swapped(data: str, certificate: str) -> None:

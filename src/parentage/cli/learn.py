@@ -26,7 +26,15 @@ from parentage.cli.options import (
     tell_saved,
     write_recipe_of,
 )
-from parentage.cli.output import logged, print_json, show_progress, table_text, variables_text, warn
+from parentage.cli.output import (
+    logged,
+    print_json,
+    say,
+    show_progress,
+    table_text,
+    variables_text,
+    warn,
+)
 from parentage.cli.query import table_of
 from parentage.cli.report import check_page, is_page
 from parentage.cli.score import lists_text
@@ -225,7 +233,7 @@ def learn(
     if stop.cancelled.is_set():
         sys.exit(130)
     if goal.require_optimal and not (solution.optimal and solution.scope.settled):
-        click.echo(f"parentage: {solution.proof()}", err=True)
+        say(solution.proof())
         sys.exit(1)
 
 
@@ -326,7 +334,7 @@ def report_solution(
     """Write and print what was found."""
     if goal.output:
         write_files(solution, work, parameters, goal)
-        click.echo(f"parentage: wrote {', '.join(goal.output)}. {proof_text(solution)}", err=True)
+        say(f"wrote {', '.join(goal.output)}. {proof_text(solution)}")
     if goal.certificate is not None:
         write_certificate(solution, goal.certificate, work.asked.optimising.engine)
     if as_json:
@@ -377,7 +385,7 @@ def write_certificate(solution: Solution, path: str, engine: str) -> None:
         except ProofError as refusal:
             warn(f"no certificate is written: {refusal}; leave out --engine {engine}")
         else:
-            click.echo(vipr_written(path), err=True)
+            say(vipr_written(path))
     elif solution.certificate is not None:
         solution.certificate.write(path)
         origin = solution.scope.origin
@@ -386,9 +394,7 @@ def write_certificate(solution: Solution, path: str, engine: str) -> None:
         beside = f" with {made}" if completed else ""
         if not solution.optimal:
             beside += "; it is about the listed sets only"
-        click.echo(
-            f"parentage: wrote the proof to {path}; `parentage check` reads it{beside}", err=True
-        )
+        say(f"wrote the proof to {path}; `parentage check` reads it{beside}")
     elif solution.optimal:
         warn("no certificate is written: this engine keeps no proof; try --engine branch-and-cut")
     else:
@@ -515,7 +521,7 @@ def show_near(work: Material, goal: Goal, factor: float, context: Context, as_js
     if context.stop.cancelled.is_set():
         sys.exit(130)
     if goal.require_optimal and not near.complete:
-        click.echo("parentage: networks may be missing", err=True)
+        say("networks may be missing")
         sys.exit(1)
 
 

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any, TypeVar, cast
 import click
 from click.core import ParameterSource
 
-from parentage.cli.output import forget_decisions, tell_decisions, visible
+from parentage.cli.output import forget_decisions, say, tell_decisions, visible
 from parentage.data.settings import OF_FILES, WAYS, Reading
 from parentage.errors import Bytes, InputError, ParentageError, UndecidedError, Way
 from parentage.scoring.catalogue import parse_name
@@ -491,7 +491,7 @@ def tell_reading(table: Table) -> None:
     """Say on stderr what was done to a table, in one line."""
     recipe = table.recipe
     if recipe is not None and recipe.parts():
-        click.echo(f"parentage: read {visible(recipe.words())}", err=True)
+        say(f"read {visible(recipe.words())}")
 
 
 def check_outputs(outputs: Sequence[str | None], *reads: object) -> None:
@@ -510,7 +510,7 @@ def write_recipe_of(recipe: Recipe | None, path: str | None) -> None:
     if recipe is None:
         raise InputError(f"--write-recipe {path!r}: no table was read here, so there is no recipe")
     write_recipe(recipe, path)
-    click.echo(f"parentage: wrote the recipe to {path}; --recipe reads it", err=True)
+    say(f"wrote the recipe to {path}; --recipe reads it")
 
 
 def parse_size(text: str) -> int:
@@ -592,4 +592,4 @@ def tell_saved(scaling: Scaling) -> None:
     folder = scaling.folder("checkpoint")
     if folder is not None:
         typed = Way("checkpoint", str(folder)).typed("command line")
-        click.echo(f"parentage: the state is saved; {typed} continues from there", err=True)
+        say(f"the state is saved; {typed} continues from there")

@@ -14,6 +14,7 @@ import re
 import shutil
 import sys
 import textwrap
+import time
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TextIO
@@ -79,20 +80,20 @@ def say_if_compiling(report: Report | None = None, *, solving: bool = False) -> 
     from parentage.work.tuning import TUNING
 
     expected = TUNING.kernels_to_solve if solving else TUNING.kernels_to_score
-    before = 0
+    before, began = 0, 0.0
 
     def tell(cached: bool, begun: int) -> None:
-        nonlocal before
+        nonlocal before, began
         done = len(cached_kernels()) if cached else begun - 1
         if begun == 1:
             later = "; later runs reuse them" if cached else ""
             text = f"up to a minute, which no time limit counts{later}"
-            click.echo(f"parentage: compiling the kernels for this kind of job ({text})", err=True)
-            before = done
+            say(f"compiling the kernels for this kind of job ({text})")
+            before, began = done, time.monotonic()
             if solving and cached:
                 compiling.ahead = Ahead(lambda: tell(cached, 0))
         if report is not None:
-            total, seconds = max(expected, done + 1), compiling.seconds
+            total, seconds = max(expected, done + 1), time.monotonic() - began
             left = seconds / (done - before) * (total - done) if done > before else None
             phase = f"{done} of about {total} kernels"
             report(Progress("compiling", phase, seconds, done, total, seconds_left=left))
@@ -112,7 +113,7 @@ def hold_decisions(text: str) -> None:
 def tell_decisions() -> None:
     """Print what was decided about the table."""
     while _DECISIONS:
-        click.echo(f"parentage: {visible(_DECISIONS.pop(0))}", err=True)
+        say(visible(_DECISIONS.pop(0)))
 
 
 def forget_decisions() -> None:
@@ -120,9 +121,17 @@ def forget_decisions() -> None:
     _DECISIONS.clear()
 
 
+def say(text: str) -> None:
+    """Print a message on stderr, above the progress bars where there are some.
+
+    Not with ``err=True``: click would write past what rich puts in the place of stderr.
+    """
+    click.echo(f"parentage: {text}", file=sys.stderr)
+
+
 def warn(text: str) -> None:
     """Say on stderr that something is not as hoped."""
-    click.echo(f"parentage: warning: {text}", err=True)
+    say(f"warning: {text}")
 
 
 @contextmanager

@@ -17,7 +17,7 @@ from parentage.cli.options import (
     load_table,
     option,
 )
-from parentage.cli.output import print_json, show_progress, table_text
+from parentage.cli.output import print_json, say, show_progress, table_text
 from parentage.errors import InputError, Way, did_you_mean
 from parentage.work.settings import Option, changed, setting
 
@@ -369,7 +369,7 @@ def _predict(
         deliver(csv_text(head, body), output)
     if right is not None:
         count = f"{int(known.sum()):,}"
-        click.echo(f"parentage: correct in {right:.1%} of {count} rows with known value", err=True)
+        say(f"correct in {right:.1%} of {count} rows with known value")
 
 
 def _impute(
@@ -388,7 +388,7 @@ def _impute(
     if output is not None or not as_json:
         deliver(text, output)
     cells = sum(filled.values())
-    click.echo(f"parentage: imputed {cells:,} values in {len(filled)} columns", err=True)
+    say(f"imputed {cells:,} values in {len(filled)} columns")
 
 
 def _likelihood(parameters: Parameters, table: Table, output: str | None, as_json: bool) -> None:
@@ -448,7 +448,7 @@ def deliver(text: str, output: str | None) -> None:
         click.echo(text, nl=False)
         return
     write_text(output, text)
-    click.echo(f"parentage: wrote {output}", err=True)
+    say(f"wrote {output}")
 
 
 @command()

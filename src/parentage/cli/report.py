@@ -21,7 +21,7 @@ from parentage.cli.options import (
     settings,
     tell_reading,
 )
-from parentage.cli.output import print_json, show_progress, table_text, warn
+from parentage.cli.output import print_json, say, show_progress, table_text, warn
 from parentage.cli.query import refuse_without_table, table_of
 from parentage.errors import counted
 from parentage.optimise.settings import Optimising
@@ -242,7 +242,7 @@ def tell(output: str, support: Support | None) -> None:
     """Say what was written and what is open."""
     for point in () if support is None else support.open_points:
         warn(point)
-    click.echo(f"parentage: wrote {output}", err=True)
+    say(f"wrote {output}")
 
 
 SHOWN = 15
@@ -329,7 +329,7 @@ def support(
                 found.averaged.save(output, table=baseline.table)
             else:
                 write_support(found, output)
-            click.echo(f"parentage: wrote {output}", err=True)
+            say(f"wrote {output}")
         if as_json:
             print_json({**found.to_dict(), "scope": baseline.best.scope.to_dict()})
         elif output is None:
@@ -371,7 +371,7 @@ def estimating(shown: Report | None) -> Iterator[Report]:
         elif at.stage == "bootstrap" and at.seconds_left is not None and not said:
             said = True
             took = duration(at.seconds + at.seconds_left)
-            click.echo(f"parentage: {at.total:,} replicates will take about {took}", err=True)
+            say(f"{at.total:,} replicates will take about {took}")
 
     yield report
 

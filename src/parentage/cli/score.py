@@ -23,6 +23,7 @@ from parentage.cli.options import (
 )
 from parentage.cli.output import (
     print_json,
+    say,
     say_if_compiling,
     show_progress,
     table_text,
@@ -118,7 +119,7 @@ def report_lists(lists: CandidateLists, output: tuple[str, ...], *, as_json: boo
         write_lists(lists, path)
     if output:
         names = ", ".join(output)
-        click.echo(f"parentage: wrote {lists.n_sets:,} parent sets to {names}", err=True)
+        say(f"wrote {lists.n_sets:,} parent sets to {names}")
     if as_json:
         content = account_json(lists)
         if not output:

@@ -23,7 +23,6 @@ from __future__ import annotations
 
 import math
 import threading
-import time
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -40,7 +39,7 @@ from parentage.scoring.tuning import TUNING
 from parentage.work.array_files import is_mapped, room_beside
 from parentage.work.executor import in_order, is_elsewhere, size_of
 from parentage.work.progress import Progress
-from parentage.work.stop import Moment, Stop, StoppedError
+from parentage.work.stop import Moment, Stop, StoppedError, now
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -117,7 +116,7 @@ class LevelSearch:
         self.deepest = min(plan.deepest, plan.encoded.n_variables - 1)
         self.price = price_of_join(plan)
         self.paused = 0.0  # seconds of this level in which others worked
-        self.began = time.perf_counter()
+        self.began = now()
 
     def begin(self, known: SearchState | None) -> None:
         """Start with single variables, or with what is known of an earlier run."""
@@ -143,7 +142,7 @@ class LevelSearch:
     def advance(self) -> bool:
         """Search one level; return whether it was finished and a further one may follow."""
         complete = self._n_complete()
-        began, before, self.paused = time.perf_counter(), self.at.pairs, 0.0
+        began, before, self.paused = now(), self.at.pairs, 0.0
         try:
             step = self._run()
         except StoppedError as error:
@@ -167,7 +166,7 @@ class LevelSearch:
             if step.overflowed:
                 self._cut_short(self.at.in_degree, "memory")
             return False
-        took = time.perf_counter() - began - self.paused
+        took = now() - began - self.paused
         self._climb(took / max(1, self.at.pairs - before))
         return True
 
@@ -206,9 +205,9 @@ class LevelSearch:
         """Hand on what was found by now, once, before the search goes on."""
         pause, self.pause = self.pause, None
         if pause is not None:
-            began = time.perf_counter()
+            began = now()
             pause(self._so_far())
-            self.paused = time.perf_counter() - began
+            self.paused = now() - began
 
     def _n_complete(self) -> int:
         """Return how many pieces of what is kept are of complete levels: the first ones."""
@@ -295,7 +294,7 @@ class LevelSearch:
         """Return a lower estimate of the seconds that joins will take.
 
         Two forecasts have to agree, far off as either may be: the one from the table alone, and
-        what joins have taken by now, which may have begun with loading and compiling.
+        what joins have taken by now, which may have begun with loading kernels.
         """
         forecast = seconds_for(joins, self.plan.encoded.distinct_rows) / self.context.tasks
         return min(forecast / TUNING.forecast_off_by, rate * joins / TUNING.measured_off_by)
@@ -305,12 +304,12 @@ class LevelSearch:
 
         None can if the lists were asked for up to here only.
         """
-        began, at, asked = time.perf_counter(), self.at, self._is_last_asked_for()
+        began, at, asked = now(), self.at, self._is_last_asked_for()
 
         def worth(joins: int) -> bool:
             if asked or self.moment.covers(self.price * joins):
                 return not asked
-            rate = (time.perf_counter() - began) / max(1, at.pairs)
+            rate = (now() - began) / max(1, at.pairs)
             in_time = self._at_least(joins, rate) <= self.context.stop.seconds_left
             return in_time and not self._is_in_vain(joins)
 
@@ -529,7 +528,7 @@ class LevelStep:
         return Progress(
             "scoring",
             self.phase,
-            time.perf_counter() - began,
+            now() - began,
             done,
             int(self.pairs[-1]),
             sets_counted,
